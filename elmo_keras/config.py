@@ -1,0 +1,235 @@
+"""The configuration of a biLM and its published form, `options.json`."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+# Field of `ElmoConfig` → where the published options.json keeps it.
+_PUBLISHED_KEYS = {
+    "units": ("lstm", "dim"),
+    "projection_dim": ("lstm", "projection_dim"),
+    "n_layers": ("lstm", "n_layers"),
+    "cell_clip": ("lstm", "cell_clip"),
+    "proj_clip": ("lstm", "proj_clip"),
+    "use_skip_connections": ("lstm", "use_skip_connections"),
+    "filters": ("char_cnn", "filters"),
+    "n_highway": ("char_cnn", "n_highway"),
+    "activation": ("char_cnn", "activation"),
+    "char_embedding_dim": ("char_cnn", "embedding", "dim"),
+    "max_characters_per_token": ("char_cnn", "max_characters_per_token"),
+}
+# Not published: how this package turns words into characters. Readers of the
+# published format pass over a section they don't know.
+_OWN_KEYS = {
+    "unicode_normalization": ("elmo_keras", "unicode_normalization"),
+    "cut_at": ("elmo_keras", "cut_at"),
+}
+_KEYS = _PUBLISHED_KEYS | _OWN_KEYS
+
+# bilm-tf and AllenNLP ask for 262 at prediction (training's 261 and the id 0
+# of masked positions); a file written while training says 261.
+_N_CHARACTERS = ("char_cnn", "n_characters")
+
+_ALLOWED = {
+    "activation": ("relu", "tanh"),
+    "unicode_normalization": (None, "NFC"),
+    "cut_at": ("byte", "character"),
+}
+_POSITIVE = ("units", "projection_dim", "n_layers", "char_embedding_dim")
+
+_PUBLISHED_FILTERS = (
+    (1, 32),
+    (2, 32),
+    (3, 64),
+    (4, 128),
+    (5, 256),
+    (6, 512),
+    (7, 1024),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class ElmoConfig:
+    """What the shapes and the arithmetic of a biLM depend on.
+
+    Args:
+        units: LSTM cell size (options.json: `lstm.dim`).
+        projection_dim: size of a token vector and of an LSTM layer's output in
+            one direction.
+        filters: `(width, count)` of each group of character n-gram filters.
+        n_layers: number of LSTM layers in each direction, the paper's L.
+        n_highway: number of highway layers over the filters.
+        char_embedding_dim: size of a character's vector.
+        max_characters_per_token: length of a word's row of character ids; two
+            of them mark its begin and end, so UTF-8 bytes past this number less
+            two are cut.
+        activation: `"relu"` or `"tanh"`, applied after the max over positions.
+        cell_clip: bound of the absolute cell state, or None.
+        proj_clip: bound of the absolute projected output, or None.
+        use_skip_connections: whether a layer's input is added to its output,
+            from the second LSTM layer on.
+        unicode_normalization: None (bytes as they come, as published) or
+            `"NFC"`.
+        cut_at: where a word that is too long is cut: `"byte"` (as published)
+            or `"character"`, the last whole UTF-8 character that fits.
+
+    Raises:
+        ValueError: a value is out of its range; the message names the field.
+
+    Example:
+
+    >>> ElmoConfig.preset("original").projection_dim
+    512
+
+    Reference: Peters et al. 2018, section 3.4; bilm-tf's `options.json`.
+    """
+
+    units: int
+    projection_dim: int
+    filters: tuple[tuple[int, int], ...]
+    n_layers: int = 2
+    n_highway: int = 1
+    char_embedding_dim: int = 16
+    max_characters_per_token: int = 50
+    activation: str = "relu"
+    cell_clip: float | None = 3.0
+    proj_clip: float | None = 3.0
+    use_skip_connections: bool = True
+    unicode_normalization: str | None = None
+    cut_at: str = "byte"
+
+    def __post_init__(self):
+        filters = tuple((int(width), int(count)) for width, count in self.filters)
+        object.__setattr__(self, "filters", filters)
+        for field, allowed in _ALLOWED.items():
+            _require(getattr(self, field) in allowed, field, f"one of {allowed}", self)
+        for field in _POSITIVE:
+            _require(_is_count(getattr(self, field)), field, "a positive integer", self)
+        for field in ("cell_clip", "proj_clip"):
+            clip = getattr(self, field)
+            _require(clip is None or clip > 0, field, "None or above 0", self)
+        _require(_is_count(self.n_highway, least=0), "n_highway", "0 or more", self)
+        longest = max((width for width, _ in filters), default=0)
+        fits = all(width > 0 and count > 0 for width, count in filters)
+        _require(filters and fits, "filters", "pairs of (width, count) above 0", self)
+        _require(
+            _is_count(self.max_characters_per_token, least=max(3, longest)),
+            "max_characters_per_token",
+            f"at least 3 and no less than the widest filter ({longest})",
+            self,
+        )
+
+    @property
+    def n_filters(self) -> int:
+        """Number of character n-gram filters of all widths together."""
+        return sum(count for _, count in self.filters)
+
+    @classmethod
+    def preset(cls, name: str) -> "ElmoConfig":
+        """A configuration by name: `small`, `medium`, `original` (published),
+        `tiny` (minutes on a laptop) or `test`.
+
+        Raises:
+            ValueError: there is no preset of that name.
+        """
+        if name not in PRESETS:
+            raise ValueError(
+                f"`name` should be one of {sorted(PRESETS)}. Received: {name!r}"
+            )
+        return PRESETS[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as values that JSON can hold; undone by `ElmoConfig(**…)`."""
+        return dataclasses.asdict(self) | {"filters": [list(f) for f in self.filters]}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> "ElmoConfig":
+        """The configuration that a published `options.json` describes.
+
+        Keys that only matter in training are passed over.
+
+        Raises:
+            ValueError: a key is missing or a value is out of its range.
+        """
+        n_characters = _lookup(options, _N_CHARACTERS)
+        if n_characters not in (261, 262, None):
+            raise ValueError(
+                "`char_cnn.n_characters` should be 261 (training) or 262 "
+                f"(prediction). Received: {n_characters!r}"
+            )
+        values = {field: _lookup(options, path) for field, path in _KEYS.items()}
+        given = {field: value for field, value in values.items() if value is not None}
+        for field in ("units", "projection_dim", "filters"):
+            if field not in given:
+                key = ".".join(_KEYS[field])
+                raise ValueError(f"The options lack `{key}`. Received: {options!r}")
+        # A published file without these keys means "no such thing", not a default.
+        absent = dict(
+            n_highway=0, cell_clip=None, proj_clip=None, use_skip_connections=False
+        )
+        return cls(**(absent | given))
+
+    def to_options(self) -> dict[str, Any]:
+        """The `options.json` of this configuration, with the published keys.
+
+        `n_characters` is 262, what bilm-tf and AllenNLP expect at prediction.
+        """
+        options: dict[str, Any] = {}
+        defaults = {f.name: f.default for f in dataclasses.fields(self)}
+        for field, path in _KEYS.items():
+            value = self.to_dict()[field]
+            if field in _PUBLISHED_KEYS or value != defaults[field]:
+                _insert(options, path, value)
+        _insert(options, _N_CHARACTERS, 262)
+        return options
+
+
+def read_options(path: str | Path) -> dict[str, Any]:
+    """The content of an `options.json`.
+
+    Raises:
+        ValueError: the file is not a JSON object.
+    """
+    try:
+        options = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} should hold JSON. {error}") from error
+    if not isinstance(options, dict):
+        raise ValueError(f"{path} should hold a JSON object. Received: {options!r}")
+    return options
+
+
+def _is_count(value, least=1):
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _require(condition, field, expected, config):
+    if not condition:
+        raise ValueError(
+            f"`{field}` should be {expected}. Received: {getattr(config, field)!r}"
+        )
+
+
+def _lookup(options, path):
+    for key in path:
+        options = options.get(key) if isinstance(options, Mapping) else None
+    return options
+
+
+def _insert(options, path, value):
+    for key in path[:-1]:
+        options = options.setdefault(key, {})
+    options[path[-1]] = value
+
+
+PRESETS = {
+    "small": ElmoConfig(1024, 128, _PUBLISHED_FILTERS),
+    "medium": ElmoConfig(2048, 256, _PUBLISHED_FILTERS),
+    "original": ElmoConfig(4096, 512, _PUBLISHED_FILTERS, n_highway=2),
+    "tiny": ElmoConfig(256, 64, ((1, 16), (2, 32), (3, 64), (4, 64), (5, 64))),
+    "test": ElmoConfig(
+        7, 5, ((1, 2), (2, 3), (3, 4)), char_embedding_dim=3, max_characters_per_token=9
+    ),
+}

@@ -1,0 +1,19 @@
+"""Keras layers of ELMo, in the order in which a sentence passes them."""
+
+from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
+from elmo_keras.layers.character_cnn import CharacterCNN
+from elmo_keras.layers.highway import Highway
+from elmo_keras.layers.projected_lstm import ProjectedLSTM
+from elmo_keras.layers.scalar_mix import ScalarMix
+from elmo_keras.layers.stacked_lstm import StackedLSTM
+from elmo_keras.layers.word_softmax import WordSoftmax
+
+__all__ = [
+    "BidirectionalLSTM",
+    "CharacterCNN",
+    "Highway",
+    "ProjectedLSTM",
+    "ScalarMix",
+    "StackedLSTM",
+    "WordSoftmax",
+]

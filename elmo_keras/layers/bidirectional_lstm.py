@@ -1,0 +1,107 @@
+"""Both directions of the biLM's LSTM."""
+
+import keras
+from keras import ops
+
+from elmo_keras.layers.stacked_lstm import StackedLSTM
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class BidirectionalLSTM(keras.layers.Layer):
+    """A forward and a backward `StackedLSTM`, concatenated layer by layer.
+
+    Each direction runs on its own: a layer never sees the other direction. The
+    backward one reads each row from its own last real token to its first.
+
+    Args:
+        n_layers, units, projection_dim, cell_clip, proj_clip,
+        use_skip_connections, dropout, return_state: as in `StackedLSTM`.
+
+    Call arguments:
+        inputs: float tensor `(batch, time, dim)`.
+        mask: boolean tensor `(batch, time)`, or None for no padding.
+        initial_state: a pair of states, forward and backward, as `StackedLSTM`
+            takes them; zeros if None.
+        training: whether dropout is applied; see also `ProjectedLSTM`.
+
+    Output: a list of `n_layers` tensors `(batch, time, 2 · projection_dim)`,
+    forward half first, 0 where the mask is false; with `return_state` a pair of
+    that and the two states.
+
+    Example:
+
+    >>> lstm = BidirectionalLSTM(n_layers=2, units=8, projection_dim=3)
+    >>> [x.shape for x in lstm(keras.ops.ones((2, 5, 3)))]
+    [TensorShape([2, 5, 6]), TensorShape([2, 5, 6])]
+
+    Reference: Peters et al. 2018, section 3.1.
+    """
+
+    def __init__(
+        self,
+        n_layers,
+        units,
+        projection_dim,
+        cell_clip=3.0,
+        proj_clip=3.0,
+        use_skip_connections=True,
+        dropout=0.0,
+        return_state=False,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
+        self.supports_masking = True
+        self.return_state = return_state
+        self.forward, self.backward = (
+            StackedLSTM(
+                n_layers,
+                units,
+                projection_dim,
+                cell_clip,
+                proj_clip,
+                use_skip_connections,
+                dropout,
+                reverse=reverse,
+                return_state=True,
+                name="backward" if reverse else "forward",
+                dtype=self.dtype_policy,
+            )
+            for reverse in (False, True)
+        )
+
+    def build(self, input_shape):
+        self.forward.build(input_shape)
+        self.backward.build(input_shape)
+
+    def call(self, inputs, mask=None, initial_state=None, training=False):
+        states = (None, None) if initial_state is None else initial_state
+        (ahead, ahead_state), (back, back_state) = (
+            direction(inputs, mask=mask, initial_state=state, training=training)
+            for direction, state in zip((self.forward, self.backward), states)
+        )
+        outputs = [ops.concatenate(pair, axis=-1) for pair in zip(ahead, back)]
+        return (outputs, (ahead_state, back_state)) if self.return_state else outputs
+
+    def compute_mask(self, inputs, mask=None):
+        return [mask] * self.forward.n_layers
+
+    def compute_output_shape(self, input_shape):
+        outputs, state = self.forward.compute_output_shape(input_shape)
+        outputs = [(*shape[:-1], 2 * shape[-1]) for shape in outputs]
+        return (outputs, (state, state)) if self.return_state else outputs
+
+    def get_config(self):
+        names = (
+            "n_layers",
+            "units",
+            "projection_dim",
+            "cell_clip",
+            "proj_clip",
+            "use_skip_connections",
+            "dropout",
+        )
+        return (
+            super().get_config()
+            | {name: getattr(self.forward, name) for name in names}
+            | {"return_state": self.return_state}
+        )

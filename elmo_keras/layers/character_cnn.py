@@ -1,0 +1,198 @@
+"""From a word's characters to its context-independent vector."""
+
+import keras
+import tensorflow as tf
+from keras import ops
+
+from elmo_keras.layers.highway import Highway
+
+N_CHARACTERS = 261  # bytes, begin and end of sentence and word, padding
+
+# Words that go through the convolutions together. The widest published group
+# holds 1024 × 44 values a word, so a piece needs about 90 MiB.
+WORDS_AT_ONCE = 512
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class CharacterCNN(keras.layers.Layer):
+    """The token representation x of ELMo.
+
+    Character embedding, n-gram convolutions, max over positions, activation,
+    concatenation, highway layers, projection.
+
+    Args:
+        filters: `(width, count)` of each group of n-gram filters.
+        projection_dim: size of the output. Where it equals the number of
+            filters there is no projection, as in bilm-tf.
+        embedding_dim: size of a character's vector.
+        n_highway: number of highway layers.
+        activation: `"relu"` or `"tanh"`.
+
+    Call arguments:
+        inputs: integer tensor `(..., characters)` of character ids as
+            `elmo_keras.characters.character_ids` gives them: 0 is a masked
+            position, whose vector is 0, any other is the published training id
+            plus one.
+
+    Output: float tensor `(..., projection_dim)`. The mask is that of the
+    words, `(...)`: true where any character id is not 0.
+
+    Every row is worked on by itself, so feed each distinct word once. Windows
+    past the longest word hold padding only and are cut, which changes nothing.
+
+    Example:
+
+    >>> cnn = CharacterCNN(filters=((1, 4), (2, 8)), projection_dim=6)
+    >>> cnn(keras.ops.ones((2, 3, 10), "int32")).shape
+    TensorShape([2, 3, 6])
+
+    Reference: Kim et al. 2016; Jozefowicz et al. 2016; Peters et al. 2018, 3.4.
+    """
+
+    def __init__(
+        self,
+        filters,
+        projection_dim,
+        embedding_dim=16,
+        n_highway=1,
+        activation="relu",
+        **kwargs,
+    ):
+        if activation not in ("relu", "tanh"):
+            raise ValueError(
+                f"`activation` should be 'relu' or 'tanh'. Received: {activation!r}"
+            )
+        super().__init__(**kwargs)
+        self.filters = tuple((int(width), int(count)) for width, count in filters)
+        self.projection_dim = projection_dim
+        self.embedding_dim = embedding_dim
+        self.n_highway = n_highway
+        self.activation = activation
+        self.highways = [
+            Highway(name=f"highway_{i}", dtype=self.dtype_policy)
+            for i in range(n_highway)
+        ]
+        self.projection = None
+        if self.n_filters != projection_dim:
+            normal = keras.initializers.RandomNormal(stddev=self.n_filters**-0.5)
+            self.projection = keras.layers.Dense(
+                projection_dim,
+                kernel_initializer=normal,
+                name="projection",
+                dtype=self.dtype_policy,
+            )
+
+    @property
+    def n_filters(self):
+        """Number of filters of all widths together."""
+        return sum(count for _, count in self.filters)
+
+    def build(self, input_shape):
+        self.embeddings = self.add_weight(
+            shape=(N_CHARACTERS, self.embedding_dim),
+            initializer=keras.initializers.RandomUniform(-1.0, 1.0),
+            name="embeddings",
+        )
+        self.kernels = [
+            self.add_weight(
+                shape=(width, self.embedding_dim, count),
+                initializer=self._kernel_initializer(width),
+                name=f"kernel_{i}",
+            )
+            for i, (width, count) in enumerate(self.filters)
+        ]
+        self.biases = [
+            self.add_weight(shape=(count,), initializer="zeros", name=f"bias_{i}")
+            for i, (_, count) in enumerate(self.filters)
+        ]
+        for highway in self.highways:
+            highway.build((None, self.n_filters))
+        if self.projection is not None:
+            self.projection.build((None, self.n_filters))
+
+    def _kernel_initializer(self, width):
+        # bilm-tf: Kim et al.'s ±0.05 for ReLU, Glorot's normal for tanh.
+        if self.activation == "relu":
+            return keras.initializers.RandomUniform(-0.05, 0.05)
+        stddev = (width * self.embedding_dim) ** -0.5
+        return keras.initializers.RandomNormal(stddev=stddev)
+
+    def call(self, inputs):
+        ids = tf.cast(tf.convert_to_tensor(inputs), tf.int32)
+        leading = tf.shape(ids)[:-1]
+        words = tf.reshape(ids, [-1, tf.shape(ids)[-1]])
+        vectors = self._in_pieces(self._cut(words))
+        shape = tf.concat([leading, [self.projection_dim]], axis=0)
+        vectors = tf.reshape(vectors, shape)
+        return tf.ensure_shape(vectors, inputs.shape[:-1] + (self.projection_dim,))
+
+    def _cut(self, words):
+        """Leaves one window of what every row ends with, its padding."""
+        widest = max(width for width, _ in self.filters)
+        changes = tf.reduce_any(words[:, 1:] != words[:, :-1], axis=0)
+        positions = tf.range(1, tf.shape(words)[1])  # (characters - 1,)
+        tail = tf.reduce_max(tf.concat([[0], tf.boolean_mask(positions, changes)], 0))
+        return words[:, : tail + widest]
+
+    def _in_pieces(self, words):
+        n_words = tf.shape(words)[0]
+        n_pieces = tf.maximum(1, (n_words + WORDS_AT_ONCE - 1) // WORDS_AT_ONCE)
+        vectors = tf.TensorArray(
+            self.compute_dtype,
+            size=n_pieces,
+            element_shape=(None, self.projection_dim),
+            infer_shape=False,
+        )
+
+        def piece(i, vectors):
+            first = i * WORDS_AT_ONCE
+            return i + 1, vectors.write(
+                i, self._vectors(words[first : first + WORDS_AT_ONCE])
+            )
+
+        _, vectors = tf.while_loop(
+            lambda i, _: i < n_pieces, piece, (0, vectors), parallel_iterations=1
+        )
+        return vectors.concat()
+
+    def _vectors(self, words):
+        table = tf.cast(tf.convert_to_tensor(self.embeddings), self.compute_dtype)
+        table = tf.pad(table, [[1, 0], [0, 0]])  # id 0: a masked position
+        x = tf.gather(table, tf.transpose(words))  # (characters, words, embedding_dim)
+        groups = zip(self.kernels, self.biases)
+        x = tf.concat([_highest(x, *group) for group in groups], axis=-1)
+        x = keras.activations.get(self.activation)(x)  # (words, n_filters)
+        for highway in self.highways:
+            x = highway(x)
+        return x if self.projection is None else self.projection(x)
+
+    def compute_mask(self, inputs, mask=None):
+        return ops.any(ops.not_equal(inputs, 0), axis=-1)
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], self.projection_dim)
+
+    def get_config(self):
+        return super().get_config() | {
+            "filters": self.filters,
+            "projection_dim": self.projection_dim,
+            "embedding_dim": self.embedding_dim,
+            "n_highway": self.n_highway,
+            "activation": self.activation,
+        }
+
+
+def _highest(x, kernel, bias):
+    """The highest value of each filter over all positions: (words, count).
+
+    One matrix product over all windows: faster here than TensorFlow's
+    convolution, which also fails on a batch of no words.
+    """
+    width, dim, count = kernel.shape
+    kernel = tf.reshape(tf.cast(tf.convert_to_tensor(kernel), x.dtype), [-1, count])
+    positions = tf.shape(x)[0] - width + 1
+    windows = tf.concat([x[i : i + positions] for i in range(width)], axis=-1)
+    scores = tf.matmul(tf.reshape(windows, [-1, width * dim]), kernel)
+    scores = tf.reshape(scores, [positions, tf.shape(x)[1], count])
+    # The bias is the same at every position, so it can wait until after the max.
+    return tf.reduce_max(scores, axis=0) + tf.cast(tf.convert_to_tensor(bias), x.dtype)

@@ -1,0 +1,64 @@
+"""The highway layer over the character n-gram filters."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class Highway(keras.layers.Layer):
+    """Carries part of its input over unchanged.
+
+    `y = g · relu(x W_transform + b_transform) + (1 − g) · x` with
+    `g = sigmoid(x W_carry + b_carry)`.
+
+    Args:
+        carry_bias: first value of `b_carry`. The published −2 lets most of the
+            input through at the start of training.
+
+    Call arguments:
+        inputs: float tensor `(..., dim)`.
+
+    Output: float tensor of the shape of `inputs`. A mask is passed on.
+
+    Example:
+
+    >>> Highway()(keras.ops.ones((2, 3))).shape
+    TensorShape([2, 3])
+
+    Reference: Srivastava et al. 2015; the names `carry` and `transform` are
+    bilm-tf's (its "carry" gate weighs the transformed part).
+    """
+
+    def __init__(self, carry_bias=-2.0, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.carry_bias_value = carry_bias
+
+    def build(self, input_shape):
+        dim = input_shape[-1]
+        normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
+        constant = keras.initializers.Constant(self.carry_bias_value)
+        self.carry_kernel = self.add_weight(
+            shape=(dim, dim), initializer=normal, name="carry_kernel"
+        )
+        self.carry_bias = self.add_weight(
+            shape=(dim,), initializer=constant, name="carry_bias"
+        )
+        self.transform_kernel = self.add_weight(
+            shape=(dim, dim), initializer=normal.clone(), name="transform_kernel"
+        )
+        self.transform_bias = self.add_weight(
+            shape=(dim,), initializer="zeros", name="transform_bias"
+        )
+
+    def call(self, inputs):
+        carry = ops.matmul(inputs, self.carry_kernel) + self.carry_bias
+        transform = ops.matmul(inputs, self.transform_kernel) + self.transform_bias
+        gate = ops.sigmoid(carry)
+        return gate * ops.relu(transform) + (1 - gate) * inputs
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return super().get_config() | {"carry_bias": self.carry_bias_value}

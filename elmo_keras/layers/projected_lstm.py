@@ -1,0 +1,160 @@
+"""One LSTM layer with projection, in one direction."""
+
+import functools
+
+import keras
+import tensorflow as tf
+
+from elmo_keras.layers import recurrence
+from elmo_keras.layers.packing import over_real_tokens
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class ProjectedLSTM(keras.layers.Layer):
+    """LSTM whose output is a clipped projection of its cell's output.
+
+        i, j, f, o = x W + h R + b
+        c' = clip(sigmoid(f + 1) · c + sigmoid(i) · tanh(j))
+        h' = clip((sigmoid(o) · tanh(c')) P)
+
+    The cost follows the real tokens: masked positions are left out of the
+    arithmetic, their output is 0 and the state passes them unchanged.
+
+    Args:
+        units: size of the cell state.
+        projection_dim: size of the output.
+        cell_clip: bound of the absolute cell state, or None.
+        proj_clip: bound of the absolute output, or None.
+        reverse: whether each row is read from its own last real token to its
+            first. Outputs stand at the position of their token either way.
+        return_state: whether the state is returned as well.
+
+    Call arguments:
+        inputs: float tensor `(batch, time, dim)`.
+        mask: boolean tensor `(batch, time)`, or None for no padding.
+        initial_state: `(output, cell)` of shapes `(batch, projection_dim)` and
+            `(batch, units)`; zeros if None.
+        training: in training the activations are kept for the gradient, which
+            is faster and needs more memory.
+
+    Output: `(batch, time, projection_dim)`; with `return_state` a pair of that
+    and the state `(output, cell)` after each row's last real token. The cell
+    state is never less than float32, whatever the dtype policy.
+
+    Example:
+
+    >>> lstm = ProjectedLSTM(units=8, projection_dim=3)
+    >>> lstm(keras.ops.ones((2, 5, 4))).shape
+    TensorShape([2, 5, 3])
+
+    Reference: Sak et al. 2014; Peters et al. 2018, section 3.1.
+    """
+
+    def __init__(
+        self,
+        units,
+        projection_dim,
+        cell_clip=3.0,
+        proj_clip=3.0,
+        reverse=False,
+        return_state=False,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
+        self.supports_masking = True
+        self.units = units
+        self.projection_dim = projection_dim
+        self.cell_clip = cell_clip
+        self.proj_clip = proj_clip
+        self.reverse = reverse
+        self.return_state = return_state
+
+    def build(self, input_shape):
+        def weight(name, *shape, **kwargs):
+            return self.add_weight(shape=shape, name=name, **kwargs)
+
+        width = 4 * self.units
+        self.kernel = weight("kernel", input_shape[-1], width)
+        self.recurrent_kernel = weight("recurrent_kernel", self.projection_dim, width)
+        self.bias = weight("bias", width, initializer="zeros", autocast=False)
+        self.projection_kernel = weight(
+            "projection_kernel", self.units, self.projection_dim
+        )
+
+    def call(self, inputs, mask=None, initial_state=None, training=False):
+        if initial_state is None:
+            initial_state = self.zero_state(tf.shape(inputs)[0])
+        outputs, state = over_real_tokens(
+            functools.partial(self.call_packed, training=training),
+            inputs,
+            mask,
+            tuple(initial_state),
+            self.reverse,
+        )
+        return (outputs, state) if self.return_state else outputs
+
+    def call_packed(self, x, sizes, state, training=False):
+        """The layer over packed tokens, see `packing.Packing`.
+
+        Args:
+            x: float tensor `(tokens, dim)`.
+            sizes: int32 `(steps,)`, the rows of each step.
+            state: `(output, cell)`, rows in packed order.
+            training: as in a call.
+
+        Returns:
+            Outputs `(tokens, projection_dim)` and the state.
+        """
+        weights = recurrence.Weights(
+            self._as(self.kernel, self.compute_dtype),
+            self._as(self.recurrent_kernel, self.compute_dtype),
+            self._as(self.bias, self.cell_dtype),
+            self._as(self.projection_kernel, self.compute_dtype),
+        )
+        output, cell = state
+        state = recurrence.State(
+            tf.cast(output, self.compute_dtype), tf.cast(cell, self.cell_dtype)
+        )
+        run = recurrence.graph(
+            x.shape[-1],
+            self.units,
+            self.projection_dim,
+            self.compute_dtype,
+            recurrence.Clips(self.cell_clip, self.proj_clip),
+            bool(training and self.trainable),
+        )
+        outputs, state = run(tf.cast(x, self.compute_dtype), sizes, weights, state)
+        return outputs, tuple(state)
+
+    def _as(self, variable, dtype):
+        return tf.cast(tf.convert_to_tensor(variable), dtype)
+
+    @property
+    def cell_dtype(self):
+        """The dtype of the cell state."""
+        return recurrence.cell_dtype(self.compute_dtype)
+
+    def zero_state(self, batch_size):
+        """`(output, cell)` of zeros for so many rows."""
+        return (
+            tf.zeros((batch_size, self.projection_dim), self.compute_dtype),
+            tf.zeros((batch_size, self.units), self.cell_dtype),
+        )
+
+    def compute_mask(self, inputs, mask=None):
+        return (mask, None) if self.return_state else mask
+
+    def compute_output_shape(self, input_shape):
+        output = (*input_shape[:2], self.projection_dim)
+        state = (input_shape[0], self.projection_dim), (input_shape[0], self.units)
+        return (output, state) if self.return_state else output
+
+    def get_config(self):
+        return super().get_config() | {
+            "units": self.units,
+            "projection_dim": self.projection_dim,
+            "cell_clip": self.cell_clip,
+            "proj_clip": self.proj_clip,
+            "reverse": self.reverse,
+            "return_state": self.return_state,
+        }

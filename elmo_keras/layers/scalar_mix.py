@@ -1,0 +1,148 @@
+"""The weighted sum of the biLM's layers."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class ScalarMix(keras.layers.Layer):
+    """ELMo's task-specific combination of the biLM layers.
+
+    `γ Σ_j s_j h_j` with `s = softmax(w)`.
+
+    Args:
+        scheme: `"learned"` (w is trained), `"average"` (every s_j is the same)
+            or the index of one layer (s_j is 1 there; −1 is the last one). γ is
+            trained in each of them.
+        initial_weights: first values of w, one for each layer; zeros if None.
+            With `trainable=False` they stay.
+        initial_gamma: first value of γ.
+        layer_norm: whether each layer is normalised first, over the features of
+            each token, without parameters. bilm-tf normalises over all tokens
+            of a batch, which makes a vector depend on its neighbours.
+        regularizer: Keras regularizer of w. The paper's λ‖w‖² is
+            `keras.regularizers.L2(λ)`.
+
+    Call arguments:
+        inputs: a list of float tensors `(batch, time, dim)`, one for each
+            layer, or one tensor `(batch, layers, time, dim)`.
+
+    Output: `(batch, time, dim)`. The mask is that of the first layer.
+
+    Raises:
+        ValueError: `initial_weights` or the layer's index doesn't fit the
+            number of layers, or the call's number of layers is not the build's.
+
+    Example:
+
+    >>> mix = ScalarMix()
+    >>> mix([keras.ops.ones((2, 3, 4)), 3 * keras.ops.ones((2, 3, 4))])[0, 0]
+    <tf.Tensor: shape=(4,), dtype=float32, numpy=array([2., 2., 2., 2.], dtype=float32)>
+
+    Reference: Peters et al. 2018, equation 1 and Table 2.
+    """
+
+    def __init__(
+        self,
+        scheme="learned",
+        initial_weights=None,
+        initial_gamma=1.0,
+        layer_norm=False,
+        regularizer=None,
+        **kwargs,
+    ):
+        one_layer = isinstance(scheme, int) and not isinstance(scheme, bool)
+        if not one_layer and scheme not in ("learned", "average"):
+            raise ValueError(
+                "`scheme` should be 'learned', 'average' or the index of a layer. "
+                f"Received: {scheme!r}"
+            )
+        if initial_weights is not None and scheme != "learned":
+            raise ValueError(
+                "`initial_weights` should be None unless `scheme` is 'learned'. "
+                f"Received: {initial_weights!r} with {scheme!r}"
+            )
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.scheme = scheme
+        self.initial_weights = (
+            None if initial_weights is None else [float(w) for w in initial_weights]
+        )
+        self.initial_gamma = initial_gamma
+        self.layer_norm = layer_norm
+        self.regularizer = keras.regularizers.get(regularizer)
+
+    def build(self, input_shape):
+        stacked = not isinstance(input_shape[0], (list, tuple))
+        self.n_layers = n_layers = input_shape[1] if stacked else len(input_shape)
+        self.gamma = self.add_weight(
+            shape=(),
+            initializer=keras.initializers.Constant(self.initial_gamma),
+            name="gamma",
+        )
+        if self.scheme == "learned":
+            self.scalars = self.add_weight(
+                shape=(n_layers,),
+                initializer=self._initial,
+                regularizer=self.regularizer,
+                name="scalars",
+            )
+        elif self.scheme != "average" and not -n_layers <= self.scheme < n_layers:
+            raise ValueError(
+                f"`scheme` should be the index of one of {n_layers} layers. "
+                f"Received: {self.scheme}"
+            )
+
+    def _initial(self, shape, dtype=None):
+        values = self.initial_weights or [0.0] * self.n_layers
+        if len(values) != self.n_layers:
+            raise ValueError(
+                f"`initial_weights` should hold {self.n_layers} numbers, one for each "
+                f"layer. Received: {values}"
+            )
+        return ops.convert_to_tensor(values, dtype=dtype)
+
+    def call(self, inputs):
+        if not isinstance(inputs, (list, tuple)):
+            inputs = ops.unstack(inputs, axis=1)
+        if len(inputs) != self.n_layers:
+            raise ValueError(
+                f"`inputs` should hold {self.n_layers} tensors, one for each biLM "
+                f"layer. Received: {len(inputs)}"
+            )
+        if self.layer_norm:
+            inputs = [_normalized(x) for x in inputs]
+        if self.scheme not in ("learned", "average"):
+            return self.gamma * inputs[self.scheme]
+        weights = ops.unstack(ops.cast(self.layer_weights(), self.compute_dtype))
+        return self.gamma * sum(w * x for w, x in zip(weights, inputs))
+
+    def layer_weights(self):
+        """The weights s of the layers, `(layers,)`; they sum to 1."""
+        if self.scheme == "learned":
+            return ops.softmax(ops.cast(self.scalars, "float32"))
+        if self.scheme == "average":
+            return ops.full((self.n_layers,), 1 / self.n_layers)
+        return ops.one_hot(self.scheme % self.n_layers, self.n_layers)
+
+    def compute_mask(self, inputs, mask=None):
+        return mask[0] if isinstance(mask, (list, tuple)) else None
+
+    def compute_output_shape(self, input_shape):
+        if isinstance(input_shape[0], (list, tuple)):
+            return input_shape[0]
+        return (input_shape[0], *input_shape[2:])
+
+    def get_config(self):
+        return super().get_config() | {
+            "scheme": self.scheme,
+            "initial_weights": self.initial_weights,
+            "initial_gamma": self.initial_gamma,
+            "layer_norm": self.layer_norm,
+            "regularizer": keras.regularizers.serialize(self.regularizer),
+        }
+
+
+def _normalized(x):
+    mean, variance = ops.moments(x, axes=[-1], keepdims=True)
+    return (x - mean) * ops.rsqrt(variance + 1e-12)

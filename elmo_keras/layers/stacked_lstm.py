@@ -1,0 +1,150 @@
+"""The LSTM layers of one direction, one on top of the other."""
+
+import functools
+
+import keras
+import tensorflow as tf
+
+from elmo_keras.layers.packing import over_real_tokens
+from elmo_keras.layers.projected_lstm import ProjectedLSTM
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class StackedLSTM(keras.layers.Layer):
+    """Layers of `ProjectedLSTM` in one direction, the outputs of all returned.
+
+    With skip connections a layer's input is added to its output, from the
+    second layer on; the state holds the output without it.
+
+    Args:
+        n_layers: number of layers.
+        units, projection_dim, cell_clip, proj_clip, reverse, return_state: as
+            in `ProjectedLSTM`.
+        use_skip_connections: whether there are skip connections.
+        dropout: rate of the dropout on the input of each layer and on the
+            output of the last one.
+
+    Call arguments:
+        inputs: float tensor `(batch, time, dim)`.
+        mask: boolean tensor `(batch, time)`, or None for no padding.
+        initial_state: a pair `(output, cell)` for each layer; zeros if None.
+        training: whether dropout is applied; see also `ProjectedLSTM`.
+
+    Output: a list of `n_layers` tensors `(batch, time, projection_dim)`, 0
+    where the mask is false; with `return_state` a pair of that and the state,
+    a list of a pair `(output, cell)` for each layer.
+
+    Example:
+
+    >>> lstm = StackedLSTM(n_layers=2, units=8, projection_dim=3)
+    >>> [x.shape for x in lstm(keras.ops.ones((2, 5, 3)))]
+    [TensorShape([2, 5, 3]), TensorShape([2, 5, 3])]
+
+    Reference: Peters et al. 2018, sections 3.1 and 3.4.
+    """
+
+    def __init__(
+        self,
+        n_layers,
+        units,
+        projection_dim,
+        cell_clip=3.0,
+        proj_clip=3.0,
+        use_skip_connections=True,
+        dropout=0.0,
+        reverse=False,
+        return_state=False,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
+        self.supports_masking = True
+        self.n_layers = n_layers
+        self.units = units
+        self.projection_dim = projection_dim
+        self.cell_clip = cell_clip
+        self.proj_clip = proj_clip
+        self.use_skip_connections = use_skip_connections
+        self.dropout = dropout
+        self.reverse = reverse
+        self.return_state = return_state
+        self.lstms = [
+            ProjectedLSTM(
+                units,
+                projection_dim,
+                cell_clip,
+                proj_clip,
+                name=f"lstm_{i}",
+                dtype=self.dtype_policy,
+            )
+            for i in range(n_layers)
+        ]
+        self.dropouts = [
+            keras.layers.Dropout(dropout, name=f"dropout_{i}", dtype=self.dtype_policy)
+            for i in range(n_layers + 1)
+        ]
+
+    def build(self, input_shape):
+        dim = input_shape[-1]
+        for lstm in self.lstms:
+            lstm.build((None, None, dim))
+            dim = self.projection_dim
+
+    def call(self, inputs, mask=None, initial_state=None, training=False):
+        if initial_state is None:
+            initial_state = self.zero_state(tf.shape(inputs)[0])
+        outputs, state = over_real_tokens(
+            functools.partial(self.call_packed, training=training),
+            inputs,
+            mask,
+            list(initial_state),
+            self.reverse,
+        )
+        return (outputs, state) if self.return_state else outputs
+
+    def call_packed(self, x, sizes, state, training=False):
+        """The layers over packed tokens, see `packing.Packing`.
+
+        Args:
+            x: float tensor `(tokens, dim)`.
+            sizes: int32 `(steps,)`, the rows of each step.
+            state: a pair `(output, cell)` for each layer, rows in packed order.
+            training: as in a call.
+
+        Returns:
+            A list of outputs `(tokens, projection_dim)` and the state.
+        """
+        outputs, last = [], []
+        for i, lstm in enumerate(self.lstms):
+            x = self.dropouts[i](x, training=training)
+            y, layer_state = lstm.call_packed(x, sizes, state[i], training)
+            x = x + y if self.use_skip_connections and i > 0 else y
+            outputs.append(x)
+            last.append(layer_state)
+        outputs[-1] = self.dropouts[-1](outputs[-1], training=training)
+        return outputs, last
+
+    def zero_state(self, batch_size):
+        """A pair `(output, cell)` of zeros for each layer."""
+        return [lstm.zero_state(batch_size) for lstm in self.lstms]
+
+    def compute_mask(self, inputs, mask=None):
+        return [mask] * self.n_layers
+
+    def compute_output_shape(self, input_shape):
+        outputs = [(*input_shape[:2], self.projection_dim)] * self.n_layers
+        batch = input_shape[0]
+        state = (batch, self.projection_dim), (batch, self.units)
+        return (outputs, [state] * self.n_layers) if self.return_state else outputs
+
+    def get_config(self):
+        return super().get_config() | {
+            "n_layers": self.n_layers,
+            "units": self.units,
+            "projection_dim": self.projection_dim,
+            "cell_clip": self.cell_clip,
+            "proj_clip": self.proj_clip,
+            "use_skip_connections": self.use_skip_connections,
+            "dropout": self.dropout,
+            "reverse": self.reverse,
+            "return_state": self.return_state,
+        }

@@ -1,0 +1,69 @@
+"""Two logical CPUs for the tests with replicas, and the data that may be there."""
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import elmo_keras
+from elmo_keras.layers import recurrence
+from elmo_keras.weights import published_table
+
+CPU = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(
+    CPU, [tf.config.LogicalDeviceConfiguration()] * 2
+)
+
+ROOT = Path(__file__).parent.parent
+DATA = Path(os.environ.get("ELMO_KERAS_DATA", ROOT.parent / "shared" / "data"))
+
+
+@pytest.fixture
+def data():
+    """Path of a file of the real data, or a skip that says what is missing."""
+
+    def path(name):
+        if not (DATA / name).exists():
+            pytest.skip(f"needs {name} below ELMO_KERAS_DATA, which is {DATA}")
+        return DATA / name
+
+    return path
+
+
+@pytest.fixture
+def config():
+    return elmo_keras.ElmoConfig.preset("test")
+
+
+@pytest.fixture
+def tokens_at_once(monkeypatch):
+    """Sets how many tokens of an LSTM with so many units go through one product."""
+
+    def set_to(tokens, units):
+        monkeypatch.setattr(recurrence, "PIECE_SIZE", tokens * 4 * units)
+        recurrence.graph.cache_clear()
+
+    yield set_to
+    recurrence.graph.cache_clear()
+
+
+def randomize(layer, seed=0, scale=0.5):
+    """Gives every weight random values, biases too, so that each one matters."""
+    rng = np.random.default_rng(seed)
+    for weight in layer.weights:
+        weight.assign(rng.normal(size=weight.shape) * scale)
+    return layer
+
+
+def published_weights(bilm):
+    """The weights of a biLM as NumPy arrays by published names."""
+    return {
+        name: np.concatenate([v.numpy() for v in entry.variables])
+        .reshape(entry.shape)
+        .astype("float64")
+        for name, entry in published_table(bilm).items()
+    }

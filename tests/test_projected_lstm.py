@@ -1,0 +1,151 @@
+"""The recurrence against a plain loop and TensorFlow's own gradient of it."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import randomize
+
+from elmo_keras.layers import ProjectedLSTM, StackedLSTM, recurrence
+
+MASKS = {
+    "none": None,
+    "lengths": tf.sequence_mask([6, 0, 3, 1], 6),
+    "holes": tf.constant([[0, 1, 1, 0, 1, 0], [1] * 6, [0] * 6, [0, 0, 0, 0, 0, 1]])
+    > 0,
+}
+
+
+def plain(lstm, x, mask, state):
+    """The layer as an unrolled loop over masked steps."""
+    kernel, recurrent, bias, projection = (w.value for w in lstm.weights)
+    output, cell = state
+    steps = range(x.shape[1])
+    outputs = {}
+    for t in reversed(steps) if lstm.reverse else steps:
+        gates = x[:, t] @ kernel + output @ recurrent + bias
+        i, j, f, o = tf.split(gates, 4, axis=1)
+        new = tf.sigmoid(f + 1) * cell + tf.sigmoid(i) * tf.tanh(j)
+        new = tf.clip_by_value(new, -lstm.cell_clip, lstm.cell_clip)
+        out = (tf.sigmoid(o) * tf.tanh(new)) @ projection
+        out = tf.clip_by_value(out, -lstm.proj_clip, lstm.proj_clip)
+        here = mask[:, t : t + 1]
+        output, cell = tf.where(here, out, output), tf.where(here, new, cell)
+        outputs[t] = tf.where(here, out, 0.0)
+    return tf.stack([outputs[t] for t in steps], axis=1), (output, cell)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("mask", MASKS)
+def test_values_and_gradients_are_those_of_a_plain_loop(
+    mask, reverse, training, tokens_at_once
+):
+    # Three tokens a piece: the pieces must fit together.
+    tokens_at_once(3, units=7)
+    lstm = ProjectedLSTM(7, 5, 0.6, 0.35, reverse, return_state=True, dtype="float64")
+    lstm.build((None, None, 3))
+    randomize(lstm, scale=1.0)
+    rng = np.random.default_rng(1)
+    x, output, cell = (
+        tf.constant(rng.normal(size=shape)) for shape in ((4, 6, 3), (4, 5), (4, 7))
+    )
+    full = tf.ones((4, 6), tf.bool) if MASKS[mask] is None else MASKS[mask]
+    watched = [x, output, cell, *(w.value for w in lstm.weights)]
+    results = []
+    for run in (
+        lambda: lstm(
+            x, mask=MASKS[mask], initial_state=(output, cell), training=training
+        ),
+        lambda: plain(lstm, x, full, (output, cell)),
+    ):
+        with tf.GradientTape() as tape:
+            tape.watch(watched)
+            values = tf.nest.flatten(run())
+            loss = tf.add_n([tf.reduce_sum(tf.sin(3 * v)) for v in values])
+        gradients = map(tf.convert_to_tensor, tape.gradient(loss, watched))
+        results.append([*values, *gradients])
+    clipped = np.abs(results[0][0]) == 0.35
+    assert clipped.any() and not clipped[full].all()
+    for actual, expected in zip(*results):
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-13)
+
+
+def test_gate_inputs_are_computed_in_pieces_of_bounded_size(
+    tokens_at_once, monkeypatch
+):
+    rows, matmul = [], tf.matmul
+
+    def recorded(a, b, **kwargs):
+        if b.shape[0] == 3:  # the kernel, not the recurrent one
+            tf.py_function(lambda x: rows.append(len(x)), [a], [])
+        return matmul(a, b, **kwargs)
+
+    monkeypatch.setattr(recurrence.tf, "matmul", recorded)
+    tokens_at_once(10, units=7)
+    ProjectedLSTM(7, 5)(tf.zeros((4, 9, 3)), mask=tf.sequence_mask([9, 9, 1, 0], 9))
+    assert sum(rows) == 19 and max(rows) <= 10 and len(rows) == 2
+
+
+def test_padding_does_not_change_states_or_outputs():
+    lstm = StackedLSTM(2, 7, 5, reverse=True, return_state=True)
+    short = tf.random.stateless_normal((3, 4, 5), seed=(1, 2))
+    outputs, state = lstm(short)
+    padded = tf.pad(short, [[0, 0], [0, 6], [0, 0]], constant_values=9.0)
+    mask = tf.sequence_mask([4, 4, 4], 10)
+    padded_outputs, padded_state = lstm(padded, mask=mask)
+    for a, b in zip(outputs, padded_outputs):
+        np.testing.assert_array_equal(a, b[:, :4])
+        assert not np.any(b[:, 4:])
+    for a, b in zip(*map(tf.nest.flatten, (state, padded_state))):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_state_carried_over_equals_one_long_call():
+    lstm = StackedLSTM(2, 7, 5, return_state=True)
+    x = tf.random.stateless_normal((3, 8, 5), seed=(1, 2))
+    whole, last = lstm(x)
+    first, state = lstm(x[:, :3])
+    second, state = lstm(x[:, 3:], initial_state=state)
+    for a, b, c in zip(whole, first, second):
+        np.testing.assert_allclose(a, tf.concat([b, c], 1), atol=1e-6)
+    for a, b in zip(*map(tf.nest.flatten, (last, state))):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_the_skip_connection_is_in_the_output_but_not_in_the_state():
+    lstm = StackedLSTM(2, 7, 5, return_state=True)
+    (first, second), state = lstm(tf.random.stateless_normal((2, 1, 5), seed=(1, 2)))
+    np.testing.assert_allclose(second[:, 0] - first[:, 0], state[1][0], atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 3), (2, 0, 3), (0, 0, 3)])
+def test_empty_batches_and_sentences(shape):
+    lstm = StackedLSTM(2, 7, 5, return_state=True)
+    for mask in (None, tf.zeros(shape[:2], tf.bool)):
+        outputs, state = lstm(tf.zeros(shape), mask=mask)
+        assert [x.shape for x in outputs] == [(*shape[:2], 5)] * 2
+        assert all(x.shape[0] == shape[0] for x in tf.nest.flatten(state))
+
+
+def test_the_cell_state_stays_float32_in_bfloat16():
+    lstm = ProjectedLSTM(7, 5, return_state=True, dtype="mixed_bfloat16")
+    cell = tf.fill((2, 7), 1 + 2.0**-12)
+    output, (_, last) = lstm(
+        tf.zeros((2, 3, 3)),
+        mask=tf.zeros((2, 3), tf.bool),
+        initial_state=(tf.zeros((2, 5)), cell),
+    )
+    assert output.dtype == tf.bfloat16
+    np.testing.assert_array_equal(last, cell)
+
+
+def test_dropout_is_on_layer_inputs_and_the_last_output_in_training_only():
+    lstm = StackedLSTM(2, 7, 5, dropout=0.5)
+    lstm.build((None, None, 5))
+    randomize(lstm)
+    x = tf.ones((2, 40, 5))
+    outputs = lstm(x)
+    np.testing.assert_array_equal(outputs[1], lstm(x)[1])
+    first, last = lstm(x, training=True)
+    assert 0.3 < np.mean(last == 0) < 0.7 and not np.any(first == 0)
+    assert len(np.unique(np.round(first, 5))) > len(np.unique(np.round(outputs[0], 5)))

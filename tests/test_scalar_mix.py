@@ -1,0 +1,85 @@
+"""ScalarMix, the weighted sum of the layers."""
+
+import keras
+import numpy as np
+import pytest
+import reference
+import tensorflow as tf
+
+from elmo_keras.layers import ScalarMix
+
+LAYERS = np.random.default_rng(0).normal(size=(3, 2, 5, 7)).astype("float32")
+LISTED = [tf.constant(layer) for layer in LAYERS]
+WEIGHTS = [0.5, -1.0, 2.0]
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_the_learned_mix_is_that_of_the_paper(layer_norm):
+    mix = ScalarMix(initial_weights=WEIGHTS, initial_gamma=1.5, layer_norm=layer_norm)
+    for i in range(2):
+        expected = reference.scalar_mix(LAYERS[:, i], WEIGHTS, 1.5, layer_norm)
+        np.testing.assert_allclose(mix(LISTED)[i], expected, atol=1e-6)
+
+
+def test_the_average_and_one_layer():
+    np.testing.assert_allclose(ScalarMix("average")(LISTED), LAYERS.mean(0), atol=1e-6)
+    for layer in (0, 1, -1):
+        np.testing.assert_array_equal(ScalarMix(layer)(LISTED), LAYERS[layer])
+
+
+@pytest.mark.parametrize("scheme", ["learned", "average", 1, -1])
+def test_the_layer_weights_are_what_is_mixed_with(scheme):
+    mix = ScalarMix(scheme)
+    mix(LISTED)
+    weights = np.asarray(mix.layer_weights())
+    assert weights.sum() == pytest.approx(1)
+    expected = np.einsum("j,jbtd->btd", weights, LAYERS)
+    np.testing.assert_allclose(mix(LISTED), expected, atol=1e-6)
+
+
+def test_a_stack_is_mixed_like_a_list():
+    stack = tf.stack(LISTED, axis=1)
+    np.testing.assert_array_equal(ScalarMix()(stack), ScalarMix()(LISTED))
+
+
+def test_padding_of_zeros_stays_zero_with_layer_norm():
+    padded = [tf.pad(x, [[0, 0], [0, 2], [0, 0]]) for x in LISTED]
+    mix = ScalarMix(layer_norm=True)
+    np.testing.assert_allclose(mix(padded)[:, :5], mix(LISTED), atol=1e-6)
+    assert not np.any(mix(padded)[:, 5:])
+
+
+def test_the_regularizer_is_of_the_weights_before_the_softmax():
+    mix = ScalarMix(
+        initial_weights=WEIGHTS, regularizer=keras.regularizers.L2(0.1), initial_gamma=9
+    )
+    mix(LISTED)
+    assert float(sum(mix.losses)) == pytest.approx(0.1 * np.square(WEIGHTS).sum())
+
+
+def test_a_frozen_mix_has_nothing_to_train():
+    mix = ScalarMix(initial_weights=WEIGHTS, trainable=False)
+    mix(LISTED)
+    assert mix.trainable_weights == [] and len(mix.weights) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scheme": "best"}, "`scheme` should be .* Received: 'best'"),
+        ({"scheme": 3}, "one of 3 layers. Received: 3"),
+        ({"scheme": -4}, "one of 3 layers. Received: -4"),
+        ({"initial_weights": [1.0]}, "should hold 3 numbers"),
+        ({"scheme": "average", "initial_weights": WEIGHTS}, "unless `scheme`"),
+    ],
+)
+def test_what_does_not_fit_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        ScalarMix(**arguments)(LISTED)
+
+
+def test_another_number_of_layers_than_at_first_is_refused():
+    mix = ScalarMix()
+    mix(LISTED)
+    with pytest.raises(ValueError, match="should hold 3 tensors.*Received: 2"):
+        mix(LISTED[:2])
