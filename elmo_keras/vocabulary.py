@@ -1,0 +1,112 @@
+"""The words a language model predicts."""
+
+import collections
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+SPECIAL_WORDS = ("<S>", "</S>", "<UNK>")
+
+
+class Vocabulary:
+    """Words with their ids, `<S>`, `</S>`, `<UNK>` first, the rest by frequency.
+
+    The sampled softmax relies on the order: its sampler takes a low id for a
+    frequent word.
+
+    Args:
+        words: the words in the order of their ids, the special ones included.
+
+    Raises:
+        ValueError: the special words are not first, or a word is empty, holds
+            ASCII white space (which separates tokens) or stands twice.
+
+    Example:
+
+    >>> vocabulary = Vocabulary.count([["a", "rose", "is", "a", "rose"]])
+    >>> vocabulary.words
+    ('<S>', '</S>', '<UNK>', 'a', 'rose', 'is')
+    >>> vocabulary.encode(["a", "daisy"])
+    array([3, 2], dtype=int32)
+    """
+
+    def __init__(self, words: Sequence[str]):
+        self.words = tuple(words)
+        if self.words[:3] != SPECIAL_WORDS:
+            raise ValueError(
+                f"A vocabulary should start with {', '.join(SPECIAL_WORDS)}. "
+                f"Received: {', '.join(map(repr, self.words[:3]))}"
+            )
+        self._ids = {word: i for i, word in enumerate(self.words)}
+        for i, word in enumerate(self.words):
+            if word.encode().split() != [word.encode()] or self._ids[word] != i:
+                raise ValueError(
+                    "A word should stand once and hold no white space. Received: "
+                    f"{word!r} in line {i + 1}"
+                )
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._ids
+
+    def encode(self, tokens: Iterable[str]) -> np.ndarray:
+        """Ids of tokens, that of `<UNK>` for words unknown: int32 `(tokens,)`."""
+        unknown = self._ids["<UNK>"]
+        return np.array([self._ids.get(t, unknown) for t in tokens], dtype=np.int32)
+
+    @classmethod
+    def count(
+        cls,
+        sentences: Iterable[Iterable[str]],
+        max_size: int | None = None,
+        min_count: int = 1,
+    ) -> "Vocabulary":
+        """The vocabulary of a corpus.
+
+        Args:
+            sentences: tokens, sentence by sentence; gone through once.
+            max_size: most words to keep, the special ones counted, or None.
+            min_count: how often a word must occur to be kept.
+
+        Returns:
+            Words by falling frequency; equally frequent ones in the order of
+            their code points, so that the result does not depend on the order
+            of sentences.
+
+        Raises:
+            ValueError: `max_size` leaves no room for the special words.
+        """
+        if max_size is not None and max_size < len(SPECIAL_WORDS):
+            raise ValueError(
+                f"`max_size` should be at least {len(SPECIAL_WORDS)}, the special "
+                f"words. Received: {max_size}"
+            )
+        counts = collections.Counter()
+        for sentence in sentences:
+            counts.update(sentence)
+        for word in SPECIAL_WORDS:
+            counts.pop(word, None)
+        kept = [word for word in counts if counts[word] >= min_count]
+        kept.sort(key=lambda word: (-counts[word], word))
+        return cls((*SPECIAL_WORDS, *kept)[:max_size])
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Vocabulary":
+        """Reads a `vocab.txt`, one word a line.
+
+        Raises:
+            ValueError: the file is not UTF-8 or not a vocabulary.
+        """
+        lines = Path(path).read_bytes().removesuffix(b"\n").split(b"\n")
+        try:
+            return cls([line.removesuffix(b"\r").decode() for line in lines])
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+    def save(self, path: str | Path) -> None:
+        """Writes a `vocab.txt`, one word a line."""
+        lines = "".join(f"{word}\n" for word in self.words)
+        Path(path).write_text(lines, encoding="utf-8", newline="\n")

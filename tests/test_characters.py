@@ -1,0 +1,89 @@
+"""Tokens to character ids, against a plain mapper in Python."""
+
+import dataclasses
+import unicodedata
+
+import numpy as np
+import pytest
+import reference
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elmo_keras import ElmoConfig
+from elmo_keras.characters import character_ids, words_cut
+from elmo_keras.tokenize import tokenize
+
+CONFIG = ElmoConfig.preset("test")
+UNICODE = st.text().map(lambda text: text.encode("utf-8", "surrogatepass"))
+LONG = st.text("aé한😀\u0301", max_size=12).map(str.encode)
+SPECIAL = st.sampled_from([b"<S>", b"</S>", b"<s>", b"", b"\0", b"\xff" * 9])
+TOKENS = st.lists(st.one_of(UNICODE, LONG, SPECIAL, st.binary(max_size=12)), max_size=6)
+LENGTHS = st.sampled_from([3, 4, 9, 50])
+
+
+def with_length(length, **changes):
+    return dataclasses.replace(
+        CONFIG, filters=((1, 2),), max_characters_per_token=length, **changes
+    )
+
+
+@settings(deadline=None, max_examples=150)
+@given(TOKENS, LENGTHS, st.sampled_from(["byte", "character"]))
+def test_ids_of_any_bytes_are_those_of_the_plain_mapper(tokens, length, cut_at):
+    actual = character_ids(
+        tf.constant(tokens, tf.string), with_length(length, cut_at=cut_at)
+    )
+    assert actual.shape == (len(tokens), length) and actual.dtype == tf.int32
+    expected = [reference.character_ids(t, length, cut_at) for t in tokens]
+    np.testing.assert_array_equal(actual, np.reshape(expected, (-1, length)))
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.text(max_size=20), max_size=5))
+def test_cutting_at_a_character_leaves_valid_text(tokens):
+    ids = character_ids(
+        tf.constant(tokens, tf.string), with_length(9, cut_at="character")
+    )
+    for token, row in zip(tokens, ids.numpy() - 1):
+        kept = bytes(row[1 : list(row).index(259)].tolist()).decode()
+        assert token.startswith(kept)
+        assert len(kept) == len(token) or len((kept + token[len(kept)]).encode()) > 7
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.text(max_size=12), max_size=5))
+def test_nfc_is_that_of_unicodedata(tokens):
+    ids = character_ids(
+        tf.constant(tokens, tf.string), with_length(50, unicode_normalization="NFC")
+    )
+    expected = [
+        reference.character_ids(unicodedata.normalize("NFC", t), 50) for t in tokens
+    ]
+    np.testing.assert_array_equal(ids, np.reshape(expected, (-1, 50)))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0), (0, 0), (2, 3), ()])
+def test_any_shape_of_tokens(shape):
+    ids = tf.function(lambda x: character_ids(x, CONFIG))(tf.fill(shape, "ab"))
+    assert ids.shape == (*shape, 9)
+    expected = np.broadcast_to(reference.character_ids("ab", 9), ids.shape)
+    np.testing.assert_array_equal(ids, expected)
+
+
+def test_words_cut_are_those_longer_than_the_row():
+    tokens = tf.constant([["1234567", "12345678"], ["", "가나다"]])
+    np.testing.assert_array_equal(
+        words_cut(tokens, CONFIG), [[False, True], [False, True]]
+    )
+
+
+def test_tokenize_splits_on_white_space_with_core_operations():
+    ragged = tokenize(tf.constant(["a  b\tc", "", " d\u00a0e "]))
+    assert ragged.to_list() == [[b"a", b"b", b"c"], [], ["d\u00a0e".encode()]]
+
+
+def test_tokenize_takes_a_tensorflow_text_tokenizer():
+    text = pytest.importorskip("tensorflow_text")
+    ragged = tokenize(["Don't stop!"], text.UnicodeScriptTokenizer())
+    assert ragged.to_list() == [[b"Don", b"'", b"t", b"stop", b"!"]]

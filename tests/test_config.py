@@ -1,0 +1,86 @@
+"""ElmoConfig and the published options.json."""
+
+import dataclasses
+import json
+
+import pytest
+
+from elmo_keras import BidirectionalLanguageModel, ElmoConfig
+from elmo_keras.config import PRESETS, read_options
+
+PARAMETERS = {"small": 13_593_296, "medium": 28_027_728, "original": 93_600_848}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_presets_have_the_published_number_of_parameters(name):
+    bilm = BidirectionalLanguageModel(ElmoConfig.preset(name))
+    bilm.build()
+    assert bilm.count_params() == PARAMETERS[name]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_options_round_trip(name):
+    config = ElmoConfig.preset(name)
+    options = json.loads(json.dumps(config.to_options()))
+    assert ElmoConfig.from_options(options) == config
+    assert ElmoConfig(**json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_own_options_are_kept_beside_the_published_ones(config):
+    own = dataclasses.replace(config, unicode_normalization="NFC", cut_at="character")
+    options = own.to_options()
+    assert options["elmo_keras"] == {
+        "unicode_normalization": "NFC",
+        "cut_at": "character",
+    }
+    assert ElmoConfig.from_options(options) == own
+    assert "elmo_keras" not in config.to_options()
+
+
+@pytest.mark.parametrize("n_characters", [261, 262])
+def test_both_numbers_of_characters_are_understood(config, n_characters):
+    options = config.to_options()
+    options["char_cnn"]["n_characters"] = n_characters
+    assert ElmoConfig.from_options(options) == config
+
+
+def test_keys_left_out_of_a_published_file_mean_no_such_thing(config):
+    options = config.to_options()
+    for key in ("cell_clip", "proj_clip", "use_skip_connections"):
+        del options["lstm"][key]
+    del options["char_cnn"]["n_highway"]
+    read = ElmoConfig.from_options(options)
+    assert (read.cell_clip, read.proj_clip) == (None, None)
+    assert (read.use_skip_connections, read.n_highway) == (False, 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("char_cnn", "n_characters"), 300, "261 .* or 262 .* Received: 300"),
+        (("lstm", "dim"), 0, "`units` should be a positive integer. Received: 0"),
+        (("lstm", "cell_clip"), -1, "`cell_clip` should be None or above 0"),
+        (("char_cnn", "activation"), "elu", "`activation` should be one of"),
+        (("char_cnn", "max_characters_per_token"), 2, "at least 3 and no less than"),
+        (("char_cnn", "filters"), [[1, 0]], "pairs of .width, count. above 0"),
+        (("char_cnn", "filters"), None, "The options lack `char_cnn.filters`"),
+    ],
+)
+def test_a_bad_option_is_named(config, path, value, message):
+    options = config.to_options()
+    options[path[0]][path[1]] = value
+    with pytest.raises(ValueError, match=message):
+        ElmoConfig.from_options(options)
+
+
+def test_an_unknown_preset_is_refused():
+    with pytest.raises(ValueError, match="one of .*'original'.* Received: 'huge'"):
+        ElmoConfig.preset("huge")
+
+
+@pytest.mark.parametrize("content", ["not json", "[1]"])
+def test_options_that_are_no_json_object_are_refused(tmp_path, content):
+    path = tmp_path / "options.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match="options.json should hold"):
+        read_options(path)

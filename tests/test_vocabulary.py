@@ -1,0 +1,53 @@
+"""The word vocabulary."""
+
+import pytest
+
+from elmo_keras import Vocabulary
+
+SENTENCES = [["b", "a", "<UNK>"], ["c", "a", "한글"], ["b", "a"]]
+
+
+def test_words_fall_in_frequency_and_ties_are_in_code_point_order():
+    vocabulary = Vocabulary.count(SENTENCES)
+    assert vocabulary.words == ("<S>", "</S>", "<UNK>", "a", "b", "c", "한글")
+    assert Vocabulary.count(reversed(SENTENCES)).words == vocabulary.words
+
+
+def test_size_and_count_limit_the_words():
+    assert Vocabulary.count(SENTENCES, max_size=4).words[3:] == ("a",)
+    assert Vocabulary.count(SENTENCES, min_count=2).words[3:] == ("a", "b")
+    with pytest.raises(ValueError, match="`max_size` should be at least 3"):
+        Vocabulary.count(SENTENCES, max_size=2)
+
+
+def test_unknown_words_get_the_id_of_unk():
+    vocabulary = Vocabulary.count(SENTENCES)
+    assert vocabulary.encode(["a", "z", "</S>"]).tolist() == [3, 2, 1]
+    assert "a" in vocabulary and "z" not in vocabulary and len(vocabulary) == 7
+
+
+def test_a_file_round_trip_keeps_every_word(tmp_path):
+    path = tmp_path / "vocab.txt"
+    vocabulary = Vocabulary.count([*SENTENCES, ["d\u2028e", "\u00a0"]])
+    vocabulary.save(path)
+    assert Vocabulary.load(path).words == vocabulary.words
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n").removesuffix(b"\r\n"))
+    assert Vocabulary.load(path).words == vocabulary.words
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\nb\n", "should start with <S>, </S>, <UNK>. Received: 'a', 'b'"),
+        (b"", "should start with"),
+        (b"<S>\n</S>\n<UNK>\na\nb\na\n", "Received: 'a' in line 4"),
+        (b"<S>\n</S>\n<UNK>\na b\n", "Received: 'a b' in line 4"),
+        (b"<S>\n</S>\n<UNK>\n\nb\n", "Received: '' in line 4"),
+        (b"<S>\n</S>\n<UNK>\n\xff\n", "can't decode"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_name_and_line(tmp_path, content, message):
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="vocab.txt: .*" + message):
+        Vocabulary.load(path)
