@@ -1,0 +1,169 @@
+"""The bidirectional language model."""
+
+from collections.abc import Mapping
+
+import keras
+import tensorflow as tf
+from keras import ops
+
+from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
+from elmo_keras.layers.character_cnn import CharacterCNN
+from elmo_keras.layers.word_softmax import WordSoftmax
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class BidirectionalLanguageModel(keras.layers.Layer):
+    """The biLM: token representation, LSTMs of both directions, softmax.
+
+    Θ_x (`token_representation`) and Θ_s (`softmax`) are shared by the two
+    directions, the LSTMs (`lstm.forward`, `lstm.backward`) are not.
+
+    Args:
+        config: `ElmoConfig`, or a mapping of its fields.
+        vocabulary_size: number of words of the softmax; without one there is no
+            softmax, and the model gives vectors only.
+        dropout: rate of the dropout on the inputs of the LSTM layers and on the
+            last output, in training.
+        return_state: whether the LSTM state is returned as well.
+
+    Call arguments:
+        inputs: integer character ids `(batch, time, characters)`, see
+            `characters.character_ids`; `<S>` and `</S>` are not added here.
+        mask: boolean tensor `(batch, time)`; if None, tokens whose character
+            ids are all 0 are masked.
+        initial_state: state as returned, or None for zeros. It is never kept
+            from one call to the next.
+        training: whether dropout is applied; see also `layers.ProjectedLSTM`.
+
+    Output: a list of `config.n_layers + 1` tensors
+    `(batch, time, 2 · projection_dim)`, 0 where masked: h_0 = [x; x], then
+    h_j = [forward; backward]. With `return_state` a pair of that and the state.
+
+    Example:
+
+    >>> bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"))
+    >>> [h.shape for h in bilm(keras.ops.ones((2, 4, 9), "int32"))]
+    [TensorShape([2, 4, 10]), TensorShape([2, 4, 10]), TensorShape([2, 4, 10])]
+
+    Reference: Peters et al. 2018, section 3.1.
+    """
+
+    def __init__(
+        self, config, vocabulary_size=None, dropout=0.0, return_state=False, **kwargs
+    ):
+        super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
+        self.supports_masking = True
+        if isinstance(config, Mapping):
+            config = ElmoConfig(**config)
+        self.config = config
+        self.vocabulary_size = vocabulary_size
+        self.dropout = dropout
+        self.return_state = return_state
+        self.token_representation = CharacterCNN(
+            config.filters,
+            config.projection_dim,
+            config.char_embedding_dim,
+            config.n_highway,
+            config.activation,
+            name="token_representation",
+            dtype=self.dtype_policy,
+        )
+        self.lstm = BidirectionalLSTM(
+            config.n_layers,
+            config.units,
+            config.projection_dim,
+            config.cell_clip,
+            config.proj_clip,
+            config.use_skip_connections,
+            dropout,
+            return_state=True,
+            name="lstm",
+            dtype=self.dtype_policy,
+        )
+        self.softmax = None
+        if vocabulary_size is not None:
+            self.softmax = WordSoftmax(
+                vocabulary_size, name="softmax", dtype=self.dtype_policy
+            )
+
+    def build(self, input_shape=None):
+        config = self.config
+        self.token_representation.build((None, config.max_characters_per_token))
+        self.lstm.build((None, None, config.projection_dim))
+        if self.softmax is not None:
+            self.softmax.build((None, config.projection_dim))
+
+    def call(self, inputs, mask=None, initial_state=None, training=False):
+        inputs = tf.convert_to_tensor(inputs)
+        if mask is None:
+            mask = self.compute_token_mask(inputs)
+        mask = tf.cast(mask, tf.bool)
+        x = self.token_vectors(inputs)
+        x = tf.where(mask[..., None], x, tf.zeros_like(x))
+        outputs, state = self.lstm(
+            x, mask=mask, initial_state=initial_state, training=training
+        )
+        layers = [ops.concatenate([x, x], axis=-1), *outputs]
+        return (layers, state) if self.return_state else layers
+
+    def token_vectors(self, character_ids):
+        """The context-independent vectors x, each distinct word computed once.
+
+        Args:
+            character_ids: integer tensor `(..., characters)`.
+
+        Returns:
+            float tensor `(..., projection_dim)`.
+        """
+        words = tf.reshape(character_ids, [-1, tf.shape(character_ids)[-1]])
+        distinct, index = distinct_rows(words)
+        distinct.set_shape((None, character_ids.shape[-1]))
+        vectors = tf.gather(self.token_representation(distinct), index)
+        shape = (*character_ids.shape[:-1], self.config.projection_dim)
+        dynamic = tf.concat([tf.shape(character_ids)[:-1], shape[-1:]], axis=0)
+        return tf.ensure_shape(tf.reshape(vectors, dynamic), shape)
+
+    def compute_token_mask(self, inputs):
+        """True for the tokens that have a character id above 0: `(batch, time)`."""
+        return ops.any(ops.not_equal(inputs, 0), axis=-1)
+
+    def compute_mask(self, inputs, mask=None):
+        if mask is None:
+            mask = self.compute_token_mask(inputs)
+        return [mask] * (self.config.n_layers + 1)
+
+    def compute_output_shape(self, input_shape):
+        config = self.config
+        inner = (*input_shape[:2], config.projection_dim)
+        outputs, state = self.lstm.compute_output_shape(inner)
+        layers = [(*input_shape[:2], 2 * config.projection_dim), *outputs]
+        return (layers, state) if self.return_state else layers
+
+    def get_config(self):
+        return super().get_config() | {
+            "config": self.config.to_dict(),
+            "vocabulary_size": self.vocabulary_size,
+            "dropout": self.dropout,
+            "return_state": self.return_state,
+        }
+
+
+def distinct_rows(rows):
+    """The distinct rows of small non-negative integers, and where each row is.
+
+    Args:
+        rows: int32 `(rows, length)`.
+
+    Returns:
+        The distinct rows `(distinct, length)` in the order of their first
+        occurrence and int32 `(rows,)`, the index of each row among them.
+    """
+    # TensorFlow finds distinct scalars fast, rows not, so a row becomes a string.
+    # The first code points are left out: some are changed on the way.
+    first = 0x100
+    keys = tf.strings.unicode_encode(tf.cast(rows, tf.int32) + first, "UTF-8")
+    distinct, index = tf.unique(keys)
+    points = tf.strings.unicode_decode(distinct, "UTF-8")
+    shape = tf.stack([tf.size(distinct), tf.shape(rows)[1]])
+    return tf.reshape(points.flat_values, shape) - first, index

@@ -1,0 +1,278 @@
+"""The layer that puts ELMo into a Keras model."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+
+from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.characters import (
+    BEGIN_OF_SENTENCE_TOKEN,
+    END_OF_SENTENCE_TOKEN,
+    character_ids,
+)
+from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.scalar_mix import ScalarMix
+from elmo_keras.model_directory import find_model
+from elmo_keras.weights import read_weights
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class Elmo(keras.layers.Layer):
+    """ELMo vectors of sentences: `γ Σ_j s_j h_j` over the layers of a biLM.
+
+    Stateless: the vectors of a sentence are the same alone and in any batch.
+    `<S>` and `</S>` are put around each sentence for the biLM.
+
+    Args:
+        config: `ElmoConfig` of the biLM, or a mapping of its fields. The weights
+            are random; `Elmo.from_pretrained` reads them.
+        num_representations: number of outputs, each with a mix of its own.
+        scheme: what is mixed, see `layers.ScalarMix`: `"learned"`, `"average"`
+            or the index of one layer.
+        dropout: rate of the dropout on the output, in training.
+        l2: the paper's λ, weight of ‖w‖² in the loss: about 1 pulls towards the
+            plain average of the layers, 0.001 lets them vary.
+        layer_norm: whether each layer is normalised before the mix.
+        trainable_bilm: whether the biLM is trained as well. A frozen one stays
+            frozen, also when `trainable` of a model around it is set.
+        keep_sentence_boundaries: whether the output keeps the positions of
+            `<S>` and `</S>`, which makes it longer by two.
+
+    Call arguments:
+        inputs: tokens, string tensor `(batch, time)` padded with `""` behind
+            the last token that is not empty, or RaggedTensor, or (outside of a
+            functional model) lists of `str` of any lengths; or character ids,
+            integer tensor `(batch, time, characters)` as
+            `characters.character_ids` gives them, all 0 where there is no token.
+        training: whether dropout is applied.
+
+    Output: `(batch, time, 2 · projection_dim)`, 0 at padding, or a list of
+    `num_representations` such tensors. The mask is passed on.
+
+    Raises:
+        ValueError: an argument is out of its range, or the inputs have another
+            rank than their dtype asks for.
+
+    Example:
+
+    >>> elmo = Elmo(ElmoConfig.preset("test"))
+    >>> elmo([["A", "short", "one", "."], ["Two", "words"]]).shape
+    TensorShape([2, 4, 10])
+
+    Reference: Peters et al. 2018, sections 3.2 and 3.3.
+    """
+
+    def __init__(
+        self,
+        config,
+        num_representations=1,
+        scheme="learned",
+        dropout=0.0,
+        l2=0.0,
+        layer_norm=False,
+        trainable_bilm=False,
+        keep_sentence_boundaries=False,
+        **kwargs,
+    ):
+        if num_representations < 1:
+            raise ValueError(
+                "`num_representations` should be 1 or more. "
+                f"Received: {num_representations}"
+            )
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.supports_jit = False  # XLA has no strings
+        if isinstance(config, Mapping):
+            config = ElmoConfig(**config)
+        self.config = config
+        self.num_representations = num_representations
+        self.scheme = scheme
+        self.dropout = dropout
+        self.l2 = l2
+        self.layer_norm = layer_norm
+        self.trainable_bilm = trainable_bilm
+        self.keep_sentence_boundaries = keep_sentence_boundaries
+        self.bilm = BidirectionalLanguageModel(
+            config, name="bilm", dtype=self.dtype_policy
+        )
+        self.mixes = [
+            ScalarMix(
+                scheme,
+                layer_norm=layer_norm,
+                regularizer=keras.regularizers.L2(l2) if l2 else None,
+                name=f"mix_{i}",
+                dtype=self.dtype_policy,
+            )
+            for i in range(num_representations)
+        ]
+        self.dropouts = [
+            keras.layers.Dropout(dropout, name=f"dropout_{i}", dtype=self.dtype_policy)
+            for i in range(num_representations)
+        ]
+
+    @property
+    def trainable(self):
+        """Whether the mix is trained, and with `trainable_bilm` the biLM too."""
+        return super().trainable
+
+    @trainable.setter
+    def trainable(self, value):
+        self._set_trainable(value)
+
+    def _set_trainable(self, value):
+        keras.layers.Layer.trainable.fset(self, value)
+        self.bilm.trainable = bool(value) and self.trainable_bilm
+
+    @classmethod
+    def from_pretrained(
+        cls, model: str | Path, weights: str | Path | None = None, **kwargs
+    ) -> "Elmo":
+        """An `Elmo` layer with the weights of a trained biLM.
+
+        Args:
+            model: a model directory (`options.json`, `weights.hdf5`), a `.zip`
+                of one, or, with `weights`, the path of an `options.json`.
+            weights: the path of published HDF5 weights.
+            **kwargs: arguments of the layer.
+
+        Raises:
+            FileNotFoundError: a file is missing; the message names it.
+            ValueError: a file doesn't fit; the message says what was expected.
+        """
+        files = find_model(model, weights)
+        elmo = cls(ElmoConfig.from_options(files.options), **kwargs)
+        elmo.build()
+        with files.open_weights() as file:
+            read_weights(elmo.bilm, file)
+        return elmo
+
+    def build(self, input_shape=None):
+        config = self.config
+        self.bilm.build()
+        layer = (None, None, 2 * config.projection_dim)
+        for mix in self.mixes:
+            mix.build([layer] * (config.n_layers + 1))
+        self._set_trainable(self.trainable)  # of the variables that now exist
+
+    def __call__(self, inputs, *args, **kwargs):
+        return super().__call__(_tensor(inputs), *args, **kwargs)
+
+    def call(self, inputs, training=False):
+        layers, mask = self._bilm_layers(inputs, training)
+        outputs = [
+            dropout(self._trimmed(mix(layers), mask), training=training)
+            for mix, dropout in zip(self.mixes, self.dropouts)
+        ]
+        return outputs[0] if self.num_representations == 1 else outputs
+
+    def layers(self, inputs, training=False):
+        """All layers of the biLM, before any mix.
+
+        Args:
+            inputs, training: as in a call.
+
+        Returns:
+            `(batch, num_layers + 1, time, 2 · projection_dim)`, 0 at padding.
+        """
+        layers, mask = self._bilm_layers(inputs, training)
+        return tf.stack([self._trimmed(h, mask) for h in layers], axis=1)
+
+    def _bilm_layers(self, inputs, training):
+        """The layers with `<S>` and `</S>`, and the mask of the output."""
+        tokens, mask = self._padded(inputs)
+        ids = tokens
+        if tokens.dtype == tf.string:
+            ids = character_ids(tokens, self.config)
+        ids, bilm_mask = self._with_boundaries(ids, mask)
+        layers = self.bilm(ids, mask=bilm_mask, training=training)
+        if not self.trainable_bilm:
+            layers = [tf.stop_gradient(h) for h in layers]
+        return layers, bilm_mask if self.keep_sentence_boundaries else mask
+
+    def _padded(self, inputs):
+        """The inputs as a dense tensor, and which tokens are real."""
+        if isinstance(inputs, tf.RaggedTensor):
+            return inputs.to_tensor(), tf.sequence_mask(inputs.row_lengths())
+        inputs = tf.convert_to_tensor(_tensor(inputs))
+        rank = 2 if inputs.dtype == tf.string else 3
+        if inputs.shape.rank != rank or inputs.dtype.is_floating:
+            raise ValueError(
+                "`inputs` should be strings (batch, time) or integer character ids "
+                f"(batch, time, characters). Received: {inputs.dtype.name} of shape "
+                f"{inputs.shape}"
+            )
+        if inputs.dtype == tf.string:
+            return inputs, _positions(inputs) <= _last(inputs != "")
+        return inputs, self.bilm.compute_token_mask(inputs)
+
+    def _with_boundaries(self, ids, mask):
+        """Puts `<S>` in front of each sentence and `</S>` behind its last token."""
+        boundaries = [BEGIN_OF_SENTENCE_TOKEN, END_OF_SENTENCE_TOKEN]
+        begin, end = tf.unstack(character_ids(boundaries, self.config))
+        ids = tf.pad(ids, [[0, 0], [1, 1], [0, 0]])
+        mask, is_begin, is_end = _boundaries(mask)
+        ids = tf.where(is_begin[..., None], tf.cast(begin, ids.dtype), ids)
+        ids = tf.where(is_end[..., None], tf.cast(end, ids.dtype), ids)
+        return ids, mask
+
+    def _trimmed(self, x, mask):
+        if not self.keep_sentence_boundaries:
+            x = x[:, 1:-1]
+        return tf.where(mask[..., None], x, tf.zeros_like(x))
+
+    def compute_mask(self, inputs, mask=None):
+        if keras.utils.is_keras_tensor(inputs):
+            return None  # a functional model computes its masks as it runs
+        _, mask = self._padded(inputs)
+        if self.keep_sentence_boundaries:
+            mask, _, _ = _boundaries(mask)
+        return mask if self.num_representations == 1 else [mask] * len(self.mixes)
+
+    def compute_output_shape(self, input_shape):
+        time = input_shape[1]
+        if self.keep_sentence_boundaries and time is not None:
+            time += 2
+        shape = (input_shape[0], time, 2 * self.config.projection_dim)
+        return shape if self.num_representations == 1 else [shape] * len(self.mixes)
+
+    def get_config(self):
+        return super().get_config() | {
+            "config": self.config.to_dict(),
+            "num_representations": self.num_representations,
+            "scheme": self.scheme,
+            "dropout": self.dropout,
+            "l2": self.l2,
+            "layer_norm": self.layer_norm,
+            "trainable_bilm": self.trainable_bilm,
+            "keep_sentence_boundaries": self.keep_sentence_boundaries,
+        }
+
+
+def _tensor(inputs):
+    """Lists of `str` as a padded tensor; Keras would take them for many inputs."""
+    if isinstance(inputs, (list, tuple)):
+        return tf.ragged.constant(inputs, tf.string, ragged_rank=1).to_tensor()
+    return inputs
+
+
+def _positions(tokens):
+    return tf.range(tf.shape(tokens)[1])[None, :]
+
+
+def _last(mask):
+    """The last true position of each row, −1 where there is none: (batch, 1)."""
+    places = tf.pad(
+        tf.where(mask, _positions(mask), -1), [[0, 0], [1, 0]], constant_values=-1
+    )
+    return tf.reduce_max(places, axis=1, keepdims=True)
+
+
+def _boundaries(mask):
+    """A mask (batch, time) with `<S>` and `</S>`: all (batch, time + 2), and these."""
+    mask = tf.pad(mask, [[0, 0], [1, 1]])
+    positions = _positions(mask)
+    is_begin = tf.broadcast_to(positions == 0, tf.shape(mask))
+    is_end = positions == tf.maximum(_last(mask), 0) + 1
+    return mask | is_begin | is_end, is_begin, is_end

@@ -1,0 +1,202 @@
+"""The files of a model: a directory or a zip of options, weights, vocabulary."""
+
+import contextlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import h5py
+
+from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.config import ElmoConfig, read_options
+from elmo_keras.vocabulary import Vocabulary
+from elmo_keras.weights import (
+    read_table,
+    read_weights,
+    softmax_table,
+    write_table,
+    write_weights,
+)
+
+OPTIONS = "options.json"
+WEIGHTS = "weights.hdf5"
+VOCABULARY = "vocab.txt"
+SOFTMAX = "training/softmax.hdf5"
+
+
+class ModelFiles(NamedTuple):
+    """What was found of a model.
+
+    Attributes:
+        options: the content of its `options.json`.
+        weights: the HDF5 file: a path, or bytes out of a zip.
+        vocabulary: the words of its language model, or None.
+        directory: the model directory, or None.
+    """
+
+    options: dict[str, Any]
+    weights: Path | bytes
+    vocabulary: Vocabulary | None = None
+    directory: Path | None = None
+
+    @contextlib.contextmanager
+    def open_weights(self) -> Iterator[h5py.File]:
+        """The HDF5 file, open for reading.
+
+        Raises:
+            ValueError: it is not an HDF5 file.
+        """
+        content = self.weights
+        source = io.BytesIO(content) if isinstance(content, bytes) else content
+        with open_hdf5(source) as file:
+            yield file
+
+
+def open_hdf5(source) -> h5py.File:
+    """`h5py.File` for reading, with an error that says what is wrong.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is not HDF5.
+    """
+    try:
+        return h5py.File(source, "r")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"There is no file {source}.") from None
+    except OSError as error:
+        raise ValueError(f"{source} should be an HDF5 file. {error}") from error
+
+
+def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFiles:
+    """The files of a model.
+
+    Args:
+        model: a model directory, a `.zip` with one `….hdf5` and one
+            `…options.json` (and a `vocab.txt`), as the NLPL repository ships
+            them, or with `weights` the path of an `options.json`.
+        weights: the path of HDF5 weights.
+
+    Raises:
+        FileNotFoundError: a file is missing; the message names it.
+        ValueError: a file can't be read for what it should be.
+    """
+    model = Path(model)
+    if weights is not None:
+        return ModelFiles(read_options(_existing(model)), _existing(Path(weights)))
+    if model.is_dir():
+        return _in_directory(model)
+    if zipfile.is_zipfile(_existing(model)):
+        return _in_zip(model)
+    raise ValueError(
+        "`model` should be a model directory or a .zip, or come with `weights`. "
+        f"Received: {model}"
+    )
+
+
+def _existing(path):
+    if not path.exists():
+        raise FileNotFoundError(f"There is no {path}.")
+    return path
+
+
+def _in_directory(model):
+    vocabulary = model / VOCABULARY
+    return ModelFiles(
+        read_options(_existing(model / OPTIONS)),
+        _existing(model / WEIGHTS),
+        Vocabulary.load(vocabulary) if vocabulary.exists() else None,
+        model,
+    )
+
+
+def _in_zip(model):
+    with zipfile.ZipFile(model) as archive, tempfile.TemporaryDirectory() as folder:
+        options = archive.extract(_member(archive, OPTIONS), folder)
+        weights = archive.read(_member(archive, ".hdf5"))
+        vocabulary = None
+        if any(name.endswith(VOCABULARY) for name in archive.namelist()):
+            member = archive.extract(_member(archive, VOCABULARY), folder)
+            vocabulary = Vocabulary.load(member)
+        return ModelFiles(read_options(options), weights, vocabulary)
+
+
+def _member(archive, ending):
+    names = [name for name in archive.namelist() if name.endswith(ending)]
+    if len(names) != 1:
+        raise ValueError(
+            f"{archive.filename} should hold one file *{ending}. Found: "
+            f"{names or archive.namelist()}"
+        )
+    return names[0]
+
+
+def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
+    """The language model of a model directory, with its softmax if it has one.
+
+    Args:
+        model: a model directory.
+        **kwargs: arguments of the layer.
+
+    Raises:
+        FileNotFoundError: a file is missing; the message names it.
+        ValueError: a file doesn't fit; the message says what was expected.
+    """
+    files = find_model(model)
+    softmax = files.directory / SOFTMAX if files.directory else None
+    if softmax is not None and softmax.exists() and files.vocabulary is not None:
+        kwargs["vocabulary_size"] = len(files.vocabulary)
+    bilm = BidirectionalLanguageModel(ElmoConfig.from_options(files.options), **kwargs)
+    bilm.build()
+    with files.open_weights() as file:
+        read_weights(bilm, file)
+    if bilm.softmax is not None:
+        with open_hdf5(softmax) as file:
+            read_table(softmax_table(bilm), file)
+    return bilm
+
+
+def save_model(
+    directory: str | Path,
+    bilm: BidirectionalLanguageModel,
+    vocabulary: Vocabulary | None = None,
+    options: dict[str, Any] | None = None,
+) -> None:
+    """Writes a model directory; each file appears whole or not at all.
+
+    Args:
+        directory: made if there is none.
+        bilm: a built biLM; its softmax goes to the folder `training`.
+        vocabulary: the words of the softmax.
+        options: further sections and keys of `options.json`, such as those of
+            the training.
+    """
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    with _replacing(directory / WEIGHTS) as path, h5py.File(path, "w") as file:
+        write_weights(bilm, file)
+    if vocabulary is not None:
+        with _replacing(directory / VOCABULARY) as path:
+            vocabulary.save(path)
+    if bilm.softmax is not None:
+        with _replacing(directory / SOFTMAX) as path, h5py.File(path, "w") as file:
+            write_table(softmax_table(bilm), file)
+    with _replacing(directory / OPTIONS) as path:
+        content = (options or {}) | bilm.config.to_options()
+        path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _replacing(path):
+    """A temporary path that takes the place of `path` once it is written."""
+    path.parent.mkdir(exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,137 @@
+"""The biLM against the NumPy oracle and the published golden vectors."""
+
+import dataclasses
+import json
+
+import h5py
+import numpy as np
+import pytest
+import reference
+import tensorflow as tf
+from conftest import published_weights, randomize
+
+from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
+from elmo_keras.bilm import distinct_rows
+from elmo_keras.characters import character_ids
+from elmo_keras.layers import CharacterCNN, character_cnn
+
+SENTENCES = [
+    "<S> 나는 학교에 갑니다 . </S>".split(),
+    "<S> </S>".split(),
+    ["<S>", "naïve", "🙂🙃", "", "Donaudampfschifffahrtsgesellschaft", "x", "</S>"],
+    ["<S>", "가나다라마바사아자차", *"a b a b a b".split(), "</S>"],
+]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"use_skip_connections": False, "n_highway": 2, "activation": "tanh"},
+        {"n_layers": 3, "cell_clip": None, "proj_clip": None, "n_highway": 0},
+        {"projection_dim": 9, "cell_clip": 0.5, "proj_clip": 0.3},  # no CNN projection
+    ],
+    ids=["skip", "no_skip", "three_layers", "no_projection"],
+)
+def test_every_layer_is_that_of_the_oracle(config, changes):
+    config = dataclasses.replace(config, **changes)
+    bilm = BidirectionalLanguageModel(config)
+    bilm.build()
+    randomize(bilm)
+    tokens = tf.ragged.constant(SENTENCES)
+    mask = tf.sequence_mask(tokens.row_lengths())
+    layers = bilm(character_ids(tokens.to_tensor(), config), mask=mask)
+    assert len(layers) == config.n_layers + 1
+    weights = published_weights(bilm)
+    for i, sentence in enumerate(SENTENCES):
+        expected = reference.bilm_layers(sentence, weights, config)
+        actual = np.array([h[i] for h in layers])
+        # float32 against float64.
+        np.testing.assert_allclose(actual[:, : len(sentence)], expected, atol=1e-5)
+        assert not np.any(actual[:, len(sentence) :])
+
+
+def test_the_published_fixture_is_met_to_the_last_digit(data, capsys):
+    sentences = json.loads(
+        data("fixtures/bilm-tf/lm_embeddings_sentences.json").read_text()
+    )
+    golden = [
+        h5py.File(data(f"fixtures/bilm-tf/lm_embeddings_{k}.hdf5")) for k in range(3)
+    ]
+    bilm = Elmo.from_pretrained(
+        data("fixtures/bilm-tf/options.json"), data("fixtures/bilm-tf/lm_weights.hdf5")
+    ).bilm
+    bilm.return_state = True
+    state, worst, values = None, 0.0, 0
+    for i in range(len(sentences[0])):
+        batch = [["<S>", *column[i].split(), "</S>"] for column in sentences]
+        tokens = tf.ragged.constant(batch)
+        layers, state = bilm(
+            character_ids(tokens.to_tensor(), bilm.config),
+            mask=tf.sequence_mask(tokens.row_lengths()),
+            initial_state=state,  # the fixture's state flows from batch to batch
+        )
+        for k, file in enumerate(golden):
+            expected = np.concatenate(file[str(i)], axis=-1)
+            actual = layers[-1][k, 1 : 1 + len(expected)]
+            worst = max(worst, np.abs(actual - expected).max())
+            values += expected.size
+    with capsys.disabled():
+        print(f"\n30 golden sentences, {values} values: largest difference {worst:.2e}")
+    assert values > 20_000 and worst < 1e-6
+
+
+def test_state_carried_over_equals_one_long_stream(config):
+    bilm = BidirectionalLanguageModel(config, return_state=True)
+    ids = tf.random.stateless_uniform((2, 6, 9), (1, 2), 1, 262, tf.int32)
+    (_, _, whole), _ = bilm(ids)
+    _, state = bilm(ids[:, :2])
+    (_, _, rest), _ = bilm(ids[:, 2:], initial_state=state)
+    dim = config.projection_dim
+    np.testing.assert_allclose(rest[..., :dim], whole[:, 2:, :dim], atol=1e-6)
+    # The backward LSTM starts the second part with the state of the first.
+    assert np.abs(rest[:, -1, dim:] - whole[:, -1, dim:]).max() > 1e-3
+
+
+def test_tokens_without_characters_are_masked(config):
+    bilm = BidirectionalLanguageModel(config)
+    ids = tf.random.stateless_uniform((1, 3, 9), (1, 2), 1, 262, tf.int32)
+    padded = tf.pad(ids, [[0, 0], [0, 2], [0, 0]])
+    for a, b in zip(bilm(ids), bilm(padded)):
+        np.testing.assert_allclose(a, b[:, :3], atol=1e-7)
+        assert not np.any(b[:, 3:])
+
+
+def test_each_distinct_word_goes_through_the_character_cnn_once(config, monkeypatch):
+    rows = []
+    monkeypatch.setattr(
+        CharacterCNN,
+        "_in_pieces",
+        lambda self, words: rows.append(len(words)) or tf.zeros((len(words), 5)),
+    )
+    bilm = BidirectionalLanguageModel(config)
+    bilm(character_ids([["a", "b", "a"], ["b", "a", "a"]], config))
+    assert rows == [2]
+
+
+@pytest.mark.parametrize("n", [0, 1, 40])
+def test_distinct_rows_come_back_in_their_places(n):
+    rows = np.random.default_rng(0).integers(0, 262, size=(n, 3), dtype=np.int32)
+    rows = rows[np.arange(n) // 2]
+    distinct, index = distinct_rows(tf.constant(rows))
+    np.testing.assert_array_equal(tf.gather(distinct, index), rows)
+    assert len(distinct) == len(np.unique(rows, axis=0))
+
+
+def test_cutting_and_pieces_change_nothing(monkeypatch):
+    cnn = CharacterCNN(((1, 2), (3, 5)), 4, 3)
+    words = ["a", "", "bcde", "fghijklmn", "<S>"]
+    config = ElmoConfig.preset("test")
+    ids = character_ids(words, config)
+    whole = cnn(ids)
+    monkeypatch.setattr(character_cnn, "WORDS_AT_ONCE", 2)
+    np.testing.assert_allclose(cnn(ids), whole, atol=1e-6)
+    for i in range(len(words)):
+        np.testing.assert_allclose(cnn(ids[i : i + 1])[0], whole[i], atol=1e-6)
+    monkeypatch.setattr(CharacterCNN, "_cut", lambda self, words: words)
+    np.testing.assert_allclose(cnn(ids), whole, atol=1e-6)

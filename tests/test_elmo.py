@@ -1,0 +1,210 @@
+"""The Elmo layer as its users meet it."""
+
+import keras
+import numpy as np
+import pytest
+import reference
+import tensorflow as tf
+from conftest import published_weights, randomize
+
+from elmo_keras import Elmo, ElmoConfig
+from elmo_keras.characters import character_ids
+
+RNG = np.random.default_rng(0)
+
+
+def sentences(lengths):
+    words = ["the", "a", "naïve", "word", "한국어", "🙂", "antidisestablishment", "."]
+    return [list(RNG.choice(words, n)) for n in lengths]
+
+
+def elmo_layer(config, scale=0.5, **kwargs):
+    elmo = Elmo(config, **kwargs)
+    elmo.build()
+    return randomize(elmo, scale=scale)
+
+
+def test_the_output_is_the_mix_of_the_oracles_layers(config):
+    elmo = elmo_layer(config)
+    batch = sentences([3, 1, 5])
+    actual = elmo(tf.ragged.constant(batch))
+    all_layers = elmo.layers(tf.ragged.constant(batch))
+    assert all_layers.shape == (3, 3, 5, 10)
+    mix = elmo.mixes[0]
+    for i, sentence in enumerate(batch):
+        layers = reference.bilm_layers(
+            ["<S>", *sentence, "</S>"], published_weights(elmo.bilm), config
+        )[:, 1:-1]
+        n = len(sentence)
+        np.testing.assert_allclose(all_layers[i, :, :n], layers, atol=1e-5)
+        expected = reference.scalar_mix(layers, mix.scalars.numpy(), float(mix.gamma))
+        np.testing.assert_allclose(actual[i, :n], expected, atol=1e-5)
+        assert not np.any(actual[i, n:]) and not np.any(all_layers[i, :, n:])
+
+
+def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch(capsys):
+    # Of the size of the main job's model, so that a sum has many terms.
+    elmo = elmo_layer(ElmoConfig.preset("tiny"), scale=0.1)
+    batch = sentences([11, *RNG.integers(1, 40, size=31)])
+    alone = elmo(tf.ragged.constant(batch[:1])).numpy()
+    worst = 0.0
+    for _ in range(2):
+        order = RNG.permutation(32)
+        together = elmo(tf.ragged.constant([batch[i] for i in order])).numpy()
+        row = together[list(order).index(0), :11]
+        worst = max(worst, np.abs(row - alone[0]).max())
+    with capsys.disabled():
+        print(f"\nA sentence alone and among 31 others: largest difference {worst:.2e}")
+    assert worst < 1e-6 and np.abs(alone).max() > 0.1
+    np.testing.assert_array_equal(elmo(tf.ragged.constant(batch[:1])), alone)
+
+
+def test_strings_ragged_and_character_ids_are_the_same(config):
+    elmo = elmo_layer(config)
+    ragged = tf.ragged.constant([["a", "", "b"], ["c"], []])
+    expected = elmo(ragged)
+    np.testing.assert_array_equal(elmo(ragged.to_tensor()), expected)
+    wider = tf.pad(ragged.to_tensor(), [[0, 0], [0, 4]], constant_values="")
+    np.testing.assert_allclose(elmo(wider)[:, :3], expected, atol=1e-7)
+    assert elmo(wider).shape[1] == 7 and not np.any(elmo(wider)[:, 3:])
+    ids = character_ids(ragged.to_tensor(), config)
+    mask = tf.sequence_mask(ragged.row_lengths(), 3)
+    np.testing.assert_array_equal(elmo([["a", "", "b"], ["c"], []]), expected)
+    np.testing.assert_array_equal(elmo.layers([["c"]]), elmo.layers(ragged[1:2]))
+    for dtype in (tf.int32, tf.int64):
+        masked = tf.cast(tf.where(mask[..., None], ids, 0), dtype)
+        np.testing.assert_array_equal(elmo(masked), expected)
+
+
+def test_empty_tokens_at_the_end_count_in_ragged_input_only(config):
+    elmo = elmo_layer(config)
+    ragged = tf.ragged.constant([["a", ""]])
+    assert np.any(elmo(ragged)[0, 1])
+    assert not np.any(elmo(ragged.to_tensor())[0, 1])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0), (0, 0), (2, 3)])
+@pytest.mark.parametrize("characters", [False, True])
+def test_batches_without_any_token_give_zeros(config, shape, characters):
+    elmo = elmo_layer(config, num_representations=2)
+    tokens = tf.zeros((*shape, 9), tf.int32) if characters else tf.fill(shape, "")
+    for run in (elmo, tf.function(lambda x: elmo(x))):
+        for output in run(tokens):
+            assert output.shape == (*shape, 10) and not np.any(output)
+
+
+def test_sentence_boundaries_are_kept_on_request(config):
+    elmo = elmo_layer(config)
+    kept = elmo_layer(config, keep_sentence_boundaries=True)
+    tokens = tf.ragged.constant([["a", "b"], ["c"], []])
+    whole = kept(tokens)
+    assert whole.shape == (3, 4, 10)
+    np.testing.assert_array_equal(whole._keras_mask, tf.sequence_mask([4, 3, 2]))
+    np.testing.assert_array_equal(whole[0, 1:3], elmo(tokens)[0])
+    assert np.any(whole[2, 0]) and np.any(whole[2, 1]) and not np.any(whole[2, 2:])
+
+
+def test_each_representation_has_its_own_mix(config):
+    elmo = elmo_layer(config, num_representations=2)
+    first, second = elmo(tf.constant([["a"]]))
+    assert np.abs(first - second).max() > 1e-3
+    elmo.mixes[1].set_weights(elmo.mixes[0].get_weights())
+    first, second = elmo(tf.constant([["a"]]))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_dropout_and_l2_act_in_training(config):
+    elmo = elmo_layer(config, dropout=0.5, l2=0.25)
+    tokens = tf.constant([["a"] * 50])
+    assert 0.3 < np.mean(elmo(tokens, training=True) == 0) < 0.7
+    assert not np.any(elmo(tokens) == 0)
+    scalars = elmo.mixes[0].scalars.numpy()
+    assert float(sum(elmo.losses)) == pytest.approx(0.25 * np.square(scalars).sum())
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [np.zeros((2, 3), "float32"), np.zeros((2, 3), "int32"), tf.constant(["a b"])],
+)
+def test_inputs_of_another_rank_are_refused(config, inputs):
+    with pytest.raises(ValueError, match="should be strings .* Received: .* of shape"):
+        Elmo(config)(inputs)
+
+
+def test_representations_below_one_are_refused(config):
+    with pytest.raises(ValueError, match="1 or more. Received: 0"):
+        Elmo(config, num_representations=0)
+
+
+def tagger(elmo, **entry):
+    entry = keras.Input(**entry)
+    vectors = keras.layers.Bidirectional(keras.layers.LSTM(4, return_sequences=True))(
+        elmo(entry)
+    )
+    tags = keras.layers.Dense(3, activation="softmax")(vectors)
+    model = keras.Model(entry, tags)
+    model.compile("adam", "sparse_categorical_crossentropy")
+    return model
+
+
+STRINGS = {"shape": (None,), "dtype": "string"}
+TAGS = tf.constant([[0, 1, 2], [1, 0, 0]])
+
+
+@pytest.mark.parametrize("trainable_bilm", [False, True])
+def test_fit_save_load_predict_from_strings(config, trainable_bilm, tmp_path):
+    elmo = Elmo(config, dropout=0.1, l2=0.01, trainable_bilm=trainable_bilm)
+    model = tagger(elmo, **STRINGS)
+    tokens = tf.constant([["a", "b", "c"], ["d", "", ""]])
+    before = [np.copy(w) for w in elmo.bilm.get_weights()]
+    mix = elmo.mixes[0].get_weights()
+    dataset = tf.data.Dataset.from_tensors((tokens, TAGS))
+    model.fit(dataset, epochs=2, shuffle=False, verbose=0)
+    same = [np.array_equal(a, b) for a, b in zip(before, elmo.bilm.get_weights())]
+    assert not any(same) if trainable_bilm else all(same)
+    assert not any(map(np.array_equal, mix, elmo.mixes[0].get_weights()))
+    model.save(tmp_path / "tagger.keras")
+    loaded = keras.models.load_model(tmp_path / "tagger.keras")
+    expected = model.predict(tokens, verbose=0)
+    np.testing.assert_array_equal(loaded.predict(tokens, verbose=0), expected)
+    assert len(loaded.trainable_weights) == len(model.trainable_weights)
+
+
+def test_fit_on_a_dataset_of_character_ids(config):
+    elmo = Elmo(config)
+    model = tagger(elmo, shape=(None, 9), dtype="int32")
+    sentences = tf.ragged.constant([["a", "b", "c"], ["d"]]).to_tensor()
+    ids = character_ids(sentences, config)
+    dataset = tf.data.Dataset.from_tensor_slices((ids, TAGS)).batch(2)
+    mix = elmo.mixes[0].get_weights()
+    model.fit(dataset, shuffle=False, verbose=0)
+    assert not any(map(np.array_equal, mix, elmo.mixes[0].get_weights()))
+    assert model.predict(ids, verbose=0).shape == (2, 3, 3)
+
+
+def test_a_frozen_bilm_stays_frozen_when_the_model_is_unfrozen(config):
+    elmo = Elmo(config)
+    model = tagger(elmo, **STRINGS)
+    trainable = len(model.trainable_weights)
+    assert elmo.bilm.trainable_weights == [] and len(elmo.trainable_weights) == 2
+    model.trainable = False
+    assert model.trainable_weights == []
+    model.trainable = True
+    assert len(model.trainable_weights) == trainable
+
+
+def test_a_sentence_of_44000_tokens_has_the_vectors_of_its_parts(
+    config, tokens_at_once
+):
+    tokens_at_once(1000, units=config.units)
+    elmo = elmo_layer(config)
+    words = RNG.choice(["a", "b", "c", "d"], 44_000)
+    whole = elmo.layers(tf.constant(words[None])).numpy()
+    assert whole.shape == (1, 3, 44_000, 10)
+    # The forward half at the start and the backward half at the end do not
+    # depend on how much there is beyond.
+    dim = config.projection_dim
+    start = elmo.layers(tf.constant(words[None, :1500]))
+    end = elmo.layers(tf.constant(words[None, -1500:]))
+    np.testing.assert_allclose(start[..., :dim], whole[:, :, :1500, :dim], atol=1e-5)
+    np.testing.assert_allclose(end[..., dim:], whole[:, :, -1500:, dim:], atol=1e-5)
