@@ -1,0 +1,117 @@
+"""How well a language model predicts held-out text, with the full softmax."""
+
+from typing import NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.corpus import Corpus, sentence_batches
+from elmo_keras.vocabulary import Vocabulary
+
+# Logits held at once, in numbers: 128 MiB in float32.
+LOGITS_AT_ONCE = 2**25
+
+
+class Perplexity(NamedTuple):
+    """Perplexities of both directions.
+
+    `mean` is exp of the mean loss of the two, their geometric mean: the number
+    the released models are told with.
+    """
+
+    forward: float
+    backward: float
+
+    @property
+    def mean(self) -> float:
+        """exp of the mean of both directions' losses."""
+        return float(np.sqrt(self.forward * self.backward))
+
+    def __str__(self):
+        return (
+            f"forward {self.forward:.1f}, backward {self.backward:.1f}, "
+            f"mean {self.mean:.1f}"
+        )
+
+
+def perplexity(
+    bilm: BidirectionalLanguageModel,
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    verbose: int = 0,
+) -> Perplexity:
+    """Full-softmax perplexities of a corpus, each sentence read by itself.
+
+    Every token and one end of each sentence is predicted, words outside of the
+    vocabulary as `<UNK>`.
+
+    Args:
+        bilm: a biLM with a softmax.
+        corpus: held-out sentences.
+        vocabulary: the words of the softmax.
+        verbose: 1 for a progress bar.
+
+    Raises:
+        ValueError: the corpus is empty.
+    """
+    if not len(corpus):
+        raise ValueError("`corpus` should hold at least one sentence. It is empty.")
+    sums = log_probabilities(bilm, corpus, vocabulary, verbose).sum(axis=0)
+    forward, backward = np.exp(-sums / corpus.n_predictions)
+    return Perplexity(float(forward), float(backward))
+
+
+def log_probabilities(
+    bilm: BidirectionalLanguageModel,
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    verbose: int = 0,
+) -> np.ndarray:
+    """Log probability of each sentence, in nats.
+
+    Args:
+        bilm, corpus, vocabulary, verbose: as in `perplexity`.
+
+    Returns:
+        float64 `(sentences, 2)`: forward and backward, each from the zero state.
+
+    Raises:
+        ValueError: the model has no softmax, or one of another size.
+    """
+    if bilm.vocabulary_size != len(vocabulary):
+        raise ValueError(
+            f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
+            f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
+        )
+    tokens_at_once = max(1, LOGITS_AT_ONCE // len(vocabulary))
+    batches = sentence_batches(corpus, vocabulary, bilm.config, tokens_at_once)
+    result = np.zeros((len(corpus), 2))
+    progress = keras.utils.Progbar(len(corpus), verbose=verbose, unit_name="sentence")
+    for batch in batches:
+        sentences = batch.pop("sentences").numpy()
+        result[sentences] = -_sentence_losses(bilm, **batch).numpy()
+        progress.add(len(sentences))
+    return result
+
+
+@tf.function(reduce_retracing=True, autograph=False)
+def _sentence_losses(bilm, characters, mask, ids):
+    """Sum of the losses of each sentence: (batch, 2)."""
+    last = bilm(characters, mask=mask)[-1]
+    ahead, back = tf.split(last, 2, axis=-1)
+    directions = (
+        (ahead[:, :-1], ids[:, 1:]),  # each token from those before it
+        (back[:, 1:], ids[:, :-1]),  # and from those behind it
+    )
+    real = mask[:, 1:]
+    return tf.stack([_summed(bilm, real, *d) for d in directions], axis=1)
+
+
+def _summed(bilm, real, vectors, targets):
+    losses = bilm.softmax.losses_of(
+        tf.boolean_mask(vectors, real), tf.boolean_mask(targets, real)
+    )
+    rows = tf.cast(tf.where(real)[:, 0], tf.int32)
+    return tf.math.unsorted_segment_sum(losses, rows, tf.shape(real)[0])

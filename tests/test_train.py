@@ -1,0 +1,128 @@
+"""The training program, run as its users run it."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+import train
+from elmo_keras import Elmo
+from elmo_keras.model_directory import load_bilm
+from elmo_keras.neighbors import nearest, occurrences
+
+TEXT = "the cat sat on the mat\nthe dog sat on a cat\na dog and a cat\n" * 8
+TINY = ["--preset", "test", "--batch-size", "4"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT)
+    (tmp_path / "valid.txt").write_text("the dog sat on the mat\n")
+    return [
+        *("--train", str(tmp_path / "t*.txt"), "--valid", str(tmp_path / "valid.txt")),
+        *("--output", str(tmp_path / "model"), *TINY),
+    ]
+
+
+def test_it_trains_on_files_and_saves_a_model(files, tmp_path, capsys):
+    assert train.main([*files, "--epochs", "3", "--neighbors", "cat"]) == 0
+    shown = capsys.readouterr().out
+    assert "24 sentences, 136 tokens, 0.0% of them not among the 11 words" in shown
+    assert shown.count("Held-out perplexity: forward") == 3
+    assert "tokens/s" in shown and "Nearest to" in shown and "[cat]" in shown
+    options = json.loads((tmp_path / "model" / "options.json").read_text())
+    assert (options["n_train_tokens"], options["n_tokens_vocab"]) == (136, 11)
+    assert load_bilm(tmp_path / "model").vocabulary_size == 11
+    elmo = Elmo.from_pretrained(tmp_path / "model")
+    assert np.isfinite(elmo(np.array([["a", "cat"]], object))).all()
+
+
+def test_python_reference_is_the_default_text(tmp_path, capsys):
+    output = ["--output", str(tmp_path / "model")]
+    assert train.main([*TINY, *output, "--steps", "2", "--seed", "3"]) == 0
+    shown = capsys.readouterr().out
+    assert "Training text: 2," in shown and "[return]" in shown
+    assert "2/2" in shown and "Epoch 2" not in shown
+
+
+def test_the_same_seed_gives_the_same_weights(files, tmp_path):
+    weights = []
+    for name in ("one", "two"):
+        files[files.index("--output") + 1] = str(tmp_path / name)
+        assert train.main([*files, "--steps", "3", "--seed", "7"]) == 0
+        weights.append(load_bilm(tmp_path / name).get_weights())
+    for a, b in zip(*weights, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_model_that_is_there_is_not_overwritten(files, tmp_path, capsys):
+    assert train.main([*files, "--steps", "1"]) == 0
+    before = {p: p.read_bytes() for p in (tmp_path / "model").rglob("*.*")}
+    assert train.main([*files, "--steps", "1"]) == 2
+    assert "holds a model already" in capsys.readouterr().err
+    assert before == {p: p.read_bytes() for p in (tmp_path / "model").rglob("*.*")}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--train", "nowhere*"], "No file matches nowhere*"),
+        (["--train", "{empty}"], "The files of --train hold no sentence"),
+        (["--valid", "{latin}"], "should be UTF-8. Line 1"),
+        (["--vocabulary-size", "2"], "`max_size` should be at least 3"),
+        (["--neighbors", "absent"], "'absent' stands 0 times"),
+    ],
+)
+def test_bad_input_is_an_error_in_one_line(files, tmp_path, capsys, change, message):
+    (tmp_path / "empty").write_text("\n\n")
+    (tmp_path / "latin").write_bytes(b"\xff\n")
+    change = [
+        c.format(empty=tmp_path / "empty", latin=tmp_path / "latin") for c in change
+    ]
+    assert train.main([*files, *change]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert not (tmp_path / "model").exists()
+
+
+def test_training_text_alone_is_refused(tmp_path, capsys):
+    assert train.main(["--train", "x", "--output", str(tmp_path / "model")]) == 2
+    assert "--train and --valid should be given together" in capsys.readouterr().err
+
+
+def test_a_bad_argument_is_refused(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        train.main(["--epochs", "0"])
+    assert "should be above 0, not 0" in capsys.readouterr().err
+
+
+def test_ctrl_c_saves_what_was_learned(files, tmp_path):
+    command = [sys.executable, ROOT / "train.py", *files, "--epochs", "100000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if line.startswith("Epoch 2/"):
+                break
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+    assert process.returncode == 130
+    assert "Interrupted. What was learned so far is saved." in rest
+    assert load_bilm(tmp_path / "model").vocabulary_size == 11
+
+
+def test_neighbours_are_sorted_by_cosine_and_leave_the_query_out():
+    vectors = np.array([[1.0, 0], [0, 2], [3, 3], [-1, 0]])
+    others, cosines = nearest(vectors, 0)
+    assert others.tolist() == [2, 1, 3]
+    np.testing.assert_allclose(cosines, [np.sqrt(0.5), 0, -1])
+
+
+def test_an_occurrence_shows_its_context():
+    uses = occurrences([list("abcabc"), list("xyz"), list("b")], "b")
+    assert [use.position for use in uses] == [1, 4, 0]
+    assert uses[1].excerpt(width=2) == "c a [b] c"

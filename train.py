@@ -1,0 +1,219 @@
+"""Trains a bidirectional language model and looks at what it learned.
+
+    python train.py
+    python train.py --train 'text/*.txt' --valid valid.txt --output MODEL_DIR
+
+Without arguments it reads the English text that every Python installation
+carries. Text files hold one sentence a line, tokens separated by spaces.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
+from elmo_keras.config import PRESETS
+from elmo_keras.corpus import Corpus, read_sentences, stream_batches
+from elmo_keras.model_directory import OPTIONS, save_model
+from elmo_keras.neighbors import context_vectors, nearest, occurrences
+from elmo_keras.perplexity import perplexity
+from elmo_keras.python_reference import python_reference
+from elmo_keras.training import TrainingOptions, adagrad, train_step, zero_state
+from elmo_keras.vocabulary import SPECIAL_WORDS
+
+HELD_OUT = slice(5, None, 10)  # topics of Python's reference
+DEFAULT_WORD = "return"
+NEIGHBORS = 3
+UNKNOWN = SPECIAL_WORDS.index("<UNK>")
+INTERRUPTED = 130  # exit status of a program ended by Ctrl-C
+
+
+def main(arguments=None) -> int:
+    """Runs the program; returns its exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        return run(options)
+    except (ValueError, OSError) as error:
+        print(f"train.py: {error}", file=sys.stderr)
+        return 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--train", nargs="+", metavar="PATTERN", help="text to train on")
+    p.add_argument("--valid", nargs="+", metavar="PATTERN", help="held-out text")
+    p.add_argument("--output", default="model", metavar="MODEL_DIR", type=Path)
+    p.add_argument("--preset", default="tiny", choices=sorted(PRESETS))
+    p.add_argument("--epochs", default=10, type=positive(int))
+    p.add_argument("--steps", type=positive(int), help="stop after so many")
+    p.add_argument("--seed", default=0, type=int)
+    p.add_argument("--batch-size", default=16, type=positive(int))
+    p.add_argument("--negatives", default=8192, type=positive(int))
+    p.add_argument("--learning-rate", default=0.1, type=positive(float))
+    p.add_argument("--vocabulary-size", type=positive(int), help="most words to keep")
+    p.add_argument(
+        "--min-count", default=2, type=positive(int), help="rarer words are <UNK>"
+    )
+    p.add_argument("--neighbors", metavar="WORD", help="show the uses of this word")
+    return p
+
+
+def positive(kind):
+    """An argparse type: a number above 0."""
+
+    def parse(text):
+        number = kind(text)
+        if number <= 0:
+            raise argparse.ArgumentTypeError(f"should be above 0, not {text}")
+        return number
+
+    parse.__name__ = kind.__name__
+    return parse
+
+
+def run(arguments) -> int:
+    """Reads, trains, evaluates, saves, shows what was learned: the exit status."""
+    if (arguments.output / OPTIONS).exists():
+        raise ValueError(
+            f"{arguments.output} holds a model already. Give another --output."
+        )
+    keras.utils.set_random_seed(arguments.seed)
+    train_sentences, valid_sentences = texts(arguments)
+    word = arguments.neighbors or (None if arguments.train else DEFAULT_WORD)
+    uses = occurrences(train_sentences + valid_sentences, word)
+    if word and len(uses) <= NEIGHBORS:
+        raise ValueError(f"--neighbors {word!r} stands {len(uses)} times in the text.")
+    vocabulary = Vocabulary.count(
+        train_sentences, arguments.vocabulary_size, arguments.min_count
+    )
+    train, valid = Corpus.of(train_sentences), Corpus.of(valid_sentences)
+    print(f"Training text: {describe(train, vocabulary)}")
+    print(f"Held-out text: {describe(valid, vocabulary)}")
+
+    options = TrainingOptions(
+        n_epochs=arguments.epochs,
+        batch_size=arguments.batch_size,
+        n_negative_samples_batch=arguments.negatives,
+        learning_rate=arguments.learning_rate,
+    )
+    bilm = BidirectionalLanguageModel(
+        ElmoConfig.preset(arguments.preset), len(vocabulary), options.dropout
+    )
+    bilm.build()
+    print(f"Model: {arguments.preset}, {bilm.count_params():,} parameters")
+    before = perplexity(bilm, valid, vocabulary)
+    print(f"Held-out perplexity before training: {before}")
+    finished = fit(bilm, train, valid, vocabulary, options, arguments)
+    save_model(
+        arguments.output,
+        bilm,
+        vocabulary,
+        options.to_options(len(train.tokens), len(vocabulary)),
+    )
+    print(f"The model is in {arguments.output}")
+    if not finished:
+        return INTERRUPTED
+    after = perplexity(bilm, valid, vocabulary)
+    print(f"Held-out perplexity before training: {before}")
+    print(f"Held-out perplexity after training:  {after}")
+    print(f"The mean fell to 1/{before.mean / after.mean:.1f}")
+    if word:
+        show_neighbors(Elmo.from_pretrained(arguments.output), uses)
+    return 0
+
+
+def texts(arguments):
+    """Sentences to train on, and sentences held out."""
+    if arguments.train and arguments.valid:
+        patterns = arguments.train, arguments.valid
+        train, valid = (list(read_sentences(pattern)) for pattern in patterns)
+    elif arguments.train or arguments.valid:
+        raise ValueError("--train and --valid should be given together.")
+    else:
+        topics = python_reference()
+        held_out = range(len(topics))[HELD_OUT]
+        train = [s for i, t in enumerate(topics) if i not in held_out for s in t]
+        valid = [s for i, t in enumerate(topics) if i in held_out for s in t]
+    for option, sentences in (("--train", train), ("--valid", valid)):
+        if not sentences:
+            raise ValueError(f"The files of {option} hold no sentence.")
+    return train, valid
+
+
+def describe(corpus, vocabulary):
+    """What a corpus holds, in a line."""
+    unknown = np.mean(vocabulary.encode(corpus.words)[corpus.tokens] == UNKNOWN)
+    return (
+        f"{len(corpus):,} sentences, {len(corpus.tokens):,} tokens, {unknown:.1%} of "
+        f"them not among the {len(vocabulary):,} words of the vocabulary"
+    )
+
+
+def fit(bilm, train, valid, vocabulary, options, arguments) -> bool:
+    """Trains with a progress bar; False if it was interrupted."""
+    optimizer = adagrad(options)
+    optimizer.build(bilm.trainable_weights)
+
+    @tf.function(autograph=False)
+    def step(batch, state):
+        return train_step(bilm, optimizer, batch, state, options)
+
+    sampled = options.n_negative_samples_batch < len(vocabulary)
+    loss_name = "sampled_loss" if sampled else "loss"
+    steps_left = arguments.steps
+    try:
+        for epoch in range(options.n_epochs):
+            batches = stream_batches(
+                train,
+                vocabulary,
+                bilm.config,
+                options.batch_size,
+                options.unroll_steps,
+                seed=(arguments.seed, epoch),
+            ).take(-1 if steps_left is None else steps_left)
+            print(f"Epoch {epoch + 1}/{options.n_epochs}")
+            done = run_epoch(
+                step, batches, zero_state(bilm, options.batch_size), loss_name
+            )
+            print(f"Held-out perplexity: {perplexity(bilm, valid, vocabulary)}")
+            if steps_left is not None and (steps_left := steps_left - done) <= 0:
+                break
+    except KeyboardInterrupt:
+        print("\nInterrupted. What was learned so far is saved.")
+        return False
+    return True
+
+
+def run_epoch(step, batches, state, loss_name) -> int:
+    """Goes through the batches once; the number of steps."""
+    n_steps = int(batches.cardinality())
+    progress = keras.utils.Progbar(n_steps, stateful_metrics=["tokens/s"])
+    tokens, start = 0, time.perf_counter()
+    for batch in batches:
+        loss, read, state = step(batch, state)
+        tokens += int(read)
+        rate = tokens / (time.perf_counter() - start)
+        progress.add(1, [(loss_name, float(loss)), ("tokens/s", rate)])
+    return n_steps
+
+
+def show_neighbors(elmo, uses):
+    """Prints the nearest neighbours of a word's uses, for two unlike ones."""
+    vectors = context_vectors(elmo, uses)
+    first = 0
+    least_alike = nearest(vectors, first)[0][-1]
+    for query in (first, least_alike):
+        print(f"\nNearest to   {uses[query].excerpt()}")
+        others, cosines = nearest(vectors, query)
+        for other, cosine in list(zip(others, cosines))[:NEIGHBORS]:
+            print(f"      {cosine:6.3f} {uses[other].excerpt()}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
