@@ -27,7 +27,8 @@ from elmo_keras.training import TrainingOptions, adagrad, train_step, zero_state
 from elmo_keras.vocabulary import SPECIAL_WORDS
 
 HELD_OUT = slice(5, None, 10)  # topics of Python's reference
-DEFAULT_WORD = "return"
+EXAMPLE = {"n_epochs": 14, "batch_size": 32, "learning_rate": 0.1}
+EXAMPLE_WORD = "return"
 NEIGHBORS = 3
 UNKNOWN = SPECIAL_WORDS.index("<UNK>")
 INTERRUPTED = 130  # exit status of a program ended by Ctrl-C
@@ -37,10 +38,11 @@ def main(arguments=None) -> int:
     """Runs the program; returns its exit status."""
     options = parser().parse_args(arguments)
     try:
-        return run(options)
+        text = read(options)
     except (ValueError, OSError) as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 2
+    return run(options, *text)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -50,12 +52,12 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--valid", nargs="+", metavar="PATTERN", help="held-out text")
     p.add_argument("--output", default="model", metavar="MODEL_DIR", type=Path)
     p.add_argument("--preset", default="tiny", choices=sorted(PRESETS))
-    p.add_argument("--epochs", default=10, type=positive(int))
+    p.add_argument("--epochs", type=positive(int))
     p.add_argument("--steps", type=positive(int), help="stop after so many")
     p.add_argument("--seed", default=0, type=int)
-    p.add_argument("--batch-size", default=16, type=positive(int))
-    p.add_argument("--negatives", default=8192, type=positive(int))
-    p.add_argument("--learning-rate", default=0.1, type=positive(float))
+    p.add_argument("--batch-size", type=positive(int))
+    p.add_argument("--negatives", type=positive(int), help="of the sampled softmax")
+    p.add_argument("--learning-rate", type=positive(float))
     p.add_argument("--vocabulary-size", type=positive(int), help="most words to keep")
     p.add_argument(
         "--min-count", default=2, type=positive(int), help="rarer words are <UNK>"
@@ -77,55 +79,79 @@ def positive(kind):
     return parse
 
 
-def run(arguments) -> int:
-    """Reads, trains, evaluates, saves, shows what was learned: the exit status."""
-    if (arguments.output / OPTIONS).exists():
-        raise ValueError(
-            f"{arguments.output} holds a model already. Give another --output."
-        )
+def read(arguments):
+    """The text and all that can be wrong with it, before anything is computed.
+
+    Returns:
+        Sentences to train on, sentences held out, the vocabulary, and the uses
+        of the word whose neighbours are to be shown.
+    """
+    output = arguments.output
+    if (output / OPTIONS).exists():
+        raise ValueError(f"{output} holds a model already. Give another --output.")
+    train, valid = texts(arguments)
+    uses = uses_to_show(arguments, train + valid)
+    vocabulary = Vocabulary.count(train, arguments.vocabulary_size, arguments.min_count)
+    output.mkdir(parents=True, exist_ok=True)
+    return train, valid, vocabulary, uses
+
+
+def run(arguments, train, valid, vocabulary, uses) -> int:
+    """Trains, evaluates, saves, shows what was learned: the exit status."""
     keras.utils.set_random_seed(arguments.seed)
-    train_sentences, valid_sentences = texts(arguments)
-    word = arguments.neighbors or (None if arguments.train else DEFAULT_WORD)
-    uses = occurrences(train_sentences + valid_sentences, word)
-    if word and len(uses) <= NEIGHBORS:
-        raise ValueError(f"--neighbors {word!r} stands {len(uses)} times in the text.")
-    vocabulary = Vocabulary.count(
-        train_sentences, arguments.vocabulary_size, arguments.min_count
-    )
-    train, valid = Corpus.of(train_sentences), Corpus.of(valid_sentences)
+    train, valid = Corpus.of(train), Corpus.of(valid)
     print(f"Training text: {describe(train, vocabulary)}")
     print(f"Held-out text: {describe(valid, vocabulary)}")
-
-    options = TrainingOptions(
-        n_epochs=arguments.epochs,
-        batch_size=arguments.batch_size,
-        n_negative_samples_batch=arguments.negatives,
-        learning_rate=arguments.learning_rate,
-    )
-    bilm = BidirectionalLanguageModel(
-        ElmoConfig.preset(arguments.preset), len(vocabulary), options.dropout
-    )
+    options = training_options(arguments)
+    config = ElmoConfig.preset(arguments.preset)
+    bilm = BidirectionalLanguageModel(config, len(vocabulary), options.dropout)
     bilm.build()
     print(f"Model: {arguments.preset}, {bilm.count_params():,} parameters")
     before = perplexity(bilm, valid, vocabulary)
     print(f"Held-out perplexity before training: {before}")
     finished = fit(bilm, train, valid, vocabulary, options, arguments)
-    save_model(
-        arguments.output,
-        bilm,
-        vocabulary,
-        options.to_options(len(train.tokens), len(vocabulary)),
-    )
+    counts = len(train.tokens), len(vocabulary)
+    save_model(arguments.output, bilm, vocabulary, options.to_options(*counts))
     print(f"The model is in {arguments.output}")
     if not finished:
         return INTERRUPTED
-    after = perplexity(bilm, valid, vocabulary)
+    tell_progress(before, perplexity(bilm, valid, vocabulary))
+    if uses:
+        show_neighbors(Elmo.from_pretrained(arguments.output), uses)
+    return 0
+
+
+def training_options(arguments) -> TrainingOptions:
+    """The published ones, those of the example without text, or as given."""
+    given = {
+        "n_epochs": arguments.epochs,
+        "batch_size": arguments.batch_size,
+        "n_negative_samples_batch": arguments.negatives,
+        "learning_rate": arguments.learning_rate,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    return TrainingOptions(**({} if arguments.train else EXAMPLE) | given)
+
+
+def uses_to_show(arguments, sentences):
+    """Every use of the word whose neighbours are to be shown; none without one."""
+    word = arguments.neighbors or (None if arguments.train else EXAMPLE_WORD)
+    if word is None:
+        return []
+    uses = occurrences(sentences, word)
+    if len(uses) <= NEIGHBORS:
+        raise ValueError(
+            f"--neighbors {word}: it stands in the text {len(uses)} times, and "
+            f"{NEIGHBORS + 1} uses are needed."
+        )
+    return uses
+
+
+def tell_progress(before, after):
+    """Prints both perplexities one below the other."""
     print(f"Held-out perplexity before training: {before}")
     print(f"Held-out perplexity after training:  {after}")
     print(f"The mean fell to 1/{before.mean / after.mean:.1f}")
-    if word:
-        show_neighbors(Elmo.from_pretrained(arguments.output), uses)
-    return 0
 
 
 def texts(arguments):
@@ -160,12 +186,13 @@ def fit(bilm, train, valid, vocabulary, options, arguments) -> bool:
     optimizer = adagrad(options)
     optimizer.build(bilm.trainable_weights)
 
-    @tf.function(autograph=False)
+    # The number of distinct words changes from batch to batch.
+    @tf.function(autograph=False, reduce_retracing=True)
     def step(batch, state):
         return train_step(bilm, optimizer, batch, state, options)
 
     sampled = options.n_negative_samples_batch < len(vocabulary)
-    loss_name = "sampled_loss" if sampled else "loss"
+    loss_name = "sampled loss" if sampled else "loss"
     steps_left = arguments.steps
     try:
         for epoch in range(options.n_epochs):
@@ -193,13 +220,15 @@ def fit(bilm, train, valid, vocabulary, options, arguments) -> bool:
 def run_epoch(step, batches, state, loss_name) -> int:
     """Goes through the batches once; the number of steps."""
     n_steps = int(batches.cardinality())
-    progress = keras.utils.Progbar(n_steps, stateful_metrics=["tokens/s"])
-    tokens, start = 0, time.perf_counter()
+    names = [f"mean {loss_name}", "tokens/s"]
+    progress = keras.utils.Progbar(n_steps, stateful_metrics=names)
+    total, tokens, start = 0.0, 0, time.perf_counter()
     for batch in batches:
         loss, read, state = step(batch, state)
+        total += float(loss) * int(read)
         tokens += int(read)
         rate = tokens / (time.perf_counter() - start)
-        progress.add(1, [(loss_name, float(loss)), ("tokens/s", rate)])
+        progress.add(1, list(zip(names, (total / tokens, round(rate)))))
     return n_steps
 
 

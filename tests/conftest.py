@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import elmo_keras
-from elmo_keras.layers import recurrence
+from elmo_keras.layers import projected_lstm, recurrence
 from elmo_keras.weights import published_table
 
 CPU = tf.config.list_physical_devices("CPU")[0]
@@ -45,10 +45,10 @@ def tokens_at_once(monkeypatch):
 
     def set_to(tokens, units):
         monkeypatch.setattr(recurrence, "PIECE_SIZE", tokens * 4 * units)
-        recurrence.graph.cache_clear()
+        projected_lstm.recurrence_graph.cache_clear()
 
     yield set_to
-    recurrence.graph.cache_clear()
+    projected_lstm.recurrence_graph.cache_clear()
 
 
 def randomize(layer, seed=0, scale=0.5):

@@ -7,6 +7,8 @@ import tensorflow as tf
 
 from elmo_keras.layers import recurrence
 from elmo_keras.layers.packing import over_real_tokens
+from elmo_keras.layers.recurrence import Clips, State, Weights, cell_dtype
+from elmo_keras.layers.recurrence_gradient import backward
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -105,22 +107,22 @@ class ProjectedLSTM(keras.layers.Layer):
         Returns:
             Outputs `(tokens, projection_dim)` and the state.
         """
-        weights = recurrence.Weights(
+        weights = Weights(
             self._as(self.kernel, self.compute_dtype),
             self._as(self.recurrent_kernel, self.compute_dtype),
             self._as(self.bias, self.cell_dtype),
             self._as(self.projection_kernel, self.compute_dtype),
         )
         output, cell = state
-        state = recurrence.State(
+        state = State(
             tf.cast(output, self.compute_dtype), tf.cast(cell, self.cell_dtype)
         )
-        run = recurrence.graph(
+        run = recurrence_graph(
             x.shape[-1],
             self.units,
             self.projection_dim,
             self.compute_dtype,
-            recurrence.Clips(self.cell_clip, self.proj_clip),
+            Clips(self.cell_clip, self.proj_clip),
             bool(training and self.trainable),
         )
         outputs, state = run(tf.cast(x, self.compute_dtype), sizes, weights, state)
@@ -132,7 +134,7 @@ class ProjectedLSTM(keras.layers.Layer):
     @property
     def cell_dtype(self):
         """The dtype of the cell state."""
-        return recurrence.cell_dtype(self.compute_dtype)
+        return cell_dtype(self.compute_dtype)
 
     def zero_state(self, batch_size):
         """`(output, cell)` of zeros for so many rows."""
@@ -158,3 +160,52 @@ class ProjectedLSTM(keras.layers.Layer):
             "reverse": self.reverse,
             "return_state": self.return_state,
         }
+
+
+@functools.cache
+def recurrence_graph(dim, units, projection_dim, compute_dtype, clips, keep):
+    """The recurrence as a graph, one for all layers of these sizes.
+
+    Outside of a graph it is fast, and traced once; within one it is inlined.
+
+    Args:
+        dim, units, projection_dim, compute_dtype, clips: those of the layer.
+        keep: whether to keep what the gradient needs, 5 · units numbers a token.
+            Without it a gradient is the same, but runs the recurrence once more;
+            with no gradient, memory is bounded.
+    """
+
+    def spec(*shape, dtype=compute_dtype):
+        return tf.TensorSpec(shape, dtype)
+
+    cell = cell_dtype(compute_dtype)
+    weights = Weights(
+        spec(dim, 4 * units),
+        spec(projection_dim, 4 * units),
+        spec(4 * units, dtype=cell),
+        spec(units, projection_dim),
+    )
+    state = State(spec(None, projection_dim), spec(None, units, dtype=cell))
+    return tf.function(
+        functools.partial(_with_gradient, clips=clips, keep=keep),
+        input_signature=[spec(None, dim), spec(None, dtype="int32"), weights, state],
+        autograph=False,
+    )
+
+
+def _with_gradient(x, sizes, weights, state, clips, keep):
+    @tf.custom_gradient
+    def run(x, *flat):
+        weights, state = Weights(*flat[:4]), State(*flat[4:])
+        arguments = x, sizes, weights, state, clips
+        outputs, last, kept = recurrence.forward(*arguments, keep)
+
+        def gradient(d_outputs, *d_last):
+            activations = kept or recurrence.forward(*arguments, True)[2]
+            upstream = d_outputs, State(*d_last)
+            return backward(*arguments, outputs, activations, upstream)
+
+        return (outputs, *last), gradient
+
+    outputs, *last = run(x, *weights, *state)
+    return outputs, State(*last)

@@ -1,0 +1,132 @@
+"""The gradient of `recurrence.forward`.
+
+It is written out because that of a `tf.while_loop` adds up weight gradients step
+by step, where one matrix product over all tokens does.
+"""
+
+import tensorflow as tf
+
+from elmo_keras.layers.recurrence import State, Steps, rows_of
+
+
+def backward(x, sizes, weights, state, clips, outputs, activations, upstream):
+    """Gradients of one LSTM layer over packed tokens.
+
+    Args:
+        x, sizes, weights, state, clips: as in `recurrence.forward`.
+        outputs, activations: what that returned.
+        upstream: gradients to the outputs, and to the last `State`.
+
+    Returns:
+        Gradients to x, to each of the weights, and to each part of the state.
+    """
+    steps = Steps(sizes)
+    outputs_before, cells_before = _before(sizes, state, (outputs, activations.cells))
+    d_gates, d_projected, d_state = _through_steps(
+        steps,
+        weights,
+        _factors(activations, cells_before, clips.cell),
+        _unclipped(outputs, clips.output),
+        upstream,
+    )
+    o = activations.gates[:, -activations.cells.shape[1] :]
+    hidden = tf.cast(o * tf.tanh(activations.cells), x.dtype)
+    return (
+        tf.matmul(d_gates, weights.kernel, transpose_b=True),
+        tf.matmul(x, d_gates, transpose_a=True),
+        tf.matmul(outputs_before, d_gates, transpose_a=True),
+        tf.reduce_sum(tf.cast(d_gates, weights.bias.dtype), axis=0),
+        tf.matmul(hidden, d_projected, transpose_a=True),
+        *d_state,
+    )
+
+
+def _through_steps(steps, weights, factors, unclipped, upstream):
+    """From the last step to the first.
+
+    Returns:
+        Gradients to all gate inputs (tokens, 4 · units) and unclipped outputs
+        (tokens, projection), and to the first state.
+    """
+    d_outputs, d_last = upstream
+
+    def one_step(step, d_rows, d_gates, d_projected):
+        step -= 1
+        # Rows that end at this step join those that go on.
+        rows = zip(d_rows, steps.ending(d_last, step))
+        d_rows = State(*(tf.concat(parts, axis=0) for parts in rows))
+        d_output = d_rows.output + steps.of(d_outputs, step)
+        d_output *= steps.of(unclipped, step)
+        d_hidden = tf.matmul(d_output, weights.projection_kernel, transpose_b=True)
+        now = steps.of(factors, step)
+        d_gate, d_cell = _step_gradient(d_hidden, d_rows.cell, now)
+        d_gate = tf.cast(d_gate, d_output.dtype)
+        d_before = tf.matmul(d_gate, weights.recurrent_kernel, transpose_b=True)
+        d_gates = d_gates.write(step, d_gate)
+        d_projected = d_projected.write(step, d_output)
+        return step, State(d_before, d_cell), d_gates, d_projected
+
+    nothing = 0 * tf.reduce_sum(steps.sizes)  # a 0 that the graph does not see through
+    d_rows = State(*(rows_of(part, 0, nothing) for part in d_last))
+    arrays = [
+        steps.array(d_outputs.dtype, weights.kernel.shape[1]),
+        steps.array(d_outputs.dtype, unclipped.shape[1]),
+    ]
+    _, d_rows, d_gates, d_projected = tf.while_loop(
+        lambda step, *_: step > 0, one_step, (steps.number, d_rows, *arrays)
+    )
+    n_rows = tf.shape(d_rows.cell)[0]  # the rows behind them had no step
+    d_state = [tf.concat([d, last[n_rows:]], 0) for d, last in zip(d_rows, d_last)]
+    return d_gates.concat(), d_projected.concat(), d_state
+
+
+def _before(sizes, first, packed):
+    """For each packed token its row's value one step before, at first `first`'s."""
+    rows, steps = tf.shape(first.cell)[0], tf.size(sizes)
+    step = tf.repeat(tf.range(steps), sizes)  # (tokens,)
+    # Behind the `rows` first values, the step before starts as much earlier as
+    # that step is long.
+    earlier = tf.concat([[rows], sizes], axis=0)[:steps]
+    place = tf.range(tf.size(step)) + rows - tf.gather(earlier, step)
+    return [
+        tf.gather(tf.concat([start, x], 0), place) for start, x in zip(first, packed)
+    ]
+
+
+def _factors(activations, cells_before, cell_clip):
+    """All that a step's gradient is multiplied with: (tokens, 7 · units).
+
+    Computed for all tokens at once, so that a step has little left to do.
+    """
+    i, j, f, o = tf.split(activations.gates, 4, axis=1)
+    tanh_cell = tf.tanh(activations.cells)
+    unclipped = _unclipped(activations.cells, cell_clip)
+    factors = [
+        j * i * (1 - i),  # cell → i, j, f, and hidden → o
+        i * (1 - tf.square(j)),
+        cells_before * f * (1 - f),
+        tanh_cell * o * (1 - o),
+        unclipped * o * (1 - tf.square(tanh_cell)),  # hidden → cell
+        unclipped,  # clipped cell → cell
+        f,  # cell → cell before
+    ]
+    return tf.concat(factors, axis=1)
+
+
+def _unclipped(clipped, bound):
+    """1.0 where a clip left the value alone, 0.0 where the bound was reached."""
+    if bound is None:
+        return tf.ones_like(clipped)
+    return tf.cast(tf.abs(clipped) < tf.constant(bound, clipped.dtype), clipped.dtype)
+
+
+def _step_gradient(d_hidden, d_cell, factors):
+    """Gradients to the gate inputs and to the cell state before."""
+    units = d_cell.shape[1]
+    to_gates, of_hidden, of_cell, to_before = tf.split(
+        factors, [4 * units, units, units, units], axis=1
+    )
+    d_hidden = tf.cast(d_hidden, d_cell.dtype)
+    d_cell = of_cell * d_cell + of_hidden * d_hidden
+    d_gates = to_gates * tf.concat([d_cell, d_cell, d_cell, d_hidden], axis=1)
+    return d_gates, to_before * d_cell
