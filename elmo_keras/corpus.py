@@ -91,7 +91,7 @@ class Corpus:
 
 def sentence_batches(
     corpus: Corpus, vocabulary: Vocabulary, config: ElmoConfig, tokens_at_once: int
-) -> tf.data.Dataset:
+) -> Iterator[dict[str, tf.Tensor]]:
     """The sentences in batches of like length, for evaluation.
 
     Args:
@@ -101,42 +101,34 @@ def sentence_batches(
         tokens_at_once: most tokens in a batch, padding and boundaries counted,
             unless a single sentence has more.
 
-    Returns:
-        A dataset of dicts: `sentences` int32 `(batch,)`, numbers of sentences;
-        `characters` `(batch, time, characters)` with `<S>` and `</S>`; `mask`
-        `(batch, time)`; `ids` `(batch, time)` of the vocabulary.
+    Yields:
+        Dicts: `sentences` int32 `(batch,)`, numbers of sentences; `characters`
+        `(batch, time, characters)` with `<S>` and `</S>`; `mask` `(batch, time)`;
+        `ids` `(batch, time)` of the vocabulary.
     """
-    order = np.argsort(np.diff(corpus.ends, prepend=0), kind="stable")
-
-    def batches():
-        batch: list[int] = []
-        for i in order.tolist():
-            longest = len(corpus.sentence(i)) + 2
-            if batch and longest * (len(batch) + 1) > tokens_at_once:
-                yield _padded(corpus, batch)
-                batch = []
-            batch.append(i)
-        if batch:
-            yield _padded(corpus, batch)
-
     characters = _characters(corpus, config)
-    ids = tf.constant(vocabulary.encode(corpus.words))
-
-    def look_up(sentences, words, mask):
-        return {
-            "sentences": sentences,
+    ids = vocabulary.encode(corpus.words)
+    for batch in _alike(corpus, tokens_at_once):
+        words, mask = _padded(corpus, batch)
+        yield {
+            "sentences": tf.constant(batch),
             "characters": tf.gather(characters, words),
-            "mask": mask,
-            "ids": tf.gather(ids, words),
+            "mask": tf.constant(mask),
+            "ids": tf.constant(ids[words]),
         }
 
-    signature = (
-        tf.TensorSpec([None], tf.int32),
-        tf.TensorSpec([None, None], tf.int32),
-        tf.TensorSpec([None, None], tf.bool),
-    )
-    batches = tf.data.Dataset.from_generator(batches, output_signature=signature)
-    return batches.map(look_up).prefetch(2).with_options(_without_tuning())
+
+def _alike(corpus, tokens_at_once):
+    """Numbers of sentences, the shortest first, in batches."""
+    lengths = np.diff(corpus.ends, prepend=0) + 2
+    batch: list[int] = []
+    for i in np.argsort(lengths, kind="stable").tolist():
+        if batch and lengths[i] * (len(batch) + 1) > tokens_at_once:
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
 
 
 def _padded(corpus, batch):
@@ -144,7 +136,7 @@ def _padded(corpus, batch):
     time = max(map(len, rows))
     words = np.array([np.pad(row, (0, time - len(row))) for row in rows], np.int32)
     mask = np.arange(time) < np.array([[len(row)] for row in rows])
-    return np.array(batch, np.int32), words, mask
+    return words, mask
 
 
 def _characters(corpus, config):
@@ -202,15 +194,11 @@ def stream_batches(
         }
 
     streams = in_steps(inputs), in_steps(targets)
-    batches = tf.data.Dataset.from_tensor_slices(streams).map(look_up).prefetch(2)
-    return batches.with_options(_without_tuning())
-
-
-def _without_tuning():
     # With nothing to tune, the tuner only delays the end of an iterator by seconds.
-    options = tf.data.Options()
-    options.autotune.enabled = False
-    return options
+    untuned = tf.data.Options()
+    untuned.autotune.enabled = False
+    batches = tf.data.Dataset.from_tensor_slices(streams).map(look_up).prefetch(2)
+    return batches.with_options(untuned)
 
 
 def _rows(corpus, batch_size, seed):
