@@ -17,8 +17,9 @@ from elmo_keras.tokenize import tokenize
 CONFIG = ElmoConfig.preset("test")
 UNICODE = st.text().map(lambda text: text.encode("utf-8", "surrogatepass"))
 LONG = st.text("aé한😀\u0301", max_size=12).map(str.encode)
-SPECIAL = st.sampled_from([b"<S>", b"</S>", b"<s>", b"", b"\0", b"\xff" * 9])
-TOKENS = st.lists(st.one_of(UNICODE, LONG, SPECIAL, st.binary(max_size=12)), max_size=6)
+SPECIAL = ("<S>", "</S>")
+ODD = st.sampled_from([b"<S>", b"</S>", b"<s>", b"", b"\0", b"\xff" * 9])
+TOKENS = st.lists(st.one_of(UNICODE, LONG, ODD, st.binary(max_size=12)), max_size=6)
 LENGTHS = st.sampled_from([3, 4, 9, 50])
 
 
@@ -40,7 +41,7 @@ def test_ids_of_any_bytes_are_those_of_the_plain_mapper(tokens, length, cut_at):
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(st.text(max_size=20), max_size=5))
+@given(st.lists(st.text(max_size=20).filter(lambda t: t not in SPECIAL), max_size=5))
 def test_cutting_at_a_character_leaves_valid_text(tokens):
     ids = character_ids(
         tf.constant(tokens, tf.string), with_length(9, cut_at="character")
