@@ -8,6 +8,7 @@ carries. Text files hold one sentence a line, tokens separated by spaces.
 """
 
 import argparse
+import dataclasses
 import sys
 import time
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
+from elmo_keras.characters import words_cut
 from elmo_keras.config import PRESETS
 from elmo_keras.corpus import Corpus, read_sentences, stream_batches
 from elmo_keras.model_directory import OPTIONS, save_model
@@ -62,6 +64,11 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--min-count", default=2, type=positive(int), help="rarer words are <UNK>"
     )
+    p.add_argument(
+        "--max-characters-per-token", type=positive(int), help="longer words are cut"
+    )
+    p.add_argument("--cut-at", choices=["byte", "character"])
+    p.add_argument("--unicode-normalization", choices=["NFC"])
     p.add_argument("--neighbors", metavar="WORD", help="show the uses of this word")
     return p
 
@@ -83,8 +90,9 @@ def read(arguments):
     """The text and all that can be wrong with it, before anything is computed.
 
     Returns:
-        Sentences to train on, sentences held out, the vocabulary, and the uses
-        of the word whose neighbours are to be shown.
+        The configuration of the model, sentences to train on, sentences held
+        out, the vocabulary, and the uses of the word whose neighbours are to be
+        shown.
     """
     output = arguments.output
     if (output / OPTIONS).exists():
@@ -92,18 +100,18 @@ def read(arguments):
     train, valid = texts(arguments)
     uses = uses_to_show(arguments, train + valid)
     vocabulary = Vocabulary.count(train, arguments.vocabulary_size, arguments.min_count)
+    config = model_config(arguments)
     output.mkdir(parents=True, exist_ok=True)
-    return train, valid, vocabulary, uses
+    return config, train, valid, vocabulary, uses
 
 
-def run(arguments, train, valid, vocabulary, uses) -> int:
+def run(arguments, config, train, valid, vocabulary, uses) -> int:
     """Trains, evaluates, saves, shows what was learned: the exit status."""
     keras.utils.set_random_seed(arguments.seed)
     train, valid = Corpus.of(train), Corpus.of(valid)
-    print(f"Training text: {describe(train, vocabulary)}")
-    print(f"Held-out text: {describe(valid, vocabulary)}")
+    print(f"Training text: {describe(train, vocabulary, config)}")
+    print(f"Held-out text: {describe(valid, vocabulary, config)}")
     options = training_options(arguments)
-    config = ElmoConfig.preset(arguments.preset)
     bilm = BidirectionalLanguageModel(config, len(vocabulary), options.dropout)
     bilm.build()
     print(f"Model: {arguments.preset}, {bilm.count_params():,} parameters")
@@ -119,6 +127,14 @@ def run(arguments, train, valid, vocabulary, uses) -> int:
     if uses:
         show_neighbors(Elmo.from_pretrained(arguments.output), uses)
     return 0
+
+
+def model_config(arguments) -> ElmoConfig:
+    """The preset, with what is asked for instead."""
+    names = "max_characters_per_token", "cut_at", "unicode_normalization"
+    given = {name: getattr(arguments, name) for name in names}
+    given = {name: value for name, value in given.items() if value is not None}
+    return dataclasses.replace(ElmoConfig.preset(arguments.preset), **given)
 
 
 def training_options(arguments) -> TrainingOptions:
@@ -172,12 +188,14 @@ def texts(arguments):
     return train, valid
 
 
-def describe(corpus, vocabulary):
+def describe(corpus, vocabulary, config):
     """What a corpus holds, in a line."""
     unknown = np.mean(vocabulary.encode(corpus.words)[corpus.tokens] == UNKNOWN)
+    cut = np.mean(words_cut(corpus.words, config).numpy()[corpus.tokens])
     return (
-        f"{len(corpus):,} sentences, {len(corpus.tokens):,} tokens, {unknown:.1%} of "
-        f"them not among the {len(vocabulary):,} words of the vocabulary"
+        f"{len(corpus):,} sentences, {len(corpus.tokens):,} tokens; {unknown:.1%} are "
+        f"not among the {len(vocabulary):,} words of the vocabulary, {cut:.1%} have "
+        f"more than {config.max_characters_per_token - 2} bytes and are cut"
     )
 
 

@@ -70,8 +70,13 @@ def _set_apart_boundaries(tokens):
 def _normalized(tokens, config):
     if config.unicode_normalization is None:
         return tokens
-    import tensorflow_text  # optional, and its graphs load only where it is imported
-
+    try:  # optional, and its graphs load only where it is imported
+        import tensorflow_text
+    except ImportError as error:
+        raise ImportError(
+            f"`unicode_normalization` {config.unicode_normalization!r} needs "
+            "tensorflow-text: pip install 'elmo-keras[text]'."
+        ) from error
     return tensorflow_text.normalize_utf8(tokens, config.unicode_normalization)
 
 

@@ -229,4 +229,4 @@ def _directions(corpus, rows):
 
 def _longest(corpus, rows):
     lengths = np.diff(corpus.ends, prepend=0) + 1
-    return max(int(lengths[row].sum()) for row in map(list, rows))
+    return max(int(lengths[row].sum()) for row in rows)

@@ -32,7 +32,8 @@ def files(tmp_path):
 def test_it_trains_on_files_and_saves_a_model(files, tmp_path, capsys):
     assert train.main([*files, "--epochs", "3", "--neighbors", "cat"]) == 0
     shown = capsys.readouterr().out
-    assert "24 sentences, 136 tokens, 0.0% of them not among the 11 words" in shown
+    assert "24 sentences, 136 tokens; 0.0% are not among the 11 words" in shown
+    assert "0.0% have more than 7 bytes and are cut" in shown
     assert shown.count("Held-out perplexity: forward") == 3
     assert "tokens/s" in shown and "Nearest to" in shown and "[cat]" in shown
     options = json.loads((tmp_path / "model" / "options.json").read_text())
@@ -54,6 +55,16 @@ def test_python_reference_is_the_default_text(tmp_path, capsys, monkeypatch):
     assert "8/8" in shown and "Epoch 2" not in shown
     # Not a trace, which takes seconds, for each number of distinct words.
     assert len(traces) <= 3
+
+
+def test_how_words_become_characters_is_kept_with_the_model(files, tmp_path):
+    pytest.importorskip("tensorflow_text")
+    own = ["--max-characters-per-token", "5", "--cut-at", "character"]
+    own += ["--unicode-normalization", "NFC"]
+    assert train.main([*files, *own, "--steps", "1"]) == 0
+    config = load_bilm(tmp_path / "model").config
+    assert config.max_characters_per_token == 5
+    assert (config.cut_at, config.unicode_normalization) == ("character", "NFC")
 
 
 def test_the_same_seed_gives_the_same_weights(files, tmp_path):
@@ -81,6 +92,7 @@ def test_a_model_that_is_there_is_not_overwritten(files, tmp_path, capsys):
         (["--train", "{empty}"], "The files of --train hold no sentence"),
         (["--valid", "{latin}"], "should be UTF-8. Line 1"),
         (["--vocabulary-size", "2"], "`max_size` should be at least 3"),
+        (["--max-characters-per-token", "2"], "no less than the widest filter (3)"),
         (
             ["--neighbors", "absent"],
             "--neighbors absent: it stands in the text 0 times",
