@@ -9,7 +9,10 @@ carries. Text files hold one sentence a line, tokens separated by spaces.
 
 import argparse
 import dataclasses
+import math
+import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -44,7 +47,14 @@ def main(arguments=None) -> int:
     except (ValueError, OSError) as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 2
-    return run(options, *text)
+    try:
+        return run(options, *text)
+    except FloatingPointError as error:
+        print(f"train.py: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nInterrupted.")
+        return INTERRUPTED
 
 
 def parser() -> argparse.ArgumentParser:
@@ -56,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--preset", default="tiny", choices=sorted(PRESETS))
     p.add_argument("--epochs", type=positive(int))
     p.add_argument("--steps", type=positive(int), help="stop after so many")
-    p.add_argument("--seed", default=0, type=int)
+    p.add_argument("--seed", default=0, type=seed)
     p.add_argument("--batch-size", type=positive(int))
     p.add_argument("--negatives", type=positive(int), help="of the sampled softmax")
     p.add_argument("--learning-rate", type=positive(float))
@@ -78,12 +88,19 @@ def positive(kind):
 
     def parse(text):
         number = kind(text)
-        if number <= 0:
+        if not 0 < number < math.inf:
             raise argparse.ArgumentTypeError(f"should be above 0, not {text}")
         return number
 
     parse.__name__ = kind.__name__
     return parse
+
+
+def seed(text):
+    """An argparse type: a number that every generator takes."""
+    if not 0 <= int(text) < 2**32:
+        raise argparse.ArgumentTypeError(f"should be from 0 to 2**32 - 1, not {text}")
+    return int(text)
 
 
 def read(arguments):
@@ -102,6 +119,8 @@ def read(arguments):
     vocabulary = Vocabulary.count(train, arguments.vocabulary_size, arguments.min_count)
     config = model_config(arguments)
     output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=output):
+        pass  # it can be written to
     return config, train, valid, vocabulary, uses
 
 
@@ -119,13 +138,16 @@ def run(arguments, config, train, valid, vocabulary, uses) -> int:
     print(f"Held-out perplexity before training: {before}")
     finished = fit(bilm, train, valid, vocabulary, options, arguments)
     counts = len(train.tokens), len(vocabulary)
-    save_model(arguments.output, bilm, vocabulary, options.to_options(*counts))
-    print(f"The model is in {arguments.output}")
+    output = arguments.output
+    if (output / OPTIONS).exists():  # since the training began
+        output = output.with_name(f"{output.name}-{os.getpid()}")
+    save_model(output, bilm, vocabulary, options.to_options(*counts))
+    print(f"The model is in {output}")
     if not finished:
         return INTERRUPTED
     tell_progress(before, perplexity(bilm, valid, vocabulary))
     if uses:
-        show_neighbors(Elmo.from_pretrained(arguments.output), uses)
+        show_neighbors(Elmo.from_pretrained(output), uses)
     return 0
 
 
@@ -167,7 +189,9 @@ def tell_progress(before, after):
     """Prints both perplexities one below the other."""
     print(f"Held-out perplexity before training: {before}")
     print(f"Held-out perplexity after training:  {after}")
-    print(f"The mean fell to 1/{before.mean / after.mean:.1f}")
+    times = before.mean / after.mean
+    verb = "fell to 1/" if times >= 1 else "rose to "
+    print(f"The mean {verb}{max(times, 1 / times):.1f} of what it was")
 
 
 def texts(arguments):
@@ -243,6 +267,11 @@ def run_epoch(step, batches, state, loss_name) -> int:
     total, tokens, start = 0.0, 0, time.perf_counter()
     for batch in batches:
         loss, read, state = step(batch, state)
+        if not np.isfinite(loss):
+            raise FloatingPointError(
+                "The loss is not finite any more, and nothing was saved. Give a "
+                "lower --learning-rate."
+            )
         total += float(loss) * int(read)
         tokens += int(read)
         rate = tokens / (time.perf_counter() - start)

@@ -116,6 +116,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         Returns:
             float tensor `(..., projection_dim)`.
         """
+        self.check_characters(character_ids)
         words = tf.reshape(character_ids, [-1, tf.shape(character_ids)[-1]])
         distinct, index = distinct_rows(words)
         distinct.set_shape((None, character_ids.shape[-1]))
@@ -123,6 +124,19 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         shape = (*character_ids.shape[:-1], self.config.projection_dim)
         dynamic = tf.concat([tf.shape(character_ids)[:-1], shape[-1:]], axis=0)
         return tf.ensure_shape(tf.reshape(vectors, dynamic), shape)
+
+    def check_characters(self, character_ids):
+        """Refuses rows of another length than the configuration's.
+
+        Raises:
+            ValueError: the last axis has another size.
+        """
+        expected, found = self.config.max_characters_per_token, character_ids.shape[-1]
+        if found not in (expected, None):
+            raise ValueError(
+                f"Character ids should come in rows of {expected}, the model's "
+                f"`max_characters_per_token`. Received: shape {character_ids.shape}"
+            )
 
     def compute_token_mask(self, inputs):
         """True for the tokens that have a character id above 0: `(batch, time)`."""

@@ -101,7 +101,7 @@ class ElmoConfig:
     cut_at: str = "byte"
 
     def __post_init__(self):
-        filters = tuple((int(width), int(count)) for width, count in self.filters)
+        filters = _pairs(self.filters)
         object.__setattr__(self, "filters", filters)
         for field, allowed in _ALLOWED.items():
             _require(getattr(self, field) in allowed, field, f"one of {allowed}", self)
@@ -109,10 +109,13 @@ class ElmoConfig:
             _require(_is_count(getattr(self, field)), field, "a positive integer", self)
         for field in ("cell_clip", "proj_clip"):
             clip = getattr(self, field)
-            _require(clip is None or clip > 0, field, "None or above 0", self)
+            number = isinstance(clip, int | float) and clip > 0
+            _require(clip is None or number, field, "None or above 0", self)
+        skip = self.use_skip_connections
+        _require(isinstance(skip, bool), "use_skip_connections", "a boolean", self)
         _require(_is_count(self.n_highway, least=0), "n_highway", "0 or more", self)
         longest = max((width for width, _ in filters), default=0)
-        fits = all(width > 0 and count > 0 for width, count in filters)
+        fits = all(_is_count(size) for pair in filters for size in pair)
         _require(filters and fits, "filters", "pairs of (width, count) above 0", self)
         _require(
             _is_count(self.max_characters_per_token, least=max(3, longest)),
@@ -199,6 +202,15 @@ def read_options(path: str | Path) -> dict[str, Any]:
     if not isinstance(options, dict):
         raise ValueError(f"{path} should hold a JSON object. Received: {options!r}")
     return options
+
+
+def _pairs(filters):
+    try:
+        return tuple((width, count) for width, count in filters)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`filters` should be pairs of (width, count). Received: {filters!r}"
+        ) from error
 
 
 def _is_count(value, least=1):

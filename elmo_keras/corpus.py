@@ -28,6 +28,8 @@ def read_sentences(patterns: Iterable[str]) -> Iterator[list[str]]:
     """
     for pattern in patterns:
         paths = sorted(glob.glob(pattern, recursive=True))
+        if Path(pattern).exists():  # a name may hold what is special in a pattern
+            paths = [pattern]
         if not paths:
             raise FileNotFoundError(f"No file matches {pattern}.")
         for path in paths:

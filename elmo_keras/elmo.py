@@ -92,11 +92,11 @@ class Elmo(keras.layers.Layer):
         self.dropout = dropout
         self.l2 = l2
         self.layer_norm = layer_norm
-        self.trainable_bilm = trainable_bilm
         self.keep_sentence_boundaries = keep_sentence_boundaries
         self.bilm = BidirectionalLanguageModel(
             config, name="bilm", dtype=self.dtype_policy
         )
+        self.trainable_bilm = trainable_bilm
         self.mixes = [
             ScalarMix(
                 scheme,
@@ -120,6 +120,16 @@ class Elmo(keras.layers.Layer):
     @trainable.setter
     def trainable(self, value):
         self._set_trainable(value)
+
+    @property
+    def trainable_bilm(self):
+        """Whether the biLM is trained as well; compile the model after a change."""
+        return self._trainable_bilm
+
+    @trainable_bilm.setter
+    def trainable_bilm(self, value):
+        self._trainable_bilm = bool(value)
+        self._set_trainable(self.trainable)
 
     def _set_trainable(self, value):
         keras.layers.Layer.trainable.fset(self, value)
@@ -205,6 +215,7 @@ class Elmo(keras.layers.Layer):
             )
         if inputs.dtype == tf.string:
             return inputs, _positions(inputs) <= _last(inputs != "")
+        self.bilm.check_characters(inputs)
         return inputs, self.bilm.compute_token_mask(inputs)
 
     def _with_boundaries(self, ids, mask):

@@ -35,14 +35,26 @@ class ModelFiles(NamedTuple):
     Attributes:
         options: the content of its `options.json`.
         weights: the HDF5 file: a path, or bytes out of a zip.
-        vocabulary: the words of its language model, or None.
+        vocabulary_file: its `vocab.txt`: a path, or bytes out of a zip, or None.
         directory: the model directory, or None.
     """
 
     options: dict[str, Any]
     weights: Path | bytes
-    vocabulary: Vocabulary | None = None
+    vocabulary_file: Path | bytes | None = None
     directory: Path | None = None
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """The words of its language model, or None.
+
+        Raises:
+            ValueError: the file is not a vocabulary.
+        """
+        content = self.vocabulary_file
+        if isinstance(content, bytes):
+            return Vocabulary.parse(content)
+        return content and Vocabulary.load(content)
 
     @contextlib.contextmanager
     def open_weights(self) -> Iterator[h5py.File]:
@@ -86,15 +98,15 @@ def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFil
         ValueError: a file can't be read for what it should be.
     """
     model = Path(model)
-    if weights is not None:
+    if weights is not None and not model.is_dir():
         return ModelFiles(read_options(_existing(model)), _existing(Path(weights)))
-    if model.is_dir():
+    if model.is_dir() and weights is None:
         return _in_directory(model)
-    if zipfile.is_zipfile(_existing(model)):
+    if weights is None and zipfile.is_zipfile(_existing(model)):
         return _in_zip(model)
     raise ValueError(
-        "`model` should be a model directory or a .zip, or come with `weights`. "
-        f"Received: {model}"
+        "`model` should be a model directory or a .zip, or the path of an "
+        f"options.json with `weights`. Received: {model} and {weights}"
     )
 
 
@@ -109,30 +121,37 @@ def _in_directory(model):
     return ModelFiles(
         read_options(_existing(model / OPTIONS)),
         _existing(model / WEIGHTS),
-        Vocabulary.load(vocabulary) if vocabulary.exists() else None,
+        vocabulary if vocabulary.exists() else None,
         model,
     )
 
 
 def _in_zip(model):
-    with zipfile.ZipFile(model) as archive, tempfile.TemporaryDirectory() as folder:
-        options = archive.extract(_member(archive, OPTIONS), folder)
-        weights = archive.read(_member(archive, ".hdf5"))
-        vocabulary = None
-        if any(name.endswith(VOCABULARY) for name in archive.namelist()):
-            member = archive.extract(_member(archive, VOCABULARY), folder)
-            vocabulary = Vocabulary.load(member)
-        return ModelFiles(read_options(options), weights, vocabulary)
+    try:
+        with zipfile.ZipFile(model) as archive, tempfile.TemporaryDirectory() as folder:
+            options = archive.extract(_member(archive, OPTIONS), folder)
+            weights = archive.read(_member(archive, ".hdf5"))
+            has_words = any(_is_own(n, VOCABULARY) for n in archive.namelist())
+            words = archive.read(_member(archive, VOCABULARY)) if has_words else None
+            return ModelFiles(read_options(options), weights, words)
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{model} should be a whole zip. {error}") from error
 
 
 def _member(archive, ending):
-    names = [name for name in archive.namelist() if name.endswith(ending)]
+    names = [name for name in archive.namelist() if _is_own(name, ending)]
     if len(names) != 1:
         raise ValueError(
             f"{archive.filename} should hold one file *{ending}. Found: "
             f"{names or archive.namelist()}"
         )
     return names[0]
+
+
+def _is_own(name, ending):
+    """Whether a file of a zip is one of the model's, not of its training."""
+    folders = Path(name).parts[:-1]
+    return name.endswith(ending) and not {"training", "__MACOSX"} & set(folders)
 
 
 def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:

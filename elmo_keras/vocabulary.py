@@ -100,11 +100,20 @@ class Vocabulary:
         Raises:
             ValueError: the file is not UTF-8 or not a vocabulary.
         """
-        lines = Path(path).read_bytes().removesuffix(b"\n").split(b"\n")
         try:
-            return cls([line.removesuffix(b"\r").decode() for line in lines])
+            return cls.parse(Path(path).read_bytes())
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
+
+    @classmethod
+    def parse(cls, content: bytes) -> "Vocabulary":
+        """The vocabulary that the content of a `vocab.txt` is.
+
+        Raises:
+            ValueError: the content is not UTF-8 or not a vocabulary.
+        """
+        lines = content.removesuffix(b"\n").split(b"\n")
+        return cls([line.removesuffix(b"\r").decode() for line in lines])
 
     def save(self, path: str | Path) -> None:
         """Writes a `vocab.txt`, one word a line."""

@@ -63,6 +63,10 @@ def test_keys_left_out_of_a_published_file_mean_no_such_thing(config):
         (("char_cnn", "activation"), "elu", "`activation` should be one of"),
         (("char_cnn", "max_characters_per_token"), 2, "at least 3 and no less than"),
         (("char_cnn", "filters"), [[1, 0]], "pairs of .width, count. above 0"),
+        (("char_cnn", "filters"), [[1, 2.5]], "pairs of .width, count. above 0"),
+        (("char_cnn", "filters"), [[1]], "pairs of .width, count.. Received"),
+        (("lstm", "cell_clip"), "3", "`cell_clip` should be None or above 0"),
+        (("lstm", "use_skip_connections"), "false", "should be a boolean"),
         (("char_cnn", "filters"), None, "The options lack `char_cnn.filters`"),
     ],
 )

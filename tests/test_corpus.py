@@ -30,6 +30,11 @@ def test_files_are_read_in_order_and_split_by_ascii_space(tmp_path):
     ]
 
 
+def test_a_name_may_look_like_a_pattern(tmp_path):
+    (tmp_path / "en[1].txt").write_text("a b")
+    assert list(read_sentences([str(tmp_path / "en[1].txt")])) == [["a", "b"]]
+
+
 def test_missing_files_and_other_encodings_are_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="No file matches .*none"):
         list(read_sentences([str(tmp_path / "none*")]))

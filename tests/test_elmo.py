@@ -131,6 +131,14 @@ def test_inputs_of_another_rank_are_refused(config, inputs):
         Elmo(config)(inputs)
 
 
+@pytest.mark.parametrize("width", [1, 8, 20])
+def test_character_ids_of_another_length_are_refused(config, width):
+    ids = tf.ones((2, 3, width), tf.int32)
+    for layer in (Elmo(config), Elmo(config).bilm):
+        with pytest.raises(ValueError, match="rows of 9, .* Received: shape"):
+            layer(ids)
+
+
 def test_representations_below_one_are_refused(config):
     with pytest.raises(ValueError, match="1 or more. Received: 0"):
         Elmo(config, num_representations=0)
@@ -180,6 +188,20 @@ def test_fit_on_a_dataset_of_character_ids(config):
     model.fit(dataset, shuffle=False, verbose=0)
     assert not any(map(np.array_equal, mix, elmo.mixes[0].get_weights()))
     assert model.predict(ids, verbose=0).shape == (2, 3, 3)
+
+
+def test_the_bilm_can_be_unfrozen_and_frozen_again(config, tmp_path):
+    elmo = Elmo(config)
+    model = tagger(elmo, **STRINGS)
+    frozen = len(model.trainable_weights)
+    elmo.trainable_bilm = True
+    assert len(model.trainable_weights) == frozen + len(elmo.bilm.weights)
+    model.compile("adam", "sparse_categorical_crossentropy")
+    before = [np.copy(w) for w in elmo.bilm.get_weights()]
+    model.fit(tf.constant([["a", "b", "c"], ["d", "", ""]]), TAGS, verbose=0)
+    assert not any(map(np.array_equal, before, elmo.bilm.get_weights()))
+    elmo.trainable_bilm = False
+    assert len(model.trainable_weights) == frozen
 
 
 def test_a_frozen_bilm_stays_frozen_when_the_model_is_unfrozen(config):

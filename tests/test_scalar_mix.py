@@ -49,6 +49,11 @@ def test_padding_of_zeros_stays_zero_with_layer_norm():
     assert not np.any(mix(padded)[:, 5:])
 
 
+def test_layer_norm_of_padding_is_finite_in_float16():
+    mix = ScalarMix(layer_norm=True, dtype="float16")
+    assert not np.any(mix([tf.zeros((1, 2, 4), "float16")] * 2))
+
+
 def test_the_regularizer_is_of_the_weights_before_the_softmax():
     mix = ScalarMix(
         initial_weights=WEIGHTS, regularizer=keras.regularizers.L2(0.1), initial_gamma=9

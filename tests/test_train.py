@@ -116,10 +116,42 @@ def test_training_text_alone_is_refused(tmp_path, capsys):
     assert "--train and --valid should be given together" in capsys.readouterr().err
 
 
-def test_a_bad_argument_is_refused(capsys):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--epochs", "0"], "should be above 0, not 0"),
+        (["--learning-rate", "nan"], "should be above 0, not nan"),
+        (["--seed", "-1"], "should be from 0 to"),
+    ],
+)
+def test_a_bad_argument_is_refused(arguments, message, capsys):
     with pytest.raises(SystemExit, match="2"):
-        train.main(["--epochs", "0"])
-    assert "should be above 0, not 0" in capsys.readouterr().err
+        train.main(arguments)
+    assert message in capsys.readouterr().err
+
+
+def test_an_output_that_cannot_be_written_is_found_before_training(files, capsys):
+    files[files.index("--output") + 1] = "/proc"
+    assert train.main(files) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_a_model_saved_meanwhile_is_not_overwritten(files, tmp_path, monkeypatch):
+    def meanwhile(*_):
+        (tmp_path / "model" / "options.json").write_text("another")
+        return True
+
+    monkeypatch.setattr(train, "fit", meanwhile)
+    assert train.main(files) == 0
+    assert (tmp_path / "model" / "options.json").read_text() == "another"
+    (other,) = tmp_path.glob("model-*")
+    load_bilm(other)
+
+
+def test_a_loss_that_is_no_number_stops_training(files, tmp_path, capsys):
+    assert train.main([*files, "--learning-rate", "1e38"]) == 1
+    assert "Give a lower --learning-rate" in capsys.readouterr().err
+    assert not (tmp_path / "model" / "options.json").exists()
 
 
 def test_ctrl_c_saves_what_was_learned(files, tmp_path):

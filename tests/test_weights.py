@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import zipfile
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -87,6 +88,30 @@ def test_directory_zip_and_paths_give_the_same_vectors(directory, tmp_path):
     assert find_model(tmp_path / "999.zip").vocabulary.words == VOCABULARY.words
 
 
+def test_a_zip_of_a_model_directory_can_be_read(directory, tmp_path):
+    with zipfile.ZipFile(tmp_path / "own.zip", "w") as archive:
+        for path in directory.rglob("*.*"):
+            archive.write(path, Path("model") / path.relative_to(directory))
+        archive.writestr("__MACOSX/model/._weights.hdf5", "not HDF5")
+    expected = Elmo.from_pretrained(directory)(TOKENS)
+    actual = Elmo.from_pretrained(tmp_path / "own.zip")(TOKENS)
+    np.testing.assert_array_equal(actual, expected)
+    content = (tmp_path / "own.zip").read_bytes()
+    middle = len(content) // 2
+    (tmp_path / "own.zip").write_bytes(
+        content[:middle] + bytes(64) + content[middle + 64 :]
+    )
+    with pytest.raises(ValueError, match="own.zip should be a whole zip"):
+        find_model(tmp_path / "own.zip")
+
+
+def test_vectors_need_no_readable_vocabulary(directory):
+    (directory / "vocab.txt").write_text("one\ntwo\n")
+    Elmo.from_pretrained(directory)
+    with pytest.raises(ValueError, match="should start with <S>"):
+        load_bilm(directory)
+
+
 def test_a_projection_that_would_keep_the_size_is_the_identity(config, tmp_path):
     config = dataclasses.replace(config, projection_dim=9)
     bilm = BidirectionalLanguageModel(config)
@@ -156,8 +181,10 @@ def test_other_datasets_in_the_file_do_no_harm(directory):
 def test_missing_and_wrong_files_are_named(directory, tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no .*nowhere"):
         find_model(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="a model directory or a .zip, or come with"):
+    with pytest.raises(ValueError, match="a model directory or a .zip, or the path"):
         find_model(directory / "options.json")
+    with pytest.raises(ValueError, match="the path of an options.json with"):
+        find_model(directory, directory / "weights.hdf5")
     with pytest.raises(FileNotFoundError, match="no_weights"):
         Elmo.from_pretrained(directory / "options.json", tmp_path / "no_weights")
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:

@@ -144,5 +144,8 @@ class ScalarMix(keras.layers.Layer):
 
 
 def _normalized(x):
+    dtype = x.dtype
+    if dtype != "float64":
+        x = ops.cast(x, "float32")  # 1e-12 is 0 in float16
     mean, variance = ops.moments(x, axes=[-1], keepdims=True)
-    return (x - mean) * ops.rsqrt(variance + 1e-12)
+    return ops.cast((x - mean) * ops.rsqrt(variance + 1e-12), dtype)
