@@ -167,8 +167,8 @@ def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
     """
     files = find_model(model)
     softmax = files.directory / SOFTMAX if files.directory else None
-    if softmax is not None and softmax.exists() and files.vocabulary is not None:
-        kwargs["vocabulary_size"] = len(files.vocabulary)
+    if softmax and softmax.exists() and (vocabulary := files.vocabulary):
+        kwargs["vocabulary_size"] = len(vocabulary)
     bilm = BidirectionalLanguageModel(ElmoConfig.from_options(files.options), **kwargs)
     bilm.build()
     with files.open_weights() as file:

@@ -100,6 +100,13 @@ def test_padding_does_not_change_states_or_outputs():
         np.testing.assert_array_equal(a, b)
 
 
+def test_a_mask_of_numbers_is_one_of_booleans():
+    lstm = ProjectedLSTM(7, 5, reverse=True)
+    x = tf.random.stateless_normal((2, 4, 3), seed=(1, 2))
+    mask = np.array([[1, 1, 0, 0], [1, 1, 1, 0]])
+    np.testing.assert_array_equal(lstm(x, mask=mask), lstm(x, mask=mask > 0))
+
+
 def test_state_carried_over_equals_one_long_call():
     lstm = StackedLSTM(2, 7, 5, return_state=True)
     x = tf.random.stateless_normal((3, 8, 5), seed=(1, 2))

@@ -39,6 +39,7 @@ def pack(mask: tf.Tensor, reverse: bool = False) -> Packing:
 
     With `reverse` each row is read from its own last real token to its first.
     """
+    mask = tf.cast(mask, tf.bool)
     counted = tf.cast(mask, tf.int32)
     lengths = tf.reduce_sum(counted, axis=1)
     rows = tf.argsort(lengths, direction="DESCENDING", stable=True)
