@@ -11,8 +11,10 @@ import argparse
 import dataclasses
 import math
 import os
+import signal
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -236,6 +238,9 @@ def fit(bilm, train, valid, vocabulary, options, arguments) -> bool:
     sampled = options.n_negative_samples_batch < len(vocabulary)
     loss_name = "sampled loss" if sampled else "loss"
     steps_left = arguments.steps
+    # An exception in the midst of TensorFlow could abort the program.
+    stop = threading.Event()
+    previous = signal.signal(signal.SIGINT, lambda *_: stop.set())
     try:
         for epoch in range(options.n_epochs):
             batches = stream_batches(
@@ -248,24 +253,28 @@ def fit(bilm, train, valid, vocabulary, options, arguments) -> bool:
             ).take(-1 if steps_left is None else steps_left)
             print(f"Epoch {epoch + 1}/{options.n_epochs}")
             done = run_epoch(
-                step, batches, zero_state(bilm, options.batch_size), loss_name
+                step, batches, zero_state(bilm, options.batch_size), loss_name, stop
             )
+            if stop.is_set():
+                print("\nInterrupted. What was learned so far is saved.")
+                return False
             print(f"Held-out perplexity: {perplexity(bilm, valid, vocabulary)}")
             if steps_left is not None and (steps_left := steps_left - done) <= 0:
                 break
-    except KeyboardInterrupt:
-        print("\nInterrupted. What was learned so far is saved.")
-        return False
+    finally:
+        signal.signal(signal.SIGINT, previous)
     return True
 
 
-def run_epoch(step, batches, state, loss_name) -> int:
-    """Goes through the batches once; the number of steps."""
+def run_epoch(step, batches, state, loss_name, stop) -> int:
+    """Goes through the batches once, until `stop` is set; the number of steps."""
     n_steps = int(batches.cardinality())
     names = [f"mean {loss_name}", "tokens/s"]
     progress = keras.utils.Progbar(n_steps, stateful_metrics=names)
     total, tokens, start = 0.0, 0, time.perf_counter()
     for batch in batches:
+        if stop.is_set():
+            break
         loss, read, state = step(batch, state)
         if not np.isfinite(loss):
             raise FloatingPointError(
