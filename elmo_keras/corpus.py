@@ -1,52 +1,24 @@
-"""A text corpus in memory, and the batches a language model is trained on."""
+"""A text corpus as numbers, in memory or in files, and its batches for evaluation."""
 
 import dataclasses
-import glob
-import heapq
+import hashlib
+import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.characters import character_ids
+from elmo_keras.characters import character_ids, words_cut
 from elmo_keras.config import ElmoConfig
 from elmo_keras.vocabulary import Vocabulary
 
-_BEGIN, _END = 0, 1  # ids of `<S>` and `</S>` among the words of a corpus
+BEGIN, END = 0, 1  # numbers of `<S>` and `</S>` among the words of a corpus
 
-
-def read_sentences(patterns: Iterable[str]) -> Iterator[list[str]]:
-    """The sentences of text files, one a line, tokens split by white space.
-
-    Args:
-        patterns: paths or glob patterns; files are read in sorted order.
-
-    Raises:
-        FileNotFoundError: no file matches a pattern.
-        ValueError: a file is not UTF-8; the message names file and line.
-    """
-    for pattern in patterns:
-        paths = sorted(glob.glob(pattern, recursive=True))
-        if Path(pattern).exists():  # a name may hold what is special in a pattern
-            paths = [pattern]
-        if not paths:
-            raise FileNotFoundError(f"No file matches {pattern}.")
-        for path in paths:
-            yield from _lines(Path(path))
-
-
-def _lines(path):
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                tokens = [token.decode("utf-8") for token in line.split()]
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{path} should be UTF-8. Line {number}: {error}"
-                ) from error
-            if tokens:
-                yield tokens
+_AT_ONCE = 2**20  # numbers held while a corpus is written, and words looked at
+_TOKENS, _ENDS, _WORDS, _ABOUT = "tokens.int32", "ends.int64", "words.txt", "about.json"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,26 +28,62 @@ class Corpus:
     Attributes:
         words: the distinct words, `<S>` and `</S>` first.
         tokens: int32 `(tokens,)`, an index into `words` for each token,
-            sentence after sentence, without `<S>` and `</S>`.
+            sentence after sentence, without `<S>` and `</S>`. A memory map where
+            the corpus lies in files, so that it may be larger than the memory.
         ends: int64 `(sentences,)`, where in `tokens` each sentence is over.
+        digest: SHA-256 of the sentences, however they lay in files.
     """
 
     words: tuple[str, ...]
     tokens: np.ndarray
     ends: np.ndarray
+    digest: str
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[str]]) -> "Corpus":
         """Goes through the sentences once; the empty ones are left out."""
-        numbers = {"<S>": _BEGIN, "</S>": _END}
-        tokens, lengths = [], []
-        for sentence in filter(len, sentences):
-            number = numbers.setdefault
-            ids = [number(word, len(numbers)) for word in sentence]
-            tokens.append(np.array(ids, dtype=np.int32))
-            lengths.append(len(ids))
-        flat = np.concatenate(tokens) if tokens else np.zeros(0, np.int32)
-        return cls(tuple(numbers), flat, np.cumsum(lengths, dtype=np.int64))
+        tokens, ends = _Growing(np.int32), _Growing(np.int64)
+        words, digest = _number(sentences, tokens, ends)
+        return cls(words, tokens.joined(), ends.joined(), digest)
+
+    @classmethod
+    def in_files(
+        cls, sentences: Iterable[Sequence[str]], folder: Path, sources: Any
+    ) -> "Corpus":
+        """As `of`, but kept in a folder, which holds it already or will.
+
+        Args:
+            sentences: gone through if the folder doesn't hold them.
+            folder: made if there is none; four bytes a token and eight a sentence.
+            sources: what the sentences come from, as JSON can hold it: kept there
+                and compared.
+        """
+        about = folder / _ABOUT
+        if about.exists():
+            found = json.loads(about.read_text())
+            if found["sources"] == sources:
+                return cls._open(folder, found["digest"])
+            about.unlink()
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / _TOKENS).open("wb") as t, (folder / _ENDS).open("wb") as e:
+            growing = _Growing(np.int32, t), _Growing(np.int64, e)
+            words, digest = _number(sentences, *growing)
+        (folder / _WORDS).write_bytes("\n".join(words).encode())
+        temporary = about.with_suffix(f".{os.getpid()}")
+        temporary.write_text(json.dumps({"sources": sources, "digest": digest}))
+        os.replace(temporary, about)  # written last: it says that all is there
+        return cls._open(folder, digest)
+
+    @classmethod
+    def _open(cls, folder, digest):
+        words = tuple((folder / _WORDS).read_bytes().decode().split("\n"))
+        arrays = (
+            np.memmap(folder / name, dtype, "r")
+            if (folder / name).stat().st_size
+            else np.zeros(0, dtype)  # nothing can't be mapped
+            for name, dtype in ((_TOKENS, np.int32), (_ENDS, np.int64))
+        )
+        return cls(words, *arrays, digest)
 
     def __len__(self) -> int:
         """The number of sentences."""
@@ -85,10 +93,118 @@ class Corpus:
         """The word numbers of sentence i."""
         return self.tokens[self.ends[i - 1] if i else 0 : self.ends[i]]
 
+    def lengths(self) -> np.ndarray:
+        """The number of tokens of each sentence."""
+        return np.diff(self.ends, prepend=0)
+
     @property
     def n_predictions(self) -> int:
         """What each direction predicts: all tokens and an end of each sentence."""
         return len(self.tokens) + len(self)
+
+    def counts(self) -> np.ndarray:
+        """How often each of `words` stands among the tokens: int64 `(words,)`."""
+        counts = np.zeros(len(self.words), np.int64)
+        for first in range(0, len(self.tokens), _AT_ONCE):
+            some = self.tokens[first : first + _AT_ONCE]
+            counts += np.bincount(some, minlength=len(counts))
+        return counts
+
+    def every(self, n: int, first: int) -> "Corpus":
+        """Every n-th sentence, from number `first` on: a part for one of n workers."""
+        if n == 1:
+            return self
+        parts = [self.sentence(i) for i in range(first, len(self), n)]
+        tokens = np.concatenate([np.zeros(0, np.int32), *parts])
+        ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+        return Corpus(self.words, tokens, ends, f"{self.digest} {first}/{n}")
+
+
+class _Growing:
+    """An array that grows in memory, or in a file, piece by piece."""
+
+    def __init__(self, dtype, file: BinaryIO | None = None):
+        self.dtype, self.file = dtype, file
+        self.waiting: list[int] = []
+        self.pieces: list[np.ndarray] = []
+
+    def extend(self, numbers):
+        self.waiting.extend(numbers)
+        if len(self.waiting) >= _AT_ONCE:
+            self.flush()
+
+    def flush(self):
+        piece = np.array(self.waiting, self.dtype)
+        self.waiting.clear()
+        self.pieces.append(piece) if self.file is None else self.file.write(piece)
+
+    def joined(self):
+        return np.concatenate(self.pieces)
+
+
+def _number(sentences, tokens, ends):
+    """Writes the sentences' numbers; returns the words and the digest."""
+    numbers = {"<S>": BEGIN, "</S>": END}
+    number = numbers.setdefault
+    digest, end = hashlib.sha256(), 0
+    for sentence in filter(len, sentences):
+        digest.update(" ".join(sentence).encode() + b"\n")
+        tokens.extend([number(word, len(numbers)) for word in sentence])
+        ends.extend([end := end + len(sentence)])
+    tokens.flush()
+    ends.flush()
+    return tuple(numbers), digest.hexdigest()
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What a corpus holds.
+
+    Attributes:
+        sentences, tokens, distinct_words: numbers of them.
+        unknown: share of the tokens that are not in the vocabulary.
+        cut: share of the tokens that have too many characters.
+        cut_examples: the most frequent words that are cut.
+    """
+
+    sentences: int
+    tokens: int
+    distinct_words: int
+    unknown: float
+    cut: float
+    cut_examples: tuple[str, ...]
+
+    def __str__(self):
+        examples = ", ".join(self.cut_examples)
+        return (
+            f"{self.sentences:,} sentences, {self.tokens:,} tokens, "
+            f"{self.distinct_words:,} distinct words; {self.unknown:.2%} of the tokens "
+            f"are <UNK>, {self.cut:.3%} are too long and cut"
+            + (f", such as {examples}" if examples else "")
+        )
+
+
+def report(corpus: Corpus, vocabulary: Vocabulary, config: ElmoConfig) -> Report:
+    """Counts what a corpus holds, and what the vocabulary and the model lose of it."""
+    counts = corpus.counts()
+    unknown = vocabulary.encode(corpus.words) == vocabulary.unknown
+    cut = np.concatenate(
+        [
+            words_cut(list(corpus.words[first : first + _AT_ONCE]), config).numpy()
+            for first in range(0, len(corpus.words), _AT_ONCE)
+        ]
+    )
+    total = max(1, len(corpus.tokens))
+    places = np.flatnonzero(cut)
+    most = places[np.argsort(-counts[places], kind="stable")][:3]
+    return Report(
+        len(corpus),
+        len(corpus.tokens),
+        int((counts > 0).sum()),
+        float(counts[unknown].sum() / total),
+        float(counts[cut].sum() / total),
+        tuple(corpus.words[i] for i in most),
+    )
 
 
 def sentence_batches(
@@ -108,13 +224,14 @@ def sentence_batches(
         `(batch, time, characters)` with `<S>` and `</S>`; `mask` `(batch, time)`;
         `ids` `(batch, time)` of the vocabulary.
     """
-    characters = _characters(corpus, config)
     ids = vocabulary.encode(corpus.words)
     for batch in _alike(corpus, tokens_at_once):
         words, mask = _padded(corpus, batch)
+        distinct, places = np.unique(words, return_inverse=True)
+        characters = character_ids([corpus.words[i] for i in distinct], config)
         yield {
             "sentences": tf.constant(batch),
-            "characters": tf.gather(characters, words),
+            "characters": tf.gather(characters, places.reshape(words.shape)),
             "mask": tf.constant(mask),
             "ids": tf.constant(ids[words]),
         }
@@ -122,7 +239,7 @@ def sentence_batches(
 
 def _alike(corpus, tokens_at_once):
     """Numbers of sentences, the shortest first, in batches."""
-    lengths = np.diff(corpus.ends, prepend=0) + 2
+    lengths = corpus.lengths() + 2
     batch: list[int] = []
     for i in np.argsort(lengths, kind="stable").tolist():
         if batch and lengths[i] * (len(batch) + 1) > tokens_at_once:
@@ -134,101 +251,8 @@ def _alike(corpus, tokens_at_once):
 
 
 def _padded(corpus, batch):
-    rows = [np.r_[_BEGIN, corpus.sentence(i), _END] for i in batch]
+    rows = [np.r_[BEGIN, corpus.sentence(i), END] for i in batch]
     time = max(map(len, rows))
     words = np.array([np.pad(row, (0, time - len(row))) for row in rows], np.int32)
     mask = np.arange(time) < np.array([[len(row)] for row in rows])
     return words, mask
-
-
-def _characters(corpus, config):
-    return character_ids(tf.constant(corpus.words), config)
-
-
-def stream_batches(
-    corpus: Corpus,
-    vocabulary: Vocabulary,
-    config: ElmoConfig,
-    batch_size: int,
-    unroll_steps: int,
-    seed: Sequence[int],
-) -> tf.data.Dataset:
-    """One epoch of training batches: sentences one after another in rows.
-
-    Row r of a batch goes on where row r of the batch before ended, so LSTM state
-    is to be carried over. The backward direction has rows of its own, of
-    sentences read from their end: its inputs are already in reading order.
-
-    Args:
-        corpus: what to go through; every token comes once.
-        vocabulary: gives the ids to predict.
-        config: gives the characters.
-        batch_size: number of rows.
-        unroll_steps: tokens of a row in a batch.
-        seed: numbers that fix the order of the sentences, e.g. (seed, epoch).
-
-    Returns:
-        A dataset of dicts: `characters` `(words, characters)` of the batch's
-        distinct words; `words` `(2, batch, time)`, indices into these, forward
-        and backward; `targets` `(2, batch, time)`, ids to predict; `weights`
-        `(batch, time)`, 0.0 behind the last token of a row.
-    """
-    rows = _rows(corpus, batch_size, seed)
-    inputs, targets = _directions(corpus, rows)
-    steps = -(-inputs.shape[2] // unroll_steps)
-    targets = np.where(targets < 0, -1, vocabulary.encode(corpus.words)[targets])
-
-    def in_steps(stream):
-        padding = steps * unroll_steps - stream.shape[2]
-        stream = np.pad(stream, ((0, 0), (0, 0), (0, padding)), constant_values=-1)
-        stream = stream.reshape(2, batch_size, steps, unroll_steps)
-        return stream.transpose(2, 0, 1, 3)
-
-    characters = _characters(corpus, config)
-
-    def look_up(inputs, targets):
-        distinct, words = tf.unique(tf.reshape(tf.maximum(inputs, 0), [-1]))
-        return {
-            "characters": tf.gather(characters, distinct),
-            "words": tf.reshape(words, tf.shape(inputs)),
-            "targets": tf.maximum(targets, 0),
-            "weights": tf.cast(targets[0] >= 0, tf.float32),
-        }
-
-    streams = in_steps(inputs), in_steps(targets)
-    # With nothing to tune, the tuner only delays the end of an iterator by seconds.
-    untuned = tf.data.Options()
-    untuned.autotune.enabled = False
-    batches = tf.data.Dataset.from_tensor_slices(streams).map(look_up).prefetch(2)
-    return batches.with_options(untuned)
-
-
-def _rows(corpus, batch_size, seed):
-    """Deals the sentences out in random order, each to the shortest row."""
-    rows: list[list[int]] = [[] for _ in range(batch_size)]
-    lengths = [(0, r) for r in range(batch_size)]
-    for i in np.random.default_rng(seed).permutation(len(corpus)).tolist():
-        length, r = lengths[0]
-        rows[r].append(i)
-        heapq.heapreplace(lengths, (length + len(corpus.sentence(i)) + 1, r))
-    return rows
-
-
-def _directions(corpus, rows):
-    """Word numbers to read and to predict: two of (2, rows, time), −1 for none."""
-    ends = np.array([[_BEGIN, _END], [_END, _BEGIN]], np.int32)
-    streams = np.full((2, 2, len(rows), _longest(corpus, rows)), -1, np.int32)
-    for r, row in enumerate(rows):
-        for direction, (first, last) in enumerate(ends):
-            pieces = [corpus.sentence(i)[:: 1 - 2 * direction] for i in row]
-            read = [np.r_[first, piece] for piece in pieces]
-            predicted = [np.r_[piece, last] for piece in pieces]
-            for stream, parts in zip(streams, (read, predicted)):
-                flat = np.concatenate([np.zeros(0, np.int32), *parts])
-                stream[direction, r, : len(flat)] = flat
-    return streams
-
-
-def _longest(corpus, rows):
-    lengths = np.diff(corpus.ends, prepend=0) + 1
-    return max(int(lengths[row].sum()) for row in rows)

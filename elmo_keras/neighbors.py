@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.corpus import Corpus
 from elmo_keras.elmo import Elmo
 
 SENTENCES_AT_ONCE = 64
@@ -25,13 +26,18 @@ class Occurrence(NamedTuple):
         return " ".join([*before, f"[{self.sentence[self.position]}]", *behind])
 
 
-def occurrences(sentences: Sequence[Sequence[str]], word: str) -> list[Occurrence]:
-    """Every use of a word in tokenised sentences."""
+def occurrences(corpus: Corpus, word: str, most: int | None = None) -> list[Occurrence]:
+    """The uses of a word in a corpus, the first so many if `most` is given."""
+    if word not in corpus.words:
+        return []
+    places = np.flatnonzero(corpus.tokens == corpus.words.index(word))[:most]
+    sentences = np.searchsorted(corpus.ends, places, side="right")
     return [
-        Occurrence(sentence, i)
-        for sentence in sentences
-        for i, token in enumerate(sentence)
-        if token == word
+        Occurrence(
+            [corpus.words[t] for t in corpus.sentence(i)],
+            int(place - (corpus.ends[i - 1] if i else 0)),
+        )
+        for i, place in zip(sentences, places)
     ]
 
 

@@ -1,7 +1,8 @@
 """The words a language model predicts."""
 
 import collections
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -54,8 +55,18 @@ class Vocabulary:
 
     def encode(self, tokens: Iterable[str]) -> np.ndarray:
         """Ids of tokens, that of `<UNK>` for words unknown: int32 `(tokens,)`."""
-        unknown = self._ids["<UNK>"]
+        unknown = self.unknown
         return np.array([self._ids.get(t, unknown) for t in tokens], dtype=np.int32)
+
+    @property
+    def unknown(self) -> int:
+        """The id of `<UNK>`."""
+        return SPECIAL_WORDS.index("<UNK>")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the words in their order: what belongs together has the same."""
+        return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
 
     @classmethod
     def count(
@@ -64,10 +75,28 @@ class Vocabulary:
         max_size: int | None = None,
         min_count: int = 1,
     ) -> "Vocabulary":
-        """The vocabulary of a corpus.
+        """The vocabulary of sentences, see `from_counts`.
 
         Args:
             sentences: tokens, sentence by sentence; gone through once.
+            max_size, min_count: as in `from_counts`.
+        """
+        counts = collections.Counter()
+        for sentence in sentences:
+            counts.update(sentence)
+        return cls.from_counts(counts, max_size, min_count)
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Mapping[str, int],
+        max_size: int | None = None,
+        min_count: int = 1,
+    ) -> "Vocabulary":
+        """The vocabulary of words that were counted.
+
+        Args:
+            counts: how often each word occurs.
             max_size: most words to keep, the special ones counted, or None.
             min_count: how often a word must occur to be kept.
 
@@ -84,12 +113,8 @@ class Vocabulary:
                 f"`max_size` should be at least {len(SPECIAL_WORDS)}, the special "
                 f"words. Received: {max_size}"
             )
-        counts = collections.Counter()
-        for sentence in sentences:
-            counts.update(sentence)
-        for word in SPECIAL_WORDS:
-            counts.pop(word, None)
-        kept = [word for word in counts if counts[word] >= min_count]
+        special = set(SPECIAL_WORDS)
+        kept = [w for w in counts if counts[w] >= min_count and w not in special]
         kept.sort(key=lambda word: (-counts[word], word))
         return cls((*SPECIAL_WORDS, *kept)[:max_size])
 

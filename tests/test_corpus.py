@@ -1,103 +1,133 @@
-"""Text files to numbers, and the batches of training and evaluation."""
+"""A corpus as numbers, in memory and in files, what it holds, and its batches."""
+
+import hashlib
 
 import numpy as np
 import pytest
-import reference
 
-from elmo_keras import Vocabulary
-from elmo_keras.corpus import Corpus, read_sentences, sentence_batches, stream_batches
+from elmo_keras import Vocabulary, corpus
+from elmo_keras.corpus import Corpus, report, sentence_batches
 from elmo_keras.python_reference import python_reference
 
-SENTENCES = [list("abcdefg"), list("hi"), ["j"], list("abc"), ["a"] * 11, ["k", "l"]]
+SENTENCES = [list("abcdefg"), list("hi"), ["j"], list("abc"), ["a"] * 11, ["한", "l"]]
 CORPUS = Corpus.of(SENTENCES)
 VOCABULARY = Vocabulary.count(SENTENCES, min_count=2)
 
 
+def sentences_of(corpus):
+    numbers = [corpus.sentence(i) for i in range(len(corpus))]
+    return [[corpus.words[t] for t in sentence] for sentence in numbers]
+
+
+def never():
+    raise AssertionError("The sentences were gone through.")
+    yield
+
+
 def test_a_corpus_keeps_every_sentence():
-    words = [[CORPUS.words[t] for t in CORPUS.sentence(i)] for i in range(len(CORPUS))]
-    assert words == SENTENCES
+    assert sentences_of(CORPUS) == SENTENCES
+    assert CORPUS.words[:3] == ("<S>", "</S>", "a") and len(set(CORPUS.words)) == 14
+    assert CORPUS.lengths().tolist() == [7, 2, 1, 3, 11, 2]
     assert len(CORPUS.tokens) == 26 and CORPUS.n_predictions == 26 + 6
-    assert len(Corpus.of([["a"], [], ["b"]])) == 2 and len(Corpus.of([])) == 0
 
 
-def test_files_are_read_in_order_and_split_by_ascii_space(tmp_path):
-    (tmp_path / "b.txt").write_text("한 국\u3000어 .\r\n\n", encoding="utf-8")
-    (tmp_path / "a.txt").write_text("one  two\t three\n four", encoding="utf-8")
-    assert list(read_sentences([str(tmp_path / "*.txt")])) == [
-        ["one", "two", "three"],
-        ["four"],
-        ["한", "국\u3000어", "."],
-    ]
+def test_empty_sentences_are_left_out():
+    assert sentences_of(Corpus.of([["a"], [], ["b"]])) == [["a"], ["b"]]
+    nothing = Corpus.of([[]])
+    assert len(nothing) == 0 and nothing.n_predictions == 0
 
 
-def test_a_name_may_look_like_a_pattern(tmp_path):
-    (tmp_path / "en[1].txt").write_text("a b")
-    assert list(read_sentences([str(tmp_path / "en[1].txt")])) == [["a", "b"]]
+@pytest.mark.parametrize("at_once", [1, 4, 2**20])
+@pytest.mark.parametrize("sentences", [SENTENCES, []])
+def test_a_corpus_in_files_is_that_in_memory(tmp_path, monkeypatch, at_once, sentences):
+    monkeypatch.setattr(corpus, "_AT_ONCE", at_once)
+    expected = Corpus.of(sentences)
+    for source in (iter(sentences), never()):  # written, then opened
+        actual = Corpus.in_files(source, tmp_path / "a" / "b", ["x", 1])
+        assert actual.words == expected.words and actual.digest == expected.digest
+        for name in ("tokens", "ends"):
+            a, b = getattr(actual, name), getattr(expected, name)
+            assert a.dtype == b.dtype and a.tolist() == b.tolist()
+    assert isinstance(actual.tokens, np.memmap) == bool(sentences)
 
 
-def test_missing_files_and_other_encodings_are_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="No file matches .*none"):
-        list(read_sentences([str(tmp_path / "none*")]))
-    (tmp_path / "latin").write_bytes(b"fine\nna\xefve\n")
-    with pytest.raises(ValueError, match="latin should be UTF-8. Line 2"):
-        list(read_sentences([str(tmp_path / "latin")]))
+def test_other_sources_are_read_anew(tmp_path):
+    first = Corpus.in_files(SENTENCES, tmp_path, {"size": 1}).digest
+    other = Corpus.in_files([["b"]], tmp_path, {"size": 2})
+    assert sentences_of(other) == [["b"]] and other.digest != first
+    assert Corpus.in_files(never(), tmp_path, {"size": 2}).digest == other.digest
 
 
-def streams(config, **kwargs):
-    arguments = {"batch_size": 2, "unroll_steps": 5, "seed": (1, 0)} | kwargs
-    return list(
-        stream_batches(CORPUS, VOCABULARY, config, **arguments).as_numpy_iterator()
+@pytest.mark.parametrize("before", [None, "old"])
+def test_what_was_interrupted_is_not_taken_for_whole(tmp_path, before):
+    if before:
+        Corpus.in_files([["z"]], tmp_path, before)
+
+    def interrupted():
+        yield from SENTENCES[:2]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Corpus.in_files(interrupted(), tmp_path, "new")
+    for sources in filter(None, ("new", before)):
+        assert sentences_of(Corpus.in_files(SENTENCES, tmp_path, sources)) == SENTENCES
+
+
+def test_the_digest_is_that_of_the_sentences():
+    assert (
+        CORPUS.digest
+        == hashlib.sha256(
+            "".join(" ".join(s) + "\n" for s in SENTENCES).encode()
+        ).hexdigest()
     )
+    digests = [CORPUS.digest, Corpus.of(SENTENCES[::-1]).digest]
+    digests += [Corpus.of([["a"], ["b"]]).digest, Corpus.of([["a", "b"]]).digest]
+    digests += [CORPUS.every(2, first).digest for first in range(2)]
+    assert len(set(digests)) == len(digests)
 
 
-def rows(batches, key, direction):
-    """One direction's rows over all batches, without what is behind the text."""
-    real = np.concatenate([b["weights"] for b in batches], axis=1) > 0
-    stream = np.concatenate([b[key][direction] for b in batches], axis=1)
-    return [row[mask].tolist() for row, mask in zip(stream, real)]
+@pytest.mark.parametrize("at_once", [1, 5, 26, 2**20])
+def test_words_are_counted_in_pieces(monkeypatch, at_once):
+    monkeypatch.setattr(corpus, "_AT_ONCE", at_once)
+    tokens = [token for sentence in SENTENCES for token in sentence]
+    counts = CORPUS.counts()
+    assert counts.dtype == np.int64
+    assert counts.tolist() == [tokens.count(word) for word in CORPUS.words]
 
 
-@pytest.mark.parametrize("direction", [0, 1])
-def test_a_stream_reads_every_sentence_once_in_the_published_order(config, direction):
-    batches = streams(config)
-    for batch in batches:  # words as characters, so that batches can be joined
-        batch["read"] = batch["words"].copy().astype(object)
-        for place, word in np.ndenumerate(batch["words"]):
-            batch["read"][place] = batch["characters"][word].tobytes()
-    words = ("<S>", "</S>", *"abcdefghijkl")
-    names = {reference.character_ids(w, 9).astype("int32").tobytes(): w for w in words}
-    ids = dict(zip(words, VOCABULARY.encode(words).tolist()))
-    first, last = ("</S>", "<S>") if direction else ("<S>", "</S>")
-    seen = []
-    for read, targets in zip(
-        rows(batches, "read", direction), rows(batches, "targets", direction)
-    ):
-        read = [names[x] for x in read]
-        starts = [i for i, w in enumerate(read) if w == first] + [len(read)]
-        for start, end in zip(starts, starts[1:]):
-            sentence = read[start + 1 : end]
-            assert targets[start:end] == [ids[w] for w in [*sentence, last]]
-            seen.append(sentence[::-1] if direction else sentence)
-    assert sorted(seen) == sorted(SENTENCES)
+@pytest.mark.parametrize("n", [1, 2, 4, 7])
+def test_workers_share_the_sentences_out(n):
+    for first in range(n):
+        part = CORPUS.every(n, first)
+        assert sentences_of(part) == SENTENCES[first::n]
+        assert part.words == CORPUS.words
+        assert part.ends.dtype == np.int64 and part.tokens.dtype == np.int32
 
 
-def test_the_order_is_a_function_of_the_seed(config):
-    def targets(seed):
-        return [b["targets"].tolist() for b in streams(config, seed=seed)]
+@pytest.mark.parametrize("at_once", [2, 2**20])
+def test_a_report_tells_what_is_lost(config, monkeypatch, at_once):
+    monkeypatch.setattr(corpus, "_AT_ONCE", at_once)
+    # 9 characters in a row, so 7 bytes of a word are kept.
+    text = [["1234567", "12345678", "한국어"], ["x", "한국어", "가나다"], ["x"] * 4]
+    text.append("zzzzzzzzz aaaaaaaa zzzzzzzzz".split())
+    vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "x", "한국어", "no"])
+    result = report(Corpus.of(text), vocabulary, config)
+    assert (result.sentences, result.tokens, result.distinct_words) == (4, 13, 7)
+    assert result.unknown == 6 / 13  # all but five x and two 한국어
+    assert result.cut == 7 / 13
+    # By frequency, then as they come.
+    assert result.cut_examples == ("한국어", "zzzzzzzzz", "12345678")
+    assert str(result) == (
+        "4 sentences, 13 tokens, 7 distinct words; 46.15% of the tokens are <UNK>, "
+        "53.846% are too long and cut, such as 한국어, zzzzzzzzz, 12345678"
+    )
+    whole = report(CORPUS, VOCABULARY, config)
+    assert whole.cut == 0 and str(whole).endswith("0.000% are too long and cut")
 
-    assert targets((1, 0)) == targets((1, 0)) != targets((1, 1))
 
-
-def test_more_rows_than_sentences_leave_rows_without_weight(config):
-    batches = streams(config, batch_size=9, unroll_steps=4)
-    weights = np.concatenate([b["weights"] for b in batches], axis=1)
-    assert weights.shape[0] == 9 and (weights.sum(axis=1) == 0).sum() == 3
-    assert weights.sum() == CORPUS.n_predictions
-
-
-def test_a_batch_holds_each_of_its_words_once(config):
-    for batch in streams(config):
-        assert len(np.unique(batch["characters"], axis=0)) == len(batch["characters"])
+def test_a_corpus_of_nothing_has_a_report(config):
+    result = report(Corpus.of([]), VOCABULARY, config)
+    assert (result.tokens, result.unknown, result.cut) == (0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("tokens_at_once", [1, 12, 1000])
@@ -108,6 +138,7 @@ def test_evaluation_sees_every_sentence_once_with_its_boundaries(
     for batch in sentence_batches(CORPUS, VOCABULARY, config, tokens_at_once):
         size, time = batch["mask"].shape
         assert size == 1 or size * time <= tokens_at_once
+        assert batch["characters"].shape == (size, time, 9)
         for i, ids, mask in zip(batch["sentences"], batch["ids"], batch["mask"]):
             assert int(i) not in seen
             seen[int(i)] = ids.numpy()[mask.numpy()].tolist()

@@ -1,0 +1,244 @@
+"""The batches a language model is trained on: streams of text in rows.
+
+Every batch is a function of the corpus, the seed, the epoch and the step, so
+training goes on anywhere as if it had never stopped.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras.characters import character_ids
+from elmo_keras.config import ElmoConfig
+from elmo_keras.corpus import BEGIN, END, Corpus
+from elmo_keras.negatives import draw_negatives
+from elmo_keras.vocabulary import Vocabulary
+
+PREFETCHED = 4
+
+
+class Plan(NamedTuple):
+    """An epoch: the sentences in random order, cut into rows of like length.
+
+    Attributes:
+        order: `(sentences,)`, the numbers of the sentences as they are read.
+        starts: `(sentences + 1,)`, where each of them starts in one long stream,
+            in which a sentence takes its tokens and a boundary.
+        rows: `(rows + 1,)`, where in the stream each row starts, and the end.
+    """
+
+    order: np.ndarray
+    starts: np.ndarray
+    rows: np.ndarray
+
+    @classmethod
+    def of(cls, corpus: Corpus, n_rows: int, seed: int, epoch: int) -> "Plan":
+        """The plan of an epoch, the same whenever it is made."""
+        order = np.random.default_rng((seed, epoch)).permutation(len(corpus))
+        starts = np.zeros(len(corpus) + 1, np.int64)
+        np.cumsum(corpus.lengths()[order] + 1, out=starts[1:])
+        even = np.arange(n_rows + 1) * starts[-1] // n_rows
+        return cls(order, starts, starts[np.searchsorted(starts, even)])
+
+    def n_steps(self, unroll_steps: int) -> int:
+        """Steps of so many tokens of each row until the longest row is over."""
+        return -(-int(np.diff(self.rows).max()) // unroll_steps)
+
+
+class Window(NamedTuple):
+    """What the rows hold in one step.
+
+    Attributes:
+        inputs: `(2, rows, time)`, word numbers to read, forward and backward.
+        targets: `(2, rows, time)`, word numbers to predict.
+        real: bool `(rows, time)`, False behind the end of a row.
+    """
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    real: np.ndarray
+
+
+def window(corpus: Corpus, plan: Plan, step: int, unroll_steps: int) -> Window:
+    """The step's part of the streams.
+
+    A sentence is read as `<S> w_1 … w_n`, predicting `w_1 … w_n </S>`; backward as
+    `</S> w_n … w_1`, predicting `w_n … w_1 <S>`.
+    """
+    places = plan.rows[:-1, None] + step * unroll_steps + np.arange(unroll_steps)
+    real = places < plan.rows[1:, None]
+    places = np.where(real, places, 0)
+    sentence = np.searchsorted(plan.starts, places, side="right") - 1
+    offset = places - plan.starts[sentence]
+    length = plan.starts[sentence + 1] - plan.starts[sentence] - 1
+    end = corpus.ends[plan.order[sentence]]
+
+    def tokens(at, boundary_at, boundary):
+        # What lies outside of the corpus is a boundary's place.
+        inside = np.clip(at, 0, len(corpus.tokens) - 1)
+        return np.where(boundary_at, boundary, corpus.tokens[inside])
+
+    forward, backward = end - length + offset, end - offset
+    first, over = offset == 0, offset == length
+    inputs = tokens(forward - 1, first, BEGIN), tokens(backward, first, END)
+    targets = tokens(forward, over, END), tokens(backward - 1, over, BEGIN)
+    return Window(np.stack(inputs), np.stack(targets), real)
+
+
+class Streams:
+    """A corpus as training reads it.
+
+    Args:
+        corpus: every token comes once in an epoch.
+        vocabulary: gives the ids to predict.
+        config: gives the characters.
+        n_rows: rows of text, those of all parts together.
+        unroll_steps: tokens of a row in a batch.
+        n_negatives: of the sampled softmax, or None for the full softmax.
+        seed: fixes the order of the sentences, the negatives and the dropout.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        vocabulary: Vocabulary,
+        config: ElmoConfig,
+        n_rows: int,
+        unroll_steps: int,
+        n_negatives: int | None,
+        seed: int = 0,
+    ):
+        self.corpus = corpus
+        self.config = config
+        self.n_rows = n_rows
+        self.unroll_steps = unroll_steps
+        self.n_negatives = n_negatives
+        self.seed = seed
+        self.vocabulary_size = len(vocabulary)
+        self.ids = vocabulary.encode(corpus.words)
+        self.plan = functools.lru_cache(maxsize=1)(self._plan)
+        self._shared = functools.lru_cache(maxsize=1)(self._of_all_parts)
+
+    def _plan(self, epoch):
+        return Plan.of(self.corpus, self.n_rows, self.seed, epoch)
+
+    def n_steps(self, epoch: int) -> int:
+        """The number of batches of an epoch."""
+        return self.plan(epoch).n_steps(self.unroll_steps)
+
+    def batches(
+        self,
+        epoch: int,
+        first_step: int = 0,
+        n_replicas: int = 1,
+        n_parts: int = 1,
+        replicas: range | None = None,
+    ) -> tf.data.Dataset:
+        """The batches of an epoch from a step on.
+
+        The rows are divided among the replicas, and each replica's into parts that
+        it goes through one after another. Row r of a part goes on where it ended in
+        the batch before, so LSTM state is to be carried over.
+
+        Args:
+            epoch: number of the epoch, from 0.
+            first_step: steps of it to leave out.
+            n_replicas: number of replicas.
+            n_parts: parts of a replica; `n_rows` is a multiple of all parts.
+            replicas: those wanted; all if None.
+
+        Returns:
+            A dataset in which each batch is one element for each replica, a tuple of
+            a dict for each part: `characters` `(words, characters)` of the part's
+            distinct words; `words` `(2, rows, time)`, indices into these, forward
+            and backward, both in reading order; `targets` `(2, rows, time)`, ids to
+            predict; `weights` `(rows, time)`, 0.0 behind the last token of a row;
+            `n_predictions`, the sum of the weights over all replicas; `seed` `(2,)`
+            for the dropout. For the sampled softmax `targets` are indices into
+            `candidates` `(candidates,)`, the ids whose rows of the softmax the batch
+            needs, the same for all parts, and so are `negatives` `(2, negatives)`;
+            `log_expected` `(2, candidates)`, see `Negatives.log_expected_counts`.
+        """
+        replicas = range(n_replicas) if replicas is None else replicas
+        strings = tf.constant(self.corpus.words)
+        spec = self._spec(self.n_rows // (n_replicas * n_parts))
+
+        def part(step, number):
+            function = functools.partial(self._part, epoch, n_replicas * n_parts)
+            dtypes = [s.dtype for s in spec.values()]
+            arrays = tf.numpy_function(function, [step, number], dtypes)
+            batch = {k: tf.ensure_shape(a, spec[k].shape) for k, a in zip(spec, arrays)}
+            words = tf.gather(strings, batch.pop("distinct"))
+            return {"characters": character_ids(words, self.config)} | batch
+
+        def element(number):
+            step = number // len(replicas)
+            replica = replicas.start + number % len(replicas)
+            return tuple(part(step, replica * n_parts + p) for p in range(n_parts))
+
+        # With nothing to tune, the tuner only delays the end of an iterator by seconds.
+        untuned = tf.data.Options()
+        untuned.autotune.enabled = False
+        numbers = np.array([first_step, self.n_steps(epoch)]) * len(replicas)
+        dataset = tf.data.Dataset.range(*numbers).map(element)
+        return dataset.prefetch(PREFETCHED * len(replicas)).with_options(untuned)
+
+    def _spec(self, n_rows) -> dict[str, tf.TensorSpec]:
+        """What `_part` returns, in its order."""
+        time = self.unroll_steps
+        spec = {
+            "distinct": tf.TensorSpec((None,), tf.int64),
+            "words": tf.TensorSpec((2, n_rows, time), tf.int32),
+            "targets": tf.TensorSpec((2, n_rows, time), tf.int32),
+            "weights": tf.TensorSpec((n_rows, time), tf.float32),
+            "n_predictions": tf.TensorSpec((), tf.float32),
+            "seed": tf.TensorSpec((2,), tf.int32),
+        }
+        if self.n_negatives is not None:
+            spec |= {
+                "candidates": tf.TensorSpec((None,), tf.int32),
+                "negatives": tf.TensorSpec((2, self.n_negatives), tf.int32),
+                "log_expected": tf.TensorSpec((2, None), tf.float32),
+            }
+        return spec
+
+    def _part(self, epoch, n_parts, step, number):
+        """The arrays of a part of the rows, in the order of `_spec`."""
+        of_all, targets, seed, shared = self._shared(epoch, int(step))
+        size = self.n_rows // n_parts
+        rows = slice(int(number) * size, (int(number) + 1) * size)
+        inputs = of_all.inputs[:, rows]
+        distinct, words = np.unique(inputs, return_inverse=True)
+        return [
+            distinct.astype(np.int64),
+            words.reshape(inputs.shape).astype(np.int32),
+            np.ascontiguousarray(targets[:, rows], np.int32),
+            of_all.real[rows].astype(np.float32),
+            np.float32(of_all.real.sum()),
+            np.array([seed, number], np.int32),
+            *shared,
+        ]
+
+    def _of_all_parts(self, epoch, step) -> tuple[Window, np.ndarray, int, list[Any]]:
+        """Window, targets, seed, and the arrays that all parts share."""
+        # A seed ends in no 0, which would make it equal to the plan's.
+        rng = np.random.default_rng((self.seed, epoch, step + 1))
+        of_all = window(self.corpus, self.plan(epoch), step, self.unroll_steps)
+        targets, seed = self.ids[of_all.targets], int(rng.integers(2**31))
+        if self.n_negatives is None:
+            return of_all, targets, seed, []
+        size = self.vocabulary_size
+        drawn = [draw_negatives(rng, self.n_negatives, size) for _ in range(2)]
+        ids = [negatives.ids for negatives in drawn]
+        candidates = np.unique(np.concatenate([targets.ravel(), *ids]))
+        log_expected = [
+            negatives.log_expected_counts(candidates) for negatives in drawn
+        ]
+        shared = [
+            candidates.astype(np.int32),
+            np.searchsorted(candidates, np.stack(ids)).astype(np.int32),
+            np.stack(log_expected),
+        ]
+        return of_all, np.searchsorted(candidates, targets), seed, shared

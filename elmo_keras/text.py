@@ -1,0 +1,120 @@
+"""Text files, plain or gzipped, to sentences of tokens."""
+
+import glob
+import gzip
+import itertools
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import tensorflow as tf
+
+# A longer line is no sentence; it is refused before it fills the memory.
+LONGEST_LINE = 2**20
+LINES_AT_ONCE = 256
+
+Tokenizer = Callable[[list[str]], list[list[list[str]]]]
+
+
+def text_files(patterns: Iterable[str]) -> list[Path]:
+    """The files that patterns name, those of each pattern in sorted order.
+
+    Raises:
+        FileNotFoundError: no file matches a pattern.
+    """
+    files = []
+    for pattern in patterns:
+        paths = [Path(path) for path in sorted(glob.glob(pattern, recursive=True))]
+        if Path(pattern).exists():  # a name may hold what is special in a pattern
+            paths = [Path(pattern)]
+        paths = [path for path in paths if not path.is_dir()]
+        if not paths:
+            raise FileNotFoundError(f"No file matches {pattern}.")
+        files.extend(paths)
+    return files
+
+
+def read_sentences(
+    patterns: Iterable[str], tokenizer: Tokenizer | None = None
+) -> Iterator[list[str]]:
+    """The sentences of text files, plain or gzipped; none of them is empty.
+
+    Args:
+        patterns: paths or glob patterns; see `text_files` for the order.
+        tokenizer: None for files of one sentence a line, its tokens separated by
+            ASCII white space; or a function for raw text, which gives the
+            sentences of each line, see `raw_text_tokenizer`.
+
+    Raises:
+        FileNotFoundError: no file matches a pattern.
+        ValueError: a file is not UTF-8, a damaged gzip file, or has a line of
+            more than `LONGEST_LINE` bytes; the message names file and line.
+    """
+    for path in text_files(patterns):
+        lines = _lines(path)
+        if tokenizer is None:
+            sentences = (line.split() for line in lines)
+            # Decoded after the split, which then sees ASCII white space only.
+            tokens = ([token.decode() for token in line] for line in sentences)
+        else:
+            tokens = _tokenized(lines, tokenizer)
+        yield from filter(None, tokens)
+
+
+def _lines(path):
+    """The lines of a file as bytes that are known to be UTF-8."""
+    number = 0
+    try:
+        with path.open("rb") as raw, _unzipped(raw) as file:
+            while line := file.readline(LONGEST_LINE + 1):
+                number += 1
+                if len(line) > LONGEST_LINE:
+                    raise ValueError(
+                        f"it has more than {LONGEST_LINE:,} bytes, and a line "
+                        "should hold one sentence or paragraph."
+                    )
+                line.decode()
+                yield line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} should be UTF-8. Line {number}: {error}") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} should be a whole gzip file. {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{path}, line {number}: {error}") from error
+
+
+def _unzipped(file):
+    # Peeked at, not read and opened again: a pipe can be read only once.
+    zipped = file.peek(2)[:2] == b"\x1f\x8b"
+    return gzip.open(file) if zipped else file
+
+
+def _tokenized(lines, tokenizer):
+    while some := list(itertools.islice(lines, LINES_AT_ONCE)):
+        for sentences in tokenizer([line.decode() for line in some]):
+            yield from sentences
+
+
+def raw_text_tokenizer() -> Tokenizer:
+    """A tokenizer of raw text: sentences by punctuation, words by script.
+
+    These are tensorflow-text's `StateBasedSentenceBreaker` and
+    `UnicodeScriptTokenizer`: words, numbers and runs of punctuation.
+
+    Raises:
+        ImportError: tensorflow-text is not installed.
+    """
+    import tensorflow_text
+
+    breaker = tensorflow_text.StateBasedSentenceBreaker()
+    words = tensorflow_text.UnicodeScriptTokenizer()
+
+    @tf.function(input_signature=[tf.TensorSpec((None,), tf.string)])
+    def tokens(lines):
+        return words.tokenize(breaker.break_sentences(lines))
+
+    def tokenize(lines):
+        nested = tokens(tf.constant(lines)).to_list()
+        return [[[t.decode() for t in s] for s in line] for line in nested]
+
+    return tokenize

@@ -1,0 +1,235 @@
+"""The batches of training, against streams put together in plain Python."""
+
+import numpy as np
+import pytest
+import reference
+
+from elmo_keras import Vocabulary
+from elmo_keras.corpus import Corpus
+from elmo_keras.streams import Plan, Streams, window
+
+# The long sentence makes rows of very unequal length.
+SENTENCES = [
+    list("abcdefg"),
+    list("hi"),
+    ["j"],
+    list("abc"),
+    list("ab") * 9,
+    ["k", "l"],
+]
+CORPUS = Corpus.of(SENTENCES)
+VOCABULARY = Vocabulary.count(SENTENCES, min_count=2)
+WORDS = ("<S>", "</S>", *"abcdefghijkl")
+N_ROWS = [1, 2, 3, 7, 12]
+UNROLL_STEPS = [1, 4, 5, 100]
+
+
+def rows_of(plan, n_rows):
+    """Sentences of each row: a row starts with the first sentence behind its share."""
+    order = [SENTENCES[i] for i in plan.order]
+    total = sum(len(s) + 1 for s in order)
+    rows, place = [[] for _ in range(n_rows)], 0
+    for sentence in order:
+        row = max(r for r in range(n_rows) if r * total // n_rows <= place)
+        rows[row].append(sentence)
+        place += len(sentence) + 1
+    return rows
+
+
+def stream(sentences, backward):
+    """What is read and what is predicted of sentences one after another."""
+    inputs, targets = [], []
+    for sentence in sentences:
+        tokens = ["<S>", *sentence, "</S>"]
+        reading = tokens[::-1] if backward else tokens
+        inputs += reading[:-1]
+        targets += reading[1:]
+    return inputs, targets
+
+
+@pytest.mark.parametrize("n_rows", N_ROWS)
+@pytest.mark.parametrize("unroll_steps", UNROLL_STEPS)
+def test_windows_are_cut_out_of_sentences_one_after_another(n_rows, unroll_steps):
+    plan = Plan.of(CORPUS, n_rows, seed=1, epoch=2)
+    assert sorted(plan.order) == list(range(len(SENTENCES)))
+    windows = [
+        window(CORPUS, plan, step, unroll_steps)
+        for step in range(plan.n_steps(unroll_steps))
+    ]
+    real = np.concatenate([w.real for w in windows], axis=1)
+    rows = rows_of(plan, n_rows)
+    assert real.sum() == CORPUS.n_predictions
+    for name, part in (("inputs", 0), ("targets", 1)):
+        found = np.concatenate([getattr(w, name) for w in windows], axis=2)
+        assert found.shape == (2, n_rows, len(windows) * unroll_steps)
+        for direction in range(2):
+            for r, row in enumerate(rows):
+                actual = [CORPUS.words[i] for i in found[direction, r][real[r]]]
+                assert actual == stream(row, direction)[part]
+                # What is not real stands behind the text, never in it.
+                assert real[r, : len(actual)].all()
+    assert windows[-1].real.any()
+
+
+@pytest.mark.parametrize("n_rows", N_ROWS)
+def test_rows_are_of_like_length(n_rows):
+    plan = Plan.of(CORPUS, n_rows, seed=0, epoch=0)
+    longest = max(map(len, SENTENCES)) + 1
+    assert plan.rows[0] == 0 and plan.rows[-1] == CORPUS.n_predictions
+    assert np.abs(np.diff(plan.rows) - CORPUS.n_predictions / n_rows).max() <= longest
+
+
+def test_more_rows_than_sentences_leave_rows_without_text():
+    plan = Plan.of(CORPUS, 12, seed=0, epoch=0)
+    assert (np.diff(plan.rows) == 0).sum() >= 12 - len(SENTENCES)
+
+
+def test_the_order_is_a_function_of_seed_and_epoch():
+    corpus = Corpus.of([[str(i)] for i in range(30)])
+    orders = [
+        tuple(Plan.of(corpus, 2, seed, epoch).order.tolist())
+        for seed in range(3)
+        for epoch in range(3)
+    ]
+    again = Plan.of(corpus, 5, 2, 2).order.tolist()
+    assert len(set(orders)) == 9 and tuple(again) == orders[-1]
+
+
+def test_a_corpus_of_nothing_has_no_steps(config):
+    streams = Streams(Corpus.of([]), VOCABULARY, config, 2, 5, None)
+    assert streams.n_steps(0) == 0 and list(streams.batches(0)) == []
+
+
+@pytest.fixture
+def streams(config):
+    def of(n_rows=4, unroll_steps=5, n_negatives=None, seed=3):
+        return Streams(
+            CORPUS, VOCABULARY, config, n_rows, unroll_steps, n_negatives, seed
+        )
+
+    return of
+
+
+def batches(streams, *args, **kwargs):
+    return list(streams.batches(*args, **kwargs).as_numpy_iterator())
+
+
+def strings(batch):
+    """The words of a batch by their characters."""
+    names = {reference.character_ids(w, 9).astype("int32").tobytes(): w for w in WORDS}
+    words = np.array([names[row.tobytes()] for row in batch["characters"]])
+    assert len(set(words)) == len(words)  # each distinct word once
+    return words[batch["words"]]
+
+
+def assert_same(a, b):
+    assert a.keys() == b.keys()
+    for key in a:
+        np.testing.assert_array_equal(a[key], b[key], err_msg=key)
+
+
+@pytest.mark.parametrize("n_negatives", [None, 2])
+def test_batches_hold_what_the_windows_hold(streams, n_negatives):
+    streams = streams(n_negatives=n_negatives)
+    found = batches(streams, 1)
+    assert len(found) == streams.n_steps(1) > 1
+    for step, (batch,) in enumerate(found):
+        of_all = window(CORPUS, streams.plan(1), step, 5)
+        np.testing.assert_array_equal(
+            strings(batch), np.array(CORPUS.words)[of_all.inputs]
+        )
+        targets = batch["targets"]
+        if n_negatives:
+            assert len(set(batch["candidates"])) == len(batch["candidates"])
+            targets = batch["candidates"][targets]
+        ids = VOCABULARY.encode(np.array(CORPUS.words)[of_all.targets].ravel())
+        np.testing.assert_array_equal(targets, ids.reshape(targets.shape))
+        np.testing.assert_array_equal(batch["weights"], of_all.real)
+        assert batch["n_predictions"] == of_all.real.sum()
+    total = sum(batch["n_predictions"] for (batch,) in found)
+    assert total == CORPUS.n_predictions
+
+
+def test_negatives_are_distinct_words_with_their_expected_counts(streams):
+    drawn = set()
+    for (batch,) in batches(streams(n_negatives=3), 0):
+        assert batch["negatives"].shape == (2, 3)
+        assert batch["log_expected"].shape == (2, len(batch["candidates"]))
+        assert np.all(batch["log_expected"] <= 0)
+        for negatives in batch["candidates"][batch["negatives"]]:
+            assert len(set(negatives)) == 3 and max(negatives) < len(VOCABULARY)
+            drawn.add(tuple(negatives))
+    assert len(drawn) > 2  # directions and steps draw on their own
+
+
+@pytest.mark.parametrize("n_negatives", [None, 2])
+@pytest.mark.parametrize("first", [0, 1, 3])
+def test_an_epoch_can_be_entered_at_any_step(streams, n_negatives, first):
+    whole = batches(streams(n_negatives=n_negatives), 2)
+    rest = batches(streams(n_negatives=n_negatives), 2, first)
+    assert len(rest) == len(whole) - first > 0
+    for (a,), (b,) in zip(rest, whole[first:]):
+        assert_same(a, b)
+
+
+def test_epochs_and_seeds_differ(streams):
+    def targets(seed, epoch):
+        return [b["targets"].tolist() for (b,) in batches(streams(seed=seed), epoch)]
+
+    assert targets(0, 0) == targets(0, 0)
+    assert targets(0, 0) != targets(0, 1) != targets(1, 0) != targets(0, 0)
+
+
+@pytest.mark.parametrize("n_negatives", [None, 2])
+@pytest.mark.parametrize("n_replicas, n_parts", [(1, 2), (2, 1), (2, 2), (1, 4)])
+def test_parts_of_all_replicas_are_the_whole_batch(
+    streams, n_negatives, n_replicas, n_parts
+):
+    whole = batches(streams(n_negatives=n_negatives), 0)
+    found = batches(streams(n_negatives=n_negatives), 0, 0, n_replicas, n_parts)
+    assert len(found) == n_replicas * len(whole)
+    shared = {"n_predictions", "candidates", "negatives", "log_expected"}
+    for step, (batch,) in enumerate(whole):
+        elements = found[step * n_replicas : (step + 1) * n_replicas]
+        assert [len(parts) for parts in elements] == [n_parts] * n_replicas
+        parts = [part for parts in elements for part in parts]
+        for part in parts:
+            assert part.keys() == batch.keys()
+            assert_same(*({k: p[k] for k in shared & p.keys()} for p in (part, batch)))
+
+        def joined(get, axis, parts=parts):
+            return np.concatenate([get(part) for part in parts], axis=axis)
+
+        np.testing.assert_array_equal(joined(strings, 1), strings(batch))
+        np.testing.assert_array_equal(
+            joined(lambda p: p["targets"], 1), batch["targets"]
+        )
+        np.testing.assert_array_equal(
+            joined(lambda p: p["weights"], 0), batch["weights"]
+        )
+        assert len({tuple(part["seed"]) for part in parts}) == len(parts)
+
+
+def test_a_worker_gets_the_batches_of_its_replicas(streams):
+    whole = batches(streams(n_negatives=2), 0, 1, 4)
+    some = batches(streams(n_negatives=2), 0, 1, 4, replicas=range(2, 4))
+    expected = [e for i, e in enumerate(whole) if i % 4 in (2, 3)]
+    assert len(some) == len(expected)
+    for (a,), (b,) in zip(some, expected):
+        assert_same(a, b)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**40])
+def test_no_step_draws_what_a_plan_or_another_step_draws(streams, monkeypatch, seed):
+    entropies, original = set(), np.random.default_rng
+
+    def default_rng(entropy):
+        entropies.add(entropy)
+        return original(entropy)
+
+    monkeypatch.setattr(np.random, "default_rng", default_rng)
+    n_steps = 0
+    for epoch in range(3):
+        n_steps += len(batches(streams(seed=seed), epoch))
+    states = {tuple(np.random.SeedSequence(e).generate_state(4)) for e in entropies}
+    assert len(states) == len(entropies) == 3 + n_steps

@@ -1,0 +1,132 @@
+"""Text files to sentences of tokens."""
+
+import gzip
+import os
+import threading
+
+import pytest
+
+from elmo_keras import text
+from elmo_keras.text import raw_text_tokenizer, read_sentences, text_files
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Writes bytes into a file and reads the sentences of it."""
+
+    def of(content, name="text.txt"):
+        (tmp_path / name).write_bytes(content)
+        return list(read_sentences([str(tmp_path / name)]))
+
+    return of
+
+
+def test_files_come_in_the_order_of_patterns_and_sorted_within_one(tmp_path):
+    for name in ("b.txt", "a.txt", "c.gz", "sub.txt/d.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    patterns = ["c.gz", "*.txt", "**/d.txt"]
+    files = text_files(str(tmp_path / pattern) for pattern in patterns)
+    names = [str(path.relative_to(tmp_path)) for path in files]
+    assert names == ["c.gz", "a.txt", "b.txt", "sub.txt/d.txt"]  # and no folder
+
+
+@pytest.mark.parametrize("pattern", ["none.txt", "none*", "folder"])
+def test_a_pattern_without_a_file_is_named(tmp_path, pattern):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FileNotFoundError, match=f"No file matches .*{pattern[:4]}"):
+        list(read_sentences([str(tmp_path / pattern)]))
+
+
+def test_a_name_may_look_like_a_pattern(tmp_path):
+    (tmp_path / "en[1].txt").write_text("a b")
+    (tmp_path / "en1.txt").write_text("c")
+    assert list(read_sentences([str(tmp_path / "en[1].txt")])) == [["a", "b"]]
+
+
+def test_lines_are_split_by_ascii_space_and_empty_ones_left_out(read):
+    content = "one  two\t three\r\n \r\n\n한 국\u3000어 \u00a0.\n four"
+    expected = [["one", "two", "three"], ["한", "국\u3000어", "\u00a0."], ["four"]]
+    assert read(content.encode()) == expected
+    assert read(b"") == []
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(read):
+    content = "\ufeffa b\n\ufeffc\n".encode()
+    assert read(content) == [["a", "b"], ["\ufeffc"]]
+    assert read(gzip.compress(content)) == [["a", "b"], ["\ufeffc"]]
+
+
+@pytest.mark.parametrize("name", ["text.gz", "text.txt"])
+def test_gzip_is_known_by_its_content(read, name):
+    members = gzip.compress(b"a b\nc") + gzip.compress(b" d\n")
+    assert read(members, name) == [["a", "b"], ["c", "d"]]
+    assert read(b"plain\n", name) == [["plain"]]
+
+
+def test_a_damaged_or_truncated_gzip_file_is_refused(read):
+    lines = b"".join(b"line %d\n" % i for i in range(500))
+    whole = gzip.compress(lines)
+    assert len(read(whole)) == 500
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 0xFF
+    wrong_sum = whole[:-8] + bytes(4) + whole[-4:]
+    for damaged in (flipped, wrong_sum, whole[:-9], whole[:2], whole + b"rest"):
+        with pytest.raises(ValueError, match="text.txt should be a whole gzip file"):
+            read(damaged)
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_another_encoding_is_refused_with_the_line(read, compress):
+    with pytest.raises(ValueError, match="latin should be UTF-8. Line 2: .*0xef"):
+        read(compress(b"fine\nna\xefve\n"), "latin")
+
+
+def test_an_endless_line_is_refused_before_it_is_read(read, monkeypatch):
+    monkeypatch.setattr(text, "LONGEST_LINE", 10)
+    assert read(b"123456789\n1234567890") == [["123456789"], ["1234567890"]]
+    with pytest.raises(ValueError, match="text.txt, line 2: it has more than 10 bytes"):
+        read(b"fine\n1234567890\n")
+    # Cut by the limit in the middle of a character, it is too long all the same.
+    with pytest.raises(ValueError, match="line 1: it has more than 10 bytes"):
+        read("한국어말글".encode())
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_pipe_is_read_whole(tmp_path, compress):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    content = compress(b"a b\nc\n")
+    writer = threading.Thread(target=path.write_bytes, args=[content], daemon=True)
+    writer.start()
+    assert list(read_sentences([str(path)])) == [["a", "b"], ["c"]]
+    writer.join()
+
+
+def test_a_tokenizer_gets_lines_and_gives_sentences(read, tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "LINES_AT_ONCE", 2)
+    seen = []
+
+    def tokenizer(lines):
+        seen.append(lines)
+        return [[s.split() for s in line.split(".")] for line in lines]
+
+    (tmp_path / "raw").write_text("a b. c\n\nd\n")
+    sentences = read_sentences([str(tmp_path / "raw")], tokenizer)
+    assert list(sentences) == [["a", "b"], ["c"], ["d"]]
+    assert seen == [["a b. c\n", "\n"], ["d\n"]]
+
+
+def test_raw_text_is_split_into_sentences_and_words(tmp_path):
+    pytest.importorskip("tensorflow_text")
+    (tmp_path / "raw").write_text(
+        "A rose is a rose. Is it red? Yes!\r\n\n나는 학교에 갔다. 비가 왔다...\n",
+        encoding="utf-8",
+    )
+    assert list(read_sentences([str(tmp_path / "raw")], raw_text_tokenizer())) == [
+        "A rose is a rose .".split(),
+        "Is it red ?".split(),
+        "Yes !".split(),
+        "나는 학교에 갔다 .".split(),
+        "비가 왔다 ...".split(),
+    ]
