@@ -10,8 +10,8 @@ from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.corpus import Corpus, sentence_batches
 from elmo_keras.vocabulary import Vocabulary
 
-# Logits held at once, in numbers: 128 MiB in float32.
-LOGITS_AT_ONCE = 2**25
+# Of a batch, padding counted.
+TOKENS_AT_ONCE = 4096
 
 
 class Perplexity(NamedTuple):
@@ -23,6 +23,12 @@ class Perplexity(NamedTuple):
 
     forward: float
     backward: float
+
+    @classmethod
+    def of(cls, sums: np.ndarray, n_predictions: int) -> "Perplexity":
+        """From the summed log probabilities `(2,)` of so many predictions."""
+        forward, backward = np.exp(-np.asarray(sums) / n_predictions)
+        return cls(float(forward), float(backward))
 
     @property
     def mean(self) -> float:
@@ -59,8 +65,7 @@ def perplexity(
     if not len(corpus):
         raise ValueError("`corpus` should hold at least one sentence. It is empty.")
     sums = log_probabilities(bilm, corpus, vocabulary, verbose).sum(axis=0)
-    forward, backward = np.exp(-sums / corpus.n_predictions)
-    return Perplexity(float(forward), float(backward))
+    return Perplexity.of(sums, corpus.n_predictions)
 
 
 def log_probabilities(
@@ -85,20 +90,19 @@ def log_probabilities(
             f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
             f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
         )
-    tokens_at_once = max(1, LOGITS_AT_ONCE // len(vocabulary))
-    batches = sentence_batches(corpus, vocabulary, bilm.config, tokens_at_once)
+    batches = sentence_batches(corpus, vocabulary, bilm.config, TOKENS_AT_ONCE)
     result = np.zeros((len(corpus), 2))
     progress = keras.utils.Progbar(len(corpus), verbose=verbose, unit_name="sentence")
     for batch in batches:
         sentences = batch.pop("sentences").numpy()
-        result[sentences] = -_sentence_losses(bilm, **batch).numpy()
+        result[sentences] = _of_sentences(bilm, **batch).numpy()
         progress.add(len(sentences))
     return result
 
 
 @tf.function(reduce_retracing=True, autograph=False)
-def _sentence_losses(bilm, characters, mask, ids):
-    """Sum of the losses of each sentence: (batch, 2)."""
+def _of_sentences(bilm, characters, mask, ids):
+    """Log probability of each sentence: (batch, 2)."""
     last = bilm(characters, mask=mask)[-1]
     ahead, back = tf.split(last, 2, axis=-1)
     directions = (
@@ -110,8 +114,8 @@ def _sentence_losses(bilm, characters, mask, ids):
 
 
 def _summed(bilm, real, vectors, targets):
-    losses = bilm.softmax.losses_of(
+    logs = bilm.softmax.log_probabilities_of(
         tf.boolean_mask(vectors, real), tf.boolean_mask(targets, real)
     )
     rows = tf.cast(tf.where(real)[:, 0], tf.int32)
-    return tf.math.unsorted_segment_sum(losses, rows, tf.shape(real)[0])
+    return tf.math.unsorted_segment_sum(logs, rows, tf.shape(real)[0])

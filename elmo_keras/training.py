@@ -1,13 +1,14 @@
-"""One step of training a biLM on a stream of text."""
+"""One step of training a biLM on streams of text."""
 
 import dataclasses
 from typing import Any
 
-import keras
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.packing import over_real_tokens
+from elmo_keras.layers.sampled_softmax import sampled_softmax_losses
+from elmo_keras.layers.word_softmax import word_logits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,13 +17,14 @@ class TrainingOptions:
 
     Args:
         n_epochs: how often the corpus is gone through.
-        batch_size: rows of text read at a time.
+        batch_size: rows of text a replica reads at a time.
         unroll_steps: tokens of each row in a step; gradients stop there.
         n_negative_samples_batch: negatives of the sampled softmax. Where the
             vocabulary has no more words, the softmax is full.
-        learning_rate: of Adagrad.
+        learning_rate: of the optimizer.
         dropout: rate on the inputs of the LSTM layers and on the last output.
         all_clip_norm_val: bound of the global norm of the gradient.
+        sample_softmax: whether the softmax is sampled.
 
     The defaults are those of the released models.
     """
@@ -34,6 +36,13 @@ class TrainingOptions:
     learning_rate: float = 0.2
     dropout: float = 0.1
     all_clip_norm_val: float = 10.0
+    sample_softmax: bool = True
+
+    def n_negatives(self, vocabulary_size: int) -> int | None:
+        """Negatives of the sampled softmax, or None where the softmax is full."""
+        sampled = self.sample_softmax
+        sampled = sampled and self.n_negative_samples_batch < vocabulary_size
+        return self.n_negative_samples_batch if sampled else None
 
     def to_options(self, n_train_tokens: int, n_tokens_vocab: int) -> dict[str, Any]:
         """The keys that training adds to an options.json."""
@@ -41,72 +50,162 @@ class TrainingOptions:
         return {"bidirectional": True} | dataclasses.asdict(self) | counts
 
 
-def adagrad(options: TrainingOptions) -> keras.optimizers.Optimizer:
-    """The optimizer of the released models: accumulators start at 1.0."""
-    return keras.optimizers.Adagrad(
-        options.learning_rate, initial_accumulator_value=1.0, epsilon=0.0
-    )
-
-
-def zero_state(bilm: BidirectionalLanguageModel, batch_size: int):
+def zero_state(bilm: BidirectionalLanguageModel, n_rows: int):
     """LSTM state of zeros for both directions, as `train_step` takes it."""
     lstm = bilm.lstm
-    return [d.zero_state(batch_size) for d in (lstm.forward, lstm.backward)]
+    return [d.zero_state(n_rows) for d in (lstm.forward, lstm.backward)]
 
 
-def train_step(bilm, optimizer, batch, state, options: TrainingOptions):
-    """Updates the weights by one batch of `corpus.stream_batches`.
+def train_step(
+    bilm, optimizer, parts, state, options: TrainingOptions, only_softmax=False
+):
+    """Updates the weights by one batch of `streams.Streams`, in a replica context.
+
+    Loss, gradient and clipping are those of the whole batch, however its rows are
+    divided among replicas and parts.
 
     Args:
         bilm: a built biLM with a softmax.
-        optimizer: a Keras optimizer built on its trainable weights.
-        batch: a batch of the stream.
-        state: LSTM state behind the batch before.
+        optimizer: a Keras optimizer built on its trainable weights, which does not
+            clip.
+        parts: the batches of this replica's parts, gone through one after another.
+        state: LSTM state of this replica's rows behind the batch before.
         options: see there.
+        only_softmax: whether all but the softmax stays as it is.
 
     Returns:
-        The mean loss of the two directions in nats a token (of the sampled
-        softmax where that is used), the number of tokens read, and the state.
+        The mean loss of the two directions in nats a token (of the sampled softmax
+        where that is used), the number of tokens predicted in each direction, both
+        of all replicas, and the state of this replica's rows.
     """
-    with tf.GradientTape() as tape:
-        losses, state = stream_losses(bilm, batch, state, options)
-        tokens = tf.reduce_sum(batch["weights"])
-        loss = tf.reduce_sum(losses * batch["weights"]) / (2 * tokens)
-        objective = loss * options.unroll_steps
-    weights = bilm.trainable_weights
-    gradients = tape.gradient(objective, [w.value for w in weights])
-    # Keras' Adagrad squares each of a word's rows by itself; they are summed here.
-    gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+    softmax = [bilm.softmax.kernel, bilm.softmax.bias]
+    others = [w for w in bilm.trainable_weights if not any(w is s for s in softmax)]
+    weights = softmax if only_softmax else others + softmax
+    n_predictions = parts[0]["n_predictions"]
+    sums, states = None, []
+    for part, part_state in zip(parts, _split(state, len(parts))):
+        part, part_state = _after(sums, (part, part_state))
+        loss, part_state, gradients = _loss_and_gradients(
+            bilm, part, part_state, options, weights[: -len(softmax)]
+        )
+        some = [loss / (2 * n_predictions), *gradients]
+        sums = some if sums is None else [a + b for a, b in zip(sums, some)]
+        states.append(part_state)
+    replicas = tf.distribute.get_replica_context()
+    loss, *gradients = replicas.all_reduce(tf.distribute.ReduceOp.SUM, sums)
     gradients, _ = tf.clip_by_global_norm(gradients, options.all_clip_norm_val)
-    optimizer.apply(gradients, weights)
-    return loss, tokens, state
+    if "candidates" in parts[0]:
+        rows = parts[0]["candidates"]
+        gradients[-2:] = [
+            tf.IndexedSlices(gradient, rows, tf.convert_to_tensor(weight.shape))
+            for gradient, weight in zip(gradients[-2:], softmax)
+        ]
+
+    replicas.merge_call(_update, args=(optimizer, gradients, weights))
+    return loss, n_predictions, _joined(states)
 
 
-def stream_losses(bilm, batch, state, options: TrainingOptions):
-    """Losses `(2, batch, time)` of both directions' streams, and the state."""
-    vectors = bilm.token_representation(batch["characters"])
+def _update(strategy, optimizer, gradients, weights):
+    """Applies gradients that are the sum over all replicas already.
+
+    In a replica context `optimizer.apply` would add them up once more, and repeat
+    the rows of the sparse ones.
+    """
+    rate = optimizer.learning_rate
+
+    def update(variable, gradient, rate):
+        optimizer.update_step(gradient, variable, rate)
+
+    for weight, gradient in zip(weights, gradients):
+        strategy.extended.update(weight.value, update, (gradient, rate), group=False)
+    optimizer.iterations.assign_add(1)
+
+
+def _split(state, n_parts):
+    """The state of each part's rows."""
+    if n_parts == 1:
+        return [state]
+    split = [tf.split(x, n_parts) for x in tf.nest.flatten(state)]
+    return [tf.nest.pack_sequence_as(state, rows) for rows in zip(*split)]
+
+
+def _joined(states):
+    if len(states) == 1:
+        return states[0]
+    return tf.nest.map_structure(lambda *rows: tf.concat(rows, axis=0), *states)
+
+
+def _after(earlier, tensors):
+    """The tensors, but not before the earlier ones: parts don't share the memory."""
+    if earlier is None:
+        return tensors
+    with tf.control_dependencies(earlier):
+        return tf.nest.map_structure(tf.identity, tensors)
+
+
+def _loss_and_gradients(bilm, batch, state, options, weights):
+    """Summed loss, state, and gradients of weights and of the softmax's rows."""
+    table = _softmax_rows(bilm.softmax, batch)
+    with tf.GradientTape() as tape:
+        tape.watch(table)
+        losses, state = stream_losses(bilm, batch, state, table)
+        loss = tf.reduce_sum(losses * batch["weights"])
+        # The gradient is that of the mean, times the length of a row.
+        objective = loss * (options.unroll_steps / (2 * batch["n_predictions"]))
+    gradients = tape.gradient(objective, [w.value for w in weights] + table)
+    return loss, state, [tf.convert_to_tensor(g) for g in gradients]
+
+
+def _softmax_rows(softmax, batch):
+    """Kernel and bias of the words that the batch needs."""
+    if "candidates" not in batch:
+        return softmax.table()
+    # Their gradient comes summed for each word, whatever the vocabulary's size.
+    table = softmax.kernel.value, softmax.bias.value
+    return [tf.gather(w, batch["candidates"]) for w in table]
+
+
+def stream_losses(bilm, batch, state, table=None):
+    """Losses of both directions' streams.
+
+    Args:
+        bilm: a built biLM with a softmax.
+        batch: a part of a batch of `streams.Streams`.
+        state: LSTM state of its rows.
+        table: kernel and bias of the words that the batch needs, if they are at
+            hand.
+
+    Returns:
+        float32 `(2, batch, time)`, forward and backward, and the state.
+    """
+    table = table or _softmax_rows(bilm.softmax, batch)
+    vectors = bilm.token_representation(batch["characters"], training=True)
     x = tf.gather(vectors, batch["words"])  # (2, batch, time, projection_dim)
     losses, last = [], []
     for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
+        seed = batch["seed"] * [1, 2] + [0, d]  # one for each direction
         # Both streams come in reading order, so neither is reversed here.
         outputs, direction_state = over_real_tokens(
-            lambda *packed, lstm=direction: lstm.call_packed(*packed, training=True),
+            lambda *packed, lstm=direction, seed=seed: lstm.call_packed(
+                *packed, training=True, seed=seed
+            ),
             x[d],
             None,
             state[d],
         )
-        losses.append(_word_losses(bilm, outputs[-1], batch["targets"][d], options))
+        losses.append(_word_losses(outputs[-1], batch, d, *table))
         last.append(direction_state)
     return tf.stack(losses), last
 
 
-def _word_losses(bilm, outputs, targets, options):
-    vectors = tf.reshape(outputs, [-1, bilm.config.projection_dim])
+def _word_losses(outputs, batch, d, kernel, bias):
+    vectors = tf.reshape(outputs, [-1, outputs.shape[-1]])
+    targets = batch["targets"][d]
     words = tf.reshape(targets, [-1])
-    if options.n_negative_samples_batch < bilm.vocabulary_size:
-        losses = bilm.softmax.sampled_losses_of(
-            vectors, words, options.n_negative_samples_batch
-        )
+    if "candidates" in batch:
+        drawn = batch["negatives"][d], batch["log_expected"][d]
+        losses = sampled_softmax_losses(vectors, kernel, bias, words, *drawn)
     else:
-        losses = bilm.softmax.losses_of(vectors, words)
+        logits = word_logits(vectors, kernel, bias)
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(words, logits)
     return tf.reshape(losses, tf.shape(targets))

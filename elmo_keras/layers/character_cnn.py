@@ -33,6 +33,8 @@ class CharacterCNN(keras.layers.Layer):
             `elmo_keras.characters.character_ids` gives them: 0 is a masked
             position, whose vector is 0, any other is the published training id
             plus one.
+        training: in training all words go through the convolutions at once, as
+            the gradient needs what each of them leaves behind.
 
     Output: float tensor `(..., projection_dim)`. The mask is that of the
     words, `(...)`: true where any character id is not 0.
@@ -117,11 +119,12 @@ class CharacterCNN(keras.layers.Layer):
         stddev = (width * self.embedding_dim) ** -0.5
         return keras.initializers.RandomNormal(stddev=stddev)
 
-    def call(self, inputs):
+    def call(self, inputs, training=False):
         ids = tf.cast(tf.convert_to_tensor(inputs), tf.int32)
         leading = tf.shape(ids)[:-1]
         words = tf.reshape(ids, [-1, tf.shape(ids)[-1]])
-        vectors = self._in_pieces(self._cut(words))
+        at_once = bool(training and self.trainable)
+        vectors = (self._vectors if at_once else self._in_pieces)(self._cut(words))
         shape = tf.concat([leading, [self.projection_dim]], axis=0)
         vectors = tf.reshape(vectors, shape)
         return tf.ensure_shape(vectors, inputs.shape[:-1] + (self.projection_dim,))
@@ -129,9 +132,11 @@ class CharacterCNN(keras.layers.Layer):
     def _cut(self, words):
         """Leaves one window of what every row ends with, its padding."""
         widest = max(width for width, _ in self.filters)
-        changes = tf.reduce_any(words[:, 1:] != words[:, :-1], axis=0)
+        # int32 throughout: a GPU has it worked out by the host and waits for nothing.
+        steps = words[:, 1:] - words[:, :-1]
+        changes = tf.minimum(tf.reduce_max(steps * steps, axis=0), 1)
         positions = tf.range(1, tf.shape(words)[1])  # (characters - 1,)
-        tail = tf.reduce_max(tf.concat([[0], tf.boolean_mask(positions, changes)], 0))
+        tail = tf.reduce_max(tf.concat([[0], positions * changes], 0))
         return words[:, : tail + widest]
 
     def _in_pieces(self, words):
@@ -158,7 +163,9 @@ class CharacterCNN(keras.layers.Layer):
     def _vectors(self, words):
         table = tf.cast(tf.convert_to_tensor(self.embeddings), self.compute_dtype)
         table = tf.pad(table, [[1, 0], [0, 0]])  # id 0: a masked position
-        x = tf.gather(table, tf.transpose(words))  # (characters, words, embedding_dim)
+        # In int64 the gradient's indices stay on a GPU.
+        words = tf.cast(tf.transpose(words), tf.int64)
+        x = tf.gather(table, words)  # (characters, words, embedding_dim)
         groups = zip(self.kernels, self.biases)
         x = tf.concat([_highest(x, *group) for group in groups], axis=-1)
         x = keras.activations.get(self.activation)(x)  # (words, n_filters)
@@ -195,4 +202,19 @@ def _highest(x, kernel, bias):
     scores = tf.matmul(tf.reshape(windows, [-1, width * dim]), kernel)
     scores = tf.reshape(scores, [positions, tf.shape(x)[1], count])
     # The bias is the same at every position, so it can wait until after the max.
-    return tf.reduce_max(scores, axis=0) + tf.cast(tf.convert_to_tensor(bias), x.dtype)
+    return _max(scores) + tf.cast(tf.convert_to_tensor(bias), x.dtype)
+
+
+@tf.custom_gradient
+def _max(scores):
+    """`tf.reduce_max` over the first axis, with the same gradient.
+
+    That of TensorFlow has the host wait for a shape that a GPU computes.
+    """
+    highest = tf.reduce_max(scores, axis=0)
+
+    def gradient(upstream):
+        equal = tf.cast(scores == highest, scores.dtype)
+        return equal / tf.reduce_sum(equal, axis=0) * upstream
+
+    return highest, gradient

@@ -28,9 +28,10 @@ class Packing(NamedTuple):
 def pack_all(shape, reverse: bool = False) -> Packing:
     """The packing of a batch of `shape` (batch, time) without padding."""
     batch, time = shape[0], shape[1]
-    places = tf.transpose(tf.reshape(tf.range(batch * time), [batch, time]))
+    steps = tf.range(time)
     if reverse:
-        places = places[::-1]
+        steps = steps[::-1]
+    places = steps[:, None] + time * tf.range(batch)
     return Packing(tf.reshape(places, [-1]), tf.range(batch), tf.fill([time], batch))
 
 

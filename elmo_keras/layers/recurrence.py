@@ -20,6 +20,8 @@ import tensorflow as tf
 # Gate inputs held at once, in numbers: 128 MiB in float32.
 PIECE_SIZE = 2**25
 
+HOST = "CPU:0"  # where numbers are counted that say how the work is divided
+
 
 class Weights(NamedTuple):
     """Weights of one LSTM layer in one direction.
@@ -71,27 +73,30 @@ class Steps:
     def __init__(self, sizes):
         self.sizes = sizes
         self.number = tf.size(sizes)
-        self.ends = tf.cumsum(sizes)
+        with tf.device(HOST):
+            self.ends = tf.cumsum(sizes)
+        self.starts = self.ends - sizes
         self.next_sizes = tf.concat([sizes[1:], [0]], axis=0)
 
     def start(self, step):
-        """The place of the step's first token among the packed ones."""
-        return tf.gather(self.ends, step) - tf.gather(self.sizes, step)
+        """The place of the step's first token among the packed ones: (1,)."""
+        return number_at(self.starts, step)
 
     def of(self, tokens, step, first=0):
         """The step's rows of packed `tokens`, which start at token `first`."""
-        return rows_of(tokens, self.start(step) - first, tf.gather(self.sizes, step))
+        start = self.start(step) - first
+        return rows_of(tokens, start, number_at(self.sizes, step))
 
     def ending(self, state, step):
         """The rows of `state` for which the step is the last."""
-        first = tf.gather(self.next_sizes, step)
-        number = tf.gather(self.sizes, step) - first
+        first = number_at(self.next_sizes, step)
+        number = number_at(self.sizes, step) - first
         return State(*(rows_of(part, first, number) for part in state))
 
     def going_on(self, state, step):
         """The rows of `state` that have another step."""
-        number = tf.gather(self.next_sizes, step)
-        return State(*(rows_of(part, 0, number) for part in state))
+        number = number_at(self.next_sizes, step)
+        return State(*(rows_of(part, [0], number) for part in state))
 
     def array(self, dtype, width):
         """A TensorArray for a value (rows, width) of each step."""
@@ -101,10 +106,17 @@ class Steps:
         )
 
 
+def number_at(numbers, step):
+    """One of the numbers, (1,)."""
+    # A GPU slices integers on the host, where the next slice needs them. It would
+    # gather them on the device, and each step would wait for a copy.
+    return tf.slice(numbers, tf.reshape(step, [1]), [1])
+
+
 def rows_of(x, first, number):
-    """Rows of a matrix, their number unknown to the graph."""
+    """Rows of a matrix from `first` (1,) on, `number` (1,) of them."""
     # A plain Slice: indexing with brackets takes several operations more.
-    rows = tf.slice(x, tf.stack([first, 0]), tf.stack([number, -1]))
+    rows = tf.slice(x, tf.concat([first, [0]], 0), tf.concat([number, [-1]], 0))
     return tf.ensure_shape(rows, (None, x.shape[1]))
 
 
@@ -124,11 +136,12 @@ def forward(x, sizes, weights, state, clips, keep_activations):
         the `Activations` or None.
     """
     steps = Steps(sizes)
+    piece_ends = _piece_ends(steps, weights)
 
     def piece(step, rows, arrays):
-        start, stop = steps.start(step), _piece_end(steps, step, weights)
-        end = tf.gather(steps.ends, stop - 1)
-        gate_inputs = _gate_inputs(x[start:end], weights)
+        start, stop = steps.start(step), number_at(piece_ends, step)[0]
+        length = number_at(steps.ends, stop - 1) - start
+        gate_inputs = _gate_inputs(rows_of(x, start, length), weights)
 
         def one_step(step, rows, arrays):
             inputs = steps.of(gate_inputs, step, start)
@@ -139,7 +152,7 @@ def forward(x, sizes, weights, state, clips, keep_activations):
         return tf.while_loop(lambda s, *_: s < stop, one_step, (step, rows, arrays))
 
     n_rows = tf.reduce_sum(sizes[:1])  # of the first step; those behind it are empty
-    rows = State(*(rows_of(part, 0, n_rows) for part in state))
+    rows = State(*(rows_of(part, [0], n_rows[None]) for part in state))
     arrays = _arrays(steps, x.dtype, weights, keep_activations)
     _, _, arrays = tf.while_loop(
         lambda s, *_: s < steps.number,
@@ -154,17 +167,19 @@ def forward(x, sizes, weights, state, clips, keep_activations):
     return packed["outputs"], last, kept
 
 
-def _piece_end(steps, step, weights):
-    """The step behind a piece: as many steps as fit, but one at least."""
-    tokens_at_once = PIECE_SIZE // weights.kernel.shape[1]
-    limit = steps.start(step) + tokens_at_once
-    return tf.maximum(tf.searchsorted(steps.ends, [limit], side="right")[0], step + 1)
+def _piece_ends(steps, weights):
+    """For each step the one behind its piece: as many as fit, but one at least."""
+    limits = steps.starts + PIECE_SIZE // weights.kernel.shape[1]
+    with tf.device(HOST):
+        ends = tf.searchsorted(steps.ends, limits, side="right")
+    return tf.maximum(ends, tf.range(steps.number) + 1)
 
 
 def _gate_inputs(x, weights):
     # The file holds the bias without the forget gate's 1.0: TF 1 added it at run time.
     forget = tf.constant([0.0, 0.0, 1.0, 0.0], weights.bias.dtype)
-    bias = weights.bias + tf.repeat(forget, weights.bias.shape[0] // 4)
+    bias = tf.reshape(weights.bias, [4, -1]) + forget[:, None]
+    bias = tf.reshape(bias, [-1])
     return tf.cast(tf.matmul(x, weights.kernel), bias.dtype) + bias
 
 

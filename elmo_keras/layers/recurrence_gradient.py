@@ -6,7 +6,7 @@ by step, where one matrix product over all tokens does.
 
 import tensorflow as tf
 
-from elmo_keras.layers.recurrence import State, Steps, rows_of
+from elmo_keras.layers.recurrence import HOST, State, Steps, rows_of
 
 
 def backward(x, sizes, weights, state, clips, outputs, activations, upstream):
@@ -66,8 +66,10 @@ def _through_steps(steps, weights, factors, unclipped, upstream):
         d_projected = d_projected.write(step, d_output)
         return step, State(d_before, d_cell), d_gates, d_projected
 
-    nothing = 0 * tf.reduce_sum(steps.sizes)  # a 0 that the graph does not see through
-    d_rows = State(*(rows_of(part, 0, nothing) for part in d_last))
+    nothing = 0 * tf.reduce_sum(
+        steps.sizes, keepdims=True
+    )  # a 0 that the graph does not see through
+    d_rows = State(*(rows_of(part, [0], nothing) for part in d_last))
     arrays = [
         steps.array(d_outputs.dtype, weights.kernel.shape[1]),
         steps.array(d_outputs.dtype, unclipped.shape[1]),
@@ -83,11 +85,12 @@ def _through_steps(steps, weights, factors, unclipped, upstream):
 def _before(sizes, first, packed):
     """For each packed token its row's value one step before, at first `first`'s."""
     rows, steps = tf.shape(first.cell)[0], tf.size(sizes)
-    step = tf.repeat(tf.range(steps), sizes)  # (tokens,)
     # Behind the `rows` first values, the step before starts as much earlier as
     # that step is long.
     earlier = tf.concat([[rows], sizes], axis=0)[:steps]
-    place = tf.range(tf.size(step)) + rows - tf.gather(earlier, step)
+    with tf.device(HOST):
+        earlier = tf.repeat(earlier, sizes)  # (tokens,)
+    place = tf.range(tf.size(earlier)) + rows - earlier
     return [
         tf.gather(tf.concat([start, x], 0), place) for start, x in zip(first, packed)
     ]

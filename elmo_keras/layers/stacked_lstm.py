@@ -101,7 +101,7 @@ class StackedLSTM(keras.layers.Layer):
         )
         return (outputs, state) if self.return_state else outputs
 
-    def call_packed(self, x, sizes, state, training=False):
+    def call_packed(self, x, sizes, state, training=False, seed=None):
         """The layers over packed tokens, see `packing.Packing`.
 
         Args:
@@ -109,19 +109,27 @@ class StackedLSTM(keras.layers.Layer):
             sizes: int32 `(steps,)`, the rows of each step.
             state: a pair `(output, cell)` for each layer, rows in packed order.
             training: as in a call.
+            seed: int32 `(2,)`, which alone then fixes the dropout.
 
         Returns:
             A list of outputs `(tokens, projection_dim)` and the state.
         """
         outputs, last = [], []
         for i, lstm in enumerate(self.lstms):
-            x = self.dropouts[i](x, training=training)
+            x = self._drop(i, x, training, seed)
             y, layer_state = lstm.call_packed(x, sizes, state[i], training)
             x = x + y if self.use_skip_connections and i > 0 else y
             outputs.append(x)
             last.append(layer_state)
-        outputs[-1] = self.dropouts[-1](outputs[-1], training=training)
+        outputs[-1] = self._drop(self.n_layers, outputs[-1], training, seed)
         return outputs, last
+
+    def _drop(self, place, x, training, seed):
+        if seed is None or not training:
+            return self.dropouts[place](x, training=training)
+        # `fold_in` would have a GPU compute the seed and the host wait for it.
+        seed = seed * [1, self.n_layers + 1] + [0, place]
+        return tf.nn.experimental.stateless_dropout(x, self.dropout, seed)
 
     def zero_state(self, batch_size):
         """A pair `(output, cell)` of zeros for each layer."""

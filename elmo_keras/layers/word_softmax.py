@@ -3,6 +3,9 @@
 import keras
 import tensorflow as tf
 
+# Logits held at once in evaluation, in numbers: 128 MiB in float32.
+LOGITS_AT_ONCE = 2**25
+
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class WordSoftmax(keras.layers.Layer):
@@ -24,7 +27,7 @@ class WordSoftmax(keras.layers.Layer):
     >>> softmax(keras.ops.ones((2, 3, 5))).shape
     TensorShape([2, 3, 7])
 
-    Reference: Peters et al. 2018, section 3.1 (Θ_s); Jean et al. 2015.
+    Reference: Peters et al. 2018, section 3.1 (Θ_s).
     """
 
     def __init__(self, vocabulary_size, **kwargs):
@@ -44,12 +47,17 @@ class WordSoftmax(keras.layers.Layer):
         )
 
     def call(self, inputs):
-        kernel = tf.cast(tf.convert_to_tensor(self.kernel), inputs.dtype)
-        logits = tf.cast(tf.matmul(inputs, kernel, transpose_b=True), "float32")
-        return logits + tf.cast(tf.convert_to_tensor(self.bias), "float32")
+        return word_logits(inputs, *self.table())
 
-    def losses_of(self, inputs, targets):
-        """Full-softmax cross entropy of each token, in nats.
+    def table(self):
+        """Kernel and bias as tensors."""
+        return [tf.convert_to_tensor(w.value) for w in (self.kernel, self.bias)]
+
+    def log_probabilities_of(self, inputs, targets):
+        """Full-softmax log probability of each token's target, in nats.
+
+        The words are gone through in pieces, so that memory is bounded however many
+        there are. For evaluation: it has no efficient gradient.
 
         Args:
             inputs: float tensor `(tokens, dim)`.
@@ -58,33 +66,37 @@ class WordSoftmax(keras.layers.Layer):
         Returns:
             float32 `(tokens,)`.
         """
-        return tf.nn.sparse_softmax_cross_entropy_with_logits(targets, self(inputs))
+        inputs = tf.cast(inputs, self.compute_dtype)
+        kernel, bias = self.table()
+        n_tokens = tf.maximum(1, tf.shape(inputs)[0])
+        words_at_once = tf.maximum(1, LOGITS_AT_ONCE // n_tokens)
 
-    def sampled_losses_of(self, inputs, targets, n_negative_samples):
-        """Sampled-softmax cross entropy of each token, for training only.
+        def piece(first, total):
+            rows = slice(first, first + words_at_once)
+            logits = word_logits(inputs, kernel[rows], bias[rows])
+            some = tf.reduce_logsumexp(logits, axis=1)
+            both = tf.reduce_logsumexp(tf.stack([total, some]), axis=0)
+            return first + words_at_once, both
 
-        It is below the full softmax's and says nothing of perplexity. Negatives
-        come from the log-uniform sampler, so word ids must fall in frequency.
-
-        Args:
-            inputs: float tensor `(tokens, dim)`.
-            targets: integer word ids `(tokens,)`.
-            n_negative_samples: number of distinct negatives, shared by all tokens.
-
-        Returns:
-            float32 `(tokens,)`.
-        """
-        return tf.nn.sampled_softmax_loss(
-            weights=tf.convert_to_tensor(self.kernel),
-            biases=tf.convert_to_tensor(self.bias),
-            labels=tf.cast(targets, tf.int64)[:, None],
-            inputs=tf.cast(inputs, self.variable_dtype),
-            num_sampled=n_negative_samples,
-            num_classes=self.vocabulary_size,
+        nothing = tf.fill([tf.shape(inputs)[0]], tf.float32.min)
+        _, total = tf.while_loop(
+            lambda first, _: first < self.vocabulary_size,
+            piece,
+            (0, nothing),
+            parallel_iterations=1,
         )
+        own = tf.cast(tf.gather(kernel, targets), inputs.dtype)
+        own = tf.reduce_sum(tf.cast(inputs * own, tf.float32), axis=1)
+        return own + tf.cast(tf.gather(bias, targets), tf.float32) - total
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.vocabulary_size)
 
     def get_config(self):
         return super().get_config() | {"vocabulary_size": self.vocabulary_size}
+
+
+def word_logits(inputs, kernel, bias):
+    """float32 scores `(..., words)` of words with these rows of the softmax."""
+    product = tf.matmul(inputs, tf.cast(kernel, inputs.dtype), transpose_b=True)
+    return tf.cast(product, tf.float32) + tf.cast(bias, tf.float32)

@@ -1,0 +1,222 @@
+"""The graphs of the step of training and of prediction, made without their memory.
+
+What a GPU would do with them is read from TensorFlow's kernel registry, which lists
+the kernels for a GPU on a machine without one too.
+"""
+
+import functools
+from typing import NamedTuple
+
+import keras
+import tensorflow as tf
+from tensorflow.python.framework import kernels, op_def_registry
+from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
+
+from elmo_keras import BidirectionalLanguageModel
+from elmo_keras.optimizers import make_optimizer
+from elmo_keras.training import TrainingOptions, zero_state
+from elmo_keras.training_run import TrainingRun, compiled_step
+
+INT32 = tf.int32.as_datatype_enum
+ON_HOST = (INT32, tf.resource.as_datatype_enum, tf.string.as_datatype_enum)
+# What passes through these is in the same memory before and behind: integers of 32
+# bits on the host, all else on the device.
+BOUNDARIES = (
+    "Placeholder",
+    "PartitionedCall",
+    "StatefulPartitionedCall",
+    "StatelessWhile",
+    "While",
+)
+
+
+class Sizes(NamedTuple):
+    """Sizes of a batch; None where they differ from batch to batch."""
+
+    rows: int
+    vocabulary: int
+    negatives: int | None
+    words: int | None = None
+    characters: int | None = None
+    candidates: int | None = None
+
+
+def without_memory(next_creator, initial_value=None, shape=None, dtype=None, **kwargs):
+    """A variable creator: no tensor is allocated for a variable."""
+    if not callable(initial_value):
+        kwargs |= {"initial_value": initial_value, "shape": shape, "dtype": dtype}
+        return next_creator(**kwargs)
+    with tf.Graph().as_default():
+        shape = initial_value().shape
+    trainable = kwargs.get("trainable")
+    return UninitializedVariable(shape=shape, dtype=dtype, trainable=trainable)
+
+
+def training_step(config, sizes: Sizes, dtype="float32"):
+    """The concrete function of a step, and the run that it belongs to."""
+    options = TrainingOptions(batch_size=sizes.rows)
+    with tf.variable_creator_scope(without_memory):
+        bilm = _bilm(config, sizes.vocabulary, dtype)
+        optimizer = make_optimizer()
+        optimizer.build(bilm.trainable_weights)
+    strategy = tf.distribute.get_strategy()
+    run = TrainingRun(strategy, bilm, optimizer, None, options)
+    run.state = zero_state(bilm, sizes.rows)
+    batch = (_batch(sizes, config, options.unroll_steps),)
+    return compiled_step(run, batch).get_concrete_function(), run
+
+
+def prediction(config, dtype="float32"):
+    """The concrete function of a biLM on character ids."""
+    with tf.variable_creator_scope(without_memory):
+        bilm = _bilm(config, None, dtype)
+    length = config.max_characters_per_token
+    ids = tf.TensorSpec((None, None, length), tf.int32)
+    return tf.function(bilm, autograph=False).get_concrete_function(ids)
+
+
+def _bilm(config, vocabulary_size, dtype):
+    bilm = BidirectionalLanguageModel(
+        config, vocabulary_size, dropout=0.1, dtype=keras.DTypePolicy(dtype)
+    )
+    bilm.build()
+    return bilm
+
+
+def _batch(sizes, config, time):
+    spec = tf.TensorSpec
+    characters = sizes.characters or config.max_characters_per_token
+    batch = {
+        "characters": spec((sizes.words, characters), tf.int32),
+        "words": spec((2, sizes.rows, time), tf.int32),
+        "targets": spec((2, sizes.rows, time), tf.int32),
+        "weights": spec((sizes.rows, time), tf.float32),
+        "n_predictions": spec((), tf.float32),
+        "seed": spec((2,), tf.int32),
+    }
+    if sizes.negatives is not None:
+        batch |= {
+            "candidates": spec((sizes.candidates,), tf.int32),
+            "negatives": spec((2, sizes.negatives), tf.int32),
+            "log_expected": spec((2, sizes.candidates), tf.float32),
+        }
+    return batch
+
+
+class Function(NamedTuple):
+    """A function that the graph reaches, or the graph itself.
+
+    Attributes:
+        name: "" for the graph itself.
+        arguments: name → whether it is in host memory.
+        nodes: name → node.
+    """
+
+    name: str
+    arguments: dict[str, bool]
+    nodes: dict
+
+
+def functions_of(graph_def) -> list[Function]:
+    """The graph and all functions that it reaches."""
+    library = {f.signature.name: f for f in graph_def.library.function}
+    found = {"": Function("", {}, {n.name: n for n in graph_def.node})}
+    waiting = [found[""]]
+    while waiting:
+        for name in _called(waiting.pop(), library) - found.keys():
+            arguments = library[name].signature.input_arg
+            host = {a.name: a.type in ON_HOST for a in arguments}
+            nodes = {n.name: n for n in library[name].node_def}
+            found[name] = Function(name, host, nodes)
+            waiting.append(found[name])
+    return list(found.values())
+
+
+def _called(function, library):
+    values = [a for n in function.nodes.values() for a in n.attr.values()]
+    names = {f.name for a in values for f in (a.func, *a.list.func)}
+    return names & library.keys()
+
+
+def kernel_of(node):
+    """The kernel that a GPU runs a node with, or None."""
+    dtypes = tuple(sorted((k, a.type) for k, a in node.attr.items() if a.type))
+    return _kernel(node.op, dtypes)
+
+
+@functools.cache
+def _kernel(op, dtypes):
+    dtypes = dict(dtypes)
+
+    def fits(kernel):
+        return all(
+            dtypes.get(c.name) in (None, *c.allowed_values.list.type)
+            for c in kernel.constraint
+        )
+
+    # DEFAULT kernels are for every device. They keep small integers on the host.
+    found = kernels.get_registered_kernels_for_op(op).kernel
+    for device in ("GPU", "DEFAULT"):
+        for kernel in found:
+            if kernel.device_type == device and fits(kernel):
+                return kernel
+    return None
+
+
+def waits(function: Function) -> list[tuple[str, str, str]]:
+    """Where the host waits for the device: nodes that take from host memory what
+    another, or a caller, has left on the device, as (op of that, its name, op)."""
+    found = []
+    for node in function.nodes.values():
+        if node.op == "Identity":
+            continue
+        references = [r for r in node.input if not r.startswith("^")]
+        op = op_def_registry.get(node.op)
+        for reference, place in zip(references, _places(op.input_arg, node)):
+            source, on_host = _source(function, reference)
+            if place and not on_host:
+                left_by = source.op if source else "argument"
+                found.append((left_by, reference, node.op))
+    return found
+
+
+def _source(function, reference):
+    """The node that a reference names, and whether that output is on the host."""
+    name, *place = reference.split(":")
+    if name in function.arguments:
+        return None, function.arguments[name]
+    node = function.nodes[name]
+    if node.op == "Identity":
+        return _source(function, node.input[0])
+    outputs = op_def_registry.get(node.op).output_arg
+    index = int(place[-1]) if place else 0
+    if len(place) == 2:  # in a function: name of the output, and place in it
+        before = [a.name for a in outputs].index(place[0])
+        index += sum(len(_types(a, node)) for a in outputs[:before])
+    return node, _places(outputs, node)[index]
+
+
+def _places(arguments, node) -> list[bool]:
+    """For each tensor whether it is in host memory."""
+    places = []
+    kernel = kernel_of(node)
+    for argument in arguments:
+        for dtype in _types(argument, node):
+            if dtype in ON_HOST[1:]:
+                places.append(True)
+            elif node.op in BOUNDARIES:
+                # The batch comes from the host.
+                places.append(dtype == INT32 or node.op == "Placeholder")
+            elif kernel is None or "CPU" in node.device:
+                places.append(True)
+            else:
+                places.append(argument.name in kernel.host_memory_arg)
+    return places
+
+
+def _types(argument, node) -> list[int]:
+    """The dtypes of an argument's tensors."""
+    if argument.type_list_attr:
+        return list(node.attr[argument.type_list_attr].list.type)
+    dtype = node.attr[argument.type_attr].type if argument.type_attr else argument.type
+    return [dtype] * (node.attr[argument.number_attr].i if argument.number_attr else 1)

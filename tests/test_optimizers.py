@@ -1,0 +1,114 @@
+"""The optimizers of training, dense and by rows."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras.optimizers import OPTIMIZERS, SCHEDULES, RowAdagrad, make_optimizer
+
+RATE, ROWS = 0.3, [5, 0, 2]
+RNG = np.random.default_rng(0)
+TABLE = RNG.normal(size=(7, 3)).astype("float32")
+GRADIENTS = RNG.normal(size=(4, 3, 3)).astype("float32")  # steps, rows, dim
+
+
+def trained(optimizer, sparse):
+    """The table after a few steps in which some rows have a gradient."""
+    variable = keras.Variable(TABLE)
+    optimizer.build([variable])
+    for values in GRADIENTS:
+        gradient = tf.IndexedSlices(tf.constant(values), tf.constant(ROWS), (7, 3))
+        if not sparse:
+            gradient = tf.convert_to_tensor(gradient)
+        optimizer.apply([gradient], [variable])
+    return variable.numpy()
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+def test_adagrad_by_rows_is_adagrad_on_these_rows(epsilon):
+    sparse = RowAdagrad(RATE, 1.5, epsilon)
+    after = trained(sparse, sparse=True)
+    expected, sums = TABLE[ROWS].astype("float64"), 1.5
+    for gradient in GRADIENTS.astype("float64"):
+        sums = sums + gradient**2
+        expected -= RATE * gradient / (np.sqrt(sums) + epsilon)
+    np.testing.assert_allclose(after[ROWS], expected, atol=1e-6)
+    dense = RowAdagrad(RATE, 1.5, epsilon)
+    np.testing.assert_allclose(after, trained(dense, sparse=False), atol=1e-6)
+    others = np.setdiff1d(range(7), ROWS)
+    accumulator = sparse.variables[-1].numpy()
+    assert after[others].tobytes() == TABLE[others].tobytes()
+    assert (accumulator[others] == 1.5).all() and (accumulator[ROWS] > 1.5).all()
+
+
+def test_dense_adagrad_is_that_of_keras():
+    ours, theirs = RowAdagrad(RATE, 1.0), keras.optimizers.Adagrad(RATE, 1.0, 0.0)
+    a, b = trained(ours, sparse=False), trained(theirs, sparse=False)
+    np.testing.assert_allclose(a, b, atol=1e-6)
+    np.testing.assert_allclose(
+        ours.variables[-1].numpy(), theirs.variables[-1].numpy(), rtol=1e-6
+    )
+
+
+def test_rows_are_updated_in_a_graph_as_well():
+    optimizer, variable = RowAdagrad(RATE), keras.Variable(TABLE)
+    optimizer.build([variable])
+
+    @tf.function
+    def step(values, rows):
+        optimizer.apply([tf.IndexedSlices(values, rows)], [variable])
+
+    for values in GRADIENTS:
+        step(tf.constant(values), tf.constant(ROWS))
+    np.testing.assert_allclose(
+        variable.numpy(), trained(RowAdagrad(RATE), sparse=True), atol=1e-6
+    )
+
+
+def test_accumulators_can_be_set():
+    first, second = keras.Variable(TABLE), keras.Variable(TABLE[0])
+    optimizer = RowAdagrad(RATE)
+    optimizer.build([first, second])
+    values = np.full((7, 3), 3.0, "float32"), np.full(3, 8.0, "float32")
+    optimizer.set_accumulators(values)
+    optimizer.apply([tf.ones((7, 3)), tf.ones(3)], [first, second])
+    np.testing.assert_allclose(first.numpy(), TABLE - RATE / 2, atol=1e-6)
+    np.testing.assert_allclose(second.numpy(), TABLE[0] - RATE / 3, atol=1e-6)
+    with pytest.raises(ValueError, match="zip"):
+        optimizer.set_accumulators(values[:1])
+
+
+def test_a_config_round_trip_keeps_everything():
+    optimizer = RowAdagrad(0.7, 2.0, 0.25)
+    again = keras.saving.deserialize_keras_object(
+        keras.saving.serialize_keras_object(optimizer)
+    )
+    assert type(again) is RowAdagrad and again.get_config() == optimizer.get_config()
+    expected = trained(RowAdagrad(0.7, 2.0, 0.25), sparse=True)
+    assert trained(again, sparse=True).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("name", sorted(OPTIMIZERS))
+def test_every_optimizer_takes_rows_as_it_takes_the_whole(name):
+    sparse = trained(make_optimizer(name, 0.1), sparse=True)
+    dense = trained(make_optimizer(name, 0.1), sparse=False)
+    assert type(make_optimizer(name)).__name__.lower() in (name, f"row{name}")
+    assert np.abs(dense - TABLE).max() > 0.01
+    np.testing.assert_allclose(sparse, dense, atol=1e-6)  # rounding
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_schedules_start_at_the_rate_and_end_at_0(schedule):
+    optimizer, variable = make_optimizer("sgd", 0.4, schedule, 8), keras.Variable(0.0)
+    optimizer.build([variable])
+    rates = []
+    for _ in range(9):
+        before = float(variable)
+        optimizer.apply([tf.constant(1.0)], [variable])
+        rates.append(before - float(variable))
+    constant = schedule == "constant"
+    # At the first step, half way, and when the steps are over.
+    expected = [0.4, 0.4, 0.4] if constant else [0.4, 0.2, 0.0]
+    assert rates[::4] == pytest.approx(expected, abs=1e-6)
+    assert all(a > b for a, b in zip(rates, rates[1:])) != constant

@@ -1,0 +1,107 @@
+"""The sampled softmax, against TensorFlow's."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras.layers.sampled_softmax import sampled_softmax_losses
+from elmo_keras.negatives import draw_negatives
+
+TOKENS, DIM, SIZE, N = 11, 5, 17, 6
+
+
+def case(n_negatives=N, tokens=TOKENS, size=SIZE, dtype=tf.float32):
+    """Inputs, kernel, bias, targets, negatives, and log of the expected counts."""
+    rng = np.random.default_rng(3)
+    negatives = draw_negatives(rng, n_negatives, size)
+    targets = rng.integers(size, size=tokens)
+    targets[:2] = negatives.ids[[0, -1]]  # two tokens whose targets are drawn
+    return (
+        tf.constant(rng.normal(size=(tokens, DIM)), dtype),
+        tf.constant(rng.normal(size=(size, DIM)), tf.float32),
+        tf.constant(rng.normal(size=size), tf.float32),
+        tf.constant(targets, tf.int32),
+        tf.constant(negatives.ids, tf.int32),
+        tf.constant(negatives.log_expected_counts(np.arange(size))),
+    )
+
+
+def tensorflows(inputs, kernel, bias, targets, negatives, log_expected):
+    expected = tf.exp(log_expected)
+    labels = tf.cast(targets, tf.int64)[:, None]
+    values = (
+        tf.cast(negatives, tf.int64),
+        tf.gather(expected, labels),
+        tf.gather(expected, negatives),
+    )
+    n, size = len(negatives), len(kernel)
+    return tf.nn.sampled_softmax_loss(
+        kernel, bias, labels, inputs, n, size, sampled_values=values
+    )
+
+
+def losses_and_gradients(function, arguments):
+    inputs, kernel, bias, *rest = arguments
+    upstream = tf.linspace(0.5, 2.0, len(inputs))  # each token's gradient matters
+    with tf.GradientTape() as tape:
+        tape.watch([inputs, kernel, bias])
+        losses = function(inputs, kernel, bias, *rest)
+        total = tf.reduce_sum(tf.cast(losses, tf.float32) * upstream)
+    gradients = tape.gradient(total, [inputs, kernel, bias])
+    return [losses, *map(tf.convert_to_tensor, gradients)]
+
+
+@pytest.mark.parametrize("wrapped", [lambda f: f, tf.function])
+def test_losses_and_gradients_are_those_of_tensorflow(wrapped):
+    arguments = case()
+    hits = np.isin(arguments[3], arguments[4])
+    assert 2 <= hits.sum() < TOKENS
+    actual = losses_and_gradients(wrapped(sampled_softmax_losses), arguments)
+    expected = losses_and_gradients(tensorflows, arguments)
+    for a, b in zip(actual, expected, strict=True):
+        assert a.dtype == tf.float32
+        # The bias goes through the product here and is added there.
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_no_target_need_be_drawn():
+    inputs, kernel, bias, _, negatives, log_expected = case()
+    others = np.setdiff1d(np.arange(SIZE), negatives)
+    targets = tf.constant(np.resize(others, TOKENS), tf.int32)
+    arguments = inputs, kernel, bias, targets, negatives, log_expected
+    actual = losses_and_gradients(sampled_softmax_losses, arguments)
+    for a, b in zip(actual, losses_and_gradients(tensorflows, arguments)):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_a_negative_that_is_the_target_does_not_count():
+    inputs, kernel, bias, targets, _, _ = case()
+    nothing = tf.zeros(SIZE)
+    word = targets[:1]
+    alone = sampled_softmax_losses(inputs[:1], kernel, bias, word, word, nothing)
+    assert float(alone[0]) == 0.0
+
+
+def test_bfloat16_is_near_float32():
+    exact = losses_and_gradients(sampled_softmax_losses, case())
+    inputs, *rest = case(dtype=tf.bfloat16)
+    actual = losses_and_gradients(sampled_softmax_losses, (inputs, *rest))
+    assert [a.dtype for a in actual] == [
+        tf.float32,
+        tf.bfloat16,
+        tf.float32,
+        tf.float32,
+    ]
+    for a, b in zip(actual, exact, strict=True):
+        # 8 bits of precision in logits of up to about 8, so 0.03 in each.
+        np.testing.assert_allclose(tf.cast(a, tf.float32), b, atol=0.1)
+
+
+def test_the_loss_is_near_the_full_one_when_all_words_but_one_are_drawn():
+    inputs, kernel, bias, targets, *drawn = case(n_negatives=49, tokens=2000, size=50)
+    logits = tf.matmul(inputs, kernel, transpose_b=True) + bias
+    full = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
+    # With 49 of 50 words, log Q is near 0 for all but the rarest.
+    sampled = sampled_softmax_losses(inputs, kernel, bias, targets, *drawn)
+    difference = tf.reduce_mean(sampled) - tf.reduce_mean(full)
+    assert abs(float(difference)) < 0.05 * float(tf.reduce_mean(full))

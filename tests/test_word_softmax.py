@@ -1,0 +1,82 @@
+"""The full softmax in pieces of the vocabulary."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import randomize
+
+from elmo_keras.layers import WordSoftmax, word_softmax
+
+TOKENS, DIM, SIZE = 3, 5, 7
+
+
+def losses_of(softmax, inputs, targets):
+    """With all logits at hand."""
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(targets, softmax(inputs))
+
+
+@pytest.fixture
+def softmax():
+    softmax = WordSoftmax(SIZE)
+    softmax.build((None, DIM))
+    return randomize(softmax)
+
+
+@pytest.fixture
+def case():
+    rng = np.random.default_rng(1)
+    inputs = tf.constant(rng.normal(size=(TOKENS, DIM)), tf.float32)
+    return inputs, tf.constant([0, SIZE - 1, 4])
+
+
+@pytest.mark.parametrize("words", [1, 2, 3, 6, 7, 8])
+@pytest.mark.parametrize("wrapped", [lambda f: f, tf.function])
+def test_pieces_of_any_size_give_the_whole(softmax, case, monkeypatch, words, wrapped):
+    monkeypatch.setattr(word_softmax, "LOGITS_AT_ONCE", words * TOKENS)
+    actual = wrapped(softmax.log_probabilities_of)(*case)
+    assert actual.dtype == tf.float32
+    # Sums of 7 exponentials in another order.
+    np.testing.assert_allclose(actual, -losses_of(softmax, *case), atol=1e-6)
+    logits = case[0].numpy() @ softmax.kernel.numpy().T + softmax.bias.numpy()
+    logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(actual, logs[range(TOKENS), case[1]], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "pieces"),
+    [
+        (0, [1] * 7),
+        (TOKENS - 1, [1] * 7),
+        (2 * TOKENS, [2, 2, 2, 1]),
+        (7 * TOKENS - 1, [6, 1]),
+        (7 * TOKENS, [7]),
+    ],
+)
+def test_no_more_logits_than_allowed_are_held(
+    softmax, case, monkeypatch, numbers, pieces
+):
+    monkeypatch.setattr(word_softmax, "LOGITS_AT_ONCE", numbers)
+    seen, original = [], tf.reduce_logsumexp
+
+    def logsumexp(x, axis):
+        if axis == 1:  # over words; the other joins the pieces
+            seen.append(x.shape[1])
+        return original(x, axis=axis)
+
+    monkeypatch.setattr(tf, "reduce_logsumexp", logsumexp)
+    softmax.log_probabilities_of(*case)
+    assert seen == pieces
+
+
+def test_very_unlikely_words_have_finite_probabilities(softmax, case, monkeypatch):
+    monkeypatch.setattr(word_softmax, "LOGITS_AT_ONCE", 2 * TOKENS)
+    softmax.bias.assign([1e4, 0, 0, 0, 0, 0, -1e4])
+    actual = softmax.log_probabilities_of(*case).numpy()
+    assert actual[0] == 0.0
+    # float32 near 20,000 is good for 0.002.
+    assert actual[1] == pytest.approx(-float(losses_of(softmax, *case)[1]), abs=0.01)
+
+
+def test_no_tokens_have_no_probabilities(softmax):
+    actual = softmax.log_probabilities_of(tf.zeros((0, DIM)), tf.zeros(0, tf.int32))
+    assert actual.shape == (0,)
