@@ -170,7 +170,11 @@ class ElmoConfig:
                 raise ValueError(f"The options lack `{key}`. Received: {options!r}")
         # A published file without these keys means "no such thing", not a default.
         absent = dict(
-            n_highway=0, cell_clip=None, proj_clip=None, use_skip_connections=False
+            n_layers=1,
+            n_highway=0,
+            cell_clip=None,
+            proj_clip=None,
+            use_skip_connections=False,
         )
         return cls(**(absent | given))
 

@@ -16,6 +16,7 @@ from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig, read_options
 from elmo_keras.vocabulary import Vocabulary
 from elmo_keras.weights import (
+    datasets,
     read_table,
     read_weights,
     softmax_table,
@@ -27,6 +28,7 @@ OPTIONS = "options.json"
 WEIGHTS = "weights.hdf5"
 VOCABULARY = "vocab.txt"
 SOFTMAX = "training/softmax.hdf5"
+_DIGEST = "vocabulary_sha256"
 
 
 class ModelFiles(NamedTuple):
@@ -174,9 +176,25 @@ def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
     with files.open_weights() as file:
         read_weights(bilm, file)
     if bilm.softmax is not None:
-        with open_hdf5(softmax) as file:
-            read_table(softmax_table(bilm), file)
+        read_softmax(bilm, softmax, vocabulary)
     return bilm
+
+
+def read_softmax(
+    bilm: BidirectionalLanguageModel, path: Path, vocabulary: Vocabulary
+) -> None:
+    """Reads the softmax of a model directory into a built biLM.
+
+    Raises:
+        ValueError: it is not over these words, or it doesn't fit.
+    """
+    with open_hdf5(path) as file:
+        if file.attrs.get(_DIGEST, vocabulary.digest) != vocabulary.digest:
+            raise ValueError(
+                f"{VOCABULARY} is not the one that {path} was trained with. Put that "
+                "one back."
+            )
+        read_table(softmax_table(bilm), datasets(file))
 
 
 def save_model(
@@ -204,6 +222,8 @@ def save_model(
     if bilm.softmax is not None:
         with _replacing(directory / SOFTMAX) as path, h5py.File(path, "w") as file:
             write_table(softmax_table(bilm), file)
+            if vocabulary is not None:
+                file.attrs[_DIGEST] = vocabulary.digest
     with _replacing(directory / OPTIONS) as path:
         content = (options or {}) | bilm.config.to_options()
         path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -1,16 +1,30 @@
-"""The published HDF5 weights: the one place that knows their names."""
+"""Published HDF5 weights and bilm-tf's checkpoints: the one place with their names."""
 
-from typing import NamedTuple
+import contextlib
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import h5py
 import keras
 import numpy as np
+import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 
+# Part of a published name → what bilm-tf's checkpoints have in its place.
+_TF1_NAMES = {
+    "/RNN/MultiRNNCell/Cell": "/rnn/multi_rnn_cell/cell_",
+    "/LSTMCell/": "/lstm_cell/",
+    "/W_0": "/kernel",
+    "/B": "/bias",
+    "/W_P_0": "/projection/kernel",
+}
+
 
 class Entry(NamedTuple):
-    """A dataset of the file: its shape, and the variables that make it up.
+    """An array of the file: its shape, and the variables that make it up.
 
     Several variables stand one below the other, along the first axis.
     """
@@ -55,6 +69,23 @@ def softmax_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
     }
 
 
+def tf1_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
+    """Name → entry of every weight in a checkpoint of bilm-tf, softmax included."""
+    table = published_table(bilm)
+    if bilm.softmax is not None:
+        table |= softmax_table(bilm)
+    n_layers = bilm.config.n_layers
+    return {_tf1_name(name, n_layers): entry for name, entry in table.items()}
+
+
+def _tf1_name(name, n_layers):
+    for published, tf1 in _TF1_NAMES.items():
+        name = name.replace(published, tf1)
+    if n_layers == 1:  # bilm-tf makes no MultiRNNCell of a single cell
+        name = name.replace("/multi_rnn_cell/cell_0/", "/")
+    return f"lm/{name}"
+
+
 def _entry(*variables):
     rows = sum(variable.shape[0] for variable in variables)
     return Entry((rows, *variables[0].shape[1:]), variables)
@@ -68,25 +99,69 @@ def read_weights(bilm: BidirectionalLanguageModel, file: h5py.File) -> None:
             layer the biLM doesn't have. Nothing was changed then.
     """
     table = published_table(bilm)
-    found = _datasets(file)
+    found = datasets(file)
     _check_projection(bilm, found)
-    surplus = [name for name in found if name not in table and _is_published(name)]
-    if surplus:
-        raise ValueError(
-            f"The weights hold {sorted(surplus)}, which a biLM of these options "
-            "doesn't have. Check that options and weights belong together."
-        )
-    read_table(table, file)
+    _refuse([name for name in found if name not in table and _is_published(name)])
+    read_table(table, found)
 
 
-def read_table(table: dict[str, Entry], file: h5py.File) -> None:
-    """Reads every entry of `table` from `file`.
+def read_table(table: dict[str, Entry], found: Mapping[str, Any]) -> None:
+    """Reads every entry of `table`.
+
+    Args:
+        table: what is wanted.
+        found: name → array, with a `shape`, and read by `[...]`.
 
     Raises:
-        ValueError: a dataset is missing or has another shape; nothing was
+        ValueError: an array is missing or has another shape; nothing was
             changed then.
     """
-    found = _datasets(file)
+    _check_table(table, found)
+    for name, entry in table.items():
+        _assign(entry, found[name][...])
+
+
+def read_tf1_checkpoint(
+    bilm: BidirectionalLanguageModel, prefix: str | Path
+) -> list[np.ndarray] | None:
+    """Reads a trained checkpoint of bilm-tf (TensorFlow 1) into a built biLM.
+
+    Args:
+        bilm: the biLM; its softmax is read too, if it has one.
+        prefix: path of the checkpoint's files without `.index`, see
+            `tf1_checkpoint.find_tf1_checkpoint`.
+
+    Returns:
+        Adagrad's accumulators, one for each of `bilm.trainable_weights` in
+        their order, or None if the checkpoint holds none.
+
+    Raises:
+        FileNotFoundError: there is no such checkpoint.
+        ValueError: it is damaged, or a variable is missing, has another shape,
+            or belongs to a layer the biLM doesn't have. Nothing was changed then.
+    """
+    table = tf1_table(bilm)
+    slots = {f"{name}/Adagrad": entry for name, entry in table.items()}
+    with _reading(prefix):
+        found = _checkpoint_variables(prefix)
+        _refuse(_surplus_tf1(found, table))
+        _check_vocabulary(bilm, found)
+        if slots.keys().isdisjoint(found):
+            slots = {}
+        _check_table(table | slots, found)
+        # All is read before any is assigned: damage shows in reading only.
+        arrays = {name: found[name][...] for name in table | slots}
+    for name, entry in table.items():
+        _assign(entry, arrays[name])
+    accumulators = {
+        id(variable): rows
+        for name, entry in slots.items()
+        for variable, rows in _split(entry, arrays[name])
+    }
+    return [accumulators[id(v)] for v in bilm.trainable_weights] if slots else None
+
+
+def _check_table(table, found):
     for name, entry in table.items():
         if name not in found:
             raise ValueError(
@@ -98,15 +173,27 @@ def read_table(table: dict[str, Entry], file: h5py.File) -> None:
                 f"`{name}` should have the shape {list(entry.shape)} by the options. "
                 f"Found: {list(found[name].shape)}"
             )
-    for name, entry in table.items():
-        _assign(entry, found[name][...])
+
+
+def _refuse(surplus):
+    if surplus:
+        raise ValueError(
+            f"The weights hold {sorted(surplus)}, which a biLM of these options "
+            "doesn't have. Check that options and weights belong together."
+        )
 
 
 def _assign(entry, array):
+    for variable, rows in _split(entry, array):
+        variable.assign(rows)
+
+
+def _split(entry, array):
+    """Pairs of a variable and its rows of the array."""
     first = 0
     for variable in entry.variables:
         rows = variable.shape[0] if len(entry.variables) > 1 else array.shape[0]
-        variable.assign(array[first : first + rows].reshape(variable.shape))
+        yield variable, array[first : first + rows].reshape(variable.shape)
         first += rows
 
 
@@ -130,7 +217,8 @@ def write_table(table: dict[str, Entry], file: h5py.File) -> None:
         file[name] = np.concatenate(arrays).reshape(entry.shape)
 
 
-def _datasets(file):
+def datasets(file: h5py.File) -> dict[str, h5py.Dataset]:
+    """Name → dataset for every dataset of a file, those in groups too."""
     found = {}
     file.visititems(
         lambda name, item: (
@@ -154,4 +242,59 @@ def _check_projection(bilm, found):
             "The weights hold `CNN_proj/W_proj`, but there is no projection where "
             "`lstm.projection_dim` is the number of filters "
             f"({bilm.config.projection_dim})."
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class _CheckpointVariable:
+    """A variable of a checkpoint; like a dataset it is read when indexed."""
+
+    reader: Any
+    name: str
+    shape: tuple[int, ...]
+
+    def __getitem__(self, index):
+        return self.reader.get_tensor(self.name)[index]
+
+
+def _checkpoint_variables(prefix):
+    if not Path(f"{prefix}.index").exists():
+        raise FileNotFoundError(
+            f"There is no {prefix}.index. A checkpoint is named by the path of its "
+            "files without the ending, such as DIRECTORY/model.ckpt-100."
+        )
+    reader = tf.train.load_checkpoint(prefix)
+    shapes = reader.get_variable_to_shape_map().items()
+    return {n: _CheckpointVariable(reader, n, tuple(shape)) for n, shape in shapes}
+
+
+@contextlib.contextmanager
+def _reading(prefix):
+    try:
+        yield
+    except (tf.errors.OpError, IndexError) as error:  # IndexError: a file ends early
+        raise ValueError(
+            f"{prefix} should be a whole checkpoint of TensorFlow, .index and .data "
+            f"files. {error}"
+        ) from error
+
+
+def _surplus_tf1(found, table):
+    """Names of weights the biLM doesn't have; it may do without the softmax."""
+    weights = {n for n in found if n.startswith("lm/") and "/softmax/" not in n}
+    # An optimizer's slot is named after its variable, with one part more.
+    known = found.keys() | table.keys()
+    slots = {name for name in weights if name.rpartition("/")[0] in known}
+    return weights - slots - table.keys()
+
+
+def _check_vocabulary(bilm, found):
+    kernel = found.get("lm/softmax/W")
+    if bilm.softmax is None or kernel is None:
+        return
+    if kernel.shape[:1] != (bilm.vocabulary_size,):
+        raise ValueError(
+            f"`lm/softmax/W` should have a row for each of the {bilm.vocabulary_size} "
+            f"words of the vocabulary. Found: {list(kernel.shape)}. Give the "
+            "vocabulary file that the checkpoint was trained with."
         )

@@ -1,0 +1,77 @@
+"""Finds the checkpoints that bilm-tf wrote with TensorFlow 1."""
+
+import contextlib
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from elmo_keras.config import read_options
+from elmo_keras.model_directory import OPTIONS
+
+
+class Tf1Checkpoint(NamedTuple):
+    """A trained checkpoint of bilm-tf.
+
+    Attributes:
+        prefix: path of its files without `.index`, as
+            `weights.read_tf1_checkpoint` takes it.
+        options: the content of the `options.json` beside it.
+    """
+
+    prefix: Path
+    options: dict[str, Any]
+
+
+def find_tf1_checkpoint(path: str | Path) -> Tf1Checkpoint:
+    """The checkpoint of bilm-tf at a path, with its options.
+
+    Args:
+        path: a directory, for its latest checkpoint, or the path of one
+            checkpoint's files without `.index`, such as
+            `DIRECTORY/model.ckpt-100`.
+
+    Returns:
+        The checkpoint. The vocabulary is not part of it.
+
+    Raises:
+        FileNotFoundError: there is no checkpoint, or no `options.json` beside it.
+        ValueError: the `options.json` is not a JSON object.
+    """
+    path = Path(path)
+    prefix = _latest(path) if path.is_dir() else path
+    for needed in (_index(prefix), prefix.with_name(OPTIONS)):
+        if not needed.exists():
+            raise FileNotFoundError(
+                f"There is no {needed}. A checkpoint of bilm-tf should hold .index and "
+                f".data files with {OPTIONS} beside them."
+            )
+    return Tf1Checkpoint(prefix, read_options(prefix.with_name(OPTIONS)))
+
+
+def _latest(directory):
+    state = None
+    with contextlib.suppress(ValueError):  # a damaged file `checkpoint`
+        state = tf.train.get_checkpoint_state(str(directory))
+    if state is not None:
+        # The file may name a place where the directory was once.
+        prefix = directory / Path(state.model_checkpoint_path).name
+        if _index(prefix).exists():
+            return prefix
+    prefixes = [path.with_suffix("") for path in directory.glob("*.index")]
+    if not prefixes:
+        raise FileNotFoundError(
+            f"There is no checkpoint (*.index and *.data files) in {directory}."
+        )
+    return max(prefixes, key=_step_and_time)
+
+
+def _step_and_time(prefix):
+    """What the latest checkpoint has most of: steps, then the time of writing."""
+    step = re.search(r"-(\d+)$", prefix.name)
+    return int(step[1]) if step else -1, _index(prefix).stat().st_mtime
+
+
+def _index(prefix):
+    return prefix.with_name(f"{prefix.name}.index")

@@ -1,0 +1,137 @@
+"""Training starts from models of ours, published weights and bilm-tf's checkpoints."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+import test_tf1_checkpoint as tf1
+from conftest import prepared_run, randomize
+
+import train
+from elmo_keras import BidirectionalLanguageModel, Vocabulary
+from elmo_keras.checkpoint import newest_checkpoint
+from elmo_keras.model_directory import save_model
+from elmo_keras.training_run import CHECKPOINTS
+from elmo_keras.weights import read_tf1_checkpoint, write_weights
+
+TEXT = "the cat sat on the mat\nthe dog sat on a cat\na dog and a cat\n" * 8
+WORDS = Vocabulary.count(line.split() for line in TEXT.splitlines())
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT)
+    (tmp_path / "valid.txt").write_text("the dog sat on the mat\n")
+    text = ["--train", str(tmp_path / "text.txt")]
+    text += ["--valid", str(tmp_path / "valid.txt")]
+    return [*text, "--output", str(tmp_path / "tuned"), "--batch-size", "4"]
+
+
+@pytest.fixture
+def bilm(config):
+    bilm = BidirectionalLanguageModel(config, len(WORDS))
+    bilm.build()
+    return randomize(bilm)
+
+
+@pytest.fixture
+def ours(bilm, tmp_path):
+    save_model(tmp_path / "ours", bilm, WORDS)
+    return tmp_path / "ours"
+
+
+def assert_same_weights(one, other):
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def weights_but_the_softmax(bilm):
+    return bilm.token_representation.get_weights() + bilm.lstm.get_weights()
+
+
+def test_a_model_of_ours_comes_with_its_softmax_and_its_vocabulary(files, bilm, ours):
+    run = prepared_run([*files, "--init", str(ours)])
+    assert_same_weights(run.bilm.get_weights(), bilm.get_weights())
+    assert run.identity["vocabulary"] == WORDS.digest
+    assert run.warm_up_steps == 0
+
+
+def test_a_new_softmax_is_over_the_words_of_the_new_text(files, bilm, ours):
+    new = ["--new-softmax", "--vocabulary-size", "7"]
+    run = prepared_run([*files, "--init", str(ours), *new])
+    assert_same_weights(*map(weights_but_the_softmax, (run.bilm, bilm)))
+    assert run.bilm.vocabulary_size == 7
+    assert run.warm_up_steps == train.WARM_UP
+
+
+def test_published_weights_get_a_new_softmax_that_is_warmed_up_alone(
+    files, bilm, tmp_path
+):
+    (tmp_path / "options.json").write_text(json.dumps(bilm.config.to_options()))
+    with h5py.File(tmp_path / "weights.hdf5", "w") as file:
+        write_weights(bilm, file)
+    published = ["--options", str(tmp_path / "options.json")]
+    published += ["--weights", str(tmp_path / "weights.hdf5")]
+    warm_up = ["--warm-up", "4", "--checkpoint-every", "1"]
+    assert train.main([*files, *published, *warm_up, "--steps", "4"]) == 0
+
+    def weights_now():
+        arrays, about, _ = newest_checkpoint(tmp_path / "tuned" / CHECKPOINTS)
+        n = len(bilm.trainable_weights)
+        return about["progress"]["step"], [arrays[f"weights/{i}"] for i in range(n)]
+
+    step, warm = weights_now()
+    assert step == 4
+    assert_same_weights(warm[:-2], bilm.get_weights()[:-2])
+    assert np.abs(warm[-2] - bilm.get_weights()[-2]).max() > 0.01
+    assert train.main([*files, *published, *warm_up, "--steps", "5"]) == 0
+    step, after = weights_now()
+    assert step == 5
+    assert all((a != b).any() for a, b in zip(warm, after, strict=True))
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    """A checkpoint that bilm-tf trained on eleven words, and a file of the words."""
+    folder = tmp_path / "bilm-tf"
+    folder.mkdir()
+    tf1.write(folder / "model.ckpt-9", tf1.arrays())
+    (folder / "options.json").write_text(json.dumps(tf1.options()))
+    WORDS.save(tmp_path / "words.txt")
+    return ["--init", str(folder), "--vocabulary", str(tmp_path / "words.txt")]
+
+
+def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
+    files, checkpoint, bilm, tmp_path
+):
+    run = prepared_run([*files, *checkpoint])
+    expected = read_tf1_checkpoint(bilm, tmp_path / "bilm-tf" / "model.ckpt-9")
+    assert_same_weights(run.bilm.get_weights(), bilm.get_weights())
+    assert_same_weights([v.numpy() for v in run.optimizer.variables[2:]], expected)
+    assert run.warm_up_steps == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: a[:2], "Give the file that it was trained with as --vocabulary"),
+        (lambda a: [*a, "--preset", "tiny"], "Leave out --preset"),
+        (lambda a: [*a, "--cut-at", "byte"], "Leave out --cut-at"),
+        (lambda a: [*a, "--options", "o"], "--options and --weights should be given"),
+        (lambda a: ["--init", "nowhere"], "There is no nowhere"),
+        (lambda a: [*a[:3], "{short}"], "row for each of the 4 words"),
+        (lambda a: [*a[:3], "{other}"], "should start with <S>, </S>, <UNK>"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    files, checkpoint, tmp_path, capsys, change, message
+):
+    (tmp_path / "short").write_text("<S>\n</S>\n<UNK>\na\n")
+    (tmp_path / "other").write_text("<S>\n</S>\nthe\n")
+    places = {name: tmp_path / name for name in ("short", "other")}
+    arguments = [a.format(**places) for a in change(checkpoint)]
+    assert train.main([*files, *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert not (tmp_path / "tuned").exists()
