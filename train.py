@@ -1,190 +1,477 @@
-"""Trains a bidirectional language model and looks at what it learned.
+"""Trains a bidirectional language model, fine-tunes one, or tells its perplexity.
 
     python train.py
-    python train.py --train 'text/*.txt' --valid valid.txt --output MODEL_DIR
+    python train.py --train 'text/*.txt.gz' --valid valid.txt --output MODEL_DIR
+    python train.py --evaluate --valid test.txt --output MODEL_DIR
 
 Without arguments it reads the English text that every Python installation
-carries. Text files hold one sentence a line, tokens separated by spaces.
+carries. Text files hold one sentence a line, tokens separated by spaces. The same
+command again goes on from the last checkpoint.
 """
 
-import argparse
+import collections
+import contextlib
 import dataclasses
-import math
-import os
+import functools
+import shutil
 import signal
 import sys
 import tempfile
 import threading
-import time
-from pathlib import Path
+from typing import NamedTuple
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
-from elmo_keras.characters import words_cut
-from elmo_keras.config import PRESETS
-from elmo_keras.corpus import Corpus, read_sentences, stream_batches
-from elmo_keras.model_directory import OPTIONS, save_model
+from elmo_keras.checkpoint import checkpoints
+from elmo_keras.corpus import Corpus, report
+from elmo_keras.cost import Estimate, check_fits, estimate, n_parameters
+from elmo_keras.curves import draw_curves
+from elmo_keras.distribution import (
+    is_chief,
+    make_strategy,
+    n_local_replicas,
+    n_workers,
+    sum_over_workers,
+    worker,
+)
+from elmo_keras.fit import Limits, fit
+from elmo_keras.model_card import model_card
+from elmo_keras.model_directory import OPTIONS, find_model, load_bilm, save_model
 from elmo_keras.neighbors import context_vectors, nearest, occurrences
-from elmo_keras.perplexity import perplexity
+from elmo_keras.optimizers import RowAdagrad, make_optimizer
+from elmo_keras.perplexity import Perplexity, log_probabilities, perplexity
+from elmo_keras.pretrained import Pretrained, find_pretrained
 from elmo_keras.python_reference import python_reference
-from elmo_keras.training import TrainingOptions, adagrad, train_step, zero_state
-from elmo_keras.vocabulary import SPECIAL_WORDS
+from elmo_keras.streams import Streams
+from elmo_keras.text import raw_text_tokenizer, read_sentences, text_files
+from elmo_keras.training_arguments import parser, training_options
+from elmo_keras.training_run import CHECKPOINTS, TrainingRun, restore
 
 HELD_OUT = slice(5, None, 10)  # topics of Python's reference
-EXAMPLE = {"n_epochs": 14, "batch_size": 32, "learning_rate": 0.1}
 EXAMPLE_WORD = "return"
 NEIGHBORS = 3
-UNKNOWN = SPECIAL_WORDS.index("<UNK>")
+MOST_USES = 1000
+WARM_UP = 500  # steps of a new softmax
+CARD, CURVES = "model_card.md", "curves.png"
 INTERRUPTED = 130  # exit status of a program ended by Ctrl-C
+
+
+class Inputs(NamedTuple):
+    """What a run is made from; all that can be wrong with it has been looked for."""
+
+    config: ElmoConfig
+    pretrained: Pretrained | None
+    vocabulary: Vocabulary
+    train: Corpus
+    valid: Corpus
+    uses: list
 
 
 def main(arguments=None) -> int:
     """Runs the program; returns its exit status."""
-    options = parser().parse_args(arguments)
+    arguments = parser(__doc__).parse_args(arguments)
+    existed = arguments.output.exists()
     try:
-        text = read(options)
-    except (ValueError, OSError) as error:
-        print(f"train.py: {error}", file=sys.stderr)
-        return 2
+        if arguments.evaluate:
+            return evaluate(arguments)
+        strategy = make_strategy(arguments.replicas)
+        inputs = read(arguments, strategy)
+        streams = make_streams(arguments, inputs, strategy)
+        cost = tell_cost(arguments, inputs, streams, strategy)
+        check_fits(cost, n_local_replicas(strategy), arguments.output)
+        if arguments.dry_run:
+            if not existed:
+                discard(arguments.output)
+            return 0
+        run = make_run(arguments, inputs, streams, strategy)
+        path = restore(run, arguments.output)
+        check_shared(run, arguments.output)
+    except (ValueError, OSError, ImportError) as error:
+        if not existed:
+            discard(arguments.output)
+        return fail(2, error)
     try:
-        return run(options, *text)
-    except FloatingPointError as error:
-        print(f"train.py: {error}", file=sys.stderr)
-        return 1
+        return train(arguments, inputs, run, path)
+    except (FloatingPointError, OSError) as error:
+        return fail(1, error)
+    except tf.errors.OpError as error:
+        if n_workers(strategy) == 1:
+            raise
+        return fail(
+            1,
+            f"another worker is gone ({type(error).__name__}). Start all workers "
+            "again: they go on from the last checkpoint.",
+        )
     except KeyboardInterrupt:
         print("\nInterrupted.")
         return INTERRUPTED
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("--train", nargs="+", metavar="PATTERN", help="text to train on")
-    p.add_argument("--valid", nargs="+", metavar="PATTERN", help="held-out text")
-    p.add_argument("--output", default="model", metavar="MODEL_DIR", type=Path)
-    p.add_argument("--preset", default="tiny", choices=sorted(PRESETS))
-    p.add_argument("--epochs", type=positive(int))
-    p.add_argument("--steps", type=positive(int), help="stop after so many")
-    p.add_argument("--seed", default=0, type=seed)
-    p.add_argument("--batch-size", type=positive(int))
-    p.add_argument("--negatives", type=positive(int), help="of the sampled softmax")
-    p.add_argument("--learning-rate", type=positive(float))
-    p.add_argument("--vocabulary-size", type=positive(int), help="most words to keep")
-    p.add_argument(
-        "--min-count", default=2, type=positive(int), help="rarer words are <UNK>"
-    )
-    p.add_argument(
-        "--max-characters-per-token", type=positive(int), help="longer words are cut"
-    )
-    p.add_argument("--cut-at", choices=["byte", "character"])
-    p.add_argument("--unicode-normalization", choices=["NFC"])
-    p.add_argument("--neighbors", metavar="WORD", help="show the uses of this word")
-    return p
+def fail(status, error) -> int:
+    """Tells an error in a line on standard error; returns the exit status."""
+    print(f"train.py: {error}", file=sys.stderr)
+    return status
 
 
-def positive(kind):
-    """An argparse type: a number above 0."""
-
-    def parse(text):
-        number = kind(text)
-        if not 0 < number < math.inf:
-            raise argparse.ArgumentTypeError(f"should be above 0, not {text}")
-        return number
-
-    parse.__name__ = kind.__name__
-    return parse
+def discard(output):
+    """Removes what was prepared in a new directory, unless a model is there by now."""
+    if not (output / OPTIONS).exists() and not checkpoints(output / CHECKPOINTS):
+        shutil.rmtree(output, ignore_errors=True)
 
 
-def seed(text):
-    """An argparse type: a number that every generator takes."""
-    if not 0 <= int(text) < 2**32:
-        raise argparse.ArgumentTypeError(f"should be from 0 to 2**32 - 1, not {text}")
-    return int(text)
-
-
-def read(arguments):
-    """The text and all that can be wrong with it, before anything is computed.
-
-    Returns:
-        The configuration of the model, sentences to train on, sentences held
-        out, the vocabulary, and the uses of the word whose neighbours are to be
-        shown.
-    """
+def read(arguments, strategy) -> Inputs:
+    """The text and the model to start from."""
     output = arguments.output
-    if (output / OPTIONS).exists():
+    if (output / OPTIONS).exists() and not checkpoints(output / CHECKPOINTS):
         raise ValueError(f"{output} holds a model already. Give another --output.")
-    train, valid = texts(arguments)
-    uses = uses_to_show(arguments, train + valid)
-    vocabulary = Vocabulary.count(train, arguments.vocabulary_size, arguments.min_count)
-    config = model_config(arguments)
+    pretrained = read_pretrained(arguments)
+    config = model_config(arguments, pretrained)
+    train, valid = texts(arguments, strategy)
+    vocabulary = read_vocabulary(arguments, pretrained, train)
+    uses = uses_to_show(arguments, train, valid)
     output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=output):
         pass  # it can be written to
-    return config, train, valid, vocabulary, uses
+    return Inputs(config, pretrained, vocabulary, train, valid, uses)
 
 
-def run(arguments, config, train, valid, vocabulary, uses) -> int:
-    """Trains, evaluates, saves, shows what was learned: the exit status."""
-    keras.utils.set_random_seed(arguments.seed)
-    train, valid = Corpus.of(train), Corpus.of(valid)
-    print(f"Training text: {describe(train, vocabulary, config)}")
-    print(f"Held-out text: {describe(valid, vocabulary, config)}")
-    options = training_options(arguments)
-    bilm = BidirectionalLanguageModel(config, len(vocabulary), options.dropout)
-    bilm.build()
-    print(f"Model: {arguments.preset}, {bilm.count_params():,} parameters")
-    before = perplexity(bilm, valid, vocabulary)
-    print(f"Held-out perplexity before training: {before}")
-    finished = fit(bilm, train, valid, vocabulary, options, arguments)
-    counts = len(train.tokens), len(vocabulary)
-    output = arguments.output
-    if (output / OPTIONS).exists():  # since the training began
-        output = output.with_name(f"{output.name}-{os.getpid()}")
-    save_model(output, bilm, vocabulary, options.to_options(*counts))
-    print(f"The model is in {output}")
-    if not finished:
-        return INTERRUPTED
-    tell_progress(before, perplexity(bilm, valid, vocabulary))
-    if uses:
-        show_neighbors(Elmo.from_pretrained(output), uses)
-    return 0
+def read_pretrained(arguments):
+    """The model to start from, or None."""
+    if (arguments.options is None) != (arguments.weights is None):
+        raise ValueError("--options and --weights should be given together.")
+    if arguments.init and arguments.options:
+        raise ValueError("--init and --options should not be given together.")
+    path = arguments.init or arguments.options
+    if path is None:
+        return None
+    return find_pretrained(path, arguments.weights, arguments.vocabulary)
 
 
-def model_config(arguments) -> ElmoConfig:
-    """The preset, with what is asked for instead."""
+def model_config(arguments, pretrained) -> ElmoConfig:
+    """That of the model to start from, or the preset with what is asked for instead."""
     names = "max_characters_per_token", "cut_at", "unicode_normalization"
     given = {name: getattr(arguments, name) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
-    return dataclasses.replace(ElmoConfig.preset(arguments.preset), **given)
+    if pretrained is None:
+        preset = ElmoConfig.preset(arguments.preset or "tiny")
+        return dataclasses.replace(preset, **given)
+    if arguments.preset or given:
+        raise ValueError(
+            "The sizes and the characters are those of the model to start from. Leave "
+            f"out --{'preset' if arguments.preset else min(given).replace('_', '-')}."
+        )
+    return pretrained.config
 
 
-def training_options(arguments) -> TrainingOptions:
-    """The published ones, those of the example without text, or as given."""
-    given = {
-        "n_epochs": arguments.epochs,
-        "batch_size": arguments.batch_size,
-        "n_negative_samples_batch": arguments.negatives,
-        "learning_rate": arguments.learning_rate,
-    }
-    given = {name: value for name, value in given.items() if value is not None}
-    return TrainingOptions(**({} if arguments.train else EXAMPLE) | given)
+def texts(arguments, strategy) -> tuple[Corpus, Corpus]:
+    """The text to train on, and the text held out."""
+    if bool(arguments.train) != bool(arguments.valid):
+        raise ValueError("--train and --valid should be given together.")
+    if not arguments.train:
+        topics = python_reference()
+        held_out = range(len(topics))[HELD_OUT]
+        parts = ([], [])
+        for i, topic in enumerate(topics):
+            parts[i in held_out].extend(topic)
+        return Corpus.of(parts[0]), Corpus.of(parts[1])
+    valid = held_out_text(arguments)
+    tokenizer = raw_text_tokenizer() if arguments.raw_text else None
+    train = Corpus.in_files(
+        read_sentences(arguments.train, tokenizer),
+        arguments.output / f"training/corpus-{worker(strategy)}",
+        [arguments.raw_text, *map(fingerprint, text_files(arguments.train))],
+    )
+    if not len(train):
+        raise ValueError("The files of --train hold no sentence.")
+    return train, valid
 
 
-def uses_to_show(arguments, sentences):
-    """Every use of the word whose neighbours are to be shown; none without one."""
+def held_out_text(arguments) -> Corpus:
+    """The text of --valid."""
+    tokenizer = raw_text_tokenizer() if arguments.raw_text else None
+    valid = Corpus.of(read_sentences(arguments.valid, tokenizer))
+    if not len(valid):
+        raise ValueError("The files of --valid hold no sentence.")
+    return valid
+
+
+def fingerprint(path):
+    """What tells whether a file is still the same."""
+    about = path.stat()
+    return [str(path), about.st_size, about.st_mtime_ns]
+
+
+def read_vocabulary(arguments, pretrained, train) -> Vocabulary:
+    """The vocabulary given, that of the model to start from, or that of the text."""
+    if arguments.vocabulary:
+        return Vocabulary.load(arguments.vocabulary)
+    if pretrained and pretrained.vocabulary and not arguments.new_softmax:
+        return pretrained.vocabulary
+    counts = collections.Counter(dict(zip(train.words, train.counts().tolist())))
+    if arguments.vocabulary_text:
+        for sentence in read_sentences(arguments.vocabulary_text):
+            counts.update(sentence)
+    return Vocabulary.from_counts(
+        counts, arguments.vocabulary_size, arguments.min_count
+    )
+
+
+def uses_to_show(arguments, *corpora):
+    """Uses of the word whose neighbours are to be shown; none without one."""
     word = arguments.neighbors or (None if arguments.train else EXAMPLE_WORD)
     if word is None:
         return []
-    uses = occurrences(sentences, word)
+    uses = [use for corpus in corpora for use in occurrences(corpus, word, MOST_USES)]
     if len(uses) <= NEIGHBORS:
         raise ValueError(
             f"--neighbors {word}: it stands in the text {len(uses)} times, and "
             f"{NEIGHBORS + 1} uses are needed."
         )
     return uses
+
+
+def make_streams(arguments, inputs, strategy) -> Streams:
+    """The text as it is trained on."""
+    options = training_options(arguments)
+    if options.batch_size % arguments.parts:
+        raise ValueError(
+            f"--batch-size {options.batch_size} should be a multiple of --parts "
+            f"{arguments.parts}."
+        )
+    return Streams(
+        inputs.train,
+        inputs.vocabulary,
+        inputs.config,
+        options.batch_size * strategy.num_replicas_in_sync,
+        options.unroll_steps,
+        options.n_negatives(len(inputs.vocabulary)),
+        arguments.seed,
+    )
+
+
+def tell_cost(arguments, inputs, streams, strategy) -> Estimate:
+    """What the run will take, printed if that is all that is wanted."""
+    cost = estimate(
+        streams,
+        strategy.num_replicas_in_sync,
+        arguments.parts,
+        arguments.optimizer,
+        arguments.dtype,
+        total_steps(arguments, streams),
+    )
+    if arguments.dry_run:
+        describe_inputs(inputs, print)
+        print(cost)
+    return cost
+
+
+def make_run(arguments, inputs, streams, strategy) -> TrainingRun:
+    """Builds the model and its optimizer."""
+    options = training_options(arguments)
+    keras.utils.set_random_seed(arguments.seed)
+    n_steps = total_steps(arguments, streams)
+    with strategy.scope():
+        bilm = BidirectionalLanguageModel(
+            inputs.config,
+            len(inputs.vocabulary),
+            options.dropout,
+            dtype=arguments.dtype,
+        )
+        bilm.build()
+        optimizer = make_optimizer(
+            arguments.optimizer, options.learning_rate, arguments.schedule, n_steps
+        )
+        optimizer.build(bilm.trainable_weights)
+    warm_up = start_from(arguments, inputs, bilm, optimizer)
+    return TrainingRun(
+        strategy,
+        bilm,
+        optimizer,
+        streams,
+        options,
+        identity(arguments, inputs, options, n_steps),
+        arguments.parts,
+        warm_up,
+    )
+
+
+def total_steps(arguments, streams) -> int:
+    """How many steps the run has, if nothing ends it early."""
+    n_epochs = training_options(arguments).n_epochs
+    return min(streams.n_steps(0) * n_epochs, arguments.steps or sys.maxsize)
+
+
+def start_from(arguments, inputs, bilm, optimizer) -> int:
+    """Reads the model to start from; the steps that train its new softmax alone."""
+    pretrained = inputs.pretrained
+    if pretrained is None:
+        return 0
+    words = pretrained.vocabulary
+    with_softmax = words is not None and words.digest == inputs.vocabulary.digest
+    accumulators = pretrained.read_into(bilm, with_softmax)
+    if accumulators and isinstance(optimizer, RowAdagrad):
+        optimizer.set_accumulators(accumulators)
+    if with_softmax:
+        return arguments.warm_up or 0
+    return WARM_UP if arguments.warm_up is None else arguments.warm_up
+
+
+def identity(arguments, inputs, options, n_steps) -> dict:
+    """What must be the same when the run goes on."""
+    same = dataclasses.asdict(options) | {
+        "model": inputs.config.to_dict(),
+        "vocabulary": inputs.vocabulary.digest,
+        "training text": inputs.train.digest,
+        "seed": arguments.seed,
+        "optimizer": arguments.optimizer,
+        "schedule": arguments.schedule,
+        "dtype": arguments.dtype,
+        "started from": str(arguments.init or arguments.options),
+        "warm-up": arguments.warm_up,
+    }
+    del same["n_epochs"]  # there may be more of them
+    if arguments.schedule != "constant":
+        same["steps of the schedule"] = n_steps
+    return same
+
+
+def check_shared(run, output):
+    """Refuses workers that don't go on from the same checkpoint."""
+    step = run.progress.step
+    total = sum_over_workers(run.strategy, np.array(float(step)))
+    if total != step * n_workers(run.strategy):
+        raise ValueError(
+            f"{output} should be the same for all workers, on a disk that all see. "
+            f"Here it is at step {step}, elsewhere not."
+        )
+
+
+def train(arguments, inputs, run, path) -> int:
+    """Trains, keeps the best, shows what was learned: the exit status."""
+    output, chief = arguments.output, is_chief(run.strategy)
+    say = print if chief else lambda *_: None
+    reports = describe_inputs(inputs, say)
+    if path is not None:
+        say(f"Going on from step {run.progress.step}, {path}")
+    evaluate_held_out = evaluator(inputs, run)
+    keep = functools.partial(keep_model, arguments, inputs, run)
+    with stopping() as stop:
+        if not run.progress.held_out:
+            run.progress.held_out.append((0, *evaluate_held_out()))
+        say(f"Held-out perplexity before training: {held_out(run, 0)}")
+        ends = limits(arguments, run)
+        finished = fit(run, output, ends, evaluate_held_out, keep, stop)
+    if not (output / OPTIONS).exists():
+        keep()
+    if chief:
+        describe(arguments, run, reports)
+    say(f"The model is in {output}")
+    if not finished:
+        say(f"Interrupted at step {run.progress.step}. The same command goes on there.")
+        return INTERRUPTED
+    if chief:
+        tell_progress(held_out(run, 0), best_held_out(run))
+        if inputs.uses:
+            show_neighbors(Elmo.from_pretrained(output), inputs.uses)
+    sum_over_workers(run.strategy, np.zeros(()))  # none leaves while another writes
+    return 0
+
+
+def evaluator(inputs, run):
+    """A function that gives the held-out perplexity; each worker does its part."""
+    valid = inputs.valid.every(n_workers(run.strategy), worker(run.strategy))
+
+    def evaluate_held_out() -> Perplexity:
+        sums = log_probabilities(run.bilm, valid, inputs.vocabulary).sum(axis=0)
+        sums = sum_over_workers(run.strategy, sums)
+        return Perplexity.of(sums, inputs.valid.n_predictions)
+
+    return evaluate_held_out
+
+
+def keep_model(arguments, inputs, run):
+    """Writes the model as it is now; one worker does."""
+    if is_chief(run.strategy):
+        counts = len(inputs.train.tokens), len(inputs.vocabulary)
+        options = run.options.to_options(*counts)
+        save_model(arguments.output, run.bilm, inputs.vocabulary, options)
+
+
+def describe_inputs(inputs, say):
+    """Tells what the texts hold and how large the model is; returns the reports."""
+    corpora = {"Training": inputs.train, "Held-out": inputs.valid}
+    reports = {
+        name: report(corpus, inputs.vocabulary, inputs.config)
+        for name, corpus in corpora.items()
+    }
+    for name, found in reports.items():
+        say(f"{name} text: {found}")
+    say(f"Vocabulary: {len(inputs.vocabulary):,} words")
+    softmax = len(inputs.vocabulary) * (inputs.config.projection_dim + 1)
+    parameters = n_parameters(inputs.config)
+    say(f"Model: {parameters:,} parameters, and {softmax:,} of the softmax")
+    return reports
+
+
+def limits(arguments, run) -> Limits:
+    """When training ends, and how often what is done in it."""
+    return Limits(
+        run.options.n_epochs,
+        arguments.steps,
+        arguments.patience,
+        arguments.checkpoint_every,
+        arguments.evaluate_every,
+    )
+
+
+@contextlib.contextmanager
+def stopping():
+    """A function that tells whether Ctrl-C was pressed or the process told to end."""
+    # An exception in the midst of TensorFlow could abort the program.
+    stop = threading.Event()
+    signals = signal.SIGINT, signal.SIGTERM
+    before = {s: signal.getsignal(s) for s in signals}
+
+    def handle(number, _):
+        stop.set()
+        signal.signal(number, before[number])  # a second time it ends at once
+
+    try:
+        for number in signals:
+            signal.signal(number, handle)
+        yield stop.is_set
+    finally:
+        for number in signals:
+            signal.signal(number, before[number])
+
+
+def held_out(run, i) -> Perplexity:
+    """The result of an evaluation."""
+    return Perplexity(*run.progress.held_out[i][1:])
+
+
+def best_held_out(run) -> Perplexity:
+    """The result of the weights that were kept."""
+    results = [held_out(run, i) for i in range(1, len(run.progress.held_out))]
+    return min(results, key=lambda result: result.mean, default=held_out(run, 0))
+
+
+def describe(arguments, run, reports):
+    """Writes the model card and draws the curves."""
+    loss_name = "loss" if run.streams.n_negatives is None else "sampled loss"
+    files = {"Training": arguments.train, "Held-out": arguments.valid}
+    texts = {
+        k: (v or ["Python's language reference"], reports[k]) for k, v in files.items()
+    }
+    card = model_card(run, texts, best_held_out(run), loss_name)
+    (arguments.output / CARD).write_text(card, encoding="utf-8")
+    try:
+        draw_curves(run.progress, arguments.output / CURVES, loss_name)
+    except ImportError:
+        print("There are no curves without matplotlib: pip install matplotlib")
 
 
 def tell_progress(before, after):
@@ -196,96 +483,21 @@ def tell_progress(before, after):
     print(f"The mean {verb}{max(times, 1 / times):.1f} of what it was")
 
 
-def texts(arguments):
-    """Sentences to train on, and sentences held out."""
-    if arguments.train and arguments.valid:
-        patterns = arguments.train, arguments.valid
-        train, valid = (list(read_sentences(pattern)) for pattern in patterns)
-    elif arguments.train or arguments.valid:
-        raise ValueError("--train and --valid should be given together.")
-    else:
-        topics = python_reference()
-        held_out = range(len(topics))[HELD_OUT]
-        train = [s for i, t in enumerate(topics) if i not in held_out for s in t]
-        valid = [s for i, t in enumerate(topics) if i in held_out for s in t]
-    for option, sentences in (("--train", train), ("--valid", valid)):
-        if not sentences:
-            raise ValueError(f"The files of {option} hold no sentence.")
-    return train, valid
-
-
-def describe(corpus, vocabulary, config):
-    """What a corpus holds, in a line."""
-    unknown = np.mean(vocabulary.encode(corpus.words)[corpus.tokens] == UNKNOWN)
-    cut = np.mean(words_cut(corpus.words, config).numpy()[corpus.tokens])
-    return (
-        f"{len(corpus):,} sentences, {len(corpus.tokens):,} tokens; {unknown:.1%} are "
-        f"not among the {len(vocabulary):,} words of the vocabulary, {cut:.1%} have "
-        f"more than {config.max_characters_per_token - 2} bytes and are cut"
-    )
-
-
-def fit(bilm, train, valid, vocabulary, options, arguments) -> bool:
-    """Trains with a progress bar; False if it was interrupted."""
-    optimizer = adagrad(options)
-    optimizer.build(bilm.trainable_weights)
-
-    # The number of distinct words changes from batch to batch.
-    @tf.function(autograph=False, reduce_retracing=True)
-    def step(batch, state):
-        return train_step(bilm, optimizer, batch, state, options)
-
-    sampled = options.n_negative_samples_batch < len(vocabulary)
-    loss_name = "sampled loss" if sampled else "loss"
-    steps_left = arguments.steps
-    # An exception in the midst of TensorFlow could abort the program.
-    stop = threading.Event()
-    previous = signal.signal(signal.SIGINT, lambda *_: stop.set())
-    try:
-        for epoch in range(options.n_epochs):
-            batches = stream_batches(
-                train,
-                vocabulary,
-                bilm.config,
-                options.batch_size,
-                options.unroll_steps,
-                seed=(arguments.seed, epoch),
-            ).take(-1 if steps_left is None else steps_left)
-            print(f"Epoch {epoch + 1}/{options.n_epochs}")
-            done = run_epoch(
-                step, batches, zero_state(bilm, options.batch_size), loss_name, stop
-            )
-            if stop.is_set():
-                print("\nInterrupted. What was learned so far is saved.")
-                return False
-            print(f"Held-out perplexity: {perplexity(bilm, valid, vocabulary)}")
-            if steps_left is not None and (steps_left := steps_left - done) <= 0:
-                break
-    finally:
-        signal.signal(signal.SIGINT, previous)
-    return True
-
-
-def run_epoch(step, batches, state, loss_name, stop) -> int:
-    """Goes through the batches once, until `stop` is set; the number of steps."""
-    n_steps = int(batches.cardinality())
-    names = [f"mean {loss_name}", "tokens/s"]
-    progress = keras.utils.Progbar(n_steps, stateful_metrics=names)
-    total, tokens, start = 0.0, 0, time.perf_counter()
-    for batch in batches:
-        if stop.is_set():
-            break
-        loss, read, state = step(batch, state)
-        if not np.isfinite(loss):
-            raise FloatingPointError(
-                "The loss is not finite any more, and nothing was saved. Give a "
-                "lower --learning-rate."
-            )
-        total += float(loss) * int(read)
-        tokens += int(read)
-        rate = tokens / (time.perf_counter() - start)
-        progress.add(1, list(zip(names, (total / tokens, round(rate)))))
-    return n_steps
+def evaluate(arguments) -> int:
+    """Prints the full-softmax perplexity of a model directory: the exit status."""
+    if not arguments.valid:
+        raise ValueError("--evaluate needs the text of --valid.")
+    files = find_model(arguments.output)
+    bilm, vocabulary = load_bilm(arguments.output), files.vocabulary
+    if bilm.softmax is None:
+        raise ValueError(
+            f"{arguments.output} has no softmax, so there is no perplexity."
+        )
+    valid = held_out_text(arguments)
+    print(f"Held-out text: {report(valid, vocabulary, bilm.config)}")
+    result = perplexity(bilm, valid, vocabulary, verbose=1)
+    print(f"Held-out perplexity: {result}")
+    return 0
 
 
 def show_neighbors(elmo, uses):

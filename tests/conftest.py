@@ -10,13 +10,19 @@ import pytest
 import tensorflow as tf
 
 import elmo_keras
+import train
+from elmo_keras.distribution import make_strategy
 from elmo_keras.layers import projected_lstm, recurrence
+from elmo_keras.training_arguments import parser
 from elmo_keras.weights import published_table
 
 CPU = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(
     CPU, [tf.config.LogicalDeviceConfiguration()] * 2
 )
+
+# A doctest run would import the benchmarks, and so the other systems they need.
+collect_ignore = ["benchmarks"]
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("ELMO_KERAS_DATA", ROOT.parent / "shared" / "data"))
@@ -49,6 +55,15 @@ def tokens_at_once(monkeypatch):
 
     yield set_to
     projected_lstm.recurrence_graph.cache_clear()
+
+
+def prepared_run(arguments):
+    """What the training program makes of its arguments before it starts."""
+    arguments = parser("").parse_args(arguments)
+    strategy = make_strategy(arguments.replicas)
+    inputs = train.read(arguments, strategy)
+    streams = train.make_streams(arguments, inputs, strategy)
+    return train.make_run(arguments, inputs, streams, strategy)
 
 
 def randomize(layer, seed=0, scale=0.5):

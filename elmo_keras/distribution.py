@@ -1,0 +1,151 @@
+"""Replicas: one device, several of a machine, or several machines."""
+
+import json
+import os
+from typing import Any
+
+import tensorflow as tf
+
+
+def make_strategy(n_replicas: int | None = None) -> tf.distribute.Strategy:
+    """The strategy for the machine at hand; call it before TensorFlow does anything.
+
+    With `TF_CONFIG` in the environment that names several workers:
+    `MultiWorkerMirroredStrategy`. Else, with several replicas,
+    `MirroredStrategy` over so many GPUs, or over as many parts of the CPU where
+    there is no GPU.
+
+    Args:
+        n_replicas: replicas of this machine; all its GPUs, or one, if None.
+
+    Raises:
+        ValueError: there are fewer GPUs, or `TF_CONFIG` is not JSON.
+    """
+    if _n_workers() > 1:
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    gpus = tf.config.list_physical_devices("GPU")
+    n_replicas = n_replicas or max(1, len(gpus))
+    if n_replicas == 1:
+        return tf.distribute.get_strategy()
+    if gpus and n_replicas > len(gpus):
+        raise ValueError(f"--replicas {n_replicas}: there are {len(gpus)} GPUs.")
+    if gpus:
+        return tf.distribute.MirroredStrategy([f"GPU:{i}" for i in range(n_replicas)])
+    _split_cpu(n_replicas)
+    # The default fails on CPUs with a second strategy in one process.
+    return tf.distribute.MirroredStrategy(
+        [f"CPU:{i}" for i in range(n_replicas)],
+        cross_device_ops=tf.distribute.ReductionToOneDevice(),
+    )
+
+
+def _n_workers():
+    try:
+        config = json.loads(os.environ.get("TF_CONFIG") or "{}")
+        return sum(
+            len(config.get("cluster", {}).get(k, ())) for k in ("chief", "worker")
+        )
+    except (ValueError, AttributeError, TypeError) as error:
+        raise ValueError(
+            f"TF_CONFIG should be JSON with `cluster` and `task`. {error}"
+        ) from error
+
+
+def _split_cpu(n):
+    (cpu,) = tf.config.list_physical_devices("CPU")
+    parts = tf.config.get_logical_device_configuration(cpu) or ()
+    if len(parts) < n:
+        part = tf.config.LogicalDeviceConfiguration()
+        tf.config.set_logical_device_configuration(cpu, [part] * n)
+
+
+def n_workers(strategy: tf.distribute.Strategy) -> int:
+    """Number of processes that train together."""
+    cluster = _cluster(strategy)
+    return sum(map(cluster.num_tasks, cluster.jobs)) if cluster else 1
+
+
+def worker(strategy: tf.distribute.Strategy) -> int:
+    """The number of this process among them; number 0 writes the files."""
+    cluster, resolver = _cluster(strategy), strategy.cluster_resolver
+    if cluster is None:
+        return 0
+    behind_chief = "chief" in cluster.jobs and resolver.task_type == "worker"
+    return resolver.task_id + behind_chief
+
+
+def is_chief(strategy: tf.distribute.Strategy) -> bool:
+    """Whether this process is the one that writes files."""
+    return worker(strategy) == 0
+
+
+def n_local_replicas(strategy: tf.distribute.Strategy) -> int:
+    """Number of replicas of this process."""
+    return strategy.num_replicas_in_sync // n_workers(strategy)
+
+
+def _cluster(strategy):
+    """The cluster of several processes, or None."""
+    resolver = strategy.cluster_resolver
+    if resolver is None or resolver.task_type is None:
+        return None
+    return resolver.cluster_spec()
+
+
+def distributed(strategy: tf.distribute.Strategy, dataset_of) -> Any:
+    """A dataset whose elements go to this process's replicas in turn.
+
+    Args:
+        strategy: from `make_strategy`.
+        dataset_of: function of a range of replicas to their dataset.
+    """
+    if strategy.num_replicas_in_sync == 1:
+        return dataset_of(range(1))
+
+    def of_worker(context):
+        n = context.num_replicas_in_sync // context.num_input_pipelines
+        first = context.input_pipeline_id * n
+        return dataset_of(range(first, first + n))
+
+    return strategy.distribute_datasets_from_function(of_worker)
+
+
+def scatter_rows(strategy: tf.distribute.Strategy, rows: Any) -> Any:
+    """Gives each replica its share of the rows of tensors `(all rows, …)`."""
+
+    def own_rows():
+        context = tf.distribute.get_replica_context()
+        replica = context.replica_id_in_sync_group
+        n = context.num_replicas_in_sync
+
+        def share(x):
+            size = x.shape[0] // n
+            return tf.convert_to_tensor(x)[replica * size : (replica + 1) * size]
+
+        return tf.nest.map_structure(share, rows)
+
+    return tf.function(strategy.run)(own_rows)
+
+
+def gather_rows(strategy: tf.distribute.Strategy, rows: Any) -> Any:
+    """The rows of all replicas, in their order, as NumPy arrays."""
+
+    def joined(x):
+        if n_workers(strategy) > 1:
+            return strategy.gather(x, axis=0).numpy()
+        return tf.concat(strategy.experimental_local_results(x), axis=0).numpy()
+
+    return tf.nest.map_structure(joined, rows)
+
+
+def sum_over_workers(strategy: tf.distribute.Strategy, numbers: Any) -> Any:
+    """The sum of an array of numbers over all processes, the same on each."""
+    if n_workers(strategy) == 1:
+        return numbers
+    share = tf.constant(numbers, tf.float64) / n_local_replicas(strategy)
+
+    def sum_up():
+        return tf.distribute.get_replica_context().all_reduce("SUM", share)
+
+    total = tf.function(strategy.run)(sum_up)
+    return strategy.experimental_local_results(total)[0].numpy()

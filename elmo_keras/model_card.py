@@ -1,0 +1,86 @@
+"""The model card: what a model was made of and how good it is."""
+
+import datetime
+import importlib.metadata
+import json
+import platform
+from typing import Any
+
+from elmo_keras.corpus import Report
+from elmo_keras.perplexity import Perplexity
+from elmo_keras.training_run import TrainingRun
+
+_PACKAGES = ("elmo-keras", "tensorflow", "keras", "numpy")
+
+
+def model_card(
+    run: TrainingRun,
+    texts: dict[str, tuple[list[str], Report]],
+    best: Perplexity,
+    loss_name: str,
+) -> str:
+    """A model card in Markdown.
+
+    Args:
+        run: as it ended.
+        texts: for the training and the held-out text the names of its files, and
+            what it holds.
+        best: held-out perplexity of the weights that were kept.
+        loss_name: what the loss is called.
+    """
+    progress = run.progress
+    sections = {
+        "Held-out perplexity (full softmax)": str(best),
+        "Text": "\n".join(_text(name, *text) for name, text in texts.items()),
+        "Vocabulary": (
+            f"{run.streams.vocabulary_size:,} words, SHA-256 "
+            f"`{run.identity['vocabulary']}`"
+        ),
+        "Training": _training(run, loss_name),
+        "Held-out perplexity on the way": _table(
+            ("tokens read", "forward", "backward"),
+            [(f"{t:,}", f"{f:.1f}", f"{b:.1f}") for t, f, b in progress.held_out],
+        ),
+        "Options": _table(
+            ("option", "value"),
+            [(k, f"`{json.dumps(v)}`") for k, v in run.identity.items()],
+        ),
+        "Versions": _versions(),
+    }
+    parts = [f"## {title}\n\n{content}\n" for title, content in sections.items()]
+    title = f"# ELMo biLM, {run.bilm.count_params():,} parameters\n"
+    return "\n".join([title, *parts])
+
+
+def _text(name: str, files: list[str], found: Report) -> str:
+    return f"- {name} ({', '.join(files)}): {found}"
+
+
+def _training(run, loss_name):
+    progress = run.progress
+    rate = progress.tokens / max(progress.seconds, 1e-9)
+    last = f", last {loss_name} {progress.losses[-1][1]:.3f}" if progress.losses else ""
+    return (
+        f"{progress.step:,} steps, {progress.tokens:,} tokens in each direction, "
+        f"{progress.seconds / 60:.1f} minutes of steps, {rate:,.0f} tokens/s on "
+        f"{run.strategy.num_replicas_in_sync} replica(s){last}.\n\n"
+        "![Curves](curves.png)"
+    )
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _versions():
+    found = [f"{name} {_version(name)}" for name in _PACKAGES]
+    day = datetime.date.today().isoformat()
+    return f"{', '.join(found)}; Python {platform.python_version()}; {day}"
+
+
+def _version(name):
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "(not installed)"

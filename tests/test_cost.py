@@ -1,0 +1,70 @@
+"""What a run of training is told to take before it starts."""
+
+import dataclasses
+
+import pytest
+
+from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary, cost
+from elmo_keras.corpus import Corpus
+from elmo_keras.streams import Streams
+
+SENTENCES = [list("abcdefgh")] * 60
+CORPUS = Corpus.of(SENTENCES)
+VOCABULARY = Vocabulary.count(SENTENCES)
+
+
+def estimated(config, n_negatives=4, **kwargs):
+    streams = Streams(CORPUS, VOCABULARY, config, 12, 5, n_negatives)
+    return cost.estimate(streams, **kwargs)
+
+
+@pytest.mark.parametrize("name", ["test", "tiny", "small", "original"])
+def test_the_number_of_parameters_is_that_of_the_model(name):
+    config = ElmoConfig.preset(name)
+    published = {"small": 13_593_296, "original": 93_600_848}
+    if name in published:
+        assert cost.n_parameters(config) == published[name]
+        return
+    bilm = BidirectionalLanguageModel(config, len(VOCABULARY))
+    bilm.build()
+    found = estimated(config)
+    assert found.parameters == bilm.count_params()
+    assert found.softmax_parameters == bilm.softmax.count_params()
+
+
+def test_no_projection_where_it_would_keep_the_size(config):
+    config = dataclasses.replace(config, projection_dim=config.n_filters)
+    bilm = BidirectionalLanguageModel(config)
+    bilm.build()
+    assert cost.n_parameters(config) == bilm.count_params()
+
+
+def test_memory_follows_optimizer_parts_and_replicas(config):
+    one = estimated(config).memory
+    assert estimated(config, optimizer="adam").memory["optimizer"] == (
+        2 * one["optimizer"]
+    )
+    for kwargs in ({"n_parts": 2}, {"n_replicas": 2}):
+        divided = estimated(config, **kwargs).memory
+        assert divided["scores"] == one["scores"] / 2
+        assert divided["weights"] == one["weights"]
+
+
+def test_time_follows_the_steps_and_the_work(config, monkeypatch):
+    monkeypatch.setattr(cost, "_gemm_speed", lambda dtype: 1e9)
+    one, two = (estimated(config, n_steps=n) for n in (1, 2))
+    assert two.seconds == pytest.approx(2 * one.seconds)
+    larger = dataclasses.replace(config, units=2 * config.units)
+    assert one.seconds < estimated(larger).seconds < 2 * one.seconds
+    assert estimated(config, n_negatives=None).step_flops > one.step_flops
+
+
+def test_what_does_not_fit_is_refused_with_both_sizes(config, tmp_path, monkeypatch):
+    huge = estimated(config)._replace(
+        memory={"weights": 2**50, "optimizer": 0, "scores": 0}
+    )
+    with pytest.raises(ValueError, match="alone take 1048576.00 GiB, and this machine"):
+        cost.check_fits(huge, 1, tmp_path)
+    with pytest.raises(ValueError, match="take 1048576.00 GiB, and .* left"):
+        cost.check_fits(estimated(config)._replace(disk=2**50), 1, tmp_path / "new")
+    cost.check_fits(estimated(config), 1, tmp_path / "new")
