@@ -1,0 +1,325 @@
+"""Tokens a second of a training step, beside bilm-tf's own training graph.
+
+    python -m tests.benchmarks.training --text FILE
+
+FILE holds one sentence a line, tokens separated by spaces. Both systems read the
+same sentences of it, each in a random order of its own, and have the same
+vocabulary, the same options and the same processors.
+
+bilm-tf's training lives on in `simple_elmo.training`, which runs here in an
+environment of its own on TensorFlow 2.21: its `train` builds the graph and goes
+through its loop over its own batches. Nothing of the graph is replaced. TensorFlow
+2 refuses its placeholders and its `train_perplexity += loss`, so TensorFlow 1's
+behaviour is switched on (`tf.compat.v1.disable_v2_behavior`), and Keras 3 has no
+`tf.compat.v1.nn.rnn_cell`, so tf_keras brings it (`TF_USE_LEGACY_KERAS=1`). Its
+loop asks each step for a summary of all gradients' norms; that is left in.
+
+Timed are the steps alone: `Session.run` with its feeding there, the call of the
+traced function here; making the batches is not timed for either. A token is a
+position of one direction, `batch_size · unroll_steps` of them a step for both. The
+first steps trace and compile, and don't count. Each system is a process of its own;
+they take turns, and the one that has no turn waits.
+
+The loss is that of the sampled softmax, in the steps of the last round: both have
+made equally many before. It shows whether both learn alike, but jumps for the first
+dozens of steps. The peak of memory is the process's, text and vocabulary included.
+"Busy" is processor time by time: how many processors the steps had. Where it is well
+below --threads for both, something else was running.
+"""
+
+import argparse
+import contextlib
+import datetime
+import itertools
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from elmo_keras.config import PRESETS, ElmoConfig
+from elmo_keras.training import TrainingOptions
+from elmo_keras.vocabulary import Vocabulary
+
+HERE = Path(__file__).parent
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+PEER, OURS = "bilm-tf", "elmo-keras"
+PEER_PACKAGES = ("simple-elmo==0.9.2", "tensorflow==2.21.0", "tf_keras==2.21.0")
+COLUMNS = (
+    "preset",
+    "system",
+    "tokens/s: median (lowest – highest)",
+    "ratio",
+    "sampled loss",
+    "peak memory",
+    "busy",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; returns its exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        sentences = read(options.text)
+        vocabulary = Vocabulary.count(sentences, options.vocabulary_size)
+        check(vocabulary, options)
+        sentences = enough(sentences, options)
+        use_processors(options.threads)
+        python = peer_python(options.environments)
+    except (ValueError, OSError) as error:
+        print(f"training.py: {error}", file=sys.stderr)
+        return 2
+    print(described(sentences, vocabulary, options))
+    print(row(COLUMNS), row(["---"] * len(COLUMNS)), sep="\n", flush=True)
+    for preset in options.presets:
+        versions = compare(preset, sentences, vocabulary, options, python)
+    print(f"\n{machine(options.threads)}; {versions}")
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    cache = CACHE / "elmo_keras" / "environments"
+    cores = len(os.sched_getaffinity(0))
+    p.add_argument("--text", required=True, metavar="FILE", type=Path)
+    p.add_argument("--environments", default=cache, metavar="DIR", type=Path)
+    presets = ["tiny", "small", "original"]
+    p.add_argument("--presets", nargs="+", default=presets, choices=sorted(PRESETS))
+    p.add_argument("--vocabulary-size", type=count, help="most words to keep")
+    p.add_argument("--batch-size", type=count, default=128)
+    p.add_argument("--negatives", type=count, default=8192)
+    p.add_argument("--warmup", type=count, default=3, help="steps that don't count")
+    p.add_argument("--rounds", type=count, default=10)
+    p.add_argument("--steps", type=count, default=4, help="of each system in a round")
+    p.add_argument("--threads", type=count, default=cores, help="processors to use")
+    return p
+
+
+def count(text: str) -> int:
+    """An argparse type: a whole number above 0."""
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"should be above 0, not {text}")
+    return int(text)
+
+
+def read(path: Path) -> list[list[str]]:
+    """The sentences; no token holds what either system takes for white space."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return [tokens for tokens in map(str.split, lines) if tokens]
+
+
+def check(vocabulary: Vocabulary, options: argparse.Namespace) -> None:
+    """Raises a ValueError where the softmax could not be sampled."""
+    if len(vocabulary) <= options.negatives:
+        raise ValueError(
+            f"The vocabulary should have more words than the {options.negatives} "
+            f"negatives. It has {len(vocabulary)}: take more text or less --negatives."
+        )
+
+
+def enough(sentences: list[list[str]], options: argparse.Namespace) -> list[list[str]]:
+    """The first sentences, so many that no row of a batch runs out of text."""
+    steps = options.warmup + options.rounds * options.steps
+    row_length = steps * TrainingOptions.unroll_steps
+    total = longest = 0
+    for n, sentence in enumerate(sentences, start=1):
+        total += len(sentence) + 1
+        longest = max(longest, len(sentence) + 1)
+        if total >= options.batch_size * (row_length + longest):
+            return sentences[:n]
+    raise ValueError(
+        f"{steps} steps of {options.batch_size} rows take at least "
+        f"{options.batch_size * (row_length + longest)} tokens. The text has {total}: "
+        "take more text or less --rounds, --steps or --batch-size."
+    )
+
+
+def use_processors(number: int) -> None:
+    """Binds this process and its children: TensorFlow starts as many threads."""
+    allowed = sorted(os.sched_getaffinity(0))
+    if number > len(allowed):
+        raise ValueError(f"--threads {number}: there are {len(allowed)} processors.")
+    os.sched_setaffinity(0, allowed[:number])
+
+
+def peer_python(environments: Path) -> Path:
+    """The interpreter of bilm-tf's environment, which is made if it isn't there."""
+    folder = environments / "-".join(PEER_PACKAGES).replace("==", "-")
+    python, complete = folder / "bin" / "python", folder / "complete"
+    if not complete.exists():
+        print(f"Installing {', '.join(PEER_PACKAGES)} in {folder}", file=sys.stderr)
+        venv.create(folder, clear=True, with_pip=True)
+        pip = [python, "-m", "pip", "install", "--quiet", *PEER_PACKAGES]
+        subprocess.run(pip, check=True, stdout=sys.stderr)
+        complete.touch()
+    return python
+
+
+def compare(
+    preset: str,
+    sentences: list[list[str]],
+    vocabulary: Vocabulary,
+    options: argparse.Namespace,
+    python: Path,
+) -> str:
+    """Measures one preset and prints its rows; returns the versions."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        write_inputs(folder, preset, sentences, vocabulary, options)
+        workers = [
+            stack.enter_context(started(name, interpreter, folder))
+            for name, interpreter in ((PEER, python), (OURS, sys.executable))
+        ]
+        answers = measured(workers, options)
+        of_peer = statistics.median(speeds(answers[0]))
+        for worker, rounds in zip(workers, answers):
+            print(row(result(preset, worker, rounds, of_peer)), flush=True)
+        return "; ".join(f"{w.name} on {w.versions}" for w in workers)
+
+
+def write_inputs(
+    folder: Path,
+    preset: str,
+    sentences: list[list[str]],
+    vocabulary: Vocabulary,
+    options: argparse.Namespace,
+) -> None:
+    """What both systems read: options.json, vocab.txt, text.txt."""
+    training = TrainingOptions(
+        batch_size=options.batch_size, n_negative_samples_batch=options.negatives
+    )
+    n_tokens = sum(map(len, sentences))
+    published = ElmoConfig.preset(preset).to_options()
+    published |= training.to_options(n_tokens, len(vocabulary))
+    published["char_cnn"]["n_characters"] = 261  # bilm-tf's number in training
+    (folder / "options.json").write_text(json.dumps(published))
+    vocabulary.save(folder / "vocab.txt")
+    lines = "".join(" ".join(sentence) + "\n" for sentence in sentences)
+    (folder / "text.txt").write_text(lines, encoding="utf-8")
+
+
+class Worker:
+    """A system in a process of its own, which makes steps when it is asked to."""
+
+    def __init__(self, name: str, process: subprocess.Popen, log: Path):
+        self.name, self.process, self.log = name, process, log
+        self.versions = self._answer()
+
+    def step(self, number: int) -> dict[str, Any]:
+        """Lets it make so many steps: seconds, processor seconds, tokens, loss."""
+        self.process.stdin.write(f"step {number}\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def peak_memory(self) -> float:
+        """Most memory it ever had, in GB."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e9
+
+    def _answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            said = self.log.read_text(errors="replace")[-3000:]
+            raise RuntimeError(f"{self.name} ended before it answered:\n{said}")
+        return json.loads(line)
+
+
+@contextlib.contextmanager
+def started(name: str, python: str | Path, folder: Path) -> Iterator[Worker]:
+    """A worker, ended with the block."""
+    script = HERE / f"training_{name.replace('-', '_')}.py"
+    environment = os.environ | {"PYTHONUTF8": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    if name == PEER:
+        environment["TF_USE_LEGACY_KERAS"] = "1"
+    else:
+        environment["PYTHONPATH"] = str(HERE.parent.parent)
+    log = folder / f"{name}.log"
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [python, script, folder],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+    try:
+        yield Worker(name, process, log)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def measured(workers: list[Worker], options: argparse.Namespace) -> list[tuple]:
+    """Each worker's answers, one a round; the workers take turns."""
+    for worker in workers:
+        worker.step(options.warmup)
+    rounds = []
+    for _ in range(options.rounds):
+        rounds.append([worker.step(options.steps) for worker in workers])
+    tokens = options.steps * options.batch_size * TrainingOptions.unroll_steps
+    for answer in itertools.chain(*rounds):
+        if answer["tokens"] != tokens:
+            raise RuntimeError(f"A round has {tokens} tokens. Received: {answer}")
+    return list(zip(*rounds))
+
+
+def speeds(answers: Sequence[dict[str, Any]]) -> list[float]:
+    """Tokens a second, one for each round."""
+    return [answer["tokens"] / answer["seconds"] for answer in answers]
+
+
+def result(
+    preset: str, worker: Worker, answers: Sequence[dict[str, Any]], of_peer: float
+) -> list[str]:
+    """The cells of a row of the table."""
+    rates = speeds(answers)
+    busy = [answer["processor_seconds"] / answer["seconds"] for answer in answers]
+    median = statistics.median(rates)
+    return [
+        preset,
+        worker.name,
+        f"{median:,.0f} ({min(rates):,.0f} – {max(rates):,.0f})",
+        f"{median / of_peer:.2f}",
+        f"{answers[-1]['loss']:.3f}",
+        f"{worker.peak_memory():.2f} GB",
+        f"{statistics.median(busy):.2f}",
+    ]
+
+
+def row(cells: Sequence[str]) -> str:
+    """A row of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def described(
+    sentences: list[list[str]], vocabulary: Vocabulary, options: argparse.Namespace
+) -> str:
+    """What was measured, in a sentence or two."""
+    last = options.warmup + options.rounds * options.steps
+    return (
+        f"A step has {options.batch_size} rows of {TrainingOptions.unroll_steps} tokens "
+        f"and {options.negatives:,} negatives of {len(vocabulary):,} words; the text "
+        f"has {sum(map(len, sentences)):,} tokens. {options.rounds} rounds of "
+        f"{options.steps} steps after {options.warmup}; the loss is the mean of steps "
+        f"{last - options.steps + 1} to {last}.\n"
+    )
+
+
+def machine(threads: int) -> str:
+    """Processor, how many of them, and the date."""
+    info = Path("/proc/cpuinfo").read_text().split("\n")
+    names = [line.split(":")[1].strip() for line in info if "model name" in line]
+    name = names[0] if names else platform.machine()
+    return f"{threads} of {os.cpu_count()} × {name}, {datetime.date.today()}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
