@@ -12,11 +12,11 @@ command again goes on from the last checkpoint.
 import collections
 import contextlib
 import dataclasses
+import fcntl
 import functools
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 from typing import NamedTuple
 
@@ -48,13 +48,14 @@ from elmo_keras.python_reference import python_reference
 from elmo_keras.streams import Streams
 from elmo_keras.text import raw_text_tokenizer, read_sentences, text_files
 from elmo_keras.training_arguments import parser, training_options
-from elmo_keras.training_run import CHECKPOINTS, TrainingRun, restore
+from elmo_keras.training_run import CHECKPOINTS, TrainingRun, restore, save
 
 HELD_OUT = slice(5, None, 10)  # topics of Python's reference
 EXAMPLE_WORD = "return"
 NEIGHBORS = 3
 MOST_USES = 1000
 WARM_UP = 500  # steps of a new softmax
+MIN_COUNT = 2  # rarer words are <UNK>
 CARD, CURVES = "model_card.md", "curves.png"
 INTERRUPTED = 130  # exit status of a program ended by Ctrl-C
 
@@ -77,37 +78,77 @@ def main(arguments=None) -> int:
     try:
         if arguments.evaluate:
             return evaluate(arguments)
+        check_output(arguments.output)
         strategy = make_strategy(arguments.replicas)
-        inputs = read(arguments, strategy)
-        streams = make_streams(arguments, inputs, strategy)
-        cost = tell_cost(arguments, inputs, streams, strategy)
-        check_fits(cost, n_local_replicas(strategy), arguments.output)
-        if arguments.dry_run:
-            if not existed:
-                discard(arguments.output)
-            return 0
-        run = make_run(arguments, inputs, streams, strategy)
-        path = restore(run, arguments.output)
-        check_shared(run, arguments.output)
+        with only_run(arguments, strategy):
+            prepared = prepare(arguments, strategy)
+            return train_safely(arguments, *prepared) if prepared else 0
     except (ValueError, OSError, ImportError) as error:
+        return fail(2, error)
+    except KeyboardInterrupt:
+        print("\nInterrupted.")
+        return INTERRUPTED
+    finally:
         if not existed:
             discard(arguments.output)
-        return fail(2, error)
+
+
+def train_safely(arguments, inputs, run, path) -> int:
+    """Trains; what goes wrong then is no fault of the arguments: the exit status."""
     try:
         return train(arguments, inputs, run, path)
     except (FloatingPointError, OSError) as error:
         return fail(1, error)
     except tf.errors.OpError as error:
-        if n_workers(strategy) == 1:
+        if n_workers(run.strategy) == 1:
             raise
         return fail(
             1,
             f"another worker is gone ({type(error).__name__}). Start all workers "
             "again: they go on from the last checkpoint.",
         )
-    except KeyboardInterrupt:
-        print("\nInterrupted.")
-        return INTERRUPTED
+
+
+def prepare(arguments, strategy):
+    """Inputs, run, and the checkpoint it goes on from; None if only the cost is asked.
+
+    All that can be wrong with text, models and options is found here.
+    """
+    inputs = read(arguments, strategy)
+    streams = make_streams(arguments, inputs, strategy)
+    cost = tell_cost(arguments, inputs, streams, strategy)
+    check_fits(cost, n_local_replicas(strategy), arguments.output)
+    if arguments.dry_run:
+        return None
+    run = make_run(arguments, inputs, streams, strategy)
+    path = restore(run, arguments.output)
+    check_shared(run, arguments.output)
+    return inputs, run, path
+
+
+def check_output(output):
+    """Refuses to train where a model is that can't be gone on with."""
+    if (output / OPTIONS).exists() and not checkpoints(output / CHECKPOINTS):
+        raise ValueError(f"{output} holds a model already. Give another --output.")
+
+
+@contextlib.contextmanager
+def only_run(arguments, strategy):
+    """Refuses to train where another process does."""
+    if arguments.dry_run or not is_chief(strategy):
+        yield
+        return
+    folder = arguments.output / "training"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"Another process trains in {arguments.output}. Wait for its end, or "
+                "give another --output."
+            ) from None
+        yield
 
 
 def fail(status, error) -> int:
@@ -117,24 +158,18 @@ def fail(status, error) -> int:
 
 
 def discard(output):
-    """Removes what was prepared in a new directory, unless a model is there by now."""
+    """Removes a new directory, unless there is a model or a checkpoint by now."""
     if not (output / OPTIONS).exists() and not checkpoints(output / CHECKPOINTS):
         shutil.rmtree(output, ignore_errors=True)
 
 
 def read(arguments, strategy) -> Inputs:
     """The text and the model to start from."""
-    output = arguments.output
-    if (output / OPTIONS).exists() and not checkpoints(output / CHECKPOINTS):
-        raise ValueError(f"{output} holds a model already. Give another --output.")
     pretrained = read_pretrained(arguments)
     config = model_config(arguments, pretrained)
-    train, valid = texts(arguments, strategy)
-    vocabulary = read_vocabulary(arguments, pretrained, train)
+    train, valid = texts(arguments, config, strategy)
+    vocabulary = read_vocabulary(arguments, config, pretrained, train)
     uses = uses_to_show(arguments, train, valid)
-    output.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=output):
-        pass  # it can be written to
     return Inputs(config, pretrained, vocabulary, train, valid, uses)
 
 
@@ -166,7 +201,7 @@ def model_config(arguments, pretrained) -> ElmoConfig:
     return pretrained.config
 
 
-def texts(arguments, strategy) -> tuple[Corpus, Corpus]:
+def texts(arguments, config, strategy) -> tuple[Corpus, Corpus]:
     """The text to train on, and the text held out."""
     if bool(arguments.train) != bool(arguments.valid):
         raise ValueError("--train and --valid should be given together.")
@@ -177,25 +212,33 @@ def texts(arguments, strategy) -> tuple[Corpus, Corpus]:
         for i, topic in enumerate(topics):
             parts[i in held_out].extend(topic)
         return Corpus.of(parts[0]), Corpus.of(parts[1])
-    valid = held_out_text(arguments)
-    tokenizer = raw_text_tokenizer() if arguments.raw_text else None
+    valid = held_out_text(arguments, config)
     train = Corpus.in_files(
-        read_sentences(arguments.train, tokenizer),
+        sentences(arguments, config, arguments.train),
         arguments.output / f"training/corpus-{worker(strategy)}",
-        [arguments.raw_text, *map(fingerprint, text_files(arguments.train))],
+        [
+            arguments.raw_text,
+            config.unicode_normalization,
+            *map(fingerprint, text_files(arguments.train)),
+        ],
     )
     if not len(train):
         raise ValueError("The files of --train hold no sentence.")
     return train, valid
 
 
-def held_out_text(arguments) -> Corpus:
+def held_out_text(arguments, config) -> Corpus:
     """The text of --valid."""
-    tokenizer = raw_text_tokenizer() if arguments.raw_text else None
-    valid = Corpus.of(read_sentences(arguments.valid, tokenizer))
+    valid = Corpus.of(sentences(arguments, config, arguments.valid))
     if not len(valid):
         raise ValueError("The files of --valid hold no sentence.")
     return valid
+
+
+def sentences(arguments, config, patterns):
+    """The sentences of files, as the options say they should be read."""
+    tokenizer = raw_text_tokenizer() if arguments.raw_text else None
+    return read_sentences(patterns, tokenizer, config.unicode_normalization)
 
 
 def fingerprint(path):
@@ -204,18 +247,26 @@ def fingerprint(path):
     return [str(path), about.st_size, about.st_mtime_ns]
 
 
-def read_vocabulary(arguments, pretrained, train) -> Vocabulary:
+def read_vocabulary(arguments, config, pretrained, train) -> Vocabulary:
     """The vocabulary given, that of the model to start from, or that of the text."""
+    counting = "vocabulary_size", "vocabulary_text", "min_count"
+    counted = [name for name in counting if getattr(arguments, name) is not None]
+    kept = pretrained and pretrained.vocabulary and not arguments.new_softmax
+    if counted and (arguments.vocabulary or kept):
+        raise ValueError(
+            "The vocabulary is there already and is not counted. Leave out "
+            f"--{counted[0].replace('_', '-')}."
+        )
     if arguments.vocabulary:
         return Vocabulary.load(arguments.vocabulary)
-    if pretrained and pretrained.vocabulary and not arguments.new_softmax:
+    if kept:
         return pretrained.vocabulary
     counts = collections.Counter(dict(zip(train.words, train.counts().tolist())))
     if arguments.vocabulary_text:
-        for sentence in read_sentences(arguments.vocabulary_text):
+        for sentence in sentences(arguments, config, arguments.vocabulary_text):
             counts.update(sentence)
     return Vocabulary.from_counts(
-        counts, arguments.vocabulary_size, arguments.min_count
+        counts, arguments.vocabulary_size, arguments.min_count or MIN_COUNT
     )
 
 
@@ -292,7 +343,7 @@ def make_run(arguments, inputs, streams, strategy) -> TrainingRun:
         optimizer,
         streams,
         options,
-        identity(arguments, inputs, options, n_steps),
+        identity(arguments, inputs, streams, warm_up),
         arguments.parts,
         warm_up,
     )
@@ -300,8 +351,15 @@ def make_run(arguments, inputs, streams, strategy) -> TrainingRun:
 
 def total_steps(arguments, streams) -> int:
     """How many steps the run has, if nothing ends it early."""
-    n_epochs = training_options(arguments).n_epochs
-    return min(streams.n_steps(0) * n_epochs, arguments.steps or sys.maxsize)
+    n_epochs = epochs(arguments)
+    of_epochs = sys.maxsize if n_epochs is None else streams.n_steps(0) * n_epochs
+    return min(of_epochs, arguments.steps or sys.maxsize)
+
+
+def epochs(arguments) -> int | None:
+    """How many epochs there are, or None where only steps are asked for."""
+    only_steps = arguments.steps and not arguments.epochs
+    return None if only_steps else training_options(arguments).n_epochs
 
 
 def start_from(arguments, inputs, bilm, optimizer) -> int:
@@ -310,7 +368,8 @@ def start_from(arguments, inputs, bilm, optimizer) -> int:
     if pretrained is None:
         return 0
     words = pretrained.vocabulary
-    with_softmax = words is not None and words.digest == inputs.vocabulary.digest
+    same_words = words is not None and words.digest == inputs.vocabulary.digest
+    with_softmax = same_words and not arguments.new_softmax
     accumulators = pretrained.read_into(bilm, with_softmax)
     if accumulators and isinstance(optimizer, RowAdagrad):
         optimizer.set_accumulators(accumulators)
@@ -319,22 +378,28 @@ def start_from(arguments, inputs, bilm, optimizer) -> int:
     return WARM_UP if arguments.warm_up is None else arguments.warm_up
 
 
-def identity(arguments, inputs, options, n_steps) -> dict:
+def identity(arguments, inputs, streams, warm_up) -> dict:
     """What must be the same when the run goes on."""
-    same = dataclasses.asdict(options) | {
+    start = arguments.init or arguments.options
+    same = dataclasses.asdict(training_options(arguments)) | {
+        "rows of text in all": streams.n_rows,
+        "parts": arguments.parts,
         "model": inputs.config.to_dict(),
         "vocabulary": inputs.vocabulary.digest,
         "training text": inputs.train.digest,
+        "held-out text": inputs.valid.digest,
         "seed": arguments.seed,
         "optimizer": arguments.optimizer,
         "schedule": arguments.schedule,
         "dtype": arguments.dtype,
-        "started from": str(arguments.init or arguments.options),
-        "warm-up": arguments.warm_up,
+        "model to start from": start and str(start.resolve()),
+        "new softmax": arguments.new_softmax,
+        "steps of warm-up": warm_up,
     }
-    del same["n_epochs"]  # there may be more of them
+    # There may be more epochs, and the rows may be divided otherwise.
+    del same["n_epochs"], same["batch_size"]
     if arguments.schedule != "constant":
-        same["steps of the schedule"] = n_steps
+        same["steps of the schedule"] = total_steps(arguments, streams)
     return same
 
 
@@ -361,8 +426,9 @@ def train(arguments, inputs, run, path) -> int:
     with stopping() as stop:
         if not run.progress.held_out:
             run.progress.held_out.append((0, *evaluate_held_out()))
+            save(run, output)  # from here on the same command goes on
         say(f"Held-out perplexity before training: {held_out(run, 0)}")
-        ends = limits(arguments, run)
+        ends = limits(arguments)
         finished = fit(run, output, ends, evaluate_held_out, keep, stop)
     if not (output / OPTIONS).exists():
         keep()
@@ -416,10 +482,10 @@ def describe_inputs(inputs, say):
     return reports
 
 
-def limits(arguments, run) -> Limits:
+def limits(arguments) -> Limits:
     """When training ends, and how often what is done in it."""
     return Limits(
-        run.options.n_epochs,
+        epochs(arguments),
         arguments.steps,
         arguments.patience,
         arguments.checkpoint_every,
@@ -453,10 +519,10 @@ def held_out(run, i) -> Perplexity:
     return Perplexity(*run.progress.held_out[i][1:])
 
 
-def best_held_out(run) -> Perplexity:
-    """The result of the weights that were kept."""
+def best_held_out(run) -> Perplexity | None:
+    """The result of the weights that were kept; None if they were not evaluated."""
     results = [held_out(run, i) for i in range(1, len(run.progress.held_out))]
-    return min(results, key=lambda result: result.mean, default=held_out(run, 0))
+    return min(results, key=lambda result: result.mean, default=None)
 
 
 def describe(arguments, run, reports):
@@ -493,7 +559,7 @@ def evaluate(arguments) -> int:
         raise ValueError(
             f"{arguments.output} has no softmax, so there is no perplexity."
         )
-    valid = held_out_text(arguments)
+    valid = held_out_text(arguments, bilm.config)
     print(f"Held-out text: {report(valid, vocabulary, bilm.config)}")
     result = perplexity(bilm, valid, vocabulary, verbose=1)
     print(f"Held-out perplexity: {result}")

@@ -12,7 +12,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from elmo_keras.weights import datasets
+from elmo_keras.weights import datasets, new_hdf5
 
 KEPT = 2
 _ABOUT = "about"
@@ -39,16 +39,10 @@ def save_checkpoint(
     path = folder / f"checkpoint-{step:010}.hdf5"
     temporary = path.with_suffix(f".{os.getpid()}")
     try:
-        with h5py.File(temporary, "w", userblock_size=_FRONT) as file:
+        with new_hdf5(temporary, _FRONT) as file:
             file[_ABOUT] = json.dumps(about)  # an attribute holds 64 KiB at most
             for name, array in arrays.items():
                 file[name] = _storable(np.asarray(array))
-        with temporary.open("r+b") as written:
-            digest = _digest(written)
-            written.seek(0)
-            written.write(digest)
-            written.flush()
-            os.fsync(written.fileno())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -63,15 +64,15 @@ class Corpus:
             found = json.loads(about.read_text())
             if found["sources"] == sources:
                 return cls._open(folder, found["digest"])
-            about.unlink()
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / _TOKENS).open("wb") as t, (folder / _ENDS).open("wb") as e:
-            growing = _Growing(np.int32, t), _Growing(np.int64, e)
-            words, digest = _number(sentences, *growing)
-        (folder / _WORDS).write_bytes("\n".join(words).encode())
-        temporary = about.with_suffix(f".{os.getpid()}")
-        temporary.write_text(json.dumps({"sources": sources, "digest": digest}))
-        os.replace(temporary, about)  # written last: it says that all is there
+        # Beside it, so that a run which reads the old files keeps them.
+        new = folder.with_name(f"{folder.name}.{os.getpid()}")
+        new.mkdir(parents=True)
+        try:
+            digest = _write(sentences, new, sources)
+            shutil.rmtree(folder, ignore_errors=True)
+            os.replace(new, folder)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
         return cls._open(folder, digest)
 
     @classmethod
@@ -154,6 +155,17 @@ def _number(sentences, tokens, ends):
     tokens.flush()
     ends.flush()
     return tuple(numbers), digest.hexdigest()
+
+
+def _write(sentences, folder, sources):
+    """Writes the files of a corpus; returns its digest."""
+    with (folder / _TOKENS).open("wb") as t, (folder / _ENDS).open("wb") as e:
+        growing = _Growing(np.int32, t), _Growing(np.int64, e)
+        words, digest = _number(sentences, *growing)
+    (folder / _WORDS).write_bytes("\n".join(words).encode())
+    about = {"sources": sources, "digest": digest}
+    (folder / _ABOUT).write_text(json.dumps(about))
+    return digest
 
 
 @dataclasses.dataclass(frozen=True)

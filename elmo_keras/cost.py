@@ -173,11 +173,12 @@ def check_fits(found: Estimate, n_replicas_here: int, folder: Path) -> None:
     existing = next(
         p for p in (folder.absolute(), *folder.absolute().parents) if p.exists()
     )
-    free = shutil.disk_usage(existing).free
+    own = sum(f.stat().st_size for f in folder.rglob("*.hdf5"))  # of an earlier run
+    free = shutil.disk_usage(existing).free + own
     if found.disk > free:
         raise ValueError(
             f"The model and its checkpoints take {_size(found.disk)}, and {folder} has "
-            f"{_size(free)} left. Give an --output with more room."
+            f"room for {_size(free)}. Give an --output with more room."
         )
 
 

@@ -1,5 +1,6 @@
 """The loop of training: steps, evaluations, checkpoints, and what people see."""
 
+import contextlib
 import dataclasses
 import sys
 import time
@@ -23,6 +24,10 @@ from elmo_keras.training_run import (
 )
 
 LOGS = "training/logs"
+DIVERGED = (
+    "The loss is not finite any more. Begin again with a lower --learning-rate and "
+    "another --output."
+)
 READ_EVERY = 10  # steps between two looks at the losses, for which the host waits
 
 
@@ -31,7 +36,7 @@ class Limits:
     """When training ends, and how often what is done in it.
 
     Args:
-        n_epochs: epochs to train.
+        n_epochs: epochs to train, or None for as many as the steps take.
         n_steps: most steps, or None.
         patience: evaluations in a row without a lower perplexity that end
             training, or None.
@@ -40,7 +45,7 @@ class Limits:
             an epoch, or None.
     """
 
-    n_epochs: int
+    n_epochs: int | None
     n_steps: int | None = None
     patience: int | None = None
     checkpoint_every: int = 500
@@ -49,7 +54,7 @@ class Limits:
     def reached(self, progress: Progress) -> bool:
         """Whether there is nothing more to do."""
         return (
-            progress.epoch >= self.n_epochs
+            (self.n_epochs is not None and progress.epoch >= self.n_epochs)
             or (self.n_steps is not None and progress.step >= self.n_steps)
             or (self.patience is not None and progress.not_better >= self.patience)
         )
@@ -92,10 +97,6 @@ def fit(
             progress.step += 1
             progress.epoch_step += 1
             monitor.add(loss, n)
-            if _agreed(run, stop):
-                monitor.read()
-                save(run, folder)
-                return False
             if limits.evaluate_every and progress.step % limits.evaluate_every == 0:
                 _evaluate(monitor, evaluate, keep)
             if progress.step % limits.checkpoint_every == 0:
@@ -103,11 +104,16 @@ def fit(
                 _save_if_possible(run, folder)
             if limits.reached(progress):
                 break
+            if _agreed(run, stop):
+                monitor.read()
+                save(run, folder)
+                return False
         else:
             progress.epoch, progress.epoch_step = progress.epoch + 1, 0
             run.reset_state()
         _evaluate(monitor, evaluate, keep)
         _save_if_possible(run, folder)
+    _evaluate(monitor, evaluate, keep)
     save(run, folder)
     return True
 
@@ -122,14 +128,17 @@ def _agreed(run, stop):
 
 
 def _save_if_possible(run, folder):
-    try:
+    with _warning_instead("The checkpoint was not written, those before are kept"):
         save(run, folder)
+
+
+@contextlib.contextmanager
+def _warning_instead(what):
+    """Turns what a disk can do into a warning: there may be room the next time."""
+    try:
+        yield
     except OSError as error:
-        warnings.warn(
-            f"The checkpoint of step {run.progress.step} was not written: {error} "
-            "Training goes on; the checkpoints before are as they were.",
-            stacklevel=2,
-        )
+        warnings.warn(f"{what}: {error}. Training goes on.", stacklevel=3)
 
 
 def _evaluate(monitor, evaluate, keep):
@@ -139,14 +148,16 @@ def _evaluate(monitor, evaluate, keep):
     if progress.held_out and progress.held_out[-1][0] == progress.tokens:
         return
     result = evaluate()
+    if np.isnan(result.mean):
+        raise FloatingPointError(DIVERGED)
     progress.held_out.append((progress.tokens, result.forward, result.backward))
-    better = progress.best is None or result.mean < progress.best
-    progress.best = result.mean if better else progress.best
-    progress.not_better = 0 if better else progress.not_better + 1
     monitor.say(f"\nHeld-out perplexity: {result}")
     monitor.write({"held-out perplexity": result.mean})
-    if better:
-        keep()
+    progress.not_better += 1
+    if progress.best is None or result.mean < progress.best:
+        with _warning_instead("The model was not written, the one before is kept"):
+            keep()
+            progress.best, progress.not_better = result.mean, 0
 
 
 class Monitor:
@@ -176,7 +187,8 @@ class Monitor:
         if limits.n_steps is not None:
             left = min(left, limits.n_steps - progress.step)
         goes_on = f", from step {progress.epoch_step}" if progress.epoch_step else ""
-        self.say(f"Epoch {progress.epoch + 1}/{limits.n_epochs}{goes_on}")
+        of = f"/{limits.n_epochs}" if limits.n_epochs else ""
+        self.say(f"Epoch {progress.epoch + 1}{of}{goes_on}")
         self.bar = keras.utils.Progbar(
             left,
             verbose=int(self.chief and left > 0),
@@ -210,10 +222,7 @@ class Monitor:
         n_steps, n = len(self.waiting), int(tokens.sum())
         self.waiting.clear()
         if not np.isfinite(losses).all():
-            raise FloatingPointError(
-                "The loss is not finite any more. Give a lower --learning-rate; what "
-                "was saved before is as it was."
-            )
+            raise FloatingPointError(DIVERGED)
         seconds = time.perf_counter() - self.read_at
         self._take(n, float(losses @ tokens / n), seconds, n_steps)
         self.read_at, self.waited = time.perf_counter(), 0.0

@@ -16,7 +16,7 @@ _PACKAGES = ("elmo-keras", "tensorflow", "keras", "numpy")
 def model_card(
     run: TrainingRun,
     texts: dict[str, tuple[list[str], Report]],
-    best: Perplexity,
+    best: Perplexity | None,
     loss_name: str,
 ) -> str:
     """A model card in Markdown.
@@ -25,12 +25,12 @@ def model_card(
         run: as it ended.
         texts: for the training and the held-out text the names of its files, and
             what it holds.
-        best: held-out perplexity of the weights that were kept.
+        best: held-out perplexity of the weights that were kept, if it is known.
         loss_name: what the loss is called.
     """
     progress = run.progress
     sections = {
-        "Held-out perplexity (full softmax)": str(best),
+        "Held-out perplexity (full softmax)": str(best or "Not evaluated yet"),
         "Text": "\n".join(_text(name, *text) for name, text in texts.items()),
         "Vocabulary": (
             f"{run.streams.vocabulary_size:,} words, SHA-256 "

@@ -17,6 +17,7 @@ from elmo_keras.config import ElmoConfig, read_options
 from elmo_keras.vocabulary import Vocabulary
 from elmo_keras.weights import (
     datasets,
+    new_hdf5,
     read_table,
     read_weights,
     softmax_table,
@@ -203,7 +204,7 @@ def save_model(
     vocabulary: Vocabulary | None = None,
     options: dict[str, Any] | None = None,
 ) -> None:
-    """Writes a model directory; each file appears whole or not at all.
+    """Writes a model directory: whole files, put in place when all are written.
 
     Args:
         directory: made if there is none.
@@ -214,25 +215,28 @@ def save_model(
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    with _replacing(directory / WEIGHTS) as path, h5py.File(path, "w") as file:
-        write_weights(bilm, file)
-    if vocabulary is not None:
-        with _replacing(directory / VOCABULARY) as path:
-            vocabulary.save(path)
-    if bilm.softmax is not None:
-        with _replacing(directory / SOFTMAX) as path, h5py.File(path, "w") as file:
-            write_table(softmax_table(bilm), file)
-            if vocabulary is not None:
-                file.attrs[_DIGEST] = vocabulary.digest
-    with _replacing(directory / OPTIONS) as path:
-        content = (options or {}) | bilm.config.to_options()
-        path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    with contextlib.ExitStack() as stack:  # all are written, then all are put in place
+        with new_hdf5(stack.enter_context(_replacing(directory / WEIGHTS))) as file:
+            write_weights(bilm, file)
+        if vocabulary is not None:
+            vocabulary.save(stack.enter_context(_replacing(directory / VOCABULARY)))
+        if bilm.softmax is not None:
+            path = stack.enter_context(_replacing(directory / SOFTMAX))
+            with new_hdf5(path) as file:
+                write_table(softmax_table(bilm), file)
+                if vocabulary is not None:
+                    file.attrs[_DIGEST] = vocabulary.digest
+        content = json.dumps((options or {}) | bilm.config.to_options(), indent=2)
+        path = stack.enter_context(_replacing(directory / OPTIONS))
+        path.write_text(f"{content}\n", encoding="utf-8")
 
 
 @contextlib.contextmanager
 def _replacing(path):
     """A temporary path that takes the place of `path` once it is written."""
     path.parent.mkdir(exist_ok=True)
+    for left_over in path.parent.glob(f".{path.name}.*"):
+        left_over.unlink()  # by a process that was killed
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         yield temporary

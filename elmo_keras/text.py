@@ -3,6 +3,7 @@
 import glob
 import gzip
 import itertools
+import unicodedata
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -35,7 +36,9 @@ def text_files(patterns: Iterable[str]) -> list[Path]:
 
 
 def read_sentences(
-    patterns: Iterable[str], tokenizer: Tokenizer | None = None
+    patterns: Iterable[str],
+    tokenizer: Tokenizer | None = None,
+    normalization: str | None = None,
 ) -> Iterator[list[str]]:
     """The sentences of text files, plain or gzipped; none of them is empty.
 
@@ -44,6 +47,8 @@ def read_sentences(
         tokenizer: None for files of one sentence a line, its tokens separated by
             ASCII white space; or a function for raw text, which gives the
             sentences of each line, see `raw_text_tokenizer`.
+        normalization: None or a Unicode normal form such as `"NFC"`, so that one
+            word has one spelling.
 
     Raises:
         FileNotFoundError: no file matches a pattern.
@@ -58,7 +63,11 @@ def read_sentences(
             tokens = ([token.decode() for token in line] for line in sentences)
         else:
             tokens = _tokenized(lines, tokenizer)
-        yield from filter(None, tokens)
+        for sentence in filter(None, tokens):
+            if normalization is None:
+                yield sentence
+            else:
+                yield [unicodedata.normalize(normalization, t) for t in sentence]
 
 
 def _lines(path):

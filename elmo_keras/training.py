@@ -20,7 +20,7 @@ class TrainingOptions:
         batch_size: rows of text a replica reads at a time.
         unroll_steps: tokens of each row in a step; gradients stop there.
         n_negative_samples_batch: negatives of the sampled softmax. Where the
-            vocabulary has no more words, the softmax is full.
+            vocabulary has hardly more words, the softmax is full.
         learning_rate: of the optimizer.
         dropout: rate on the inputs of the LSTM layers and on the last output.
         all_clip_norm_val: bound of the global norm of the gradient.
@@ -40,8 +40,9 @@ class TrainingOptions:
 
     def n_negatives(self, vocabulary_size: int) -> int | None:
         """Negatives of the sampled softmax, or None where the softmax is full."""
-        sampled = self.sample_softmax
-        sampled = sampled and self.n_negative_samples_batch < vocabulary_size
+        # To draw nearly all words takes longer than to score them all.
+        few = self.n_negative_samples_batch <= 0.95 * vocabulary_size
+        sampled = self.sample_softmax and few
         return self.n_negative_samples_batch if sampled else None
 
     def to_options(self, n_train_tokens: int, n_tokens_vocab: int) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def _text(add):
     add("--vocabulary", type=Path, metavar="FILE", help="one to use")
     add("--vocabulary-text", nargs="+", metavar="PATTERN", help="counted with --train")
     add("--vocabulary-size", type=positive(int), help="most words kept")
-    add("--min-count", default=2, type=positive(int), help="rarer words are <UNK>")
+    add("--min-count", type=positive(int), help="rarer words are <UNK> (default: 2)")
 
 
 def _model(add):

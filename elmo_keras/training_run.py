@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
@@ -97,11 +98,14 @@ def save(run: TrainingRun, folder: Path) -> None:
 
     Raises:
         OSError: it can't be written; the older ones are as they were.
+        FloatingPointError: a weight is not finite; likewise.
     """
     rows = tf.nest.flatten(gather_rows(run.strategy, run.state))
     if not is_chief(run.strategy):
         return
     arrays = {k: keras.ops.convert_to_numpy(v) for k, v in variables_of(run).items()}
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        raise FloatingPointError("Weights are not finite any more, and are not saved.")
     arrays |= {f"state/{i}": x for i, x in enumerate(rows)}
     about = {"identity": run.identity, "progress": dataclasses.asdict(run.progress)}
     save_checkpoint(folder / CHECKPOINTS, run.progress.step, arrays, about)
@@ -137,7 +141,7 @@ def check_identity(now: dict[str, Any], then: dict[str, Any], path: Path) -> Non
     Raises:
         ValueError: a value differs; the message names it.
     """
-    for key in now.keys() | then.keys():
+    for key in now | then:
         if now.get(key) != then.get(key):
             raise ValueError(
                 f"{path} was made with {key} {then.get(key)}, this run has "

@@ -2,7 +2,10 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Mapping
+import hashlib
+import io
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -215,6 +218,29 @@ def write_table(table: dict[str, Entry], file: h5py.File) -> None:
             for variable in entry.variables
         ]
         file[name] = np.concatenate(arrays).reshape(entry.shape)
+
+
+@contextlib.contextmanager
+def new_hdf5(path: Path, userblock_size: int = 0) -> Iterator[h5py.File]:
+    """A file to be filled, written to `path` at the end.
+
+    It is made in memory: where a disk is full, HDF5 would end the process.
+
+    Args:
+        path: replaced if it exists.
+        userblock_size: bytes left in front of the content, for its SHA-256.
+    """
+    content = io.BytesIO()
+    with h5py.File(content, "w", userblock_size=userblock_size) as file:
+        yield file
+    content = content.getbuffer()
+    if userblock_size:
+        digest = hashlib.sha256(content[userblock_size:]).digest()
+        content[: len(digest)] = digest
+    with path.open("wb") as written:
+        written.write(content)
+        written.flush()
+        os.fsync(written.fileno())
 
 
 def datasets(file: h5py.File) -> dict[str, h5py.Dataset]:

@@ -65,6 +65,6 @@ def test_what_does_not_fit_is_refused_with_both_sizes(config, tmp_path, monkeypa
     )
     with pytest.raises(ValueError, match="alone take 1048576.00 GiB, and this machine"):
         cost.check_fits(huge, 1, tmp_path)
-    with pytest.raises(ValueError, match="take 1048576.00 GiB, and .* left"):
+    with pytest.raises(ValueError, match="take 1048576.00 GiB, and .* has room for"):
         cost.check_fits(estimated(config)._replace(disk=2**50), 1, tmp_path / "new")
     cost.check_fits(estimated(config), 1, tmp_path / "new")

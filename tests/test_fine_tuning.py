@@ -120,6 +120,7 @@ def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
         (lambda a: [*a, "--cut-at", "byte"], "Leave out --cut-at"),
         (lambda a: [*a, "--options", "o"], "--options and --weights should be given"),
         (lambda a: ["--init", "nowhere"], "There is no nowhere"),
+        (lambda a: [*a, "--vocabulary-size", "5"], "Leave out --vocabulary-size"),
         (lambda a: [*a[:3], "{short}"], "row for each of the 4 words"),
         (lambda a: [*a[:3], "{other}"], "should start with <S>, </S>, <UNK>"),
     ],

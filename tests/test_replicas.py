@@ -118,7 +118,7 @@ def test_two_processes_train_as_one_and_go_on_when_one_was_killed(tmp_path):
         assert process.wait(timeout=300) == 0
 
     workers = start_workers(killed, "--checkpoint-every", "2")
-    while not checkpoints(killed / "model" / CHECKPOINTS):
+    while len(checkpoints(killed / "model" / CHECKPOINTS)) < 2:
         assert workers[1].poll() is None
         time.sleep(0.05)
     workers[1].send_signal(signal.SIGKILL)

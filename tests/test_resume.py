@@ -1,5 +1,6 @@
 """Training that was stopped, killed or damaged goes on as if it had not been."""
 
+import fcntl
 import os
 import random
 import signal
@@ -95,7 +96,7 @@ def test_a_killed_process_goes_on_to_the_same_end(files, uninterrupted, tmp_path
     command = [sys.executable, ROOT / "train.py", *files]
     command += ["--output", str(tmp_path / "model")]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    while not checkpoints(tmp_path / "model" / CHECKPOINTS):
+    while len(checkpoints(tmp_path / "model" / CHECKPOINTS)) < 2:
         assert process.poll() is None
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
@@ -137,20 +138,20 @@ class stopping_by:
 
 def test_a_full_disk_loses_no_older_checkpoint(files, tmp_path, monkeypatch, capsys):
     output = ["--output", str(tmp_path / "model")]
-    digest, written = checkpoint._digest, []
+    new_hdf5, written = checkpoint.new_hdf5, []
 
-    def full(file):
-        written.append(file)
-        if len(written) > 1:
+    def full(path, size):
+        written.append(path)
+        if len(written) > 2:
             raise OSError(28, "No space left on device")
-        return digest(file)
+        return new_hdf5(path, size)
 
-    monkeypatch.setattr(checkpoint, "_digest", full)
-    with pytest.warns(UserWarning, match="was not written: .*No space left"):
+    monkeypatch.setattr(checkpoint, "new_hdf5", full)
+    with pytest.warns(UserWarning, match="was not written.*No space left"):
         assert train.main([*files, *output]) == 1
     assert "No space left on device" in capsys.readouterr().err
-    (kept,) = (tmp_path / "model" / CHECKPOINTS).iterdir()
-    assert kept.name == "checkpoint-0000000006.hdf5"
+    kept = sorted(p.name for p in (tmp_path / "model" / CHECKPOINTS).iterdir())
+    assert kept == ["checkpoint-0000000000.hdf5", "checkpoint-0000000006.hdf5"]
 
 
 @pytest.mark.parametrize(
@@ -160,6 +161,7 @@ def test_a_full_disk_loses_no_older_checkpoint(files, tmp_path, monkeypatch, cap
         (["--seed", "1"], "made with seed 0, this run has 1"),
         (["--vocabulary-size", "30"], "made with vocabulary"),
         (["--preset", "tiny"], "made with model"),
+        (["--batch-size", "5"], "with rows of text in all 4, this run has 5"),
     ],
 )
 def test_other_options_than_the_checkpoints_are_refused(
@@ -189,3 +191,33 @@ def test_a_run_that_is_over_says_so_and_goes_on_with_more_steps(finished, capsys
     assert train.main([*files, "--steps", "3"]) == 0
     assert "Going on from step 2" in capsys.readouterr().out
     assert newest_checkpoint(folder / CHECKPOINTS)[1]["progress"]["step"] == 3
+
+
+def test_a_stop_where_an_evaluation_is_due_does_not_lose_it(
+    files, uninterrupted, tmp_path, monkeypatch
+):
+    stop = iter([False] * 16 + [True])  # at step 17
+    monkeypatch.setattr(train, "stopping", lambda: stopping_by(stop))
+    output = ["--output", str(tmp_path / "model")]
+    assert train.main([*files, *output]) == 130
+    progress = newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[1]["progress"]
+    assert progress["step"] == 17
+    expected = uninterrupted[1]["progress"]["held_out"]
+    assert progress["held_out"] == expected[: len(progress["held_out"])]
+    assert progress["held_out"][-1][0] == progress["tokens"]
+
+
+def test_two_processes_do_not_train_in_one_place(finished, capsys):
+    files, folder = finished
+    with (folder / "training" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert train.main([*files, "--steps", "9"]) == 2
+    assert "Another process trains in" in capsys.readouterr().err
+
+
+def test_weights_that_are_no_numbers_replace_nothing(files, tmp_path, capsys):
+    output = ["--output", str(tmp_path / "model"), "--checkpoint-every", "1"]
+    assert train.main([*files, *output, "--learning-rate", "1e38"]) == 1
+    assert "not finite any more" in capsys.readouterr().err
+    arrays, about, _ = newest_checkpoint(tmp_path / "model" / CHECKPOINTS)
+    assert all(np.isfinite(array).all() for array in arrays.values())

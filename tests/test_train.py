@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import unicodedata
 
 import numpy as np
 import pytest
@@ -150,12 +151,6 @@ def test_an_output_that_cannot_be_written_is_found_before_training(files, capsys
     assert capsys.readouterr().out == ""
 
 
-def test_a_loss_that_is_no_number_stops_training(files, tmp_path, capsys):
-    assert train.main([*files, "--learning-rate", "1e38"]) == 1
-    assert "Give a lower --learning-rate" in capsys.readouterr().err
-    assert not (tmp_path / "model" / "options.json").exists()
-
-
 def test_ctrl_c_saves_what_was_learned(files, tmp_path):
     command = [sys.executable, ROOT / "train.py", *files, "--epochs", "100000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -228,6 +223,17 @@ def test_raw_text_is_split_into_sentences_and_tokens(files, tmp_path, capsys):
     (tmp_path / "text.txt").write_text("The cat sat. A dog sat, too!\n" * 9)
     assert train.main([*files, "--raw-text", "--steps", "1"]) == 0
     assert "18 sentences, 90 tokens" in capsys.readouterr().out
+
+
+def test_words_have_one_spelling_where_characters_are_normalised(
+    files, tmp_path, capsys
+):
+    pytest.importorskip("tensorflow_text")
+    text = "한국어 말뭉치 이다\n" * 40
+    (tmp_path / "text.txt").write_text(unicodedata.normalize("NFC", text))
+    (tmp_path / "valid.txt").write_text(unicodedata.normalize("NFD", text))
+    assert train.main([*files, "--unicode-normalization", "NFC", "--dry-run"]) == 0
+    assert capsys.readouterr().out.count("0.00% of the tokens are <UNK>") == 2
 
 
 def test_neighbours_are_sorted_by_cosine_and_leave_the_query_out():

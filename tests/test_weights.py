@@ -99,7 +99,9 @@ def test_a_zip_of_a_model_directory_can_be_read(directory, tmp_path):
     content = (tmp_path / "own.zip").read_bytes()
     middle = len(content) // 2
     (tmp_path / "own.zip").write_bytes(
-        content[:middle] + bytes(64) + content[middle + 64 :]
+        content[:middle]
+        + bytes(byte ^ 0xFF for byte in content[middle : middle + 64])
+        + content[middle + 64 :]
     )
     with pytest.raises(ValueError, match="own.zip should be a whole zip"):
         find_model(tmp_path / "own.zip")
