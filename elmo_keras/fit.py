@@ -241,12 +241,18 @@ class Monitor:
         self.write(shown)
 
     def write(self, scalars: dict[str, float]) -> None:
-        """Writes scalars for TensorBoard."""
-        if self.scalars is not None:
-            # `tf.summary.scalar`, which needs TensorBoard to be installed.
-            kind = tf.compat.v1.SummaryMetadata()
-            kind.plugin_data.plugin_name = "scalars"
+        """Writes scalars for TensorBoard, as long as that is possible."""
+        if self.scalars is None:
+            return
+        # What `tf.summary.scalar` does, which needs TensorBoard to be installed.
+        kind = tf.compat.v1.SummaryMetadata()
+        kind.plugin_data.plugin_name = "scalars"
+        try:
             with self.scalars.as_default(step=self.run.progress.step):
                 for name, value in scalars.items():
                     tf.summary.write(name, tf.constant(value, "float32"), metadata=kind)
-            self.scalars.flush()
+        except tf.errors.OpError as error:
+            self.scalars = None
+            warnings.warn(
+                f"No more logs for TensorBoard: {error.message}", stacklevel=2
+            )
