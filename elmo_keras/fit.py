@@ -112,7 +112,8 @@ def fit(
             progress.epoch, progress.epoch_step = progress.epoch + 1, 0
             run.reset_state()
         _evaluate(monitor, evaluate, keep)
-        _save_if_possible(run, folder)
+        if not limits.reached(progress):
+            _save_if_possible(run, folder)
     _evaluate(monitor, evaluate, keep)
     save(run, folder)
     return True

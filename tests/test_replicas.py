@@ -62,6 +62,7 @@ def test_the_update_does_not_depend_on_how_rows_are_divided(alone, arguments, tm
     assert max(differences) < TOLERANCE
 
 
+@pytest.mark.slow
 def test_rows_without_text_change_nothing(tmp_path):
     """At the end of an epoch one replica may have nothing left to predict."""
     (tmp_path / "text").write_text("a b c d e f g h i j\n" + "k\n" * 3)

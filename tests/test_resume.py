@@ -93,6 +93,7 @@ def test_killed_five_times_it_ends_bit_for_bit_as_if_it_had_not_been(
     assert largest_difference(at_the_end(tmp_path / "model"), uninterrupted) == 0
 
 
+@pytest.mark.slow
 def test_a_killed_process_goes_on_to_the_same_end(files, uninterrupted, tmp_path):
     command = [sys.executable, ROOT / "train.py", *files]
     command += ["--output", str(tmp_path / "model")]

@@ -205,6 +205,7 @@ def test_training_ends_when_it_does_not_get_better(files, capsys):
     assert "Epoch 49/50" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -198,6 +198,7 @@ def test_dropout_is_a_function_of_the_seed(config):
     assert losses(first) == losses(first) != losses(other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_negatives", [3, None])
 def test_training_makes_the_text_more_probable(config, n_negatives):
     keras.utils.set_random_seed(0)
