@@ -527,15 +527,14 @@ def best_held_out(run) -> Perplexity | None:
 
 def describe(arguments, run, reports):
     """Writes the model card and draws the curves."""
-    loss_name = "loss" if run.streams.n_negatives is None else "sampled loss"
     files = {"Training": arguments.train, "Held-out": arguments.valid}
     texts = {
         k: (v or ["Python's language reference"], reports[k]) for k, v in files.items()
     }
-    card = model_card(run, texts, best_held_out(run), loss_name)
+    card = model_card(run, texts, best_held_out(run))
     (arguments.output / CARD).write_text(card, encoding="utf-8")
     try:
-        draw_curves(run.progress, arguments.output / CURVES, loss_name)
+        draw_curves(run.progress, arguments.output / CURVES, run.loss_name)
     except ImportError:
         print("There are no curves without matplotlib: pip install matplotlib")
 

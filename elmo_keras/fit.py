@@ -173,8 +173,6 @@ class Monitor:
         self.scalars = None
         if self.chief:
             self.scalars = tf.summary.create_file_writer(str(folder / LOGS))
-        sampled = run.streams.n_negatives is not None
-        self.loss_name = "sampled loss" if sampled else "loss"
 
     def say(self, text: str) -> None:
         """Prints, on one worker."""
@@ -194,7 +192,7 @@ class Monitor:
             left,
             verbose=int(self.chief and left > 0),
             interval=0.05 if sys.stdout.isatty() else 30,
-            stateful_metrics=[self.loss_name, "tokens/s", "waiting for data"],
+            stateful_metrics=[self.run.loss_name, "tokens/s", "waiting for data"],
         )
         self.read_at, self.waited = time.perf_counter(), 0.0
 
@@ -234,7 +232,7 @@ class Monitor:
         progress.seconds += seconds
         progress.losses.append((progress.tokens, loss))
         shown = {
-            self.loss_name: loss,
+            self.run.loss_name: loss,
             "tokens/s": round(n / seconds),
             "waiting for data": self.waited / seconds,
         }

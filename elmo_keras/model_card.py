@@ -17,7 +17,6 @@ def model_card(
     run: TrainingRun,
     texts: dict[str, tuple[list[str], Report]],
     best: Perplexity | None,
-    loss_name: str,
 ) -> str:
     """A model card in Markdown.
 
@@ -26,7 +25,6 @@ def model_card(
         texts: for the training and the held-out text the names of its files, and
             what it holds.
         best: held-out perplexity of the weights that were kept, if it is known.
-        loss_name: what the loss is called.
     """
     progress = run.progress
     sections = {
@@ -36,7 +34,7 @@ def model_card(
             f"{run.streams.vocabulary_size:,} words, SHA-256 "
             f"`{run.identity['vocabulary']}`"
         ),
-        "Training": _training(run, loss_name),
+        "Training": _training(run),
         "Held-out perplexity on the way": _table(
             ("tokens read", "forward", "backward"),
             [(f"{t:,}", f"{f:.1f}", f"{b:.1f}") for t, f, b in progress.held_out],
@@ -56,10 +54,14 @@ def _text(name: str, files: list[str], found: Report) -> str:
     return f"- {name} ({', '.join(files)}): {found}"
 
 
-def _training(run, loss_name):
+def _training(run):
     progress = run.progress
     rate = progress.tokens / max(progress.seconds, 1e-9)
-    last = f", last {loss_name} {progress.losses[-1][1]:.3f}" if progress.losses else ""
+    last = (
+        f", last {run.loss_name} {progress.losses[-1][1]:.3f}"
+        if progress.losses
+        else ""
+    )
     return (
         f"{progress.step:,} steps, {progress.tokens:,} tokens in each direction, "
         f"{progress.seconds / 60:.1f} minutes of steps, {rate:,.0f} tokens/s on "

@@ -101,7 +101,6 @@ def train_step(
             tf.IndexedSlices(gradient, rows, tf.convert_to_tensor(weight.shape))
             for gradient, weight in zip(gradients[-2:], softmax)
         ]
-
     replicas.merge_call(_update, args=(optimizer, gradients, weights))
     return loss, n_predictions, _joined(states)
 

@@ -37,7 +37,6 @@ class Progress:
         held_out: rows of (tokens, forward and backward perplexity).
         best: lowest mean held-out perplexity, or None.
         not_better: evaluations since then.
-        finished: whether all there was to do was done.
     """
 
     epoch: int = 0
@@ -49,7 +48,6 @@ class Progress:
     held_out: list[tuple[int, float, float]] = dataclasses.field(default_factory=list)
     best: float | None = None
     not_better: int = 0
-    finished: bool = False
 
 
 @dataclasses.dataclass
@@ -78,6 +76,11 @@ class TrainingRun:
     warm_up_steps: int = 0
     progress: Progress = dataclasses.field(default_factory=Progress)
     state: Any = None
+
+    @property
+    def loss_name(self) -> str:
+        """What its loss is called: a sampled one never looks like a full one."""
+        return "loss" if self.streams.n_negatives is None else "sampled loss"
 
     def reset_state(self):
         """Sets the LSTM state of all rows to zeros."""
