@@ -6,9 +6,11 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.characters import character_ids
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN
+from elmo_keras.layers.token_cache import TokenCache
 from elmo_keras.layers.word_softmax import WordSoftmax
 
 
@@ -26,6 +28,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         dropout: rate of the dropout on the inputs of the LSTM layers and on the
             last output, in training.
         return_state: whether the LSTM state is returned as well.
+        n_cached_words: how many words `cache_words` will take.
 
     Call arguments:
         inputs: integer character ids `(batch, time, characters)`, see
@@ -50,7 +53,13 @@ class BidirectionalLanguageModel(keras.layers.Layer):
     """
 
     def __init__(
-        self, config, vocabulary_size=None, dropout=0.0, return_state=False, **kwargs
+        self,
+        config,
+        vocabulary_size=None,
+        dropout=0.0,
+        return_state=False,
+        n_cached_words=0,
+        **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
@@ -60,6 +69,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         self.vocabulary_size = vocabulary_size
         self.dropout = dropout
         self.return_state = return_state
+        self.n_cached_words = n_cached_words
         self.token_representation = CharacterCNN(
             config.filters,
             config.projection_dim,
@@ -69,6 +79,14 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             name="token_representation",
             dtype=self.dtype_policy,
         )
+        self.token_cache = None
+        if n_cached_words:
+            self.token_cache = TokenCache(
+                n_cached_words,
+                config.projection_dim,
+                name="token_cache",
+                dtype=self.dtype_policy,
+            )
         self.lstm = BidirectionalLSTM(
             config.n_layers,
             config.units,
@@ -90,6 +108,8 @@ class BidirectionalLanguageModel(keras.layers.Layer):
     def build(self, input_shape=None):
         config = self.config
         self.token_representation.build((None, config.max_characters_per_token))
+        if self.token_cache is not None:
+            self.token_cache.build((None, config.max_characters_per_token))
         self.lstm.build((None, None, config.projection_dim))
         if self.softmax is not None:
             self.softmax.build((None, config.projection_dim))
@@ -99,7 +119,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         if mask is None:
             mask = self.compute_token_mask(inputs)
         mask = tf.cast(mask, tf.bool)
-        x = self.token_vectors(inputs)
+        x = self.token_vectors(inputs, training)
         x = tf.where(mask[..., None], x, tf.zeros_like(x))
         outputs, state = self.lstm(
             x, mask=mask, initial_state=initial_state, training=training
@@ -107,23 +127,83 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         layers = [ops.concatenate([x, x], axis=-1), *outputs]
         return (layers, state) if self.return_state else layers
 
-    def token_vectors(self, character_ids):
-        """The context-independent vectors x, each distinct word computed once.
+    def layers_of_sentences(self, x, lengths, training=False):
+        """All layers over sentences that stand one after another, without padding.
 
         Args:
-            character_ids: integer tensor `(..., characters)`.
+            x: float tensor `(tokens, projection_dim)`, as `word_vectors` gives it.
+            lengths: int32 `(sentences,)`, the tokens of each sentence.
+            training: as in a call.
+
+        Returns:
+            A list of `config.n_layers + 1` tensors `(tokens, 2 · projection_dim)`.
+        """
+        hidden = self.lstm.of_sentences(x, lengths, training)
+        return [tf.concat([x, x], axis=-1), *hidden]
+
+    def word_vectors(self, words, training=False):
+        """The context-independent vectors x of words, each distinct one computed once.
+
+        Args:
+            words: string tensor `(words,)`.
+            training: as in a call.
+
+        Returns:
+            float tensor `(words, projection_dim)`.
+        """
+        distinct, index = tf.unique(words)
+        ids = character_ids(distinct, self.config)
+        ids.set_shape((None, self.config.max_characters_per_token))
+        return tf.gather(self._vectors(ids, training), index)
+
+    def token_vectors(self, ids, training=False):
+        """The same for character ids.
+
+        Args:
+            ids: integer tensor `(..., characters)`.
+            training: as in a call.
 
         Returns:
             float tensor `(..., projection_dim)`.
         """
-        self.check_characters(character_ids)
-        words = tf.reshape(character_ids, [-1, tf.shape(character_ids)[-1]])
+        self.check_characters(ids)
+        words = tf.reshape(ids, [-1, tf.shape(ids)[-1]])
         distinct, index = distinct_rows(words)
-        distinct.set_shape((None, character_ids.shape[-1]))
-        vectors = tf.gather(self.token_representation(distinct), index)
-        shape = (*character_ids.shape[:-1], self.config.projection_dim)
-        dynamic = tf.concat([tf.shape(character_ids)[:-1], shape[-1:]], axis=0)
+        distinct.set_shape((None, ids.shape[-1]))
+        vectors = tf.gather(self._vectors(distinct, training), index)
+        shape = (*ids.shape[:-1], self.config.projection_dim)
+        dynamic = tf.concat([tf.shape(ids)[:-1], shape[-1:]], axis=0)
         return tf.ensure_shape(tf.reshape(vectors, dynamic), shape)
+
+    def _vectors(self, ids, training):
+        # Vectors of weights that are trained can't be kept.
+        if self.token_cache is None or self.trainable:
+            return self.token_representation(ids, training=training)
+        vectors, known = self.token_cache(ids)
+        computed = self.token_representation(tf.boolean_mask(ids, ~known))
+        return tf.tensor_scatter_nd_update(vectors, tf.where(~known), computed)
+
+    def cache_words(self, words):
+        """Keeps the vectors of words, which are then looked up instead of computed.
+
+        Looked up only while the biLM is not trainable; call it again where weights
+        were changed since.
+
+        Args:
+            words: `n_cached_words` distinct words.
+
+        Raises:
+            ValueError: their number is another, or some are alike.
+        """
+        words = list(words)
+        if len(set(words)) != self.n_cached_words or len(words) != self.n_cached_words:
+            raise ValueError(
+                f"`words` should be {self.n_cached_words} distinct words, as many as "
+                f"`n_cached_words`. Received: {len(words)}, {len(set(words))} distinct"
+            )
+        if words:
+            ids = character_ids(words, self.config)
+            self.token_cache.fill(ids, self.token_representation(ids))
 
     def check_characters(self, character_ids):
         """Refuses rows of another length than the configuration's.
@@ -160,6 +240,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             "vocabulary_size": self.vocabulary_size,
             "dropout": self.dropout,
             "return_state": self.return_state,
+            "n_cached_words": self.n_cached_words,
         }
 
 

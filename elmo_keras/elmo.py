@@ -1,6 +1,6 @@
 """The layer that puts ELMo into a Keras model."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import keras
@@ -39,6 +39,8 @@ class Elmo(keras.layers.Layer):
             frozen, also when `trainable` of a model around it is set.
         keep_sentence_boundaries: whether the output keeps the positions of
             `<S>` and `</S>`, which makes it longer by two.
+        n_cached_words: how many words have their context-independent vectors
+            kept, see `BidirectionalLanguageModel.cache_words`.
 
     Call arguments:
         inputs: tokens, string tensor `(batch, time)` padded with `""` behind
@@ -74,6 +76,7 @@ class Elmo(keras.layers.Layer):
         layer_norm=False,
         trainable_bilm=False,
         keep_sentence_boundaries=False,
+        n_cached_words=0,
         **kwargs,
     ):
         if num_representations < 1:
@@ -93,8 +96,12 @@ class Elmo(keras.layers.Layer):
         self.l2 = l2
         self.layer_norm = layer_norm
         self.keep_sentence_boundaries = keep_sentence_boundaries
+        self.n_cached_words = n_cached_words
         self.bilm = BidirectionalLanguageModel(
-            config, name="bilm", dtype=self.dtype_policy
+            config,
+            n_cached_words=n_cached_words,
+            name="bilm",
+            dtype=self.dtype_policy,
         )
         self.trainable_bilm = trainable_bilm
         self.mixes = [
@@ -137,7 +144,11 @@ class Elmo(keras.layers.Layer):
 
     @classmethod
     def from_pretrained(
-        cls, model: str | Path, weights: str | Path | None = None, **kwargs
+        cls,
+        model: str | Path,
+        weights: str | Path | None = None,
+        cached_words: Iterable[str] = (),
+        **kwargs,
     ) -> "Elmo":
         """An `Elmo` layer with the weights of a trained biLM.
 
@@ -145,6 +156,9 @@ class Elmo(keras.layers.Layer):
             model: a model directory (`options.json`, `weights.hdf5`), a `.zip`
                 of one, or, with `weights`, the path of an `options.json`.
             weights: the path of published HDF5 weights.
+            cached_words: words whose context-independent vectors are kept, such as
+                the most frequent ones: of these only the LSTMs are computed, which
+                gives the same vectors sooner.
             **kwargs: arguments of the layer.
 
         Raises:
@@ -152,10 +166,13 @@ class Elmo(keras.layers.Layer):
             ValueError: a file doesn't fit; the message says what was expected.
         """
         files = find_model(model, weights)
-        elmo = cls(ElmoConfig.from_options(files.options), **kwargs)
+        words = list(dict.fromkeys(cached_words))
+        config = ElmoConfig.from_options(files.options)
+        elmo = cls(config, n_cached_words=len(words), **kwargs)
         elmo.build()
         with files.open_weights() as file:
             read_weights(elmo.bilm, file)
+        elmo.bilm.cache_words(words)
         return elmo
 
     def build(self, input_shape=None):
@@ -172,7 +189,7 @@ class Elmo(keras.layers.Layer):
     def call(self, inputs, training=False):
         layers, mask = self._bilm_layers(inputs, training)
         outputs = [
-            dropout(self._trimmed(mix(layers), mask), training=training)
+            _padded(dropout(mix(layers), training=training), mask)
             for mix, dropout in zip(self.mixes, self.dropouts)
         ]
         return outputs[0] if self.num_representations == 1 else outputs
@@ -187,21 +204,29 @@ class Elmo(keras.layers.Layer):
             `(batch, num_layers + 1, time, 2 · projection_dim)`, 0 at padding.
         """
         layers, mask = self._bilm_layers(inputs, training)
-        return tf.stack([self._trimmed(h, mask) for h in layers], axis=1)
+        return tf.stack([_padded(h, mask) for h in layers], axis=1)
 
     def _bilm_layers(self, inputs, training):
-        """The layers with `<S>` and `</S>`, and the mask of the output."""
-        tokens, mask = self._padded(inputs)
-        ids = tokens
-        if tokens.dtype == tf.string:
-            ids = character_ids(tokens, self.config)
-        ids, bilm_mask = self._with_boundaries(ids, mask)
-        layers = self.bilm(ids, mask=bilm_mask, training=training)
+        """The layers at the real tokens of the output, and its mask (batch, time).
+
+        Each layer is (tokens, 2 · projection_dim), sentence after sentence: nothing
+        is computed where there is no token.
+        """
+        inputs, mask = self._dense(inputs)
+        words, lengths = self._sentences(inputs, mask)
+        if words.dtype == tf.string:
+            x = self.bilm.word_vectors(words, training)
+        else:
+            x = self.bilm.token_vectors(words, training)
+        layers = self.bilm.layers_of_sentences(x, lengths, training)
         if not self.trainable_bilm:
             layers = [tf.stop_gradient(h) for h in layers]
-        return layers, bilm_mask if self.keep_sentence_boundaries else mask
+        if self.keep_sentence_boundaries:
+            return layers, _with_boundaries(mask)
+        inner = _without_boundaries(lengths)
+        return [tf.gather(h, inner) for h in layers], mask
 
-    def _padded(self, inputs):
+    def _dense(self, inputs):
         """The inputs as a dense tensor, and which tokens are real."""
         if isinstance(inputs, tf.RaggedTensor):
             return inputs.to_tensor(), tf.sequence_mask(inputs.row_lengths())
@@ -218,27 +243,27 @@ class Elmo(keras.layers.Layer):
         self.bilm.check_characters(inputs)
         return inputs, self.bilm.compute_token_mask(inputs)
 
-    def _with_boundaries(self, ids, mask):
-        """Puts `<S>` in front of each sentence and `</S>` behind its last token."""
-        boundaries = [BEGIN_OF_SENTENCE_TOKEN, END_OF_SENTENCE_TOKEN]
-        begin, end = tf.unstack(character_ids(boundaries, self.config))
-        ids = tf.pad(ids, [[0, 0], [1, 1], [0, 0]])
-        mask, is_begin, is_end = _boundaries(mask)
-        ids = tf.where(is_begin[..., None], tf.cast(begin, ids.dtype), ids)
-        ids = tf.where(is_end[..., None], tf.cast(end, ids.dtype), ids)
-        return ids, mask
-
-    def _trimmed(self, x, mask):
-        if not self.keep_sentence_boundaries:
-            x = x[:, 1:-1]
-        return tf.where(mask[..., None], x, tf.zeros_like(x))
+    def _sentences(self, inputs, mask):
+        """The words of all sentences between `<S>` and `</S>`, and how many each has."""
+        boundaries = tf.constant([BEGIN_OF_SENTENCE_TOKEN, END_OF_SENTENCE_TOKEN])
+        if inputs.dtype != tf.string:
+            boundaries = tf.cast(character_ids(boundaries, self.config), inputs.dtype)
+        lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+        all_words = tf.concat([boundaries, tf.boolean_mask(inputs, mask)], axis=0)
+        # Where each word stands in `all_words`, whose first two are the boundaries.
+        tokens = tf.RaggedTensor.from_row_lengths(
+            tf.range(2, tf.reduce_sum(lengths) + 2), lengths, validate=False
+        )
+        begin, end = (tf.fill([tf.size(lengths), 1], i) for i in (0, 1))
+        places = tf.concat([begin, tokens, end], axis=1).flat_values
+        return tf.gather(all_words, places), lengths + 2
 
     def compute_mask(self, inputs, mask=None):
         if keras.utils.is_keras_tensor(inputs):
             return None  # a functional model computes its masks as it runs
-        _, mask = self._padded(inputs)
+        _, mask = self._dense(inputs)
         if self.keep_sentence_boundaries:
-            mask, _, _ = _boundaries(mask)
+            mask = _with_boundaries(mask)
         return mask if self.num_representations == 1 else [mask] * len(self.mixes)
 
     def compute_output_shape(self, input_shape):
@@ -258,6 +283,7 @@ class Elmo(keras.layers.Layer):
             "layer_norm": self.layer_norm,
             "trainable_bilm": self.trainable_bilm,
             "keep_sentence_boundaries": self.keep_sentence_boundaries,
+            "n_cached_words": self.n_cached_words,
         }
 
 
@@ -280,10 +306,26 @@ def _last(mask):
     return tf.reduce_max(places, axis=1, keepdims=True)
 
 
-def _boundaries(mask):
-    """A mask (batch, time) with `<S>` and `</S>`: all (batch, time + 2), and these."""
+def _with_boundaries(mask):
+    """A mask (batch, time) with `<S>` and `</S>`: (batch, time + 2)."""
     mask = tf.pad(mask, [[0, 0], [1, 1]])
     positions = _positions(mask)
-    is_begin = tf.broadcast_to(positions == 0, tf.shape(mask))
     is_end = positions == tf.maximum(_last(mask), 0) + 1
-    return mask | is_begin | is_end, is_begin, is_end
+    return mask | (positions == 0) | is_end
+
+
+def _without_boundaries(lengths):
+    """The tokens that are neither the first nor the last of their sentence."""
+    n_tokens = tf.reduce_sum(lengths)
+    tokens = tf.RaggedTensor.from_row_lengths(
+        tf.range(n_tokens), lengths, validate=False
+    )
+    return tokens[:, 1:-1].flat_values
+
+
+def _padded(tokens, mask):
+    """Real tokens (tokens, dim) at their places: (batch, time, dim), 0 elsewhere."""
+    dim = tokens.shape[-1]
+    shape = tf.concat([tf.shape(mask), [dim]], axis=0)
+    padded = tf.scatter_nd(tf.cast(tf.where(mask), tf.int32), tokens, shape)
+    return tf.ensure_shape(padded, (*mask.shape, dim))

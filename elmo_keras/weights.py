@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.layers.panels import from_panels, to_panels
 
 # Part of a published name → what bilm-tf's checkpoints have in its place.
 _TF1_NAMES = {
@@ -26,6 +27,19 @@ _TF1_NAMES = {
 }
 
 
+@dataclasses.dataclass(frozen=True)
+class MatrixInPanels:
+    """A variable that holds a matrix in panels, see `layers.panels`."""
+
+    variable: keras.Variable
+
+    @property
+    def shape(self):
+        """The matrix's."""
+        deep, wide, depth, width = self.variable.shape
+        return deep * depth, wide * width
+
+
 class Entry(NamedTuple):
     """An array of the file: its shape, and the variables that make it up.
 
@@ -33,7 +47,7 @@ class Entry(NamedTuple):
     """
 
     shape: tuple[int, ...]
-    variables: tuple[keras.Variable, ...]
+    variables: tuple[keras.Variable | MatrixInPanels, ...]
 
 
 def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
@@ -57,10 +71,12 @@ def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
     for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
         for j, lstm in enumerate(direction.lstms):
             cell = f"RNN_{d}/RNN/MultiRNNCell/Cell{j}/LSTMCell"
-            table[f"{cell}/W_0"] = _entry(lstm.kernel, lstm.recurrent_kernel)
+            table[f"{cell}/W_0"] = _entry(
+                lstm.kernel, MatrixInPanels(lstm.recurrent_kernel)
+            )
             # Without the forget gate's bias of 1.0, which is added at run time.
             table[f"{cell}/B"] = _entry(lstm.bias)
-            table[f"{cell}/W_P_0"] = _entry(lstm.projection_kernel)
+            table[f"{cell}/W_P_0"] = _entry(MatrixInPanels(lstm.projection_kernel))
     return table
 
 
@@ -192,12 +208,16 @@ def _assign(entry, array):
 
 
 def _split(entry, array):
-    """Pairs of a variable and its rows of the array."""
+    """Pairs of a variable and its values, which are some rows of the array."""
     first = 0
     for variable in entry.variables:
-        rows = variable.shape[0] if len(entry.variables) > 1 else array.shape[0]
-        yield variable, array[first : first + rows].reshape(variable.shape)
-        first += rows
+        n_rows = variable.shape[0] if len(entry.variables) > 1 else array.shape[0]
+        rows = array[first : first + n_rows]
+        first += n_rows
+        if isinstance(variable, MatrixInPanels):
+            yield variable.variable, to_panels(rows)
+        else:
+            yield variable, rows.reshape(variable.shape)
 
 
 def write_weights(bilm: BidirectionalLanguageModel, file: h5py.File) -> None:
@@ -213,11 +233,19 @@ def write_weights(bilm: BidirectionalLanguageModel, file: h5py.File) -> None:
 def write_table(table: dict[str, Entry], file: h5py.File) -> None:
     """Writes every entry of `table` to `file` as float32."""
     for name, entry in table.items():
-        arrays = [
-            keras.ops.convert_to_numpy(keras.ops.cast(variable.value, "float32"))
-            for variable in entry.variables
-        ]
-        file[name] = np.concatenate(arrays).reshape(entry.shape)
+        file[name] = array_of(entry)
+
+
+def array_of(entry: Entry) -> np.ndarray:
+    """The array of the published layout, float32."""
+    arrays = [_rows(variable) for variable in entry.variables]
+    return np.concatenate(arrays).reshape(entry.shape)
+
+
+def _rows(variable):
+    if isinstance(variable, MatrixInPanels):
+        return from_panels(_rows(variable.variable))
+    return keras.ops.convert_to_numpy(keras.ops.cast(variable.value, "float32"))
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ import train
 from elmo_keras.distribution import make_strategy
 from elmo_keras.layers import projected_lstm, recurrence
 from elmo_keras.training_arguments import parser
-from elmo_keras.weights import published_table
+from elmo_keras.weights import array_of, published_table
 
 CPU = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(
@@ -43,6 +43,39 @@ def data():
 @pytest.fixture
 def config():
     return elmo_keras.ElmoConfig.preset("test")
+
+
+@pytest.fixture(scope="session")
+def exported_elmo():
+    """The layer of `exported_version`."""
+    from exported import elmo_layer  # which needs this file
+
+    return elmo_layer(layer_norm=True, dropout=0.5, l2=0.25)
+
+
+@pytest.fixture(scope="session")
+def exported_version(exported_elmo, tmp_path_factory):
+    """One export for all tests that change nothing of it."""
+    from export.version_directory import export_elmo
+
+    return export_elmo(exported_elmo, tmp_path_factory.mktemp("exports"))
+
+
+@pytest.fixture
+def check(exported_elmo, capsys):
+    """Compares the vectors of `SENTENCES` with the layer's, and tells how far off."""
+
+    from exported import expected  # which needs this file
+
+    def compare(name, vectors, output="elmo"):
+        wanted = expected(exported_elmo)[output].numpy()
+        assert np.shape(vectors) == wanted.shape
+        difference = np.abs(vectors - wanted).max()
+        with capsys.disabled():
+            print(f"\n{name}: largest difference to the layer {difference:.1e}")
+        assert difference < 1e-6
+
+    return compare
 
 
 @pytest.fixture
@@ -77,8 +110,6 @@ def randomize(layer, seed=0, scale=0.5):
 def published_weights(bilm):
     """The weights of a biLM as NumPy arrays by published names."""
     return {
-        name: np.concatenate([v.numpy() for v in entry.variables])
-        .reshape(entry.shape)
-        .astype("float64")
+        name: array_of(entry).astype("float64")
         for name, entry in published_table(bilm).items()
     }

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from conftest import randomize
 
-from elmo_keras.layers import ProjectedLSTM, StackedLSTM, recurrence
+from elmo_keras.layers import ProjectedLSTM, StackedLSTM, panels, recurrence
 
 MASKS = {
     "none": None,
@@ -15,9 +15,16 @@ MASKS = {
 }
 
 
+def whole(panels):
+    """A matrix in panels as it is without them."""
+    deep, wide, depth, width = panels.shape
+    return tf.reshape(tf.transpose(panels, [0, 2, 1, 3]), [deep * depth, wide * width])
+
+
 def plain(lstm, x, mask, state):
     """The layer as an unrolled loop over masked steps."""
     kernel, recurrent, bias, projection = (w.value for w in lstm.weights)
+    recurrent, projection = whole(recurrent), whole(projection)
     output, cell = state
     steps = range(x.shape[1])
     outputs = {}
@@ -37,11 +44,15 @@ def plain(lstm, x, mask, state):
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("depth, width", [(1, 4), (7, 5), (1024, 64)])
 def test_values_and_gradients_are_those_of_a_plain_loop(
-    mask, reverse, training, tokens_at_once
+    mask, reverse, training, depth, width, tokens_at_once, monkeypatch
 ):
     # Three tokens a piece: the pieces must fit together.
     tokens_at_once(3, units=7)
+    monkeypatch.setattr(panels, "DEPTH", depth)
+    monkeypatch.setattr(panels, "WIDTH", width)
+    monkeypatch.setattr(panels, "SMALLEST", 0)
     lstm = ProjectedLSTM(7, 5, 0.6, 0.35, reverse, return_state=True, dtype="float64")
     lstm.build((None, None, 3))
     randomize(lstm, scale=1.0)

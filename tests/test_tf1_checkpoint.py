@@ -11,6 +11,7 @@ import tensorflow as tf
 from conftest import randomize
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
+from elmo_keras.layers.panels import to_panels
 from elmo_keras.tf1_checkpoint import find_tf1_checkpoint
 from elmo_keras.weights import read_tf1_checkpoint, read_weights
 
@@ -133,7 +134,7 @@ def test_accumulators_stand_in_the_order_of_the_weights(n_layers, tmp_path):
     cnn = bilm.token_representation
     for weight, accumulator in [
         (lstm.kernel, cell[:5]),
-        (lstm.recurrent_kernel, cell[5:]),
+        (lstm.recurrent_kernel, to_panels(cell[5:])),
         (cnn.kernels[2], values["lm/CNN/W_cnn_2/Adagrad"][0]),
         (cnn.embeddings, values["lm/char_embed/Adagrad"]),
         (bilm.softmax.kernel, values["lm/softmax/W/Adagrad"]),

@@ -1,8 +1,10 @@
 """Both directions of the biLM's LSTM."""
 
 import keras
+import tensorflow as tf
 from keras import ops
 
+from elmo_keras.layers.packing import pack_sentences
 from elmo_keras.layers.stacked_lstm import StackedLSTM
 
 
@@ -81,6 +83,30 @@ class BidirectionalLSTM(keras.layers.Layer):
         )
         outputs = [ops.concatenate(pair, axis=-1) for pair in zip(ahead, back)]
         return (outputs, (ahead_state, back_state)) if self.return_state else outputs
+
+    def of_sentences(self, x, lengths, training=False):
+        """The layers over sentences that stand one after another, without padding.
+
+        Args:
+            x: float tensor `(tokens, dim)`.
+            lengths: int32 `(sentences,)`, the tokens of each sentence.
+            training: as in a call.
+
+        Returns:
+            A list of `n_layers` tensors `(tokens, 2 · projection_dim)`.
+        """
+        ahead = self._of_sentences(self.forward, x, lengths, training)
+        back = self._of_sentences(self.backward, x, lengths, training)
+        return [tf.concat(pair, axis=-1) for pair in zip(ahead, back)]
+
+    def _of_sentences(self, direction, x, lengths, training):
+        packing = pack_sentences(lengths, direction.reverse)
+        state = direction.zero_state(tf.size(lengths))
+        outputs, _ = direction.call_packed(
+            tf.gather(x, packing.tokens), packing.sizes, state, training
+        )
+        places = tf.math.invert_permutation(packing.tokens)
+        return [tf.gather(output, places) for output in outputs]
 
     def compute_mask(self, inputs, mask=None):
         return [mask] * self.forward.n_layers

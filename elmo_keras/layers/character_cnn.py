@@ -124,22 +124,21 @@ class CharacterCNN(keras.layers.Layer):
         leading = tf.shape(ids)[:-1]
         words = tf.reshape(ids, [-1, tf.shape(ids)[-1]])
         at_once = bool(training and self.trainable)
-        vectors = (self._vectors if at_once else self._in_pieces)(self._cut(words))
+        vectors = self._of_all(words) if at_once else self._in_pieces(words)
         shape = tf.concat([leading, [self.projection_dim]], axis=0)
         vectors = tf.reshape(vectors, shape)
         return tf.ensure_shape(vectors, inputs.shape[:-1] + (self.projection_dim,))
 
-    def _cut(self, words):
-        """Leaves one window of what every row ends with, its padding."""
+    def _of_all(self, words):
+        """The vectors of words, with one window of the padding behind the longest."""
         widest = max(width for width, _ in self.filters)
-        # int32 throughout: a GPU has it worked out by the host and waits for nothing.
-        steps = words[:, 1:] - words[:, :-1]
-        changes = tf.minimum(tf.reduce_max(steps * steps, axis=0), 1)
-        positions = tf.range(1, tf.shape(words)[1])  # (characters - 1,)
-        tail = tf.reduce_max(tf.concat([[0], positions * changes], 0))
-        return words[:, : tail + widest]
+        end = tf.reduce_max(tf.concat([[0], _ends(words)], 0))
+        return self._vectors(words[:, : end + widest])
 
     def _in_pieces(self, words):
+        # A piece costs what its longest word does.
+        order = tf.argsort(_ends(words), stable=True)
+        words = tf.gather(words, order)
         n_words = tf.shape(words)[0]
         n_pieces = tf.maximum(1, (n_words + WORDS_AT_ONCE - 1) // WORDS_AT_ONCE)
         vectors = tf.TensorArray(
@@ -152,13 +151,13 @@ class CharacterCNN(keras.layers.Layer):
         def piece(i, vectors):
             first = i * WORDS_AT_ONCE
             return i + 1, vectors.write(
-                i, self._vectors(words[first : first + WORDS_AT_ONCE])
+                i, self._of_all(words[first : first + WORDS_AT_ONCE])
             )
 
         _, vectors = tf.while_loop(
             lambda i, _: i < n_pieces, piece, (0, vectors), parallel_iterations=1
         )
-        return vectors.concat()
+        return tf.gather(vectors.concat(), tf.math.invert_permutation(order))
 
     def _vectors(self, words):
         table = tf.cast(tf.convert_to_tensor(self.embeddings), self.compute_dtype)
@@ -187,6 +186,15 @@ class CharacterCNN(keras.layers.Layer):
             "n_highway": self.n_highway,
             "activation": self.activation,
         }
+
+
+def _ends(words):
+    """Where what a row ends with begins, its padding: int32 (words,)."""
+    # int32 throughout: a GPU has it worked out by the host and waits for nothing.
+    steps = words[:, 1:] - words[:, :-1]
+    changes = tf.minimum(steps * steps, 1)
+    positions = tf.range(1, tf.shape(words)[1])  # (characters - 1,)
+    return tf.reduce_max(tf.pad(positions * changes, [[0, 0], [1, 0]]), axis=1)
 
 
 def _highest(x, kernel, bias):

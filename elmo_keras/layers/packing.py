@@ -35,34 +35,41 @@ def pack_all(shape, reverse: bool = False) -> Packing:
     return Packing(tf.reshape(places, [-1]), tf.range(batch), tf.fill([time], batch))
 
 
+def pack_sentences(lengths: tf.Tensor, reverse: bool = False) -> Packing:
+    """The packing of sentences that stand one after another, without padding.
+
+    Args:
+        lengths: int32 `(sentences,)`, the number of tokens of each.
+        reverse: whether each is read from its last token to its first.
+    """
+    rows = tf.argsort(lengths, direction="DESCENDING", stable=True)
+    sizes = _step_sizes(lengths)
+    row = tf.repeat(tf.range(tf.size(lengths)), lengths)  # (tokens,)
+    tokens = tf.range(tf.size(row))
+    steps = tokens - tf.gather(tf.cumsum(lengths, exclusive=True), row)
+    if reverse:
+        steps = tf.gather(lengths, row) - 1 - steps
+    first = tf.gather(tf.cumsum(sizes, exclusive=True), steps)
+    places = first + tf.gather(tf.math.invert_permutation(rows), row)
+    return Packing(tf.math.invert_permutation(places), rows, sizes)
+
+
 def pack(mask: tf.Tensor, reverse: bool = False) -> Packing:
     """The packing of the positions where `mask` (batch, time) is true.
 
     With `reverse` each row is read from its own last real token to its first.
     """
     mask = tf.cast(mask, tf.bool)
-    counted = tf.cast(mask, tf.int32)
-    lengths = tf.reduce_sum(counted, axis=1)
-    rows = tf.argsort(lengths, direction="DESCENDING", stable=True)
-    sizes = _step_sizes(lengths)
-    steps = tf.cumsum(counted, axis=1, exclusive=True)
-    if reverse:
-        steps = lengths[:, None] - 1 - steps
-    real = tf.where(mask)
-    rank = tf.gather(tf.math.invert_permutation(rows), real[:, 0])
-    first = tf.gather(tf.cumsum(sizes, exclusive=True), tf.gather_nd(steps, real))
-    flat = tf.boolean_mask(tf.reshape(tf.range(tf.size(mask)), tf.shape(mask)), mask)
-    return Packing(_scatter(first + rank, flat), rows, sizes)
+    lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+    packing = pack_sentences(lengths, reverse)
+    real = tf.cast(tf.where(tf.reshape(mask, [-1]))[:, 0], tf.int32)
+    return packing._replace(tokens=tf.gather(real, packing.tokens))
 
 
 def _step_sizes(lengths):
     """For each step the number of rows that are longer."""
     over = tf.math.bincount(lengths, minlength=1)  # rows over after so many steps
     return (tf.size(lengths) - tf.cumsum(over))[:-1]
-
-
-def _scatter(places, values):
-    return tf.scatter_nd(places[:, None], values, tf.shape(values))
 
 
 def over_real_tokens(function, inputs, mask, state, reverse: bool = False):

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from elmo_keras.layers import recurrence
 from elmo_keras.layers.packing import over_real_tokens
+from elmo_keras.layers.panels import InPanels, panel_shape
 from elmo_keras.layers.recurrence import Clips, State, Weights, cell_dtype
 from elmo_keras.layers.recurrence_gradient import backward
 
@@ -72,16 +73,21 @@ class ProjectedLSTM(keras.layers.Layer):
         self.return_state = return_state
 
     def build(self, input_shape):
-        def weight(name, *shape, **kwargs):
-            return self.add_weight(shape=shape, name=name, **kwargs)
-
         width = 4 * self.units
-        self.kernel = weight("kernel", input_shape[-1], width)
-        self.recurrent_kernel = weight("recurrent_kernel", self.projection_dim, width)
-        self.bias = weight("bias", width, initializer="zeros", autocast=False)
-        self.projection_kernel = weight(
+        self.kernel = self.add_weight(shape=(input_shape[-1], width), name="kernel")
+        self.recurrent_kernel = self._panels(
+            "recurrent_kernel", self.projection_dim, width
+        )
+        self.bias = self.add_weight(
+            shape=(width,), initializer="zeros", autocast=False, name="bias"
+        )
+        self.projection_kernel = self._panels(
             "projection_kernel", self.units, self.projection_dim
         )
+
+    def _panels(self, name, depth, width):
+        shape = panel_shape(depth, width)
+        return self.add_weight(shape=shape, initializer=InPanels(), name=name)
 
     def call(self, inputs, mask=None, initial_state=None, training=False):
         if initial_state is None:
@@ -181,9 +187,9 @@ def recurrence_graph(dim, units, projection_dim, compute_dtype, clips, keep):
     cell = cell_dtype(compute_dtype)
     weights = Weights(
         spec(dim, 4 * units),
-        spec(projection_dim, 4 * units),
+        spec(*panel_shape(projection_dim, 4 * units)),
         spec(4 * units, dtype=cell),
-        spec(units, projection_dim),
+        spec(*panel_shape(units, projection_dim)),
     )
     state = State(spec(None, projection_dim), spec(None, units, dtype=cell))
     return tf.function(

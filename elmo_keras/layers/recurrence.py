@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from elmo_keras.layers.panels import product
+
 # Gate inputs held at once, in numbers: 128 MiB in float32.
 PIECE_SIZE = 2**25
 
@@ -26,9 +28,9 @@ HOST = "CPU:0"  # where numbers are counted that say how the work is divided
 class Weights(NamedTuple):
     """Weights of one LSTM layer in one direction.
 
-    `kernel` (in, 4 · units), `recurrent_kernel` (projection, 4 · units) and
-    `projection_kernel` (units, projection) in the compute dtype, `bias`
-    (4 · units) in that of the cell state.
+    `kernel` (in, 4 · units) and, in panels, `recurrent_kernel` (projection,
+    4 · units) and `projection_kernel` (units, projection) in the compute dtype,
+    `bias` (4 · units) in that of the cell state.
     """
 
     kernel: tf.Tensor
@@ -153,7 +155,7 @@ def forward(x, sizes, weights, state, clips, keep_activations):
 
     n_rows = tf.reduce_sum(sizes[:1])  # of the first step; those behind it are empty
     rows = State(*(rows_of(part, [0], n_rows[None]) for part in state))
-    arrays = _arrays(steps, x.dtype, weights, keep_activations)
+    arrays = _arrays(steps, state.output, weights, keep_activations)
     _, _, arrays = tf.while_loop(
         lambda s, *_: s < steps.number,
         piece,
@@ -180,11 +182,12 @@ def _gate_inputs(x, weights):
     forget = tf.constant([0.0, 0.0, 1.0, 0.0], weights.bias.dtype)
     bias = tf.reshape(weights.bias, [4, -1]) + forget[:, None]
     bias = tf.reshape(bias, [-1])
-    return tf.cast(tf.matmul(x, weights.kernel), bias.dtype) + bias
+    return tf.nn.bias_add(tf.cast(tf.matmul(x, weights.kernel), bias.dtype), bias)
 
 
-def _arrays(steps, dtype, weights, keep_activations):
-    units, projection_dim = weights.projection_kernel.shape
+def _arrays(steps, output, weights, keep_activations):
+    dtype, projection_dim = output.dtype, output.shape[1]
+    units = weights.kernel.shape[1] // 4
     cell = weights.bias.dtype
     arrays = {
         "outputs": steps.array(dtype, projection_dim),
@@ -212,13 +215,13 @@ def _written(arrays, steps, step, new, gates):
 
 
 def _step(gate_inputs, state, weights, clips):
-    recurrent = tf.matmul(state.output, weights.recurrent_kernel)
+    recurrent = product(state.output, weights.recurrent_kernel)
     gate_inputs += tf.cast(recurrent, gate_inputs.dtype)
     i, j, f, o = tf.split(gate_inputs, 4, axis=1)
     i, j, f, o = tf.sigmoid(i), tf.tanh(j), tf.sigmoid(f), tf.sigmoid(o)
     cell = _clip(f * state.cell + i * j, clips.cell)
     hidden = tf.cast(o * tf.tanh(cell), state.output.dtype)
-    output = _clip(tf.matmul(hidden, weights.projection_kernel), clips.output)
+    output = _clip(product(hidden, weights.projection_kernel), clips.output)
     return State(output, cell), tf.concat([i, j, f, o], axis=1)
 
 

@@ -6,6 +6,7 @@ by step, where one matrix product over all tokens does.
 
 import tensorflow as tf
 
+from elmo_keras.layers.panels import packed, product, transposed
 from elmo_keras.layers.recurrence import HOST, State, Steps, rows_of
 
 
@@ -34,9 +35,9 @@ def backward(x, sizes, weights, state, clips, outputs, activations, upstream):
     return (
         tf.matmul(d_gates, weights.kernel, transpose_b=True),
         tf.matmul(x, d_gates, transpose_a=True),
-        tf.matmul(outputs_before, d_gates, transpose_a=True),
+        packed(tf.matmul(outputs_before, d_gates, transpose_a=True)),
         tf.reduce_sum(tf.cast(d_gates, weights.bias.dtype), axis=0),
-        tf.matmul(hidden, d_projected, transpose_a=True),
+        packed(tf.matmul(hidden, d_projected, transpose_a=True)),
         *d_state,
     )
 
@@ -49,6 +50,8 @@ def _through_steps(steps, weights, factors, unclipped, upstream):
         (tokens, projection), and to the first state.
     """
     d_outputs, d_last = upstream
+    recurrent_kernel = transposed(weights.recurrent_kernel)
+    projection_kernel = transposed(weights.projection_kernel)
 
     def one_step(step, d_rows, d_gates, d_projected):
         step -= 1
@@ -57,11 +60,11 @@ def _through_steps(steps, weights, factors, unclipped, upstream):
         d_rows = State(*(tf.concat(parts, axis=0) for parts in rows))
         d_output = d_rows.output + steps.of(d_outputs, step)
         d_output *= steps.of(unclipped, step)
-        d_hidden = tf.matmul(d_output, weights.projection_kernel, transpose_b=True)
+        d_hidden = product(d_output, projection_kernel)
         now = steps.of(factors, step)
         d_gate, d_cell = _step_gradient(d_hidden, d_rows.cell, now)
         d_gate = tf.cast(d_gate, d_output.dtype)
-        d_before = tf.matmul(d_gate, weights.recurrent_kernel, transpose_b=True)
+        d_before = product(d_gate, recurrent_kernel)
         d_gates = d_gates.write(step, d_gate)
         d_projected = d_projected.write(step, d_output)
         return step, State(d_before, d_cell), d_gates, d_projected

@@ -1,0 +1,92 @@
+"""Vectors of known words, kept instead of computed."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+# Any odd numbers tell rows apart; should two rows get one key, only one is found.
+_FACTORS = np.random.default_rng(0).integers(2**62, size=256) * 2 + 1
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class TokenCache(keras.layers.Layer):
+    """Context-independent vectors x of a vocabulary.
+
+    A word is known by its character ids, all of which are compared, so that no
+    word gets another one's vector. There is no lookup table: a key of each word
+    is searched among sorted ones, with core operations.
+
+    Args:
+        n_words: number of words. Until `fill` is called none is known.
+        projection_dim: size of a vector.
+
+    Call arguments:
+        inputs: int32 character ids `(words, characters)`.
+
+    Output: the vectors `(words, projection_dim)`, and bool `(words,)`, which of
+    the words are known; the vectors of others mean nothing.
+
+    Example:
+
+    >>> cache = TokenCache(n_words=1, projection_dim=2)
+    >>> cache.build((None, 3))
+    >>> cache.fill([[1, 5, 9]], [[0.5, 0.25]])
+    >>> vectors, known = cache(keras.ops.array([[1, 6, 9], [1, 5, 9]]))
+    >>> vectors[1].numpy(), known.numpy()
+    (array([0.5 , 0.25], dtype=float32), array([False,  True]))
+    """
+
+    def __init__(self, n_words, projection_dim, **kwargs):
+        super().__init__(**kwargs | {"trainable": False})
+        self.n_words = n_words
+        self.projection_dim = projection_dim
+
+    def build(self, input_shape):
+        def constant(name, shape, value, dtype):
+            initializer = keras.initializers.Constant(value)
+            return self.add_weight(
+                shape, initializer, dtype, trainable=False, autocast=False, name=name
+            )
+
+        shape = (self.n_words, input_shape[-1])
+        self.keys = constant("keys", shape[:1], 0, "int64")
+        self.ids = constant("ids", shape, -1, "int32")  # no word has such
+        shape = (self.n_words, self.projection_dim)
+        self.vectors = constant("vectors", shape, 0.0, self.variable_dtype)
+
+    def fill(self, ids, vectors):
+        """Makes words known.
+
+        Args:
+            ids: character ids `(n_words, characters)`, of distinct words.
+            vectors: `(n_words, projection_dim)`.
+        """
+        ids = np.asarray(ids)
+        keys = _keys(ids).numpy()
+        order = np.argsort(keys)
+        self.keys.assign(keys[order])
+        self.ids.assign(ids[order])
+        self.vectors.assign(tf.gather(tf.convert_to_tensor(vectors), order))
+
+    def call(self, inputs):
+        ids = tf.convert_to_tensor(inputs)
+        keys, known_ids = self.keys.value, self.ids.value
+        places = tf.minimum(tf.searchsorted(keys, _keys(ids)), self.n_words - 1)
+        known = tf.reduce_all(tf.gather(known_ids, places) == ids, axis=1)
+        vectors = tf.gather(self.vectors.value, places)
+        return tf.cast(vectors, self.compute_dtype), known
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], self.projection_dim), input_shape[:1]
+
+    def get_config(self):
+        return super().get_config() | {
+            "n_words": self.n_words,
+            "projection_dim": self.projection_dim,
+        }
+
+
+def _keys(ids):
+    """One int64 for each row of ids: (words,)."""
+    factors = tf.constant(np.resize(_FACTORS, ids.shape[1]), tf.int64)
+    return tf.reduce_sum(tf.cast(ids, tf.int64) * factors, axis=1)  # wraps around

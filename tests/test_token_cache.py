@@ -1,0 +1,83 @@
+"""Vectors of cached words beside those of computed ones."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import randomize
+
+from elmo_keras import Elmo, ElmoConfig
+from elmo_keras.layers import token_cache
+from elmo_keras.layers.token_cache import TokenCache
+from elmo_keras.model_directory import save_model
+
+SENTENCES = [["a", "known", "word", "and", "others"], ["known"], ["", "한국어"]]
+WORDS = ["<S>", "</S>", "known", "word", "한국어", "x" * 60]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    elmo = Elmo(ElmoConfig.preset("test"))
+    elmo.build()
+    randomize(elmo.bilm, scale=0.5)
+    directory = tmp_path_factory.mktemp("cached") / "model"
+    save_model(directory, elmo.bilm)
+    return directory
+
+
+def test_vectors_are_those_without_a_cache(model):
+    plain, cached = (
+        Elmo.from_pretrained(model, cached_words=words) for words in ((), WORDS)
+    )
+    np.testing.assert_allclose(cached(SENTENCES), plain(SENTENCES), atol=1e-6)
+    ids = tf.ones((2, 3, cached.config.max_characters_per_token), "int32")
+    np.testing.assert_allclose(cached(ids), plain(ids), atol=1e-6)
+
+
+def test_known_words_are_looked_up_and_others_computed(model):
+    elmo = Elmo.from_pretrained(model, scheme=0, cached_words=WORDS)
+    before = elmo(SENTENCES).numpy()
+    cache = elmo.bilm.token_cache
+    cache.vectors.assign(cache.vectors + 1.0)
+    changed = elmo(SENTENCES).numpy() - before
+    known = np.zeros((3, 5, 1))
+    known[0, 1], known[0, 2], known[1, 0], known[2, 1] = 1, 1, 1, 1
+    np.testing.assert_allclose(changed, known + np.zeros_like(changed), atol=1e-6)
+
+
+def test_a_trainable_bilm_computes_every_word(model):
+    elmo = Elmo.from_pretrained(model, cached_words=WORDS)
+    before = elmo(SENTENCES).numpy()
+    elmo.bilm.token_cache.vectors.assign(elmo.bilm.token_cache.vectors + 1.0)
+    elmo.trainable_bilm = True
+    np.testing.assert_allclose(elmo(SENTENCES), before, atol=1e-6)
+
+
+def test_words_with_one_key_are_told_apart(model, monkeypatch):
+    plain = Elmo.from_pretrained(model)(SENTENCES)
+    monkeypatch.setattr(token_cache, "_FACTORS", np.zeros(256, "int64"))
+    cached = Elmo.from_pretrained(model, cached_words=WORDS)(SENTENCES)
+    np.testing.assert_allclose(cached, plain, atol=1e-6)
+
+
+def test_an_empty_cache_knows_no_word():
+    cache = TokenCache(3, 2)
+    cache.build((None, 4))
+    _, known = cache(tf.constant([[1, 2, 3, 4], [0, 0, 0, 0]]))
+    assert not np.any(known)
+
+
+def test_a_saved_model_keeps_its_cache(model, tmp_path):
+    elmo = Elmo.from_pretrained(model, scheme=0, cached_words=WORDS)
+    elmo.bilm.token_cache.vectors.assign(elmo.bilm.token_cache.vectors + 1.0)
+    inputs = keras.Input((None,), dtype="string")
+    keras.Model(inputs, elmo(inputs)).save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    tokens = tf.constant([["known", "other"]])
+    np.testing.assert_array_equal(loaded(tokens), elmo(tokens))
+
+
+def test_words_that_are_alike_are_refused():
+    bilm = Elmo(ElmoConfig.preset("test"), n_cached_words=2).bilm
+    with pytest.raises(ValueError, match="2 distinct words.*Received: 2, 1 distinct"):
+        bilm.cache_words(["a", "a"])
