@@ -15,9 +15,7 @@ import dataclasses
 import fcntl
 import functools
 import shutil
-import signal
 import sys
-import threading
 from typing import NamedTuple
 
 import keras
@@ -45,6 +43,7 @@ from elmo_keras.optimizers import RowAdagrad, make_optimizer
 from elmo_keras.perplexity import Perplexity, log_probabilities, perplexity
 from elmo_keras.pretrained import Pretrained, find_pretrained
 from elmo_keras.python_reference import python_reference
+from elmo_keras.stopping import INTERRUPTED, stopping
 from elmo_keras.streams import Streams
 from elmo_keras.text import raw_text_tokenizer, read_sentences, text_files
 from elmo_keras.training_arguments import parser, training_options
@@ -57,7 +56,6 @@ MOST_USES = 1000
 WARM_UP = 500  # steps of a new softmax
 MIN_COUNT = 2  # rarer words are <UNK>
 CARD, CURVES = "model_card.md", "curves.png"
-INTERRUPTED = 130  # exit status of a program ended by Ctrl-C
 
 
 class Inputs(NamedTuple):
@@ -491,27 +489,6 @@ def limits(arguments) -> Limits:
         arguments.checkpoint_every,
         arguments.evaluate_every,
     )
-
-
-@contextlib.contextmanager
-def stopping():
-    """A function that tells whether Ctrl-C was pressed or the process told to end."""
-    # An exception in the midst of TensorFlow could abort the program.
-    stop = threading.Event()
-    signals = signal.SIGINT, signal.SIGTERM
-    before = {s: signal.getsignal(s) for s in signals}
-
-    def handle(number, _):
-        stop.set()
-        signal.signal(number, before[number])  # a second time it ends at once
-
-    try:
-        for number in signals:
-            signal.signal(number, handle)
-        yield stop.is_set
-    finally:
-        for number in signals:
-            signal.signal(number, before[number])
 
 
 def held_out(run, i) -> Perplexity:

@@ -12,6 +12,7 @@ from elmo_keras import layers  # noqa: E402
 from elmo_keras.bilm import BidirectionalLanguageModel  # noqa: E402
 from elmo_keras.config import ElmoConfig  # noqa: E402
 from elmo_keras.elmo import Elmo  # noqa: E402
+from elmo_keras.embedding import embed_corpus, read_embeddings  # noqa: E402
 from elmo_keras.vocabulary import Vocabulary  # noqa: E402
 
 __all__ = [
@@ -19,5 +20,7 @@ __all__ = [
     "Elmo",
     "ElmoConfig",
     "Vocabulary",
+    "embed_corpus",
     "layers",
+    "read_embeddings",
 ]

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import os
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import h5py
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig, read_options
+from elmo_keras.replacing import replacing
 from elmo_keras.vocabulary import Vocabulary
 from elmo_keras.weights import (
     datasets,
@@ -216,30 +216,17 @@ def save_model(
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:  # all are written, then all are put in place
-        with new_hdf5(stack.enter_context(_replacing(directory / WEIGHTS))) as file:
+        with new_hdf5(stack.enter_context(replacing(directory / WEIGHTS))) as file:
             write_weights(bilm, file)
         if vocabulary is not None:
-            vocabulary.save(stack.enter_context(_replacing(directory / VOCABULARY)))
+            vocabulary.save(stack.enter_context(replacing(directory / VOCABULARY)))
         if bilm.softmax is not None:
-            path = stack.enter_context(_replacing(directory / SOFTMAX))
+            (directory / SOFTMAX).parent.mkdir(exist_ok=True)
+            path = stack.enter_context(replacing(directory / SOFTMAX))
             with new_hdf5(path) as file:
                 write_table(softmax_table(bilm), file)
                 if vocabulary is not None:
                     file.attrs[_DIGEST] = vocabulary.digest
         content = json.dumps((options or {}) | bilm.config.to_options(), indent=2)
-        path = stack.enter_context(_replacing(directory / OPTIONS))
+        path = stack.enter_context(replacing(directory / OPTIONS))
         path.write_text(f"{content}\n", encoding="utf-8")
-
-
-@contextlib.contextmanager
-def _replacing(path):
-    """A temporary path that takes the place of `path` once it is written."""
-    path.parent.mkdir(exist_ok=True)
-    for left_over in path.parent.glob(f".{path.name}.*"):
-        left_over.unlink()  # by a process that was killed
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ import unicodedata
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import tensorflow as tf
 
@@ -71,25 +72,38 @@ def read_sentences(
 
 
 def _lines(path):
-    """The lines of a file as bytes that are known to be UTF-8."""
+    with path.open("rb") as file:
+        yield from lines_of(file, path)
+
+
+def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
+    """The lines of a file, plain or gzipped, as bytes that are known to be UTF-8.
+
+    Args:
+        file: open for reading, at its start; a pipe will do.
+        name: for the messages.
+
+    Raises:
+        ValueError: as `read_sentences`.
+    """
     number = 0
     try:
-        with path.open("rb") as raw, _unzipped(raw) as file:
-            while line := file.readline(LONGEST_LINE + 1):
-                number += 1
-                if len(line) > LONGEST_LINE:
-                    raise ValueError(
-                        f"it has more than {LONGEST_LINE:,} bytes, and a line "
-                        "should hold one sentence or paragraph."
-                    )
-                line.decode()
-                yield line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        unzipped = _unzipped(file)
+        while line := unzipped.readline(LONGEST_LINE + 1):
+            number += 1
+            if len(line) > LONGEST_LINE:
+                raise ValueError(
+                    f"it has more than {LONGEST_LINE:,} bytes, and a line "
+                    "should hold one sentence or paragraph."
+                )
+            line.decode()
+            yield line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} should be UTF-8. Line {number}: {error}") from error
+        raise ValueError(f"{name} should be UTF-8. Line {number}: {error}") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path} should be a whole gzip file. {error}") from error
+        raise ValueError(f"{name} should be a whole gzip file. {error}") from error
     except ValueError as error:
-        raise ValueError(f"{path}, line {number}: {error}") from error
+        raise ValueError(f"{name}, line {number}: {error}") from error
 
 
 def _unzipped(file):

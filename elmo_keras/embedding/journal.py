@@ -1,0 +1,192 @@
+"""A file that is never left between two states."""
+
+import contextlib
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+PAGE = 4096
+DATA, JOURNAL = "data", "journal"
+
+
+class JournaledFile(io.RawIOBase):
+    """A binary file in a folder of its own that changes from commit to commit.
+
+    What is written is held in memory until `commit`; a process that is killed, a
+    full disk or a power cut leaves the state of the last commit, whole. So any
+    library that writes to Python files, such as h5py, can't leave them damaged, and
+    never sees a write fail.
+
+    The folder holds two files, `data` and `journal`. A commit first adds to `data`
+    what lies behind its end, which is as good as not there. Then it puts a new
+    `journal` in place, which names the new size and holds the new content of those
+    pages within the old size that have changed, and a note: this is the moment of the
+    commit. Then the pages are copied into `data`; after a crash that is
+    done when the file is opened again.
+
+    Args:
+        folder: an existing folder. If there was a commit in it, its state is
+            taken up again, else the file is empty.
+
+    Attributes:
+        note: what the last commit was given, or None if there was none.
+
+    Memory: what was written since the last commit.
+    """
+
+    def __init__(self, folder: Path):
+        super().__init__()
+        self.path, self._journal = folder / DATA, folder / JOURNAL
+        self.note: Any = None
+        self._position = 0
+        self._pages: dict[int, bytearray] = {}  # changed, of what was committed
+        self._tail = bytearray()  # behind what was committed
+        if not self.path.exists():
+            self._journal.unlink(missing_ok=True)  # of a file that was moved away
+        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        self._committed = self._size = self._recovered()
+
+    def _recovered(self):
+        """Completes the last commit; returns the size."""
+        size = 0
+        with contextlib.suppress(FileNotFoundError), self._journal.open("rb") as file:
+            about = json.loads(file.readline())
+            self.note, size = about["note"], about["size"]
+            for start, length in about["pages"]:
+                _write(self._fd, file.read(length), start)
+        os.ftruncate(self._fd, size)
+        return size
+
+    def commit(self, note: Any) -> None:
+        """Makes what was written the state that stays.
+
+        Args:
+            note: anything that JSON can hold, kept with that state.
+
+        Raises:
+            OSError: the disk is full or fails. The last state stays; this object
+                can't be used any more.
+        """
+        _write(self._fd, self._tail, self._committed)
+        os.fsync(self._fd)
+        pages = {n * PAGE: self._pages[n] for n in sorted(self._pages)}
+        self._replace_journal(pages, note)
+        for start, content in pages.items():
+            _write(self._fd, content, start)
+        os.ftruncate(self._fd, self._size)
+        os.fsync(self._fd)  # before the next journal takes the place of this one
+        self.note, self._committed = note, self._size
+        self._pages.clear()
+        self._tail = bytearray()
+
+    def _replace_journal(self, pages, note):
+        sizes = [(start, len(content)) for start, content in pages.items()]
+        about = {"size": self._size, "pages": sizes, "note": note}
+        new = self._journal.with_suffix(".new")
+        with new.open("wb") as file:
+            file.write(json.dumps(about).encode() + b"\n")
+            file.writelines(pages.values())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, self._journal)
+        synchronize_folder(self._journal.parent)
+
+    def write(self, data) -> int:
+        data = memoryview(data).cast("B")
+        start, end = self._position, self._position + len(data)
+        inside = max(0, min(end, self._committed) - start)
+        self._write_inside(start, data[:inside])
+        place = max(start - self._committed, 0)
+        if inside < len(data):
+            self._lengthen(place)
+            self._tail[place : place + len(data) - inside] = data[inside:]
+        self._position = end
+        self._size = max(self._size, end)
+        return len(data)
+
+    def _write_inside(self, start, data):
+        while len(data):
+            number, place = divmod(start, PAGE)
+            part = data[: PAGE - place]
+            page = self._page(number)
+            page[place : place + len(part)] = part
+            start, data = start + len(part), data[len(part) :]
+
+    def _page(self, number):
+        """The page, to be changed."""
+        if number not in self._pages:
+            length = min(PAGE, self._committed - number * PAGE)
+            self._pages[number] = bytearray(os.pread(self._fd, length, number * PAGE))
+        return self._pages[number]
+
+    def _lengthen(self, length):
+        self._tail.extend(bytes(max(0, length - len(self._tail))))
+
+    def readinto(self, buffer) -> int:
+        buffer = memoryview(buffer).cast("B")
+        start = self._position
+        length = max(0, min(len(buffer), self._size - start))
+        inside = max(0, min(start + length, self._committed) - start)
+        self._read_inside(start, buffer[:inside])
+        place = max(start - self._committed, 0)
+        self._lengthen(place + length - inside)
+        buffer[inside:length] = self._tail[place : place + length - inside]
+        self._position += length
+        return length
+
+    def _read_inside(self, start, buffer):
+        buffer[:] = os.pread(self._fd, len(buffer), start)
+        for number in range(start // PAGE, -(-(start + len(buffer)) // PAGE)):
+            if number in self._pages:
+                page, first = self._pages[number], number * PAGE - start
+                page = page[max(0, -first) :][: len(buffer) - max(0, first)]
+                buffer[max(0, first) : max(0, first) + len(page)] = page
+
+    def truncate(self, size: int | None = None) -> int:
+        size = self._position if size is None else size
+        if size < self._committed:  # what comes back after this is 0
+            self._write_inside(size, memoryview(bytes(self._committed - size)))
+        del self._tail[max(0, size - self._committed) :]
+        self._size = size
+        return size
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        starts = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}
+        self._position = starts[whence] + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        """Closes the file; what was not committed is gone."""
+        if not self.closed:
+            os.close(self._fd)
+        super().close()
+
+
+def synchronize_folder(folder: Path) -> None:
+    """Has the names in a folder outlast a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write(descriptor, data, start):
+    data = memoryview(data)
+    while len(data):
+        written = os.pwrite(descriptor, data, start)
+        start, data = start + written, data[written:]

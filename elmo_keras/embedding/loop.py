@@ -1,0 +1,164 @@
+"""The loop over batches: read, computed, written, and counted."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from elmo_keras.elmo import Elmo
+from elmo_keras.embedding.output import Hdf5Output, NpyOutput, is_npy
+from elmo_keras.embedding.progress import Progress
+from elmo_keras.embedding.sentences import BOUNDARIES, Batch, Shard
+from elmo_keras.embedding.texts import Texts
+from elmo_keras.embedding.unfinished import Unfinished
+from elmo_keras.embedding.vectors import SentenceVectors, WordVectors
+
+LONGEST_TEXTS = 2**28  # bytes of the sentences that `sentence_to_index` may hold
+
+
+class Summary(NamedTuple):
+    """What was embedded.
+
+    Attributes:
+        output: the file that was written.
+        finished: False if `stop` ended it; the same call goes on.
+        sentences, tokens: numbers of them, also of those done before a stop.
+        words: how many words went through the character CNN: the distinct ones,
+            those again that had left the cache.
+        seconds: since this call began to compute.
+        tokens_now: the tokens of this call.
+        texts_left_out: whether there is no `sentence_to_index` for lack of memory.
+    """
+
+    output: Path
+    finished: bool
+    sentences: int
+    tokens: int
+    words: int
+    seconds: float
+    tokens_now: int
+    texts_left_out: bool
+
+    def __str__(self):
+        share = 1 - self.words / max(self.tokens, 1)
+        left_out = " Too much text for sentence_to_index: it is left out."
+        return (
+            f"{self.sentences:,} sentences, {self.tokens:,} tokens, {self.words:,} "
+            f"words computed ({max(share, 0):.1%} of the tokens from the cache), "
+            f"{self.seconds:,.1f} s, {self.tokens_now / self.seconds:,.0f} tokens/s: "
+            f"{self.output}{'.' + left_out if self.texts_left_out else ''}"
+        )
+
+
+class Loop:
+    """What goes on in `embed_corpus`, once it is known that it can.
+
+    Args:
+        work: the file that grows.
+        elmo: gives the vectors of words, and
+        vectors: those of sentences.
+        shard: the lines that come.
+        forget_sentences: whether there is no `sentence_to_index`.
+    """
+
+    def __init__(
+        self,
+        work: Unfinished,
+        elmo: Elmo,
+        vectors: SentenceVectors,
+        shard: Shard,
+        forget_sentences: bool,
+    ):
+        self.work, self.vectors = work, vectors
+        self.words = WordVectors(elmo)
+        self.forget_sentences = forget_sentences or is_npy(work.output)
+        self.texts = Texts(0 if self.forget_sentences else LONGEST_TEXTS)
+        self.batches = self.sentences = self.tokens = self.tokens_now = 0
+        self.n_words = 0
+        self.output = Hdf5Output(work.file)
+        if is_npy(work.output):
+            self.output = NpyOutput(
+                work.file, vectors.shape, vectors.dtype, shard.count
+            )
+
+    def embed(
+        self, batches: Iterator[Batch], progress: Progress, stop: Callable[[], bool]
+    ) -> Summary:
+        """Goes through the batches: read and written by threads, computed here."""
+        if self.work.file.note is None:
+            self.output.begin(self.work.identity)
+            self.work.commit(None)
+        with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(1) as writer:
+            written = writer.submit(int)
+            for batch in _ahead(reader, batches):
+                if stop():
+                    break
+                self._count(batch)
+                if self._is_done(batch):
+                    progress.skip(batch.share)
+                    continue
+                vectors = self.vectors.of(batch, self.words)
+                written.result()
+                written = writer.submit(self._write, batch, vectors)
+                self.tokens_now += batch.n_tokens
+                progress.add(batch.n_tokens, batch.share)
+            written.result()
+        finished = not stop()
+        if finished:
+            self._finish()
+        return self._summary(finished, progress.seconds)
+
+    def _count(self, batch):
+        self.words.expect(batch)
+        self.texts.add(batch)
+        self.batches += 1
+        self.sentences += len(batch.sentences)
+        self.tokens += batch.n_tokens
+        self.n_words += len(batch.new_words) - batch.renumbered * len(BOUNDARIES)
+
+    def _is_done(self, batch):
+        done = self.work.done or {"batches": 0}
+        other = self.batches == done["batches"] and batch.digest != done["digest"]
+        if other or (self.batches > done["batches"] and done.get("whole")):
+            self._refuse()
+        return self.batches <= done["batches"]
+
+    def _refuse(self):
+        raise ValueError(
+            f"{self.work.folder} is of a run over another text. Run with that one to "
+            "go on, or ask to overwrite."
+        )
+
+    def _write(self, batch, vectors):
+        self.output.write(batch.sentences, vectors)
+        self.work.commit({"batches": batch.number + 1, "digest": batch.digest})
+
+    def _finish(self):
+        if self.work.done and self.batches < self.work.done["batches"]:
+            self._refuse()
+        done = self.work.file.note["done"] or {"batches": 0}
+        if not done.get("whole"):  # else it was killed before it came to its place
+            texts = None if self.forget_sentences else self.texts.to_index()
+            self.output.finish(self.sentences, texts)
+            self.work.commit(done | {"whole": True})
+        self.work.finish()
+
+    def _summary(self, finished, seconds):
+        return Summary(
+            self.work.output,
+            finished,
+            self.sentences,
+            self.tokens,
+            self.n_words,
+            seconds,
+            self.tokens_now,
+            self.texts.too_long and not self.forget_sentences,
+        )
+
+
+def _ahead(thread: ThreadPoolExecutor, batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The batches; the next one is read while one is worked on."""
+    following = thread.submit(next, batches, None)
+    while (batch := following.result()) is not None:
+        following = thread.submit(next, batches, None)
+        yield batch

@@ -1,0 +1,119 @@
+"""The files that vectors are written to, sentence by sentence."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from h5py import h5d, h5f, h5fd, h5p, h5s, h5t
+
+from elmo_keras.embedding.journal import JournaledFile
+
+SENTENCE_TO_INDEX = "sentence_to_index"
+N_SENTENCES = "sentences"  # attribute of a finished file
+
+# HDF5 1.8 of 2008 and later read it; its groups grow without being written anew.
+_FORMAT = "v108", "v108"
+
+
+class Hdf5Output:
+    """HDF5 as bilm-tf and `allennlp elmo` write it: dataset `"i"` for sentence i.
+
+    At each commit the HDF5 file is closed, so that its bytes depend on what was
+    committed and not on whether the program was stopped in between.
+
+    Args:
+        file: holds it.
+    """
+
+    def __init__(self, file: JournaledFile):
+        self._file = file
+
+    def begin(self, about: dict[str, Any]) -> None:
+        """Makes it a file without sentences, with these attributes."""
+        with _new_hdf5(self._file) as hdf5:
+            hdf5.attrs.update(about)
+
+    def write(self, sentences: np.ndarray, vectors: Sequence[np.ndarray]) -> None:
+        """Adds the vectors of sentences, by their numbers."""
+        with h5py.File(self._file, "r+", libver=_FORMAT) as hdf5:
+            for sentence, array in zip(sentences.tolist(), vectors):
+                _write_dataset(hdf5, str(sentence), np.ascontiguousarray(array))
+
+    def finish(self, n_sentences: int, sentence_to_index: dict[str, str] | None):
+        """Adds what is known at the end."""
+        with h5py.File(self._file, "r+", libver=_FORMAT) as hdf5:
+            hdf5.attrs[N_SENTENCES] = n_sentences
+            if sentence_to_index is not None:
+                text = json.dumps(sentence_to_index)
+                hdf5.create_dataset(
+                    SENTENCE_TO_INDEX, (1,), h5py.string_dtype(), data=[text]
+                )
+
+
+def _new_hdf5(file):
+    """A new HDF5 file in which no time is noted."""
+    # `h5py.File` has no argument for the times of the root group.
+    creation = h5p.create(h5p.FILE_CREATE)
+    creation.set_obj_track_times(False)
+    access = h5p.create(h5p.FILE_ACCESS)
+    access.set_fclose_degree(h5f.CLOSE_STRONG)
+    access.set_libver_bounds(h5f.LIBVER_V18, h5f.LIBVER_V18)
+    access.set_fileobj_driver(h5fd.fileobj_driver, file)
+    name = repr(file).encode()
+    return h5py.File(h5f.create(name, h5f.ACC_TRUNC, creation, access))
+
+
+def _write_dataset(hdf5, name, array):
+    # `create_dataset` does the same and takes half as long again.
+    creation = h5p.create(h5p.DATASET_CREATE)
+    creation.set_obj_track_times(False)
+    creation.set_fill_time(h5d.FILL_TIME_NEVER)
+    kind, space = h5t.py_create(array.dtype), h5s.create_simple(array.shape)
+    dataset = h5d.create(hdf5.id, name.encode(), kind, space, creation)
+    dataset.write(h5s.ALL, h5s.ALL, array)
+
+
+class NpyOutput:
+    """One array with a row for each sentence, as `numpy.save` writes it.
+
+    Its methods are those of `Hdf5Output`; there is no place for attributes and texts.
+
+    Args:
+        file: holds it.
+        shape: that of a row.
+        dtype: of the array.
+        n_shards: every so many sentences there is a row here.
+    """
+
+    def __init__(self, file: JournaledFile, shape, dtype, n_shards: int):
+        self._file, self._shape, self._dtype = file, shape, np.dtype(dtype)
+        self._n_shards = n_shards
+        self._row_bytes = self._dtype.itemsize * int(np.prod(shape))
+
+    def begin(self, about: dict[str, Any]) -> None:
+        self._write_header(0)
+
+    def write(self, sentences: np.ndarray, vectors: Sequence[np.ndarray]) -> None:
+        start = self._write_header(0)
+        for row, array in zip((sentences // self._n_shards).tolist(), vectors):
+            self._file.seek(start + row * self._row_bytes)
+            self._file.write(np.ascontiguousarray(array))
+
+    def finish(self, n_sentences: int, sentence_to_index: dict[str, str] | None):
+        self._write_header(n_sentences)
+
+    def _write_header(self, n_rows):
+        """Writes it; its size, which is the same for any number of rows."""
+        shape, descr = (n_rows, *self._shape), np.lib.format.dtype_to_descr(self._dtype)
+        about = {"descr": descr, "fortran_order": False, "shape": shape}
+        self._file.seek(0)
+        np.lib.format.write_array_header_1_0(self._file, about)
+        return self._file.tell()
+
+
+def is_npy(path: Path) -> bool:
+    """Whether a file of this name holds sentence vectors."""
+    return path.suffix == ".npy"

@@ -1,0 +1,123 @@
+"""An exported SavedModel as a layer of a Keras model."""
+
+import keras
+import tensorflow as tf
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class ExportedElmo(keras.layers.Layer):
+    """The vectors of a SavedModel that `python -m export` wrote.
+
+    What trains was chosen at export: nothing, the mix, or the biLM too. Its
+    dropout and its regularizer come with it. The weights are kept in the Keras
+    model that is saved, the graph is not: it is read from `directory` again.
+
+    Args:
+        directory: the folder of one version, `OUT_DIR/<version>`.
+        output_key: which output: `"elmo"`, `"default"` (a vector a sentence),
+            `"word_emb"`, `"lstm_outputs1"`…, `"layers"`.
+
+    Call arguments:
+        inputs: sentences, string tensor `(batch,)`, split as chosen at export;
+            or tokens, string tensor `(batch, time)` padded with `""`.
+        training: whether dropout is applied.
+
+    Output: float32 `(batch, time, 2 · projection_dim)` for `"elmo"`, 0 at
+    padding; see the README for the other outputs. Those with one vector a token
+    have a mask.
+
+    Raises:
+        ValueError: `directory` holds no such SavedModel, or it has no such output.
+
+    Example:
+
+        sentences = keras.Input((), dtype="string")
+        vectors = ExportedElmo("exported/1", output_key="default")(sentences)
+        model = keras.Model(sentences, keras.layers.Dense(2)(vectors))
+    """
+
+    def __init__(self, directory, output_key="elmo", **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.supports_jit = False  # XLA has no strings
+        self.directory = str(directory)
+        self.output_key = output_key
+        self.loaded = _load(self.directory)
+        self.output_shapes = _output_shapes(self.loaded)
+        if output_key not in self.output_shapes:
+            raise ValueError(
+                f"`output_key` should be one of {sorted(self.output_shapes)}. "
+                f"Received: {output_key!r}"
+            )
+        for variable in self.loaded.variables:
+            self._track_variable(_adopted(variable))
+        self.built = True
+
+    def call(self, inputs, training=False):
+        for loss in self.loaded.regularization_losses:
+            self.add_loss(loss())
+        outputs = self.loaded(_given(inputs), training=bool(training))
+        return outputs[self.output_key]
+
+    def compute_mask(self, inputs, mask=None):
+        rank = len(self.output_shapes[self.output_key])
+        if rank != 3 or keras.utils.is_keras_tensor(inputs):
+            return None  # a functional model computes its masks as it runs
+        if inputs.shape.rank == 1:
+            return tf.sequence_mask(self.loaded.sequence_len(inputs))
+        return tf.sequence_mask(_lengths(inputs), tf.shape(inputs)[1])
+
+    def compute_output_spec(self, inputs, training=False):
+        _, *rest = self.output_shapes[self.output_key]
+        time = inputs.shape[1] if len(inputs.shape) == 2 else None
+        rest = [time if size is None else size for size in rest]
+        return keras.KerasTensor((inputs.shape[0], *rest), "float32")
+
+    def get_config(self):
+        return super().get_config() | {
+            "directory": self.directory,
+            "output_key": self.output_key,
+        }
+
+
+def _load(directory):
+    try:
+        loaded = tf.saved_model.load(directory)
+    except OSError as error:
+        raise ValueError(
+            f"`directory` should be the folder of an exported version. {error}"
+        ) from error
+    if not hasattr(loaded, "sequence_len"):
+        raise ValueError(
+            "`directory` should be a SavedModel that `python -m export` wrote. "
+            f"Received: {directory}"
+        )
+    return loaded
+
+
+def _output_shapes(loaded):
+    outputs = loaded.signatures["tokens"].structured_outputs
+    return {name: tuple(spec.shape) for name, spec in outputs.items()}
+
+
+def _adopted(variable):
+    """A Keras variable around one that was loaded."""
+    return keras.Variable(
+        variable,
+        shape=variable.shape,
+        dtype=variable.dtype.name,
+        trainable=variable.trainable,
+        name=variable.name.split(":")[0].replace("/", "_"),
+    )
+
+
+def _given(inputs):
+    if inputs.shape.rank == 1:
+        return inputs
+    return {"tokens": inputs, "sequence_len": _lengths(inputs)}
+
+
+def _lengths(tokens):
+    """The place behind the last token that is not empty, for each row: int32."""
+    places = tf.where(tokens != "", tf.range(1, tf.shape(tokens)[1] + 1), 0)
+    return tf.reduce_max(tf.pad(places, [[0, 0], [1, 0]]), axis=1)

@@ -1,0 +1,455 @@
+"""Embedding a corpus, as its users call it and run it."""
+
+import gzip
+import itertools
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import h5py
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import ROOT, randomize
+
+from elmo_keras import (
+    BidirectionalLanguageModel,
+    Elmo,
+    ElmoConfig,
+    embed,
+    embed_corpus,
+    read_embeddings,
+)
+from elmo_keras.embedding import journal, progress
+from elmo_keras.model_directory import save_model
+
+WORDS = [
+    "the",
+    "a",
+    "naïve",
+    "word",
+    "한국어",
+    "🙂",
+    "antidisestablishment",
+    "<S>",
+    ".",
+]
+
+
+class Killed(BaseException):
+    """What happens in place of a `kill -9`."""
+
+
+def text_of(n_lines, seed=0):
+    """Lines of 0 to 12 tokens, some of them alike."""
+    rng = random.Random(seed)
+    words = [*WORDS, *(f"w{i}" for i in range(60))]
+    lines = (rng.choices(words, k=rng.randint(0, 12)) for _ in range(n_lines))
+    return [" ".join(line) for line in lines]
+
+
+@pytest.fixture(scope="module")
+def lines():
+    return ["", *text_of(40), " ".join(text_of(12)), "", "the end"]
+
+
+@pytest.fixture(scope="module")
+def elmo():
+    elmo = Elmo(ElmoConfig.preset("test"), layer_norm=True)
+    elmo.build()
+    return randomize(elmo)
+
+
+def ragged(lines):
+    return tf.ragged.constant([line.split() for line in lines], tf.string)
+
+
+def without_padding(vectors, lines):
+    rows = zip(vectors.numpy(), lines)
+    return [row[..., : len(line.split()), :] for row, line in rows]
+
+
+@pytest.fixture(scope="module")
+def expected(elmo, lines):
+    """All layers of each sentence."""
+    return without_padding(elmo.layers(ragged(lines)), lines)
+
+
+@pytest.fixture
+def source(tmp_path, lines):
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def model(tmp_path, config):
+    bilm = BidirectionalLanguageModel(config)
+    bilm.build()
+    save_model(tmp_path / "model", randomize(bilm))
+    return tmp_path / "model"
+
+
+def assert_close(actual, expected):
+    assert len(actual) == len(expected)
+    for a, b in zip(actual, expected):
+        assert a.shape == b.shape
+        # Sums of the same numbers, in the order of another product's size.
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def embedded(elmo, lines, tmp_path_factory):
+    """The summary of a run in float32; the file is alone in its folder."""
+    folder = tmp_path_factory.mktemp("embedded")
+    source = tmp_path_factory.mktemp("text") / "text.txt"
+    source.write_text("\n".join(lines), encoding="utf-8")
+    # The longest sentence has more tokens than a batch should.
+    return embed_corpus(elmo, source, folder / "out.hdf5", tokens_at_once=50)
+
+
+def test_all_layers_are_those_of_the_layer(embedded, lines, expected):
+    with read_embeddings(embedded.output) as vectors:
+        assert_close(vectors, expected)
+        assert vectors.attributes["dtype"] == "float32"
+        assert_close([vectors[-1]], expected[-1:])
+        with pytest.raises(IndexError):
+            vectors[len(lines)]
+    assert list(embedded.output.parent.iterdir()) == [embedded.output]
+
+
+def test_the_summary_counts_sentences_tokens_and_words(embedded, lines):
+    tokens = [token for line in lines for token in line.split()]
+    assert (embedded.sentences, embedded.tokens) == (len(lines), len(tokens))
+    assert embedded.words == len({*tokens} - {"<S>"})
+
+
+def test_the_file_is_as_allennlp_writes_it(embedded, lines):
+    with h5py.File(embedded.output) as file:
+        assert file.keys() == {*map(str, range(len(lines))), "sentence_to_index"}
+        assert file["sentence_to_index"].shape == (1,)
+        index = json.loads(file["sentence_to_index"][0])
+    assert index == {line: str(i) for i, line in enumerate(lines)}
+
+
+@pytest.mark.parametrize(
+    ("layers", "choose"),
+    [
+        ("average", lambda h: h.mean(axis=0)),
+        ("top", lambda h: h[-1]),
+        (0, lambda h: h[0]),
+        (1, lambda h: h[1]),
+    ],
+)
+def test_layers_are_chosen(elmo, expected, source, tmp_path, layers, choose):
+    embed_corpus(elmo, source, tmp_path / "out.hdf5", layers)
+    assert_close(read_embeddings(tmp_path / "out.hdf5"), list(map(choose, expected)))
+
+
+def test_the_mix_is_that_of_the_layer(elmo, lines, source, tmp_path):
+    embed_corpus(elmo, source, tmp_path / "out.hdf5", "mix")
+    mixed = without_padding(elmo(ragged(lines)), lines)
+    assert_close(read_embeddings(tmp_path / "out.hdf5"), mixed)
+
+
+def test_float16_is_float32_rounded_also_as_a_dataset(elmo, expected, source, tmp_path):
+    embed_corpus(elmo, source, tmp_path / "out.hdf5", dtype="float16")
+    dataset = read_embeddings(tmp_path / "out.hdf5").dataset()
+    assert dataset.element_spec == tf.TensorSpec((3, None, 10), tf.float16)
+    for _ in range(2):
+        arrays = list(dataset.as_numpy_iterator())
+        assert len(arrays) == len(expected)
+        for a, b in zip(arrays, expected):
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-6)
+
+
+def test_arithmetic_in_bfloat16_is_that_of_the_layer(
+    elmo, lines, expected, source, tmp_path
+):
+    coarse = Elmo(elmo.config, dtype="bfloat16")
+    coarse.build()
+    coarse.bilm.set_weights([w.numpy() for w in elmo.bilm.weights])
+    embed_corpus(coarse, source, tmp_path / "out.hdf5", "top")
+    vectors = read_embeddings(tmp_path / "out.hdf5")
+    tops = without_padding(coarse.layers(ragged(lines))[:, -1], lines)
+    for a, b, c in zip(vectors, tops, expected):
+        assert a.dtype == np.float32
+        # A few roundings to 8 bits; float32 is as far away as they bring it.
+        np.testing.assert_allclose(a, b.astype("float32"), atol=0.03)
+        assert 0 < np.abs(a - c[-1]).max(initial=1e-9) < 0.2
+
+
+@pytest.mark.parametrize("layers", ["all", "average"])
+def test_sentence_vectors_are_means_over_the_tokens(
+    elmo, expected, source, tmp_path, layers
+):
+    embed_corpus(elmo, source, tmp_path / "out.npy", layers, tokens_at_once=30)
+    means = np.load(tmp_path / "out.npy")
+    for mean, vectors in zip(means, expected):
+        n_tokens = vectors.shape[1]
+        wanted = vectors.mean(axis=1) if n_tokens else np.zeros((3, 10))
+        wanted = wanted if layers == "all" else wanted.mean(axis=0)
+        np.testing.assert_allclose(mean, wanted, atol=1e-6)
+    assert len(means) == len(expected)
+    assert_close(read_embeddings(tmp_path / "out.npy"), list(means))
+
+
+def test_words_that_left_the_cache_are_computed_again(elmo, expected, source, tmp_path):
+    summary = embed_corpus(
+        elmo, source, tmp_path / "out.hdf5", tokens_at_once=10, cache_bytes=1
+    )
+    assert summary.words > 69
+    assert_close(read_embeddings(tmp_path / "out.hdf5"), expected)
+
+
+@pytest.mark.parametrize("ending", ["hdf5", "npy"])
+def test_shards_read_as_one(elmo, expected, source, tmp_path, ending):
+    path = tmp_path / f"out.{ending}"
+    for i in (3, 1):
+        embed_corpus(elmo, source, path, "top", shard=(i, 3))
+    with pytest.raises(FileNotFoundError, match="Shard 2 of 3 .* is missing"):
+        read_embeddings(path)
+    embed_corpus(elmo, source, path, "top", shard=(2, 3))
+    tops = [layers[-1] for layers in expected]
+    if ending == "npy":
+        tops = [top.mean(axis=0) if len(top) else np.zeros(10) for top in tops]
+    assert_close(read_embeddings(path), tops)
+    assert (tmp_path / f"out.2-of-3.{ending}").exists()
+
+
+def test_gzip_and_pipes_are_read(elmo, lines, expected, tmp_path):
+    (tmp_path / "text.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    embed_corpus(elmo, tmp_path / "text.gz", tmp_path / "out.hdf5")
+    assert_close(read_embeddings(tmp_path / "out.hdf5"), expected)
+    with subprocess.Popen(["cat", tmp_path / "text.gz"], stdout=subprocess.PIPE) as cat:
+        pipe = f"/dev/fd/{cat.stdout.fileno()}"
+        embed_corpus(elmo, pipe, tmp_path / "piped.hdf5", "top")
+    assert_close(read_embeddings(tmp_path / "piped.hdf5"), [h[-1] for h in expected])
+
+
+def test_no_lines_give_an_empty_file(elmo, tmp_path):
+    (tmp_path / "text.txt").write_text("")
+    for name in ("out.hdf5", "out.npy"):
+        embed_corpus(elmo, tmp_path / "text.txt", tmp_path / name)
+        assert len(read_embeddings(tmp_path / name)) == 0
+    with pytest.raises(ValueError, match="no sentences"):
+        read_embeddings(tmp_path / "out.hdf5").dataset()
+
+
+def mortal(monkeypatch, n_writes):
+    """Writing to disk that is killed after so many writes, with one half done."""
+    count, whole = itertools.count(), journal.os.pwrite
+
+    def write(descriptor, data, start):
+        if next(count) == n_writes:
+            whole(descriptor, data[: len(data) // 2], start)
+            raise Killed
+        return whole(descriptor, data, start)
+
+    monkeypatch.setattr(journal.os, "pwrite", write)
+    return count
+
+
+@pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
+def test_killed_again_and_again_the_file_is_the_same_in_the_end(
+    elmo, source, tmp_path, monkeypatch, name
+):
+    # Layer 0 needs no LSTM, so that each start is quick.
+    arguments = {"layers": 0, "tokens_at_once": 12, "cache_bytes": 500}
+    source.write_text("\n".join(text_of(20)))
+    embed_corpus(elmo, source, tmp_path / f"whole.{name}", **arguments)
+    deaths = 0
+    while not (tmp_path / name).exists():
+        with monkeypatch.context() as patch:
+            mortal(patch, random.Random(deaths).randrange(10))
+            try:
+                embed_corpus(elmo, source, tmp_path / name, **arguments)
+            except Killed:
+                deaths += 1
+    assert deaths >= 3
+    whole = (tmp_path / f"whole.{name}").read_bytes()
+    assert (tmp_path / name).read_bytes() == whole
+
+
+def test_killed_at_the_very_end_the_file_is_the_same(
+    elmo, source, tmp_path, monkeypatch
+):
+    arguments = {"layers": 0, "tokens_at_once": 200}
+    with monkeypatch.context() as patch:
+        count = mortal(patch, n_writes=-1)
+        embed_corpus(elmo, source, tmp_path / "whole.hdf5", **arguments)
+    n_writes = next(count)
+    for last in (1, 2, 3):
+        output = tmp_path / f"{last}.hdf5"
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            mortal(patch, n_writes - last)
+            embed_corpus(elmo, source, output, **arguments)
+        embed_corpus(elmo, source, output, **arguments)
+        assert output.read_bytes() == (tmp_path / "whole.hdf5").read_bytes()
+
+
+def test_a_run_that_was_stopped_goes_on_only_as_it_began(elmo, lines, source, tmp_path):
+    def run(stop=lambda: False, **kwargs):
+        kwargs = {"layers": 0, "tokens_at_once": 12} | kwargs
+        return embed_corpus(elmo, source, tmp_path / "out.hdf5", stop=stop, **kwargs)
+
+    answers = iter([False, False, True])
+    summary = run(stop=lambda: next(answers, True))
+    assert not summary.finished and not (tmp_path / "out.hdf5").exists()
+    with pytest.raises(ValueError, match="differs in: dtype"):
+        run(dtype="float16")
+    source.write_text("\n".join(["another", *lines]))
+    with pytest.raises(ValueError, match="over another text"):
+        run()
+    source.write_text("short")
+    with pytest.raises(ValueError, match="over another text"):
+        run()
+    source.write_text("\n".join(lines) + "\n")
+    assert run().tokens_now < sum(len(line.split()) for line in lines)
+    with pytest.raises(ValueError, match="exists"):
+        run()
+    assert run(overwrite=True).tokens_now == sum(len(line.split()) for line in lines)
+
+
+def test_a_full_disk_costs_nothing_that_was_written(
+    elmo, source, model, tmp_path, monkeypatch, capsys
+):
+    calls, whole = [0], journal.os.pwrite
+
+    def write(*arguments):
+        calls[0] += 1
+        if calls[0] > 9:
+            raise OSError(28, "No space left on device")
+        return whole(*arguments)
+
+    command = [str(source), str(tmp_path / "out.hdf5"), "--model", str(model)]
+    command += ["--layers", "0", "--tokens-at-once", "12"]
+    with monkeypatch.context() as patch:
+        patch.setattr(journal.os, "pwrite", write)
+        assert embed.main(command) == 1
+    assert (
+        "No space left on device. What was written is kept" in capsys.readouterr().err
+    )
+    assert embed.main(command) == 0
+    embed.main([*command[:1], str(tmp_path / "whole.hdf5"), *command[2:]])
+    whole_bytes = (tmp_path / "whole.hdf5").read_bytes()
+    assert (tmp_path / "out.hdf5").read_bytes() == whole_bytes
+
+
+def test_the_command_mixes_and_tells_what_it_did(
+    source, model, lines, tmp_path, capsys, monkeypatch
+):
+    clock = iter(range(0, 10**6, 31))
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: next(clock))
+    output = tmp_path / "out.hdf5"
+    command = [str(source), str(output), "--model", str(model), "--float16"]
+    assert embed.main([*command, "--mix", "0.5,-1,2", "--gamma", "3"]) == 0
+    shown = capsys.readouterr()
+    assert f"{len(lines)} sentences" in shown.out and "tokens/s" in shown.out
+    assert "100% ·" in shown.err and "0:00:00 left" in shown.err
+    weights = np.exp([0.5, -1, 2]) / np.exp([0.5, -1, 2]).sum()
+    layers = Elmo.from_pretrained(model).layers([lines[-1].split()])[0].numpy()
+    mixed = 3 * np.tensordot(weights, layers, 1)
+    actual = read_embeddings(output)
+    np.testing.assert_allclose(actual[len(lines) - 1], mixed, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(actual.attributes["mix"], weights, rtol=1e-6)
+    (tmp_path / "mix.json").write_text('{"scalars": [0.5, -1, 2], "gamma": 3.0}')
+    first = output.read_bytes()
+    mix = ["--mix", str(tmp_path / "mix.json"), "--overwrite"]
+    assert embed.main([*command, *mix]) == 0 and output.read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no.txt", "out.hdf5", "--model", "model"], "no.txt"),
+        (["text.txt", "out.hdf5", "--model", "none"], "There is no none"),
+        (["text.txt", "out.hdf5"], "Give --model"),
+        (["text.txt", "out.hdf5", "--options", "o.json"], "Give --model"),
+        (["latin.txt", "out.hdf5", "--model", "model"], "UTF-8. Line 2"),
+        (["text.txt", "no/out.hdf5", "--model", "model"], "no/out.hdf5.unfinished"),
+        (["text.txt", "out.hdf5", "--model", "model", "--layers", "3"], "`layers`"),
+        (["text.txt", "out.hdf5", "--model", "model", "--mix", "1,2"], "3 weights"),
+        (["text.txt", "out.hdf5", "--model", "model", "--layers", "mix"], "--mix"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_line_and_leaves_nothing(
+    source, model, tmp_path, monkeypatch, capsys, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "latin.txt").write_bytes(b"fine\n\xe9t\xe9\n")
+    before = sorted(tmp_path.rglob("*"))
+    assert embed.main(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "option", [["--shard", "4/3"], ["--layers", "b"], ["--mix", "x"]]
+)
+def test_arguments_out_of_range_are_refused(option, capsys):
+    with pytest.raises(SystemExit) as refused:
+        embed.main(["text.txt", "out.hdf5", "--model", "model", *option])
+    assert refused.value.code == 2 and "should be" in capsys.readouterr().err
+
+
+def start(source, output, model):
+    command = [sys.executable, "-m", "elmo_keras.embed", source, output]
+    command += ["--model", model, "--tokens-at-once", "300"]
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=ROOT, **pipes)
+
+
+def run_whole(source, output, model):
+    with start(source, output, model) as process:
+        _, error = process.communicate()
+    assert process.returncode == 0, error
+
+
+def n_committed(output):
+    path = output.with_name(f"{output.name}.unfinished") / journal.JOURNAL
+    if not path.exists():
+        return 0
+    note = json.loads(path.read_bytes().split(b"\n")[0])["note"]
+    return (note["done"] or {"batches": 0})["batches"]
+
+
+def wait_for(process, output, n_batches):
+    while process.poll() is None and n_committed(output) < n_batches:
+        time.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_ten_kills_leave_the_file_of_an_uninterrupted_run(model, tmp_path):
+    source, whole, output = (tmp_path / n for n in ("text", "whole.hdf5", "out.hdf5"))
+    source.write_text("\n".join(text_of(12_000, seed=1)))
+    run_whole(source, whole, model)
+    rng, seen = random.Random(0), [0]
+    for _ in range(10):
+        with start(source, output, model) as process:
+            wait_for(process, output, seen[-1] + 1)
+            time.sleep(rng.random() / 10)
+            process.send_signal(signal.SIGKILL)
+        assert process.returncode == -signal.SIGKILL
+        seen.append(n_committed(output))
+    assert seen == sorted(set(seen)), "each was killed while it worked"
+    run_whole(source, output, model)
+    assert output.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.slow
+def test_ctrl_c_is_no_error_and_the_same_command_goes_on(model, tmp_path):
+    source, output = tmp_path / "text.txt", tmp_path / "out.hdf5"
+    source.write_text("\n".join(text_of(12_000, seed=1)))
+    with start(source, output, model) as process:
+        wait_for(process, output, 3)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate()
+    assert process.returncode == 130 and b"The same command goes on" in error
+    run_whole(source, output, model)
+    with read_embeddings(output) as vectors:
+        assert len(vectors) == 12_000
