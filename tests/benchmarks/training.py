@@ -29,26 +29,36 @@ below --threads for both, something else was running.
 
 import argparse
 import contextlib
-import datetime
 import itertools
 import json
 import os
-import platform
 import statistics
-import subprocess
 import sys
 import tempfile
-import venv
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from elmo_keras.config import PRESETS, ElmoConfig
 from elmo_keras.training import TrainingOptions
 from elmo_keras.vocabulary import Vocabulary
+from tests.benchmarks.workers import (
+    ENVIRONMENTS,
+    HERE,
+    ROOT,
+    Worker,
+    count,
+    heading,
+    machine,
+    python_with,
+    read,
+    row,
+    spread,
+    started,
+    use_processors,
+)
 
-HERE = Path(__file__).parent
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
 PEER, OURS = "bilm-tf", "elmo-keras"
 PEER_PACKAGES = ("simple-elmo==0.9.2", "tensorflow==2.21.0", "tf_keras==2.21.0")
 COLUMNS = (
@@ -71,12 +81,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check(vocabulary, options)
         sentences = enough(sentences, options)
         use_processors(options.threads)
-        python = peer_python(options.environments)
+        python = python_with(PEER_PACKAGES, folder=options.environments)
     except (ValueError, OSError) as error:
         print(f"training.py: {error}", file=sys.stderr)
         return 2
     print(described(sentences, vocabulary, options))
-    print(row(COLUMNS), row(["---"] * len(COLUMNS)), sep="\n", flush=True)
+    print(heading(COLUMNS), flush=True)
     for preset in options.presets:
         versions = compare(preset, sentences, vocabulary, options, python)
     print(f"\n{machine(options.threads)}; {versions}")
@@ -86,10 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    cache = CACHE / "elmo_keras" / "environments"
     cores = len(os.sched_getaffinity(0))
     p.add_argument("--text", required=True, metavar="FILE", type=Path)
-    p.add_argument("--environments", default=cache, metavar="DIR", type=Path)
+    p.add_argument("--environments", default=ENVIRONMENTS, metavar="DIR", type=Path)
     presets = ["tiny", "small", "original"]
     p.add_argument("--presets", nargs="+", default=presets, choices=sorted(PRESETS))
     p.add_argument("--vocabulary-size", type=count, help="most words to keep")
@@ -100,19 +109,6 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--steps", type=count, default=4, help="of each system in a round")
     p.add_argument("--threads", type=count, default=cores, help="processors to use")
     return p
-
-
-def count(text: str) -> int:
-    """An argparse type: a whole number above 0."""
-    if int(text) < 1:
-        raise argparse.ArgumentTypeError(f"should be above 0, not {text}")
-    return int(text)
-
-
-def read(path: Path) -> list[list[str]]:
-    """The sentences; no token holds what either system takes for white space."""
-    lines = path.read_text(encoding="utf-8").split("\n")
-    return [tokens for tokens in map(str.split, lines) if tokens]
 
 
 def check(vocabulary: Vocabulary, options: argparse.Namespace) -> None:
@@ -141,27 +137,6 @@ def enough(sentences: list[list[str]], options: argparse.Namespace) -> list[list
     )
 
 
-def use_processors(number: int) -> None:
-    """Binds this process and its children: TensorFlow starts as many threads."""
-    allowed = sorted(os.sched_getaffinity(0))
-    if number > len(allowed):
-        raise ValueError(f"--threads {number}: there are {len(allowed)} processors.")
-    os.sched_setaffinity(0, allowed[:number])
-
-
-def peer_python(environments: Path) -> Path:
-    """The interpreter of bilm-tf's environment, which is made if it isn't there."""
-    folder = environments / "-".join(PEER_PACKAGES).replace("==", "-")
-    python, complete = folder / "bin" / "python", folder / "complete"
-    if not complete.exists():
-        print(f"Installing {', '.join(PEER_PACKAGES)} in {folder}", file=sys.stderr)
-        venv.create(folder, clear=True, with_pip=True)
-        pip = [python, "-m", "pip", "install", "--quiet", *PEER_PACKAGES]
-        subprocess.run(pip, check=True, stdout=sys.stderr)
-        complete.touch()
-    return python
-
-
 def compare(
     preset: str,
     sentences: list[list[str]],
@@ -174,14 +149,14 @@ def compare(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         write_inputs(folder, preset, sentences, vocabulary, options)
         workers = [
-            stack.enter_context(started(name, interpreter, folder))
+            stack.enter_context(start(name, interpreter, folder))
             for name, interpreter in ((PEER, python), (OURS, sys.executable))
         ]
         answers = measured(workers, options)
         of_peer = statistics.median(speeds(answers[0]))
         for worker, rounds in zip(workers, answers):
             print(row(result(preset, worker, rounds, of_peer)), flush=True)
-        return "; ".join(f"{w.name} on {w.versions}" for w in workers)
+        return "; ".join(f"{w.name} on {w.hello}" for w in workers)
 
 
 def write_inputs(
@@ -205,65 +180,23 @@ def write_inputs(
     (folder / "text.txt").write_text(lines, encoding="utf-8")
 
 
-class Worker:
+def start(
+    name: str, python: str | Path, folder: Path
+) -> AbstractContextManager[Worker]:
     """A system in a process of its own, which makes steps when it is asked to."""
-
-    def __init__(self, name: str, process: subprocess.Popen, log: Path):
-        self.name, self.process, self.log = name, process, log
-        self.versions = self._answer()
-
-    def step(self, number: int) -> dict[str, Any]:
-        """Lets it make so many steps: seconds, processor seconds, tokens, loss."""
-        self.process.stdin.write(f"step {number}\n")
-        self.process.stdin.flush()
-        return self._answer()
-
-    def peak_memory(self) -> float:
-        """Most memory it ever had, in GB."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e9
-
-    def _answer(self):
-        line = self.process.stdout.readline()
-        if not line:
-            said = self.log.read_text(errors="replace")[-3000:]
-            raise RuntimeError(f"{self.name} ended before it answered:\n{said}")
-        return json.loads(line)
-
-
-@contextlib.contextmanager
-def started(name: str, python: str | Path, folder: Path) -> Iterator[Worker]:
-    """A worker, ended with the block."""
     script = HERE / f"training_{name.replace('-', '_')}.py"
-    environment = os.environ | {"PYTHONUTF8": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    if name == PEER:
-        environment["TF_USE_LEGACY_KERAS"] = "1"
-    else:
-        environment["PYTHONPATH"] = str(HERE.parent.parent)
-    log = folder / f"{name}.log"
-    with log.open("w") as errors:
-        process = subprocess.Popen(
-            [python, script, folder],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        )
-    try:
-        yield Worker(name, process, log)
-    finally:
-        process.kill()
-        process.communicate()
+    ours = {"PYTHONPATH": str(ROOT)}
+    variables = {"TF_USE_LEGACY_KERAS": "1"} if name == PEER else ours
+    return started(name, [python, script, folder], folder, variables)
 
 
 def measured(workers: list[Worker], options: argparse.Namespace) -> list[tuple]:
     """Each worker's answers, one a round; the workers take turns."""
     for worker in workers:
-        worker.step(options.warmup)
+        worker.ask(f"step {options.warmup}")
     rounds = []
     for _ in range(options.rounds):
-        rounds.append([worker.step(options.steps) for worker in workers])
+        rounds.append([worker.ask(f"step {options.steps}") for worker in workers])
     tokens = options.steps * options.batch_size * TrainingOptions.unroll_steps
     for answer in itertools.chain(*rounds):
         if answer["tokens"] != tokens:
@@ -282,21 +215,15 @@ def result(
     """The cells of a row of the table."""
     rates = speeds(answers)
     busy = [answer["processor_seconds"] / answer["seconds"] for answer in answers]
-    median = statistics.median(rates)
     return [
         preset,
         worker.name,
-        f"{median:,.0f} ({min(rates):,.0f} – {max(rates):,.0f})",
-        f"{median / of_peer:.2f}",
+        spread(rates),
+        f"{statistics.median(rates) / of_peer:.2f}",
         f"{answers[-1]['loss']:.3f}",
         f"{worker.peak_memory():.2f} GB",
         f"{statistics.median(busy):.2f}",
     ]
-
-
-def row(cells: Sequence[str]) -> str:
-    """A row of a Markdown table."""
-    return f"| {' | '.join(cells)} |"
 
 
 def described(
@@ -311,14 +238,6 @@ def described(
         f"{options.steps} steps after {options.warmup}; the loss is the mean of steps "
         f"{last - options.steps + 1} to {last}.\n"
     )
-
-
-def machine(threads: int) -> str:
-    """Processor, how many of them, and the date."""
-    info = Path("/proc/cpuinfo").read_text().split("\n")
-    names = [line.split(":")[1].strip() for line in info if "model name" in line]
-    name = names[0] if names else platform.machine()
-    return f"{threads} of {os.cpu_count()} × {name}, {datetime.date.today()}"
 
 
 if __name__ == "__main__":

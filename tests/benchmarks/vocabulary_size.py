@@ -17,7 +17,8 @@ from pathlib import Path
 
 from elmo_keras.vocabulary import Vocabulary
 from tests.benchmarks import training
-from tests.benchmarks.training import OURS, row
+from tests.benchmarks.training import OURS
+from tests.benchmarks.workers import heading, machine, read, row, spread, use_processors
 
 COLUMNS = (
     "preset",
@@ -37,18 +38,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--words", nargs="+", type=int, default=[10_000, 800_000])
     options = parser.parse_args(arguments)
     try:
-        sentences = training.read(options.text)
+        sentences = read(options.text)
         smallest = Vocabulary.count(sentences, min(options.words))
         training.check(smallest, options)
         sentences = training.enough(sentences, options)
-        training.use_processors(options.threads)
+        use_processors(options.threads)
     except (ValueError, OSError) as error:
         print(f"vocabulary_size.py: {error}", file=sys.stderr)
         return 2
-    print(row(COLUMNS), row(["---"] * len(COLUMNS)), sep="\n", flush=True)
+    print(heading(COLUMNS), flush=True)
     for preset in options.presets:
         versions = compare(preset, sentences, smallest, options)
-    print(f"\n{training.machine(options.threads)}; {versions}")
+    print(f"\n{machine(options.threads)}; {versions}")
     return 0
 
 
@@ -60,13 +61,13 @@ def compare(preset, sentences, smallest, options) -> str:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             vocabulary = filled(smallest, size)
             training.write_inputs(folder, preset, sentences, vocabulary, options)
-            worker = training.started(OURS, sys.executable, folder)
+            worker = training.start(OURS, sys.executable, folder)
             workers.append(stack.enter_context(worker))
         answers = training.measured(workers, options)
         first = statistics.median(seconds(answers[0], options))
         for size, worker, rounds in zip(options.words, workers, answers):
             print(row(result(preset, size, worker, seconds(rounds, options), first)))
-        return workers[0].versions
+        return workers[0].hello
 
 
 def filled(vocabulary: Vocabulary, size: int) -> Vocabulary:
@@ -87,7 +88,7 @@ def result(preset, size, worker, times, first) -> list[str]:
     return [
         preset,
         f"{size:,}",
-        f"{median:.2f} s ({min(times):.2f} – {max(times):.2f})",
+        f"{spread(times, 2)} s",
         f"{median / first:.2f}",
         f"{worker.peak_memory():.2f} GB",
         f"{2 * 4 * size * (dim + 1) / 1e9:.2f} GB",

@@ -1,0 +1,184 @@
+"""Tokens a second of embedding, beside AllenNLP and simple-elmo, with equal vectors.
+
+    python -m tests.benchmarks.embedding --text FILE
+
+FILE holds one sentence a line, tokens separated by spaces. A random sample of its
+sentences is embedded: in batches as they come, the same for all systems, and as a
+whole file. All systems read the same random weights in the published layout, use
+the same processors, and give all layers of every token. They are
+
+- AllenNLP: `allennlp.modules.elmo.Elmo` 2.10.1 on PyTorch 2.13, its own
+  `batch_to_ids`;
+- simple-elmo graph: simple-elmo 0.9.2 on TensorFlow 2.21 (`tf.compat.v1`), its
+  batched graph alone, fed by its own `Batcher`;
+- simple-elmo API: its `ElmoModel.get_elmo_vectors`;
+- elmo-keras: `Elmo.layers` in a `tf.function`, dtype policies float32 and bfloat16.
+
+The peers run in environments of their own, which are made at the first start. Each
+system is a process; they take turns, and the one that has no turn waits. Timed is
+all from lists of `str` to NumPy arrays. Tokens are real ones: no padding, no `<S>`.
+For each batch size there are rounds until --seconds are over, three at least; a turn
+has eight sentences at least. Then the whole sample: the peers get it sorted by length,
+in batches of each of --file-batch-sizes, and of these the fastest counts in further
+rounds; elmo-keras gets the file as it is.
+
+"Of peak" is the arithmetic that was needed (see `arithmetic.py`: each distinct word
+once in a batch, or once in the file) by time, as a share of the speed of a product
+of two large matrices in TensorFlow, in the system's dtype, measured anew before each
+batch size, of which the best until then counts. Peak memory is the process's until then. The first vector is that of one
+sentence, from the start of the process. Before vectors are compared the peers' LSTM
+states are reset, which they otherwise carry from batch to batch.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from elmo_keras.config import PRESETS, ElmoConfig
+from tests.benchmarks.arithmetic import n_tokens
+from tests.benchmarks.embedding_systems import (
+    OURS,
+    PEERS,
+    SENTENCES,
+    SYSTEMS,
+    interpreter,
+    workers,
+    write_inputs,
+)
+from tests.benchmarks.turns import Measured, Text, Turns, sample
+from tests.benchmarks.vectors import COLUMNS as VECTOR_COLUMNS
+from tests.benchmarks.vectors import compared
+from tests.benchmarks.workers import (
+    ENVIRONMENTS,
+    Worker,
+    count,
+    heading,
+    machine,
+    read,
+    row,
+    spread,
+    use_processors,
+)
+
+COLUMNS = (
+    "preset",
+    "batch",
+    "system",
+    "tokens/s: median (lowest – highest)",
+    "to the fastest peer",
+    "of peak",
+    "peak memory",
+    "rounds",
+)
+FILE = "whole file"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; returns its exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        sentences = sample(read(options.text), options.sentences)
+        use_processors(options.threads)
+        for system in options.systems:
+            interpreter(system, options.environments)
+    except (ValueError, OSError) as error:
+        print(f"embedding.py: {error}", file=sys.stderr)
+        return 2
+    print(f"{len(sentences):,} sentences of {n_tokens(sentences):,} tokens\n")
+    about = [compare(preset, sentences, options) for preset in options.presets]
+    print(heading(VECTOR_COLUMNS))
+    print("\n".join(row(cells) for of_preset in about for cells in of_preset))
+    print(f"\n{machine(options.threads)}")
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    cores = len(os.sched_getaffinity(0))
+    presets = sorted(set(PRESETS) - {"test"})  # AllenNLP's words have 50 characters
+    p.add_argument("--text", required=True, metavar="FILE", type=Path)
+    p.add_argument("--environments", default=ENVIRONMENTS, metavar="DIR", type=Path)
+    p.add_argument(
+        "--presets", nargs="+", default=["small", "original"], choices=presets
+    )
+    p.add_argument("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS)
+    sizes = "at most 128, what simple-elmo is built for"
+    p.add_argument(
+        "--batch-sizes", nargs="+", type=count, default=[1, 8, 32, 128], help=sizes
+    )
+    p.add_argument("--file-batch-sizes", nargs="+", type=count, default=[8, 32, 128])
+    p.add_argument("--sentences", type=count, default=512, help="of the sample")
+    p.add_argument("--seconds", type=count, default=45, help="for each batch size")
+    p.add_argument("--threads", type=count, default=cores, help="processors to use")
+    p.add_argument("--gemm-size", type=count, default=4096, help="rows and columns")
+    return p
+
+
+def compare(preset, sentences, options) -> list[list[str]]:
+    """Measures one preset and prints its speeds; returns rows about the vectors."""
+    peak = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_inputs(folder, preset, sentences)
+        with workers(options.systems, folder, options.environments) as systems:
+            about = compared(preset, systems, sentences, folder)
+            turns = Turns(systems, ElmoConfig.preset(preset), options.seconds)
+            text = Text(folder / SENTENCES, sentences)
+            print(heading(COLUMNS), flush=True)
+            for size in [*options.batch_sizes, FILE]:
+                update(peak, systems, options.gemm_size)
+                if size == FILE:
+                    measured = turns.of_file(text, options.file_batch_sizes)
+                else:
+                    measured = turns.of_batches(text, size)
+                for cells in table(measured, peak):
+                    print(row([preset, f"{size}", *cells]), flush=True)
+    print(
+        "\nPeak:",
+        ", ".join(f"{dtype} {p / 1e9:,.0f} GFLOP/s" for dtype, p in peak.items()),
+        "\n",
+    )
+    return about
+
+
+def update(peak: dict[str, float], systems: list[Worker], size: int) -> None:
+    """Measures a large matrix product in each dtype; the best so far is kept."""
+    for worker in systems:
+        if worker.name in OURS:
+            dtype = worker.name.split()[-1]
+            speed = worker.ask(json.dumps({"gemm": size}))
+            peak[dtype] = max(speed, peak.get(dtype, 0))
+
+
+def table(measured: list[Measured], peak: dict[str, float]) -> list[list[str]]:
+    """The cells of each system's row."""
+    peers = [m.rate for m in measured if m.worker.name in PEERS]
+    return [
+        [
+            m.label,
+            spread(m.rates),
+            f"{m.rate / max(peers):.2f}" if peers else "–",
+            share(m, peak),
+            f"{m.memory:.2f} GB",
+            f"{len(m.rates)}",
+        ]
+        for m in measured
+    ]
+
+
+def share(measured: Measured, peak: dict[str, float]) -> str:
+    """How much of the peak of its dtype a system reached."""
+    dtype = "bfloat16" if "bfloat16" in measured.label else "float32"
+    if dtype not in peak:
+        return "–"
+    return f"{statistics.median(measured.speeds) / peak[dtype]:.0%}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""elmo-keras' side of the embedding benchmark; `embedding.py` starts it.
+
+    python embedding_elmo_keras.py FOLDER DTYPE
+
+`Elmo.layers` under `tf.function`, with DTYPE as Keras' dtype policy; a whole file by
+`embed_corpus`, which writes it as HDF5. It also answers
+{"gemm": SIZE}: operations a second of a product of two matrices of that many rows
+and columns in DTYPE.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import h5py
+import numpy as np
+import tensorflow as tf
+from embedding_worker import Sentences, serve
+
+from elmo_keras import Elmo
+from elmo_keras.embedding import embed_corpus
+
+REPEATS = 5
+
+
+def main(folder: Path, dtype: str) -> None:
+    """Embeds what it is told to, until standard input ends."""
+    elmo = Elmo.from_pretrained(folder, dtype=dtype)
+    tokens = tf.RaggedTensorSpec((None, None), tf.string, ragged_rank=1)
+    layers = tf.function(elmo.layers, input_signature=[tokens])
+
+    def embed(sentences: Sentences) -> np.ndarray:
+        words = tf.constant([word for sentence in sentences for word in sentence])
+        lengths = [len(sentence) for sentence in sentences]
+        return layers(tf.RaggedTensor.from_row_lengths(words, lengths)).numpy()
+
+    def embed_file(path: Path) -> Iterator[np.ndarray]:
+        output = folder / "vectors.hdf5"
+        embed_corpus(elmo, path, output, overwrite=True)
+        with h5py.File(output) as file:
+            yield file["0"][...]
+
+    serve(
+        folder,
+        ("tensorflow", "keras"),
+        embed,
+        embed_file=embed_file,
+        more=lambda request: product_speed(request["gemm"], dtype),
+    )
+
+
+def product_speed(size: int, dtype: str) -> float:
+    """Floating-point operations a second, the best of a few."""
+    x = tf.cast(tf.random.normal((size, size)), dtype)
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        tf.matmul(x, x)[0, 0].numpy()
+        times.append(time.perf_counter() - start)
+    return 2 * size**3 / min(times)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

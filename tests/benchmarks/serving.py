@@ -1,0 +1,327 @@
+"""The embedded server under load, and in trouble.
+
+    python -m tests.benchmarks.serving EXPORT --model MODEL_DIR --text FILE
+    python -m tests.benchmarks.serving EXPORT --model MODEL_DIR --text FILE --faults
+
+EXPORT holds a version that `python -m export` made of MODEL_DIR. FILE holds one
+sentence a line, tokens separated by spaces; a request is one sentence. The vectors
+of the sentences are computed by the `Elmo` layer first, and every answer is compared
+with them. The server is a process of its own. The clients are threads of this one, so
+they take a share of the processors that the server has.
+
+Without --faults: requests a second and times of --clients clients and of one client,
+for --seconds each, and the server's resident memory at the start, in the middle and at
+the end. With it: malformed messages, clients that hang up, a queue that is too short, a
+version that changes and SIGTERM, each while --clients clients go on asking.
+"""
+
+import argparse
+import collections
+import contextlib
+import datetime
+import itertools
+import os
+import platform
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import grpc
+import numpy as np
+import tensorflow as tf
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # as pytest does
+
+from serving_load import OWN_CONNECTION, Load
+from serving_requests import (
+    PREDICT,
+    changed,
+    malformed,
+    text_request,
+    tokens_request,
+)
+
+from elmo_keras import Elmo
+from elmo_keras.text import read_sentences
+
+TOLERANCE = 1e-5  # batches of other shapes add up in another order
+COLUMNS = (
+    "clients",
+    "requests/s",
+    "tokens/s",
+    "p50",
+    "p99",
+    "answers",
+    "errors",
+    "wrong",
+    "largest difference",
+    "memory: start, middle, end",
+)
+
+
+class Server:
+    """`python -m export.serve` in a process of its own.
+
+    Attributes:
+        port: of its gRPC.
+    """
+
+    def __init__(self, directory: Path, *arguments: str):
+        command = [sys.executable, "-m", "export.serve", directory, *arguments]
+        self._process = subprocess.Popen(
+            [*command, "--port=0", "--rest-port=0"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        line = self._process.stdout.readline()
+        if not line:
+            raise ValueError(f"{directory} can't be served.")
+        self.port = int(line.split("gRPC on port ")[1].split(",")[0])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.kill()
+        self._process.wait()
+        self._process.stdout.close()
+
+    @property
+    def megabytes(self) -> int:
+        """Resident memory."""
+        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") // 2**20
+
+    def end(self) -> int:
+        """Sends SIGTERM; the exit status."""
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(60)
+
+
+class Text:
+    """Sentences with their vectors, as the layer gives them."""
+
+    def __init__(self, path: str, n: int, elmo: Elmo):
+        sentences = itertools.islice(read_sentences([path]), n)
+        self.sentences = list(sentences)
+        self._vectors = {
+            tuple(sentence): elmo([sentence])[0].numpy() for sentence in self.sentences
+        }
+
+    def vectors(self, sentence: list[str], version: int) -> np.ndarray:
+        """Those of a sentence, the same in each version."""
+        return self._vectors[tuple(sentence)]
+
+    def clients(self, client: int) -> Iterator[list[str]]:
+        """Sentences in an order of the client's own, without end."""
+        rng = random.Random(client)
+        while True:
+            yield rng.choice(self.sentences)
+
+    def load(self, server: Server, clients: int, **kwargs) -> Load:
+        """Clients that ask for these sentences."""
+        return Load(
+            server.port, self.clients, self.vectors, clients, TOLERANCE, **kwargs
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; returns its exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        text = Text(
+            options.text, options.sentences, Elmo.from_pretrained(options.model)
+        )
+        print(described(text))
+        if options.faults:
+            return report_faults(options, text)
+        print(row(COLUMNS), row(["---"] * len(COLUMNS)), sep="\n", flush=True)
+        return max(measure(options, text, n) for n in (options.clients, 1))
+    except (ValueError, OSError) as error:
+        print(f"serving.py: {error}", file=sys.stderr)
+        return 2
+
+
+def measure(options, text, clients) -> int:
+    """Prints a row; the exit status is 1 where an answer was wrong or missing."""
+    with Server(options.export) as server:
+        with text.load(server, clients) as load:
+            load.wait_for(2 * clients)
+            begin, n_before = time.perf_counter(), len(load.seconds)
+            tokens, memory = load.tokens, [server.megabytes]
+            for _ in range(2):
+                time.sleep(options.seconds / 2)
+                memory.append(server.megabytes)
+            seconds = time.perf_counter() - begin
+            times, tokens = load.seconds[n_before:], load.tokens - tokens
+        p50, p99 = np.percentile(times, [50, 99]) * 1000
+        cells = [
+            clients,
+            f"{len(times) / seconds:.1f}",
+            f"{tokens / seconds:,.0f}",
+            f"{p50:.1f} ms",
+            f"{p99:.1f} ms",
+            f"{load.answers.total():,}",
+            load.refusals.total(),
+            len(load.wrong),
+            f"{load.largest:.1e}",
+            f"{', '.join(map(str, memory))} MB",
+        ]
+        print(row(cells), flush=True)
+        return int(bool(load.wrong or load.refusals))
+
+
+def report_faults(options, text) -> int:
+    """Prints what became of each trouble; the exit status is 1 where harm was done."""
+    troubles = (send_malformed, hang_up, overfill, change_version, terminate)
+    harmed = 0
+    for trouble in troubles:
+        load, found = trouble(options, text)
+        harm = len(load.wrong)
+        harmed += harm
+        refusals = {code.name: n for code, n in load.refusals.items()}
+        print(
+            f"{trouble.__doc__.rstrip('.')}: {found}; meanwhile {load.answers.total()} "
+            f"right answers, {harm} wrong, refused {refusals or 'none'}",
+            flush=True,
+        )
+    return int(harmed > 0)
+
+
+def send_malformed(options, text):
+    """Malformed messages."""
+    rng, codes = random.Random(0), collections.Counter()
+    wrong = list(malformed().values())
+    right = [text_request(["a b"]), tokens_request([["a", "b"]], [2])]
+    with (
+        Server(options.export) as server,
+        text.load(server, 2) as load,
+        grpc.insecure_channel(f"localhost:{server.port}") as channel,
+    ):
+        predict, before = channel.unary_unary(PREDICT), server.megabytes
+        for i in range(options.malformed):
+            kinds = (
+                lambda: rng.choice(wrong).SerializeToString(),
+                lambda: changed(rng, rng.choice(wrong + right)),
+                lambda: rng.randbytes(rng.randrange(200)),
+            )
+            with contextlib.suppress(grpc.RpcError):
+                call = predict.future(kinds[i % 3](), timeout=30)
+                codes[call.code().name] += 1
+        memory = f"memory {before} MB before, {server.megabytes} MB after"
+        load.wait_for(20)
+        ended = server_alive(server)
+    return load, f"{dict(codes)}, {memory}, {ended}"
+
+
+def hang_up(options, text):
+    """Clients that hang up within 30 ms."""
+    rng = random.Random(0)
+    long = text_request([" ".join(sum(text.sentences[:10], []))])
+    with Server(options.export) as server, text.load(server, options.clients) as load:
+        for _ in range(200):
+            address = f"localhost:{server.port}"
+            with grpc.insecure_channel(address, OWN_CONNECTION) as channel:
+                call = channel.unary_unary(PREDICT).future(long.SerializeToString())
+                time.sleep(rng.uniform(0, 0.03))
+                call.cancel()
+        load.wait_for(100)
+        return load, f"200 of them, {server_alive(server)}"
+
+
+def overfill(options, text):
+    """A queue of two requests."""
+    arguments = "--max-enqueued-requests=2", "--max-batch-size=1"
+    with Server(options.export, *arguments) as server:
+        with text.load(server, 32) as load:
+            time.sleep(options.seconds / 4)
+        with text.load(server, 1) as after:
+            after.wait_for(20)
+        return load, f"32 clients; afterwards one has {dict(after.refusals) or 'none'}"
+
+
+def change_version(options, text):
+    """Versions that change."""
+    newest = max(options.export.iterdir(), key=lambda path: int(path.name))
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder) / "models"
+        shutil.copytree(newest, directory / "1")
+        with (
+            Server(directory, "--poll-seconds=0.1") as server,
+            text.load(server, options.clients) as load,
+        ):
+            for version in (2, 3, 4):
+                load.wait_for(100)
+                shutil.copytree(newest, Path(folder) / "new")
+                (Path(folder) / "new").rename(directory / str(version))
+                while not load.answers[version]:
+                    time.sleep(0.01)
+            load.wait_for(100)
+            memory = server.megabytes
+    return load, f"answers by version {dict(load.answers)}, {memory} MB at the end"
+
+
+def terminate(options, text):
+    """SIGTERM."""
+    with (
+        Server(options.export) as server,
+        text.load(server, options.clients, until_refused=True) as load,
+    ):
+        load.wait_for(100)
+        begin = time.perf_counter()
+        status = server.end()
+        seconds = time.perf_counter() - begin
+        load.join()
+    return load, f"status {status} after {seconds:.2f} s"
+
+
+def server_alive(server) -> str:
+    """Whether it still answers."""
+    with grpc.insecure_channel(f"localhost:{server.port}") as channel:
+        channel.unary_unary(PREDICT)(text_request(["a"]).SerializeToString())
+    return "a good request is answered afterwards"
+
+
+def described(text) -> str:
+    """Machine, date and versions; what is asked."""
+    lengths = [len(sentence) for sentence in text.sentences]
+    return (
+        f"{datetime.date.today()}, {os.cpu_count()} × {platform.machine()}, TensorFlow "
+        f"{tf.__version__}, gRPC {grpc.__version__}; {len(lengths)} sentences of "
+        f"{min(lengths)} to {max(lengths)} tokens, {np.mean(lengths):.1f} on average\n"
+    )
+
+
+def row(cells) -> str:
+    """A row of a Markdown table."""
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = p.add_argument
+    add("export", metavar="EXPORT", type=Path)
+    add("--model", required=True, metavar="MODEL_DIR", type=Path)
+    add("--text", required=True, metavar="FILE")
+    add("--sentences", type=int, default=500, help="so many from the start of FILE")
+    add("--clients", type=int, default=16)
+    add("--seconds", type=float, default=120.0)
+    add("--faults", action="store_true")
+    add("--malformed", type=int, default=10_000, help="messages")
+    return p
+
+
+if __name__ == "__main__":
+    sys.exit(main())

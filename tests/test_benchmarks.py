@@ -1,0 +1,100 @@
+"""What the benchmarks count by themselves; the peers are not needed."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmo_keras import ElmoConfig
+from tests.benchmarks import embedding, growth, tasks
+from tests.benchmarks.arithmetic import needed, of_position, of_word
+from tests.benchmarks.embedding_systems import OURS
+from tests.benchmarks.turns import Text, Turns, file_requests
+from tests.benchmarks.vectors import cosines, difference
+
+COMMANDS = [embedding, growth, tasks]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.__name__)
+def test_a_text_that_is_missing_or_too_short_is_one_line_and_status_2(
+    command, tmp_path, capsys
+):
+    text = tmp_path / "text.txt"
+    assert command.main(["--text", str(text)]) == 2
+    missing = capsys.readouterr().err
+    text.write_text("one sentence\n", encoding="utf-8")
+    assert command.main(["--text", str(text)]) == 2
+    short = capsys.readouterr().err
+    assert "text.txt" in missing and "the text has 1" in short
+    assert missing.count("\n") == short.count("\n") == 1
+
+
+def test_the_arithmetic_of_the_original_model_is_the_published_one():
+    config = ElmoConfig.preset("original")
+    assert of_position(config) == 150_994_944
+    assert of_word(config, "w" * 60) == pytest.approx(54e6, rel=0.1)
+
+
+def test_the_arithmetic_of_a_small_model_is_that_of_a_count_by_hand():
+    config = ElmoConfig(7, 5, ((1, 2), (3, 4)), char_embedding_dim=2)
+    of_lstm = 2 * 2 * 2 * (10 * 28 + 7 * 5)  # two layers, two directions
+    per_window = 2 * (1 * 2 * 2 + 3 * 2 * 4)
+    for_each_word = 2 * (2 * 6 * 6 + 6 * 5)
+    words = [3, 4, 3, 3]  # characters with begin and end: "a", "bc", <S> and </S>
+    expected = 5 * of_lstm + sum(n * per_window + for_each_word for n in words)
+    assert needed(config, [["a", "bc"], ["a"]]) == expected
+
+
+def test_no_window_ends_behind_the_longest_word():
+    config = ElmoConfig(7, 5, ((3, 4),), n_highway=0, max_characters_per_token=9)
+    longest, longer = of_word(config, "abcdefg"), of_word(config, "abcdefghij")
+    assert longest == longer == 2 * (7 * 3 * 16 * 4 + 4 * 5)
+
+
+def test_sentences_of_mixed_lengths_have_as_many_tokens_as_asked_for():
+    batch = growth.mixed([["a", "b", "c"], ["d"]], 100, 500)
+    lengths = [len(sentence) for sentence in batch]
+    assert sum(lengths) == 500 and max(lengths) == 100 and min(lengths) < 20
+
+
+def test_the_largest_difference_and_the_worst_cosine_are_told():
+    expected = np.ones((2, 3, 5))
+    vectors = expected.copy()
+    vectors[1, 2, 0] = -1.0
+    assert difference(vectors, expected) == "2.0e+00 of 1.0"
+    assert cosines(vectors, expected) == "1.000000 (1.000000), 0.866667 (0.600000)"
+
+
+def test_peers_get_the_file_sorted_and_every_sentence_once():
+    text = Text(Path("text"), [["a", "b"], ["c", "d", "e"], ["f"]])
+    assert file_requests("AllenNLP", text, [2]) == [
+        ("AllenNLP, sorted, 2", '{"batches": [[2, 0], [1]]}')
+    ]
+    ours = OURS[0]
+    assert file_requests(ours, text, [2]) == [(ours, '{"file": "text"}')]
+
+
+class Clockwork:
+    """A worker that needs a second for each sentence of a batch."""
+
+    def __init__(self, name):
+        self.name, self.asked = name, []
+
+    def ask(self, line):
+        self.asked.append(json.loads(line)["batches"])
+        return {"seconds": sum(map(len, self.asked[-1]))}
+
+    def peak_memory(self):
+        return 2.0
+
+
+def test_systems_get_the_same_batches_and_tokens_are_counted():
+    config, systems = ElmoConfig.preset("test"), [Clockwork("a"), Clockwork("b")]
+    text = Text(Path("text"), [["w"] * 5] * 9)
+    measured = Turns(systems, config, seconds=0).of_batches(text, size=3)
+    first, second = systems
+    assert first.asked == second.asked and len(first.asked) == 3
+    assert first.asked[:2] == [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [0, 1, 2]]]
+    assert measured[0].rates == [5.0] * 3
+    assert measured[1].speeds == [needed(config, text.sentences[:3]) / 3] * 3
