@@ -111,7 +111,8 @@ def test_each_distinct_word_goes_through_the_character_cnn_once(config, monkeypa
     )
     bilm = BidirectionalLanguageModel(config)
     bilm(character_ids([["a", "b", "a"], ["b", "a", "a"]], config))
-    assert rows == [2]
+    bilm.word_vectors(tf.constant(["a", "b", "a", "<S>", "b"]))
+    assert rows == [2, 3]
 
 
 @pytest.mark.parametrize("n", [0, 1, 40])
@@ -133,5 +134,5 @@ def test_cutting_and_pieces_change_nothing(monkeypatch):
     np.testing.assert_allclose(cnn(ids), whole, atol=1e-6)
     for i in range(len(words)):
         np.testing.assert_allclose(cnn(ids[i : i + 1])[0], whole[i], atol=1e-6)
-    monkeypatch.setattr(CharacterCNN, "_cut", lambda self, words: words)
+    monkeypatch.setattr(character_cnn, "_ends", lambda words: words[:, 0] * 0 + 99)
     np.testing.assert_allclose(cnn(ids), whole, atol=1e-6)

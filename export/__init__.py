@@ -1,0 +1,1 @@
+"""ELMo as a TensorFlow 2 SavedModel, and that SavedModel served."""

@@ -1,0 +1,184 @@
+"""A biLM and a mix as an object that `tf.saved_model.save` takes."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from elmo_keras import Elmo
+from elmo_keras.layers import ScalarMix
+from export.in_graph_batching import Batching, batched
+from export.sentences import TOKENIZERS, make_tokenizer, real_tokens, split_sentences
+from export.vectors import Vectors
+
+TRAINABLE = ("nothing", "mix", "all")
+DTYPES = ("float32", "bfloat16")
+
+SENTENCES = tf.TensorSpec((None,), tf.string, name="sentences")
+TOKENS = {
+    "tokens": tf.TensorSpec((None, None), tf.string, name="tokens"),
+    "sequence_len": tf.TensorSpec((None,), tf.int32, name="sequence_len"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class ExportOptions:
+    """What can be chosen at export.
+
+    Args:
+        trainable: what trains where the SavedModel is used in a model:
+            `"nothing"`, the `"mix"`, or `"all"`, the biLM too.
+        dtype: of the biLM's weights and matrix products, `"float32"` or
+            `"bfloat16"`. Outputs, mix and cell state are float32 either way.
+        tokenizer: what `default` splits sentences with, see
+            `sentences.make_tokenizer`.
+        normalization: None or `"NFC"`, what `default` brings its text to first.
+        batching: None, or how the signatures put concurrent requests together
+            within the graph, for servers that can't.
+
+    Raises:
+        ValueError: a value is out of its range; the message names the field.
+    """
+
+    trainable: str = "mix"
+    dtype: str = "float32"
+    tokenizer: str = "spaces"
+    normalization: str | None = None
+    batching: Batching | None = None
+
+    def __post_init__(self):
+        allowed = {
+            "trainable": TRAINABLE,
+            "dtype": DTYPES,
+            "tokenizer": TOKENIZERS,
+            "normalization": (None, "NFC"),
+        }
+        for field, values in allowed.items():
+            if getattr(self, field) not in values:
+                raise ValueError(
+                    f"`{field}` should be one of {values}. "
+                    f"Received: {getattr(self, field)!r}"
+                )
+
+
+class SavedElmo(NamedTuple):
+    """What is saved.
+
+    Attributes:
+        root: the object for `tf.saved_model.save`.
+        signatures: name → concrete function.
+        mix: the mix within it.
+    """
+
+    root: tf.train.Checkpoint
+    signatures: dict
+    mix: ScalarMix
+
+
+def make_saved_model(
+    elmo: Elmo, options: ExportOptions, representation: int = 0
+) -> SavedElmo:
+    """An `Elmo` layer as an object with signatures.
+
+    The object follows the Reusable SavedModel interface: `__call__(inputs,
+    training=False)`, `variables`, `trainable_variables`,
+    `regularization_losses`. `inputs` are what a signature takes: sentences
+    `(batch,)`, or a dict of `tokens` and `sequence_len`. Besides,
+    `sequence_len(sentences)` gives the number of tokens of each.
+
+    Args:
+        elmo: a built layer; its weights are copied.
+        options: see `ExportOptions`.
+        representation: which of its mixes, where it has several.
+
+    Raises:
+        ImportError: tensorflow-text is needed and not installed.
+    """
+    bilm = _copy(elmo.bilm, options.trainable == "all", options.dtype)
+    mix = _copy(elmo.mixes[representation], options.trainable != "nothing", "float32")
+    vectors = Vectors(bilm, mix, elmo.dropout)
+    tokenizer = make_tokenizer(options.tokenizer)
+
+    def split(sentences):
+        return split_sentences(sentences, tokenizer, options.normalization)
+
+    root = _reusable(vectors, split)
+    root.variables = [v.value for v in (*bilm.weights, *mix.weights)]
+    root.trainable_variables = [v for v in root.variables if v.trainable]
+    root.regularization_losses = _regularization_losses(mix)
+    return SavedElmo(root, _signatures(vectors, split, options.batching), mix)
+
+
+def _copy(layer, trainable, dtype):
+    """The layer with variables of its own, which say whether they are trained."""
+
+    def flagged(next_creator, **kwargs):
+        return next_creator(**kwargs | {"trainable": trainable})
+
+    config = layer.get_config() | {"dtype": dtype, "trainable": trainable}
+    copy = type(layer).from_config(config)
+    with tf.variable_creator_scope(flagged):  # the saved flag is that of creation
+        copy.build_from_config(layer.get_build_config())
+    for new, old in zip(copy.weights, layer.weights, strict=True):
+        new.assign(old)
+    copy.trainable = trainable
+    return copy
+
+
+def _reusable(vectors, split):
+    # One graph for both kinds of input: the file is smaller, and loads faster.
+    vectors = tf.function(vectors.__call__, autograph=False)
+
+    @tf.function(autograph=False)
+    def call(inputs, training=False):
+        if isinstance(inputs, Mapping):
+            tokens = real_tokens(**inputs)
+            return vectors(tokens, tf.shape(inputs["tokens"])[1], training)
+        tokens = split(inputs)
+        return vectors(tokens, longest(tokens), training)
+
+    for inputs in (SENTENCES, TOKENS):
+        for training in (False, True):
+            call.get_concrete_function(inputs, training=training)
+    root = tf.train.Checkpoint()
+    root.__call__ = call
+    root.sequence_len = tf.function(
+        lambda sentences: tf.cast(split(sentences).row_lengths(), tf.int32),
+        input_signature=[SENTENCES],
+        autograph=False,
+    )
+    return root
+
+
+def longest(tokens: tf.RaggedTensor) -> tf.Tensor:
+    """The number of tokens of the longest row, 0 where there is no row: int32."""
+    return tf.reduce_max(tf.concat([[0], tf.cast(tokens.row_lengths(), tf.int32)], 0))
+
+
+def _regularization_losses(mix):
+    if mix.regularizer is None or mix.scheme != "learned":
+        return []
+    scalars = mix.scalars.value
+    loss = tf.function(lambda: mix.regularizer(scalars), input_signature=[])
+    return [loss]
+
+
+def _signatures(vectors, split, batching):
+    run = vectors if batching is None else batched(vectors, batching)
+
+    @tf.function(input_signature=[SENTENCES], autograph=False)
+    def default(sentences):
+        tokens = split(sentences)
+        return run(tokens, longest(tokens))
+
+    @tf.function(input_signature=list(TOKENS.values()), autograph=False)
+    def tokens(tokens, sequence_len):
+        return run(real_tokens(tokens, sequence_len), tf.shape(tokens)[1])
+
+    default = default.get_concrete_function()
+    return {
+        "default": default,
+        "serving_default": default,
+        "tokens": tokens.get_concrete_function(),
+    }

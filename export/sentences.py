@@ -1,0 +1,102 @@
+"""From what a signature takes to the tokens of each sentence."""
+
+import tensorflow as tf
+
+from elmo_keras.tokenize import tokenize
+
+# What `default` can split its sentences with.
+TOKENIZERS = ("spaces", "whitespace", "unicode_script")
+
+
+class SpaceTokenizer:
+    """Splits on spaces, as google/elmo does: a tab or a line end is no border."""
+
+    def tokenize(self, text):
+        tokens = tf.strings.split(text, sep=" ")
+        return tf.ragged.boolean_mask(tokens, tokens != "")  # runs of spaces
+
+
+def make_tokenizer(name: str):
+    """A tokenizer for `elmo_keras.tokenize.tokenize`.
+
+    Args:
+        name: `"spaces"`; `"whitespace"`, ASCII white space, as in the files that
+            a model is trained on; `"unicode_script"`, tensorflow-text's
+            `UnicodeScriptTokenizer`, which sets punctuation apart.
+
+    Raises:
+        ImportError: it needs tensorflow-text, which is not installed.
+        ValueError: there is no tokenizer of that name.
+    """
+    if name not in TOKENIZERS:
+        raise ValueError(f"`name` should be one of {TOKENIZERS}. Received: {name!r}")
+    if name == "spaces":
+        return SpaceTokenizer()
+    if name == "whitespace":
+        return None  # that of `tokenize`
+    return tensorflow_text().UnicodeScriptTokenizer()
+
+
+def split_sentences(text, tokenizer, normalization=None) -> tf.RaggedTensor:
+    """The tokens of each sentence, ragged `(batch, tokens)`.
+
+    Args:
+        text: string tensor `(batch,)`.
+        tokenizer: as `make_tokenizer` gives it.
+        normalization: None, or a Unicode normal form that the text is brought to
+            first; bytes that are not UTF-8 stay as they are.
+    """
+    if normalization is not None:
+        text = tensorflow_text().normalize_utf8(text, normalization)
+    return tokenize(text, tokenizer)
+
+
+def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
+    """The first `sequence_len` tokens of each row, whatever they and the rest are.
+
+    Args:
+        tokens: string tensor `(batch, max_length)`.
+        sequence_len: int32 `(batch,)`.
+
+    Raises:
+        InvalidArgumentError: as the graph runs, a length is below 0 or above
+            `max_length`, or there is not one for each row.
+    """
+    shape = tf.shape(tokens)
+    one_each = tf.debugging.Assert(
+        tf.size(sequence_len) == shape[0],
+        [
+            "`sequence_len` should hold one length for each row of `tokens`. Rows and lengths:",
+            shape[0],
+            tf.size(sequence_len),
+        ],
+    )
+    in_range = tf.debugging.Assert(
+        tf.reduce_all((sequence_len >= 0) & (sequence_len <= shape[1])),
+        [
+            "`sequence_len` should be from 0 to the number of columns of `tokens`. Columns and lengths:",
+            shape[1],
+            sequence_len,
+        ],
+        summarize=10,
+    )
+    # Whatever output is asked for hangs on the lengths, and so on the checks.
+    with tf.control_dependencies([one_each, in_range]):
+        sequence_len = tf.identity(sequence_len)
+    return tf.RaggedTensor.from_tensor(tokens, lengths=sequence_len)
+
+
+def tensorflow_text():
+    """The module tensorflow-text.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    try:  # optional, and its graphs load only where it is imported
+        import tensorflow_text
+    except ImportError as error:
+        raise ImportError(
+            "This tokenizer or normalisation needs tensorflow-text: "
+            "pip install 'elmo-keras[text]'."
+        ) from error
+    return tensorflow_text

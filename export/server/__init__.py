@@ -1,0 +1,1 @@
+"""The parts of the embedded server; `export.serve` puts them together."""

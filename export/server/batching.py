@@ -1,0 +1,221 @@
+"""Concurrent requests computed together."""
+
+import collections
+import concurrent.futures
+import dataclasses
+import threading
+import time
+from collections.abc import Callable
+
+import grpc
+
+from export.server.errors import RequestError
+from export.server.joining import (
+    Arrays,
+    is_joinable,
+    join,
+    outputs_to_fetch,
+    split,
+    width,
+)
+from export.server.servable import Servable
+from export.server.signature import Signature
+
+
+@dataclasses.dataclass(eq=False)
+class Request:
+    """Checked inputs that wait for their outputs.
+
+    Args:
+        servable: the version that answers.
+        signature: of it.
+        inputs: key → array.
+        keys: the wanted outputs, sorted.
+    """
+
+    servable: Servable
+    signature: Signature
+    inputs: Arrays
+    keys: tuple[str, ...]
+
+    def __post_init__(self):
+        self.future: concurrent.futures.Future[Arrays] = concurrent.futures.Future()
+        self.arrived = time.monotonic()
+        self.rows = len(next(iter(self.inputs.values())))
+        self.width = width(self.inputs)
+        self.joinable = is_joinable(self.inputs)
+
+    def fits(self, other: "Request") -> bool:
+        """Whether both can be answered by one call."""
+        return (
+            self.joinable
+            and other.joinable
+            and self.servable is other.servable
+            and self.signature is other.signature
+            and self.keys == other.keys
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class BatchingOptions:
+    """How requests are put together; names as in TF Serving's file.
+
+    Args:
+        max_batch_size: rows of a batch; a request with more is a batch by itself.
+        max_batch_tokens: positions of a batch, padding included: one long
+            sentence shall not make many short ones as long.
+        batch_timeout_micros: how long a request may wait for others while a thread
+            is free. With 0, batches form while all threads are busy.
+        max_enqueued_requests: requests that wait; the next ones are refused.
+        num_batch_threads: batches that are computed at the same time.
+    """
+
+    max_batch_size: int = 32
+    max_batch_tokens: int = 4096
+    batch_timeout_micros: int = 0
+    max_enqueued_requests: int = 128
+    num_batch_threads: int = 2
+
+
+class Batcher:
+    """A bounded queue, and threads that answer what is in it.
+
+    TensorFlow's own batching op (`tf.nondifferentiable_batch_function`) computes one
+    set of outputs for all, and nothing can be taken back from it: `output_filter`,
+    deadlines and clients that hang up ask for a queue in front of the graph.
+
+    Args:
+        options: see there.
+        observe: called with the number of rows of each batch; must not raise.
+    """
+
+    def __init__(
+        self,
+        options: BatchingOptions,
+        observe: Callable[[int], None] = lambda rows: None,
+    ):
+        self.options = options
+        self._observe = observe
+        self._waiting: collections.deque[Request] = collections.deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._threads = [
+            threading.Thread(target=self._work, name=f"batch-{i}", daemon=True)
+            for i in range(options.num_batch_threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def __len__(self):
+        with self._changed:
+            return len(self._waiting)
+
+    def submit(self, request: Request) -> concurrent.futures.Future[Arrays]:
+        """Puts a request into the queue.
+
+        Returns:
+            Its outputs to come, or a `RequestError`. Cancelling takes the request
+            back, unless it is being computed.
+
+        Raises:
+            RequestError: the queue is full, or closed.
+        """
+        with self._changed:
+            if self._closed:
+                raise RequestError(grpc.StatusCode.UNAVAILABLE, "The server stops.")
+            if len(self._waiting) >= self.options.max_enqueued_requests:
+                self._drop_cancelled()
+            if len(self._waiting) >= self.options.max_enqueued_requests:
+                raise RequestError(
+                    grpc.StatusCode.RESOURCE_EXHAUSTED,
+                    f"{len(self._waiting)} requests wait already. Try again later.",
+                )
+            self._waiting.append(request)
+            self._changed.notify_all()
+        return request.future
+
+    def close(self, grace: float | None = None) -> None:
+        """Takes no more, and answers what waits for at most so many seconds."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        end = time.monotonic() + (grace or 0)
+        for thread in self._threads:
+            thread.join(None if grace is None else max(end - time.monotonic(), 0))
+
+    def _drop_cancelled(self):
+        alive = [r for r in self._waiting if not r.future.cancelled()]
+        self._waiting = collections.deque(alive)
+
+    def _work(self):
+        while batch := self._next_batch():
+            self._answer(batch)
+
+    def _next_batch(self):
+        """The oldest request and those that fit to it; none at the end."""
+        with self._changed:
+            while not (first := self._take_first()):
+                if self._closed:
+                    return []
+                self._changed.wait()
+            batch = [first]
+            latest = first.arrived + self.options.batch_timeout_micros / 1e6
+            while not self._fill(batch) and not self._closed:
+                if (left := latest - time.monotonic()) <= 0:
+                    break
+                self._changed.wait(left)
+            return batch
+
+    def _take_first(self):
+        while self._waiting:
+            request = self._waiting.popleft()
+            if request.future.set_running_or_notify_cancel():
+                return request
+        return None
+
+    def _fill(self, batch):
+        """Moves what fits from the queue into the batch; tells whether it is full."""
+        rows = sum(request.rows for request in batch)
+        widest = max(request.width for request in batch)
+        full = not batch[0].joinable or rows >= self.options.max_batch_size
+        passed_over = collections.deque()
+        while self._waiting and not full:
+            request = self._waiting.popleft()
+            wider = max(widest, request.width)
+            if not batch[0].fits(request):
+                passed_over.append(request)
+            elif self._too_large(rows + request.rows, wider):
+                passed_over.append(request)
+                full = True
+            elif request.future.set_running_or_notify_cancel():
+                batch.append(request)
+                rows, widest = rows + request.rows, wider
+        self._waiting.extendleft(reversed(passed_over))
+        return full or rows >= self.options.max_batch_size
+
+    def _too_large(self, rows, width):
+        options = self.options
+        return rows > options.max_batch_size or rows * width > options.max_batch_tokens
+
+    def _answer(self, batch):
+        """Computes a batch; if that fails each request alone, so that only one does."""
+        try:
+            answers = _compute(batch)
+        except Exception as error:
+            if len(batch) == 1:
+                batch[0].future.set_exception(error)
+            else:
+                for request in batch:
+                    self._answer([request])
+            return
+        self._observe(sum(request.rows for request in batch))
+        for request, answer in zip(batch, answers):
+            request.future.set_result(answer)
+
+
+def _compute(batch):
+    servable, signature, keys = batch[0].servable, batch[0].signature, batch[0].keys
+    requests = [request.inputs for request in batch]
+    fetched = keys if len(batch) == 1 else outputs_to_fetch(keys, signature)
+    outputs = servable.run(signature, join(requests), fetched)
+    return split(outputs, keys, signature, requests)

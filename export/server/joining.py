@@ -1,0 +1,91 @@
+"""Requests of several clients as one batch, and its outputs taken apart."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from export.server.signature import Signature
+
+LENGTHS = "sequence_len"
+
+Arrays = dict[str, np.ndarray]
+
+
+def width(inputs: Arrays) -> int:
+    """Positions that the longest sentence takes; of text, an upper bound."""
+    strings = next(a for a in inputs.values() if a.dtype == object)
+    if strings.ndim > 1:
+        return strings.shape[1]
+    return max((text.count(b" ") + 1 for text in strings), default=0)
+
+
+def is_joinable(inputs: Arrays) -> bool:
+    """Whether wider padding can't change what the graph says to a request.
+
+    A length beyond the padding must be refused, but may be within that of a
+    neighbour.
+    """
+    lengths = inputs.get(LENGTHS)
+    if lengths is None:
+        return True
+    return bool(np.all((lengths >= 0) & (lengths <= width(inputs))))
+
+
+def join(requests: Sequence[Arrays]) -> Arrays:
+    """The rows of all requests below each other, padded with `""`."""
+    if len(requests) == 1:
+        return requests[0]
+    widest = max(map(width, requests))
+    return {
+        key: np.concatenate([_padded(inputs[key], widest) for inputs in requests])
+        for key in requests[0]
+    }
+
+
+def _padded(array, width):
+    if array.ndim < 2:
+        return array
+    wider = np.full((len(array), width), b"", object)
+    wider[:, : array.shape[1]] = array
+    return wider
+
+
+def outputs_to_fetch(keys: tuple[str, ...], signature: Signature) -> tuple[str, ...]:
+    """The wanted outputs, and the lengths if they are needed to cut those apart."""
+    has_time = any(signature.time_axis(key) is not None for key in keys)
+    if LENGTHS in signature.inputs or LENGTHS not in signature.outputs or not has_time:
+        return keys
+    return tuple(sorted({*keys, LENGTHS}))
+
+
+def split(
+    outputs: Arrays,
+    keys: tuple[str, ...],
+    signature: Signature,
+    requests: Sequence[Arrays],
+) -> list[Arrays]:
+    """What each request gets: its rows, as many positions as it alone would have."""
+    if len(requests) == 1:
+        return [{key: outputs[key] for key in keys}]
+    answers, begin = [], 0
+    for inputs in requests:
+        end = begin + len(next(iter(inputs.values())))
+        rows = {key: array[begin:end] for key, array in outputs.items()}
+        time = _time(inputs, rows, signature)
+        answers.append(
+            {key: _cut(rows[key], signature.time_axis(key), time) for key in keys}
+        )
+        begin = end
+    return answers
+
+
+def _time(inputs, outputs, signature):
+    if LENGTHS in signature.inputs:
+        return width(inputs)
+    return int(outputs[LENGTHS].max(initial=0)) if LENGTHS in outputs else None
+
+
+def _cut(array, axis, size):
+    if axis is None:
+        return array
+    return array[(slice(None),) * axis + (slice(size),)]

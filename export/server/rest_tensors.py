@@ -1,0 +1,140 @@
+"""The JSON of TensorFlow Serving's REST API: requests to arrays and back.
+
+A request in row form holds `{"instances": [...]}`, a sentence's inputs one by one,
+and one in column form `{"inputs": ...}`, input by input; the answer comes in the
+same form. Where a signature has one input or gives one output, its name may be, or
+is, left out. Strings stand as they are or, of any bytes, as `{"b64": "..."}`.
+"""
+
+import base64
+import binascii
+import json
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from export.server.errors import invalid
+from export.server.joining import Arrays
+from export.server.signature import Signature
+from export.server.tensors import check_names, check_rows, check_shape
+
+ROWS, COLUMNS = "instances", "inputs"
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """The JSON object of a request.
+
+    Raises:
+        RequestError: it is none.
+    """
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise invalid(f"The body should be JSON. {error}") from None
+    if not isinstance(content, dict):
+        raise invalid("The body should be a JSON object.")
+    if (ROWS in content) == (COLUMNS in content):
+        raise invalid(f"The body should have {ROWS!r} or {COLUMNS!r}.")
+    if not isinstance(content.get("signature_name", ""), str):
+        raise invalid("'signature_name' should be a string.")
+    return content
+
+
+def decode(content: dict[str, Any], signature: Signature) -> Arrays:
+    """The inputs of a parsed request.
+
+    Raises:
+        RequestError: they are not the signature's.
+    """
+    by_name = _columns if COLUMNS in content else _rows_to_columns
+    values = by_name(content, signature)
+    check_names(values, signature)
+    arrays = {
+        name: _to_array(name, values[name], spec)
+        for name, spec in signature.inputs.items()
+    }
+    check_rows(arrays)
+    return arrays
+
+
+def encode(content: dict[str, Any], outputs: Arrays) -> dict[str, Any]:
+    """The answer, in the form of the request."""
+    columns = {key: array.tolist() for key, array in outputs.items()}
+    only = next(iter(columns.values())) if len(columns) == 1 else None
+    if COLUMNS in content:
+        return {"outputs": columns if only is None else only}
+    if only is not None:
+        return {"predictions": only}
+    return {"predictions": [dict(zip(columns, row)) for row in zip(*columns.values())]}
+
+
+def _columns(content, signature):
+    inputs = content[COLUMNS]
+    if _is_named(inputs):
+        return inputs
+    return {_only_input(signature): inputs}
+
+
+def _rows_to_columns(content, signature):
+    instances = content[ROWS]
+    if not isinstance(instances, list) or not instances:
+        raise invalid(f"{ROWS!r} should be a list that is not empty.")
+    named = [_is_named(instance) for instance in instances]
+    if not any(named):
+        return {_only_input(signature): instances}
+    names = set(instances[named.index(True)])
+    if not all(named) or any(set(instance) != names for instance in instances):
+        raise invalid(f"All {ROWS!r} should have the same inputs.")
+    return {name: [instance[name] for instance in instances] for name in names}
+
+
+def _is_named(value):
+    return isinstance(value, dict) and set(value) != {"b64"}
+
+
+def _only_input(signature):
+    if len(signature.inputs) > 1:
+        raise invalid(f"Values should stand by their names: {list(signature.inputs)}")
+    return next(iter(signature.inputs))
+
+
+def _to_array(name, value, spec):
+    rank = spec.shape.rank
+    shape, leaves = _flat(name, value, rank)
+    check_shape(name, shape, spec)
+    convert = _to_bytes if spec.dtype == tf.string else _to_int32
+    array = np.empty(len(leaves), spec.dtype.as_numpy_dtype)
+    array[:] = [convert(name, leaf) for leaf in leaves]
+    return array.reshape(shape)
+
+
+def _flat(name, value, rank):
+    """Shape and elements of lists in `rank` levels."""
+    if rank == 0:
+        return [], [value]
+    if not isinstance(value, list):
+        raise invalid(f"`{name}` should be lists in lists, as deep as its shape.")
+    if not value:
+        return [0] * rank, []
+    parts = [_flat(name, item, rank - 1) for item in value]
+    shape = parts[0][0]
+    if any(other != shape for other, _ in parts):
+        raise invalid(f"`{name}` should have rows of one length; pad them with ''.")
+    return [len(value), *shape], [leaf for _, leaves in parts for leaf in leaves]
+
+
+def _to_bytes(name, value):
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    try:
+        return base64.b64decode(value["b64"], validate=True)
+    except (TypeError, KeyError, ValueError, binascii.Error):
+        raise invalid(f"`{name}` should hold strings or {{'b64': …}}.") from None
+
+
+def _to_int32(name, value):
+    limits = np.iinfo(np.int32)
+    if type(value) is not int or not limits.min <= value <= limits.max:
+        raise invalid(f"`{name}` should hold whole numbers of 32 bits.")
+    return value

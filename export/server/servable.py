@@ -1,0 +1,151 @@
+"""A version of a model, loaded."""
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import grpc
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
+from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
+
+from export.sentences import tensorflow_text
+from export.server.errors import RequestError, of_tensorflow
+from export.server.signature import Signature
+from export.server.tensors import decode_inputs
+
+DEFAULT_SIGNATURE = "serving_default"
+WARM_UP = "assets.extra/tf_serving_warmup_requests"
+MOST_WARM_UP_REQUESTS = 1000
+# Of outputs: a session keeps a graph of some megabytes for each for ever.
+MOST_CHOICES = 16
+
+
+class Servable:
+    """A SavedModel in a session of its own.
+
+    A session of TensorFlow 1 does only what the outputs of a call need, whatever
+    else the signature could give, and lets other Python threads run meanwhile.
+
+    Args:
+        directory: of the version; its name is the version's number.
+        threads: of TensorFlow's operations; None for one a processor. The first
+            servable of a process sets it for all.
+
+    Attributes:
+        version: its number.
+        signature_defs: name → signature as the graph has it.
+
+    Raises:
+        ImportError: it needs tensorflow-text, which is not installed.
+        OSError, tf.errors.OpError, ValueError: it can't be loaded.
+    """
+
+    def __init__(self, directory: Path, threads: int | None = None):
+        self.version = int(directory.name)
+        self._prepared: dict[int, set[tuple[str, ...]]] = {}
+        self._lock = threading.Lock()
+        self.directory = directory
+        config = tf.compat.v1.ConfigProto(
+            intra_op_parallelism_threads=threads or 0,
+            inter_op_parallelism_threads=threads or 0,
+        )
+        self._session, graph = _session(directory, config)
+        self.signature_defs: dict[str, SignatureDef] = dict(graph.signature_def)
+        self._signatures = {
+            name: Signature.of(proto)
+            for name, proto in self.signature_defs.items()
+            if proto.method_name == tf.saved_model.PREDICT_METHOD_NAME
+        }
+
+    def signature(self, name: str) -> Signature:
+        """A signature by its name, `serving_default` by an empty one.
+
+        Raises:
+            RequestError: there is none of this name.
+        """
+        name = name or DEFAULT_SIGNATURE
+        if name not in self._signatures:
+            raise RequestError(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                f"The signatures are {sorted(self._signatures)}. Received: {name}",
+            )
+        return self._signatures[name]
+
+    def run(
+        self, signature: Signature, inputs: Mapping[str, np.ndarray], keys: tuple
+    ) -> dict[str, np.ndarray]:
+        """The outputs `keys` of a signature for inputs that were checked.
+
+        Raises:
+            RequestError: the graph refuses the values.
+        """
+        feeds = {signature.feeds[key]: array for key, array in inputs.items()}
+        fetched = self._fetched(signature, keys)
+        try:
+            arrays = self._session.run([signature.fetches[k] for k in fetched], feeds)
+        except tf.errors.OpError as error:
+            raise of_tensorflow(error) from error
+        found = dict(zip(fetched, arrays))
+        return {key: found[key] for key in keys}
+
+    def _fetched(self, signature, keys):
+        """The outputs to compute: those wanted, or all after too many other choices."""
+        with self._lock:
+            prepared = self._prepared.setdefault(id(signature), set())
+            if keys not in prepared and len(prepared) >= MOST_CHOICES:
+                return tuple(signature.outputs)
+            prepared.add(keys)
+        return keys
+
+    def warm_up(self) -> int:
+        """Answers the requests that the version brings along; returns their number.
+
+        Raises:
+            RequestError: one of them fails.
+            ValueError, tf.errors.OpError: the file is damaged.
+        """
+        path = self.directory / WARM_UP
+        if not path.exists():
+            return 0
+        records = tf.data.TFRecordDataset(str(path)).take(MOST_WARM_UP_REQUESTS)
+        requests = [_predict_request(record) for record in records.as_numpy_iterator()]
+        for request in requests:
+            signature = self.signature(request.model_spec.signature_name)
+            inputs = decode_inputs(request.inputs, signature)
+            self.run(signature, inputs, signature.chosen(request.output_filter))
+        return len(requests)
+
+    def close(self) -> None:
+        """Gives the memory back; no request may be running."""
+        self._session.close()
+
+
+def _session(directory, config):
+    """A session of a SavedModel, and what that says of its signatures."""
+    try:
+        return _loaded(directory, config)
+    except tf.errors.NotFoundError as error:
+        if "Op type not registered" not in str(error):
+            raise
+    tensorflow_text()  # registers further operations
+    return _loaded(directory, config)
+
+
+def _loaded(directory, config):
+    session = tf.compat.v1.Session(graph=tf.Graph(), config=config)
+    try:
+        return session, tf.compat.v1.saved_model.load(
+            session, [tf.saved_model.SERVING], str(directory)
+        )
+    except BaseException:
+        session.close()
+        raise
+
+
+def _predict_request(record):
+    log = PredictionLog.FromString(record)
+    if not log.HasField("predict_log"):
+        raise ValueError(f"{WARM_UP} should hold requests of Predict only.")
+    return log.predict_log.request

@@ -1,0 +1,96 @@
+"""Tensors of a request, checked against the signature before memory is taken."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework.tensor_pb2 import TensorProto
+
+from export.server.errors import invalid
+from export.server.signature import Signature
+
+# A message may give one value for many elements; so many at most.
+MOST_REPEATED = 2**16
+
+_VALUES = {tf.string: "string_val", tf.int32: "int_val"}
+
+
+def decode_inputs(
+    protos: Mapping[str, TensorProto], signature: Signature
+) -> dict[str, np.ndarray]:
+    """The inputs of a request as arrays.
+
+    Raises:
+        RequestError: a name, dtype, shape or number of values is not the signature's.
+    """
+    check_names(protos, signature)
+    inputs = {
+        name: _decode(name, protos[name], spec)
+        for name, spec in signature.inputs.items()
+    }
+    check_rows(inputs)
+    return inputs
+
+
+def check_names(given: Mapping, signature: Signature) -> None:
+    """Refuses inputs that are missing, or that the signature has not.
+
+    Raises:
+        RequestError: the names differ.
+    """
+    if set(given) != set(signature.inputs):
+        raise invalid(
+            f"The inputs should be {sorted(signature.inputs)}. Received: "
+            f"{sorted(given)}"
+        )
+
+
+def check_rows(inputs: Mapping[str, np.ndarray]) -> None:
+    """Refuses inputs that differ in their number of sentences.
+
+    Raises:
+        RequestError: they differ.
+    """
+    if len({len(array) for array in inputs.values()}) > 1:
+        shapes = {name: array.shape for name, array in inputs.items()}
+        raise invalid(f"All inputs should have one batch size. Received: {shapes}")
+
+
+def check_shape(name: str, shape: list[int], spec: tf.TensorSpec) -> None:
+    """Refuses a shape that is not the signature's.
+
+    Raises:
+        RequestError: rank or size differ.
+    """
+    if min(shape, default=0) < 0 or not spec.shape.is_compatible_with(shape):
+        raise invalid(f"`{name}` should have the shape {spec.shape}. Received: {shape}")
+
+
+def _decode(name, proto, spec):
+    if proto.dtype != spec.dtype.as_datatype_enum:
+        raise invalid(
+            f"`{name}` should be {spec.dtype.name}. Received: data type {proto.dtype}"
+        )
+    if proto.tensor_shape.unknown_rank:
+        raise invalid(f"`{name}` should have a shape. Received: an unknown rank")
+    shape = [dim.size for dim in proto.tensor_shape.dim]
+    check_shape(name, shape, spec)
+    _check_values(name, proto, spec.dtype, math.prod(shape))
+    return tf.make_ndarray(proto)
+
+
+def _check_values(name, proto, dtype, n):
+    """Refuses more or fewer values than a shape with `n` elements has."""
+    if proto.tensor_content:
+        size = 0 if dtype == tf.string else n * dtype.size
+        if len(proto.tensor_content) != size:
+            raise invalid(
+                f"`{name}` should have {size} bytes of `tensor_content`. Received: "
+                f"{len(proto.tensor_content)}"
+            )
+        return
+    given = len(getattr(proto, _VALUES[dtype]))
+    repeated = 0 < given < n <= MOST_REPEATED
+    if given != n and not repeated:
+        raise invalid(f"`{name}` should have {n} values. Received: {given}")

@@ -1,0 +1,172 @@
+"""The versions of a model in a directory: the newest one answers."""
+
+import collections
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import grpc
+from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus
+
+from export.server.errors import RequestError
+from export.server.servable import Servable
+
+LOG = logging.getLogger(__name__)
+SAVED_MODEL = "saved_model.pb"
+
+State = ModelVersionStatus.State
+
+
+class Status(NamedTuple):
+    """What became of a version.
+
+    Attributes:
+        state: a `ModelVersionStatus.State`.
+        error: why it could not be loaded, or nothing.
+    """
+
+    state: int
+    error: str = ""
+
+
+class Versions:
+    """Loads the newest version, and a newer one when it is there.
+
+    Requests go on during a change: the old version answers until the new one is
+    loaded and warm, and is unloaded when its last request is done. A version that
+    can't be loaded is told in its status and tried again when its files change; the
+    one before stays. Where the newest directory goes away, the one before it is
+    loaded again; where all do, the loaded one stays.
+
+    Args:
+        directory: holds the versions, directories whose names are numbers.
+        load: makes a servable of a version's directory.
+
+    Raises:
+        OSError: there is no such directory.
+        ValueError: it holds no version that can be loaded.
+    """
+
+    def __init__(self, directory: Path, load: Callable[[Path], Servable]):
+        self._directory, self._load = directory, load
+        self._changed = threading.Condition()
+        self._current: Servable | None = None
+        self._uses: collections.Counter[Servable] = collections.Counter()
+        self._statuses: dict[int, Status] = {}
+        self._broken: dict[int, list] = {}
+        self.refresh()
+        if self._current is None:
+            errors = [f"{v}: {s.error}" for v, s in self._statuses.items()]
+            raise ValueError(
+                f"{directory} should hold a version that can be loaded, such as "
+                f"{directory / '1' / SAVED_MODEL}. {'; '.join(errors)}".strip()
+            )
+
+    @contextlib.contextmanager
+    def lease(self, version: int | None = None) -> Iterator[Servable]:
+        """The loaded version, which stays loaded within the context.
+
+        Args:
+            version: its number, or None for whichever is loaded.
+
+        Raises:
+            RequestError: another version is asked for.
+        """
+        with self._changed:
+            servable = self._current
+            if version not in (None, servable.version):
+                raise RequestError(
+                    grpc.StatusCode.NOT_FOUND,
+                    f"The version that is loaded is {servable.version}. Received: "
+                    f"{version}",
+                )
+            self._uses[servable] += 1
+        try:
+            yield servable
+        finally:
+            with self._changed:
+                self._uses[servable] -= 1
+                self._changed.notify_all()
+
+    def statuses(self) -> dict[int, Status]:
+        """Version → status, of those seen; the newest first."""
+        with self._changed:
+            return dict(sorted(self._statuses.items(), reverse=True))
+
+    def watch(self, seconds: float, stop: threading.Event) -> None:
+        """Looks for changes every so many seconds, until it is stopped."""
+        while not stop.wait(seconds):
+            try:
+                self.refresh()
+            except OSError as error:  # an unmounted disk may come back
+                LOG.error("%s can't be read: %s", self._directory, error)
+
+    def refresh(self) -> bool:
+        """Loads the newest version if it isn't; whether another one answers now.
+
+        Returns when the one before is unloaded. Not to be called by two threads.
+
+        Raises:
+            OSError: the directory can't be read.
+        """
+        for version in sorted(_versions(self._directory), reverse=True):
+            if self._current and version == self._current.version:
+                return False
+            if new := self._loaded(version):
+                self._switch(new)
+                return True
+        return False
+
+    def _loaded(self, version):
+        """The version's servable, or None if it is broken."""
+        path = self._directory / str(version)
+        files = _fingerprint(path)
+        if self._broken.get(version) == files:
+            return None
+        self._tell(version, State.LOADING)
+        try:
+            servable = self._load(path)
+        except Exception as error:  # whatever is wrong with it, the old one stays
+            self._broken[version] = files
+            self._tell(version, State.END, f"{type(error).__name__}: {error}")
+            LOG.error("version %d can't be loaded: %s", version, error)
+            return None
+        self._broken.pop(version, None)
+        return servable
+
+    def _switch(self, new):
+        with self._changed:
+            old, self._current = self._current, new
+            self._statuses[new.version] = Status(State.AVAILABLE)
+        LOG.info("version %d answers", new.version)
+        if old:
+            self._tell(old.version, State.UNLOADING)
+            with self._changed:
+                self._changed.wait_for(lambda: not self._uses[old])
+                del self._uses[old]
+            old.close()
+            self._tell(old.version, State.END)
+
+    def _tell(self, version, state, error=""):
+        with self._changed:
+            self._statuses[version] = Status(state, error)
+
+
+def _versions(directory):
+    """Numbers of the versions that seem to be whole."""
+    return [
+        int(path.name)
+        for path in directory.iterdir()
+        if path.name.isdecimal()
+        and str(int(path.name)) == path.name
+        and (path / SAVED_MODEL).exists()
+    ]
+
+
+def _fingerprint(path):
+    """Changes when a file of a directory does."""
+    stats = [(p.stat(), p) for p in sorted(path.rglob("*"))]
+    return [(str(p), s.st_size, s.st_mtime_ns) for s, p in stats]

@@ -1,0 +1,49 @@
+"""Requests that TensorFlow Serving runs before a version answers its first user."""
+
+import itertools
+from pathlib import Path
+
+import tensorflow as tf
+
+# Sentences and tokens of each request.
+SIZES = ((1, 1), (1, 20), (8, 20), (32, 30))
+WARMUP = "tf_serving_warmup_requests"
+
+
+def write_warmup(extra: Path, model_name: str) -> None:
+    """Writes the warm-up requests of a version, some sizes for both signatures.
+
+    Args:
+        extra: the folder `assets.extra` of the version.
+        model_name: of the requests.
+
+    Raises:
+        ImportError: tensorflow-serving-api is not installed.
+    """
+    try:  # optional: only servers need what is written here
+        from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
+    except ImportError as error:
+        raise ImportError(
+            "Warm-up requests need tensorflow-serving-api: "
+            "pip install 'elmo-keras[export]'."
+        ) from error
+    with tf.io.TFRecordWriter(str(extra / WARMUP)) as file:
+        for signature, inputs in _requests():
+            request = predict_pb2.PredictRequest()
+            request.model_spec.name = model_name
+            request.model_spec.signature_name = signature
+            for name, value in inputs.items():
+                request.inputs[name].CopyFrom(tf.make_tensor_proto(value))
+            log = prediction_log_pb2.PredictLog(request=request)
+            log = prediction_log_pb2.PredictionLog(predict_log=log)
+            file.write(log.SerializeToString())
+
+
+def _requests():
+    """Pairs of a signature and its inputs."""
+    for rows, length in SIZES:
+        number = itertools.count()
+        tokens = [[f"word{next(number)}" for _ in range(length)] for _ in range(rows)]
+        yield "default", {"sentences": [" ".join(row) for row in tokens]}
+        lengths = tf.fill([rows], length).numpy()
+        yield "tokens", {"tokens": tokens, "sequence_len": lengths}

@@ -1,0 +1,49 @@
+"""Exports of the smallest models, for the tests of the export and its loaders."""
+
+import keras
+import tensorflow as tf
+from conftest import randomize
+
+from elmo_keras import Elmo, ElmoConfig
+
+TOKENS = [["a", "naïve", "word", "."], ["한국어", "🙂"], [], ["antidisestablishment"]]
+SENTENCES = [" ".join(tokens) for tokens in TOKENS]
+STRINGS = {"shape": (), "dtype": "string"}  # of a Keras input
+LENGTHS = [len(tokens) for tokens in TOKENS]
+
+
+def elmo_layer(config=None, seed=0, **kwargs):
+    """A small `Elmo` layer with random weights, the mix's too."""
+    elmo = Elmo(config or ElmoConfig.preset("test"), **kwargs)
+    elmo.build()
+    return randomize(elmo, seed)
+
+
+def padded(junk=""):
+    """The tokens and lengths of the `tokens` signature."""
+    tokens = tf.ragged.constant(TOKENS, tf.string).to_tensor(junk)
+    return {"tokens": tokens, "sequence_len": tf.constant(LENGTHS)}
+
+
+def expected(elmo):
+    """What every output should be, by the layer alone."""
+    vectors, layers = elmo(TOKENS), elmo.layers(TOKENS)
+    lengths = tf.constant(LENGTHS)
+    n_tokens = tf.cast(tf.maximum(lengths, 1), "float32")[:, None]
+    outputs = {
+        "word_emb": layers[:, 0, :, : layers.shape[-1] // 2],
+        "layers": layers,
+        "elmo": vectors,
+        "default": tf.reduce_sum(vectors, axis=1) / n_tokens,
+        "sequence_len": lengths,
+    }
+    for i in range(1, layers.shape[1]):
+        outputs[f"lstm_outputs{i}"] = layers[:, i]
+    return outputs
+
+
+def tagger(layer):
+    """A task model over a layer that takes sentences."""
+    entry = keras.Input(**STRINGS)
+    hidden = keras.layers.LSTM(3, seed=0)(layer(entry))
+    return keras.Model(entry, hidden)

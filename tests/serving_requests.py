@@ -1,0 +1,81 @@
+"""Requests of Predict, right and wrong ones."""
+
+import numpy as np
+import tensorflow as tf
+from tensorflow_serving.apis.predict_pb2 import PredictRequest
+
+PREDICT = "/tensorflow.serving.PredictionService/Predict"
+
+
+def text_request(texts, *outputs, model="elmo", signature=""):
+    """A request for lines of text."""
+    request = PredictRequest(output_filter=outputs)
+    request.model_spec.name = model
+    request.model_spec.signature_name = signature
+    request.inputs["sentences"].CopyFrom(tf.make_tensor_proto(np.array(texts, object)))
+    return request
+
+
+def tokens_request(tokens, lengths, *outputs, model="elmo"):
+    """A request for padded tokens."""
+    request = PredictRequest(output_filter=outputs)
+    request.model_spec.name = model
+    request.model_spec.signature_name = "tokens"
+    tokens = np.array(tokens, object).reshape(len(lengths), -1)
+    request.inputs["tokens"].CopyFrom(tf.make_tensor_proto(tokens, tf.string))
+    lengths = tf.make_tensor_proto(np.array(lengths, "int32"))
+    request.inputs["sequence_len"].CopyFrom(lengths)
+    return request
+
+
+def malformed() -> dict[str, PredictRequest]:
+    """Requests that are wrong, by what is wrong with them."""
+    requests = {}
+
+    def wrong(name, request=None):
+        requests[name] = text_request(["a", "b"]) if request is None else request
+        return requests[name].inputs["sentences"]
+
+    wrong("data type").dtype = tf.int32.as_datatype_enum
+    wrong("no data type").dtype = 0
+    wrong("unknown data type").dtype = 999
+    wrong("unknown rank").tensor_shape.unknown_rank = True
+    wrong("negative size").tensor_shape.dim[0].size = -1
+    wrong("huge size").tensor_shape.dim[0].size = 2**40
+    wrong("huge product").tensor_shape.dim.add(size=2**62)
+    wrong("rank").tensor_shape.dim.add(size=1)
+    wrong("no rank").tensor_shape.ClearField("dim")
+    wrong("too many values").string_val.append(b"c")
+    wrong("no values").ClearField("string_val")
+    wrong("content").tensor_content = b"abc"
+    wrong("signature", text_request(["a"], signature="other"))
+    wrong("output", text_request(["a"], "elmo", "other"))
+    wrong("long name", text_request(["a"], "x" * 100_000))
+    wrong("no input", text_request(["a"]))
+    del requests["no input"].inputs["sentences"]
+    requests["further input"] = text_request(["a"])
+    requests["further input"].inputs["other"].CopyFrom(tf.make_tensor_proto(["a"]))
+    cases = {"length": [2, 9], "negative length": [-1, 1], "rows": [1, 1, 1]}
+    for name, lengths in cases.items():
+        requests[name] = tokens_request([["a", "b"], ["c", ""]], [1, 1])
+        tensor = requests[name].inputs["sequence_len"]
+        tensor.CopyFrom(tf.make_tensor_proto(lengths, tf.int32))
+    requests["cut content"] = tokens_request([["a"], ["b"]], [1, 1])
+    content = requests["cut content"].inputs["sequence_len"]
+    content.tensor_content = content.tensor_content[:-1]
+    return requests
+
+
+def changed(rng, message) -> bytes:
+    """Bytes of a message with some of them changed, left out or put in."""
+    content = bytearray(message.SerializeToString())
+    for _ in range(rng.randint(1, 4)):
+        place = rng.randrange(len(content))
+        kind = rng.randrange(3)
+        if kind == 0:
+            content[place] = rng.randrange(256)
+        elif kind == 1:
+            del content[place : place + rng.randint(1, 5)]
+        else:
+            content[place:place] = rng.randbytes(rng.randint(1, 5))
+    return bytes(content)

@@ -1,0 +1,164 @@
+"""A SavedModel with the signatures of an export, and nothing to learn.
+
+The vector of a token is made of the numbers of its bytes and of the tokens before
+it, times `scale`, so that rows, positions, padding and versions can be told apart.
+A token `slow` takes some milliseconds, and `bad` is refused.
+"""
+
+import contextlib
+import subprocess
+import sys
+
+import grpc
+import numpy as np
+import tensorflow as tf
+from conftest import ROOT
+from serving_requests import text_request
+from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
+from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
+
+from export.serve import Server, ServerOptions
+from export.server.batching import BatchingOptions
+from export.server.model import ModelOptions
+from export.server.servable import WARM_UP
+
+UNITS = 3
+SPINS = 150  # products of 64 × 64, for a slow token
+
+
+class StandIn(tf.Module):
+    """Signatures `default`, `serving_default` and `tokens`; see the module."""
+
+    def __init__(self, scale=1.0):
+        super().__init__()
+        self.scale = tf.Variable(scale, dtype=tf.float32)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "sentences")])
+    def default(self, sentences):
+        words = tf.strings.split(sentences)
+        return self._outputs(words.to_tensor(""), tf.cast(words.row_lengths(), "int32"))
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, None], tf.string, "tokens"),
+            tf.TensorSpec([None], tf.int32, "sequence_len"),
+        ]
+    )
+    def tokens(self, tokens, sequence_len):
+        longest = tf.reduce_max(tf.concat([sequence_len, [0]], 0))
+        checks = [
+            tf.debugging.assert_less_equal(longest, tf.shape(tokens)[1], "too long"),
+            tf.debugging.assert_non_negative(sequence_len, "negative"),
+        ]
+        with tf.control_dependencies(checks):
+            return self._outputs(tokens, tf.identity(sequence_len))
+
+    def _outputs(self, tokens, lengths):
+        mask = tf.sequence_mask(lengths, tf.shape(tokens)[1], tf.float32)
+        is_bad = tf.reduce_any((tokens == "bad") & (mask > 0))
+        check = tf.debugging.assert_equal(is_bad, False, "a bad token")
+        with tf.control_dependencies([check]):
+            sizes = tf.cast(tf.strings.length(tokens), tf.float32) * mask
+        n_slow = tf.math.count_nonzero((tokens == "slow") & (mask > 0), dtype=tf.int32)
+        sizes += _nothing_after(SPINS * n_slow)
+        before = tf.cumsum(sizes, axis=1)
+        elmo = tf.stack([sizes, before, 2 * sizes], -1) * mask[..., None] * self.scale
+        n = tf.maximum(tf.cast(lengths, tf.float32), 1.0)
+        return {
+            "word_emb": sizes[..., None] * tf.ones([1, 1, 2]),
+            "elmo": elmo,
+            "layers": tf.stack([elmo, 2 * elmo], axis=1),
+            "default": tf.reduce_sum(elmo, axis=1) / n[:, None],
+            "sequence_len": lengths,
+        }
+
+
+def _nothing_after(spins):
+    """0, after so many products."""
+    product = tf.while_loop(
+        lambda i, x: i < spins,
+        lambda i, x: (i + 1, tf.linalg.matmul(x, x) * 0.0),
+        (0, tf.zeros([64, 64])),
+    )[1]
+    return product[0, 0]
+
+
+def save(directory, version=1, scale=1.0, warm_up=()):
+    """Writes a version; `warm_up` are texts that it brings requests of along."""
+    module = StandIn(scale)
+    path = directory / str(version)
+    signatures = {
+        "default": module.default,
+        "serving_default": module.default,
+        "tokens": module.tokens,
+    }
+    tf.saved_model.save(module, str(path), signatures)
+    if warm_up:
+        (path / WARM_UP).parent.mkdir()
+        with tf.io.TFRecordWriter(str(path / WARM_UP)) as writer:
+            for text in warm_up:
+                log = PredictionLog()
+                log.predict_log.request.CopyFrom(text_request([text]))
+                writer.write(log.SerializeToString())
+    return directory
+
+
+def vectors(sentence, scale=1.0):
+    """What `elmo` is for a sentence, a list of tokens: (tokens, UNITS)."""
+    sizes = np.array([len(token.encode()) for token in sentence], "float32")
+    return np.stack([sizes, np.cumsum(sizes), 2 * sizes], -1) * np.float32(scale)
+
+
+@contextlib.contextmanager
+def serving(directory, poll_seconds=60.0, rest_timeout=30.0, **batching):
+    """A server of a directory, in this process, on free ports."""
+    server = Server(
+        ModelOptions(
+            directory, poll_seconds=poll_seconds, batching=BatchingOptions(**batching)
+        ),
+        ServerOptions(
+            port=0, rest_port=0, max_message_bytes=2**20, rest_timeout=rest_timeout
+        ),
+    )
+    try:
+        yield server
+    finally:
+        server.close(5)
+
+
+@contextlib.contextmanager
+def serving_process(directory, *arguments):
+    """The command in a process of its own, and the port of its gRPC."""
+    command = [sys.executable, "-m", "export.serve", directory, "--port=0"]
+    with subprocess.Popen(
+        [*command, "--rest-port=0", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            line = process.stdout.readline()
+            yield process, line, int(line.split("gRPC on port ")[1].split(",")[0])
+        finally:
+            process.kill()
+
+
+@contextlib.contextmanager
+def asking(server):
+    """The stub of a server's PredictionService."""
+    options = [("grpc.max_receive_message_length", -1)]
+    with grpc.insecure_channel(f"localhost:{server.port}", options=options) as channel:
+        yield PredictionServiceStub(channel)
+
+
+@contextlib.contextmanager
+def refused(code, message=""):
+    """Expects that a call ends with a status, and a message that holds some words."""
+    try:
+        yield
+    except grpc.RpcError as error:
+        assert error.code() is code, error
+        assert message in error.details(), error.details()
+    else:
+        raise AssertionError(f"not refused with {code}")

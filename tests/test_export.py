@@ -1,0 +1,228 @@
+"""What the exported SavedModel computes, refuses, and leaves out."""
+
+import collections
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from exported import LENGTHS, SENTENCES, TOKENS, elmo_layer, expected, padded
+
+from elmo_keras import ElmoConfig
+from export.in_graph_batching import Batching
+from export.saved_model import ExportOptions
+from export.version_directory import export_elmo, read_info
+
+v1 = tf.compat.v1
+
+
+@pytest.fixture(scope="module")
+def loaded(exported_version):
+    return tf.saved_model.load(str(exported_version))
+
+
+@pytest.fixture(scope="module")
+def session(exported_version):
+    """Runs wanted outputs of a signature as a server does."""
+    session = v1.Session(graph=tf.Graph())
+    signatures = v1.saved_model.load(
+        session, ["serve"], str(exported_version)
+    ).signature_def
+
+    def run(signature, wanted, **kwargs):
+        signature, inputs = signatures[signature], kwargs.pop("inputs")
+        feed = {signature.inputs[name].name: x for name, x in inputs.items()}
+        fetches = {name: signature.outputs[name].name for name in wanted}
+        return session.run(fetches, feed, **kwargs)
+
+    yield run
+    session.close()
+
+
+def largest_difference(actual, expected):
+    assert sorted(actual) == sorted(expected)
+    shapes = {name: x.shape for name, x in expected.items()}
+    assert {name: x.shape for name, x in actual.items()} == shapes
+    return max(float(np.abs(actual[n] - expected[n]).max()) for n in expected)
+
+
+@pytest.mark.parametrize("signature", ["default", "serving_default", "tokens"])
+def test_a_signature_gives_what_the_layer_gives(loaded, exported_elmo, signature):
+    inputs = {"sentences": tf.constant(SENTENCES)}
+    inputs = padded() if signature == "tokens" else inputs
+    outputs = loaded.signatures[signature](**inputs)
+    assert largest_difference(outputs, expected(exported_elmo)) < 1e-6
+
+
+def test_what_stands_behind_a_sentence_does_not_matter(loaded, exported_elmo):
+    outputs = loaded.signatures["tokens"](**padded(junk="junk"))
+    assert largest_difference(outputs, expected(exported_elmo)) < 1e-6
+
+
+def test_an_empty_token_within_the_length_is_a_word(loaded, exported_elmo):
+    tokens = tf.constant([["a", "", "b", "c"]])
+    outputs = loaded.signatures["tokens"](tokens=tokens, sequence_len=[2])
+    alone = exported_elmo(tf.ragged.constant([["a", ""]]))
+    np.testing.assert_allclose(outputs["elmo"][:, :2], alone, atol=1e-6)
+    assert outputs["elmo"].shape[1] == 4 and not np.any(outputs["elmo"][:, 2:])
+
+
+def test_spaces_alone_split_a_sentence(loaded):
+    np.testing.assert_array_equal(loaded.sequence_len(SENTENCES), LENGTHS)
+    lengths = loaded.sequence_len(["", " ", "  a   b ", "a\tb\nc"])
+    np.testing.assert_array_equal(lengths, [0, 0, 2, 1])
+
+
+@pytest.mark.parametrize("sentences", [[], [""], ["", "  "]])
+def test_batches_without_a_token_give_zeros(loaded, sentences):
+    batch = len(sentences)
+    outputs = loaded.signatures["default"](tf.constant(sentences, tf.string))
+    assert outputs["layers"].shape == (batch, 3, 0, 10)
+    np.testing.assert_array_equal(outputs["default"], np.zeros((batch, 10)))
+    tokens = tf.fill([batch, 3], "junk")
+    outputs = loaded.signatures["tokens"](
+        tokens=tokens, sequence_len=tf.zeros([batch], tf.int32)
+    )
+    np.testing.assert_array_equal(outputs["elmo"], np.zeros((batch, 3, 10)))
+
+
+@pytest.mark.parametrize(
+    "lengths, expected",
+    [
+        ([5, 0, 0, 0], "from 0 to the number of columns"),
+        ([-1, 0, 0, 0], "from 0 to the number of columns"),
+        ([1, 1], "one length for each row"),
+    ],
+)
+def test_lengths_that_do_not_fit_are_refused(loaded, session, lengths, expected):
+    inputs = padded() | {"sequence_len": tf.constant(lengths)}
+    with pytest.raises(tf.errors.InvalidArgumentError, match=expected):
+        loaded.signatures["tokens"](**inputs)
+    inputs = {name: x.numpy() for name, x in inputs.items()}
+    for output in ("word_emb", "default", "sequence_len"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=expected):
+            session("tokens", [output], inputs=inputs)
+
+
+def test_any_bytes_and_a_token_of_a_megabyte_are_words(loaded, exported_elmo):
+    tokens = [b"\xff\xfe\x00", b"x" * 2**20, b"x" * 48]
+    outputs = loaded.signatures["tokens"](tokens=[tokens], sequence_len=[3])
+    np.testing.assert_allclose(outputs["elmo"], exported_elmo([tokens]), atol=1e-6)
+    long, cut = outputs["word_emb"][0, 1:]
+    np.testing.assert_array_equal(long, cut)
+
+
+@pytest.mark.slow
+def test_a_sentence_of_44000_tokens_has_its_vectors(loaded, exported_elmo):
+    words = np.random.default_rng(0).choice(["a", "b", "c"], 44_000)
+    outputs = loaded.signatures["default"](tf.constant([" ".join(words), "a"]))
+    assert outputs["elmo"].shape == (2, 44_000, 10)
+    np.testing.assert_allclose(
+        outputs["elmo"][:1], exported_elmo(tf.constant(words[None])), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        outputs["elmo"][1, 0], exported_elmo([["a"]])[0, 0], atol=1e-6
+    )
+
+
+def operations(session, output):
+    """What was run to get an output, out of the log of the run, with the numbers."""
+    metadata = v1.RunMetadata()
+    options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
+    inputs = {"sentences": ["two words", "three of them"]}
+    session("default", [output], inputs=inputs, options=options, run_metadata=metadata)
+    labels = [
+        node.timeline_label
+        for device in metadata.step_stats.dev_stats
+        for node in device.node_stats
+    ]
+    kinds = ("MatMul", "ScatterNd")
+    return {kind: sum(kind in label for label in labels) for kind in kinds}
+
+
+def test_a_session_leaves_out_what_the_wanted_output_does_not_need(session):
+    names = ["word_emb", "lstm_outputs1", "lstm_outputs2", "default"]
+    found = [operations(session, name)["MatMul"] for name in names]
+    assert found[0] < found[1] < found[2] == found[3], found
+
+
+def test_nothing_is_padded_for_an_output_without_a_time_axis(session):
+    found = [operations(session, name)["ScatterNd"] for name in ("default", "elmo")]
+    assert 0 == found[0] < found[1], found
+
+
+def test_the_mix_trains_and_its_l2_and_dropout_come_along(loaded, exported_elmo):
+    assert len(loaded.variables) == len(exported_elmo.weights)
+    assert len(loaded.trainable_variables) == 2
+    assert all(variable.trainable for variable in loaded.trainable_variables)
+    (loss,) = loaded.regularization_losses
+    assert float(loss()) == pytest.approx(float(sum(exported_elmo.losses)))
+    many = tf.constant(["a " * 50])
+    assert 0.3 < np.mean(loaded(many, training=True)["elmo"] == 0) < 0.7
+    assert not np.any(loaded(many)["elmo"] == 0)
+    with tf.GradientTape() as tape:
+        value = tf.reduce_sum(loaded(many, training=True)["elmo"] ** 2)
+    gradients = tape.gradient(value, loaded.variables)
+    assert sum(gradient is not None for gradient in gradients) == 2
+
+
+@pytest.mark.slow
+def test_with_all_trainable_the_gradients_are_the_layers(tmp_path):
+    elmo = elmo_layer(trainable_bilm=True)
+    version = export_elmo(elmo, tmp_path, ExportOptions(trainable="all"), warmup=False)
+    loaded = tf.saved_model.load(str(version))
+    with tf.GradientTape() as tape:
+        value = tf.reduce_sum(loaded(padded(), training=True)["elmo"] ** 2)
+    actual = tape.gradient(value, loaded.trainable_variables)
+    with tf.GradientTape() as tape:
+        value = tf.reduce_sum(elmo(TOKENS, training=True) ** 2)
+    wanted = tape.gradient(value, [v.value for v in elmo.trainable_weights])
+    assert len(actual) == len(wanted) == len(elmo.weights)
+    for gradient, other in zip(actual, wanted):
+        gradient, other = tf.convert_to_tensor(gradient), tf.convert_to_tensor(other)
+        size = np.abs(other).max()
+        np.testing.assert_allclose(gradient, other, atol=1e-5 * (1 + size))
+
+
+@pytest.mark.slow
+def test_three_layers_in_bfloat16_batched_in_the_graph_with_nothing_trainable(tmp_path):
+    config = dataclasses.replace(ElmoConfig.preset("test"), n_layers=3)
+    elmo = elmo_layer(config)
+    options = ExportOptions(
+        trainable="nothing",
+        dtype="bfloat16",
+        tokenizer="unicode_script",
+        normalization="NFC",
+        batching=Batching(max_batch_size=8),
+    )
+    version = export_elmo(elmo, tmp_path, options, warmup=False)
+    loaded = tf.saved_model.load(str(version))
+    assert loaded.trainable_variables == []
+    outputs = loaded.signatures["tokens"](**padded())
+    # Two or three digits are what bfloat16 has.
+    assert 0 < largest_difference(outputs, expected(elmo)) < 0.1
+    assert {x.dtype for x in outputs.values()} == {tf.float32, tf.int32}
+    np.testing.assert_array_equal(
+        loaded.signatures["default"](tf.constant(["e\u0301a,b"]))["word_emb"],
+        loaded.signatures["default"](tf.constant(["\u00e9a , b"]))["word_emb"],
+    )
+    nine = loaded.signatures["default"](tf.constant(["more than fit"] * 9))
+    np.testing.assert_allclose(nine["elmo"][8], nine["elmo"][0], atol=1e-6)
+    info = read_info(version)
+    assert info["needs"] == ["tensorflow_text"] and info["in_graph_batching"]
+
+
+def test_warm_up_requests_are_ones_that_the_signatures_answer(
+    exported_version, session
+):
+    logs = pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2")
+    path = str(exported_version / "assets.extra" / "tf_serving_warmup_requests")
+    signatures = collections.Counter()
+    for record in tf.data.TFRecordDataset(path).as_numpy_iterator():
+        request = logs.PredictionLog.FromString(record).predict_log.request
+        inputs = {name: tf.make_ndarray(x) for name, x in request.inputs.items()}
+        name = request.model_spec.signature_name
+        vectors = session(name, ["elmo"], inputs=inputs)["elmo"]
+        assert len(vectors) and np.all(np.any(vectors, axis=-1))
+        signatures[name] += 1
+    assert signatures == {"default": 4, "tokens": 4}

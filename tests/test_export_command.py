@@ -1,0 +1,168 @@
+"""The command that exports, and what it writes beside the graph."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import randomize
+from exported import SENTENCES, TOKENS, elmo_layer
+
+from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
+from elmo_keras.model_directory import save_model
+from elmo_keras.vocabulary import Vocabulary
+from export.__main__ import main, parser, read_elmo
+from export.serving_files import write_serving_files
+from export.version_directory import export_elmo, read_info, versions
+
+
+def test_a_version_tells_what_is_inside(exported_version, exported_elmo):
+    info = read_info(exported_version)
+    assert info["options"] == json.loads(json.dumps(exported_elmo.config.to_options()))
+    weights = exported_elmo.mixes[0].layer_weights()
+    np.testing.assert_allclose(info["mix"]["layer_weights"], weights, atol=1e-7)
+    assert info["signatures"]["tokens"]["inputs"] == {
+        "tokens": {"dtype": "string", "shape": [None, None]},
+        "sequence_len": {"dtype": "int32", "shape": [None]},
+    }
+    assert info["signatures"]["default"]["outputs"]["layers"]["shape"] == [
+        None, 3, None, 10,
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model_directory(tmp_path_factory):
+    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"))
+    bilm.build()
+    path = tmp_path_factory.mktemp("model")
+    save_model(path, randomize(bilm))
+    return path
+
+
+@pytest.mark.slow
+def test_the_command_writes_one_version_after_the_other(
+    model_directory, tmp_path, capsys
+):
+    command = [str(model_directory), str(tmp_path), "--no-warmup"]
+    assert main([*command, "--mix", "1,0,-1", "--gamma", "2", "--version", "7"]) == 0
+    assert main([*command, "--archive"]) == 0
+    assert versions(tmp_path) == [7, 8]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["7", "8", "elmo-8.tar.gz"]
+    mix = read_info(tmp_path / "7")["mix"]
+    np.testing.assert_allclose(
+        mix["layer_weights"], tf.nn.softmax([1.0, 0.0, -1.0]), atol=1e-6
+    )
+    assert mix["gamma"] == 2
+    capsys.readouterr()
+    assert main([*command, "--version", "7"]) == 2
+    assert "none is ever overwritten" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def keras_model(tmp_path_factory):
+    """A saved model with two layers, and the second of them."""
+    elmo = elmo_layer(name="second", seed=1, layer_norm=True, dropout=0.5, l2=0.25)
+    entry = keras.Input((None,), dtype="string")
+    model = keras.Model(entry, [elmo_layer(name="first")(entry), elmo(entry)])
+    path = tmp_path_factory.mktemp("model") / "tagger.keras"
+    model.save(path)
+    return path, elmo
+
+
+def test_a_layer_of_a_keras_model_is_found_by_its_name(keras_model, capsys):
+    path, elmo = keras_model
+    assert main([str(path), "out"]) == 2
+    assert "It has: ['first', 'second']" in capsys.readouterr().err
+    found = read_elmo(parser().parse_args([str(path), "out", "--layer", "second"]))
+    np.testing.assert_array_equal(found(TOKENS), elmo(TOKENS))
+    assert (found.dropout, found.l2) == (0.5, 0.25)
+
+
+def test_what_belongs_to_the_layer_of_a_keras_model_is_no_option(keras_model, capsys):
+    path, _ = keras_model
+    assert main([str(path), "out", "--layer", "second", "--l2", "1"]) == 2
+    assert "are those of the layer in a .keras MODEL" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
+    path, elmo = keras_model
+    assert main([str(path), str(tmp_path), "--layer", "second", "--no-warmup"]) == 0
+    loaded = tf.saved_model.load(str(tmp_path / "1"))
+    vectors = loaded(tf.constant(SENTENCES))["elmo"]
+    np.testing.assert_allclose(vectors, elmo(TOKENS), atol=1e-6)
+
+
+@pytest.mark.slow
+def test_an_export_looks_cached_words_up(model_directory, tmp_path):
+    (tmp_path / "model").mkdir()
+    for name in ("options.json", "weights.hdf5"):
+        (tmp_path / "model" / name).write_bytes((model_directory / name).read_bytes())
+    Vocabulary(("<S>", "</S>", "<UNK>", "known")).save(tmp_path / "model/vocab.txt")
+    command = [str(tmp_path / "model"), str(tmp_path / "out"), "--no-warmup"]
+    assert main([*command, "--cached-words", "4"]) == 0
+    loaded = tf.saved_model.load(str(tmp_path / "out" / "1"))
+    sentence = tf.constant(["a known word"])
+    expected = Elmo.from_pretrained(model_directory)([["a", "known", "word"]])
+    np.testing.assert_allclose(loaded(sentence)["elmo"], expected, atol=1e-6)
+    (vectors,) = (v for v in loaded.variables if v.shape == (4, 5))
+    vectors.assign(vectors + 1.0)
+    changed = loaded(sentence)["word_emb"] - expected[..., :5]
+    assert np.all(np.abs(changed[0, 1]) > 0.1)
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        (["nowhere", "out"], "There is no nowhere"),
+        (["out"], "Give either MODEL, or --options and --weights"),
+        (["MODEL", "out", "--mix", "1,2"], "--mix should hold 3 numbers"),
+        (["MODEL", "out", "--layer", "elmo"], "--layer is for a .keras MODEL"),
+        (["MODEL", "out", "--representation", "1"], "should be below 1"),
+        (["MODEL", "out", "--cached-words", "9"], "--cached-words needs"),
+        (
+            ["MODEL", "out", "--cached-words", "9", "--trainable", "all"],
+            "--cached-words keeps what --trainable all would change",
+        ),
+        (["nowhere.keras", "out"], "There is no nowhere.keras"),
+    ],
+)
+def test_what_the_command_can_not_use_is_told_in_one_line(
+    model_directory, tmp_path, monkeypatch, capsys, arguments, expected
+):
+    monkeypatch.chdir(tmp_path)
+    arguments = [a.replace("MODEL", str(model_directory)) for a in arguments]
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert expected in error and error.count("\n") == 1
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_an_export_that_fails_leaves_nothing_behind(
+    exported_elmo, tmp_path, monkeypatch
+):
+    def full(*args):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("export.version_directory.make_saved_model", full)
+    with pytest.raises(OSError, match="No space left"):
+        export_elmo(exported_elmo, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_serving_files_name_the_model_and_keep_changes(tmp_path):
+    config = pytest.importorskip("tensorflow_serving.config.model_server_config_pb2")
+    from google.protobuf import text_format
+
+    (tmp_path / "serving").mkdir()
+    (tmp_path / "serving" / "batching.config").write_text("mine")
+    folder = write_serving_files(tmp_path)
+    text = (folder / "models.config").read_text()
+    (model,) = text_format.Parse(
+        text, config.ModelServerConfig()
+    ).model_config_list.config
+    assert (model.name, model.base_path) == ("elmo", "/models/elmo")
+    assert (folder / "batching.config").read_text() == "mine"
+    for name in ("compose.yaml", "kubernetes.yaml"):
+        assert "/models/elmo/serving/models.config" in (folder / name).read_text()

@@ -1,0 +1,189 @@
+"""Everything that loads the export, each with its difference to the layer."""
+
+import contextlib
+import http.server
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from functools import partial
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from exported import SENTENCES, STRINGS, expected, padded
+
+from export.version_directory import write_archive
+
+
+def test_tf_saved_model_load(exported_version, check):
+    loaded = tf.saved_model.load(str(exported_version))
+    check("tf.saved_model.load", loaded(tf.constant(SENTENCES))["elmo"].numpy())
+    check("tf.saved_model.load, tokens", loaded(padded())["elmo"].numpy())
+
+
+@contextlib.contextmanager
+def served_over_http(folder):
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    handler = partial(Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore:pkg_resources:UserWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_code_for_google_elmo_with_another_handle(
+    exported_version, check, tmp_path, monkeypatch
+):
+    hub = pytest.importorskip("tensorflow_hub")
+    monkeypatch.setenv("TFHUB_CACHE_DIR", str(tmp_path))
+    archive = write_archive(exported_version)
+    with served_over_http(archive.parent) as address:
+        for handle in (str(exported_version), f"{address}/{archive.name}"):
+            elmo = hub.load(handle).signatures
+            vectors = elmo["default"](tf.constant(SENTENCES))["elmo"]
+            check("hub.load", vectors.numpy())
+            tokens = elmo["tokens"](**padded())
+            check("hub.load, tokens", tokens["default"].numpy(), "default")
+
+
+HUB_KERAS_LAYER = """
+import sys
+import numpy as np, tensorflow as tf, tensorflow_hub as hub, tf_keras
+sentences = tf.constant(sys.argv[2:])
+for key in ("default", "elmo"):
+    layer = hub.KerasLayer(sys.argv[1], trainable=True, output_key=key)
+    model = tf_keras.Sequential([tf_keras.layers.Input((), dtype=tf.string), layer])
+    np.save(f"{key}.npy", model.predict(sentences, verbose=0))
+    before = [w.numpy() for w in layer.weights]
+    model.compile("adam", "mse")
+    model.fit(sentences, model(sentences) + 1, verbose=0)
+    changed = [w.name for w, b in zip(layer.weights, before) if np.any(w != b)]
+    print(key, len(layer.losses), len(before), sorted(changed))
+"""
+
+
+def run(*command, **kwargs):
+    environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment, **kwargs
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_hub_keras_layer_trains_exactly_the_mix(
+    exported_version, exported_elmo, check, tmp_path
+):
+    for module in ("tensorflow_hub", "tf_keras"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"needs {module}")
+    program = [sys.executable, "-c", HUB_KERAS_LAYER, exported_version, *SENTENCES]
+    printed = run(*program, cwd=tmp_path)
+    n = len(exported_elmo.weights)
+    mix = "['mix_0/gamma:0', 'mix_0/scalars:0']"
+    assert printed.splitlines()[-2:] == [
+        f"{k} 1 {n} {mix}" for k in ("default", "elmo")
+    ]
+    for key in ("default", "elmo"):
+        vectors = np.load(tmp_path / f"{key}.npy")
+        check(f"hub.KerasLayer, {key}", vectors, key)
+
+
+def test_keras_tfsm_layer(exported_version, check):
+    layer = keras.layers.TFSMLayer(
+        str(exported_version), call_endpoint="serving_default"
+    )
+    model = keras.Model(entry := keras.Input(**STRINGS), layer(entry))
+    vectors = model.predict(tf.constant(SENTENCES), verbose=0)["elmo"]
+    check("keras.layers.TFSMLayer", vectors)
+
+
+def test_a_tensorflow_1_session_by_signature(exported_version, check):
+    v1 = tf.compat.v1
+    tokens = {name: x.numpy() for name, x in padded().items()}
+    vectors = {}
+    with tf.Graph().as_default(), v1.Session() as session:
+        meta_graph = v1.saved_model.load(session, ["serve"], str(exported_version))
+        for name, inputs in ("default", {"sentences": SENTENCES}), ("tokens", tokens):
+            signature = meta_graph.signature_def[name]
+            feed = {signature.inputs[key].name: x for key, x in inputs.items()}
+            vectors[name] = session.run(signature.outputs["elmo"].name, feed)
+    for name in vectors:
+        check(f"TensorFlow 1 session, {name}", vectors[name])
+
+
+@pytest.mark.slow
+def test_saved_model_cli(exported_version, check, tmp_path):
+    np.savez(tmp_path / "in.npz", sentences=np.array([s.encode() for s in SENTENCES]))
+    run(
+        *(sys.executable, "-m", "tensorflow.python.tools.saved_model_cli", "run"),
+        *(
+            "--dir",
+            exported_version,
+            "--tag_set",
+            "serve",
+            "--signature_def",
+            "default",
+        ),
+        *("--inputs", f"sentences={tmp_path / 'in.npz'}[sentences]"),
+        *("--outdir", tmp_path),
+    )
+    check("saved_model_cli", np.load(tmp_path / "elmo.npy"))
+
+
+CPP = r"""
+#include <cstdio>
+#include <fstream>
+#include "tensorflow/cc/saved_model/loader.h"
+
+// Prints the values of `elmo` for the sentences in the arguments.
+int main(int argc, char** argv) {
+  tensorflow::SavedModelBundle bundle;
+  TF_CHECK_OK(tensorflow::LoadSavedModel({}, {}, argv[1],
+              {"serve"}, &bundle));
+  const auto& signature = bundle.GetSignatures().at("default");
+  tensorflow::Tensor sentences(tensorflow::DT_STRING, {argc - 2});
+  for (int i = 2; i < argc; ++i)
+    sentences.vec<tensorflow::tstring>()(i - 2) = argv[i];
+  std::vector<tensorflow::Tensor> outputs;
+  TF_CHECK_OK(bundle.session->Run(
+      {{signature.inputs().at("sentences").name(), sentences}},
+      {signature.outputs().at("elmo").name()}, {}, &outputs));
+  const auto values = outputs[0].flat<float>();
+  for (int64_t i = 0; i < values.size(); ++i) printf("%.9g\n", values(i));
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_cpp_program_as_tensorflow_serving_loads_it(
+    exported_version, exported_elmo, check, tmp_path
+):
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    library = tf.sysconfig.get_lib()
+    (tmp_path / "main.cc").write_text(CPP)
+    run(
+        *("g++", tmp_path / "main.cc", "-o", tmp_path / "main", "-O0"),
+        *tf.sysconfig.get_compile_flags(),
+        # The session is in the first library, which no symbol of the program asks for.
+        f"-Wl,--no-as-needed,-rpath,{library}",
+        *(
+            f"-L{library}",
+            "-l:libtensorflow_cc.so.2",
+            "-l:libtensorflow_framework.so.2",
+        ),
+    )
+    printed = run(tmp_path / "main", exported_version, *SENTENCES)
+    values = np.array(printed.split(), "float32")
+    check("C++, LoadSavedModel", values.reshape(expected(exported_elmo)["elmo"].shape))

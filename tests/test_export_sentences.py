@@ -1,0 +1,24 @@
+"""How an export splits its sentences."""
+
+import tensorflow as tf
+
+from export.sentences import make_tokenizer, split_sentences
+
+
+def test_tokenizers_differ_in_what_they_split_at():
+    text = tf.constant(["a\tb,c d\u00a0e"])
+    tokens = {
+        name: split_sentences(text, make_tokenizer(name)).to_list()[0]
+        for name in ("spaces", "whitespace", "unicode_script")
+    }
+    assert tokens == {
+        "spaces": [b"a\tb,c", "d\u00a0e".encode()],
+        "whitespace": [b"a", b"b,c", "d\u00a0e".encode()],
+        "unicode_script": [b"a", b"b", b",", b"c", b"d", b"e"],
+    }
+
+
+def test_normalisation_leaves_other_bytes_than_utf8_alone():
+    text = tf.constant([b"e\xcc\x81 \xff a"])
+    tokens = split_sentences(text, make_tokenizer("spaces"), "NFC").to_list()[0]
+    assert tokens == ["\u00e9".encode(), b"\xff", b"a"]

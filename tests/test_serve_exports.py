@@ -1,0 +1,64 @@
+"""Exports behind the server, with the layer's vectors."""
+
+import itertools
+
+import pytest
+from exported import TOKENS, elmo_layer
+from serving_load import Load
+from stand_in import serving, serving_process
+
+from export.in_graph_batching import Batching
+from export.saved_model import ExportOptions
+from export.version_directory import export_elmo
+
+
+def right_answers(port, elmo, n):
+    """Asks with some clients at once until so many sentences have their vectors."""
+    vectors = {tuple(s): elmo([s])[0].numpy() for s in TOKENS if s}
+
+    def sentences(client):
+        return itertools.islice(itertools.cycle(map(list, vectors)), client, None)
+
+    def expected(sentence, version):
+        return vectors[tuple(sentence)]
+
+    with Load(port, sentences, expected, tolerance=1e-6) as clients:
+        clients.wait_for(n)
+    assert not clients.wrong and not clients.refusals
+
+
+def test_an_export_gives_each_client_the_vectors_of_the_layer(
+    exported_version, exported_elmo
+):
+    with serving(exported_version.parent) as server:
+        right_answers(server.port, exported_elmo, 100)
+
+
+@pytest.fixture(scope="module")
+def elmo():
+    return elmo_layer(seed=1)
+
+
+@pytest.fixture(scope="module")
+def exports(elmo, tmp_path_factory):
+    """An export with operations of tensorflow-text that batches within its graph."""
+    pytest.importorskip("tensorflow_text")
+    output = tmp_path_factory.mktemp("exports")
+    options = ExportOptions(
+        tokenizer="unicode_script", normalization="NFC", batching=Batching()
+    )
+    export_elmo(elmo, output, options)
+    return output
+
+
+@pytest.mark.slow
+def test_requests_batched_within_the_graph_get_their_own_vectors(exports, elmo):
+    with serving(exports, max_batch_size=1, num_batch_threads=8) as server:
+        right_answers(server.port, elmo, 150)
+
+
+@pytest.mark.slow
+def test_a_new_process_serves_operations_of_tensorflow_text(exports, elmo):
+    with serving_process(exports) as (_, line, port):
+        assert line.startswith("Serving version 1")
+        right_answers(port, elmo, 50)

@@ -1,0 +1,130 @@
+"""The newest version of a directory answers, and changes without a gap."""
+
+import shutil
+import threading
+
+import grpc
+import numpy as np
+import pytest
+import stand_in
+
+from export.server.errors import RequestError
+from export.server.servable import WARM_UP, Servable
+from export.server.versions import State, Versions
+
+
+def load(path):
+    servable = Servable(path)
+    servable.warm_up()
+    return servable
+
+
+def answer(servable):
+    """What a version makes of one letter: its scale."""
+    signature = servable.signature("")
+    inputs = {"sentences": np.array([b"a"], object)}
+    return servable.run(signature, inputs, ("elmo",))["elmo"][0, 0, 0]
+
+
+def test_the_newest_version_is_picked_by_number(tmp_path):
+    stand_in.save(tmp_path, 9, scale=9)
+    stand_in.save(tmp_path, 10, scale=10)
+    (tmp_path / "11").mkdir()  # not there yet
+    (tmp_path / "latest").mkdir()
+    with Versions(tmp_path, load).lease() as servable:
+        assert servable.version == answer(servable) == 10
+
+
+def test_a_version_is_given_by_its_number_or_not_at_all(tmp_path):
+    versions = Versions(stand_in.save(tmp_path, 3), load)
+    with versions.lease(3) as servable:
+        assert servable.version == 3
+    with pytest.raises(RequestError, match="loaded is 3") as caught, versions.lease(2):
+        pass
+    assert caught.value.code is grpc.StatusCode.NOT_FOUND
+
+
+def test_a_new_version_answers_and_the_old_one_goes_when_it_is_done(tmp_path):
+    versions = Versions(stand_in.save(tmp_path, 1), load)
+    assert not versions.refresh()
+    with versions.lease() as old:
+        stand_in.save(tmp_path, 2, scale=2)
+        change = threading.Thread(target=versions.refresh)
+        change.start()
+        while versions.statuses().get(1).state != State.UNLOADING:
+            change.join(0.01)
+        with versions.lease() as new:
+            assert answer(new) == 2
+        assert answer(old) == 1
+    change.join(10)
+    states = {version: status.state for version, status in versions.statuses().items()}
+    assert states == {2: State.AVAILABLE, 1: State.END}
+    with pytest.raises(RuntimeError, match="closed"):
+        answer(old)
+
+
+def test_a_broken_version_is_told_and_the_old_one_stays(tmp_path, caplog):
+    versions = Versions(stand_in.save(tmp_path, 1), load)
+    stand_in.save(tmp_path, 2, scale=2)
+    shutil.move(tmp_path / "2/variables", tmp_path / "elsewhere")  # not yet copied
+    assert not versions.refresh()
+    with versions.lease() as servable:
+        assert answer(servable) == 1
+    status = versions.statuses()[2]
+    assert status.state == State.END and status.error
+    assert "version 2 can't be loaded" in caplog.text
+    caplog.clear()
+    assert not versions.refresh() and not caplog.text  # tried once
+    shutil.move(tmp_path / "elsewhere", tmp_path / "2/variables")
+    assert versions.refresh()
+    with versions.lease() as servable:
+        assert answer(servable) == 2
+
+
+def test_a_version_whose_warm_up_fails_is_broken(tmp_path):
+    versions = Versions(stand_in.save(tmp_path, 1, warm_up=["a", "b c"]), load)
+    stand_in.save(tmp_path, 2, warm_up=["bad"])
+    assert not versions.refresh()
+    assert "a bad token" in versions.statuses()[2].error
+
+
+def test_warm_up_requests_are_answered(tmp_path):
+    servable = Servable(stand_in.save(tmp_path, 1, warm_up=["a", "b c"]) / "1")
+    assert servable.warm_up() == 2
+    (tmp_path / "1" / WARM_UP).write_bytes(b"no records" * 9)
+    with pytest.raises(Exception, match="corrupted|truncated"):
+        servable.warm_up()
+
+
+def test_the_version_before_answers_when_the_newest_goes_away(tmp_path):
+    stand_in.save(tmp_path, 1)
+    versions = Versions(stand_in.save(tmp_path, 2, scale=2), load)
+    shutil.rmtree(tmp_path / "2")
+    assert versions.refresh()
+    with versions.lease() as servable:
+        assert answer(servable) == 1
+    shutil.rmtree(tmp_path / "1")
+    assert not versions.refresh()
+    with versions.lease() as servable:
+        assert answer(servable) == 1
+
+
+def test_a_directory_without_a_version_is_an_error(tmp_path):
+    with pytest.raises(ValueError, match="should hold a version"):
+        Versions(tmp_path, load)
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1/saved_model.pb").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="1: "):
+        Versions(tmp_path, load)
+    with pytest.raises(FileNotFoundError):
+        Versions(tmp_path / "missing", load)
+
+
+def test_many_choices_of_outputs_take_no_more_and_more_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("export.server.servable.MOST_CHOICES", 2)
+    servable = Servable(stand_in.save(tmp_path) / "1")
+    signature = servable.signature("")
+    inputs = {"sentences": np.array([b"a"], object)}
+    for keys in (("elmo",), ("default",), ("layers",), ("elmo",), ("elmo", "layers")):
+        assert tuple(servable.run(signature, inputs, keys)) == keys
+    assert servable._prepared[id(signature)] == {("elmo",), ("default",)}
