@@ -51,6 +51,7 @@ from serving_requests import (
 
 from elmo_keras import Elmo
 from elmo_keras.text import read_sentences
+from export.version_directory import versions
 
 TOLERANCE = 1e-5  # batches of other shapes add up in another order
 COLUMNS = (
@@ -251,7 +252,7 @@ def overfill(options, text):
 
 def change_version(options, text):
     """Versions that change."""
-    newest = max(options.export.iterdir(), key=lambda path: int(path.name))
+    newest = options.export / str(versions(options.export)[-1])
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "models"
         shutil.copytree(newest, directory / "1")
