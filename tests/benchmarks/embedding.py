@@ -20,7 +20,9 @@ all from lists of `str` to NumPy arrays. Tokens are real ones: no padding, no `<
 For each batch size there are rounds until --seconds are over, three at least; a turn
 has eight sentences at least. Then the whole sample: the peers get it sorted by length,
 in batches of each of --file-batch-sizes, and of these the fastest counts in further
-rounds; elmo-keras gets the file as it is.
+rounds; elmo-keras gets the file as it is. No peer sorts by itself: "to its fastest
+batches" compares with the fastest peer's batches as they come, of the size that is
+best for it.
 
 "Of peak" is the arithmetic that was needed (see `arithmetic.py`: each distinct word
 once in a batch, or once in the file) by time, as a share of the speed of a product
@@ -71,6 +73,7 @@ COLUMNS = (
     "system",
     "tokens/s: median (lowest – highest)",
     "to the fastest peer",
+    "to its fastest batches",
     "of peak",
     "peak memory",
     "rounds",
@@ -110,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS)
     sizes = "at most 128, what simple-elmo is built for"
     p.add_argument(
-        "--batch-sizes", nargs="+", type=count, default=[1, 8, 32, 128], help=sizes
+        "--batch-sizes", nargs="*", type=count, default=[1, 8, 32, 128], help=sizes
     )
     p.add_argument("--file-batch-sizes", nargs="+", type=count, default=[8, 32, 128])
     p.add_argument("--sentences", type=count, default=512, help="of the sample")
@@ -131,13 +134,17 @@ def compare(preset, sentences, options) -> list[list[str]]:
             turns = Turns(systems, ElmoConfig.preset(preset), options.seconds)
             text = Text(folder / SENTENCES, sentences)
             print(heading(COLUMNS), flush=True)
+            unsorted = 0.0
             for size in [*options.batch_sizes, FILE]:
                 update(peak, systems, options.gemm_size)
                 if size == FILE:
                     measured = turns.of_file(text, options.file_batch_sizes)
+                    lines = table(measured, peak, unsorted)
                 else:
                     measured = turns.of_batches(text, size)
-                for cells in table(measured, peak):
+                    unsorted = max(unsorted, fastest_peer(measured))
+                    lines = table(measured, peak)
+                for cells in lines:
                     print(row([preset, f"{size}", *cells]), flush=True)
     print(
         "\nPeak:",
@@ -156,20 +163,40 @@ def update(peak: dict[str, float], systems: list[Worker], size: int) -> None:
             peak[dtype] = max(speed, peak.get(dtype, 0))
 
 
-def table(measured: list[Measured], peak: dict[str, float]) -> list[list[str]]:
-    """The cells of each system's row."""
-    peers = [m.rate for m in measured if m.worker.name in PEERS]
+def fastest_peer(measured: list[Measured]) -> float:
+    """Tokens a second of the fastest peer, 0 if there is none."""
+    return max((m.rate for m in measured if m.worker.name in PEERS), default=0.0)
+
+
+def table(
+    measured: list[Measured], peak: dict[str, float], unsorted: float = 0.0
+) -> list[list[str]]:
+    """The cells of each system's row.
+
+    Args:
+        measured: what the systems did.
+        peak: operations a second by dtype.
+        unsorted: tokens a second of the fastest peer in batches of any size as the
+            sentences come, 0 where there is nothing to compare with it.
+    """
+    peer = fastest_peer(measured)
     return [
         [
             m.label,
             spread(m.rates),
-            f"{m.rate / max(peers):.2f}" if peers else "–",
+            ratio(m, peer),
+            ratio(m, unsorted),
             share(m, peak),
             f"{m.memory:.2f} GB",
             f"{len(m.rates)}",
         ]
         for m in measured
     ]
+
+
+def ratio(measured: Measured, rate: float) -> str:
+    """How many times as fast as that a system is."""
+    return f"{measured.rate / rate:.2f}" if rate else "–"
 
 
 def share(measured: Measured, peak: dict[str, float]) -> str:
