@@ -47,15 +47,18 @@ class Elmo(keras.layers.Layer):
             the last token that is not empty, or RaggedTensor, or (outside of a
             functional model) lists of `str` of any lengths; or character ids,
             integer tensor `(batch, time, characters)` as
-            `characters.character_ids` gives them, all 0 where there is no token.
+            `characters.character_ids` gives them, all 0 where there is no token; or
+            layers, float tensor `(batch, num_layers + 1, time, 2 · projection_dim)`,
+            as `layers` of this biLM gave them: they are then mixed, not computed.
         training: whether dropout is applied.
 
     Output: `(batch, time, 2 · projection_dim)`, 0 at padding, or a list of
     `num_representations` such tensors. The mask is passed on.
 
     Raises:
-        ValueError: an argument is out of its range, or the inputs have another
-            rank than their dtype asks for.
+        ValueError: an argument is out of its range, the inputs have another
+            shape than their dtype asks for, or layers are given to a biLM that is
+            trained.
 
     Example:
 
@@ -203,6 +206,8 @@ class Elmo(keras.layers.Layer):
         Returns:
             `(batch, num_layers + 1, time, 2 · projection_dim)`, 0 at padding.
         """
+        if not self.built:
+            self.build()
         layers, mask = self._bilm_layers(inputs, training)
         return tf.stack([_padded(h, mask) for h in layers], axis=1)
 
@@ -213,6 +218,9 @@ class Elmo(keras.layers.Layer):
         is computed where there is no token.
         """
         inputs, mask = self._dense(inputs)
+        if inputs.dtype.is_floating:
+            layers = tf.cast(inputs, self.compute_dtype)
+            return [tf.boolean_mask(h, mask) for h in tf.unstack(layers, axis=1)], mask
         words, lengths = self._sentences(inputs, mask)
         if words.dtype == tf.string:
             x = self.bilm.word_vectors(words, training)
@@ -231,17 +239,33 @@ class Elmo(keras.layers.Layer):
         if isinstance(inputs, tf.RaggedTensor):
             return inputs.to_tensor(), tf.sequence_mask(inputs.row_lengths())
         inputs = tf.convert_to_tensor(_tensor(inputs))
-        rank = 2 if inputs.dtype == tf.string else 3
-        if inputs.shape.rank != rank or inputs.dtype.is_floating:
+        rank = 4 if inputs.dtype.is_floating else 2 if inputs.dtype == tf.string else 3
+        if inputs.shape.rank != rank:
             raise ValueError(
-                "`inputs` should be strings (batch, time) or integer character ids "
-                f"(batch, time, characters). Received: {inputs.dtype.name} of shape "
-                f"{inputs.shape}"
+                "`inputs` should be strings (batch, time), integer character ids "
+                "(batch, time, characters) or float layers (batch, layers, time, dim). "
+                f"Received: {inputs.dtype.name} of shape {inputs.shape}"
             )
+        if inputs.dtype.is_floating:
+            self._check_layers(inputs)
+            return inputs, _up_to_last(tf.reduce_any(inputs != 0, axis=(1, 3)))
         if inputs.dtype == tf.string:
-            return inputs, _positions(inputs) <= _last(inputs != "")
+            return inputs, token_mask(inputs)
         self.bilm.check_characters(inputs)
         return inputs, self.bilm.compute_token_mask(inputs)
+
+    def _check_layers(self, layers):
+        if self.trainable_bilm:
+            raise ValueError(
+                "A biLM that is trained (`trainable_bilm`) should compute its layers. "
+                "Received: layers. Give it tokens."
+            )
+        n_layers, dim = self.config.n_layers + 1, 2 * self.config.projection_dim
+        if not layers.shape.is_compatible_with((None, n_layers, None, dim)):
+            raise ValueError(
+                f"Layers of this biLM should have the shape (batch, {n_layers}, time, "
+                f"{dim}). Received: {layers.shape}"
+            )
 
     def _sentences(self, inputs, mask):
         """The words of all sentences between `<S>` and `</S>`, and how many each has."""
@@ -261,14 +285,15 @@ class Elmo(keras.layers.Layer):
     def compute_mask(self, inputs, mask=None):
         if keras.utils.is_keras_tensor(inputs):
             return None  # a functional model computes its masks as it runs
-        _, mask = self._dense(inputs)
-        if self.keep_sentence_boundaries:
+        inputs, mask = self._dense(inputs)
+        if self.keep_sentence_boundaries and not inputs.dtype.is_floating:
             mask = _with_boundaries(mask)
         return mask if self.num_representations == 1 else [mask] * len(self.mixes)
 
     def compute_output_shape(self, input_shape):
-        time = input_shape[1]
-        if self.keep_sentence_boundaries and time is not None:
+        are_layers = len(input_shape) == 4
+        time = input_shape[2] if are_layers else input_shape[1]
+        if self.keep_sentence_boundaries and not are_layers and time is not None:
             time += 2
         shape = (input_shape[0], time, 2 * self.config.projection_dim)
         return shape if self.num_representations == 1 else [shape] * len(self.mixes)
@@ -292,6 +317,15 @@ def _tensor(inputs):
     if isinstance(inputs, (list, tuple)):
         return tf.ragged.constant(inputs, tf.string, ragged_rank=1).to_tensor()
     return inputs
+
+
+def token_mask(tokens: tf.Tensor) -> tf.Tensor:
+    """Which of the string tokens `(batch, time)` are real: up to the last not empty."""
+    return _up_to_last(tokens != "")
+
+
+def _up_to_last(mask):
+    return _positions(mask) <= _last(mask)
 
 
 def _positions(tokens):

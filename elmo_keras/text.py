@@ -88,8 +88,8 @@ def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
     """
     number = 0
     try:
-        unzipped = _unzipped(file)
-        while line := unzipped.readline(LONGEST_LINE + 1):
+        text = unzipped(file)
+        while line := text.readline(LONGEST_LINE + 1):
             number += 1
             if len(line) > LONGEST_LINE:
                 raise ValueError(
@@ -106,7 +106,8 @@ def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
         raise ValueError(f"{name}, line {number}: {error}") from error
 
 
-def _unzipped(file):
+def unzipped(file: BinaryIO) -> BinaryIO:
+    """The file, or what it holds if it is gzipped."""
     # Peeked at, not read and opened again: a pipe can be read only once.
     zipped = file.peek(2)[:2] == b"\x1f\x8b"
     return gzip.open(file) if zipped else file
