@@ -1,0 +1,1 @@
+"""Training a task model, and comparing it over variants and seeds."""

@@ -1,0 +1,106 @@
+"""The layers of a frozen biLM, computed once for all epochs and runs."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras.elmo import Elmo
+from elmo_keras.embedding.progress import Progress
+
+TOKENS_AT_ONCE = 4096
+
+
+class LayerCache:
+    """All layers of sentences, in one file that is mapped into memory.
+
+    Each distinct sentence is computed once, together with others of like length. The
+    file has no name, so that nothing is left behind however the process ends; its size
+    is 4 bytes · tokens · `(num_layers + 1)` · 2 · `projection_dim`.
+
+    Args:
+        elmo: gives the layers, is built; its mixes play no part.
+        sentences: lists of tokens; none of the tokens is `""`.
+        folder: where the file is, one with enough space; None for the system's
+            temporary one.
+        verbose: 1 for a line that says how far it is.
+
+    Call arguments:
+        sentences: some of them, a batch.
+
+    Output: float32 array `(batch, num_layers + 1, time, 2 · projection_dim)`, 0 at
+    padding, as `elmo.layers` gives it.
+
+    Example:
+
+    >>> from elmo_keras import ElmoConfig
+    >>> elmo = Elmo(ElmoConfig.preset("test"))
+    >>> elmo.build()
+    >>> cache = LayerCache(elmo, [["A", "b"], ["c"]])
+    >>> cache([["c"], ["A", "b"]]).shape
+    (2, 3, 2, 10)
+    """
+
+    def __init__(
+        self,
+        elmo: Elmo,
+        sentences: Sequence[Sequence[str]],
+        folder: str | Path | None = None,
+        verbose: int = 0,
+    ):
+        distinct = sorted(dict.fromkeys(map(tuple, sentences)), key=len)
+        ends = np.cumsum([len(sentence) for sentence in distinct], dtype=int)
+        self._ends = dict(zip(distinct, ends.tolist()))
+        n_tokens = int(ends[-1]) if distinct else 0
+        n_layers, dim = elmo.config.n_layers + 1, 2 * elmo.config.projection_dim
+        with tempfile.TemporaryFile(dir=folder) as file:
+            self._layers = np.memmap(  # (tokens, layers, dim); a file is never empty
+                file, np.float32, "w+", shape=(max(1, n_tokens), n_layers, dim)
+            )
+        self._fill(elmo, distinct, verbose)
+
+    def _fill(self, elmo, sentences, verbose):
+        def by_token(tokens):
+            return tf.transpose(elmo.layers(tokens), [0, 2, 1, 3])
+
+        signature = [tf.TensorSpec((None, None), tf.string)]
+        layers = tf.function(by_token, signature, autograph=False)
+        first = 0
+        with Progress(bool(verbose)) as progress:
+            for some in _batches(sentences):
+                padded = tf.ragged.constant(some, tf.string, ragged_rank=1).to_tensor()
+                mask = tf.sequence_mask([len(sentence) for sentence in some])
+                vectors = tf.boolean_mask(layers(padded), mask).numpy()
+                self._layers[first : first + len(vectors)] = vectors
+                first += len(vectors)
+                progress.add(len(vectors), first / len(self._layers))
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """That of a batch."""
+        _, n_layers, dim = self._layers.shape
+        return None, n_layers, None, dim
+
+    def __call__(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        _, n_layers, dim = self._layers.shape
+        time = max(map(len, sentences), default=0)
+        batch = np.zeros((len(sentences), n_layers, time, dim), np.float32)
+        for row, sentence in zip(batch, sentences):
+            n, end = len(sentence), self._ends[tuple(sentence)]
+            row[:, :n] = self._layers[end - n : end].swapaxes(0, 1)
+        return batch
+
+
+def _batches(sentences):
+    """Sentences in parts of `TOKENS_AT_ONCE` tokens, or one that has more."""
+    part, n_tokens = [], 0
+    for sentence in filter(None, sentences):
+        if part and n_tokens + len(sentence) > TOKENS_AT_ONCE:
+            yield part
+            part, n_tokens = [], 0
+        part.append(sentence)
+        n_tokens += len(sentence)
+    if part:
+        yield part

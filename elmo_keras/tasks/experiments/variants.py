@@ -1,0 +1,88 @@
+"""What is compared: a task's model without ELMo, and with it in one way or another."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import keras
+
+from elmo_keras.elmo import Elmo
+
+
+class Variant(NamedTuple):
+    """One way to make the token vectors of a task.
+
+    Attributes:
+        elmo: the model directory of the biLM; None for the baseline.
+        elmo_at: `"input"`, `"output"` or `"both"`, see `TokenVectors`.
+        scheme: how layers are mixed, see `layers.ScalarMix`; also `"top"`.
+        l2: the paper's λ.
+        elmo_dropout: rate of the dropout on ELMo's vectors.
+        fine_tune: whether the biLM is trained as well.
+        share: of the training data.
+    """
+
+    elmo: Path | None = None
+    elmo_at: str = "input"
+    scheme: str | int = "learned"
+    l2: float = 0.001
+    elmo_dropout: float = 0.5
+    fine_tune: bool = False
+    share: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """What its files are called: all that is not the default.
+
+        Example:
+
+        >>> Variant(Path("models/en"), elmo_at="both", share=0.1).name
+        'elmo-en-both-share-0.1'
+        """
+        usual = Variant()
+        parts = ["baseline"]
+        if self.elmo is not None:
+            parts = ["elmo", self.elmo.resolve().stem]
+            parts += [self.elmo_at] * (self.elmo_at != usual.elmo_at)
+            layer = isinstance(self.scheme, int)
+            scheme = f"layer-{self.scheme}" if layer else self.scheme
+            parts += [scheme] * (self.scheme != usual.scheme)
+            parts += [f"l2-{self.l2:g}"] * (self.l2 != usual.l2)
+            is_usual = self.elmo_dropout == usual.elmo_dropout
+            parts += [f"dropout-{self.elmo_dropout:g}"] * (not is_usual)
+            parts += ["tuned"] * self.fine_tune
+        parts += [f"share-{self.share:g}"] * (self.share != usual.share)
+        return "-".join(parts)
+
+    @property
+    def is_cacheable(self) -> bool:
+        """Whether the biLM's layers are the same in all epochs."""
+        return self.elmo is not None and not self.fine_tune
+
+    def layer(self) -> Elmo | None:
+        """The `Elmo` layer, with the weights of the model directory.
+
+        Raises:
+            ValueError, OSError: see `Elmo.from_pretrained`.
+        """
+        if self.elmo is None:
+            return None
+        regularized = self.scheme == "learned"
+        return Elmo.from_pretrained(
+            self.elmo,
+            num_representations=2 if self.elmo_at == "both" else 1,
+            scheme=-1 if self.scheme == "top" else self.scheme,
+            l2=self.l2 if regularized else 0.0,
+            dropout=self.elmo_dropout,
+            trainable_bilm=self.fine_tune,
+        )
+
+
+def learned_mixes(mixes: dict[str, keras.layers.Layer]) -> dict[str, dict]:
+    """The weights of the layers and γ at each place, as they are recorded."""
+    return {
+        place: {
+            "weights": [round(float(weight), 6) for weight in mix.layer_weights()],
+            "gamma": round(float(mix.gamma), 6),
+        }
+        for place, mix in mixes.items()
+    }

@@ -1,0 +1,1 @@
+"""Task models, and the layers they are made of."""

@@ -1,0 +1,102 @@
+"""Scores of earlier mentions as what a mention goes back to."""
+
+import keras
+import tensorflow as tf
+
+_NEVER = -1e9
+# Mentions further back than each of these, up to the next, share a vector.
+DISTANCES = 1, 2, 3, 4, 5, 8, 16, 32, 64
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class AntecedentScores(keras.layers.Layer):
+    """How likely two mentions are the same thing, for the likeliest pairs.
+
+        c(i, j) = s_i + s_j + g_i W g_j
+        s(i, j) = c(i, j) + v · ReLU(A g_i + B g_j + C (g_i ∘ g_j) + D φ(i, j))
+
+    c picks `most` mentions j < i for each i. φ is a trained vector of how many
+    mentions lie between, and one of whether the speaker is the same.
+
+    Args:
+        most: antecedents looked at for each mention.
+        units: size of the hidden layer.
+        feature_dim: size of each of the two vectors in φ.
+        dropout: rate of the dropout on the hidden layer.
+
+    Call arguments:
+        vectors: float `(mentions, dim)`, g, in the order of the text.
+        mention_scores: float `(mentions,)`, the s above.
+        speakers: `(mentions,)` of any type, equal for the same speaker.
+        training: whether dropout is applied.
+
+    Output: int32 `(mentions, k)`, the antecedents' places among the mentions, where
+    k is the smaller of `most` and the number of mentions; and their scores,
+    `(mentions, k)`, very low where there is no such antecedent.
+
+    Reference: Lee et al. 2017, section 4; Lee et al. 2018, "Higher-order Coreference
+    Resolution with Coarse-to-fine Inference", section 4.
+    """
+
+    def __init__(self, most=50, units=150, feature_dim=20, dropout=0.2, **kwargs):
+        super().__init__(**kwargs)
+        self.most = most
+        self.units = units
+        self.feature_dim = feature_dim
+        self.of_pair = keras.layers.Dense(units, name="of_pair")
+        self.of_mention = keras.layers.Dense(units, use_bias=False, name="of_mention")
+        self.of_earlier = keras.layers.Dense(units, use_bias=False, name="of_earlier")
+        self.of_features = keras.layers.Dense(units, use_bias=False, name="of_features")
+        self.distances = keras.layers.Embedding(len(DISTANCES), feature_dim)
+        self.same_speaker = keras.layers.Embedding(2, feature_dim)
+        self.dropout = keras.layers.Dropout(dropout)
+        self.scores = keras.layers.Dense(1, name="scores")
+
+    def build(self, vectors_shape):
+        dim = vectors_shape[-1]
+        self.bilinear = self.add_weight(shape=(dim, dim), name="bilinear")
+        for layer in (self.of_pair, self.of_mention, self.of_earlier):
+            layer.build((None, dim))
+        self.of_features.build((None, 2 * self.feature_dim))
+        self.distances.build((None,))
+        self.same_speaker.build((None,))
+        self.scores.build((None, self.units))
+
+    def call(self, vectors, mention_scores, speakers, training=False):
+        coarse, places = self._likeliest(vectors, mention_scores)
+        hidden = self.of_pair(vectors[:, None] * tf.gather(vectors, places))
+        hidden += self.of_mention(vectors)[:, None]
+        hidden += tf.gather(self.of_earlier(vectors), places)
+        hidden += self.of_features(self._features(places, speakers))
+        hidden = self.dropout(tf.nn.relu(hidden), training=training)
+        return places, coarse + tf.squeeze(self.scores(hidden), axis=2)
+
+    def _likeliest(self, vectors, mention_scores):
+        """The coarse scores (mentions, k) of the best pairs, and with which."""
+        n_mentions = tf.shape(vectors)[0]
+        scores = tf.matmul(tf.matmul(vectors, self.bilinear), vectors, transpose_b=True)
+        scores += mention_scores[:, None] + mention_scores[None, :]
+        number = tf.range(n_mentions)
+        scores = tf.where(number[None, :] < number[:, None], scores, _NEVER)
+        return tf.math.top_k(scores, tf.minimum(self.most, n_mentions))
+
+    def _features(self, places, speakers):
+        """φ: (mentions, k, 2 · feature_dim)."""
+        distance = tf.range(tf.shape(places)[0])[:, None] - places
+        bucket = tf.searchsorted(
+            tf.constant(DISTANCES), tf.reshape(distance, [-1]), side="right"
+        )
+        bucket = tf.reshape(tf.maximum(bucket - 1, 0), tf.shape(places))
+        same = tf.gather(speakers, places) == speakers[:, None]
+        return tf.concat(
+            [self.distances(bucket), self.same_speaker(tf.cast(same, tf.int32))],
+            axis=-1,
+        )
+
+    def get_config(self):
+        return super().get_config() | {
+            "most": self.most,
+            "units": self.units,
+            "feature_dim": self.feature_dim,
+            "dropout": self.dropout.rate,
+        }

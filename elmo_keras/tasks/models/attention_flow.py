@@ -1,0 +1,120 @@
+"""Attention between a text and a question, both ways, and of a text with itself."""
+
+import keras
+import tensorflow as tf
+from keras import ops
+
+from elmo_keras.tasks.models.attention import masked_softmax
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class TrilinearScores(keras.layers.Layer):
+    """How much each two vectors have to do with each other.
+
+        a_ij = u · h_i + v · q_j + (w ∘ h_i) · q_j
+
+    Call arguments:
+        texts: `(batch, time, dim)`, the vectors h.
+        questions: `(batch, other_time, dim)`, the vectors q.
+
+    Output: `(batch, time, other_time)`.
+
+    Reference: Seo et al. 2017, equation 1.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def build(self, texts_shape):
+        shape = (texts_shape[-1],)
+        self.of_text = self.add_weight(shape=shape, initializer=_small, name="u")
+        self.of_question = self.add_weight(shape=shape, initializer=_small, name="v")
+        self.of_both = self.add_weight(shape=shape, initializer=_small, name="w")
+
+    def call(self, texts, questions):
+        alone = ops.matmul(texts, self.of_text)[:, :, None]
+        other = ops.matmul(questions, self.of_question)[:, None, :]
+        both = ops.matmul(texts * self.of_both, ops.transpose(questions, (0, 2, 1)))
+        return alone + other + both
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class AttentionFlow(keras.layers.Layer):
+    """What a question says to each token of a text, and the text to the question.
+
+        c_i = Σ_j softmax_j(a_ij) q_j
+        h̃ = Σ_i softmax_i(max_j a_ij) h_i
+        y_i = [h_i; c_i; h_i ∘ c_i; h_i ∘ h̃]
+
+    with the scores a of `TrilinearScores`. Padding has no part in the sums.
+
+    Call arguments:
+        texts: `(batch, time, dim)`.
+        questions: `(batch, other_time, dim)`.
+        text_mask, question_mask: bool, which tokens are real.
+
+    Output: `(batch, time, 4 · dim)`.
+
+    Reference: Seo et al. 2017, "Bidirectional Attention Flow for Machine
+    Comprehension", section 2.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.scores = TrilinearScores(name="scores")
+
+    def build(self, texts_shape):
+        self.scores.build(texts_shape)
+
+    def call(self, texts, questions, text_mask, question_mask):
+        scores = self.scores(texts, questions)
+        weights = masked_softmax(scores, question_mask[:, None, :])
+        to_question = ops.matmul(weights, questions)
+        highest = tf.reduce_max(
+            tf.where(question_mask[:, None, :], scores, scores.dtype.min), axis=2
+        )
+        weights = masked_softmax(highest, text_mask)[:, None, :]
+        to_text = ops.matmul(weights, texts)  # (batch, 1, dim)
+        return ops.concatenate(
+            [texts, to_question, texts * to_question, texts * to_text], axis=-1
+        )
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class SelfAttention(keras.layers.Layer):
+    """What the other tokens of a text say to each.
+
+        c_i = Σ_{j≠i} softmax_j(a_ij) h_j
+        y_i = [h_i; c_i; h_i ∘ c_i]
+
+    Call arguments:
+        texts: `(batch, time, dim)`.
+        mask: bool `(batch, time)`.
+
+    Output: `(batch, time, 3 · dim)`.
+
+    Reference: Clark and Gardner 2018, "Simple and Effective Multi-Paragraph Reading
+    Comprehension", section 3.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.scores = TrilinearScores(name="scores")
+
+    def build(self, texts_shape):
+        self.scores.build(texts_shape)
+
+    def call(self, texts, mask):
+        number = tf.range(tf.shape(texts)[1])
+        attended = mask[:, None, :] & (number[:, None] != number)
+        weights = masked_softmax(self.scores(texts, texts), attended)
+        context = ops.matmul(weights, texts)
+        return ops.concatenate([texts, context, texts * context], axis=-1)
+
+
+def _small(shape, dtype=None):
+    """So that a score doesn't grow with the number of its terms."""
+    return keras.random.normal(shape, stddev=shape[0] ** -0.5, dtype=dtype)

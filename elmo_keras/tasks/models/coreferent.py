@@ -1,0 +1,224 @@
+"""A model of coreference: which spans of a document are about the same thing."""
+
+from collections.abc import Sequence
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras.tasks.experiments.documents import document_inputs
+from elmo_keras.tasks.models.antecedent_scores import AntecedentScores
+from elmo_keras.tasks.models.span_vectors import SpanVectors
+from elmo_keras.tasks.models.token_vectors import TokenVectors
+
+Mention = tuple[int, int]
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class Coreferent(keras.Model):
+    """Finds mentions and, for each, an earlier mention of the same thing.
+
+        g = SpanVectors(x, [biLSTM(x); ELMo]),   s = v · ReLU layer(g)
+        p(j | i) = exp s(i, j) / (1 + Σ_j' exp s(i, j'))
+
+    where i and j are the spans of highest s, as many as `mentions_per_token` says,
+    s(i, j) comes from `AntecedentScores`, and the 1 stands for "nothing before". The
+    biLSTM and ELMo read sentence by sentence. Clusters are what the best antecedents
+    link together.
+
+    Args:
+        token_vectors: `TokenVectors`; what it gives at the output stands beside the
+            output of the LSTM.
+        units: size of the LSTM in each direction.
+        hidden_units: size of the hidden layers that score.
+        longest: tokens of the longest mention.
+        mentions_per_token: λ, how many spans are kept for each token of the document.
+        most_antecedents: how many are looked at for each mention.
+        dropout: rate of the dropout on the LSTM's output and the hidden layers.
+
+    Call arguments:
+        inputs: one document: `sentences`, strings `(sentences, time)` padded with
+            `""`; `speakers`, strings of that shape; and, where it is known,
+            `sentences_layers` as `elmo.layers` gives it.
+        training: whether dropout is applied.
+
+    Output: a dict of `first` and `last`, int32 `(mentions,)`, the spans that were
+    kept, in tokens of the document; `antecedents`, int32 `(mentions, k)`, places among
+    them; `scores`, `(mentions, 1 + k)`, that of "nothing before", 0, first. `predict`
+    gives int32 `(1, mentions, 3)`: first, last, and place of the best antecedent, −1
+    for none. Labels are int32 `(1, mentions, 3)`: first, last, and the number of the
+    cluster; the loss is the mean over kept spans of −log Σ p(j | i) over all right j.
+
+    Example:
+
+    >>> coreferent = Coreferent(TokenVectors(words=["ann"]), units=3)
+    >>> inputs = document_inputs([["Ann", "sleeps", "."], ["She", "dreams"]])
+    >>> coreferent.predict_on_batch(inputs).shape  # 2 of 5 tokens
+    (1, 2, 3)
+
+    Reference: Lee et al. 2017; Lee et al. 2018, without the second-order step.
+    """
+
+    def __init__(
+        self,
+        token_vectors: TokenVectors,
+        units: int = 100,
+        hidden_units: int = 150,
+        longest: int = 10,
+        mentions_per_token: float = 0.4,
+        most_antecedents: int = 50,
+        dropout: float = 0.3,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.token_vectors = token_vectors
+        self.units = units
+        self.hidden_units = hidden_units
+        self.longest = longest
+        self.mentions_per_token = mentions_per_token
+        self.most_antecedents = most_antecedents
+        self.dropout = keras.layers.Dropout(dropout)
+        self.lstm = keras.layers.Bidirectional(
+            keras.layers.LSTM(units, return_sequences=True)
+        )
+        self.span_vectors = SpanVectors(longest, name="span_vectors")
+        self.mention_hidden = keras.layers.Dense(hidden_units, "relu")
+        self.mention_scores = keras.layers.Dense(1, name="mention_scores")
+        self.antecedent_scores = AntecedentScores(
+            most_antecedents, hidden_units, dropout=dropout, name="antecedent_scores"
+        )
+
+    def build(self, input_shape=None):
+        vectors = self.token_vectors
+        if not vectors.built:
+            vectors.build()
+        x = (None, None, vectors.input_dim)
+        h = (None, None, 2 * self.units + vectors.output_dim)
+        self.lstm.build(x)
+        self.span_vectors.build(x, h)
+        span = (None, 2 * h[-1] + x[-1] + self.span_vectors.width_dim)
+        self.mention_hidden.build(span)
+        self.mention_scores.build((None, self.hidden_units))
+        self.antecedent_scores.build(span)
+        self.built = True
+
+    def call(self, inputs, training=False):
+        x, at_output, mask = self.token_vectors(
+            inputs["sentences"], inputs.get("sentences_layers"), training=training
+        )
+        h = self.dropout(self.lstm(x, mask=mask), training=training)
+        if at_output is not None:
+            h = tf.concat([h, at_output], axis=-1)
+        spans, scores = self._mentions(self.span_vectors(x, h, mask), mask, training)
+        speakers = tf.gather(tf.boolean_mask(inputs["speakers"], mask), spans.first)
+        antecedents, scores = self.antecedent_scores(
+            spans.vectors, scores, speakers, training=training
+        )
+        return {
+            "first": spans.first,
+            "last": spans.last,
+            "antecedents": antecedents,
+            "scores": tf.pad(scores, [[0, 0], [1, 0]]),
+        }
+
+    def _mentions(self, spans, mask, training):
+        """The spans that are kept, and their scores."""
+        hidden = self.dropout(self.mention_hidden(spans.vectors), training=training)
+        scores = tf.squeeze(self.mention_scores(hidden), axis=1)
+        n_tokens = tf.reduce_sum(tf.cast(mask, tf.float32))
+        n_kept = tf.cast(tf.math.ceil(self.mentions_per_token * n_tokens), tf.int32)
+        kept = tf.math.top_k(scores, tf.minimum(n_kept, tf.size(scores))).indices
+        kept = tf.sort(kept)  # in the order of the text
+        return spans.gather(kept), tf.gather(scores, kept)
+
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        scores = y_pred["scores"]
+        right = tf.where(_right(y_pred, y[0]), scores, scores.dtype.min)
+        losses = tf.reduce_logsumexp(scores, axis=1) - tf.reduce_logsumexp(
+            right, axis=1
+        )
+        return tf.reduce_mean(losses) + sum(self.losses)
+
+    def predict_step(self, data):
+        inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
+        outputs = self(inputs, training=False)
+        best = tf.argmax(outputs["scores"], axis=1, output_type=tf.int32)
+        candidates = tf.pad(
+            outputs["antecedents"], [[0, 0], [1, 0]], constant_values=-1
+        )
+        antecedent = tf.gather(candidates, best, batch_dims=1)
+        return tf.stack([outputs["first"], outputs["last"], antecedent], axis=1)[None]
+
+    def resolve(
+        self,
+        sentences: Sequence[Sequence[str]],
+        speakers: Sequence[Sequence[str]] | None = None,
+    ) -> list[list[Mention]]:
+        """The clusters of a document's mentions.
+
+        Args:
+            sentences: lists of tokens.
+            speakers: who says each token, in lists like these; None for one speaker.
+
+        Returns:
+            For each thing that is mentioned more than once its mentions, first and
+            last token of each, counted over the document.
+
+        Raises:
+            ValueError: there is no token, one is `""`, or not each has a speaker.
+        """
+        inputs = document_inputs(sentences, speakers)
+        return clusters(self.predict_on_batch(inputs)[0])
+
+    def get_config(self):
+        return super().get_config() | {
+            "token_vectors": keras.saving.serialize_keras_object(self.token_vectors),
+            "units": self.units,
+            "hidden_units": self.hidden_units,
+            "longest": self.longest,
+            "mentions_per_token": self.mentions_per_token,
+            "most_antecedents": self.most_antecedents,
+            "dropout": self.dropout.rate,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
+        return cls(**config | {"token_vectors": vectors})
+
+
+def clusters(links: np.ndarray) -> list[list[Mention]]:
+    """What links from mention to antecedent hold together.
+
+    Args:
+        links: integers `(mentions, 3)`, see `predict` of `Coreferent`.
+
+    >>> clusters([[0, 0, -1], [2, 3, 0], [5, 5, -1], [7, 7, 1]])
+    [[(0, 0), (2, 3), (7, 7)]]
+    """
+    clusters = []
+    for first, last, antecedent in np.asarray(links).tolist():
+        cluster = clusters[antecedent] if antecedent >= 0 else []
+        cluster.append((first, last))
+        clusters.append(cluster)  # the same list for all its mentions
+    return [
+        cluster
+        for cluster, link in zip(clusters, np.asarray(links))
+        if link[2] < 0 and len(cluster) > 1
+    ]
+
+
+def _right(outputs, labels):
+    """Which antecedents are in the same cluster, or that none is: (mentions, 1 + k)."""
+    is_label = (outputs["first"][:, None] == labels[None, :, 0]) & (
+        outputs["last"][:, None] == labels[None, :, 1]
+    )
+    # Of 1 and more; 0 for spans that are no mention.
+    numbers = tf.where(is_label, labels[None, :, 2] + 1, 0)
+    cluster = tf.reduce_max(tf.pad(numbers, [[0, 0], [0, 1]]), axis=1)
+    earlier = outputs["antecedents"] < tf.range(tf.size(cluster))[:, None]
+    same = tf.gather(cluster, outputs["antecedents"]) == cluster[:, None]
+    same &= earlier & (cluster[:, None] > 0)
+    return tf.concat([~tf.reduce_any(same, axis=1, keepdims=True), same], axis=1)

@@ -1,0 +1,204 @@
+"""A linear-chain conditional random field over the tags of a sentence."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class LinearChainCRF(keras.layers.Layer):
+    """Scores of whole tag sequences: those of the tags and of the steps between them.
+
+        score(y) = a[y_1] + Σ_t x[t, y_t] + Σ_t A[y_{t−1}, y_t] + b[y_n]
+        log p(y) = score(y) − log Σ_{y'} exp score(y')
+
+    The sum over all sequences is exact (forward algorithm), and so is the best one
+    (Viterbi). Where the mask is false there is no token; tokens stand at the front. A
+    sentence without tokens has one tag sequence, the empty one, of score 0.
+
+    Args:
+        n_tags: number of tags.
+        allowed: which tag may follow which, for the best sequence only: bool
+            `(n_tags + 1, n_tags)`, the last row for the first token; None for all.
+            See `constraints`.
+
+    Call arguments:
+        scores: float tensor `(batch, time, n_tags)`, the x above.
+        mask: bool `(batch, time)`.
+
+    Output: int32 `(batch, time)`, the best tags, −1 where there is no token.
+
+    Raises:
+        ValueError: `allowed` has another shape, or leaves no tag for some place.
+
+    Example:
+
+    >>> crf = LinearChainCRF(n_tags=3)
+    >>> crf(keras.ops.ones((2, 5, 3)), mask=keras.ops.ones((2, 5), bool)).shape
+    TensorShape([2, 5])
+
+    Reference: Lafferty et al. 2001; Collobert et al. 2011, section 3.3.2.
+    """
+
+    def __init__(self, n_tags, allowed=None, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.n_tags = n_tags
+        self.allowed = allowed
+        self._penalties = self._checked(allowed)
+
+    def _checked(self, allowed):
+        """0 where a step is allowed, else a number that no score makes up for."""
+        shape = self.n_tags + 1, self.n_tags
+        allowed = np.ones(shape, bool) if allowed is None else np.array(allowed, bool)
+        if allowed.shape != shape or not allowed.any(axis=1).all():
+            raise ValueError(
+                f"`allowed` should have the shape {shape} and let some tag follow each. "
+                f"Received: {allowed.astype(int).tolist()}"
+            )
+        return np.where(allowed, 0.0, -1e6)
+
+    def build(self, input_shape=None):
+        n = self.n_tags
+        self.transitions = self.add_weight(
+            shape=(n, n), initializer="zeros", name="transitions"
+        )
+        self.first = self.add_weight(shape=(n,), initializer="zeros", name="first")
+        self.last = self.add_weight(shape=(n,), initializer="zeros", name="last")
+
+    def call(self, scores, mask):
+        """The best tags."""
+        scores, steps, first, last = self._tensors(scores)
+        time = tf.shape(scores)[1]
+        scores, mask = _with_a_step(scores, mask)
+        penalties = tf.constant(self._penalties, scores.dtype)
+        best, pointers = self._forward(
+            scores, mask, first + penalties[-1], steps + penalties[:-1], _highest
+        )
+        tag = tf.argmax(best + last, axis=1, output_type=tf.int32)  # (batch,)
+        return self._followed_back(tag, pointers, mask)[:, :time]
+
+    def log_likelihood(self, scores, tags, mask):
+        """log p of tag sequences.
+
+        Args:
+            scores, mask: as in a call.
+            tags: integers `(batch, time)`; where there is no token, any.
+
+        Returns:
+            `(batch,)`, 0 for a sentence without tokens.
+        """
+        return self.score(scores, tags, mask) - self.log_partition(scores, mask)
+
+    def log_partition(self, scores, mask):
+        """log Σ exp score over all tag sequences: `(batch,)`."""
+        scores, steps, first, last = self._tensors(scores)
+        scores, mask = _with_a_step(scores, mask)
+        total, _ = self._forward(scores, mask, first, steps, _log_sum)
+        total = tf.reduce_logsumexp(total + last, axis=1)
+        return tf.where(mask[:, 0], total, tf.zeros_like(total))
+
+    def score(self, scores, tags, mask):
+        """The score of tag sequences: `(batch,)`."""
+        scores, steps, first, last = self._tensors(scores)
+        real = tf.cast(mask, scores.dtype)
+        tags = tf.where(mask, tf.cast(tags, tf.int32), 0)
+        own = tf.gather(scores, tags, axis=2, batch_dims=2)
+        follow = tf.gather_nd(steps, tf.stack([tags[:, :-1], tags[:, 1:]], axis=-1))
+        ends = real - tf.pad(real[:, 1:], [[0, 0], [0, 1]])  # 1 at the last token
+        begins = real * tf.one_hot(0, tf.shape(real)[1], dtype=real.dtype)
+        own = (
+            own * real + tf.gather(first, tags) * begins + tf.gather(last, tags) * ends
+        )
+        follow *= real[:, 1:]
+        return tf.reduce_sum(own, axis=1) + tf.reduce_sum(follow, axis=1)
+
+    def _tensors(self, scores):
+        """Scores and weights in float32 or better: sums over a sentence need it."""
+        scores = tf.convert_to_tensor(scores)
+        if scores.dtype.size < 4:
+            scores = tf.cast(scores, tf.float32)
+        weights = self.transitions, self.first, self.last
+        return scores, *(_tensor(w, scores.dtype) for w in weights)
+
+    def _forward(self, scores, mask, first, steps, reduce):
+        """The state `(batch, n_tags)` behind the last token, and the ways back.
+
+        The state of a tag is the sum, or the highest, over all sequences that end in
+        it; `reduce` makes it from (batch, tag before, tag). The ways back are the best
+        tag before each tag, `(time, batch, n_tags)`.
+        """
+        time = tf.shape(scores)[1]
+        scores = tf.transpose(scores, [1, 0, 2])
+        real = tf.transpose(mask)
+        # The gradient of a slice is as large as all steps are, that of a read is not.
+        each = tf.TensorArray(scores.dtype, size=time, element_shape=scores.shape[1:])
+        each = each.unstack(scores)
+        ways = tf.TensorArray(tf.int32, size=time, element_shape=(None, self.n_tags))
+        ways = ways.write(0, tf.zeros_like(scores[0], tf.int32))  # never followed
+
+        def step(t, state, ways):
+            paths = state[:, :, None] + steps
+            ways = ways.write(t, tf.argmax(paths, axis=1, output_type=tf.int32))
+            state = tf.where(real[t][:, None], reduce(paths) + each.read(t), state)
+            return t + 1, state, ways
+
+        _, state, ways = tf.while_loop(
+            lambda t, *_: t < time, step, (1, first + scores[0], ways)
+        )
+        return state, ways.stack()
+
+    def _followed_back(self, tag, ways, mask):
+        """The best sequences from their last tags `(batch,)`."""
+        time = tf.shape(mask)[1]
+        real = tf.transpose(mask)
+        tags = tf.TensorArray(tf.int32, size=time, element_shape=(None,))
+
+        def step(t, tag, tags):
+            tags = tags.write(t, tf.where(real[t], tag, -1))
+            before = tf.gather(ways[t], tag, batch_dims=1)
+            return t - 1, tf.where(real[t], before, tag), tags
+
+        _, _, tags = tf.while_loop(lambda t, *_: t >= 0, step, (time - 1, tag, tags))
+        return tf.transpose(tags.stack())
+
+    def compute_output_shape(self, input_shape, mask=None):
+        return input_shape[:2]
+
+    def get_config(self):
+        return super().get_config() | {"n_tags": self.n_tags, "allowed": self.allowed}
+
+
+def _with_a_step(scores, mask):
+    """The same, with one step of padding where there is none at all."""
+    missing = tf.maximum(0, 1 - tf.shape(scores)[1])
+    mask = tf.pad(tf.convert_to_tensor(mask), [[0, 0], [0, missing]])
+    return tf.pad(scores, [[0, 0], [0, missing], [0, 0]]), mask
+
+
+def _tensor(variable, dtype):
+    return tf.cast(tf.convert_to_tensor(variable), dtype)
+
+
+def _log_sum(paths):
+    return tf.reduce_logsumexp(paths, axis=1)
+
+
+def _highest(paths):
+    return tf.reduce_max(paths, axis=1)
+
+
+def constraints(tags: list[str]) -> list[list[bool]]:
+    """Which tag may follow which: I-X only B-X or I-X, and no I-X comes first.
+
+    Args:
+        tags: their names; those that don't begin with `I-` may stand anywhere.
+
+    Returns:
+        `allowed` of `LinearChainCRF`: bool `(tags + 1, tags)`.
+    """
+
+    def may_follow(tag, before):
+        return not tag.startswith("I-") or before in (f"B-{tag[2:]}", tag)
+
+    return [[may_follow(tag, before) for tag in tags] for before in (*tags, None)]

@@ -1,0 +1,58 @@
+"""From the vectors of a sentence's tokens to one vector, whatever stands at padding."""
+
+import keras
+from keras import ops
+
+from elmo_keras.tasks.models.attention import masked_softmax
+
+
+def masked_mean(x, mask):
+    """Mean over the real tokens: `(batch, time, dim)` → `(batch, dim)`, 0 without any."""
+    total = ops.sum(ops.where(mask[..., None], x, 0), axis=1)
+    count = ops.sum(ops.cast(mask, x.dtype), axis=1)
+    return total / ops.maximum(count, 1)[:, None]
+
+
+def masked_max(x, mask):
+    """Maximum over the real tokens: as `masked_mean`."""
+    lowest = ops.min(x, axis=1, keepdims=True)  # never above what it stands beside
+    highest = ops.max(ops.where(mask[..., None], x, lowest), axis=1)
+    return ops.where(ops.any(mask, axis=1)[:, None], highest, 0)
+
+
+def masked_min(x, mask):
+    """Minimum over the real tokens: as `masked_mean`."""
+    return -masked_max(-x, mask)
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class SelfAttentivePooling(keras.layers.Layer):
+    """A mean of the tokens with learned weights: `Σ_k softmax_k(v · x_k + b) x_k`.
+
+    Call arguments:
+        x: `(batch, time, dim)`.
+        mask: bool `(batch, time)`, which tokens are real.
+
+    Output: `(batch, dim)`, 0 where no token is real.
+
+    Reference: McCann et al. 2017, "Learned in Translation: Contextualized Word
+    Vectors", section 5.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.score = keras.layers.Dense(1, name="score")
+
+    def build(self, input_shape):
+        self.score.build(input_shape)
+
+    def call(self, x, mask):
+        weights = masked_softmax(self.score(x)[..., 0], mask)
+        return ops.sum(weights[..., None] * x, axis=1)
+
+    def compute_mask(self, inputs, mask=None):
+        return None  # no time axis is left
+
+    def compute_output_shape(self, input_shape):
+        return input_shape[0], input_shape[2]

@@ -1,0 +1,67 @@
+"""The biLSTM that reads a sentence, with ELMo vectors beside what it gives."""
+
+import keras
+import tensorflow as tf
+from keras import ops
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class SentenceEncoder(keras.layers.Layer):
+    """`[h_k; ELMo_k]` where h is a biLSTM over the vectors at a task's input.
+
+    Args:
+        token_vectors: a `TokenVectors` layer.
+        units: of the LSTM in each direction.
+        dropout: rate of the dropout on h.
+
+    Call arguments:
+        tokens: string tensor `(batch, time)` padded with `""`.
+        layers: the biLM's layers, or None: see `TokenVectors`.
+        training: whether dropout is applied.
+
+    Output: `(batch, time, output_dim)`, 0 at padding, and which tokens are real,
+    bool `(batch, time)`.
+
+    Reference: Peters et al. 2018, section 3.3.
+    """
+
+    def __init__(self, token_vectors, units=100, dropout=0.2, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_jit = False  # XLA has no strings
+        self.token_vectors = token_vectors
+        self.units = units
+        self.lstm = keras.layers.Bidirectional(
+            keras.layers.LSTM(units, return_sequences=True), name="lstm"
+        )
+        self.dropout = keras.layers.Dropout(dropout, name="dropout")
+
+    @property
+    def output_dim(self) -> int:
+        """Size of a token's vector."""
+        return 2 * self.units + self.token_vectors.output_dim
+
+    def build(self, input_shape=None):
+        self.token_vectors.build()
+        self.lstm.build((None, None, self.token_vectors.input_dim))
+
+    def call(self, tokens, layers=None, training=False):
+        x, at_output, mask = self.token_vectors(tokens, layers, training=training)
+        h = self.dropout(self.lstm(x, mask=mask, training=training), training=training)
+        if at_output is not None:
+            h = tf.concat([h, at_output], axis=-1)
+        return ops.where(mask[..., None], h, 0), mask
+
+    def compute_output_shape(self, input_shape, layers=None):
+        return (*input_shape, self.output_dim), input_shape
+
+    def get_config(self):
+        return super().get_config() | {
+            "token_vectors": keras.saving.serialize_keras_object(self.token_vectors),
+            "units": self.units,
+            "dropout": self.dropout.rate,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
+        return cls(**config | {"token_vectors": vectors})

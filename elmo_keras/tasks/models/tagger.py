@@ -1,0 +1,153 @@
+"""A tagger of sentences: bidirectional LSTM and CRF."""
+
+from collections.abc import Sequence
+
+import keras
+import tensorflow as tf
+
+from elmo_keras.elmo import token_mask
+from elmo_keras.tasks.models.crf import LinearChainCRF, constraints
+from elmo_keras.tasks.models.token_vectors import TokenVectors
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class Tagger(keras.Model):
+    """Gives each token a tag: `x → biLSTM → [h; ELMo] → scores → CRF`.
+
+    Args:
+        token_vectors: `TokenVectors`; what it gives at the output stands beside the
+            output of the LSTM.
+        tags: names of the tags. `I-X` is given only behind `B-X` or `I-X`.
+        units: size of the LSTM in each direction.
+        crf: whether whole sequences are scored; else each tag by itself.
+        dropout: rate of the dropout on the LSTM's output.
+        predicate_dim: size of the vector that marks the predicate of semantic roles;
+            0 for no such input.
+
+    Call arguments:
+        inputs: a mapping with `tokens`, strings `(batch, time)` padded with `""`, and,
+            where they are known, `tokens_layers` as `elmo.layers` gives them; with
+            `predicate_dim` also `predicate`, `(batch, time)`, 1 where it is, else 0.
+        training: whether dropout is applied.
+
+    Output: scores of the tags `(batch, time, tags)`. `predict` gives the numbers of the
+    best tags, int32 `(batch, time)`, −1 at padding. The loss, for labels of that form,
+    is the mean over tokens of −log p.
+
+    Example:
+
+    >>> tagger = Tagger(TokenVectors(words=["a"]), ["DET", "NOUN"])
+    >>> [len(tags) for tags in tagger.tag([["a", "word"], ["one"]])]
+    [2, 1]
+
+    Reference: Peters et al. 2018, sections 4 (named entities, semantic roles); Lample
+    et al. 2016; He et al. 2017.
+    """
+
+    def __init__(
+        self,
+        token_vectors: TokenVectors,
+        tags: Sequence[str],
+        units: int = 100,
+        crf: bool = True,
+        dropout: float = 0.5,
+        predicate_dim: int = 0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.token_vectors = token_vectors
+        self.tags = tuple(tags)
+        self.units = units
+        self.predicate_dim = predicate_dim
+        self.lstm = keras.layers.Bidirectional(
+            keras.layers.LSTM(units, return_sequences=True)
+        )
+        self.dropout = keras.layers.Dropout(dropout)
+        self.scores = keras.layers.Dense(len(self.tags))
+        self.crf = (
+            LinearChainCRF(len(self.tags), constraints(self.tags)) if crf else None
+        )
+        if predicate_dim:
+            self.predicate_vectors = keras.layers.Embedding(2, predicate_dim)
+
+    def build(self, input_shape=None):
+        vectors = self.token_vectors
+        vectors.build()
+        self.lstm.build((None, None, vectors.input_dim + self.predicate_dim))
+        self.scores.build((None, None, 2 * self.units + vectors.output_dim))
+        if self.predicate_dim:
+            self.predicate_vectors.build((None, None))
+        if self.crf is not None:
+            self.crf.build()
+        self.built = True
+
+    def call(self, inputs, training=False):
+        x, at_output, mask = self.token_vectors(
+            inputs["tokens"], inputs.get("tokens_layers"), training=training
+        )
+        if self.predicate_dim:
+            x = tf.concat([x, self.predicate_vectors(inputs["predicate"])], axis=-1)
+        x = self.lstm(x, mask=mask, training=training)
+        x = self.dropout(x, training=training)
+        if at_output is not None:
+            x = tf.concat([x, at_output], axis=-1)
+        return self.scores(x)
+
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        if self.crf is not None:
+            total = -tf.reduce_sum(self.crf.log_likelihood(y_pred, y, y >= 0))
+        else:
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+                tf.maximum(y, 0), y_pred
+            )
+            total = tf.reduce_sum(tf.where(y >= 0, losses, 0))
+        n_tokens = tf.reduce_sum(tf.cast(y >= 0, total.dtype))
+        return total / tf.maximum(n_tokens, 1) + sum(self.losses)
+
+    def predict_step(self, data):
+        inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
+        return self.best_tags(inputs, self(inputs, training=False))
+
+    def best_tags(self, inputs, scores):
+        """Numbers of the best tags: int32 `(batch, time)`, −1 at padding."""
+        mask = token_mask(inputs["tokens"])
+        if self.crf is not None:
+            return self.crf(scores, mask)
+        best = tf.argmax(scores, axis=-1, output_type=tf.int32)
+        return tf.where(mask, best, -1)
+
+    def tag(self, sentences, predicates=None) -> list[list[str]]:
+        """The tags of tokens.
+
+        Args:
+            sentences: lists of tokens.
+            predicates: with `predicate_dim`, the place of each sentence's predicate.
+        """
+        tokens = tf.ragged.constant(sentences, tf.string, ragged_rank=1).to_tensor()
+        inputs = {"tokens": tokens}
+        if self.predicate_dim:
+            inputs["predicate"] = tf.one_hot(
+                predicates, tf.shape(tokens)[1], dtype="int32"
+            )
+        numbers = self.predict_on_batch(inputs)
+        return [
+            [self.tags[number] for number in row[: len(sentence)]]
+            for row, sentence in zip(numbers, sentences)
+        ]
+
+    def get_config(self):
+        return super().get_config() | {
+            "token_vectors": keras.saving.serialize_keras_object(self.token_vectors),
+            "tags": list(self.tags),
+            "units": self.units,
+            "crf": self.crf is not None,
+            "dropout": self.dropout.rate,
+            "predicate_dim": self.predicate_dim,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
+        return cls(**config | {"token_vectors": vectors})

@@ -1,0 +1,207 @@
+"""The vectors that a task model reads: trained ones of words and characters, and ELMo."""
+
+import keras
+import tensorflow as tf
+
+from elmo_keras.characters import character_ids
+from elmo_keras.config import ElmoConfig
+from elmo_keras.elmo import token_mask
+from elmo_keras.layers.character_cnn import CharacterCNN
+
+PLACES = "input", "output", "both"
+CHARACTERS = ElmoConfig.preset(
+    "original"
+)  # how a word becomes characters: as for the published models
+WIDTHS = 3, 6  # bytes: three letters and six, or one Hangul syllable and two
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class TokenVectors(keras.layers.Layer):
+    """Vectors of tokens at the input of a task's network, and at its output.
+
+    `[word; characters]` is the baseline, trained with the task: a vector of each
+    known word in lower case, one for all others, and a small CNN over the characters.
+    ELMo vectors stand beside them, `[word; characters; ELMo]`, or come where the
+    network's output is, for the task model to put beside it, or both with a mix each.
+
+    Args:
+        words: the words with a vector of their own, see `frequent_words`; none are
+            looked up if empty.
+        word_dim: size of a word's vector.
+        character_dim: size of the vector of a word's characters, even; 0 for none.
+        elmo: an `Elmo` layer, or None for the baseline. It has as many
+            representations as `elmo_at` has places.
+        elmo_at: `"input"`, `"output"` or `"both"`.
+        dropout: rate of the dropout on words and characters; ELMo has its own.
+
+    Call arguments:
+        tokens: string tensor `(batch, time)` padded with `""`.
+        layers: float tensor `(batch, num_layers + 1, time, 2 · projection_dim)` as
+            `elmo.layers(tokens)` gives it, which then is not computed; or None.
+        training: whether dropout is applied.
+
+    Output: the vectors at the input `(batch, time, input_dim)`, those at the output
+    `(batch, time, output_dim)` or None, and which tokens are real, bool `(batch,
+    time)`. What stands at padding means nothing.
+
+    Raises:
+        ValueError: an argument is out of its range, or nothing is left to give.
+
+    Example:
+
+    >>> vectors = TokenVectors(words=["a", "word"], word_dim=5, character_dim=2)
+    >>> at_input, at_output, mask = vectors(tf.constant([["A", "word"], ["Two", ""]]))
+    >>> at_input.shape, at_output, mask.numpy().tolist()
+    (TensorShape([2, 2, 7]), None, [[True, True], [True, False]])
+
+    Reference: Peters et al. 2018, section 3.3.
+    """
+
+    def __init__(
+        self,
+        words=(),
+        word_dim=100,
+        character_dim=64,
+        elmo=None,
+        elmo_at="input",
+        dropout=0.5,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.supports_jit = False  # XLA has no strings
+        self.words = tuple(words)
+        self.word_dim = word_dim
+        self.character_dim = character_dim
+        self.elmo = elmo
+        self.elmo_at = elmo_at
+        self._check()
+        if self.words:
+            self.word_numbers = keras.layers.StringLookup(vocabulary=list(self.words))
+            self.word_vectors = keras.layers.Embedding(len(self.words) + 1, word_dim)
+        if character_dim:
+            self.characters = CharacterCNN(
+                [(width, character_dim // len(WIDTHS)) for width in WIDTHS],
+                character_dim,
+                n_highway=0,
+            )
+        self.dropout = keras.layers.Dropout(dropout)
+
+    def _check(self):
+        if self.elmo_at not in PLACES:
+            raise ValueError(
+                f"`elmo_at` should be one of {PLACES}. Received: {self.elmo_at!r}"
+            )
+        if self.character_dim % len(WIDTHS):
+            raise ValueError(
+                f"`character_dim` should be even. Received: {self.character_dim}"
+            )
+        n_places = 2 if self.elmo_at == "both" else 1
+        if self.elmo is not None and self.elmo.num_representations != n_places:
+            raise ValueError(
+                f"`elmo` should have {n_places} representations where `elmo_at` is "
+                f"{self.elmo_at!r}. Received: {self.elmo.num_representations}"
+            )
+        if not self.input_dim:
+            raise ValueError(
+                "There should be `words`, a `character_dim` or `elmo` at the input. "
+                "Received: none of them"
+            )
+
+    @property
+    def input_dim(self) -> int:
+        """Size of a vector at the input."""
+        elmo_dim = 0 if self.elmo_at == "output" else self._elmo_dim
+        return bool(self.words) * self.word_dim + self.character_dim + elmo_dim
+
+    @property
+    def output_dim(self) -> int:
+        """Size of a vector at the output, 0 where there is none."""
+        return 0 if self.elmo_at == "input" else self._elmo_dim
+
+    @property
+    def _elmo_dim(self):
+        return 0 if self.elmo is None else 2 * self.elmo.config.projection_dim
+
+    @property
+    def mixes(self) -> dict:
+        """The mix of the biLM's layers at each place; see `layers.ScalarMix`."""
+        if self.elmo is None:
+            return {}
+        places = ("input", "output") if self.elmo_at == "both" else (self.elmo_at,)
+        return dict(zip(places, self.elmo.mixes))
+
+    def build(self, input_shape=None):
+        if self.built:
+            return  # a saved one comes back built, before the model around it
+        if self.words:
+            self.word_vectors.build((None, None))
+        if self.character_dim:
+            self.characters.build((None, CHARACTERS.max_characters_per_token))
+        if self.elmo is not None and not self.elmo.built:
+            self.elmo.build()
+
+    def call(self, tokens, layers=None, training=False):
+        trained = []
+        if self.words:
+            lower = tf.strings.lower(tokens, encoding="utf-8")
+            trained.append(self.word_vectors(self.word_numbers(lower)))
+        if self.character_dim:
+            trained.append(self._of_characters(tokens, training))
+        at_input, at_output = self._elmo_vectors(tokens, layers, training)
+        if trained:
+            trained = tf.concat(trained, axis=-1)
+            trained = [self.dropout(trained, training=training)]
+        if at_input is not None:
+            trained.append(at_input)
+        return tf.concat(trained, axis=-1), at_output, token_mask(tokens)
+
+    def _of_characters(self, tokens, training):
+        """Each distinct word goes through the CNN once."""
+        words, index = tf.unique(tf.reshape(tokens, [-1]))
+        ids = character_ids(words, CHARACTERS)
+        ids.set_shape((None, CHARACTERS.max_characters_per_token))
+        vectors = tf.gather(self.characters(ids, training=training), index)
+        shape = tf.concat([tf.shape(tokens), [self.character_dim]], axis=0)
+        vectors = tf.reshape(vectors, shape)
+        return tf.ensure_shape(vectors, (*tokens.shape, self.character_dim))
+
+    def _elmo_vectors(self, tokens, layers, training):
+        """ELMo at the input and at the output, each may be None."""
+        if self.elmo is None:
+            return None, None
+        vectors = self.elmo(tokens if layers is None else layers, training=training)
+        if self.elmo_at == "both":
+            return vectors
+        return (vectors, None) if self.elmo_at == "input" else (None, vectors)
+
+    def compute_output_shape(self, input_shape, layers=None):
+        at_output = (*input_shape, self.output_dim) if self.output_dim else None
+        return (*input_shape, self.input_dim), at_output, input_shape
+
+    def get_config(self):
+        return super().get_config() | {
+            "words": list(self.words),
+            "word_dim": self.word_dim,
+            "character_dim": self.character_dim,
+            "elmo": keras.saving.serialize_keras_object(self.elmo),
+            "elmo_at": self.elmo_at,
+            "dropout": self.dropout.rate,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        elmo = keras.saving.deserialize_keras_object(config["elmo"])
+        return cls(**config | {"elmo": elmo})
+
+
+def frequent_words(sentences: list[list[str]], min_count: int = 2) -> list[str]:
+    """The words in lower case that stand there so often, the most frequent first.
+
+    The others share one vector, which is trained where they stand.
+    """
+    counts: dict[str, int] = {}
+    for sentence in sentences:
+        for token in sentence:
+            counts[token.lower()] = counts.get(token.lower(), 0) + 1
+    frequent = [word for word, count in counts.items() if count >= min_count]
+    return sorted(frequent, key=lambda word: (-counts[word], word))

@@ -1,0 +1,129 @@
+"""Documents with coreference, in the columns of CoNLL-2012."""
+
+import collections
+import re
+from pathlib import Path
+
+from elmo_keras.tasks.readers.lines import malformed, numbered_lines
+
+_BEGIN = re.compile(r"#begin document \((?P<name>.*)\); part (?P<part>\d+)\s*$")
+_PIECE = re.compile(r"(?P<begins>\(?)(?P<entity>\d+)(?P<ends>\)?)")
+_WORD, _SPEAKER, _N_COLUMNS = 3, 9, 12
+
+
+def read_conll_2012(path: str | Path) -> list[dict]:
+    """The documents of a file; each part of one is a document of its own.
+
+    Of the columns, separated by white space, the 4th (word), 10th (speaker) and
+    last one (coreference) are read.
+
+    Returns:
+        For each document a dict: `name` and `part`; `sentences`, lists of tokens;
+        `speakers`, a text for each token in the same lists; `clusters`, lists of
+        mentions, each the first and last token counted over the whole document.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is not in this format; the message names file, line
+            and reason.
+    """
+    documents, document = [], None
+    number = 0
+    for number, line in numbered_lines(path):
+        try:
+            if line.startswith("#begin document"):
+                document = _Document(document, line)
+            elif line.startswith("#end document"):
+                documents.append(_open(document).finished())
+                document = None
+            elif not line.startswith("#") and (line.strip() or document):
+                _open(document).add(line.split())
+        except ValueError as error:
+            raise malformed(path, number, str(error)) from None
+    if document or not documents:
+        expected = "#end document" if document else "#begin document (name); part 000"
+        raise malformed(path, number, f"the file ends without `{expected}`.")
+    return documents
+
+
+def _open(document):
+    if document is None:
+        raise ValueError("a line outside of `#begin document` and `#end document`.")
+    return document
+
+
+class _Document:
+    """A document as its lines come in."""
+
+    def __init__(self, unfinished, line):
+        header = _BEGIN.match(line)
+        if unfinished is not None or header is None:
+            raise ValueError(
+                "`#begin document (name); part 000` should stand here, after the "
+                f"`#end document` of the one before. Received: {line.strip()!r}"
+            )
+        self.name, self.part = header["name"], int(header["part"])
+        self.sentences, self.speakers = [], []
+        self.tokens, self.turns = [], []  # of the sentence
+        self.n_columns = self.n_tokens = 0
+        self.begun = collections.defaultdict(list)  # entity → first tokens
+        self.clusters = collections.defaultdict(list)
+
+    def add(self, columns):
+        """A token's columns, or none at the end of a sentence."""
+        if not columns:
+            return self.end_sentence()
+        self.n_columns = self.n_columns or len(columns)
+        if len(columns) != self.n_columns or len(columns) < _N_COLUMNS:
+            raise ValueError(
+                f"should have {max(self.n_columns, _N_COLUMNS)} columns. Received: "
+                f"{len(columns)}"
+            )
+        # The format writes "/." and "/?" for the marks themselves.
+        word = columns[_WORD]
+        self.tokens.append(word[1:] if word in ("/.", "/?") else word)
+        self.turns.append(columns[_SPEAKER])
+        if columns[-1] != "-":
+            for piece in columns[-1].split("|"):
+                self.add_bracket(piece)
+        self.n_tokens += 1
+
+    def add_bracket(self, piece):
+        """`(12`, `12)` or `(12)` of the coreference column."""
+        bracket = _PIECE.fullmatch(piece)
+        if bracket is None or not (bracket["begins"] or bracket["ends"]):
+            raise ValueError(
+                "the last column should be `-` or brackets such as `(1`, `1)` and "
+                f"`(0)|2)`. Received: {piece!r}"
+            )
+        entity = bracket["entity"]
+        if bracket["begins"]:
+            self.begun[entity].append(self.n_tokens)
+        if bracket["ends"]:
+            if not self.begun[entity]:
+                raise ValueError(f"{entity}) ends a mention that didn't begin.")
+            mention = (self.begun[entity].pop(), self.n_tokens)
+            self.clusters[entity].append(mention)
+
+    def end_sentence(self):
+        """Files the sentence; a mention doesn't go beyond it."""
+        for entity, begun in self.begun.items():
+            if begun:
+                raise ValueError(f"({entity} doesn't end within its sentence.")
+        if self.tokens:
+            self.sentences.append(self.tokens)
+            self.speakers.append(self.turns)
+        self.tokens, self.turns, self.n_columns = [], [], 0
+
+    def finished(self):
+        """The document as a dict."""
+        self.end_sentence()
+        if not self.sentences:
+            raise ValueError("the document ends without a token.")
+        return {
+            "name": self.name,
+            "part": self.part,
+            "sentences": self.sentences,
+            "speakers": self.speakers,
+            "clusters": [sorted(set(c)) for c in self.clusters.values()],
+        }

@@ -1,0 +1,128 @@
+"""Readers of texts with labels. Each gives `{"tokens": […], "label": …}` a text."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from elmo_keras.tasks.readers.lines import malformed, numbered_lines
+from elmo_keras.tasks.readers.tables import split_line, table_rows
+from elmo_keras.tasks.readers.words import Split, words_and_punctuation
+
+_LABEL = "__label__"
+_NODE = re.compile(r"\(([^\s()]+) [^()]+\)")
+_LEAF = re.compile(r"\([^\s()]+ ([^\s()]+)\)")
+# How treebanks write what has a meaning in their own format.
+_ESCAPES = {"-LRB-": "(", "-RRB-": ")"}
+
+
+def read_fasttext(path: str | Path, split: Split = str.split) -> list[dict]:
+    """Lines of `__label__LABEL text`.
+
+    Args:
+        path: the file.
+        split: text → tokens.
+
+    Raises:
+        OSError: the file can't be read.
+        ValueError: `file:line:` and what is wrong there.
+    """
+    examples = []
+    for number, line in numbered_lines(path):
+        label, text = (line.split(maxsplit=1) + ["", ""])[:2]
+        if not label.startswith(_LABEL) or label == _LABEL or _LABEL in text:
+            reason = f"one {_LABEL}… and a text are expected, not {line[:60]!r}"
+            raise malformed(path, number, reason)
+        label = label.removeprefix(_LABEL)
+        examples.append({"tokens": split(text), "label": label})
+    return examples
+
+
+def read_trees(path: str | Path) -> list[dict]:
+    """Lines of a tree each, such as `(3 (2 A) (4 film))`: its words, the root's label.
+
+    Raises:
+        OSError: the file can't be read.
+        ValueError: `file:line:` and what is wrong there.
+    """
+    examples = []
+    for number, line in numbered_lines(path):
+        label = _root_label(line.strip())
+        if label is None:
+            reason = f"a tree as (3 (2 A) (4 film)) is expected, not {line[:60]!r}"
+            raise malformed(path, number, reason)
+        tokens = [token.replace("\\/", "/") for token in _LEAF.findall(line)]
+        tokens = [_ESCAPES.get(token, token) for token in tokens]
+        examples.append({"tokens": tokens, "label": label})
+    return examples
+
+
+def _root_label(tree):
+    """The label of a tree's root, None if the line is no tree."""
+    while not (root := _NODE.fullmatch(tree)):
+        smaller = _NODE.sub("node", tree)
+        if smaller == tree:
+            return None
+        tree = smaller
+    return root[1]
+
+
+def read_table(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
+    """A table with the columns `document` and `label`, such as NSMC's.
+
+    A document may be empty, as some of NSMC are: it has no tokens.
+
+    Args:
+        path: a file with tabs between the columns, whose first line names them.
+        split: text → tokens.
+
+    Raises:
+        OSError: the file can't be read.
+        ValueError: `file:line:` and what is wrong there.
+    """
+    examples = []
+    for number, (document, label) in table_rows(path, ("document", "label")):
+        if not label.strip():
+            raise malformed(path, number, "the label is missing")
+        examples.append({"tokens": split(document), "label": label.strip()})
+    return examples
+
+
+def read_goemotions(
+    path: str | Path, names: Sequence[str], split: Split = words_and_punctuation
+) -> list[dict]:
+    """Lines of `text \\t 27,3 \\t id`, texts with several `"labels"` each.
+
+    Args:
+        path: the file.
+        names: names of the labels, from that of 0 on.
+        split: text → tokens.
+
+    Raises:
+        OSError: the file can't be read.
+        ValueError: `file:line:` and what is wrong there.
+    """
+    examples = []
+    for number, line in numbered_lines(path):
+        text, labels, _ = split_line(path, number, line, 3)
+        labels = labels.split(",")
+        if not all(x.isdecimal() and int(x) < len(names) for x in labels):
+            reason = f"labels from 0 to {len(names) - 1} are expected, not {labels}"
+            raise malformed(path, number, reason)
+        labels = [names[int(label)] for label in labels]
+        examples.append({"tokens": split(text), "labels": labels})
+    return examples
+
+
+def read_label_names(path: str | Path) -> list[str]:
+    """The names of labels, one a line.
+
+    Raises:
+        OSError: the file can't be read.
+        ValueError: `file:line:` and what is wrong there.
+    """
+    names = []
+    for number, line in numbered_lines(path):
+        if not line.strip() or line.strip() in names:
+            raise malformed(path, number, f"a new label is expected, not {line!r}")
+        names.append(line.strip())
+    return names

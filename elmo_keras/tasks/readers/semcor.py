@@ -1,0 +1,88 @@
+"""Files of word senses: SemCor, with a column for each thing known of a token."""
+
+import itertools
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from elmo_keras.tasks.readers.lines import blocks, malformed
+
+NOTHING = "_"
+_NUMBERS = r"[1-5]:\d\d:\d\d:[^:;]*:[^:;]*"
+_KEY = re.compile(rf"[^%]+%{_NUMBERS}(;{_NUMBERS})*")
+
+
+class Instance(NamedTuple):
+    """A word or several, with a sense.
+
+    Attributes:
+        first, end: its tokens in the sentence, `end` not counted.
+        word: lemma and part of speech, between whose senses there is a choice.
+        senses: the keys of its senses; mostly one.
+    """
+
+    first: int
+    end: int
+    word: tuple[str, str]
+    senses: tuple[str, ...]
+
+
+class Sentence(NamedTuple):
+    """Tokens, and the instances among them."""
+
+    tokens: list[str]
+    instances: list[Instance]
+
+
+def read_semcor(path: str | Path, limit: int | None = None) -> list[Sentence]:
+    """The sentences of a file.
+
+    A line holds word, lemma, part of speech and sense key, separated by tabs, with
+    `_` for what is not there. Words that make one (`took_place`) become tokens of
+    their own. Two keys of one lemma stand as `play%1:04:05::;1:04:04::`. Parts of
+    speech are told apart by the first letter of their tag. Lines without a tab that
+    begin with `#` say what follows; an empty line ends a sentence.
+
+    Args:
+        path: the file, plain or gzipped.
+        limit: how many sentences are read, or None for all.
+
+    Raises:
+        ValueError: a line is not as it should be; the message names file and line.
+        OSError: the file can't be read.
+    """
+    sentences = (_sentence(path, block) for block in blocks(path))
+    return list(itertools.islice(filter(lambda s: s.tokens, sentences), limit))
+
+
+def _sentence(path, block):
+    sentence = Sentence([], [])
+    for number, line in block:
+        if "\t" in line or not line.startswith("#"):
+            _add(sentence, line, path, number)
+    return sentence
+
+
+def _add(sentence, line, path, number):
+    columns = line.split("\t")
+    if len(columns) != 4 or not all(columns):
+        reason = (
+            "word, lemma, part of speech and sense key are expected, separated by "
+            f"tabs, `_` for none, not {line!r}"
+        )
+        raise malformed(path, number, reason)
+    word, lemma, tag, key = columns
+    first = len(sentence.tokens)
+    sentence.tokens.extend([part for part in word.split("_") if part] or [word])
+    if key == NOTHING:
+        return
+    if not _KEY.fullmatch(key):
+        reason = f"a sense key such as `play%1:04:05::` is expected, not {key!r}"
+        raise malformed(path, number, reason)
+    span = first, len(sentence.tokens)
+    sentence.instances.append(Instance(*span, (lemma, tag[0]), _senses(key)))
+
+
+def _senses(key):
+    lemma, _, numbers = key.partition("%")
+    return tuple(f"{lemma}%{number}" for number in numbers.split(";"))

@@ -1,0 +1,37 @@
+"""Raw text to words and punctuation."""
+
+import re
+from collections.abc import Callable
+
+_CONTRACTION = r"(?:n['’]t|['’](?:s|m|re|ve|ll|d))(?![^\W_])"
+_TOKEN = re.compile(
+    rf"""
+    {_CONTRACTION}
+    | (?: (?!{_CONTRACTION})
+          (?: [^\W_] | (?<=[a-z0-9]) [.,'’·/-] (?=[a-z0-9]) ) )+
+      (?: (?<=[0-9]) % )?
+    | ([.!?~]) \1*
+    | [^\w\s] | _
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def words_and_punctuation(text: str) -> list[str]:
+    """The tokens of raw text, as text for language models mostly has them.
+
+    Words are split at spaces, English contractions as in the Penn Treebank, and
+    punctuation is set apart, except inside of numbers and Latin words (`7.5`,
+    `F-22`). Runs of one of `.!?~` stay together; other signs stand alone.
+
+    Example:
+
+    >>> words_and_punctuation("I don't... 7.5점, 재밌어요^^")
+    ['I', 'do', "n't", '...', '7.5점', ',', '재밌어요', '^', '^']
+    """
+    return [match.group() for match in _TOKEN.finditer(text)]
+
+
+Split = Callable[[str], list[str]]  # text → tokens
+
+SPLITS: dict[str, Split] = {"spaces": str.split, "punctuation": words_and_punctuation}

@@ -1,0 +1,133 @@
+"""Scores of coreference: MUC, B³, CEAF, and the average of CoNLL-2012."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from elmo_keras.tasks.scores.assignment import best_assignment
+
+Clusters = Sequence[Sequence[Hashable]]
+
+
+class Score(NamedTuple):
+    """Precision, recall and their harmonic mean, from 0 to 1."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def muc(key: Clusters, response: Clusters) -> tuple[float, float]:
+    """The links of `key` that `response` keeps, and how many there are.
+
+    A cluster that `response` splits into p parts (a mention it doesn't have is a
+    part of its own) keeps |cluster| − p of its |cluster| − 1 links (Vilain et
+    al. 1995).
+    """
+    cluster_of = _cluster_of(response)
+    kept = links = 0
+    for cluster in map(set, key):
+        found = [cluster_of[mention] for mention in cluster if mention in cluster_of]
+        kept += len(found) - len(set(found))
+        links += len(cluster) - 1
+    return kept, links
+
+
+def b_cubed(key: Clusters, response: Clusters) -> tuple[float, float]:
+    """Summed over mentions of `key`, the share of the cluster found with it.
+
+    And how many mentions there are (Bagga and Baldwin 1998).
+    """
+    common = _common(key, response)
+    found = sum(np.sum(row**2) / len(set(k)) for k, row in zip(key, common))
+    return float(found), _mentions(key)
+
+
+def ceaf_mentions(key: Clusters, response: Clusters) -> tuple[float, float]:
+    """The common mentions of the best pairing of clusters, φ₃ of Luo 2005.
+
+    And how many mentions `key` has.
+    """
+    common = _common(key, response)
+    return float(common[best_assignment(common)].sum()), _mentions(key)
+
+
+def ceaf_entities(key: Clusters, response: Clusters) -> tuple[float, float]:
+    """The similarity φ₄ = 2|K∩R| / (|K| + |R|) of the best pairing of clusters.
+
+    And how many clusters `key` has (Luo 2005).
+    """
+    sizes = [np.array([len(set(c)) for c in clusters]) for clusters in (key, response)]
+    similarity = 2 * _common(key, response) / np.add.outer(*sizes)
+    return float(similarity[best_assignment(similarity)].sum()), len(key)
+
+
+METRICS = {
+    "MUC": muc,
+    "B³": b_cubed,
+    "CEAF φ4": ceaf_entities,
+    "CEAF φ3": ceaf_mentions,
+}
+
+
+def score(
+    metric: Callable[[Clusters, Clusters], tuple[float, float]],
+    keys: Sequence[Clusters],
+    responses: Sequence[Clusters],
+) -> Score:
+    """Recall and precision of one metric over documents.
+
+    Numerators and denominators are summed over the documents, as the official
+    scorer does; recall counts what of the key is in the response, precision the
+    other way round.
+
+    Args:
+        metric: one of `METRICS`.
+        keys: the right clusters of each document; a mention is anything that can
+            be in a set, such as the pair of its first and last token.
+        responses: the predicted ones.
+    """
+    recall = _ratio(metric(k, r) for k, r in zip(keys, responses, strict=True))
+    precision = _ratio(metric(r, k) for k, r in zip(keys, responses, strict=True))
+    total = precision + recall
+    return Score(precision, recall, 2 * precision * recall / total if total else 0.0)
+
+
+def coreference_scores(
+    keys: Sequence[Clusters], responses: Sequence[Clusters]
+) -> Mapping[str, float]:
+    """F1 of each metric, and `CoNLL F1`, that of MUC, B³ and CEAF φ₄.
+
+    Args:
+        keys, responses: as in `score`.
+    """
+    f1s = {name: score(m, keys, responses).f1 for name, m in METRICS.items()}
+    return {"CoNLL F1": sum(f1s[name] for name in ("MUC", "B³", "CEAF φ4")) / 3} | f1s
+
+
+def _ratio(pairs):
+    """The sum of what was found by the sum of what there is; 0 of nothing."""
+    found, there = map(sum, zip(*pairs))
+    return found / there if there else 0.0
+
+
+def _cluster_of(clusters):
+    """The number of each mention's cluster."""
+    return {mention: i for i, cluster in enumerate(clusters) for mention in cluster}
+
+
+def _mentions(clusters):
+    """How many mentions there are."""
+    return sum(len(set(cluster)) for cluster in clusters)
+
+
+def _common(key, response):
+    """How many mentions each two clusters have in common: (key, response)."""
+    cluster_of = _cluster_of(response)
+    common = np.zeros((len(key), len(response)))
+    for row, cluster in zip(common, key):
+        for mention in set(cluster):
+            if mention in cluster_of:
+                row[cluster_of[mention]] += 1
+    return common

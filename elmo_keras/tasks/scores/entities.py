@@ -1,0 +1,88 @@
+"""Entities in tag sequences, and how many of them were found."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+OUTSIDE = "O"
+BEGINS, GOES_ON = "BSU", "IEL"
+ENDS = "ESLU"
+
+
+class Entity(NamedTuple):
+    """One entity: its first token, the one behind its last, and its type."""
+
+    begin: int
+    end: int
+    type: str
+
+
+def entities(tags: Sequence[str]) -> list[Entity]:
+    """The entities of a sentence as conlleval finds them.
+
+    One begins at `B-X`, and at an `I-X` that follows no tag of type X; it goes on while
+    `I-X` follow. `S-`, `E-` (BIOES) and `U-`, `L-` (BILOU) are understood as well.
+
+    Example:
+
+    >>> entities(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
+    [Entity(begin=0, end=2, type='PER'), Entity(begin=3, end=4, type='LOC'), Entity(begin=4, end=5, type='LOC')]
+    """
+    found, begin = [], None
+    before = OUTSIDE
+    for i, tag in enumerate([*tags, OUTSIDE]):
+        if begin is not None and _is_over(before, tag):
+            found.append(Entity(begin, i, before[2:]))
+            begin = None
+        if begin is None and tag != OUTSIDE:
+            begin = i
+        before = tag
+    return found
+
+
+def _is_over(before, tag):
+    return before[0] in ENDS or tag[0] not in GOES_ON or before[2:] != tag[2:]
+
+
+def to_bio(tags: Sequence[str]) -> list[str]:
+    """Tags of any of these schemes (IO, IOB1, BIO, BIOES, BILOU) as BIO.
+
+    Raises:
+        ValueError: a tag is neither `O` nor a prefix, a hyphen and a type.
+
+    Example:
+
+    >>> to_bio(["I-PER", "I-PER", "B-PER", "S-LOC"])
+    ['B-PER', 'I-PER', 'B-PER', 'B-LOC']
+    """
+    for tag in tags:
+        if tag != OUTSIDE and (tag[1:2] != "-" or tag[0] not in BEGINS + GOES_ON):
+            raise ValueError(f"a tag should be O, or B-TYPE or I-TYPE, not {tag!r}")
+    bio = [OUTSIDE] * len(tags)
+    for begin, end, type_ in entities(tags):
+        bio[begin:end] = [f"B-{type_}"] + [f"I-{type_}"] * (end - begin - 1)
+    return bio
+
+
+def entity_scores(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
+) -> dict[str, float]:
+    """Precision, recall and F1 over the entities of all sentences.
+
+    One is right where its tokens and its type are. What can't be divided is 0.
+
+    Args:
+        gold, predicted: tags of the same sentences.
+
+    Returns:
+        `F1`, `precision` and `recall`, between 0 and 1.
+    """
+    n_gold = n_predicted = n_right = 0
+    for right, own in zip(gold, predicted, strict=True):
+        right, own = set(entities(right)), set(entities(own))
+        n_gold += len(right)
+        n_predicted += len(own)
+        n_right += len(right & own)
+    precision = n_right / max(n_predicted, 1)
+    recall = n_right / max(n_gold, 1)
+    f1 = 2 * n_right / max(n_gold + n_predicted, 1)
+    return {"F1": f1, "precision": precision, "recall": recall}

@@ -1,0 +1,48 @@
+"""Scores of labels."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+
+def accuracy(expected: Sequence, found: Sequence) -> float:
+    """The share of the labels that are right; 0 where there are none."""
+    right = [one == other for one, other in zip(expected, found, strict=True)]
+    return float(np.mean(right)) if right else 0.0
+
+
+def several_labels_f1(
+    expected: Sequence[Iterable[str]],
+    found: Sequence[Iterable[str]],
+    labels: Sequence[str],
+) -> dict[str, float]:
+    """F1 = 2 · both / (expected + found) where an example has several labels.
+
+    Args:
+        expected: the right labels of each example.
+        found: the labels that a model gave.
+        labels: all labels that count.
+
+    Returns:
+        `"macro F1"`, the mean over the labels, 0 for one that stands nowhere, and
+        `"micro F1"`, of all labels together.
+
+    Example:
+
+    >>> scores = several_labels_f1([["a", "b"], ["b"]], [["a"], ["a"]], ["a", "b"])
+    >>> {name: round(score, 3) for name, score in scores.items()}
+    {'macro F1': 0.333, 'micro F1': 0.4}
+    """
+    is_expected, is_found = (_indicators(rows, labels) for rows in (expected, found))
+    both = (is_expected & is_found).sum(axis=0)
+    either = is_expected.sum(axis=0) + is_found.sum(axis=0)
+    macro = 2 * both / np.maximum(either, 1)
+    micro = 2 * both.sum() / max(1, either.sum())
+    return {"macro F1": float(macro.mean()), "micro F1": float(micro)}
+
+
+def _indicators(rows, labels):
+    """Which example has which label: bool (examples, labels)."""
+    rows = [set(row) for row in rows]
+    indicators = [[label in row for label in labels] for row in rows]
+    return np.array(indicators, bool).reshape(len(rows), len(labels))
