@@ -1,0 +1,58 @@
+"""A linear classifier of tokens for each layer of a biLM."""
+
+import keras
+import tensorflow as tf
+
+from elmo_keras.elmo import token_mask
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class LayerProbes(keras.Model):
+    """Linear classifiers, one for each layer, side by side: they share nothing.
+
+    Args:
+        n_layers: how many there are.
+        n_classes: how many classes a token may have.
+
+    Call arguments:
+        inputs: `{"tokens": (batch, time), "tokens_layers": (batch, n_layers, time,
+            dim)}`, as `Batches` with a cache gives them.
+
+    Output: scores `(batch, n_layers, time, n_classes)`. Labels for `fit` are int32
+    `(batch, time)`, −1 at padding. The loss is the sum over the layers, so that each
+    one trains as if alone, and `predict` gives classes, int32 `(batch, n_layers,
+    time)`, −1 at padding.
+
+    Reference: Peters et al. 2018, Table 6.
+    """
+
+    def __init__(self, n_layers, n_classes, **kwargs):
+        super().__init__(**kwargs)
+        self.n_layers, self.n_classes = n_layers, n_classes
+        self.dense = keras.layers.EinsumDense(
+            "blti,lio->blto", (n_layers, None, n_classes), bias_axes="lo"
+        )
+
+    def call(self, inputs):
+        return self.dense(inputs["tokens_layers"])
+
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        labels = tf.repeat(y[:, None], self.n_layers, axis=1)
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+            tf.maximum(labels, 0), y_pred
+        )
+        n_tokens = tf.reduce_sum(tf.cast(y >= 0, losses.dtype))
+        return tf.reduce_sum(tf.where(labels >= 0, losses, 0)) / tf.maximum(n_tokens, 1)
+
+    def predict_step(self, data):
+        inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
+        best = tf.argmax(self(inputs), axis=-1, output_type=tf.int32)
+        return tf.where(token_mask(inputs["tokens"])[:, None], best, -1)
+
+    def get_config(self):
+        return super().get_config() | {
+            "n_layers": self.n_layers,
+            "n_classes": self.n_classes,
+        }

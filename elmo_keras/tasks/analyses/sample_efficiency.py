@@ -1,0 +1,77 @@
+"""The score against the share of the training data: the paper's Figure 1."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from elmo_keras.tasks.analyses.analysis import spread, table
+
+
+class Point(NamedTuple):
+    """What came of one share of the training data.
+
+    Attributes:
+        share: above 0, at most 1.
+        examples: how many these were.
+        baseline, elmo: scores without and with ELMo, one for each seed.
+    """
+
+    share: float
+    examples: int
+    baseline: Sequence[float]
+    elmo: Sequence[float]
+
+
+def shares_table(points: Sequence[Point], score: str) -> str:
+    """A row for each share, with what ELMo gains."""
+    head = ["share", "examples", f"{score}, baseline", f"{score}, ELMo", "gain"]
+    rows = [
+        (
+            f"{100 * point.share:g}%",
+            f"{point.examples:,}",
+            spread(point.baseline),
+            spread(point.elmo),
+            f"{100 * (np.mean(point.elmo) - np.mean(point.baseline)):+.2f}",
+        )
+        for point in points
+    ]
+    return table(head, rows)
+
+
+def draw_shares(points: Sequence[Point], score: str, path: Path) -> None:
+    """Draws both scores over the share; bars are standard deviations over seeds.
+
+    Args:
+        points: one for each share.
+        score: what is measured.
+        path: a file with the ending of a picture.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: it is no ending of a picture.
+    """
+    from matplotlib.figure import Figure
+
+    points = sorted(points)
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    shares = [100 * point.share for point in points]
+    curves = (
+        ("with ELMo", [point.elmo for point in points], "o-", "black"),
+        ("baseline", [point.baseline for point in points], "s--", "tab:gray"),
+    )
+    for name, scores, style, color in curves:
+        means = [100 * np.mean(values) for values in scores]
+        bars = [100 * np.std(values) for values in scores]
+        axes.errorbar(
+            shares, means, bars, fmt=style, color=color, label=name, capsize=3
+        )
+    axes.set(xscale="log", xlabel="share of the training data", ylabel=score)
+    axes.set_xticks(shares, labels=[f"{share:g}%" for share in shares])
+    axes.set_xticks([], minor=True)
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=150)

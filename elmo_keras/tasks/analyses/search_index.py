@@ -1,0 +1,141 @@
+"""Sentences by the closeness of their mean vectors."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from elmo_keras.elmo import Elmo
+from elmo_keras.embedding import embed_corpus
+from elmo_keras.embedding.run import model_digest
+from elmo_keras.embedding.unfinished import folder_of
+from elmo_keras.replacing import replacing
+
+ROWS_AT_ONCE = 2**14
+
+
+class SearchIndex:
+    """The mean vectors of sentences, to be searched by the cosine.
+
+    Args:
+        vectors: `(sentences, dim)`, a memory map where they are many; 0 for a
+            sentence without tokens, which is never found.
+        center: whether the mean of all sentences is taken off first. Sums of many
+            vectors share what every sentence has, such as its articles and its full
+            stop, so that their cosines are all near 1; what is left without it is
+            what a sentence has of its own.
+    """
+
+    def __init__(self, vectors: np.ndarray, center: bool = False):
+        self.vectors = vectors
+        self.real = np.concatenate([np.zeros(0, bool), *self._of_all(_any)])
+        self.mean = np.zeros(vectors.shape[1], np.float32)
+        if center:
+            sums = self._of_all(lambda rows: rows.sum(axis=0, dtype=np.float64))
+            self.mean += np.sum([self.mean, *sums], axis=0) / max(1, self.real.sum())
+        self.norms = np.concatenate([np.zeros(0), *self._of_all(self._norms)])
+
+    def closest(self, query: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
+        """The sentences closest to a query.
+
+        Args:
+            query: `(dim,)`.
+            top: how many.
+
+        Returns:
+            Their numbers and cosines, the closest first.
+        """
+        query = query - self.mean
+        products = self._of_all(lambda rows: (rows - self.mean) @ query)
+        cosines = np.concatenate([np.zeros(0), *products])
+        cosines /= np.maximum(self.norms * np.linalg.norm(query), 1e-12)
+        cosines[~self.real] = -np.inf
+        top = min(top, self.real.sum())
+        order = np.argpartition(-cosines, top - 1)[:top] if top else np.zeros(0, int)
+        order = order[np.lexsort((order, -cosines[order]))]
+        return order, cosines[order]
+
+    def _of_all(self, function):
+        for first in range(0, len(self.vectors), ROWS_AT_ONCE):
+            yield function(self.vectors[first : first + ROWS_AT_ONCE])
+
+    def _norms(self, rows):
+        return np.linalg.norm(rows - self.mean, axis=1)
+
+
+def _any(rows):
+    return rows.any(axis=1)
+
+
+def mean_vector(elmo: Elmo, tokens: Sequence[str], layers: str | int) -> np.ndarray:
+    """The mean over a sentence's tokens, as the index holds it: `(dim,)`.
+
+    Args:
+        elmo: gives the vectors.
+        tokens: one or more.
+        layers: `"average"`, `"top"` or the index of a layer.
+    """
+    means = elmo.layers([list(tokens)])[0].numpy().mean(axis=1)  # (layers, dim)
+    if layers == "average":
+        return means.mean(axis=0)
+    return means[-1 if layers == "top" else layers]
+
+
+def make_index(
+    elmo: Elmo,
+    source: Path,
+    digest: str,
+    index: Path,
+    layers: str | int = "average",
+    overwrite: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Makes the file of a text's mean vectors, unless it is there.
+
+    Args:
+        elmo: gives the vectors.
+        source: text, one sentence a line.
+        digest: SHA-256 of the text.
+        index: a name ending in `.npy`. What it was made of is kept beside it, with
+            `.json` behind the name.
+        layers: `"average"`, `"top"` or the index of a layer.
+        overwrite: whether what is there is thrown away.
+        stop: asked after every batch; True ends the call.
+
+    Returns:
+        Whether it is whole. If not, the same call goes on.
+
+    Raises:
+        ValueError: the index is of another text, model or layers, or as
+            `embed_corpus`.
+    """
+    made_of = {"text": digest, "model": model_digest(elmo), "layers": str(layers)}
+    note = index.with_name(f"{index.name}.json")
+    if not overwrite and _begun(index):
+        _check(index, note, made_of)
+    if index.exists() and not overwrite:
+        return True
+    with replacing(note) as path:
+        path.write_text(json.dumps(made_of))
+    try:
+        return embed_corpus(
+            elmo, source, index, layers, overwrite=overwrite, verbose=1, stop=stop
+        ).finished
+    finally:
+        if not _begun(index):
+            note.unlink()
+
+
+def _begun(index):
+    return index.exists() or folder_of(index).exists()
+
+
+def _check(index, note, made_of):
+    found = json.loads(note.read_text()) if note.exists() else {}
+    differ = [name for name, value in made_of.items() if found.get(name) != value]
+    if differ:
+        raise ValueError(
+            f"{index} is the index of another {' and '.join(differ)}. Give another "
+            "--index, or --overwrite it."
+        )

@@ -1,0 +1,132 @@
+"""Word senses as the averaged vectors of their uses."""
+
+import collections
+from collections.abc import Sequence
+
+import numpy as np
+
+from elmo_keras.elmo import Elmo
+from elmo_keras.tasks.analyses.sentence_layers import sentence_layers
+from elmo_keras.tasks.readers.semcor import Sentence
+
+UNKNOWN = -1
+# Beyond these digits cosines differ by rounding only.
+DIGITS = 5
+
+
+class SenseInventory:
+    """The senses of each word in training, the most frequent one first.
+
+    Args:
+        training: sentences with senses.
+
+    Attributes:
+        senses: `(word, key)` of each sense, by its number.
+        numbers: word → the numbers of its senses; words are lemmas with their part
+            of speech.
+        of_lemmas: lemma → the number of its most frequent sense as any part of
+            speech.
+    """
+
+    def __init__(self, training: Sequence[Sentence]):
+        counts = collections.Counter(
+            (instance.word, sense)
+            for sentence in training
+            for instance in sentence.instances
+            for sense in instance.senses
+        )
+        self.senses = [sense for sense, _ in counts.most_common()]
+        self.number = {sense: i for i, sense in enumerate(self.senses)}
+        self.numbers = collections.defaultdict(list)
+        self.of_lemmas: dict[str, int] = {}
+        for i, (word, _) in enumerate(self.senses):
+            self.numbers[word].append(i)
+            self.of_lemmas.setdefault(word[0], i)
+
+    def of(self, word: tuple[str, str]) -> list[int]:
+        """The senses to choose from: none where the word is not in training."""
+        return self.numbers.get(word, [])
+
+    def first_sense(self, word: tuple[str, str]) -> int:
+        """The sense most frequent in training, or `UNKNOWN`.
+
+        It is that of the lemma as another part of speech where the word itself is
+        not in training.
+        """
+        own = self.of(word)
+        return own[0] if own else self.of_lemmas.get(word[0], UNKNOWN)
+
+
+def average_senses(
+    elmo: Elmo,
+    training: Sequence[Sentence],
+    inventory: SenseInventory,
+    verbose: int = 0,
+) -> np.ndarray:
+    """The mean vector of each sense's uses, by layer.
+
+    Args:
+        elmo: gives the vectors; that of several tokens is their mean.
+        training: the sentences of the inventory.
+        inventory: numbers the senses.
+        verbose: 1 for a progress line on standard error.
+
+    Returns:
+        float32 `(senses, layers, dim)`.
+    """
+    shape = len(inventory.senses), elmo.config.n_layers + 1
+    sums = np.zeros((*shape, 2 * elmo.config.projection_dim), np.float32)
+    counts = np.zeros((shape[0], 1, 1), np.float32)
+    for instance, vector in _vectors(elmo, training, verbose):
+        for sense in instance.senses:
+            i = inventory.number[instance.word, sense]
+            sums[i] += vector
+            counts[i] += 1
+    return sums / counts
+
+
+def nearest_senses(
+    elmo: Elmo,
+    test: Sequence[Sentence],
+    inventory: SenseInventory,
+    vectors: np.ndarray,
+    verbose: int = 0,
+) -> np.ndarray:
+    """The sense nearest to each instance by the cosine, the first sense in a tie.
+
+    Args:
+        elmo: gives the vectors.
+        test: sentences with instances.
+        inventory: has the senses to choose from, and to back off to.
+        vectors: those of the senses, see `average_senses`.
+        verbose: 1 for a progress line on standard error.
+
+    Returns:
+        int32 `(instances, layers)`, the number of a sense or `UNKNOWN`, in the order
+        of the instances in `test`.
+    """
+    instances = [instance for sentence in test for instance in sentence.instances]
+    predictions = np.array([[inventory.first_sense(i.word)] for i in instances])
+    predictions = np.repeat(predictions.reshape(-1, 1), vectors.shape[1], axis=1)
+    places = {id(instance): i for i, instance in enumerate(instances)}
+    for instance, vector in _vectors(elmo, test, verbose):
+        senses = inventory.of(instance.word)
+        if len(senses) > 1:
+            best = _nearest(vectors[senses], vector)
+            predictions[places[id(instance)]] = np.array(senses)[best]
+    return predictions
+
+
+def _nearest(candidates, vector):
+    """Of vectors (senses, layers, dim) the nearest one in each layer: (layers,)."""
+    norms = np.linalg.norm(candidates, axis=-1) * np.linalg.norm(vector, axis=-1)
+    cosines = np.einsum("sld,ld->sl", candidates, vector) / np.maximum(norms, 1e-12)
+    return np.argmax(np.round(cosines, DIGITS), axis=0)
+
+
+def _vectors(elmo, sentences, verbose):
+    """Each instance with its vector of each layer, (layers, dim)."""
+    tokens = [sentence.tokens for sentence in sentences]
+    for i, layers in sentence_layers(elmo, tokens, verbose):
+        for instance in sentences[i].instances:
+            yield instance, layers[:, instance.first : instance.end].mean(axis=1)

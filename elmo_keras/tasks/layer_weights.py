@@ -1,0 +1,161 @@
+"""Shows which layers tasks have learned to use: the paper's Figure 2.
+
+    python -m elmo_keras.tasks.layer_weights pos/results.json ner/results.json
+    python -m elmo_keras.tasks.layer_weights */results.json --picture weights.png
+
+The files are those that the commands of the tasks write; each is called by its folder.
+Only mixes that were learned count.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from elmo_keras.tasks.analyses.analysis import run, table
+from elmo_keras.tasks.experiments.results import read_results
+
+PROGRAM = "elmo_keras.tasks.layer_weights"
+LEARNED = "learned"
+
+
+class LearnedMix(NamedTuple):
+    """The mix of a variant at a place, over its seeds.
+
+    Attributes:
+        name: of the folder and the variant.
+        place: `"input"` or `"output"` of the task's network.
+        weights: the layers' shares, `(seeds, layers)`.
+        gammas: `(seeds,)`.
+    """
+
+    name: str
+    place: str
+    weights: np.ndarray
+    gammas: np.ndarray
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    p = argparse.ArgumentParser(
+        prog=f"python -m {PROGRAM}",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = p.add_argument
+    add("results", nargs="+", type=Path, metavar="results.json")
+    add("--picture", type=Path, metavar="FILE", help="….png, ….svg or ….pdf")
+    return p
+
+
+def main(arguments=None) -> int:
+    """Runs the program; returns its exit status."""
+    arguments = parser().parse_args(arguments)
+    return run(PROGRAM, lambda: layer_weights(arguments))
+
+
+def layer_weights(arguments) -> int:
+    """Prints the table and draws the picture: the exit status."""
+    mixes = [mix for path in arguments.results for mix in learned_mixes(path)]
+    print(weights_table(mixes))
+    if arguments.picture:
+        draw_weights(mixes, arguments.picture)
+    return 0
+
+
+def learned_mixes(path: Path) -> list[LearnedMix]:
+    """The learned mixes in a file of results.
+
+    Raises:
+        ValueError: it holds none.
+        OSError: it can't be read.
+    """
+    found: dict[tuple[str, str], list[dict]] = {}
+    path.stat()  # where there is no file, there are no results
+    for record in read_results(path):
+        if record.get("settings", {}).get("scheme") == LEARNED:
+            for place, mix in record.get("mixes", {}).items():
+                found.setdefault((record["variant"], place), []).append(mix)
+    if not found:
+        raise ValueError(f"{path} should hold runs with ELMo and a learned mix.")
+    variants = {variant for variant, _ in found}
+    return [
+        LearnedMix(
+            path.resolve().parent.name + (f" {variant}" if len(variants) > 1 else ""),
+            place,
+            np.array([mix["weights"] for mix in of_seeds]),
+            np.array([mix["gamma"] for mix in of_seeds]),
+        )
+        for (variant, place), of_seeds in found.items()
+    ]
+
+
+def weights_table(mixes: Sequence[LearnedMix]) -> str:
+    """A row for each mix: the layers' shares and γ, mean ± deviation over seeds."""
+    n_layers = max(mix.weights.shape[1] for mix in mixes)
+    head = ["task", "place", "seeds", *(f"layer {i}" for i in range(n_layers)), "γ"]
+    rows = []
+    for mix in mixes:
+        values = [_spread(column) for column in (*mix.weights.T, mix.gammas)]
+        values[-1:-1] = [""] * (n_layers - mix.weights.shape[1])
+        rows.append([mix.name, mix.place, str(len(mix.gammas)), *values])
+    return table(head, rows)
+
+
+def _spread(values):
+    if len(values) == 1:
+        return f"{values[0]:.3f}"
+    return f"{values.mean():.3f} ± {values.std(ddof=1):.3f}"
+
+
+def draw_weights(mixes: Sequence[LearnedMix], path: Path) -> None:
+    """Draws the layers' shares, a panel for each place, as a heat map.
+
+    Args:
+        mixes: with equally many layers at each place.
+        path: a file with the ending of a picture.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: numbers of layers differ, or it is no ending of a picture.
+    """
+    from matplotlib.figure import Figure
+
+    places = [p for p in ("input", "output") if any(mix.place == p for mix in mixes)]
+    panels = [[mix for mix in mixes if mix.place == place] for place in places]
+    if len({mix.weights.shape[1] for mix in mixes}) > 1:
+        raise ValueError("A picture needs biLMs with equally many layers.")
+    n_columns = sum(map(len, panels))
+    figure = Figure(figsize=(3 + 1.1 * n_columns, 3.6), layout="constrained")
+    all_axes = figure.subplots(
+        1, len(panels), squeeze=False, width_ratios=list(map(len, panels))
+    )[0]
+    for axes, place, panel in zip(all_axes, places, panels):
+        image = _draw_panel(axes, panel)
+        axes.set_title(f"at the {place}")
+    figure.colorbar(image, ax=all_axes, label="share of the layer")
+    figure.savefig(path, dpi=150)
+
+
+def _draw_panel(axes, panel):
+    """A column for each mix, the last layer on top."""
+    weights = np.array([mix.weights.mean(axis=0) for mix in panel]).T
+    image = axes.imshow(
+        weights, cmap="Blues", vmin=0, vmax=1, aspect="auto", origin="lower"
+    )
+    for (layer, column), weight in np.ndenumerate(weights):
+        color = "white" if weight > 0.6 else "black"
+        axes.text(column, layer, f"{weight:.2f}", color=color, ha="center", va="center")
+    axes.set_yticks(range(len(weights)), [f"layer {i}" for i in range(len(weights))])
+    names = [mix.name for mix in panel]
+    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    return image
+
+
+if __name__ == "__main__":
+    sys.exit(main())
