@@ -1,0 +1,225 @@
+"""Experiments in several variants, their tables and pictures."""
+
+import json
+
+import numpy as np
+import pytest
+from conftest import randomize
+
+from elmo_keras import BidirectionalLanguageModel, ElmoConfig
+from elmo_keras.model_directory import save_model
+from elmo_keras.tasks import compare, layer_weights, tag
+from elmo_keras.tasks.analyses.sample_efficiency import Point, draw_shares, shares_table
+from elmo_keras.tasks.experiments import experiment
+from elmo_keras.tasks.experiments.early_stopping import Fitted
+
+PNG = b"\x89PNG"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"))
+    bilm.build()
+    folder = tmp_path_factory.mktemp("models") / "lm"
+    save_model(folder, randomize(bilm, seed=3))
+    return str(folder)
+
+
+@pytest.fixture
+def command(tmp_path, model):
+    """Options of a tagger on sentences that take no time."""
+    lines = [
+        "\t".join([str(i), word, "_", tag, *"______"])
+        for i, (word, tag) in enumerate([("the", "DET"), ("run", "NOUN")], 1)
+    ]
+    path = tmp_path / "train.conllu"
+    path.write_text(("\n".join(lines) + "\n\n") * 8)
+    options = {
+        "--train": path,
+        "--dev": path,
+        "--elmo": model,
+        "--output": tmp_path / "out",
+        "--epochs": 1,
+        "--units": 2,
+        "--word-dim": 2,
+        "--character-dim": 2,
+    }
+    return [str(part) for option in options.items() for part in option]
+
+
+def names(output):
+    """What stands at the beginning of the lines."""
+    return [line.split()[0] for line in output.splitlines() if line and line[0] != " "]
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The variants and seeds of a comparison, which are made up instead of trained."""
+    asked = []
+
+    def run(task, arguments, variants):
+        assert not {"table", "shares", "picture"} & vars(arguments).keys()
+        asked.extend(variants)
+        return [
+            {
+                "variant": variant.name,
+                "seed": seed,
+                "dev": {"accuracy": variant.share / (2 if variant.elmo else 4)},
+                "test": {},
+                "examples": round(100 * variant.share),
+                "seconds_per_epoch": 1.0,
+                "mixes": {"input": {}} if variant.elmo else {},
+                "settings": {"share": variant.share},
+            }
+            for variant in variants
+            for seed in arguments.seeds
+        ]
+
+    monkeypatch.setattr(compare.experiment, "run", run)
+    return asked
+
+
+def test_mixes_compares_the_rows_of_the_table(command, runs, capsys):
+    assert compare.main(["tag", "--table", "mixes", *command]) == 0
+    assert [(v.elmo is not None, v.scheme, v.l2) for v in runs[1:]] == [
+        (True, "top", 0.001),
+        (True, "average", 0.001),
+        (True, "learned", 1.0),
+        (True, "learned", 0.001),
+    ]
+    assert runs[0].elmo is None
+    told = [v.name for v in runs]
+    assert names(capsys.readouterr().out) == ["variant", *told]
+
+
+def test_places_compares_input_output_and_both(command, runs, capsys):
+    assert compare.main(["tag", "--table", "places", *command]) == 0
+    assert [v.elmo_at for v in runs[1:]] == ["input", "output", "both"]
+    assert "+25.00" in capsys.readouterr().out
+
+
+def test_shares_are_told_and_drawn(command, runs, capsys, tmp_path):
+    picture = tmp_path / "shares.png"
+    more = ["--shares", "0.5", "1", "--seeds", "1", "2", "--picture", str(picture)]
+    assert compare.main(["tag", "--table", "shares", *command, *more]) == 0
+    assert [(v.elmo is not None, v.share) for v in runs] == [
+        (False, 0.5),
+        (True, 0.5),
+        (False, 1.0),
+        (True, 1.0),
+    ]
+    rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()]
+    cells = [[cell.strip() for cell in row] for row in rows]
+    assert cells[0][2] == "dev accuracy, baseline"
+    assert cells[2] == ["50%", "50", "12.50 ± 0.00", "25.00 ± 0.00", "+12.50"]
+    assert cells[3] == ["100%", "100", "25.00 ± 0.00", "50.00 ± 0.00", "+25.00"]
+    assert picture.read_bytes().startswith(PNG)
+
+
+@pytest.fixture
+def untrained(monkeypatch):
+    """Models are built and kept, but not trained, which would take a while."""
+
+    def fit(model, batches, *_, **__):
+        model(batches.inputs([0]))
+        return Fitted({"accuracy": 0.5}, 1, 1, [1.0], 0.1)
+
+    monkeypatch.setattr(experiment, "fit_until_best", fit)
+
+
+def test_runs_are_shared_with_the_task_s_own_command(
+    command, untrained, capsys, tmp_path
+):
+    assert tag.main(tag.TASK, "", command) == 0
+    assert compare.main(["tag", "--table", "places", *command]) == 0
+    results = tmp_path / "out" / "results.json"
+    records = json.loads(results.read_text())
+    assert [record["variant"] for record in records] == [
+        "elmo-lm",
+        "baseline",
+        "elmo-lm-output",
+        "elmo-lm-both",
+    ]
+    before = results.read_bytes()
+    assert "elmo-lm-both, seed 1" in capsys.readouterr().out
+    assert compare.main(["tag", "--table", "places", *command]) == 0
+    assert results.read_bytes() == before
+    assert "seed 1" not in capsys.readouterr().out
+    picture = tmp_path / "weights.png"
+    assert layer_weights.main([str(results), "--picture", str(picture)]) == 0
+    output = capsys.readouterr().out
+    assert output.count("out elmo-lm-both") == 2 and output.count(" input |") == 2
+    assert picture.read_bytes().startswith(PNG)
+
+
+def test_wrong_arguments_are_refused(command, capsys):
+    assert compare.main(["tag", "--table", "mixes", *command, "--elmo", "other"]) == 2
+    assert "Give one --elmo" in capsys.readouterr().err
+    assert compare.main(["tag", "--table", "mixes", *command, "--picture", "x"]) == 2
+    assert "--table shares" in capsys.readouterr().err
+    for wrong in (["nothing"], ["search"], ["../tag"], [], ["tag", *command]):
+        with pytest.raises(SystemExit) as caught:
+            compare.main(wrong)
+        assert caught.value.code == 2
+
+
+def test_a_malformed_data_file_leaves_nothing_behind(command, capsys, tmp_path):
+    (tmp_path / "train.conllu").write_text("1\tword\n")
+    assert compare.main(["tag", "--table", "mixes", *command]) == 2
+    assert f"{tmp_path / 'train.conllu'}:1: 10 columns" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def results_file(folder, records):
+    folder.mkdir()
+    path = folder / "results.json"
+    path.write_text(json.dumps(records))
+    return path
+
+
+def record(seed, weights, scheme="learned", place="input", variant="elmo-lm"):
+    return {
+        "variant": variant,
+        "seed": seed,
+        "dev": {"F1": 0.5},
+        "settings": {"scheme": scheme},
+        "mixes": {place: {"weights": weights, "gamma": 1 + seed}},
+    }
+
+
+def test_layer_weights_are_means_over_seeds_of_what_was_learned(tmp_path, capsys):
+    average = record(1, [1 / 3] * 3, scheme="average", variant="elmo-lm-average")
+    pos = [record(1, [0.2, 0.5, 0.3]), record(2, [0.4, 0.5, 0.1]), average]
+    ner = [record(3, [0.1, 0.2, 0.7], place="output")]
+    paths = results_file(tmp_path / "pos", pos), results_file(tmp_path / "ner", ner)
+    picture = tmp_path / "weights.svg"
+    command = [*map(str, paths), "--picture", str(picture)]
+    assert layer_weights.main(command) == 0
+    rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()]
+    cells = [[cell.strip() for cell in row] for row in rows]
+    deviation = f"{np.sqrt(0.02):.3f}"
+    assert cells[2][:4] == ["pos", "input", "2", f"0.300 ± {deviation}"]
+    assert cells[2][4] == "0.500 ± 0.000" and cells[2][6] == "2.500 ± 0.707"
+    assert cells[3] == ["ner", "output", "1", "0.100", "0.200", "0.700", "4.000"]
+    assert len(cells) == 4
+    assert "<svg" in picture.read_text()
+
+
+@pytest.mark.parametrize("content", [None, "[]", "nothing", '[{"a": 1}]'])
+def test_files_without_learned_weights_are_refused(tmp_path, capsys, content):
+    path = tmp_path / "results.json"
+    if content is not None:
+        path.write_text(content)
+    assert layer_weights.main([str(path)]) == 2
+    error = capsys.readouterr().err
+    assert str(path) in error and error.count("\n") == 1
+
+
+def test_a_picture_of_shares_has_both_curves(tmp_path):
+    points = [Point(1.0, 50, [0.8, 0.9], [0.9, 0.95]), Point(0.1, 5, [0.2], [0.5])]
+    assert "+7.50" in shares_table(points, "F1") and "20.00" in shares_table(
+        points, "F1"
+    )
+    draw_shares(points, "F1", tmp_path / "shares.svg")
+    picture = (tmp_path / "shares.svg").read_text()
+    assert "with ELMo" in picture and "10%" in picture

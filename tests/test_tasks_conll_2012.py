@@ -1,0 +1,81 @@
+"""Documents in the columns of CoNLL-2012."""
+
+import pytest
+
+from elmo_keras.tasks.readers.conll_2012 import read_conll_2012
+
+
+def line(word, coreference="-", speaker="Ann", more=""):
+    return f"d 0 0 {word} NN (S*) - - - {speaker} * {more}{coreference}\n"
+
+
+BEGIN, END = "#begin document (d/one); part 002\n", "\n#end document\n"
+NESTED = (
+    line("Ann", "(3")
+    + line("Lee", "3)|(12")
+    + line("/.", "12)")
+    + "\n"
+    + line("She", "(3)", "Bob", "* * ")
+    + line("it", "(7|(12)", "Bob", "* * ")
+    + line("her", "7)", "Bob", "* * ")
+)
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_brackets_become_mentions_of_the_whole_document(tmp_path):
+    path = write(tmp_path / "d.conll", BEGIN + NESTED + END)
+    (document,) = read_conll_2012(path)
+    assert document["name"] == "d/one" and document["part"] == 2
+    assert document["sentences"] == [["Ann", "Lee", "."], ["She", "it", "her"]]
+    assert document["speakers"] == [["Ann"] * 3, ["Bob"] * 3]
+    assert document["clusters"] == [[(0, 1), (3, 3)], [(1, 2), (4, 4)], [(4, 5)]]
+
+
+def test_mentions_of_one_entity_may_lie_in_each_other(tmp_path):
+    text = line("a", "(1") + line("b", "(1") + line("c", "1)|1)") + line("d", "(1)|(1)")
+    (document,) = read_conll_2012(write(tmp_path / "d", BEGIN + text + END))
+    assert document["clusters"] == [[(0, 2), (1, 2), (3, 3)]]
+
+
+def test_each_part_is_a_document(tmp_path):
+    text = 2 * ("\n" + BEGIN + line("한") + END)
+    documents = read_conll_2012(write(tmp_path / "d", text))
+    assert [d["sentences"] for d in documents] == [[["한"]]] * 2
+    assert documents[0]["clusters"] == []
+
+
+BROKEN = {
+    BEGIN + line("a", "(1") + "\n" + line("b") + END: r"3: \(1 doesn't end within",
+    BEGIN + line("a", "1)") + END: r"2: 1\) ends a mention that didn't begin",
+    BEGIN + line("a", "(x)") + END: r"2: the last column should be .* '\(x\)'",
+    BEGIN + line("a", "1") + END: "2: the last column should be .* '1'",
+    BEGIN + line("a", "(1)|") + END: "2: the last column should be .* ''",
+    BEGIN + "a b c\n" + END: "2: should have 12 columns. Received: 3",
+    BEGIN + line("a") + line("b", more="* ") + END: "3: should have 12 .* 13",
+    BEGIN + line("a"): "2: the file ends without `#end document`",
+    BEGIN + END: "3: the document ends without a token",
+    BEGIN + line("a") + BEGIN + END: "3: .* should stand here",
+    "#begin document d\n": "1: `#begin document .* should stand here",
+    line("a"): "1: a line outside of",
+    END: "2: a line outside of",
+    "": "0: the file ends without `#begin document",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_malformed_file_is_refused_with_line_and_reason(text, tmp_path):
+    path = write(tmp_path / "bad.conll", text)
+    with pytest.raises(ValueError, match=f"bad.conll:{BROKEN[text]}") as error:
+        read_conll_2012(path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_no_utf_8_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "bad.conll"
+    path.write_bytes(BEGIN.encode() + b"\xff\n")
+    with pytest.raises(ValueError, match="bad.conll should be UTF-8. Line 2"):
+        read_conll_2012(path)

@@ -1,0 +1,109 @@
+"""Linear classifiers on the layers of a biLM."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import randomize
+
+from elmo_keras import BidirectionalLanguageModel, ElmoConfig
+from elmo_keras.model_directory import save_model
+from elmo_keras.tasks import probe
+from elmo_keras.tasks.analyses.layer_probes import LayerProbes
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"))
+    bilm.build()
+    folder = tmp_path_factory.mktemp("model")
+    save_model(folder, randomize(bilm, seed=3))
+    return str(folder)
+
+
+def conllu(sentences):
+    """Sentences of (word, tag) in ten columns."""
+    rows = [
+        "\n".join(
+            "\t".join([str(i), word, "_", tag, *"______"])
+            for i, (word, tag) in enumerate(sentence, 1)
+        )
+        for sentence in sentences
+    ]
+    return "\n\n".join(rows) + "\n\n"
+
+
+def made_up(n, seed):
+    """ "run" is a verb behind "they" and a noun behind "the"."""
+    rng = np.random.default_rng(seed)
+    kinds = ([("they", "PRON"), ("run", "VERB")], [("the", "DET"), ("run", "NOUN")])
+    return [kinds[i] for i in rng.integers(2, size=n)]
+
+
+@pytest.fixture
+def files(tmp_path):
+    paths = tmp_path / "train.conllu", tmp_path / "dev.conllu"
+    for i, path in enumerate(paths):
+        path.write_text(conllu(made_up(60, seed=i)), encoding="utf-8")
+    return paths
+
+
+def command(files, model, *more):
+    return ["--train", str(files[0]), "--dev", str(files[1]), "--elmo", model, *more]
+
+
+def scores(output):
+    rows = [line.strip("| ").split("|") for line in output.splitlines() if "|" in line]
+    return {name.strip(): float(row[0].split()[0]) for name, *row in rows[2:]}
+
+
+def test_layers_in_context_tell_what_the_word_alone_does_not(files, model, capsys):
+    more = ["--learning-rate", "0.1", "--batch-size", "5", "--seeds", "1", "2"]
+    assert probe.main(command(files, model, *more)) == 0
+    output = capsys.readouterr().out
+    found = scores(output)
+    verbs = files[1].read_text().count("VERB") / 60
+    likely = 100 * (1 + max(verbs, 1 - verbs)) / 2
+    assert found["layer 0"] <= likely + 0.01 < 80
+    assert found["each word's most frequent tag"] <= likely + 0.01
+    assert found["layer 1"] > 95 and found["layer 2"] > 95
+    assert "120 tokens; seeds: 2" in output and "±" in output
+
+
+def test_probes_train_side_by_side_as_if_alone():
+    rng = np.random.default_rng(0)
+    layers = rng.normal(size=(4, 2, 3, 5)).astype("float32")
+    labels = rng.integers(3, size=(4, 3)).astype("int32")
+    labels[0, 2] = -1
+    tokens = tf.constant([["a", "b", ""], *[["a", "b", "c"]] * 3])
+
+    def trained(layers):
+        probes = LayerProbes(layers.shape[1], 3)
+        probes.compile(keras.optimizers.Adam(0.1), jit_compile=False)
+        inputs = {"tokens": tokens, "tokens_layers": tf.constant(layers)}
+        probes(inputs)
+        for weight in probes.weights:
+            weight.assign(tf.zeros_like(weight))
+        data = tf.data.Dataset.from_tensors((inputs, labels))
+        probes.fit(data.repeat(3), shuffle=False, verbose=0)
+        return probes, probes.predict_on_batch(inputs)
+
+    both, predicted = trained(layers)
+    assert (predicted[0, :, 2] == -1).all() and (predicted[:, :, :2] >= 0).all()
+    for i in range(2):
+        alone, _ = trained(layers[:, i : i + 1])
+        for together, single in zip(both.weights, alone.weights):
+            np.testing.assert_allclose(together[i], single[0], atol=1e-6)
+
+
+def test_a_tag_that_training_lacks_is_never_right(files, model, capsys):
+    files[1].write_text(conllu([[("they", "X")]]))
+    assert probe.main(command(files, model, "--epochs", "1")) == 0
+    assert set(scores(capsys.readouterr().out).values()) == {0}
+
+
+def test_a_malformed_line_is_named(files, model, capsys):
+    files[1].write_text("1\tword\n")
+    assert probe.main(command(files, model)) == 2
+    error = capsys.readouterr().err
+    assert f"{files[1]}:1: 10 columns" in error and error.count("\n") == 1

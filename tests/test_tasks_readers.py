@@ -1,0 +1,207 @@
+"""Readers of tagged text, and entities as conlleval counts them."""
+
+import gzip
+
+import pytest
+
+from elmo_keras.tasks.readers.tagged_text import (
+    read_conll,
+    read_conllu,
+    read_klue,
+    read_roles,
+)
+from elmo_keras.tasks.scores.entities import Entity, entities, entity_scores, to_bio
+
+CONLLU = """# text = vámonos al mar
+1-2|vámonos|_|_|_|_|_|_|_|_
+1|vamos|ir|VERB|_|_|0|root|_|_
+2|nos|nosotros|PRON|_|_|1|obj|_|_
+2.1|va|ir|VERB|_|_|_|_|_|_
+3|mar|mar|NOUN|_|_|1|obl|_|SpaceAfter=No
+
+# only a comment
+
+1|Sí|sí|INTJ|_|_|0|root|_|_
+""".replace("|", "\t")
+
+CONLL = """-DOCSTART- -X- -X- O
+
+EU NNP I-NP I-ORG
+rejects VBZ I-VP O
+Peter NNP I-NP I-PER
+Blackburn NNP I-NP I-PER
+Anna NNP I-NP B-PER
+"""
+
+KLUE = """## line : a character and its tag
+## id-1|<경찰:OG>은 딸(<32:QT>)
+경|B-OG
+찰|I-OG
+은|O
+ |O
+딸|O
+(|O
+3|B-QT
+2|I-QT
+)|O
+
+## id-2|<김 씨:PS>와
+김|B-PS
+ |I-PS
+씨|I-PS
+와|O
+""".replace("|", "\t")
+
+ROLES = """The - B-A0 O
+cat - I-A0 O
+sat sit B-V O
+and - O O
+ate eat O B-V
+
+Yes -
+"""
+
+
+def written(folder, text, name="text"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_conllu_gives_words_and_their_universal_tags(tmp_path):
+    examples = read_conllu(written(tmp_path, CONLLU))
+    assert examples == [
+        {"tokens": ["vamos", "nos", "mar"], "tags": ["VERB", "PRON", "NOUN"]},
+        {"tokens": ["Sí"], "tags": ["INTJ"]},
+    ]
+
+
+def test_conll_gives_the_first_and_the_last_column(tmp_path):
+    expected = [
+        {
+            "tokens": ["EU", "rejects", "Peter", "Blackburn", "Anna"],
+            "tags": ["B-ORG", "O", "B-PER", "I-PER", "B-PER"],
+        }
+    ]
+    assert read_conll(written(tmp_path, CONLL)) == expected
+    tabs = CONLL.replace(" ", "\t").replace("\n\n", "\n\t\n").replace("\n", "\r\n")
+    (tmp_path / "zipped.gz").write_bytes(gzip.compress(tabs.encode()))
+    assert read_conll(tmp_path / "zipped.gz") == expected
+
+
+def test_klue_gives_eojeols_with_punctuation_split_off(tmp_path):
+    assert read_klue(written(tmp_path, KLUE)) == [
+        {
+            "tokens": ["경찰은", "딸", "(", "32", ")"],
+            "tags": ["B-OG", "O", "O", "B-QT", "O"],
+        },
+        {"tokens": ["김", "씨와"], "tags": ["B-PS", "I-PS"]},
+    ]
+
+
+def test_roles_give_an_example_for_each_predicate(tmp_path):
+    tokens = ["The", "cat", "sat", "and", "ate"]
+    assert read_roles(written(tmp_path, ROLES)) == [
+        {
+            "tokens": tokens,
+            "predicate": [0, 0, 1, 0, 0],
+            "tags": ["B-A0", "I-A0", "B-V", "O", "O"],
+        },
+        {
+            "tokens": tokens,
+            "predicate": [0, 0, 0, 0, 1],
+            "tags": ["O", "O", "O", "O", "B-V"],
+        },
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "line", "reason"),
+    [
+        (read_conllu, CONLLU.replace("nos\tnosotros", "nos"), 4, "10 columns"),
+        (
+            read_conllu,
+            CONLLU.replace("3\tmar", "x\tmar"),
+            6,
+            "number, not 'x'",
+        ),
+        (read_conllu, CONLLU.replace("INTJ", "_"), 10, "part of speech is missing"),
+        (read_conll, CONLL.replace(" VBZ I-VP O", ""), 4, "a word and its tag"),
+        (read_conll, CONLL.replace("I-ORG", "ORG"), 3, "not 'ORG'"),
+        (
+            read_klue,
+            KLUE.replace("\n찰", "\n찰은"),
+            4,
+            "a character, a tab",
+        ),
+        (read_klue, KLUE.replace("I-OG", ""), 4, "not ''"),
+        (read_roles, ROLES.replace(" eat O B-V", " eat O"), 5, "4 columns"),
+        (read_roles, ROLES.replace("B-A0", "A0"), 1, "not 'A0'"),
+    ],
+)
+def test_a_malformed_line_is_told(tmp_path, reader, text, line, reason):
+    path = written(tmp_path, text)
+    with pytest.raises(ValueError, match=reason) as error:
+        reader(path)
+    assert str(error.value).startswith(f"{path}:{line}: ")
+
+
+def test_bytes_that_are_no_text_and_empty_files_are_told(tmp_path):
+    path = tmp_path / "bytes"
+    path.write_bytes(b"word O\nw\xff O\n")
+    with pytest.raises(ValueError, match="Line 2"):
+        read_conll(path)
+    with pytest.raises(ValueError, match="holds no sentence"):
+        read_conll(written(tmp_path, "\n\n"))
+
+
+@pytest.mark.parametrize(
+    ("tags", "bio"),
+    [
+        ("I-A I-A O I-A", "B-A I-A O B-A"),  # IO
+        ("I-A I-B I-B B-B", "B-A B-B I-B B-B"),  # IOB1
+        ("B-A I-A B-A O", "B-A I-A B-A O"),  # BIO
+        ("S-A B-A I-A E-A S-A", "B-A B-A I-A I-A B-A"),  # BIOES
+        ("U-A B-A L-A I-A", "B-A B-A I-A B-A"),  # BILOU
+        ("O B-A I-B I-A", "O B-A B-B B-A"),
+    ],
+)
+def test_all_schemes_come_as_bio(tags, bio):
+    assert to_bio(tags.split()) == bio.split()
+
+
+def test_entities_are_conllevals():
+    # conlleval begins a chunk at an I- that follows no chunk of its type.
+    assert entities("I-A I-B B-B O I-B".split()) == [
+        Entity(0, 1, "A"),
+        Entity(1, 2, "B"),
+        Entity(2, 3, "B"),
+        Entity(4, 5, "B"),
+    ]
+    assert entities([]) == []
+
+
+def test_scores_are_those_counted_by_hand():
+    gold = ["B-A I-A O B-B O".split(), "B-A O".split(), "O".split()]
+    predicted = ["B-A I-A O B-C O".split(), "B-A I-A".split(), "B-A".split()]
+    # 3 entities, 4 found, 1 right: another type, one token too many, nothing there.
+    assert entity_scores(gold, predicted) == {
+        "F1": pytest.approx(2 / 7),
+        "precision": pytest.approx(1 / 4),
+        "recall": pytest.approx(1 / 3),
+    }
+    nothing = entity_scores([["O"]], [["O"]])
+    assert nothing == {"F1": 0, "precision": 0, "recall": 0}
+
+
+def test_the_real_files_are_read(data):
+    ewt = read_conllu(data("en_ewt/en_ewt-ud-dev.conllu"))
+    assert len(ewt) == 2001 and sum(len(e["tokens"]) for e in ewt) == 25147
+    wikigold = read_conll(
+        data("en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt")
+    )
+    assert sum(map(len, (entities(e["tags"]) for e in wikigold))) == 3558
+    wnut = read_conll(data("en_ner_wnut17/wnut17train.conll"))
+    assert len(wnut) == 3394 and sum(len(e["tokens"]) for e in wnut) == 62730
+    klue = read_klue(data("ko_klue/klue-ner-v1.1_dev.first4000.tsv"))
+    assert len(klue) == 4000

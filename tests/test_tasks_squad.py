@@ -1,0 +1,136 @@
+"""SQuAD's files and its scores."""
+
+import json
+
+import pytest
+
+from elmo_keras.tasks.readers.squad import read_squad, unaligned
+from elmo_keras.tasks.scores.squad_scores import exact_match, f1, squad_scores
+
+CONTEXT = "In 1990, Ann's team won. It was a 3.5-hour race — 끝!"
+
+
+def question(answers=(), text="Who won?", **more):
+    answers = [
+        {"text": answer, "answer_start": CONTEXT.find(answer)} for answer in answers
+    ]
+    return {"id": "q", "question": text, "answers": answers} | more
+
+
+def write(path, *questions, context=CONTEXT):
+    paragraph = {"context": context, "qas": list(questions)}
+    path.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}))
+    return path
+
+
+def test_an_answer_becomes_the_tokens_at_its_offset(tmp_path):
+    path = write(tmp_path / "a.json", question(["Ann's team"]), question(["끝"]))
+    first, last = read_squad(path)
+    assert first["question"] == ["Who", "won", "?"]
+    assert first["context"][slice(*first["span"])] == ["Ann", "'", "s"]
+    assert first["offsets"].text(first["text"], *first["span"]) == "Ann's team"
+    assert last["offsets"].text(last["text"], *last["span"]) == "끝"
+    assert last["offsets"] is first["offsets"]
+
+
+def test_answers_that_are_not_whole_tokens_or_not_there_are_told(tmp_path):
+    cut, moved = question(["199"]), question(["Ann's"])
+    moved["answers"][0]["answer_start"] += 1
+    second = question(["199", "1990"])
+    path = write(tmp_path / "a.json", cut, moved, second, question())
+    examples = read_squad(path)
+    assert [e["span"] for e in examples] == [None, None, (1, 1), None]
+    assert unaligned(examples) == 2
+    assert examples[0]["answers"] == ["199"] and examples[3]["answers"] == []
+
+
+def test_an_impossible_question_has_no_answer_whatever_stands_beside_it(tmp_path):
+    impossible = question(is_impossible=True, plausible_answers=[{"text": "Ann"}])
+    (example,) = read_squad(write(tmp_path / "a.json", impossible))
+    assert example["answers"] == [] and example["span"] is None
+
+
+BROKEN = {
+    '{"data": [\n{"paragraphs" 3}]}': r"bad.json:2: no JSON at column 15",
+    "[]": "data should be a list",
+    '{"data": []}': "data should hold questions",
+    '{"data": [{"paragraphs": {}}]}': r"data\[0\].paragraphs should be a list",
+    '{"data": [{"paragraphs": [7]}]}': r"data\[0\].paragraphs\[0\].context should be",
+    "[" * 100_000: "brackets",
+}
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_a_malformed_file_is_refused_with_its_place(content, tmp_path):
+    path = tmp_path / "bad.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=BROKEN[content]) as error:
+        read_squad(path)
+    assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
+
+
+BROKEN_QUESTIONS = [
+    ({"question": "Who?"}, "qas.1..answers should be a list. Received: 'None'"),
+    (question(text=" "), "qas.1..question should be text. Received: ' '"),
+    (question(text=5), "qas.1..question should be text. Received: '5'"),
+    (question(answers=[""]), r"answers.0..text should be text. Received: ''"),
+    (question() | {"answers": [{"text": "x", "answer_start": True}]}, "whole number"),
+    ("Who?", "qas.1..answers should be a list"),
+]
+
+
+@pytest.mark.parametrize("broken, reason", BROKEN_QUESTIONS)
+def test_a_malformed_question_is_refused_with_its_place(broken, reason, tmp_path):
+    path = write(tmp_path / "a.json", question(["Ann"]), broken)
+    with pytest.raises(ValueError, match=reason):
+        read_squad(path)
+
+
+def test_a_file_that_is_no_utf_8_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b'{"data":\n["\xff"]}')
+    with pytest.raises(ValueError, match="a.json:2: should be UTF-8"):
+        read_squad(path)
+
+
+@pytest.mark.parametrize(
+    "prediction, gold, f1_by_hand, exact_by_hand",
+    [
+        ("The Eiffel Tower!", "eiffel  tower", 1, 1),
+        ("a tower in Paris", "the Eiffel tower", 2 * (1 / 3 * 1 / 2) / (5 / 6), 0),
+        ("a b c", "x", 0, 0),  # "a" is an article
+        ("b b c", "b b b", 2 / 3, 0),
+        ("", "the", 1, 1),
+        ("", "tower", 0, 0),
+        ("state-of-the-art", "stateoftheart", 1, 1),  # punctuation goes first
+        ("theatre", "atre", 0, 0),
+        ("3.5", "35", 1, 1),
+        ("“Paris”", "Paris", 0, 0),  # only ASCII punctuation goes
+    ],
+)
+def test_scores_of_one_answer_by_hand(prediction, gold, f1_by_hand, exact_by_hand):
+    assert f1(prediction, gold) == pytest.approx(f1_by_hand)
+    assert exact_match(prediction, gold) == exact_by_hand
+
+
+def test_of_several_answers_the_best_counts_and_none_can_be_right():
+    answers = [["Paris", "the city of Paris"], ["x"], [], [], ["the"]]
+    scores = squad_scores(["city Paris", "", "", "Rome", ""], answers)
+    of_two = 2 * (2 / 2 * 2 / 3) / (1 + 2 / 3)  # "city of Paris"
+    assert scores == pytest.approx(
+        {
+            "F1": (of_two + 0 + 1 + 0 + 1) / 5,
+            "exact match": 2 / 5,
+            "no answer": 2 / 3,
+            "F1 of answerable": of_two / 2,
+            "exact match of answerable": 0,
+        }
+    )
+    assert list(scores)[0] == "F1"
+
+
+def test_without_unanswerable_questions_there_are_two_scores():
+    scores = squad_scores(["Rome", "y"], [["Rome"], ["x"]])
+    assert scores == {"F1": 0.5, "exact match": 0.5}
+    with pytest.raises(ValueError, match="of which there are 2. Received: 1"):
+        squad_scores(["Rome"], [["Rome"], ["x"]])
