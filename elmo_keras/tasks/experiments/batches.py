@@ -67,7 +67,9 @@ class Batches:
             output_signature=self._signature(),
         )
         dataset = dataset.apply(tf.data.experimental.assert_cardinality(len(batches)))
-        return dataset.prefetch(2)
+        untuned = tf.data.Options()  # else an epoch ends when the tuner next wakes up
+        untuned.autotune.enabled = False
+        return dataset.prefetch(2).with_options(untuned)
 
     def by_length(self) -> list[np.ndarray]:
         """The examples' numbers batch by batch, the shortest first."""
