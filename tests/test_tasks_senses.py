@@ -7,12 +7,12 @@ from conftest import randomize
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
 from elmo_keras.model_directory import save_model
 from elmo_keras.tasks import senses
-from elmo_keras.tasks.analyses import sentence_layers
 from elmo_keras.tasks.analyses.sense_vectors import (
     SenseInventory,
     average_senses,
     nearest_senses,
 )
+from elmo_keras.tasks.experiments import sentence_layers
 from elmo_keras.tasks.readers.semcor import Instance, read_semcor
 
 SHORE, MONEY = "bank%1:17:01::", "bank%1:14:00::"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from elmo_keras.elmo import Elmo
-from elmo_keras.tasks.analyses.sentence_layers import sentence_layers
+from elmo_keras.tasks.experiments.sentence_layers import sentence_layers
 from elmo_keras.tasks.readers.semcor import Sentence
 
 UNKNOWN = -1

@@ -5,12 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import tensorflow as tf
 
 from elmo_keras.elmo import Elmo
-from elmo_keras.embedding.progress import Progress
-
-TOKENS_AT_ONCE = 4096
+from elmo_keras.tasks.experiments.sentence_layers import sentence_layers
 
 
 class LayerCache:
@@ -59,23 +56,9 @@ class LayerCache:
             self._layers = np.memmap(  # (tokens, layers, dim); a file is never empty
                 file, np.float32, "w+", shape=(max(1, n_tokens), n_layers, dim)
             )
-        self._fill(elmo, distinct, verbose)
-
-    def _fill(self, elmo, sentences, verbose):
-        def by_token(tokens):
-            return tf.transpose(elmo.layers(tokens), [0, 2, 1, 3])
-
-        signature = [tf.TensorSpec((None, None), tf.string)]
-        layers = tf.function(by_token, signature, autograph=False)
-        first = 0
-        with Progress(bool(verbose)) as progress:
-            for some in _batches(sentences):
-                padded = tf.ragged.constant(some, tf.string, ragged_rank=1).to_tensor()
-                mask = tf.sequence_mask([len(sentence) for sentence in some])
-                vectors = tf.boolean_mask(layers(padded), mask).numpy()
-                self._layers[first : first + len(vectors)] = vectors
-                first += len(vectors)
-                progress.add(len(vectors), first / len(self._layers))
+        for i, layers in sentence_layers(elmo, distinct, verbose):
+            end = ends[i]
+            self._layers[end - len(distinct[i]) : end] = layers.swapaxes(0, 1)
 
     @property
     def shape(self) -> tuple[int | None, ...]:
@@ -91,16 +74,3 @@ class LayerCache:
             n, end = len(sentence), self._ends[tuple(sentence)]
             row[:, :n] = self._layers[end - n : end].swapaxes(0, 1)
         return batch
-
-
-def _batches(sentences):
-    """Sentences in parts of `TOKENS_AT_ONCE` tokens, or one that has more."""
-    part, n_tokens = [], 0
-    for sentence in filter(None, sentences):
-        if part and n_tokens + len(sentence) > TOKENS_AT_ONCE:
-            yield part
-            part, n_tokens = [], 0
-        part.append(sentence)
-        n_tokens += len(sentence)
-    if part:
-        yield part
