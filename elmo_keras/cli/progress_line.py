@@ -1,14 +1,14 @@
-"""How far a run is, told while it goes on."""
+"""A line on standard error that shows the progress of a run."""
 
 import sys
 import time
 
 
 class Progress:
-    """A line on standard error that says how far a run is; `with` ends the line.
+    """Shows tokens, tokens a second and the time left; `with` ends the line.
 
     Args:
-        shown: whether there is one.
+        shown: whether to print the line.
     """
 
     def __init__(self, shown: bool):
@@ -19,22 +19,22 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the start."""
         return time.perf_counter() - self._start
 
     def add(self, n_tokens: int, share: float | None) -> None:
-        """Tells that so many tokens more are done.
+        """Adds finished tokens, and updates the line from time to time.
 
         Args:
-            n_tokens: tokens since the last time.
-            share: of the whole input that is behind, or None if it is not known.
+            n_tokens: tokens since the previous call.
+            share: share of the whole input that is done, or None if it is unknown.
         """
         self._tokens += n_tokens
         if time.perf_counter() - self._last >= (0.2 if self._terminal else 30):
             self._show(share)
 
     def skip(self, share: float | None) -> None:
-        """Tells that this share of the input was done before."""
+        """Starts at a share of the input that was done by an earlier run."""
         self._first_share = share or 0.0
         self._start = time.perf_counter()
 
@@ -57,7 +57,7 @@ class Progress:
         print(line, end="", file=sys.stderr, flush=True)
 
     def _left(self, share):
-        gone = share - self._first_share
-        minutes, seconds = divmod(round((1 - share) * self.seconds / gone), 60)
+        done = share - self._first_share
+        minutes, seconds = divmod(round((1 - share) * self.seconds / done), 60)
         hours, minutes = divmod(minutes, 60)
         return [f"{hours}:{minutes:02}:{seconds:02} left"]

@@ -8,14 +8,15 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path that takes the place of `path` once it is written.
+    """A temporary path; the file written there replaces `path` at the end.
 
     Raises:
-        OSError: the file can't be put in place; what was there stays.
+        OSError: the file can't be put in place; the old file stays.
     """
     for left_over in path.parent.glob(f".{path.name}.[0-9]*"):
-        left_over.unlink()  # by a process that was killed
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        left_over.unlink()  # of a process that was killed
+    # The suffix is the same, because Keras takes the format from it.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
     try:
         yield temporary
         os.replace(temporary, path)

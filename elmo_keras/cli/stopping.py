@@ -1,29 +1,30 @@
-"""Ending a program at a place of its own choice when Ctrl-C is pressed."""
+"""Stopping a program after Ctrl-C or SIGTERM, at a point of its own choice."""
 
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Iterator
-
-INTERRUPTED = 130  # exit status of a program ended by Ctrl-C
+from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def stopping() -> Iterator[Callable[[], bool]]:
-    """A function that tells whether Ctrl-C was pressed or the process told to end."""
-    # An exception in the midst of TensorFlow could abort the program.
+def stopping() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C or SIGTERM sets; the second ends the program.
+
+    An exception in the middle of a TensorFlow call could abort the program. A loop
+    that checks the event between two steps ends cleanly.
+    """
     stop = threading.Event()
     signals = signal.SIGINT, signal.SIGTERM
     before = {s: signal.getsignal(s) for s in signals}
 
     def handle(number, _):
         stop.set()
-        signal.signal(number, before[number])  # a second time it ends at once
+        signal.signal(number, before[number])
 
     try:
         for number in signals:
             signal.signal(number, handle)
-        yield stop.is_set
+        yield stop
     finally:
         for number in signals:
             signal.signal(number, before[number])

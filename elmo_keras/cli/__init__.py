@@ -1,0 +1,1 @@
+"""Shared by the commands: argument types, errors and statuses, stopping, locks."""

@@ -1,0 +1,89 @@
+"""Shared by all commands: the parser, errors in one line, the exit status."""
+
+import argparse
+import errno
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
+DISK_ERRORS = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO
+
+
+class CommandFailed(Exception):
+    """The work failed although arguments and input were right; the status is 1."""
+
+
+def command_parser(
+    program: str, description: str | None, **options
+) -> argparse.ArgumentParser:
+    """A parser that prints the description with its line breaks.
+
+    Args:
+        program: the file or module that `python` or `python -m` runs in a checkout.
+        description: the docstring of the module. Its command lines are changed to
+            what was typed.
+        **options: further arguments of `argparse.ArgumentParser`.
+    """
+    typed, name = as_typed(program), re.escape(program.removesuffix(".py"))
+    if description:
+        shown = rf"python (-m {name}|{name}\.py)(?![.\w])"
+        description = re.sub(shown, typed, description)
+    return argparse.ArgumentParser(
+        prog=typed,
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        **options,
+    )
+
+
+def as_typed(program: str) -> str:
+    """The command as it was typed, so that its usage works as shown.
+
+    `elmo-keras tag`, `python -m elmo_keras.tasks.tag`, or `python train.py`.
+    """
+    started, name = sys.argv[0], program.removesuffix(".py")
+    if started.startswith("elmo-keras "):  # by cli/console.py
+        return started
+    spec = sys.modules["__main__"].__spec__
+    if spec is None and Path(started).name == f"{name}.py":
+        return f"python {started}"
+    module = spec.name.removesuffix(".__main__") if spec else ""
+    return f"python -m {module if f'.{module}'.endswith(f'.{name}') else name}"
+
+
+def run_command(
+    program: str,
+    work: Callable[[], int | None],
+    interrupted: str = "Interrupted.",
+) -> int:
+    """Runs a command's work; an error becomes one line on standard error.
+
+    Args:
+        program: the name at the start of the line.
+        work: returns an exit status, or None for 0.
+        interrupted: the message after Ctrl-C.
+
+    Returns:
+        The exit status of the work; 2 for wrong arguments or input (`ValueError`,
+        `OSError`, `ImportError`); 1 if the work itself failed (`CommandFailed`,
+        `FloatingPointError`, a full or broken disk); 130 after Ctrl-C.
+    """
+    try:
+        return work() or 0
+    except (CommandFailed, FloatingPointError) as error:
+        return fail(program, FAILED, error)
+    except OSError as error:
+        of_disk = error.errno in DISK_ERRORS
+        return fail(program, FAILED if of_disk else WRONG_INPUT, error)
+    except (ValueError, ImportError) as error:
+        return fail(program, WRONG_INPUT, error)
+    except KeyboardInterrupt:
+        return fail(program, INTERRUPTED, interrupted)
+
+
+def fail(program: str, status: int, error: object) -> int:
+    """Prints an error as one line on standard error; returns the status."""
+    print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
+    return status

@@ -1,0 +1,74 @@
+"""The console command `elmo-keras NAME`, which runs the module of a command."""
+
+import ast
+import importlib.metadata
+import importlib.util
+import runpy
+import sys
+from pathlib import Path
+
+MODULES = {
+    "train": "train",
+    "embed": "embed",
+    "export": "export",
+    "serve": "export.serve",
+    "client": "export.client",
+    "tag": "tasks.tag",
+    "classify": "tasks.classify",
+    "entail": "tasks.entail",
+    "similarity": "tasks.similarity",
+    "answer": "tasks.answer",
+    "coreference": "tasks.coreference",
+    "compare": "analyses.compare",
+    "layer-weights": "analyses.layer_weights",
+    "probe": "analyses.probe",
+    "senses": "analyses.senses",
+    "search": "analyses.search",
+    "neighbors": "analyses.neighbors",
+}
+EXTRAS = {"train": "train", "export": "serve", "tasks": "tasks", "analyses": "tasks"}
+
+
+def main() -> int:
+    """Runs the command named first, or lists all commands; returns the exit status."""
+    name = sys.argv[1] if len(sys.argv) > 1 else "--help"
+    if name in ("--help", "-h"):
+        print(listing())
+        return 0
+    if name == "--version":
+        print(importlib.metadata.version("elmo-keras"))
+        return 0
+    if name not in MODULES:
+        return fail(f"there is no command {name}. Known: {', '.join(MODULES)}")
+    sys.argv[:2] = [f"elmo-keras {name}"]  # for the command's usage line
+    try:
+        runpy.run_module(f"elmo_keras.{MODULES[name]}", run_name="__main__")
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get(MODULES[name].split(".")[0])
+        if extra is None or error.name.startswith("elmo_keras"):
+            raise
+        return fail(f"{name} needs {error.name}: pip install 'elmo-keras[{extra}]'")
+    return 0
+
+
+def listing() -> str:
+    """All commands, each with the first line of its module's docstring."""
+    lines = ["usage: elmo-keras NAME …", ""]
+    lines += [f"  {name:13} {first_line(MODULES[name])}" for name in MODULES]
+    return "\n".join(
+        [*lines, "", "`elmo-keras NAME --help` lists a command's options."]
+    )
+
+
+def first_line(module: str) -> str:
+    """The first line of a module's docstring, read without importing it."""
+    package = Path(importlib.util.find_spec("elmo_keras").origin).parent
+    path = package.joinpath(*module.split("."))
+    path = path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).split("\n")[0]
+
+
+def fail(error: str) -> int:
+    """Prints an error as one line on standard error; returns the exit status."""
+    print(f"elmo-keras: {error}", file=sys.stderr)
+    return 2

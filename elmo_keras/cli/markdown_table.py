@@ -1,0 +1,40 @@
+"""Tables of results in Markdown.
+
+Written by hand: model cards have tables too, so `tabulate` would be a requirement of
+the package, and would save only the ten lines below.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown whose columns are aligned.
+
+    Args:
+        head: names of the columns.
+        rows: the cells; the first column is aligned left, the others right.
+    """
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    return "\n".join(_line(row, widths) for row in [head, rule, *rows])
+
+
+def _line(row, widths):
+    first, *others = zip(row, widths)
+    cells = [first[0].ljust(first[1]), *(cell.rjust(w) for cell, w in others)]
+    return f"| {' | '.join(cells)} |"
+
+
+def spread(values: Sequence[float], digits: int = 2) -> str:
+    """Mean ± standard deviation of a sample, or the only value."""
+    values = np.asarray(values)
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f}"
+    return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"
+
+
+def percent_spread(scores: Sequence[float]) -> str:
+    """The `spread` of scores from 0 to 1, as percentages."""
+    return spread(100 * np.asarray(scores))

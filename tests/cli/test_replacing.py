@@ -1,0 +1,50 @@
+"""Files that are written whole, or not at all."""
+
+import os
+
+import pytest
+
+from elmo_keras.cli.replacing import replacing
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_file_appears_when_it_is_written(tmp_path):
+    path = tmp_path / "file"
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+        assert not path.exists()
+    assert path.read_text() == "new" and names(tmp_path) == ["file"]
+
+
+def test_the_temporary_path_has_the_suffix_and_the_name_of_the_file(tmp_path):
+    with replacing(tmp_path / "model.keras") as temporary:
+        assert temporary.suffix == ".keras" and "model.keras" in temporary.name
+        temporary.touch()
+
+
+@pytest.mark.parametrize("fails", ["writing", "putting it in place"])
+def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch, fails):
+    path = tmp_path / "file"
+    path.write_text("old")
+
+    def full(*_):
+        raise OSError("No space left")
+
+    if fails == "putting it in place":
+        monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left"), replacing(path) as temporary:
+        temporary.write_text("new")
+        if fails == "writing":
+            full()
+    assert path.read_text() == "old" and names(tmp_path) == ["file"]
+
+
+def test_files_that_killed_processes_left_are_removed(tmp_path):
+    for name in (".file.txt.123.txt", ".file.txt.x", ".other.txt.123.txt"):
+        (tmp_path / name).touch()
+    with replacing(tmp_path / "file.txt") as temporary:
+        temporary.touch()
+    assert names(tmp_path) == [".file.txt.x", ".other.txt.123.txt", "file.txt"]
