@@ -6,12 +6,17 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.characters import character_ids
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN
+from elmo_keras.layers.flat_sentences import inner_tokens, with_boundaries
 from elmo_keras.layers.token_cache import TokenCache
 from elmo_keras.layers.word_softmax import WordSoftmax
+from elmo_keras.text.characters import (
+    BEGIN_OF_SENTENCE_TOKEN,
+    END_OF_SENTENCE_TOKEN,
+    character_ids,
+)
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -19,29 +24,30 @@ class BidirectionalLanguageModel(keras.layers.Layer):
     """The biLM: token representation, LSTMs of both directions, softmax.
 
     Θ_x (`token_representation`) and Θ_s (`softmax`) are shared by the two
-    directions, the LSTMs (`lstm.forward`, `lstm.backward`) are not.
+    directions; the LSTMs (`lstm.forward`, `lstm.backward`) are not.
 
     Args:
         config: `ElmoConfig`, or a mapping of its fields.
-        vocabulary_size: number of words of the softmax; without one there is no
-            softmax, and the model gives vectors only.
+        vocabulary_size: number of words of the softmax; None for no softmax, if
+            only vectors are needed.
         dropout: rate of the dropout on the inputs of the LSTM layers and on the
             last output, in training.
         return_state: whether the LSTM state is returned as well.
-        n_cached_words: how many words `cache_words` will take.
+        n_cached_words: the number of words that `cache_words` takes.
 
     Call arguments:
         inputs: integer character ids `(batch, time, characters)`, see
-            `characters.character_ids`; `<S>` and `</S>` are not added here.
+            `elmo_keras.character_ids`; `<S>` and `</S>` are not added here.
         mask: boolean tensor `(batch, time)`; if None, tokens whose character
             ids are all 0 are masked.
-        initial_state: state as returned, or None for zeros. It is never kept
-            from one call to the next.
+        initial_state: a state as returned by a call, or None for zeros. The layer
+            keeps no state from one call to the next.
         training: whether dropout is applied; see also `layers.ProjectedLSTM`.
 
     Output: a list of `config.n_layers + 1` tensors
     `(batch, time, 2 · projection_dim)`, 0 where masked: h_0 = [x; x], then
-    h_j = [forward; backward]. With `return_state` a pair of that and the state.
+    h_j = [forward; backward]. With `return_state` a pair of this list and the
+    state.
 
     Example:
 
@@ -57,6 +63,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         config,
         vocabulary_size=None,
         dropout=0.0,
+        *,
         return_state=False,
         n_cached_words=0,
         **kwargs,
@@ -70,19 +77,23 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         self.dropout = dropout
         self.return_state = return_state
         self.n_cached_words = n_cached_words
+        self._add_sublayers()
+
+    def _add_sublayers(self):
+        config = self.config
         self.token_representation = CharacterCNN(
             config.filters,
             config.projection_dim,
             config.char_embedding_dim,
-            config.n_highway,
-            config.activation,
+            n_highway=config.n_highway,
+            activation=config.activation,
             name="token_representation",
             dtype=self.dtype_policy,
         )
         self.token_cache = None
-        if n_cached_words:
+        if self.n_cached_words:
             self.token_cache = TokenCache(
-                n_cached_words,
+                self.n_cached_words,
                 config.projection_dim,
                 name="token_cache",
                 dtype=self.dtype_policy,
@@ -91,18 +102,18 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             config.n_layers,
             config.units,
             config.projection_dim,
-            config.cell_clip,
-            config.proj_clip,
-            config.use_skip_connections,
-            dropout,
+            cell_clip=config.cell_clip,
+            proj_clip=config.proj_clip,
+            use_skip_connections=config.use_skip_connections,
+            dropout=self.dropout,
             return_state=True,
             name="lstm",
             dtype=self.dtype_policy,
         )
         self.softmax = None
-        if vocabulary_size is not None:
+        if self.vocabulary_size is not None:
             self.softmax = WordSoftmax(
-                vocabulary_size, name="softmax", dtype=self.dtype_policy
+                self.vocabulary_size, name="softmax", dtype=self.dtype_policy
             )
 
     def build(self, input_shape=None):
@@ -127,22 +138,54 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         layers = [ops.concatenate([x, x], axis=-1), *outputs]
         return (layers, state) if self.return_state else layers
 
-    def layers_of_sentences(self, x, lengths, training=False):
-        """All layers over sentences that stand one after another, without padding.
+    def layers_of_sentences(
+        self, tokens, lengths, *, keep_boundaries=False, training=False
+    ):
+        """All layers of flat sentences, see `layers.flat_sentences`.
+
+        `<S>` and `</S>` are put around each sentence here. There is no padding:
+        nothing is computed where there is no token.
 
         Args:
-            x: float tensor `(tokens, projection_dim)`, as `word_vectors` gives it.
-            lengths: int32 `(sentences,)`, the tokens of each sentence.
+            tokens: words, string `(tokens,)`, or character ids, integers
+                `(tokens, characters)`.
+            lengths: int32 `(sentences,)`, the number of tokens of each sentence.
+            keep_boundaries: whether the result holds `<S>` and `</S>` as well,
+                two more tokens for each sentence.
             training: as in a call.
 
         Returns:
             A list of `config.n_layers + 1` tensors `(tokens, 2 · projection_dim)`.
         """
-        hidden = self.lstm.of_sentences(x, lengths, training)
-        return [tf.concat([x, x], axis=-1), *hidden]
+        boundaries = tf.constant([BEGIN_OF_SENTENCE_TOKEN, END_OF_SENTENCE_TOKEN])
+        vectors_of = self.word_vectors
+        if tokens.dtype != tf.string:
+            boundaries = tf.cast(character_ids(boundaries, self.config), tokens.dtype)
+            vectors_of = self.token_vectors
+        x = vectors_of(with_boundaries(tokens, lengths, boundaries), training)
+        return self.layers_of_vectors(
+            x, lengths, keep_boundaries=keep_boundaries, training=training
+        )
+
+    def layers_of_vectors(self, x, lengths, *, keep_boundaries=False, training=False):
+        """Like `layers_of_sentences`, but from context-independent vectors.
+
+        Args:
+            x: float tensor `(tokens + 2 · sentences, projection_dim)`, with the
+                vectors of `<S>` and `</S>` around each sentence.
+            lengths, keep_boundaries, training: as in `layers_of_sentences`.
+        """
+        wanted = None if keep_boundaries else inner_tokens(lengths)
+        first = x if keep_boundaries else tf.gather(x, wanted)
+        # Created first: a graph adds the layers up in the order of their creation.
+        first = tf.concat([first, first], axis=-1)
+        hidden = self.lstm.of_sentences(
+            x, lengths + 2, wanted=wanted, training=training
+        )
+        return [first, *hidden]
 
     def word_vectors(self, words, training=False):
-        """The context-independent vectors x of words, each distinct one computed once.
+        """The context-independent vectors x of words, computed once per distinct word.
 
         Args:
             words: string tensor `(words,)`.
@@ -157,7 +200,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         return tf.gather(self._vectors(ids, training), index)
 
     def token_vectors(self, ids, training=False):
-        """The same for character ids.
+        """The context-independent vectors x of words, from their character ids.
 
         Args:
             ids: integer tensor `(..., characters)`.
@@ -176,7 +219,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         return tf.ensure_shape(tf.reshape(vectors, dynamic), shape)
 
     def _vectors(self, ids, training):
-        # Vectors of weights that are trained can't be kept.
+        # While weights are trained, stored vectors would be out of date.
         if self.token_cache is None or self.trainable:
             return self.token_representation(ids, training=training)
         vectors, known = self.token_cache(ids)
@@ -184,29 +227,30 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         return tf.tensor_scatter_nd_update(vectors, tf.where(~known), computed)
 
     def cache_words(self, words):
-        """Keeps the vectors of words, which are then looked up instead of computed.
+        """Stores the vectors of words, to look them up instead of computing them.
 
-        Looked up only while the biLM is not trainable; call it again where weights
-        were changed since.
+        They are looked up only while the biLM is not trainable. Call this again
+        after weights have changed.
 
         Args:
             words: `n_cached_words` distinct words.
 
         Raises:
-            ValueError: their number is another, or some are alike.
+            ValueError: there are more or fewer words, or some of them are the same.
         """
         words = list(words)
         if len(set(words)) != self.n_cached_words or len(words) != self.n_cached_words:
             raise ValueError(
                 f"`words` should be {self.n_cached_words} distinct words, as many as "
-                f"`n_cached_words`. Received: {len(words)}, {len(set(words))} distinct"
+                f"`n_cached_words`. Received: {len(words)} words, "
+                f"{len(set(words))} distinct"
             )
         if words:
             ids = character_ids(words, self.config)
             self.token_cache.fill(ids, self.token_representation(ids))
 
     def check_characters(self, character_ids):
-        """Refuses rows of another length than the configuration's.
+        """Checks that rows of character ids have the configured length.
 
         Raises:
             ValueError: the last axis has another size.
@@ -219,7 +263,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             )
 
     def compute_token_mask(self, inputs):
-        """True for the tokens that have a character id above 0: `(batch, time)`."""
+        """True for tokens with any character id above 0: `(batch, time)`."""
         return ops.any(ops.not_equal(inputs, 0), axis=-1)
 
     def compute_mask(self, inputs, mask=None):
@@ -245,7 +289,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
 
 
 def distinct_rows(rows):
-    """The distinct rows of small non-negative integers, and where each row is.
+    """The distinct rows of a matrix of small non-negative integers.
 
     Args:
         rows: int32 `(rows, length)`.
@@ -254,8 +298,8 @@ def distinct_rows(rows):
         The distinct rows `(distinct, length)` in the order of their first
         occurrence and int32 `(rows,)`, the index of each row among them.
     """
-    # TensorFlow finds distinct scalars fast, rows not, so a row becomes a string.
-    # The first code points are left out: some are changed on the way.
+    # `tf.unique` takes scalars only, so a row becomes a string. Encoding would change
+    # some of the first code points, so these are skipped.
     first = 0x100
     keys = tf.strings.unicode_encode(tf.cast(rows, tf.int32) + first, "UTF-8")
     distinct, index = tf.unique(keys)

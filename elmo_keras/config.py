@@ -21,15 +21,15 @@ _PUBLISHED_KEYS = {
     "max_characters_per_token": ("char_cnn", "max_characters_per_token"),
 }
 # Not published: how this package turns words into characters. Readers of the
-# published format pass over a section they don't know.
+# published format ignore sections that they don't know.
 _OWN_KEYS = {
     "unicode_normalization": ("elmo_keras", "unicode_normalization"),
     "cut_at": ("elmo_keras", "cut_at"),
 }
 _KEYS = _PUBLISHED_KEYS | _OWN_KEYS
 
-# bilm-tf and AllenNLP ask for 262 at prediction (training's 261 and the id 0
-# of masked positions); a file written while training says 261.
+# bilm-tf and AllenNLP require 262 at prediction (the 261 of training and the id 0
+# of masked positions); a file written by training says 261.
 _N_CHARACTERS = ("char_cnn", "n_characters")
 
 _ALLOWED = {
@@ -52,31 +52,31 @@ _PUBLISHED_FILTERS = (
 
 @dataclasses.dataclass(frozen=True)
 class ElmoConfig:
-    """What the shapes and the arithmetic of a biLM depend on.
+    """The sizes of a biLM and the details of its arithmetic.
 
     Args:
-        units: LSTM cell size (options.json: `lstm.dim`).
+        units: size of the LSTM cell (options.json: `lstm.dim`).
         projection_dim: size of a token vector and of an LSTM layer's output in
             one direction.
         filters: `(width, count)` of each group of character n-gram filters.
         n_layers: number of LSTM layers in each direction, the paper's L.
         n_highway: number of highway layers over the filters.
         char_embedding_dim: size of a character's vector.
-        max_characters_per_token: length of a word's row of character ids; two
-            of them mark its begin and end, so UTF-8 bytes past this number less
-            two are cut.
+        max_characters_per_token: length of a word's row of character ids. Two
+            of them mark the start and end of the word, so two fewer UTF-8 bytes fit;
+            longer words are cut.
         activation: `"relu"` or `"tanh"`, applied after the max over positions.
         cell_clip: bound of the absolute cell state, or None.
         proj_clip: bound of the absolute projected output, or None.
         use_skip_connections: whether a layer's input is added to its output,
             from the second LSTM layer on.
-        unicode_normalization: None (bytes as they come, as published) or
+        unicode_normalization: None (bytes are used as they are, as published) or
             `"NFC"`.
         cut_at: where a word that is too long is cut: `"byte"` (as published)
-            or `"character"`, the last whole UTF-8 character that fits.
+            or `"character"`, after the last whole UTF-8 character that fits.
 
     Raises:
-        ValueError: a value is out of its range; the message names the field.
+        ValueError: a value is out of range; the message names the field.
 
     Example:
 
@@ -89,6 +89,7 @@ class ElmoConfig:
     units: int
     projection_dim: int
     filters: tuple[tuple[int, int], ...]
+    _: dataclasses.KW_ONLY
     n_layers: int = 2
     n_highway: int = 1
     char_embedding_dim: int = 16
@@ -104,35 +105,43 @@ class ElmoConfig:
         filters = _pairs(self.filters)
         object.__setattr__(self, "filters", filters)
         for field, allowed in _ALLOWED.items():
-            _require(getattr(self, field) in allowed, field, f"one of {allowed}", self)
+            self._require(getattr(self, field) in allowed, field, f"one of {allowed}")
         for field in _POSITIVE:
-            _require(_is_count(getattr(self, field)), field, "a positive integer", self)
+            is_positive = _is_count(getattr(self, field))
+            self._require(is_positive, field, "a positive integer")
         for field in ("cell_clip", "proj_clip"):
             clip = getattr(self, field)
-            number = isinstance(clip, int | float) and clip > 0
-            _require(clip is None or number, field, "None or above 0", self)
+            is_bound = isinstance(clip, int | float) and clip > 0
+            self._require(clip is None or is_bound, field, "None or above 0")
         skip = self.use_skip_connections
-        _require(isinstance(skip, bool), "use_skip_connections", "a boolean", self)
-        _require(_is_count(self.n_highway, least=0), "n_highway", "0 or more", self)
-        longest = max((width for width, _ in filters), default=0)
-        fits = all(_is_count(size) for pair in filters for size in pair)
-        _require(filters and fits, "filters", "pairs of (width, count) above 0", self)
-        _require(
-            _is_count(self.max_characters_per_token, least=max(3, longest)),
-            "max_characters_per_token",
-            f"at least 3 and no less than the widest filter ({longest})",
-            self,
-        )
+        self._require(isinstance(skip, bool), "use_skip_connections", "a boolean")
+        self._require(_is_count(self.n_highway, 0), "n_highway", "0 or more")
+        are_counts = all(_is_count(size) for pair in filters for size in pair)
+        expected = "pairs of (width, count) above 0"
+        self._require(filters and are_counts, "filters", expected)
+        widest = max(width for width, _ in filters)
+        fits = _is_count(self.max_characters_per_token, max(3, widest))
+        expected = f"at least 3 and no less than the widest filter ({widest})"
+        self._require(fits, "max_characters_per_token", expected)
+
+    def _require(self, condition, field, expected):
+        if not condition:
+            raise ValueError(
+                f"`{field}` should be {expected}. Received: {getattr(self, field)!r}"
+            )
 
     @property
     def n_filters(self) -> int:
-        """Number of character n-gram filters of all widths together."""
+        """Number of character n-gram filters of all widths."""
         return sum(count for _, count in self.filters)
 
     @classmethod
     def preset(cls, name: str) -> "ElmoConfig":
-        """A configuration by name: `small`, `medium`, `original` (published),
-        `tiny` (minutes on a laptop) or `test`.
+        """A configuration by name.
+
+        Args:
+            name: `small`, `medium`, `original` (published), `tiny` (trains in
+                minutes on a laptop) or `test`.
 
         Raises:
             ValueError: there is no preset of that name.
@@ -144,17 +153,17 @@ class ElmoConfig:
         return PRESETS[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as values that JSON can hold; undone by `ElmoConfig(**…)`."""
+        """The fields as values that JSON can hold; `ElmoConfig(**…)` takes them."""
         return dataclasses.asdict(self) | {"filters": [list(f) for f in self.filters]}
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> "ElmoConfig":
-        """The configuration that a published `options.json` describes.
+        """Makes a configuration from the content of a published `options.json`.
 
-        Keys that only matter in training are passed over.
+        Keys for training are ignored.
 
         Raises:
-            ValueError: a key is missing or a value is out of its range.
+            ValueError: a key is missing or a value is out of range.
         """
         n_characters = _lookup(options, _N_CHARACTERS)
         if n_characters not in (261, 262, None):
@@ -168,7 +177,7 @@ class ElmoConfig:
             if field not in given:
                 key = ".".join(_KEYS[field])
                 raise ValueError(f"The options lack `{key}`. Received: {options!r}")
-        # A published file without these keys means "no such thing", not a default.
+        # In a published file a missing key means "none", not the default.
         absent = dict(
             n_layers=1,
             n_highway=0,
@@ -179,9 +188,9 @@ class ElmoConfig:
         return cls(**(absent | given))
 
     def to_options(self) -> dict[str, Any]:
-        """The `options.json` of this configuration, with the published keys.
+        """The content of this configuration's `options.json`, with the published keys.
 
-        `n_characters` is 262, what bilm-tf and AllenNLP expect at prediction.
+        `n_characters` is 262, which bilm-tf and AllenNLP require at prediction.
         """
         options: dict[str, Any] = {}
         defaults = {f.name: f.default for f in dataclasses.fields(self)}
@@ -217,15 +226,8 @@ def _pairs(filters):
         ) from error
 
 
-def _is_count(value, least=1):
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _require(condition, field, expected, config):
-    if not condition:
-        raise ValueError(
-            f"`{field}` should be {expected}. Received: {getattr(config, field)!r}"
-        )
+def _is_count(value, minimum=1):
+    return isinstance(value, int) and not isinstance(value, bool) and value >= minimum
 
 
 def _lookup(options, path):

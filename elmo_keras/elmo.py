@@ -1,4 +1,4 @@
-"""The layer that puts ELMo into a Keras model."""
+"""ELMo as a layer of a Keras model."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -7,58 +7,53 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.characters import (
-    BEGIN_OF_SENTENCE_TOKEN,
-    END_OF_SENTENCE_TOKEN,
-    character_ids,
-)
 from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.scalar_mix import ScalarMix
-from elmo_keras.model_directory import find_model
-from elmo_keras.weights import read_weights
+from elmo_keras.model_files.model_directory import find_model
+from elmo_keras.model_files.published import read_weights
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class Elmo(keras.layers.Layer):
     """ELMo vectors of sentences: `γ Σ_j s_j h_j` over the layers of a biLM.
 
-    Stateless: the vectors of a sentence are the same alone and in any batch.
-    `<S>` and `</S>` are put around each sentence for the biLM.
+    The layer has no state: a sentence has the same vectors alone and in any batch.
+    `<S>` and `</S>` are put around each sentence before the biLM reads it.
 
     Args:
         config: `ElmoConfig` of the biLM, or a mapping of its fields. The weights
-            are random; `Elmo.from_pretrained` reads them.
-        num_representations: number of outputs, each with a mix of its own.
-        scheme: what is mixed, see `layers.ScalarMix`: `"learned"`, `"average"`
-            or the index of one layer.
+            are random; `Elmo.from_pretrained` reads trained ones.
+        num_representations: number of outputs, each with its own mix.
+        scheme: `"learned"`, `"average"` or the index of one layer, see
+            `layers.ScalarMix`.
         dropout: rate of the dropout on the output, in training.
-        l2: the paper's λ, weight of ‖w‖² in the loss: about 1 pulls towards the
-            plain average of the layers, 0.001 lets them vary.
+        l2: the paper's λ, the weight of ‖w‖² in the loss: about 1 pulls the mix
+            towards the plain average of the layers, 0.001 lets the weights vary.
         layer_norm: whether each layer is normalised before the mix.
-        trainable_bilm: whether the biLM is trained as well. A frozen one stays
-            frozen, also when `trainable` of a model around it is set.
+        trainable_bilm: whether the biLM is trained as well. A frozen biLM stays
+            frozen even if `trainable` is set on a model that contains the layer.
         keep_sentence_boundaries: whether the output keeps the positions of
             `<S>` and `</S>`, which makes it longer by two.
-        n_cached_words: how many words have their context-independent vectors
-            kept, see `BidirectionalLanguageModel.cache_words`.
+        n_cached_words: the number of words whose context-independent vectors are
+            stored, see `BidirectionalLanguageModel.cache_words`.
 
     Call arguments:
-        inputs: tokens, string tensor `(batch, time)` padded with `""` behind
-            the last token that is not empty, or RaggedTensor, or (outside of a
-            functional model) lists of `str` of any lengths; or character ids,
-            integer tensor `(batch, time, characters)` as
-            `characters.character_ids` gives them, all 0 where there is no token; or
-            layers, float tensor `(batch, num_layers + 1, time, 2 · projection_dim)`,
-            as `layers` of this biLM gave them: they are then mixed, not computed.
+        inputs: tokens, character ids or layers. Tokens are a string tensor
+            `(batch, time)` padded with `""` after each sentence, a RaggedTensor, or
+            (outside of a functional model) lists of `str`. Character ids are an
+            integer tensor `(batch, time, characters)` as `elmo_keras.character_ids`
+            returns them, all 0 at padding. Layers are a float tensor
+            `(batch, num_layers + 1, time, 2 · projection_dim)` as
+            the method `layers` returned them; they are mixed, not computed again.
         training: whether dropout is applied.
 
     Output: `(batch, time, 2 · projection_dim)`, 0 at padding, or a list of
     `num_representations` such tensors. The mask is passed on.
 
     Raises:
-        ValueError: an argument is out of its range, the inputs have another
-            shape than their dtype asks for, or layers are given to a biLM that is
-            trained.
+        ValueError: an argument is out of range, the shape of the inputs does
+            not fit their dtype, or layers are passed while the biLM is trained.
 
     Example:
 
@@ -74,6 +69,7 @@ class Elmo(keras.layers.Layer):
         config,
         num_representations=1,
         scheme="learned",
+        *,
         dropout=0.0,
         l2=0.0,
         layer_norm=False,
@@ -107,24 +103,24 @@ class Elmo(keras.layers.Layer):
             dtype=self.dtype_policy,
         )
         self.trainable_bilm = trainable_bilm
-        self.mixes = [
-            ScalarMix(
-                scheme,
-                layer_norm=layer_norm,
-                regularizer=keras.regularizers.L2(l2) if l2 else None,
-                name=f"mix_{i}",
-                dtype=self.dtype_policy,
-            )
-            for i in range(num_representations)
-        ]
+        self.mixes = [self._make_mix(f"mix_{i}") for i in range(num_representations)]
         self.dropouts = [
             keras.layers.Dropout(dropout, name=f"dropout_{i}", dtype=self.dtype_policy)
             for i in range(num_representations)
         ]
 
+    def _make_mix(self, name):
+        return ScalarMix(
+            self.scheme,
+            layer_norm=self.layer_norm,
+            regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
+            name=name,
+            dtype=self.dtype_policy,
+        )
+
     @property
     def trainable(self):
-        """Whether the mix is trained, and with `trainable_bilm` the biLM too."""
+        """Whether the mix is trained, and the biLM too if `trainable_bilm`."""
         return super().trainable
 
     @trainable.setter
@@ -133,7 +129,7 @@ class Elmo(keras.layers.Layer):
 
     @property
     def trainable_bilm(self):
-        """Whether the biLM is trained as well; compile the model after a change."""
+        """Whether the biLM is trained as well; recompile the model after a change."""
         return self._trainable_bilm
 
     @trainable_bilm.setter
@@ -159,9 +155,9 @@ class Elmo(keras.layers.Layer):
             model: a model directory (`options.json`, `weights.hdf5`), a `.zip`
                 of one, or, with `weights`, the path of an `options.json`.
             weights: the path of published HDF5 weights.
-            cached_words: words whose context-independent vectors are kept, such as
-                the most frequent ones: of these only the LSTMs are computed, which
-                gives the same vectors sooner.
+            cached_words: words whose context-independent vectors are stored, such
+                as the most frequent ones. They skip the character CNN: the vectors
+                are the same, but computed faster.
             **kwargs: arguments of the layer.
 
         Raises:
@@ -184,7 +180,7 @@ class Elmo(keras.layers.Layer):
         layer = (None, None, 2 * config.projection_dim)
         for mix in self.mixes:
             mix.build([layer] * (config.n_layers + 1))
-        self._set_trainable(self.trainable)  # of the variables that now exist
+        self._set_trainable(self.trainable)  # now that there are variables
 
     def __call__(self, inputs, *args, **kwargs):
         return super().__call__(_tensor(inputs), *args, **kwargs)
@@ -192,13 +188,13 @@ class Elmo(keras.layers.Layer):
     def call(self, inputs, training=False):
         layers, mask = self._bilm_layers(inputs, training)
         outputs = [
-            _padded(dropout(mix(layers), training=training), mask)
+            padded(dropout(mix(layers), training=training), mask)
             for mix, dropout in zip(self.mixes, self.dropouts)
         ]
         return outputs[0] if self.num_representations == 1 else outputs
 
     def layers(self, inputs, training=False):
-        """All layers of the biLM, before any mix.
+        """All layers of the biLM, not mixed.
 
         Args:
             inputs, training: as in a call.
@@ -209,33 +205,31 @@ class Elmo(keras.layers.Layer):
         if not self.built:
             self.build()
         layers, mask = self._bilm_layers(inputs, training)
-        return tf.stack([_padded(h, mask) for h in layers], axis=1)
+        return tf.stack([padded(h, mask) for h in layers], axis=1)
 
     def _bilm_layers(self, inputs, training):
-        """The layers at the real tokens of the output, and its mask (batch, time).
+        """The layers at the output's real tokens, and the output's mask (batch, time).
 
-        Each layer is (tokens, 2 · projection_dim), sentence after sentence: nothing
-        is computed where there is no token.
+        Each layer is (tokens, 2 · projection_dim), see `layers.flat_sentences`.
         """
         inputs, mask = self._dense(inputs)
         if inputs.dtype.is_floating:
             layers = tf.cast(inputs, self.compute_dtype)
             return [tf.boolean_mask(h, mask) for h in tf.unstack(layers, axis=1)], mask
-        words, lengths = self._sentences(inputs, mask)
-        if words.dtype == tf.string:
-            x = self.bilm.word_vectors(words, training)
-        else:
-            x = self.bilm.token_vectors(words, training)
-        layers = self.bilm.layers_of_sentences(x, lengths, training)
+        layers = self.bilm.layers_of_sentences(
+            tf.boolean_mask(inputs, mask),
+            tf.reduce_sum(tf.cast(mask, tf.int32), axis=1),
+            keep_boundaries=self.keep_sentence_boundaries,
+            training=training,
+        )
         if not self.trainable_bilm:
             layers = [tf.stop_gradient(h) for h in layers]
         if self.keep_sentence_boundaries:
-            return layers, _with_boundaries(mask)
-        inner = _without_boundaries(lengths)
-        return [tf.gather(h, inner) for h in layers], mask
+            mask = _with_boundaries(mask)
+        return layers, mask
 
     def _dense(self, inputs):
-        """The inputs as a dense tensor, and which tokens are real."""
+        """The inputs as a dense tensor, and the mask of the real tokens."""
         if isinstance(inputs, tf.RaggedTensor):
             return inputs.to_tensor(), tf.sequence_mask(inputs.row_lengths())
         inputs = tf.convert_to_tensor(_tensor(inputs))
@@ -257,8 +251,8 @@ class Elmo(keras.layers.Layer):
     def _check_layers(self, layers):
         if self.trainable_bilm:
             raise ValueError(
-                "A biLM that is trained (`trainable_bilm`) should compute its layers. "
-                "Received: layers. Give it tokens."
+                "A trainable biLM (`trainable_bilm`) should compute its layers. "
+                "Received: layers. Pass tokens."
             )
         n_layers, dim = self.config.n_layers + 1, 2 * self.config.projection_dim
         if not layers.shape.is_compatible_with((None, n_layers, None, dim)):
@@ -267,24 +261,9 @@ class Elmo(keras.layers.Layer):
                 f"{dim}). Received: {layers.shape}"
             )
 
-    def _sentences(self, inputs, mask):
-        """The words of all sentences between `<S>` and `</S>`, and how many each has."""
-        boundaries = tf.constant([BEGIN_OF_SENTENCE_TOKEN, END_OF_SENTENCE_TOKEN])
-        if inputs.dtype != tf.string:
-            boundaries = tf.cast(character_ids(boundaries, self.config), inputs.dtype)
-        lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
-        all_words = tf.concat([boundaries, tf.boolean_mask(inputs, mask)], axis=0)
-        # Where each word stands in `all_words`, whose first two are the boundaries.
-        tokens = tf.RaggedTensor.from_row_lengths(
-            tf.range(2, tf.reduce_sum(lengths) + 2), lengths, validate=False
-        )
-        begin, end = (tf.fill([tf.size(lengths), 1], i) for i in (0, 1))
-        places = tf.concat([begin, tokens, end], axis=1).flat_values
-        return tf.gather(all_words, places), lengths + 2
-
     def compute_mask(self, inputs, mask=None):
         if keras.utils.is_keras_tensor(inputs):
-            return None  # a functional model computes its masks as it runs
+            return None  # a functional model computes its masks when it runs
         inputs, mask = self._dense(inputs)
         if self.keep_sentence_boundaries and not inputs.dtype.is_floating:
             mask = _with_boundaries(mask)
@@ -313,14 +292,14 @@ class Elmo(keras.layers.Layer):
 
 
 def _tensor(inputs):
-    """Lists of `str` as a padded tensor; Keras would take them for many inputs."""
+    """Lists of `str` as a padded tensor; Keras would take a list as many inputs."""
     if isinstance(inputs, (list, tuple)):
         return tf.ragged.constant(inputs, tf.string, ragged_rank=1).to_tensor()
     return inputs
 
 
 def token_mask(tokens: tf.Tensor) -> tf.Tensor:
-    """Which of the string tokens `(batch, time)` are real: up to the last not empty."""
+    """True up to the last non-empty string of each row of `(batch, time)`."""
     return _up_to_last(tokens != "")
 
 
@@ -346,20 +325,3 @@ def _with_boundaries(mask):
     positions = _positions(mask)
     is_end = positions == tf.maximum(_last(mask), 0) + 1
     return mask | (positions == 0) | is_end
-
-
-def _without_boundaries(lengths):
-    """The tokens that are neither the first nor the last of their sentence."""
-    n_tokens = tf.reduce_sum(lengths)
-    tokens = tf.RaggedTensor.from_row_lengths(
-        tf.range(n_tokens), lengths, validate=False
-    )
-    return tokens[:, 1:-1].flat_values
-
-
-def _padded(tokens, mask):
-    """Real tokens (tokens, dim) at their places: (batch, time, dim), 0 elsewhere."""
-    dim = tokens.shape[-1]
-    shape = tf.concat([tf.shape(mask), [dim]], axis=0)
-    padded = tf.scatter_nd(tf.cast(tf.where(mask), tf.int32), tokens, shape)
-    return tf.ensure_shape(padded, (*mask.shape, dim))

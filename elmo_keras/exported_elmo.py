@@ -8,26 +8,26 @@ import tensorflow as tf
 class ExportedElmo(keras.layers.Layer):
     """The vectors of a SavedModel that `python -m export` wrote.
 
-    What trains was chosen at export: nothing, the mix, or the biLM too. Its
-    dropout and its regularizer come with it. The weights are kept in the Keras
-    model that is saved, the graph is not: it is read from `directory` again.
+    The export determines what is trained: nothing, the mix, or the biLM too. It
+    includes the dropout and the regularizer. A saved Keras model holds the weights
+    but not the graph, which is read from `directory` again.
 
     Args:
         directory: the folder of one version, `OUT_DIR/<version>`.
-        output_key: which output: `"elmo"`, `"default"` (a vector a sentence),
-            `"word_emb"`, `"lstm_outputs1"`…, `"layers"`.
+        output_key: name of the output: `"elmo"`, `"default"` (one vector per
+            sentence), `"word_emb"`, `"lstm_outputs1"`…, `"layers"`.
 
     Call arguments:
-        inputs: sentences, string tensor `(batch,)`, split as chosen at export;
-            or tokens, string tensor `(batch, time)` padded with `""`.
+        inputs: sentences, string tensor `(batch,)`, split by the tokenizer of the
+            export; or tokens, string tensor `(batch, time)` padded with `""`.
         training: whether dropout is applied.
 
     Output: float32 `(batch, time, 2 · projection_dim)` for `"elmo"`, 0 at
-    padding; see the README for the other outputs. Those with one vector a token
-    have a mask.
+    padding; see the README for the other outputs. Outputs with one vector per
+    token have a mask.
 
     Raises:
-        ValueError: `directory` holds no such SavedModel, or it has no such output.
+        ValueError: `directory` is not such a SavedModel, or has no such output.
 
     Example:
 
@@ -62,7 +62,7 @@ class ExportedElmo(keras.layers.Layer):
     def compute_mask(self, inputs, mask=None):
         rank = len(self.output_shapes[self.output_key])
         if rank != 3 or keras.utils.is_keras_tensor(inputs):
-            return None  # a functional model computes its masks as it runs
+            return None  # a functional model computes its masks when it runs
         if inputs.shape.rank == 1:
             return tf.sequence_mask(self.loaded.sequence_len(inputs))
         return tf.sequence_mask(_lengths(inputs), tf.shape(inputs)[1])
@@ -101,7 +101,7 @@ def _output_shapes(loaded):
 
 
 def _adopted(variable):
-    """A Keras variable around one that was loaded."""
+    """A loaded variable as a Keras variable."""
     return keras.Variable(
         variable,
         shape=variable.shape,
@@ -118,6 +118,6 @@ def _given(inputs):
 
 
 def _lengths(tokens):
-    """The place behind the last token that is not empty, for each row: int32."""
-    places = tf.where(tokens != "", tf.range(1, tf.shape(tokens)[1] + 1), 0)
-    return tf.reduce_max(tf.pad(places, [[0, 0], [1, 0]]), axis=1)
+    """The number of tokens of each row up to the last non-empty one: int32."""
+    counts = tf.where(tokens != "", tf.range(1, tf.shape(tokens)[1] + 1), 0)
+    return tf.reduce_max(tf.pad(counts, [[0, 0], [1, 0]]), axis=1)

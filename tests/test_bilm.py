@@ -6,14 +6,14 @@ import json
 import h5py
 import numpy as np
 import pytest
-import reference
 import tensorflow as tf
-from conftest import published_weights, randomize
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
 from elmo_keras.bilm import distinct_rows
-from elmo_keras.characters import character_ids
 from elmo_keras.layers import CharacterCNN, character_cnn
+from elmo_keras.text.characters import character_ids
+from tests.support import reference
+from tests.support.models import published_weights, randomize
 
 SENTENCES = [
     "<S> 나는 학교에 갑니다 . </S>".split(),
@@ -33,7 +33,7 @@ SENTENCES = [
     ],
     ids=["skip", "no_skip", "three_layers", "no_projection"],
 )
-def test_every_layer_is_that_of_the_oracle(config, changes):
+def test_every_layer_equals_the_oracle(config, changes):
     config = dataclasses.replace(config, **changes)
     bilm = BidirectionalLanguageModel(config)
     bilm.build()
@@ -51,7 +51,7 @@ def test_every_layer_is_that_of_the_oracle(config, changes):
         assert not np.any(actual[:, len(sentence) :])
 
 
-def test_the_published_fixture_is_met_to_the_last_digit(data, capsys):
+def test_the_published_vectors_are_reproduced_to_the_last_digit(data, capsys):
     sentences = json.loads(
         data("fixtures/bilm-tf/lm_embeddings_sentences.json").read_text()
     )

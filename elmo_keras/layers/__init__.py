@@ -1,4 +1,4 @@
-"""Keras layers of ELMo, in the order in which a sentence passes them."""
+"""The Keras layers of ELMo."""
 
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN

@@ -1,4 +1,4 @@
-"""Both directions of the biLM's LSTM."""
+"""The LSTMs of both directions."""
 
 import keras
 import tensorflow as tf
@@ -12,8 +12,8 @@ from elmo_keras.layers.stacked_lstm import StackedLSTM
 class BidirectionalLSTM(keras.layers.Layer):
     """A forward and a backward `StackedLSTM`, concatenated layer by layer.
 
-    Each direction runs on its own: a layer never sees the other direction. The
-    backward one reads each row from its own last real token to its first.
+    Each direction runs on its own: no layer sees the other direction. The backward
+    LSTM reads each row from its own last real token to its first.
 
     Args:
         n_layers, units, projection_dim, cell_clip, proj_clip,
@@ -28,7 +28,7 @@ class BidirectionalLSTM(keras.layers.Layer):
 
     Output: a list of `n_layers` tensors `(batch, time, 2 · projection_dim)`,
     forward half first, 0 where the mask is false; with `return_state` a pair of
-    that and the two states.
+    this list and the two states.
 
     Example:
 
@@ -44,6 +44,7 @@ class BidirectionalLSTM(keras.layers.Layer):
         n_layers,
         units,
         projection_dim,
+        *,
         cell_clip=3.0,
         proj_clip=3.0,
         use_skip_connections=True,
@@ -59,10 +60,10 @@ class BidirectionalLSTM(keras.layers.Layer):
                 n_layers,
                 units,
                 projection_dim,
-                cell_clip,
-                proj_clip,
-                use_skip_connections,
-                dropout,
+                cell_clip=cell_clip,
+                proj_clip=proj_clip,
+                use_skip_connections=use_skip_connections,
+                dropout=dropout,
                 reverse=reverse,
                 return_state=True,
                 name="backward" if reverse else "forward",
@@ -84,29 +85,31 @@ class BidirectionalLSTM(keras.layers.Layer):
         outputs = [ops.concatenate(pair, axis=-1) for pair in zip(ahead, back)]
         return (outputs, (ahead_state, back_state)) if self.return_state else outputs
 
-    def of_sentences(self, x, lengths, training=False):
-        """The layers over sentences that stand one after another, without padding.
+    def of_sentences(self, x, lengths, *, wanted=None, training=False):
+        """The layers over flat sentences, see `layers.flat_sentences`.
 
         Args:
             x: float tensor `(tokens, dim)`.
-            lengths: int32 `(sentences,)`, the tokens of each sentence.
+            lengths: int32 `(sentences,)`, the number of tokens of each sentence.
+            wanted: int32, the indices of the tokens whose outputs are returned;
+                None for all tokens.
             training: as in a call.
 
         Returns:
-            A list of `n_layers` tensors `(tokens, 2 · projection_dim)`.
+            A list of `n_layers` tensors `(wanted, 2 · projection_dim)`.
         """
-        ahead = self._of_sentences(self.forward, x, lengths, training)
-        back = self._of_sentences(self.backward, x, lengths, training)
-        return [tf.concat(pair, axis=-1) for pair in zip(ahead, back)]
-
-    def _of_sentences(self, direction, x, lengths, training):
-        packing = pack_sentences(lengths, direction.reverse)
-        state = direction.zero_state(tf.size(lengths))
-        outputs, _ = direction.call_packed(
-            tf.gather(x, packing.tokens), packing.sizes, state, training
-        )
-        places = tf.math.invert_permutation(packing.tokens)
-        return [tf.gather(output, places) for output in outputs]
+        outputs = []
+        for direction in (self.forward, self.backward):
+            packing = pack_sentences(lengths, direction.reverse)
+            state = direction.zero_state(tf.size(lengths))
+            packed, _ = direction.call_packed(
+                tf.gather(x, packing.tokens), packing.sizes, state, training=training
+            )
+            places = tf.math.invert_permutation(packing.tokens)
+            if wanted is not None:
+                places = tf.gather(places, wanted)
+            outputs.append([tf.gather(output, places) for output in packed])
+        return [tf.concat(pair, axis=-1) for pair in zip(*outputs)]
 
     def compute_mask(self, inputs, mask=None):
         return [mask] * self.forward.n_layers

@@ -1,4 +1,4 @@
-"""From a word's characters to its context-independent vector."""
+"""The context-independent vectors of words, computed from their characters."""
 
 import keras
 import tensorflow as tf
@@ -6,10 +6,10 @@ from keras import ops
 
 from elmo_keras.layers.highway import Highway
 
-N_CHARACTERS = 261  # bytes, begin and end of sentence and word, padding
+N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding
 
-# Words that go through the convolutions together. The widest published group
-# holds 1024 × 44 values a word, so a piece needs about 90 MiB.
+# Words that go through the convolutions together. The widest published group of
+# filters has 1024 × 44 values per word, so a piece needs about 90 MiB.
 WORDS_AT_ONCE = 512
 
 
@@ -22,25 +22,25 @@ class CharacterCNN(keras.layers.Layer):
 
     Args:
         filters: `(width, count)` of each group of n-gram filters.
-        projection_dim: size of the output. Where it equals the number of
-            filters there is no projection, as in bilm-tf.
+        projection_dim: size of the output. If it equals the number of filters,
+            there is no projection, as in bilm-tf.
         embedding_dim: size of a character's vector.
         n_highway: number of highway layers.
         activation: `"relu"` or `"tanh"`.
 
     Call arguments:
         inputs: integer tensor `(..., characters)` of character ids as
-            `elmo_keras.characters.character_ids` gives them: 0 is a masked
-            position, whose vector is 0, any other is the published training id
-            plus one.
+            `elmo_keras.character_ids` returns them: 0 is a masked position, whose
+            vector is 0; any other id is the published training id plus one.
         training: in training all words go through the convolutions at once, as
-            the gradient needs what each of them leaves behind.
+            the gradient needs the activations of all of them.
 
-    Output: float tensor `(..., projection_dim)`. The mask is that of the
-    words, `(...)`: true where any character id is not 0.
+    Output: float tensor `(..., projection_dim)`. The mask `(...)` is true for
+    words with any character id above 0.
 
-    Every row is worked on by itself, so feed each distinct word once. Windows
-    past the longest word hold padding only and are cut, which changes nothing.
+    Words are computed independently, so pass each distinct word once. Windows
+    after the longest word hold padding only and are left out, which does not
+    change the result.
 
     Example:
 
@@ -56,6 +56,7 @@ class CharacterCNN(keras.layers.Layer):
         filters,
         projection_dim,
         embedding_dim=16,
+        *,
         n_highway=1,
         activation="relu",
         **kwargs,
@@ -86,7 +87,7 @@ class CharacterCNN(keras.layers.Layer):
 
     @property
     def n_filters(self):
-        """Number of filters of all widths together."""
+        """Number of filters of all widths."""
         return sum(count for _, count in self.filters)
 
     def build(self, input_shape):
@@ -113,7 +114,7 @@ class CharacterCNN(keras.layers.Layer):
             self.projection.build((None, self.n_filters))
 
     def _kernel_initializer(self, width):
-        # bilm-tf: Kim et al.'s ±0.05 for ReLU, Glorot's normal for tanh.
+        # As in bilm-tf: Kim et al.'s ±0.05 for ReLU, Glorot's normal for tanh.
         if self.activation == "relu":
             return keras.initializers.RandomUniform(-0.05, 0.05)
         stddev = (width * self.embedding_dim) ** -0.5
@@ -130,13 +131,13 @@ class CharacterCNN(keras.layers.Layer):
         return tf.ensure_shape(vectors, inputs.shape[:-1] + (self.projection_dim,))
 
     def _of_all(self, words):
-        """The vectors of words, with one window of the padding behind the longest."""
+        """The vectors of words, with one window of padding after the longest word."""
         widest = max(width for width, _ in self.filters)
         end = tf.reduce_max(tf.concat([[0], _ends(words)], 0))
         return self._vectors(words[:, : end + widest])
 
     def _in_pieces(self, words):
-        # A piece costs what its longest word does.
+        # A piece takes as long as its longest word does.
         order = tf.argsort(_ends(words), stable=True)
         words = tf.gather(words, order)
         n_words = tf.shape(words)[0]
@@ -162,7 +163,7 @@ class CharacterCNN(keras.layers.Layer):
     def _vectors(self, words):
         table = tf.cast(tf.convert_to_tensor(self.embeddings), self.compute_dtype)
         table = tf.pad(table, [[1, 0], [0, 0]])  # id 0: a masked position
-        # In int64 the gradient's indices stay on a GPU.
+        # With int64 the gradient's indices stay on a GPU.
         words = tf.cast(tf.transpose(words), tf.int64)
         x = tf.gather(table, words)  # (characters, words, embedding_dim)
         groups = zip(self.kernels, self.biases)
@@ -189,8 +190,8 @@ class CharacterCNN(keras.layers.Layer):
 
 
 def _ends(words):
-    """Where what a row ends with begins, its padding: int32 (words,)."""
-    # int32 throughout: a GPU has it worked out by the host and waits for nothing.
+    """The position where the padding at the end of each row begins: int32 (words,)."""
+    # int32 throughout: with a GPU the host computes this, and nothing waits.
     steps = words[:, 1:] - words[:, :-1]
     changes = tf.minimum(steps * steps, 1)
     positions = tf.range(1, tf.shape(words)[1])  # (characters - 1,)
@@ -200,8 +201,8 @@ def _ends(words):
 def _highest(x, kernel, bias):
     """The highest value of each filter over all positions: (words, count).
 
-    One matrix product over all windows: faster here than TensorFlow's
-    convolution, which also fails on a batch of no words.
+    One matrix product over all windows is faster here than TensorFlow's
+    convolution, which also fails on a batch without words.
     """
     width, dim, count = kernel.shape
     kernel = tf.reshape(tf.cast(tf.convert_to_tensor(kernel), x.dtype), [-1, count])
@@ -217,7 +218,7 @@ def _highest(x, kernel, bias):
 def _max(scores):
     """`tf.reduce_max` over the first axis, with the same gradient.
 
-    That of TensorFlow has the host wait for a shape that a GPU computes.
+    In TensorFlow's gradient the host waits for a shape that a GPU computes.
     """
     highest = tf.reduce_max(scores, axis=0)
 

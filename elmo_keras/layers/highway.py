@@ -6,19 +6,19 @@ from keras import ops
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class Highway(keras.layers.Layer):
-    """Carries part of its input over unchanged.
+    """A highway layer: passes on a gated part of its input unchanged.
 
     `y = g · relu(x W_transform + b_transform) + (1 − g) · x` with
     `g = sigmoid(x W_carry + b_carry)`.
 
     Args:
-        carry_bias: first value of `b_carry`. The published −2 lets most of the
-            input through at the start of training.
+        carry_bias: initial value of `b_carry`. With the published −2 most of the
+            input passes unchanged at the start of training.
 
     Call arguments:
         inputs: float tensor `(..., dim)`.
 
-    Output: float tensor of the shape of `inputs`. A mask is passed on.
+    Output: float tensor of the same shape. The mask is passed on.
 
     Example:
 
@@ -26,7 +26,7 @@ class Highway(keras.layers.Layer):
     TensorShape([2, 3])
 
     Reference: Srivastava et al. 2015; the names `carry` and `transform` are
-    bilm-tf's (its "carry" gate weighs the transformed part).
+    bilm-tf's, whose "carry" gate weighs the transformed part.
     """
 
     def __init__(self, carry_bias=-2.0, **kwargs):

@@ -1,22 +1,23 @@
-"""Padded batches stored step by step, without their padding."""
+"""Batches stored step by step, without padding, as an LSTM reads them."""
 
 from typing import NamedTuple
 
 import tensorflow as tf
 
+from elmo_keras.layers.flat_sentences import sentence_numbers
+
 
 class Packing(NamedTuple):
-    """Where each real token of a padded batch stands once padding is left out.
+    """The order of the real tokens of a batch when they are stored step by step.
 
-    Tokens are stored step by step: step s holds the s-th real token of every
-    row that has so many, the rows with most tokens first. A step is therefore
-    one slice of the packed tokens and of the rows' state, and a row that is
-    over costs nothing.
+    Step s holds the s-th real token of every row that has one, the longest rows
+    first. A step is therefore one slice of the packed tokens and of the rows'
+    state, and a row costs nothing after its last token.
 
     Attributes:
-        tokens: int32 `(real tokens,)`, the place of each packed token in the
+        tokens: int32 `(real tokens,)`, the index of each packed token in the
             flattened batch.
-        rows: int32 `(batch,)`, the rows from most tokens to fewest.
+        rows: int32 `(batch,)`, the rows from the longest to the shortest.
         sizes: int32 `(steps,)`, the number of rows with a token at each step.
     """
 
@@ -26,7 +27,7 @@ class Packing(NamedTuple):
 
 
 def pack_all(shape, reverse: bool = False) -> Packing:
-    """The packing of a batch of `shape` (batch, time) without padding."""
+    """The packing of a batch of `shape` (batch, time) that has no padding."""
     batch, time = shape[0], shape[1]
     steps = tf.range(time)
     if reverse:
@@ -36,15 +37,15 @@ def pack_all(shape, reverse: bool = False) -> Packing:
 
 
 def pack_sentences(lengths: tf.Tensor, reverse: bool = False) -> Packing:
-    """The packing of sentences that stand one after another, without padding.
+    """The packing of flat sentences, see `layers.flat_sentences`.
 
     Args:
-        lengths: int32 `(sentences,)`, the number of tokens of each.
-        reverse: whether each is read from its last token to its first.
+        lengths: int32 `(sentences,)`, the number of tokens of each sentence.
+        reverse: whether each sentence is read from its last token to its first.
     """
     rows = tf.argsort(lengths, direction="DESCENDING", stable=True)
     sizes = _step_sizes(lengths)
-    row = tf.repeat(tf.range(tf.size(lengths)), lengths)  # (tokens,)
+    row = sentence_numbers(lengths)  # (tokens,)
     tokens = tf.range(tf.size(row))
     steps = tokens - tf.gather(tf.cumsum(lengths, exclusive=True), row)
     if reverse:
@@ -67,20 +68,20 @@ def pack(mask: tf.Tensor, reverse: bool = False) -> Packing:
 
 
 def _step_sizes(lengths):
-    """For each step the number of rows that are longer."""
-    over = tf.math.bincount(lengths, minlength=1)  # rows over after so many steps
-    return (tf.size(lengths) - tf.cumsum(over))[:-1]
+    """The number of rows with a token at each step: int32 (steps,)."""
+    ended = tf.math.bincount(lengths, minlength=1)  # rows that end before each step
+    return (tf.size(lengths) - tf.cumsum(ended))[:-1]
 
 
-def over_real_tokens(function, inputs, mask, state, reverse: bool = False):
+def over_real_tokens(function, inputs, mask, *, state, reverse: bool = False):
     """Applies a recurrent `function` to the real tokens of a padded batch only.
 
     Args:
         function: takes packed tokens (real tokens, dim), the `Packing.sizes`
             and the state, rows in packed order; returns a structure of packed
-            outputs and the state behind the last token of each row.
+            outputs and the state after the last token of each row.
         inputs: (batch, time, dim).
-        mask: boolean (batch, time), or None where every token is real.
+        mask: boolean (batch, time), or None if every token is real.
         state: structure of tensors (batch, …).
         reverse: whether rows are read from their last real token to the first.
 

@@ -1,13 +1,13 @@
 """Matrices stored in panels, which multiply a few rows without being repacked.
 
-A matrix product reads the weights in pieces that fit the processor's caches. Given
-a plain matrix, the libraries copy it into such pieces first, every time: with 1 to
-32 rows the copy takes longer than the arithmetic. An LSTM multiplies that few rows
-with the same weights at every step, so its recurrent weights are kept in pieces.
+A matrix product reads the weights in pieces that fit the processor's caches. The
+libraries copy a plain matrix into such pieces at every product: with 1 to 32 rows
+the copy takes longer than the arithmetic. An LSTM multiplies this few rows by the
+same weights at every step, so its recurrent weights are stored in pieces.
 
 `(depth, width)` becomes `(deep, wide, DEPTH, WIDTH)`: panel `[a, b]` is the block
-of rows `a · DEPTH …` and columns `b · WIDTH …`. An axis that can't be divided
-stays whole, and so does a matrix that fits the caches as it is, `(1, 1, depth, width)`.
+of rows from `a · DEPTH` and columns from `b · WIDTH`. An axis that can't be divided
+stays whole; so does a matrix that fits the caches, `(1, 1, depth, width)`.
 """
 
 import keras
@@ -17,7 +17,7 @@ import tensorflow as tf
 # Measured with 1 to 512 rows and matrices from 64 × 256 to 512 × 16384, in float32
 # and bfloat16.
 WIDTH, DEPTH = 64, 1024
-SMALLEST = 2**21  # numbers of a matrix that is divided
+SMALLEST = 2**21  # size of the smallest matrix that is divided
 
 
 def panel_shape(depth: int, width: int) -> tuple[int, int, int, int]:
@@ -30,19 +30,19 @@ def panel_shape(depth: int, width: int) -> tuple[int, int, int, int]:
 
 
 def to_panels(matrix: np.ndarray) -> np.ndarray:
-    """An array (depth, width) in panels."""
+    """Stores an array (depth, width) in panels."""
     deep, wide, depth, width = panel_shape(*matrix.shape)
     return matrix.reshape(deep, depth, wide, width).transpose(0, 2, 1, 3)
 
 
 def from_panels(panels: np.ndarray) -> np.ndarray:
-    """The array (depth, width) that is stored in panels."""
+    """The plain array (depth, width) of panels."""
     deep, wide, depth, width = panels.shape
     return panels.transpose(0, 2, 1, 3).reshape(deep * depth, wide * width)
 
 
 class InPanels(keras.initializers.Initializer):
-    """Another initializer's values for the plain matrix, in panels."""
+    """Initializes panels with another initializer's values for the plain matrix."""
 
     def __init__(self, initializer="glorot_uniform"):
         self.initializer = keras.initializers.get(initializer)
@@ -54,13 +54,13 @@ class InPanels(keras.initializers.Initializer):
 
 
 def packed(matrix: tf.Tensor) -> tf.Tensor:
-    """A tensor (depth, width) in panels."""
+    """Stores a tensor (depth, width) in panels."""
     deep, wide, depth, width = panel_shape(*matrix.shape)
     return tf.transpose(tf.reshape(matrix, [deep, depth, wide, width]), [0, 2, 1, 3])
 
 
 def transposed(panels: tf.Tensor) -> tf.Tensor:
-    """The transposed matrix, in panels of its own."""
+    """The transposed matrix in panels."""
     deep, wide, depth, width = panels.shape
     matrix = tf.transpose(panels, [1, 3, 0, 2])  # (wide, width, deep, depth)
     return packed(tf.reshape(matrix, [wide * width, deep * depth]))

@@ -14,14 +14,14 @@ from elmo_keras.layers.recurrence_gradient import backward
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class ProjectedLSTM(keras.layers.Layer):
-    """LSTM whose output is a clipped projection of its cell's output.
+    """An LSTM whose output is a clipped projection of the cell's output.
 
         i, j, f, o = x W + h R + b
         c' = clip(sigmoid(f + 1) · c + sigmoid(i) · tanh(j))
         h' = clip((sigmoid(o) · tanh(c')) P)
 
-    The cost follows the real tokens: masked positions are left out of the
-    arithmetic, their output is 0 and the state passes them unchanged.
+    Masked positions are not computed: their output is 0, and the state stays as it
+    is.
 
     Args:
         units: size of the cell state.
@@ -29,7 +29,7 @@ class ProjectedLSTM(keras.layers.Layer):
         cell_clip: bound of the absolute cell state, or None.
         proj_clip: bound of the absolute output, or None.
         reverse: whether each row is read from its own last real token to its
-            first. Outputs stand at the position of their token either way.
+            first. Outputs are at the position of their token either way.
         return_state: whether the state is returned as well.
 
     Call arguments:
@@ -40,9 +40,9 @@ class ProjectedLSTM(keras.layers.Layer):
         training: in training the activations are kept for the gradient, which
             is faster and needs more memory.
 
-    Output: `(batch, time, projection_dim)`; with `return_state` a pair of that
-    and the state `(output, cell)` after each row's last real token. The cell
-    state is never less than float32, whatever the dtype policy.
+    Output: `(batch, time, projection_dim)`; with `return_state` a pair of this
+    tensor and the state `(output, cell)` after each row's last real token. The cell
+    state is at least float32, whatever the dtype policy.
 
     Example:
 
@@ -57,6 +57,7 @@ class ProjectedLSTM(keras.layers.Layer):
         self,
         units,
         projection_dim,
+        *,
         cell_clip=3.0,
         proj_clip=3.0,
         reverse=False,
@@ -96,17 +97,17 @@ class ProjectedLSTM(keras.layers.Layer):
             functools.partial(self.call_packed, training=training),
             inputs,
             mask,
-            tuple(initial_state),
-            self.reverse,
+            state=tuple(initial_state),
+            reverse=self.reverse,
         )
         return (outputs, state) if self.return_state else outputs
 
-    def call_packed(self, x, sizes, state, training=False):
-        """The layer over packed tokens, see `packing.Packing`.
+    def call_packed(self, x, sizes, state, *, training=False):
+        """Runs the layer over packed tokens, see `packing.Packing`.
 
         Args:
             x: float tensor `(tokens, dim)`.
-            sizes: int32 `(steps,)`, the rows of each step.
+            sizes: int32 `(steps,)`, the number of rows of each step.
             state: `(output, cell)`, rows in packed order.
             training: as in a call.
 
@@ -127,11 +128,11 @@ class ProjectedLSTM(keras.layers.Layer):
             x.shape[-1],
             self.units,
             self.projection_dim,
-            self.compute_dtype,
-            Clips(self.cell_clip, self.proj_clip),
-            bool(training and self.trainable),
+            compute_dtype=self.compute_dtype,
+            clips=Clips(self.cell_clip, self.proj_clip),
+            keep=bool(training and self.trainable),
         )
-        outputs, state = run(tf.cast(x, self.compute_dtype), sizes, weights, state)
+        outputs, state = run(tf.cast(x, self.compute_dtype), sizes, (weights, state))
         return outputs, tuple(state)
 
     def _as(self, variable, dtype):
@@ -143,7 +144,7 @@ class ProjectedLSTM(keras.layers.Layer):
         return cell_dtype(self.compute_dtype)
 
     def zero_state(self, batch_size):
-        """`(output, cell)` of zeros for so many rows."""
+        """A state `(output, cell)` of zeros."""
         return (
             tf.zeros((batch_size, self.projection_dim), self.compute_dtype),
             tf.zeros((batch_size, self.units), self.cell_dtype),
@@ -169,16 +170,16 @@ class ProjectedLSTM(keras.layers.Layer):
 
 
 @functools.cache
-def recurrence_graph(dim, units, projection_dim, compute_dtype, clips, keep):
+def recurrence_graph(dim, units, projection_dim, *, compute_dtype, clips, keep):
     """The recurrence as a graph, one for all layers of these sizes.
 
-    Outside of a graph it is fast, and traced once; within one it is inlined.
+    In eager mode it is traced once and runs fast; within another graph it is inlined.
 
     Args:
-        dim, units, projection_dim, compute_dtype, clips: those of the layer.
-        keep: whether to keep what the gradient needs, 5 · units numbers a token.
-            Without it a gradient is the same, but runs the recurrence once more;
-            with no gradient, memory is bounded.
+        dim, units, projection_dim, compute_dtype, clips: as in the layer.
+        keep: whether to keep the activations that the gradient needs, 5 · units
+            numbers per token. Otherwise the gradient is the same, but it runs the
+            recurrence once more, and memory is bounded if there is no gradient.
     """
 
     def spec(*shape, dtype=compute_dtype):
@@ -194,24 +195,33 @@ def recurrence_graph(dim, units, projection_dim, compute_dtype, clips, keep):
     state = State(spec(None, projection_dim), spec(None, units, dtype=cell))
     return tf.function(
         functools.partial(_with_gradient, clips=clips, keep=keep),
-        input_signature=[spec(None, dim), spec(None, dtype="int32"), weights, state],
+        input_signature=[spec(None, dim), spec(None, dtype="int32"), (weights, state)],
         autograph=False,
     )
 
 
-def _with_gradient(x, sizes, weights, state, clips, keep):
+def _with_gradient(x, sizes, weights_and_state, *, clips, keep):
     @tf.custom_gradient
     def run(x, *flat):
         weights, state = Weights(*flat[:4]), State(*flat[4:])
-        arguments = x, sizes, weights, state, clips
-        outputs, last, kept = recurrence.forward(*arguments, keep)
+        forward = functools.partial(
+            recurrence.forward, x, sizes, weights, state=state, clips=clips
+        )
+        outputs, last, kept = forward(keep_activations=keep)
 
         def gradient(d_outputs, *d_last):
-            activations = kept or recurrence.forward(*arguments, True)[2]
-            upstream = d_outputs, State(*d_last)
-            return backward(*arguments, outputs, activations, upstream)
+            return backward(
+                x,
+                sizes,
+                weights,
+                state=state,
+                clips=clips,
+                outputs=outputs,
+                activations=kept or forward(keep_activations=True)[2],
+                upstream=(d_outputs, State(*d_last)),
+            )
 
         return (outputs, *last), gradient
 
-    outputs, *last = run(x, *weights, *state)
+    outputs, *last = run(x, *tf.nest.flatten(weights_and_state))
     return outputs, State(*last)

@@ -1,13 +1,13 @@
 """The recurrence of an LSTM with projection over packed tokens.
 
-For each step, with the rows that still have a token (`packing.Packing`):
+At each step, for the rows that still have a token (`packing.Packing`):
 
     i, j, f, o = x W + h R + b          (f: forget bias 1.0 added here)
     c' = clip(sigmoid(f) · c + sigmoid(i) · tanh(j))
     h' = clip((sigmoid(o) · tanh(c')) P)
 
-The part x W + b needs no recurrence: it is one matrix product for many steps,
-in pieces of bounded size.
+x W + b does not depend on the step before: it is one matrix product for many
+steps, in pieces of bounded size.
 
 Reference: Sak et al. 2014; gates and clips in the order of TensorFlow 1's
 `LSTMCell`, which the published weights were trained with.
@@ -19,10 +19,10 @@ import tensorflow as tf
 
 from elmo_keras.layers.panels import product
 
-# Gate inputs held at once, in numbers: 128 MiB in float32.
+# How many numbers of x W + b are held at once: 128 MiB in float32.
 PIECE_SIZE = 2**25
 
-HOST = "CPU:0"  # where numbers are counted that say how the work is divided
+HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work
 
 
 class Weights(NamedTuple):
@@ -30,7 +30,7 @@ class Weights(NamedTuple):
 
     `kernel` (in, 4 · units) and, in panels, `recurrent_kernel` (projection,
     4 · units) and `projection_kernel` (units, projection) in the compute dtype,
-    `bias` (4 · units) in that of the cell state.
+    `bias` (4 · units) in the dtype of the cell state.
     """
 
     kernel: tf.Tensor
@@ -40,7 +40,7 @@ class Weights(NamedTuple):
 
 
 class State(NamedTuple):
-    """LSTM state: `output` (rows, projection), `cell` (rows, units)."""
+    """The LSTM state: `output` (rows, projection), `cell` (rows, units)."""
 
     output: tf.Tensor
     cell: tf.Tensor
@@ -54,22 +54,22 @@ class Clips(NamedTuple):
 
 
 class Activations(NamedTuple):
-    """What the gradient needs of every token."""
+    """The activations that the gradient needs."""
 
-    gates: tf.Tensor  # (tokens, 4 · units), behind sigmoid and tanh
+    gates: tf.Tensor  # (tokens, 4 · units), after sigmoid and tanh
     cells: tf.Tensor  # (tokens, units), clipped
 
 
 def cell_dtype(compute_dtype: str) -> str:
-    """The dtype of cell state and gates: never less than float32."""
+    """The dtype of cell state and gates: at least float32."""
     return "float64" if compute_dtype == "float64" else "float32"
 
 
 class Steps:
-    """Which tokens and which rows belong to each step.
+    """Slices of packed tokens and of the rows' state, step by step.
 
     Args:
-        sizes: int32 (steps,), the rows of each step, never rising.
+        sizes: int32 (steps,), the number of rows of each step, never rising.
     """
 
     def __init__(self, sizes):
@@ -81,27 +81,27 @@ class Steps:
         self.next_sizes = tf.concat([sizes[1:], [0]], axis=0)
 
     def start(self, step):
-        """The place of the step's first token among the packed ones: (1,)."""
+        """The index of the step's first packed token: (1,)."""
         return number_at(self.starts, step)
 
     def of(self, tokens, step, first=0):
-        """The step's rows of packed `tokens`, which start at token `first`."""
+        """The step's rows of packed `tokens`, whose first row is token `first`."""
         start = self.start(step) - first
         return rows_of(tokens, start, number_at(self.sizes, step))
 
     def ending(self, state, step):
-        """The rows of `state` for which the step is the last."""
+        """The rows of `state` whose last step this is."""
         first = number_at(self.next_sizes, step)
         number = number_at(self.sizes, step) - first
         return State(*(rows_of(part, first, number) for part in state))
 
-    def going_on(self, state, step):
+    def continuing(self, state, step):
         """The rows of `state` that have another step."""
         number = number_at(self.next_sizes, step)
         return State(*(rows_of(part, [0], number) for part in state))
 
     def array(self, dtype, width):
-        """A TensorArray for a value (rows, width) of each step."""
+        """A TensorArray with one value (rows, width) for each step."""
         shape = (None, width)
         return tf.TensorArray(
             dtype, self.number, element_shape=shape, infer_shape=False
@@ -109,33 +109,33 @@ class Steps:
 
 
 def number_at(numbers, step):
-    """One of the numbers, (1,)."""
-    # A GPU slices integers on the host, where the next slice needs them. It would
-    # gather them on the device, and each step would wait for a copy.
+    """The number with this index: (1,)."""
+    # With a GPU, integers are sliced on the host, where the next slice needs them. A
+    # gather would run on the device, and each step would wait for a copy.
     return tf.slice(numbers, tf.reshape(step, [1]), [1])
 
 
 def rows_of(x, first, number):
-    """Rows of a matrix from `first` (1,) on, `number` (1,) of them."""
-    # A plain Slice: indexing with brackets takes several operations more.
+    """`number` (1,) rows of a matrix from row `first` (1,) on."""
+    # A plain Slice: indexing with brackets takes several more operations.
     rows = tf.slice(x, tf.concat([first, [0]], 0), tf.concat([number, [-1]], 0))
     return tf.ensure_shape(rows, (None, x.shape[1]))
 
 
-def forward(x, sizes, weights, state, clips, keep_activations):
+def forward(x, sizes, weights, *, state, clips, keep_activations):
     """Runs one LSTM layer over packed tokens.
 
     Args:
         x: (tokens, in), packed.
-        sizes: int32 (steps,), the rows of each step, never rising.
+        sizes: int32 (steps,), the number of rows of each step, never rising.
         weights: `Weights`.
-        state: `State` at the start, rows in packed order.
+        state: initial `State`, rows in packed order.
         clips: `Clips`.
         keep_activations: whether the `Activations` are returned as well.
 
     Returns:
-        Outputs (tokens, projection), the `State` of each row at its end, and
-        the `Activations` or None.
+        Outputs (tokens, projection), the `State` after the last token of each row,
+        and the `Activations` or None.
     """
     steps = Steps(sizes)
     piece_ends = _piece_ends(steps, weights)
@@ -147,15 +147,15 @@ def forward(x, sizes, weights, state, clips, keep_activations):
 
         def one_step(step, rows, arrays):
             inputs = steps.of(gate_inputs, step, start)
-            new, gates = _step(inputs, rows, weights, clips)
-            arrays = _written(arrays, steps, step, new, gates)
-            return step + 1, steps.going_on(new, step), arrays
+            new, gates = _step(inputs, rows, weights, clips=clips)
+            arrays = _written(arrays, steps, step, new=new, gates=gates)
+            return step + 1, steps.continuing(new, step), arrays
 
         return tf.while_loop(lambda s, *_: s < stop, one_step, (step, rows, arrays))
 
-    n_rows = tf.reduce_sum(sizes[:1])  # of the first step; those behind it are empty
+    n_rows = tf.reduce_sum(sizes[:1])  # rows of the first step; others have no token
     rows = State(*(rows_of(part, [0], n_rows[None]) for part in state))
-    arrays = _arrays(steps, state.output, weights, keep_activations)
+    arrays = _arrays(steps, weights, state.output, keep_activations=keep_activations)
     _, _, arrays = tf.while_loop(
         lambda s, *_: s < steps.number,
         piece,
@@ -170,7 +170,7 @@ def forward(x, sizes, weights, state, clips, keep_activations):
 
 
 def _piece_ends(steps, weights):
-    """For each step the one behind its piece: as many as fit, but one at least."""
+    """For each step, the end of a piece that starts with it, of at least one step."""
     limits = steps.starts + PIECE_SIZE // weights.kernel.shape[1]
     with tf.device(HOST):
         ends = tf.searchsorted(steps.ends, limits, side="right")
@@ -178,14 +178,14 @@ def _piece_ends(steps, weights):
 
 
 def _gate_inputs(x, weights):
-    # The file holds the bias without the forget gate's 1.0: TF 1 added it at run time.
+    # The published bias lacks the forget gate's 1.0: TF 1 added it at run time.
     forget = tf.constant([0.0, 0.0, 1.0, 0.0], weights.bias.dtype)
     bias = tf.reshape(weights.bias, [4, -1]) + forget[:, None]
     bias = tf.reshape(bias, [-1])
     return tf.nn.bias_add(tf.cast(tf.matmul(x, weights.kernel), bias.dtype), bias)
 
 
-def _arrays(steps, output, weights, keep_activations):
+def _arrays(steps, weights, output, *, keep_activations):
     dtype, projection_dim = output.dtype, output.shape[1]
     units = weights.kernel.shape[1] // 4
     cell = weights.bias.dtype
@@ -200,21 +200,21 @@ def _arrays(steps, output, weights, keep_activations):
     return arrays
 
 
-def _written(arrays, steps, step, new, gates):
+def _written(arrays, steps, step, *, new, gates):
     last = steps.ending(new, step)
     values = {"outputs": new.output, "gates": gates, "cells": new.cell}
     lasts = {"last_outputs": last.output, "last_cells": last.cell}
-    # The longest rows come first, so the last step's do.
-    from_behind = steps.number - 1 - step
+    # From the last step to the first: the rows that end last come first.
+    from_the_end = steps.number - 1 - step
     return {
-        name: array.write(from_behind, lasts[name])
+        name: array.write(from_the_end, lasts[name])
         if name in lasts
         else array.write(step, values[name])
         for name, array in arrays.items()
     }
 
 
-def _step(gate_inputs, state, weights, clips):
+def _step(gate_inputs, state, weights, *, clips):
     recurrent = product(state.output, weights.recurrent_kernel)
     gate_inputs += tf.cast(recurrent, gate_inputs.dtype)
     i, j, f, o = tf.split(gate_inputs, 4, axis=1)

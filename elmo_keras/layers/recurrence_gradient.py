@@ -1,7 +1,7 @@
 """The gradient of `recurrence.forward`.
 
-It is written out because that of a `tf.while_loop` adds up weight gradients step
-by step, where one matrix product over all tokens does.
+It is written out because the gradient of a `tf.while_loop` adds up weight gradients
+step by step, where one matrix product over all tokens is enough.
 """
 
 import tensorflow as tf
@@ -10,25 +10,25 @@ from elmo_keras.layers.panels import packed, product, transposed
 from elmo_keras.layers.recurrence import HOST, State, Steps, rows_of
 
 
-def backward(x, sizes, weights, state, clips, outputs, activations, upstream):
+def backward(x, sizes, weights, *, state, clips, outputs, activations, upstream):
     """Gradients of one LSTM layer over packed tokens.
 
     Args:
         x, sizes, weights, state, clips: as in `recurrence.forward`.
-        outputs, activations: what that returned.
-        upstream: gradients to the outputs, and to the last `State`.
+        outputs, activations: as `recurrence.forward` returned them.
+        upstream: gradients with respect to the outputs and the last `State`.
 
     Returns:
-        Gradients to x, to each of the weights, and to each part of the state.
+        Gradients with respect to x, each of the weights and each part of the state.
     """
     steps = Steps(sizes)
     outputs_before, cells_before = _before(sizes, state, (outputs, activations.cells))
     d_gates, d_projected, d_state = _through_steps(
         steps,
         weights,
-        _factors(activations, cells_before, clips.cell),
-        _unclipped(outputs, clips.output),
         upstream,
+        factors=_factors(activations, cells_before, clips.cell),
+        unclipped=_unclipped(outputs, clips.output),
     )
     o = activations.gates[:, -activations.cells.shape[1] :]
     hidden = tf.cast(o * tf.tanh(activations.cells), x.dtype)
@@ -42,54 +42,50 @@ def backward(x, sizes, weights, state, clips, outputs, activations, upstream):
     )
 
 
-def _through_steps(steps, weights, factors, unclipped, upstream):
-    """From the last step to the first.
+def _through_steps(steps, weights, upstream, *, factors, unclipped):
+    """Goes from the last step to the first.
 
     Returns:
-        Gradients to all gate inputs (tokens, 4 · units) and unclipped outputs
-        (tokens, projection), and to the first state.
+        Gradients with respect to all gate inputs (tokens, 4 · units), unclipped
+        outputs (tokens, projection) and the first state.
     """
     d_outputs, d_last = upstream
     recurrent_kernel = transposed(weights.recurrent_kernel)
     projection_kernel = transposed(weights.projection_kernel)
 
-    def one_step(step, d_rows, d_gates, d_projected):
+    def one_step(step, d_rows, arrays):
         step -= 1
-        # Rows that end at this step join those that go on.
+        # The rows that end at this step join those that have another step.
         rows = zip(d_rows, steps.ending(d_last, step))
         d_rows = State(*(tf.concat(parts, axis=0) for parts in rows))
         d_output = d_rows.output + steps.of(d_outputs, step)
         d_output *= steps.of(unclipped, step)
-        d_hidden = product(d_output, projection_kernel)
-        now = steps.of(factors, step)
-        d_gate, d_cell = _step_gradient(d_hidden, d_rows.cell, now)
+        d_gate, d_cell = _step_gradient(
+            product(d_output, projection_kernel), d_rows.cell, steps.of(factors, step)
+        )
         d_gate = tf.cast(d_gate, d_output.dtype)
-        d_before = product(d_gate, recurrent_kernel)
-        d_gates = d_gates.write(step, d_gate)
-        d_projected = d_projected.write(step, d_output)
-        return step, State(d_before, d_cell), d_gates, d_projected
+        d_rows = State(product(d_gate, recurrent_kernel), d_cell)
+        values = zip(arrays, (d_gate, d_output))
+        return step, d_rows, tuple(array.write(step, value) for array, value in values)
 
-    nothing = 0 * tf.reduce_sum(
-        steps.sizes, keepdims=True
-    )  # a 0 that the graph does not see through
+    # A 0 that graph optimisation does not fold: the first d_rows have no rows.
+    nothing = 0 * tf.reduce_sum(steps.sizes, keepdims=True)
     d_rows = State(*(rows_of(part, [0], nothing) for part in d_last))
-    arrays = [
-        steps.array(d_outputs.dtype, weights.kernel.shape[1]),
-        steps.array(d_outputs.dtype, unclipped.shape[1]),
-    ]
-    _, d_rows, d_gates, d_projected = tf.while_loop(
-        lambda step, *_: step > 0, one_step, (steps.number, d_rows, *arrays)
+    widths = weights.kernel.shape[1], unclipped.shape[1]
+    arrays = tuple(steps.array(d_outputs.dtype, width) for width in widths)
+    _, d_rows, arrays = tf.while_loop(
+        lambda step, *_: step > 0, one_step, (steps.number, d_rows, arrays)
     )
-    n_rows = tf.shape(d_rows.cell)[0]  # the rows behind them had no step
+    n_rows = tf.shape(d_rows.cell)[0]  # the rows after these had no step
     d_state = [tf.concat([d, last[n_rows:]], 0) for d, last in zip(d_rows, d_last)]
-    return d_gates.concat(), d_projected.concat(), d_state
+    return *(array.concat() for array in arrays), d_state
 
 
 def _before(sizes, first, packed):
-    """For each packed token its row's value one step before, at first `first`'s."""
+    """For each packed token, its row's value one step earlier; `first` at step 0."""
     rows, steps = tf.shape(first.cell)[0], tf.size(sizes)
-    # Behind the `rows` first values, the step before starts as much earlier as
-    # that step is long.
+    # In [first, packed], a token's value one step before is as many rows earlier as
+    # that step has rows.
     earlier = tf.concat([[rows], sizes], axis=0)[:steps]
     with tf.device(HOST):
         earlier = tf.repeat(earlier, sizes)  # (tokens,)
@@ -100,9 +96,9 @@ def _before(sizes, first, packed):
 
 
 def _factors(activations, cells_before, cell_clip):
-    """All that a step's gradient is multiplied with: (tokens, 7 · units).
+    """All factors of a step's gradient: (tokens, 7 · units).
 
-    Computed for all tokens at once, so that a step has little left to do.
+    They are computed for all tokens at once, so that a step has little to do.
     """
     i, j, f, o = tf.split(activations.gates, 4, axis=1)
     tanh_cell = tf.tanh(activations.cells)
@@ -120,14 +116,14 @@ def _factors(activations, cells_before, cell_clip):
 
 
 def _unclipped(clipped, bound):
-    """1.0 where a clip left the value alone, 0.0 where the bound was reached."""
+    """1.0 where clipping did not change the value, 0.0 where it reached the bound."""
     if bound is None:
         return tf.ones_like(clipped)
     return tf.cast(tf.abs(clipped) < tf.constant(bound, clipped.dtype), clipped.dtype)
 
 
 def _step_gradient(d_hidden, d_cell, factors):
-    """Gradients to the gate inputs and to the cell state before."""
+    """Gradients with respect to the gate inputs and the previous cell state."""
     units = d_cell.shape[1]
     to_gates, of_hidden, of_cell, to_before = tf.split(
         factors, [4 * units, units, units, units], axis=1

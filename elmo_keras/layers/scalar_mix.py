@@ -12,14 +12,14 @@ class ScalarMix(keras.layers.Layer):
 
     Args:
         scheme: `"learned"` (w is trained), `"average"` (every s_j is the same)
-            or the index of one layer (s_j is 1 there; −1 is the last one). γ is
-            trained in each of them.
-        initial_weights: first values of w, one for each layer; zeros if None.
-            With `trainable=False` they stay.
-        initial_gamma: first value of γ.
+            or the index of one layer (s_j is 1 there; −1 is the last layer). γ is
+            always trained.
+        initial_weights: initial values of w, one for each layer; zeros if None.
+            With `trainable=False` they stay fixed.
+        initial_gamma: initial value of γ.
         layer_norm: whether each layer is normalised first, over the features of
-            each token, without parameters. bilm-tf normalises over all tokens
-            of a batch, which makes a vector depend on its neighbours.
+            each token, without parameters. (bilm-tf normalises over all tokens
+            of a batch, so that a vector depends on the rest of the batch.)
         regularizer: Keras regularizer of w. The paper's λ‖w‖² is
             `keras.regularizers.L2(λ)`.
 
@@ -31,7 +31,7 @@ class ScalarMix(keras.layers.Layer):
 
     Raises:
         ValueError: `initial_weights` or the layer's index doesn't fit the
-            number of layers, or the call's number of layers is not the build's.
+            number of layers, or a call has more or fewer layers than the first.
 
     Example:
 
@@ -47,6 +47,7 @@ class ScalarMix(keras.layers.Layer):
         scheme="learned",
         initial_weights=None,
         initial_gamma=1.0,
+        *,
         layer_norm=False,
         regularizer=None,
         **kwargs,
@@ -124,6 +125,22 @@ class ScalarMix(keras.layers.Layer):
         if self.scheme == "average":
             return ops.full((self.n_layers,), 1 / self.n_layers)
         return ops.one_hot(self.scheme % self.n_layers, self.n_layers)
+
+    def assign(self, scalars=None, gamma=None):
+        """Sets w and γ of a built mix; None leaves a value as it is.
+
+        Raises:
+            ValueError: `scalars` does not hold one number for each layer.
+        """
+        if scalars is not None:
+            if len(scalars) != self.n_layers:
+                raise ValueError(
+                    f"The mix should have {self.n_layers} weights, one for each layer. "
+                    f"Received: {list(scalars)}"
+                )
+            self.scalars.assign(scalars)
+        if gamma is not None:
+            self.gamma.assign(gamma)
 
     def compute_mask(self, inputs, mask=None):
         return mask[0] if isinstance(mask, (list, tuple)) else None

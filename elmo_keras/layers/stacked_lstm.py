@@ -1,4 +1,4 @@
-"""The LSTM layers of one direction, one on top of the other."""
+"""The LSTM layers of one direction."""
 
 import functools
 
@@ -11,16 +11,16 @@ from elmo_keras.layers.projected_lstm import ProjectedLSTM
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class StackedLSTM(keras.layers.Layer):
-    """Layers of `ProjectedLSTM` in one direction, the outputs of all returned.
+    """`ProjectedLSTM` layers in one direction; the outputs of all are returned.
 
-    With skip connections a layer's input is added to its output, from the
-    second layer on; the state holds the output without it.
+    With skip connections a layer's input is added to its output, from the second
+    layer on; the state holds the output without the input.
 
     Args:
         n_layers: number of layers.
         units, projection_dim, cell_clip, proj_clip, reverse, return_state: as
             in `ProjectedLSTM`.
-        use_skip_connections: whether there are skip connections.
+        use_skip_connections: whether the layers have skip connections.
         dropout: rate of the dropout on the input of each layer and on the
             output of the last one.
 
@@ -31,8 +31,8 @@ class StackedLSTM(keras.layers.Layer):
         training: whether dropout is applied; see also `ProjectedLSTM`.
 
     Output: a list of `n_layers` tensors `(batch, time, projection_dim)`, 0
-    where the mask is false; with `return_state` a pair of that and the state,
-    a list of a pair `(output, cell)` for each layer.
+    where the mask is false; with `return_state` a pair of this list and the state,
+    a list with a pair `(output, cell)` for each layer.
 
     Example:
 
@@ -48,6 +48,7 @@ class StackedLSTM(keras.layers.Layer):
         n_layers,
         units,
         projection_dim,
+        *,
         cell_clip=3.0,
         proj_clip=3.0,
         use_skip_connections=True,
@@ -71,8 +72,8 @@ class StackedLSTM(keras.layers.Layer):
             ProjectedLSTM(
                 units,
                 projection_dim,
-                cell_clip,
-                proj_clip,
+                cell_clip=cell_clip,
+                proj_clip=proj_clip,
                 name=f"lstm_{i}",
                 dtype=self.dtype_policy,
             )
@@ -96,38 +97,40 @@ class StackedLSTM(keras.layers.Layer):
             functools.partial(self.call_packed, training=training),
             inputs,
             mask,
-            list(initial_state),
-            self.reverse,
+            state=list(initial_state),
+            reverse=self.reverse,
         )
         return (outputs, state) if self.return_state else outputs
 
-    def call_packed(self, x, sizes, state, training=False, seed=None):
-        """The layers over packed tokens, see `packing.Packing`.
+    def call_packed(self, x, sizes, state, *, training=False, seed=None):
+        """Runs the layers over packed tokens, see `packing.Packing`.
 
         Args:
             x: float tensor `(tokens, dim)`.
-            sizes: int32 `(steps,)`, the rows of each step.
+            sizes: int32 `(steps,)`, the number of rows of each step.
             state: a pair `(output, cell)` for each layer, rows in packed order.
             training: as in a call.
-            seed: int32 `(2,)`, which alone then fixes the dropout.
+            seed: int32 `(2,)`; if given, it alone determines the dropout.
 
         Returns:
             A list of outputs `(tokens, projection_dim)` and the state.
         """
         outputs, last = [], []
         for i, lstm in enumerate(self.lstms):
-            x = self._drop(i, x, training, seed)
-            y, layer_state = lstm.call_packed(x, sizes, state[i], training)
+            x = self._drop(x, i, training=training, seed=seed)
+            y, layer_state = lstm.call_packed(x, sizes, state[i], training=training)
             x = x + y if self.use_skip_connections and i > 0 else y
             outputs.append(x)
             last.append(layer_state)
-        outputs[-1] = self._drop(self.n_layers, outputs[-1], training, seed)
+        outputs[-1] = self._drop(
+            outputs[-1], self.n_layers, training=training, seed=seed
+        )
         return outputs, last
 
-    def _drop(self, place, x, training, seed):
+    def _drop(self, x, place, *, training, seed):
         if seed is None or not training:
             return self.dropouts[place](x, training=training)
-        # `fold_in` would have a GPU compute the seed and the host wait for it.
+        # With `fold_in` a GPU would compute the seed, and the host would wait.
         seed = seed * [1, self.n_layers + 1] + [0, place]
         return tf.nn.experimental.stateless_dropout(x, self.dropout, seed)
 

@@ -1,30 +1,30 @@
-"""Vectors of known words, kept instead of computed."""
+"""Vectors of known words, stored instead of computed."""
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-# Any odd numbers tell rows apart; should two rows get one key, only one is found.
+# Random odd factors. If two rows have the same key, only one of them is found.
 _FACTORS = np.random.default_rng(0).integers(2**62, size=256) * 2 + 1
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class TokenCache(keras.layers.Layer):
-    """Context-independent vectors x of a vocabulary.
+    """Stores the context-independent vectors x of known words.
 
-    A word is known by its character ids, all of which are compared, so that no
-    word gets another one's vector. There is no lookup table: a key of each word
-    is searched among sorted ones, with core operations.
+    All character ids of a word are compared, so that no word gets the vector of
+    another. There is no lookup table: core operations search for each word's key in
+    a sorted array.
 
     Args:
-        n_words: number of words. Until `fill` is called none is known.
+        n_words: number of words. Until `fill` is called, no word is known.
         projection_dim: size of a vector.
 
     Call arguments:
         inputs: int32 character ids `(words, characters)`.
 
-    Output: the vectors `(words, projection_dim)`, and bool `(words,)`, which of
-    the words are known; the vectors of others mean nothing.
+    Output: the vectors `(words, projection_dim)`, and bool `(words,)`, whether each
+    word is known; vectors of unknown words are arbitrary.
 
     Example:
 
@@ -42,23 +42,23 @@ class TokenCache(keras.layers.Layer):
         self.projection_dim = projection_dim
 
     def build(self, input_shape):
-        def constant(name, shape, value, dtype):
+        def constant(name, shape, value=0, *, dtype):
             initializer = keras.initializers.Constant(value)
             return self.add_weight(
                 shape, initializer, dtype, trainable=False, autocast=False, name=name
             )
 
         shape = (self.n_words, input_shape[-1])
-        self.keys = constant("keys", shape[:1], 0, "int64")
-        self.ids = constant("ids", shape, -1, "int32")  # no word has such
+        self.keys = constant("keys", shape[:1], dtype="int64")
+        self.ids = constant("ids", shape, -1, dtype="int32")  # the ids of no word
         shape = (self.n_words, self.projection_dim)
-        self.vectors = constant("vectors", shape, 0.0, self.variable_dtype)
+        self.vectors = constant("vectors", shape, dtype=self.variable_dtype)
 
     def fill(self, ids, vectors):
-        """Makes words known.
+        """Stores the vectors of all words.
 
         Args:
-            ids: character ids `(n_words, characters)`, of distinct words.
+            ids: character ids `(n_words, characters)` of distinct words.
             vectors: `(n_words, projection_dim)`.
         """
         ids = np.asarray(ids)

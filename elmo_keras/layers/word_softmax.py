@@ -3,13 +3,13 @@
 import keras
 import tensorflow as tf
 
-# Logits held at once in evaluation, in numbers: 128 MiB in float32.
+# How many logits evaluation holds at once: 128 MiB in float32.
 LOGITS_AT_ONCE = 2**25
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class WordSoftmax(keras.layers.Layer):
-    """Scores of the words of a vocabulary, and the losses of a language model.
+    """The scores of all words of a vocabulary.
 
     `logits = x Wᵀ + b` with one row of W for each word.
 
@@ -56,8 +56,8 @@ class WordSoftmax(keras.layers.Layer):
     def log_probabilities_of(self, inputs, targets):
         """Full-softmax log probability of each token's target, in nats.
 
-        The words are gone through in pieces, so that memory is bounded however many
-        there are. For evaluation: it has no efficient gradient.
+        The vocabulary is divided into pieces, so that memory is bounded for any
+        number of words. For evaluation only: the gradient is not efficient.
 
         Args:
             inputs: float tensor `(tokens, dim)`.
@@ -97,6 +97,6 @@ class WordSoftmax(keras.layers.Layer):
 
 
 def word_logits(inputs, kernel, bias):
-    """float32 scores `(..., words)` of words with these rows of the softmax."""
+    """float32 scores `(..., words)` of the words with these rows of the softmax."""
     product = tf.matmul(inputs, tf.cast(kernel, inputs.dtype), transpose_b=True)
     return tf.cast(product, tf.float32) + tf.cast(bias, tf.float32)

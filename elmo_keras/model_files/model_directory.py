@@ -1,4 +1,4 @@
-"""The files of a model: a directory or a zip of options, weights, vocabulary."""
+"""Model directories and zips: options, weights and vocabulary, read and written."""
 
 import contextlib
 import io
@@ -12,18 +12,17 @@ from typing import Any, NamedTuple
 import h5py
 
 from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.cli.replacing import replacing
 from elmo_keras.config import ElmoConfig, read_options
-from elmo_keras.replacing import replacing
-from elmo_keras.vocabulary import Vocabulary
-from elmo_keras.weights import (
-    datasets,
-    new_hdf5,
+from elmo_keras.model_files.hdf5 import datasets, new_hdf5, open_hdf5
+from elmo_keras.model_files.published import (
     read_table,
     read_weights,
     softmax_table,
     write_table,
     write_weights,
 )
+from elmo_keras.text.vocabulary import Vocabulary
 
 OPTIONS = "options.json"
 WEIGHTS = "weights.hdf5"
@@ -33,7 +32,7 @@ _DIGEST = "vocabulary_sha256"
 
 
 class ModelFiles(NamedTuple):
-    """What was found of a model.
+    """The files found for a model.
 
     Attributes:
         options: the content of its `options.json`.
@@ -72,33 +71,18 @@ class ModelFiles(NamedTuple):
             yield file
 
 
-def open_hdf5(source) -> h5py.File:
-    """`h5py.File` for reading, with an error that says what is wrong.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: the file is not HDF5.
-    """
-    try:
-        return h5py.File(source, "r")
-    except FileNotFoundError:
-        raise FileNotFoundError(f"There is no file {source}.") from None
-    except OSError as error:
-        raise ValueError(f"{source} should be an HDF5 file. {error}") from error
-
-
 def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFiles:
     """The files of a model.
 
     Args:
         model: a model directory, a `.zip` with one `….hdf5` and one
             `…options.json` (and a `vocab.txt`), as the NLPL repository ships
-            them, or with `weights` the path of an `options.json`.
+            them, or, with `weights`, the path of an `options.json`.
         weights: the path of HDF5 weights.
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.
-        ValueError: a file can't be read for what it should be.
+        ValueError: a file is not what it should be.
     """
     model = Path(model)
     if weights is not None and not model.is_dir():
@@ -138,7 +122,7 @@ def _in_zip(model):
             words = archive.read(_member(archive, VOCABULARY)) if has_words else None
             return ModelFiles(read_options(options), weights, words)
     except zipfile.BadZipFile as error:
-        raise ValueError(f"{model} should be a whole zip. {error}") from error
+        raise ValueError(f"{model} should be a complete zip. {error}") from error
 
 
 def _member(archive, ending):
@@ -152,7 +136,7 @@ def _member(archive, ending):
 
 
 def _is_own(name, ending):
-    """Whether a file of a zip is one of the model's, not of its training."""
+    """Whether a file of a zip belongs to the model itself, not to its training."""
     folders = Path(name).parts[:-1]
     return name.endswith(ending) and not {"training", "__MACOSX"} & set(folders)
 
@@ -187,7 +171,7 @@ def read_softmax(
     """Reads the softmax of a model directory into a built biLM.
 
     Raises:
-        ValueError: it is not over these words, or it doesn't fit.
+        ValueError: it has other words, or doesn't fit.
     """
     with open_hdf5(path) as file:
         if file.attrs.get(_DIGEST, vocabulary.digest) != vocabulary.digest:
@@ -202,20 +186,21 @@ def save_model(
     directory: str | Path,
     bilm: BidirectionalLanguageModel,
     vocabulary: Vocabulary | None = None,
+    *,
     options: dict[str, Any] | None = None,
 ) -> None:
-    """Writes a model directory: whole files, put in place when all are written.
+    """Writes a model directory; no file is replaced before all are written.
 
     Args:
-        directory: made if there is none.
+        directory: made if it is missing.
         bilm: a built biLM; its softmax goes to the folder `training`.
         vocabulary: the words of the softmax.
-        options: further sections and keys of `options.json`, such as those of
-            the training.
+        options: further sections and keys of `options.json`, such as
+            `TrainingOptions.to_options`.
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    with contextlib.ExitStack() as stack:  # all are written, then all are put in place
+    with contextlib.ExitStack() as stack:  # its exit puts all files in place
         with new_hdf5(stack.enter_context(replacing(directory / WEIGHTS))) as file:
             write_weights(bilm, file)
         if vocabulary is not None:

@@ -1,22 +1,28 @@
-"""What a run of training can start from: a model of ours, published, or bilm-tf's."""
+"""Models that training can start from: elmo-keras's, published ones, bilm-tf's."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
-from elmo_keras.model_directory import SOFTMAX, ModelFiles, find_model, read_softmax
-from elmo_keras.tf1_checkpoint import Tf1Checkpoint, find_tf1_checkpoint
-from elmo_keras.vocabulary import Vocabulary
-from elmo_keras.weights import read_tf1_checkpoint, read_weights
+from elmo_keras.model_files.model_directory import (
+    SOFTMAX,
+    ModelFiles,
+    find_model,
+    read_softmax,
+)
+from elmo_keras.model_files.published import read_weights
+from elmo_keras.model_files.tf1_checkpoint import Tf1Checkpoint, find_tf1_checkpoint
+from elmo_keras.model_files.tf1_weights import read_tf1_checkpoint
+from elmo_keras.text.vocabulary import Vocabulary
 
 
 class Pretrained(NamedTuple):
-    """A model to go on from.
+    """A trained model to start from.
 
     Attributes:
-        source: what was found.
-        vocabulary: the words of its softmax, or None where it has no softmax.
+        source: its files.
+        vocabulary: the words of its softmax, or None if it has no softmax.
     """
 
     source: ModelFiles | Tf1Checkpoint
@@ -27,7 +33,7 @@ class Pretrained(NamedTuple):
         """The configuration of its biLM.
 
         Raises:
-            ValueError: its options describe none.
+            ValueError: its options describe no biLM.
         """
         return ElmoConfig.from_options(self.source.options)
 
@@ -35,12 +41,13 @@ class Pretrained(NamedTuple):
         """Reads the weights into a built biLM.
 
         Args:
-            bilm: has the configuration, and with `with_softmax` the vocabulary.
-            with_softmax: whether the softmax is read too.
+            bilm: built with `config`, and for `with_softmax` with a softmax over
+                `vocabulary`.
+            with_softmax: whether to read the softmax too.
 
         Returns:
-            Accumulators of Adagrad for `bilm.trainable_weights`, or None where
-            there are none.
+            Adagrad's accumulators in the order of `bilm.trainable_weights`, or None
+            if there are none.
 
         Raises:
             ValueError: a file is damaged or doesn't fit.
@@ -62,11 +69,11 @@ def find_pretrained(
     """The model at a path.
 
     Args:
-        path: a model directory, a zip, the path of an `options.json` with
-            `weights`; or a checkpoint of bilm-tf, its directory or prefix.
+        path: a model directory, a zip, an `options.json` (with `weights`), or a
+            checkpoint of bilm-tf by its directory or prefix.
         weights: published HDF5 weights.
-        vocabulary: the words of the checkpoint's softmax, if no `vocab.txt` lies
-            beside it.
+        vocabulary: file with the words of the checkpoint's softmax; by default
+            `vocab.txt` beside it.
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.

@@ -1,4 +1,4 @@
-"""Finds the checkpoints that bilm-tf wrote with TensorFlow 1."""
+"""Finding the checkpoints that bilm-tf wrote with TensorFlow 1."""
 
 import contextlib
 import re
@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from elmo_keras.config import read_options
-from elmo_keras.model_directory import OPTIONS
+from elmo_keras.model_files.model_directory import OPTIONS
 
 
 class Tf1Checkpoint(NamedTuple):
     """A trained checkpoint of bilm-tf.
 
     Attributes:
-        prefix: path of its files without `.index`, as
-            `weights.read_tf1_checkpoint` takes it.
+        prefix: path of its files without `.index`, the argument of
+            `tf1_weights.read_tf1_checkpoint`.
         options: the content of the `options.json` beside it.
     """
 
@@ -55,7 +55,7 @@ def _latest(directory):
     with contextlib.suppress(ValueError):  # a damaged file `checkpoint`
         state = tf.train.get_checkpoint_state(str(directory))
     if state is not None:
-        # The file may name a place where the directory was once.
+        # The file may name a path from before the directory was moved.
         prefix = directory / Path(state.model_checkpoint_path).name
         if _index(prefix).exists():
             return prefix
@@ -68,7 +68,7 @@ def _latest(directory):
 
 
 def _step_and_time(prefix):
-    """What the latest checkpoint has most of: steps, then the time of writing."""
+    """Sort key, highest for the latest checkpoint: its step, then its time of writing."""
     step = re.search(r"-(\d+)$", prefix.name)
     return int(step[1]) if step else -1, _index(prefix).stat().st_mtime
 

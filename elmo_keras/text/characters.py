@@ -1,4 +1,4 @@
-"""From tokens to character ids: one function for training, prediction, serving."""
+"""From tokens to character ids: one function for training, prediction and serving."""
 
 import tensorflow as tf
 
@@ -7,8 +7,8 @@ from elmo_keras.config import ElmoConfig
 BEGIN_OF_SENTENCE_TOKEN = "<S>"
 END_OF_SENTENCE_TOKEN = "</S>"
 
-# The published ids of training; a prediction id is one more, 0 marks a masked
-# position.
+# The published ids for training. At prediction every id is one higher, and 0 marks
+# a masked position.
 BEGIN_OF_SENTENCE = 256
 END_OF_SENTENCE = 257
 BEGIN_OF_WORD = 258
@@ -23,14 +23,13 @@ def character_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     tokens `<S>` and `</S>` have one character, begin or end of sentence.
 
     Args:
-        tokens: string tensor of any shape, any bytes.
-        config: tells the length of a row, where longer words are cut and
-            whether they are normalised.
+        tokens: string tensor of any shape, holding any bytes.
+        config: gives the length of a row, where longer words are cut, and
+            whether words are normalised.
 
     Returns:
         int32 `(..., config.max_characters_per_token)`, each the published
-        training id plus one. No id is 0: which tokens are padding is for the
-        caller to say.
+        training id plus one. No id is 0: the caller must mask padding tokens.
 
     Reference: bilm-tf, `UnicodeCharsVocabulary`.
     """
@@ -42,8 +41,8 @@ def character_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     content = tf.reshape(tf.cast(content, tf.int32), [-1, length])
     ends = _ends(flat, content, config)[:, None]
     content = tf.where(sentence_boundary > 0, sentence_boundary, content)
-    # The content starts behind the begin of word; what the roll brings to the
-    # front and what stands at the end of the word and behind it is overwritten.
+    # The content starts after the begin of word. The roll brings the last byte to the
+    # front; that place, the end of the word and the rest of the row are overwritten.
     ids = tf.roll(content, shift=1, axis=1)
     place = tf.range(length)[None, :] - 1
     ids = tf.where(place < 0, BEGIN_OF_WORD, ids)
@@ -60,7 +59,7 @@ def words_cut(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
 
 
 def _set_apart_boundaries(tokens):
-    """Tokens with one byte for `<S>` and `</S>`, and the character it stands for."""
+    """Tokens with `<S>` and `</S>` as one byte, and that byte's id (0 for others)."""
     begins = tokens == BEGIN_OF_SENTENCE_TOKEN
     ends = tokens == END_OF_SENTENCE_TOKEN
     character = tf.where(ends, END_OF_SENTENCE, tf.where(begins, BEGIN_OF_SENTENCE, 0))
@@ -70,7 +69,7 @@ def _set_apart_boundaries(tokens):
 def _normalized(tokens, config):
     if config.unicode_normalization is None:
         return tokens
-    try:  # optional, and its graphs load only where it is imported
+    try:  # optional, and a graph with its operations loads only where it is imported
         import tensorflow_text
     except ImportError as error:
         raise ImportError(
@@ -82,15 +81,15 @@ def _normalized(tokens, config):
 
 def _ends(tokens, content, config):
     """Number of bytes of each token that are kept."""
-    most = config.max_characters_per_token - 2
+    limit = config.max_characters_per_token - 2
     lengths = tf.strings.length(tokens)
     if config.cut_at == "byte":
-        return tf.minimum(lengths, most)
-    # A cut must not fall before a continuation byte, 10xxxxxx. A character has
-    # three of them at most; with more it is not UTF-8 and is cut as bytes.
-    first = max(most - 3, 0)
-    starts = tf.bitwise.bitwise_and(content[:, first : most + 1], 0xC0) != 0x80
-    places = tf.where(starts, tf.range(first, most + 1), -1)
+        return tf.minimum(lengths, limit)
+    # Never cut before a continuation byte, 10xxxxxx. A character has at most three of
+    # them; a longer run is not UTF-8 and is cut anywhere.
+    first = max(limit - 3, 0)
+    starts = tf.bitwise.bitwise_and(content[:, first : limit + 1], 0xC0) != 0x80
+    places = tf.where(starts, tf.range(first, limit + 1), -1)
     last_start = tf.reduce_max(places, axis=1)
-    cut = tf.where(last_start >= 0, last_start, most)
-    return tf.where(lengths > most, cut, lengths)
+    cut = tf.where(last_start >= 0, last_start, limit)
+    return tf.where(lengths > limit, cut, lengths)

@@ -1,4 +1,4 @@
-"""A text corpus as numbers, in memory or in files, and its batches for evaluation."""
+"""A text corpus as word numbers, in memory or in files; its batches for evaluation."""
 
 import dataclasses
 import hashlib
@@ -12,27 +12,28 @@ from typing import Any, BinaryIO
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.characters import character_ids, words_cut
 from elmo_keras.config import ElmoConfig
-from elmo_keras.vocabulary import Vocabulary
+from elmo_keras.text.characters import character_ids, words_cut
+from elmo_keras.text.length_batches import length_batches
+from elmo_keras.text.vocabulary import Vocabulary
 
-BEGIN, END = 0, 1  # numbers of `<S>` and `</S>` among the words of a corpus
+BEGIN, END = 0, 1  # numbers of `<S>` and `</S>` in every corpus
 
-_AT_ONCE = 2**20  # numbers held while a corpus is written, and words looked at
+_AT_ONCE = 2**20  # numbers or words that are processed at a time
 _TOKENS, _ENDS, _WORDS, _ABOUT = "tokens.int32", "ends.int64", "words.txt", "about.json"
 
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:
-    """Sentences as numbers.
+    """Sentences as word numbers.
 
     Attributes:
         words: the distinct words, `<S>` and `</S>` first.
         tokens: int32 `(tokens,)`, an index into `words` for each token,
-            sentence after sentence, without `<S>` and `</S>`. A memory map where
-            the corpus lies in files, so that it may be larger than the memory.
-        ends: int64 `(sentences,)`, where in `tokens` each sentence is over.
-        digest: SHA-256 of the sentences, however they lay in files.
+            sentence after sentence, without `<S>` and `</S>`. A memory map if the
+            corpus is in files, so it may be larger than memory.
+        ends: int64 `(sentences,)`, the index in `tokens` after each sentence.
+        digest: SHA-256 of the sentences, whatever files they came from.
     """
 
     words: tuple[str, ...]
@@ -42,7 +43,7 @@ class Corpus:
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[str]]) -> "Corpus":
-        """Goes through the sentences once; the empty ones are left out."""
+        """The corpus of sentences, which are read once; empty ones are left out."""
         tokens, ends = _Growing(np.int32), _Growing(np.int64)
         words, digest = _number(sentences, tokens, ends)
         return cls(words, tokens.joined(), ends.joined(), digest)
@@ -51,20 +52,20 @@ class Corpus:
     def in_files(
         cls, sentences: Iterable[Sequence[str]], folder: Path, sources: Any
     ) -> "Corpus":
-        """As `of`, but kept in a folder, which holds it already or will.
+        """Like `of`, but kept in a folder; a folder that holds it already is opened.
 
         Args:
-            sentences: gone through if the folder doesn't hold them.
-            folder: made if there is none; four bytes a token and eight a sentence.
-            sources: what the sentences come from, as JSON can hold it: kept there
-                and compared.
+            sentences: read only if the folder doesn't hold them.
+            folder: made if it is missing; takes four bytes a token, eight a sentence.
+            sources: JSON value that identifies the source of the sentences; the
+                folder holds them if it was written with the same value.
         """
         about = folder / _ABOUT
         if about.exists():
             found = json.loads(about.read_text())
             if found["sources"] == sources:
                 return cls._open(folder, found["digest"])
-        # Beside it, so that a run which reads the old files keeps them.
+        # Written beside it: another run may be reading the old files.
         new = folder.with_name(f"{folder.name}.{os.getpid()}")
         new.mkdir(parents=True)
         try:
@@ -81,7 +82,7 @@ class Corpus:
         arrays = (
             np.memmap(folder / name, dtype, "r")
             if (folder / name).stat().st_size
-            else np.zeros(0, dtype)  # nothing can't be mapped
+            else np.zeros(0, dtype)  # an empty file can't be mapped
             for name, dtype in ((_TOKENS, np.int32), (_ENDS, np.int64))
         )
         return cls(words, *arrays, digest)
@@ -100,11 +101,11 @@ class Corpus:
 
     @property
     def n_predictions(self) -> int:
-        """What each direction predicts: all tokens and an end of each sentence."""
+        """Number of predictions of each direction: all tokens and sentence ends."""
         return len(self.tokens) + len(self)
 
     def counts(self) -> np.ndarray:
-        """How often each of `words` stands among the tokens: int64 `(words,)`."""
+        """The number of occurrences of each of `words`: int64 `(words,)`."""
         counts = np.zeros(len(self.words), np.int64)
         for first in range(0, len(self.tokens), _AT_ONCE):
             some = self.tokens[first : first + _AT_ONCE]
@@ -112,7 +113,7 @@ class Corpus:
         return counts
 
     def every(self, n: int, first: int) -> "Corpus":
-        """Every n-th sentence, from number `first` on: a part for one of n workers."""
+        """Every n-th sentence from number `first` on: the share of one of n workers."""
         if n == 1:
             return self
         parts = [self.sentence(i) for i in range(first, len(self), n)]
@@ -169,13 +170,13 @@ def _write(sentences, folder, sources):
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
-    """What a corpus holds.
+class TextStatistics:
+    """Statistics of a corpus.
 
     Attributes:
-        sentences, tokens, distinct_words: numbers of them.
+        sentences, tokens, distinct_words: counts.
         unknown: share of the tokens that are not in the vocabulary.
-        cut: share of the tokens that have too many characters.
+        cut: share of the tokens that are too long and are cut.
         cut_examples: the most frequent words that are cut.
     """
 
@@ -185,6 +186,31 @@ class Report:
     unknown: float
     cut: float
     cut_examples: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, corpus: Corpus, vocabulary: Vocabulary, config: ElmoConfig
+    ) -> "TextStatistics":
+        """Counts a corpus, and the tokens that vocabulary and model can't represent."""
+        counts = corpus.counts()
+        unknown = vocabulary.encode(corpus.words) == vocabulary.unknown
+        cut = np.concatenate(
+            [
+                words_cut(list(corpus.words[first : first + _AT_ONCE]), config).numpy()
+                for first in range(0, len(corpus.words), _AT_ONCE)
+            ]
+        )
+        total = max(1, len(corpus.tokens))
+        places = np.flatnonzero(cut)
+        frequent = places[np.argsort(-counts[places], kind="stable")][:3]
+        return cls(
+            sentences=len(corpus),
+            tokens=len(corpus.tokens),
+            distinct_words=int((counts > 0).sum()),
+            unknown=float(counts[unknown].sum() / total),
+            cut=float(counts[cut].sum() / total),
+            cut_examples=tuple(corpus.words[i] for i in frequent),
+        )
 
     def __str__(self):
         examples = ", ".join(self.cut_examples)
@@ -196,48 +222,25 @@ class Report:
         )
 
 
-def report(corpus: Corpus, vocabulary: Vocabulary, config: ElmoConfig) -> Report:
-    """Counts what a corpus holds, and what the vocabulary and the model lose of it."""
-    counts = corpus.counts()
-    unknown = vocabulary.encode(corpus.words) == vocabulary.unknown
-    cut = np.concatenate(
-        [
-            words_cut(list(corpus.words[first : first + _AT_ONCE]), config).numpy()
-            for first in range(0, len(corpus.words), _AT_ONCE)
-        ]
-    )
-    total = max(1, len(corpus.tokens))
-    places = np.flatnonzero(cut)
-    most = places[np.argsort(-counts[places], kind="stable")][:3]
-    return Report(
-        len(corpus),
-        len(corpus.tokens),
-        int((counts > 0).sum()),
-        float(counts[unknown].sum() / total),
-        float(counts[cut].sum() / total),
-        tuple(corpus.words[i] for i in most),
-    )
-
-
 def sentence_batches(
-    corpus: Corpus, vocabulary: Vocabulary, config: ElmoConfig, tokens_at_once: int
+    corpus: Corpus, vocabulary: Vocabulary, config: ElmoConfig, *, max_tokens: int
 ) -> Iterator[dict[str, tf.Tensor]]:
-    """The sentences in batches of like length, for evaluation.
+    """Batches of sentences of similar length, for evaluation.
 
     Args:
-        corpus: what to go through; each sentence comes once.
+        corpus: the sentences; each occurs once.
         vocabulary: gives the ids to predict.
         config: gives the characters.
-        tokens_at_once: most tokens in a batch, padding and boundaries counted,
-            unless a single sentence has more.
+        max_tokens: maximum number of tokens in a batch, padding and boundaries
+            included. A longer sentence is a batch of its own.
 
     Yields:
-        Dicts: `sentences` int32 `(batch,)`, numbers of sentences; `characters`
+        Dicts: `sentences` int32 `(batch,)`, sentence numbers; `characters`
         `(batch, time, characters)` with `<S>` and `</S>`; `mask` `(batch, time)`;
         `ids` `(batch, time)` of the vocabulary.
     """
     ids = vocabulary.encode(corpus.words)
-    for batch in _alike(corpus, tokens_at_once):
+    for batch in length_batches(corpus.lengths() + 2, max_tokens=max_tokens):
         words, mask = _padded(corpus, batch)
         distinct, places = np.unique(words, return_inverse=True)
         characters = character_ids([corpus.words[i] for i in distinct], config)
@@ -247,19 +250,6 @@ def sentence_batches(
             "mask": tf.constant(mask),
             "ids": tf.constant(ids[words]),
         }
-
-
-def _alike(corpus, tokens_at_once):
-    """Numbers of sentences, the shortest first, in batches."""
-    lengths = corpus.lengths() + 2
-    batch: list[int] = []
-    for i in np.argsort(lengths, kind="stable").tolist():
-        if batch and lengths[i] * (len(batch) + 1) > tokens_at_once:
-            yield batch
-            batch = []
-        batch.append(i)
-    if batch:
-        yield batch
 
 
 def _padded(corpus, batch):

@@ -1,4 +1,4 @@
-"""Text files, plain or gzipped, to sentences of tokens."""
+"""Reads text files, plain or gzipped, as sentences of tokens."""
 
 import glob
 import gzip
@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import tensorflow as tf
 
-# A longer line is no sentence; it is refused before it fills the memory.
+# A longer line is not a sentence; it is refused before it fills the memory.
 LONGEST_LINE = 2**20
 LINES_AT_ONCE = 256
 
@@ -19,7 +19,7 @@ Tokenizer = Callable[[list[str]], list[list[list[str]]]]
 
 
 def text_files(patterns: Iterable[str]) -> list[Path]:
-    """The files that patterns name, those of each pattern in sorted order.
+    """The files that match the patterns, sorted within each pattern.
 
     Raises:
         FileNotFoundError: no file matches a pattern.
@@ -27,7 +27,7 @@ def text_files(patterns: Iterable[str]) -> list[Path]:
     files = []
     for pattern in patterns:
         paths = [Path(path) for path in sorted(glob.glob(pattern, recursive=True))]
-        if Path(pattern).exists():  # a name may hold what is special in a pattern
+        if Path(pattern).exists():  # a file name may hold `*` or `[`
             paths = [Path(pattern)]
         paths = [path for path in paths if not path.is_dir()]
         if not paths:
@@ -41,26 +41,26 @@ def read_sentences(
     tokenizer: Tokenizer | None = None,
     normalization: str | None = None,
 ) -> Iterator[list[str]]:
-    """The sentences of text files, plain or gzipped; none of them is empty.
+    """The sentences of text files, plain or gzipped; empty ones are left out.
 
     Args:
-        patterns: paths or glob patterns; see `text_files` for the order.
+        patterns: paths or glob patterns, read in the order of `text_files`.
         tokenizer: None for files of one sentence a line, its tokens separated by
-            ASCII white space; or a function for raw text, which gives the
-            sentences of each line, see `raw_text_tokenizer`.
-        normalization: None or a Unicode normal form such as `"NFC"`, so that one
-            word has one spelling.
+            ASCII white space; or a function that splits lines of raw text into
+            sentences of tokens, such as `raw_text_tokenizer()`.
+        normalization: None or a Unicode normal form such as `"NFC"`, so that a word
+            has only one spelling.
 
     Raises:
         FileNotFoundError: no file matches a pattern.
-        ValueError: a file is not UTF-8, a damaged gzip file, or has a line of
+        ValueError: a file is not UTF-8, is a damaged gzip file, or has a line of
             more than `LONGEST_LINE` bytes; the message names file and line.
     """
     for path in text_files(patterns):
         lines = _lines(path)
         if tokenizer is None:
             sentences = (line.split() for line in lines)
-            # Decoded after the split, which then sees ASCII white space only.
+            # Decoded after the split: bytes are split at ASCII white space only.
             tokens = ([token.decode() for token in line] for line in sentences)
         else:
             tokens = _tokenized(lines, tokenizer)
@@ -77,14 +77,14 @@ def _lines(path):
 
 
 def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
-    """The lines of a file, plain or gzipped, as bytes that are known to be UTF-8.
+    """The lines of a file, plain or gzipped, as bytes, checked to be UTF-8.
 
     Args:
-        file: open for reading, at its start; a pipe will do.
-        name: for the messages.
+        file: open for reading, at its start; may be a pipe.
+        name: the name of the file in error messages.
 
     Raises:
-        ValueError: as `read_sentences`.
+        ValueError: as in `read_sentences`.
     """
     number = 0
     try:
@@ -101,14 +101,14 @@ def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} should be UTF-8. Line {number}: {error}") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{name} should be a whole gzip file. {error}") from error
+        raise ValueError(f"{name} should be a complete gzip file. {error}") from error
     except ValueError as error:
         raise ValueError(f"{name}, line {number}: {error}") from error
 
 
 def unzipped(file: BinaryIO) -> BinaryIO:
-    """The file, or what it holds if it is gzipped."""
-    # Peeked at, not read and opened again: a pipe can be read only once.
+    """The file, or its unzipped content if it is gzipped."""
+    # Peeked, not read and opened again: a pipe can be read only once.
     zipped = file.peek(2)[:2] == b"\x1f\x8b"
     return gzip.open(file) if zipped else file
 
@@ -122,7 +122,7 @@ def _tokenized(lines, tokenizer):
 def raw_text_tokenizer() -> Tokenizer:
     """A tokenizer of raw text: sentences by punctuation, words by script.
 
-    These are tensorflow-text's `StateBasedSentenceBreaker` and
+    It applies tensorflow-text's `StateBasedSentenceBreaker`, then its
     `UnicodeScriptTokenizer`: words, numbers and runs of punctuation.
 
     Raises:

@@ -11,17 +11,17 @@ SPECIAL_WORDS = ("<S>", "</S>", "<UNK>")
 
 
 class Vocabulary:
-    """Words with their ids, `<S>`, `</S>`, `<UNK>` first, the rest by frequency.
+    """Words with their ids: `<S>`, `</S>`, `<UNK>` first, the rest by frequency.
 
-    The sampled softmax relies on the order: its sampler takes a low id for a
-    frequent word.
+    The sampled softmax relies on the order: its sampler assumes that words with low
+    ids are frequent.
 
     Args:
         words: the words in the order of their ids, the special ones included.
 
     Raises:
         ValueError: the special words are not first, or a word is empty, holds
-            ASCII white space (which separates tokens) or stands twice.
+            ASCII white space (which separates tokens) or occurs twice.
 
     Example:
 
@@ -43,7 +43,7 @@ class Vocabulary:
         for i, word in enumerate(self.words):
             if word.encode().split() != [word.encode()] or self._ids[word] != i:
                 raise ValueError(
-                    "A word should stand once and hold no white space. Received: "
+                    "A word should occur once and hold no white space. Received: "
                     f"{word!r} in line {i + 1}"
                 )
 
@@ -54,7 +54,7 @@ class Vocabulary:
         return word in self._ids
 
     def encode(self, tokens: Iterable[str]) -> np.ndarray:
-        """Ids of tokens, that of `<UNK>` for words unknown: int32 `(tokens,)`."""
+        """Ids of tokens, with `<UNK>` for unknown words: int32 `(tokens,)`."""
         unknown = self.unknown
         return np.array([self._ids.get(t, unknown) for t in tokens], dtype=np.int32)
 
@@ -65,7 +65,7 @@ class Vocabulary:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the words in their order: what belongs together has the same."""
+        """SHA-256 of the words in their order; a softmax is saved with it."""
         return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
 
     @classmethod
@@ -75,10 +75,10 @@ class Vocabulary:
         max_size: int | None = None,
         min_count: int = 1,
     ) -> "Vocabulary":
-        """The vocabulary of sentences, see `from_counts`.
+        """The vocabulary of sentences, like `from_counts`.
 
         Args:
-            sentences: tokens, sentence by sentence; gone through once.
+            sentences: tokens, sentence by sentence; read once.
             max_size, min_count: as in `from_counts`.
         """
         counts = collections.Counter()
@@ -93,24 +93,23 @@ class Vocabulary:
         max_size: int | None = None,
         min_count: int = 1,
     ) -> "Vocabulary":
-        """The vocabulary of words that were counted.
+        """The vocabulary of counted words.
 
         Args:
             counts: how often each word occurs.
-            max_size: most words to keep, the special ones counted, or None.
-            min_count: how often a word must occur to be kept.
+            max_size: maximum number of words, including the special ones, or None.
+            min_count: words that occur less often are left out.
 
         Returns:
             Words by falling frequency; equally frequent ones in the order of
-            their code points, so that the result does not depend on the order
-            of sentences.
+            their code points, so that the order of sentences does not matter.
 
         Raises:
             ValueError: `max_size` leaves no room for the special words.
         """
         if max_size is not None and max_size < len(SPECIAL_WORDS):
             raise ValueError(
-                f"`max_size` should be at least {len(SPECIAL_WORDS)}, the special "
+                f"`max_size` should be at least {len(SPECIAL_WORDS)}, for the special "
                 f"words. Received: {max_size}"
             )
         special = set(SPECIAL_WORDS)
@@ -132,7 +131,7 @@ class Vocabulary:
 
     @classmethod
     def parse(cls, content: bytes) -> "Vocabulary":
-        """The vocabulary that the content of a `vocab.txt` is.
+        """The vocabulary in the content of a `vocab.txt`.
 
         Raises:
             ValueError: the content is not UTF-8 or not a vocabulary.

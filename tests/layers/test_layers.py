@@ -1,12 +1,15 @@
-"""What every layer has to do, tried on a tiny instance of each."""
+"""Properties that every layer must have, tested on a tiny instance of each."""
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import randomize
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, layers
+from tests.support.models import randomize
 
 CONFIG = ElmoConfig.preset("test")
 RNG = np.random.default_rng(0)
@@ -28,22 +31,26 @@ STACK = tf.constant(RNG.normal(size=(BATCH, 3, TIME, DIM)).astype("float32"))
 ROWS = {
     "Highway": (lambda **k: layers.Highway(carry_bias=-1.0, **k), FEATURES),
     "CharacterCNN": (
-        lambda **k: layers.CharacterCNN(((1, 2), (3, 5)), 4, 3, 2, "tanh", **k),
+        lambda **k: layers.CharacterCNN(
+            ((1, 2), (3, 5)), 4, 3, n_highway=2, activation="tanh", **k
+        ),
         IDS,
     ),
     "CharacterCNN_without_projection": (
-        lambda **k: layers.CharacterCNN(((1, 2), (3, 5)), 7, 3, 0, **k),
+        lambda **k: layers.CharacterCNN(((1, 2), (3, 5)), 7, 3, n_highway=0, **k),
         IDS,
     ),
     "ProjectedLSTM": (lambda **k: layers.ProjectedLSTM(7, 5, **k), FEATURES),
     "ProjectedLSTM_reverse": (
-        lambda **k: layers.ProjectedLSTM(7, 5, None, None, reverse=True, **k),
+        lambda **k: layers.ProjectedLSTM(
+            7, 5, cell_clip=None, proj_clip=None, reverse=True, **k
+        ),
         FEATURES,
     ),
     "StackedLSTM": (lambda **k: layers.StackedLSTM(3, 7, 5, **k), FEATURES),
     "BidirectionalLSTM": (
         lambda **k: layers.BidirectionalLSTM(
-            2, 7, 5, 0.5, 0.4, use_skip_connections=False, **k
+            2, 7, 5, cell_clip=0.5, proj_clip=0.4, use_skip_connections=False, **k
         ),
         FEATURES,
     ),
@@ -75,16 +82,33 @@ ROWS = {
 }
 
 
-@pytest.fixture(params=ROWS)
+class Row(NamedTuple):
+    """A layer of the table with random weights.
+
+    Attributes:
+        make: makes another such layer.
+        layer: built.
+        inputs: as the table has them.
+        graph: the layer as a graph for inputs of any batch and time.
+    """
+
+    make: Callable[..., keras.layers.Layer]
+    layer: keras.layers.Layer
+    inputs: tf.Tensor
+    graph: Callable[[tf.Tensor], object]
+
+
+@pytest.fixture(scope="module", params=ROWS)
 def row(request):
-    return ROWS[request.param]
-
-
-def built(row, **kwargs):
-    make, inputs = row
-    layer = make(**kwargs)
+    make, inputs = ROWS[request.param]
+    layer = make()
     layer(inputs)
-    return randomize(layer), inputs
+    shape = [None, None, *inputs.shape[2:]]
+    if inputs.shape.rank == 4:
+        shape = [None, 3, None, DIM]
+    signature = [tf.TensorSpec(shape, inputs.dtype)]
+    graph = tf.function(lambda x: layer(x), input_signature=signature)
+    return Row(make, randomize(layer), inputs, graph)
 
 
 def close(actual, expected, tolerance=0.0):
@@ -101,47 +125,51 @@ def test_every_public_layer_has_a_row():
 
 
 def test_config_round_trip_keeps_every_argument(row):
-    layer, _ = built(row, name="a_name")
+    layer = row.make(name="a_name")
     config = layer.get_config()
     copy = type(layer).from_config(config)
     assert copy.get_config() == config
-    assert keras.saving.deserialize_keras_object(
-        keras.saving.serialize_keras_object(layer)
-    ).get_config() == (config)
+    serialized = keras.saving.serialize_keras_object(layer)
+    copy = keras.saving.deserialize_keras_object(serialized)
+    assert copy.get_config() == config
 
 
 def test_a_saved_keras_model_predicts_the_same(row, tmp_path):
-    layer, inputs = built(row)
-    entry = keras.Input(inputs.shape[1:], dtype=inputs.dtype.name)
-    model = keras.Model(entry, layer(entry))
+    entry = keras.Input(row.inputs.shape[1:], dtype=row.inputs.dtype.name)
+    model = keras.Model(entry, row.layer(entry))
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
-    close(loaded(inputs), layer(inputs))
+    close(loaded(row.inputs), row.layer(row.inputs))
 
 
 def test_symbolic_shapes_are_those_of_the_values(row):
-    layer, inputs = built(row)
-    entry = keras.Input(inputs.shape[1:], dtype=inputs.dtype.name)
-    symbolic, values = tf.nest.flatten(layer(entry)), tf.nest.flatten(layer(inputs))
-    assert [tuple(s.shape[1:]) for s in symbolic] == [
-        tuple(v.shape[1:]) for v in values
-    ]
-    assert [s.dtype for s in symbolic] == [v.dtype.name for v in values]
+    entry = keras.Input(row.inputs.shape[1:], dtype=row.inputs.dtype.name)
+    symbolic = tf.nest.flatten(row.layer(entry))
+    values = tf.nest.flatten(row.layer(row.inputs))
+    for s, v in zip(symbolic, values, strict=True):
+        assert tuple(s.shape[1:]) == tuple(v.shape[1:])
+        assert s.dtype == v.dtype.name
 
 
 def test_a_graph_gives_the_eager_values(row):
-    layer, inputs = built(row)
     # Grappler may reorder float32 sums of some tens of terms.
-    close(tf.function(lambda x: layer(x))(inputs), layer(inputs), 1e-6)
+    close(row.graph(row.inputs), row.layer(row.inputs), 1e-6)
+
+
+def test_a_saved_model_gives_the_same(row, unoptimized_graphs, tmp_path):
+    module = tf.Module()
+    module.layer, module.run = row.layer, row.graph
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    close(loaded.run(row.inputs), row.graph(row.inputs))
 
 
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "bfloat16"])
 def test_bfloat16_is_near_float32(row, policy):
-    layer, inputs = built(row)
-    half = row[0](dtype=policy)
-    half(inputs)
-    half.set_weights(layer.get_weights())
-    expected, actual = layer(inputs), half(inputs)
+    half = row.make(dtype=policy)
+    half(row.inputs)
+    half.set_weights(row.layer.get_weights())
+    expected, actual = row.layer(row.inputs), half(row.inputs)
     for a, b in zip(tf.nest.flatten(actual), tf.nest.flatten(expected)):
         assert a.dtype == ("float32" if "softmax" in half.name else "bfloat16")
         # bfloat16 has 8 bits: a relative 2⁻⁸ in each of some tens of operations.
@@ -149,78 +177,59 @@ def test_bfloat16_is_near_float32(row, policy):
         assert error <= 0.05 * max(1.0, np.abs(b).max())
 
 
-def test_gradients_reach_every_trainable_weight_and_are_finite(row):
-    layer, inputs = built(row)
+def trained(layer):
+    """The weights that the outputs depend on."""
+    return [w for w in layer.trainable_weights if "softmax" not in w.path]
+
+
+def training_step(layer, inputs):
+    """Outputs in training, and gradients of a sum over them."""
     with tf.GradientTape() as tape:
-        outputs = tf.nest.flatten(layer(inputs, training=True))
-        loss = tf.add_n([tf.reduce_sum(tf.sin(x)) for x in outputs])
-    weights = [w for w in layer.trainable_weights if "softmax" not in w.path]
-    gradients = tape.gradient(loss, [w.value for w in weights])
-    for weight, gradient in zip(weights, gradients):
-        gradient = tf.convert_to_tensor(gradient)
+        outputs = layer(inputs, training=True)
+        sines = [tf.reduce_sum(tf.sin(x)) for x in tf.nest.flatten(outputs)]
+        loss = tf.add_n(sines)
+    gradients = tape.gradient(loss, [w.value for w in trained(layer)])
+    return outputs, [tf.convert_to_tensor(gradient) for gradient in gradients]
+
+
+def test_gradients_reach_every_trainable_weight_and_are_finite(row):
+    _, gradients = training_step(row.layer, row.inputs)
+    for weight, gradient in zip(trained(row.layer), gradients):
         assert np.isfinite(gradient).all() and np.any(gradient), weight.path
 
 
-def test_a_saved_model_gives_the_same(row, tmp_path):
-    layer, inputs = built(row)
-    module = tf.Module()
-    module.layer = layer
-    signature = tf.TensorSpec([None, None, *inputs.shape[2:]], inputs.dtype)
-    if inputs.shape.rank == 4:
-        signature = tf.TensorSpec([None, 3, None, DIM], inputs.dtype)
-    module.run = tf.function(lambda x: layer(x), input_signature=[signature])
-    tf.saved_model.save(module, str(tmp_path))
-    loaded = tf.saved_model.load(str(tmp_path))
-    close(loaded.run(inputs), module.run(inputs))
-
-
 def test_the_mask_is_passed_on(row):
-    layer, inputs = built(row)
+    inputs, mask = row.inputs, MASK
     if inputs.shape.rank == 4:
-        inputs, mask = [tf.identity(x) for x in tf.unstack(inputs, axis=1)], MASK
+        inputs = [tf.identity(x) for x in tf.unstack(inputs, axis=1)]
         for x in inputs:
             x._keras_mask = MASK
     elif inputs.dtype == tf.float32:
-        inputs, mask = tf.identity(inputs), MASK
+        inputs = tf.identity(inputs)
         inputs._keras_mask = MASK
-    elif getattr(layer, "keep_sentence_boundaries", False):
+    elif getattr(row.layer, "keep_sentence_boundaries", False):
         mask = tf.sequence_mask(LENGTHS + 2)
-    else:
-        mask = MASK
-    for output in tf.nest.flatten(layer(inputs)):
+    for output in tf.nest.flatten(row.layer(inputs)):
         np.testing.assert_array_equal(output._keras_mask, mask)
 
 
-def test_two_replicas_give_what_one_gives(row):
-    make, inputs = row
-    one, _ = built(row)
+def test_two_replicas_train_as_one_does(row, unoptimized_graphs):
     strategy = tf.distribute.MirroredStrategy(
         ["CPU:0", "CPU:1"], cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
     with strategy.scope():
-        two = make()
-        two(inputs)
-    for weight, value in zip(two.weights, one.get_weights()):
+        two = row.make()
+        two(row.inputs)
+    for weight, value in zip(two.weights, row.layer.get_weights()):
         weight.assign(value)
-
-    def step(layer, inputs):
-        with tf.GradientTape() as tape:
-            outputs = layer(inputs)
-            loss = tf.add_n(
-                [tf.reduce_sum(tf.sin(x)) for x in tf.nest.flatten(outputs)]
-            )
-        weights = [w for w in layer.trainable_weights if "softmax" not in w.path]
-        gradients = tape.gradient(loss, [w.value for w in weights])
-        return outputs, [tf.convert_to_tensor(gradient) for gradient in gradients]
-
-    def distribute(context):
-        return inputs[context.replica_id_in_sync_group :: 2]
-
-    halves = strategy.experimental_distribute_values_from_function(distribute)
-    outputs, gradients = tf.function(
-        lambda x: strategy.run(lambda y: step(two, y), args=(x,))
-    )(halves)
-    expected_outputs, expected_gradients = step(one, inputs)
+    halves = strategy.experimental_distribute_values_from_function(
+        lambda context: row.inputs[context.replica_id_in_sync_group :: 2]
+    )
+    run = tf.function(
+        lambda x: strategy.run(lambda half: training_step(two, half), args=(x,))
+    )
+    outputs, gradients = run(halves)
+    expected_outputs, expected_gradients = training_step(row.layer, row.inputs)
     for output, expected in zip(*map(tf.nest.flatten, (outputs, expected_outputs))):
         for i, half in enumerate(strategy.experimental_local_results(output)):
             close(half, expected[i::2], 1e-6)

@@ -1,84 +1,105 @@
 """The recurrence against a plain loop and TensorFlow's own gradient of it."""
 
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import randomize
 
 from elmo_keras.layers import ProjectedLSTM, StackedLSTM, panels, recurrence
+from tests.support.models import randomize
 
+FULL = tf.ones((4, 6), tf.bool)
 MASKS = {
     "none": None,
     "lengths": tf.sequence_mask([6, 0, 3, 1], 6),
     "holes": tf.constant([[0, 1, 1, 0, 1, 0], [1] * 6, [0] * 6, [0, 0, 0, 0, 0, 1]])
     > 0,
 }
+UNITS, DIM, CELL_CLIP, PROJ_CLIP = 7, 5, 0.6, 0.35
+NUMBERS = np.random.default_rng(1)
+# Inputs, state (output, cell), kernel, recurrent kernel, bias, projection kernel.
+SHAPES = (4, 6, 3), (4, 5), (4, 7), (3, 28), (5, 28), (28,), (7, 5)
+VALUES = [tf.constant(NUMBERS.normal(size=shape)) for shape in SHAPES]
 
 
-def whole(panels):
-    """A matrix in panels as it is without them."""
-    deep, wide, depth, width = panels.shape
-    return tf.reshape(tf.transpose(panels, [0, 2, 1, 3]), [deep * depth, wide * width])
-
-
-def plain(lstm, x, mask, state):
+def plain(values, mask, reverse):
     """The layer as an unrolled loop over masked steps."""
-    kernel, recurrent, bias, projection = (w.value for w in lstm.weights)
-    recurrent, projection = whole(recurrent), whole(projection)
-    output, cell = state
+    x, output, cell, kernel, recurrent, bias, projection = values
     steps = range(x.shape[1])
     outputs = {}
-    for t in reversed(steps) if lstm.reverse else steps:
+    for t in reversed(steps) if reverse else steps:
         gates = x[:, t] @ kernel + output @ recurrent + bias
         i, j, f, o = tf.split(gates, 4, axis=1)
         new = tf.sigmoid(f + 1) * cell + tf.sigmoid(i) * tf.tanh(j)
-        new = tf.clip_by_value(new, -lstm.cell_clip, lstm.cell_clip)
+        new = tf.clip_by_value(new, -CELL_CLIP, CELL_CLIP)
         out = (tf.sigmoid(o) * tf.tanh(new)) @ projection
-        out = tf.clip_by_value(out, -lstm.proj_clip, lstm.proj_clip)
+        out = tf.clip_by_value(out, -PROJ_CLIP, PROJ_CLIP)
         here = mask[:, t : t + 1]
         output, cell = tf.where(here, out, output), tf.where(here, new, cell)
         outputs[t] = tf.where(here, out, 0.0)
-    return tf.stack([outputs[t] for t in steps], axis=1), (output, cell)
+    return [tf.stack([outputs[t] for t in steps], axis=1), output, cell]
+
+
+def with_gradients(run, watched):
+    """The values of a run, and the gradients of a sum over them."""
+    with tf.GradientTape() as tape:
+        tape.watch(watched)
+        values = tf.nest.flatten(run())
+        loss = tf.add_n([tf.reduce_sum(tf.sin(3 * v)) for v in values])
+    gradients = tape.gradient(loss, watched)
+    return values, [tf.convert_to_tensor(gradient) for gradient in gradients]
+
+
+@functools.cache
+def expected(mask, reverse):
+    full = FULL if MASKS[mask] is None else MASKS[mask]
+    return with_gradients(lambda: plain(VALUES, full, reverse), VALUES)
+
+
+def lstm_with_values(reverse):
+    lstm = ProjectedLSTM(
+        UNITS,
+        DIM,
+        cell_clip=CELL_CLIP,
+        proj_clip=PROJ_CLIP,
+        reverse=reverse,
+        return_state=True,
+        dtype="float64",
+    )
+    lstm.build((None, None, 3))
+    kernel, recurrent, bias, projection = (v.numpy() for v in VALUES[3:])
+    in_panels = panels.to_panels(recurrent), panels.to_panels(projection)
+    lstm.set_weights([kernel, in_panels[0], bias, in_panels[1]])
+    return lstm
 
 
 @pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("depth, width", [(1, 4), (7, 5), (1024, 64)])
 def test_values_and_gradients_are_those_of_a_plain_loop(
-    mask, reverse, training, depth, width, tokens_at_once, monkeypatch
+    training, depth, width, tokens_at_once, unoptimized_graphs, monkeypatch
 ):
     # Three tokens a piece: the pieces must fit together.
-    tokens_at_once(3, units=7)
+    tokens_at_once(3, units=UNITS)
     monkeypatch.setattr(panels, "DEPTH", depth)
     monkeypatch.setattr(panels, "WIDTH", width)
     monkeypatch.setattr(panels, "SMALLEST", 0)
-    lstm = ProjectedLSTM(7, 5, 0.6, 0.35, reverse, return_state=True, dtype="float64")
-    lstm.build((None, None, 3))
-    randomize(lstm, scale=1.0)
-    rng = np.random.default_rng(1)
-    x, output, cell = (
-        tf.constant(rng.normal(size=shape)) for shape in ((4, 6, 3), (4, 5), (4, 7))
-    )
-    full = tf.ones((4, 6), tf.bool) if MASKS[mask] is None else MASKS[mask]
-    watched = [x, output, cell, *(w.value for w in lstm.weights)]
-    results = []
-    for run in (
-        lambda: lstm(
-            x, mask=MASKS[mask], initial_state=(output, cell), training=training
-        ),
-        lambda: plain(lstm, x, full, (output, cell)),
-    ):
-        with tf.GradientTape() as tape:
-            tape.watch(watched)
-            values = tf.nest.flatten(run())
-            loss = tf.add_n([tf.reduce_sum(tf.sin(3 * v)) for v in values])
-        gradients = map(tf.convert_to_tensor, tape.gradient(loss, watched))
-        results.append([*values, *gradients])
-    clipped = np.abs(results[0][0]) == 0.35
-    assert clipped.any() and not clipped[full].all()
-    for actual, expected in zip(*results):
-        np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-13)
+    x, *state = VALUES[:3]
+    for reverse in (False, True):
+        lstm = lstm_with_values(reverse)
+        watched = [*VALUES[:3], *(w.value for w in lstm.weights)]
+        for name, mask in MASKS.items():
+            call = functools.partial(
+                lstm, x, mask=mask, initial_state=state, training=training
+            )
+            values, gradients = with_gradients(call, watched)
+            for i in (4, 6):
+                gradients[i] = panels.from_panels(gradients[i].numpy())
+            for pair in zip((values, gradients), expected(name, reverse)):
+                for actual, wanted in zip(*pair, strict=True):
+                    np.testing.assert_allclose(actual, wanted, rtol=0, atol=1e-13)
+            clipped = np.abs(values[0]) == PROJ_CLIP
+            assert clipped.any() and not clipped[FULL if mask is None else mask].all()
 
 
 def test_gate_inputs_are_computed_in_pieces_of_bounded_size(
@@ -111,7 +132,7 @@ def test_padding_does_not_change_states_or_outputs():
         np.testing.assert_array_equal(a, b)
 
 
-def test_a_mask_of_numbers_is_one_of_booleans():
+def test_a_mask_of_numbers_equals_a_mask_of_booleans():
     lstm = ProjectedLSTM(7, 5, reverse=True)
     x = tf.random.stateless_normal((2, 4, 3), seed=(1, 2))
     mask = np.array([[1, 1, 0, 0], [1, 1, 1, 0]])

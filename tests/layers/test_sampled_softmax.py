@@ -5,13 +5,13 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.layers.sampled_softmax import sampled_softmax_losses
-from elmo_keras.negatives import draw_negatives
+from elmo_keras.training.negatives import draw_negatives
 
 TOKENS, DIM, SIZE, N = 11, 5, 17, 6
 
 
-def case(n_negatives=N, tokens=TOKENS, size=SIZE, dtype=tf.float32):
-    """Inputs, kernel, bias, targets, negatives, and log of the expected counts."""
+def case(*, n_negatives=N, tokens=TOKENS, size=SIZE, dtype=tf.float32):
+    """Inputs, kernel, bias, and a dict of targets, negatives, log expected counts."""
     rng = np.random.default_rng(3)
     negatives = draw_negatives(rng, n_negatives, size)
     targets = rng.integers(size, size=tokens)
@@ -20,13 +20,15 @@ def case(n_negatives=N, tokens=TOKENS, size=SIZE, dtype=tf.float32):
         tf.constant(rng.normal(size=(tokens, DIM)), dtype),
         tf.constant(rng.normal(size=(size, DIM)), tf.float32),
         tf.constant(rng.normal(size=size), tf.float32),
-        tf.constant(targets, tf.int32),
-        tf.constant(negatives.ids, tf.int32),
-        tf.constant(negatives.log_expected_counts(np.arange(size))),
+        {
+            "targets": tf.constant(targets, tf.int32),
+            "negatives": tf.constant(negatives.ids, tf.int32),
+            "log_expected": tf.constant(negatives.log_expected_counts(np.arange(size))),
+        },
     )
 
 
-def tensorflows(inputs, kernel, bias, targets, negatives, log_expected):
+def tensorflows(inputs, kernel, bias, *, targets, negatives, log_expected):
     expected = tf.exp(log_expected)
     labels = tf.cast(targets, tf.int64)[:, None]
     values = (
@@ -41,11 +43,11 @@ def tensorflows(inputs, kernel, bias, targets, negatives, log_expected):
 
 
 def losses_and_gradients(function, arguments):
-    inputs, kernel, bias, *rest = arguments
+    inputs, kernel, bias, drawn = arguments
     upstream = tf.linspace(0.5, 2.0, len(inputs))  # each token's gradient matters
     with tf.GradientTape() as tape:
         tape.watch([inputs, kernel, bias])
-        losses = function(inputs, kernel, bias, *rest)
+        losses = function(inputs, kernel, bias, **drawn)
         total = tf.reduce_sum(tf.cast(losses, tf.float32) * upstream)
     gradients = tape.gradient(total, [inputs, kernel, bias])
     return [losses, *map(tf.convert_to_tensor, gradients)]
@@ -54,7 +56,7 @@ def losses_and_gradients(function, arguments):
 @pytest.mark.parametrize("wrapped", [lambda f: f, tf.function])
 def test_losses_and_gradients_are_those_of_tensorflow(wrapped):
     arguments = case()
-    hits = np.isin(arguments[3], arguments[4])
+    hits = np.isin(arguments[3]["targets"], arguments[3]["negatives"])
     assert 2 <= hits.sum() < TOKENS
     actual = losses_and_gradients(wrapped(sampled_softmax_losses), arguments)
     expected = losses_and_gradients(tensorflows, arguments)
@@ -64,28 +66,27 @@ def test_losses_and_gradients_are_those_of_tensorflow(wrapped):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
-def test_no_target_need_be_drawn():
-    inputs, kernel, bias, _, negatives, log_expected = case()
-    others = np.setdiff1d(np.arange(SIZE), negatives)
+def test_losses_are_right_if_no_target_is_drawn():
+    inputs, kernel, bias, drawn = case()
+    others = np.setdiff1d(np.arange(SIZE), drawn["negatives"])
     targets = tf.constant(np.resize(others, TOKENS), tf.int32)
-    arguments = inputs, kernel, bias, targets, negatives, log_expected
+    arguments = inputs, kernel, bias, drawn | {"targets": targets}
     actual = losses_and_gradients(sampled_softmax_losses, arguments)
     for a, b in zip(actual, losses_and_gradients(tensorflows, arguments)):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
 def test_a_negative_that_is_the_target_does_not_count():
-    inputs, kernel, bias, targets, _, _ = case()
-    nothing = tf.zeros(SIZE)
-    word = targets[:1]
-    alone = sampled_softmax_losses(inputs[:1], kernel, bias, word, word, nothing)
+    inputs, kernel, bias, drawn = case()
+    word = drawn["targets"][:1]
+    drawn = {"targets": word, "negatives": word, "log_expected": tf.zeros(SIZE)}
+    alone = sampled_softmax_losses(inputs[:1], kernel, bias, **drawn)
     assert float(alone[0]) == 0.0
 
 
 def test_bfloat16_is_near_float32():
     exact = losses_and_gradients(sampled_softmax_losses, case())
-    inputs, *rest = case(dtype=tf.bfloat16)
-    actual = losses_and_gradients(sampled_softmax_losses, (inputs, *rest))
+    actual = losses_and_gradients(sampled_softmax_losses, case(dtype=tf.bfloat16))
     assert [a.dtype for a in actual] == [
         tf.float32,
         tf.bfloat16,
@@ -98,10 +99,10 @@ def test_bfloat16_is_near_float32():
 
 
 def test_the_loss_is_near_the_full_one_when_all_words_but_one_are_drawn():
-    inputs, kernel, bias, targets, *drawn = case(n_negatives=49, tokens=2000, size=50)
+    inputs, kernel, bias, drawn = case(n_negatives=49, tokens=2000, size=50)
     logits = tf.matmul(inputs, kernel, transpose_b=True) + bias
-    full = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
+    full = tf.nn.sparse_softmax_cross_entropy_with_logits(drawn["targets"], logits)
     # With 49 of 50 words, log Q is near 0 for all but the rarest.
-    sampled = sampled_softmax_losses(inputs, kernel, bias, targets, *drawn)
+    sampled = sampled_softmax_losses(inputs, kernel, bias, **drawn)
     difference = tf.reduce_mean(sampled) - tf.reduce_mean(full)
     assert abs(float(difference)) < 0.05 * float(tf.reduce_mean(full))

@@ -3,10 +3,10 @@
 import keras
 import numpy as np
 import pytest
-import reference
 import tensorflow as tf
 
 from elmo_keras.layers import ScalarMix
+from tests.support import reference
 
 LAYERS = np.random.default_rng(0).normal(size=(3, 2, 5, 7)).astype("float32")
 LISTED = [tf.constant(layer) for layer in LAYERS]
@@ -17,7 +17,9 @@ WEIGHTS = [0.5, -1.0, 2.0]
 def test_the_learned_mix_is_that_of_the_paper(layer_norm):
     mix = ScalarMix(initial_weights=WEIGHTS, initial_gamma=1.5, layer_norm=layer_norm)
     for i in range(2):
-        expected = reference.scalar_mix(LAYERS[:, i], WEIGHTS, 1.5, layer_norm)
+        expected = reference.scalar_mix(
+            LAYERS[:, i], WEIGHTS, 1.5, layer_norm=layer_norm
+        )
         np.testing.assert_allclose(mix(LISTED)[i], expected, atol=1e-6)
 
 
@@ -28,7 +30,7 @@ def test_the_average_and_one_layer():
 
 
 @pytest.mark.parametrize("scheme", ["learned", "average", 1, -1])
-def test_the_layer_weights_are_what_is_mixed_with(scheme):
+def test_the_output_is_the_sum_weighted_by_the_layer_weights(scheme):
     mix = ScalarMix(scheme)
     mix(LISTED)
     weights = np.asarray(mix.layer_weights())
@@ -78,7 +80,7 @@ def test_a_frozen_mix_has_nothing_to_train():
         ({"scheme": "average", "initial_weights": WEIGHTS}, "unless `scheme`"),
     ],
 )
-def test_what_does_not_fit_is_refused(arguments, message):
+def test_wrong_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         ScalarMix(**arguments)(LISTED)
 
@@ -88,3 +90,15 @@ def test_another_number_of_layers_than_at_first_is_refused():
     mix(LISTED)
     with pytest.raises(ValueError, match="should hold 3 tensors.*Received: 2"):
         mix(LISTED[:2])
+
+
+def test_values_can_be_assigned():
+    mix = ScalarMix()
+    mix(LISTED)
+    mix.assign(WEIGHTS)
+    np.testing.assert_array_equal(mix.scalars, WEIGHTS)
+    assert float(mix.gamma) == 1
+    mix.assign(gamma=2.0)
+    assert float(mix.gamma) == 2
+    with pytest.raises(ValueError, match=r"3 weights, one for each layer. .*: \[1"):
+        mix.assign([1.0, 2.0])

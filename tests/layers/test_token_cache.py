@@ -1,15 +1,15 @@
-"""Vectors of cached words beside those of computed ones."""
+"""The cache of word vectors."""
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import randomize
 
 from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.layers import token_cache
 from elmo_keras.layers.token_cache import TokenCache
-from elmo_keras.model_directory import save_model
+from elmo_keras.model_files.model_directory import save_model
+from tests.support.models import randomize
 
 SENTENCES = [["a", "known", "word", "and", "others"], ["known"], ["", "한국어"]]
 WORDS = ["<S>", "</S>", "known", "word", "한국어", "x" * 60]
@@ -25,7 +25,7 @@ def model(tmp_path_factory):
     return directory
 
 
-def test_vectors_are_those_without_a_cache(model):
+def test_the_cache_does_not_change_the_vectors(model):
     plain, cached = (
         Elmo.from_pretrained(model, cached_words=words) for words in ((), WORDS)
     )
@@ -53,7 +53,7 @@ def test_a_trainable_bilm_computes_every_word(model):
     np.testing.assert_allclose(elmo(SENTENCES), before, atol=1e-6)
 
 
-def test_words_with_one_key_are_told_apart(model, monkeypatch):
+def test_words_with_the_same_key_get_their_own_vectors(model, monkeypatch):
     plain = Elmo.from_pretrained(model)(SENTENCES)
     monkeypatch.setattr(token_cache, "_FACTORS", np.zeros(256, "int64"))
     cached = Elmo.from_pretrained(model, cached_words=WORDS)(SENTENCES)
@@ -77,7 +77,9 @@ def test_a_saved_model_keeps_its_cache(model, tmp_path):
     np.testing.assert_array_equal(loaded(tokens), elmo(tokens))
 
 
-def test_words_that_are_alike_are_refused():
+def test_repeated_words_are_refused():
     bilm = Elmo(ElmoConfig.preset("test"), n_cached_words=2).bilm
-    with pytest.raises(ValueError, match="2 distinct words.*Received: 2, 1 distinct"):
+    with pytest.raises(
+        ValueError, match="2 distinct words.*Received: 2 words, 1 distinct"
+    ):
         bilm.cache_words(["a", "a"])

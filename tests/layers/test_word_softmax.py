@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import randomize
 
 from elmo_keras.layers import WordSoftmax, word_softmax
+from tests.support.models import randomize
 
 TOKENS, DIM, SIZE = 3, 5, 7
 
 
 def losses_of(softmax, inputs, targets):
-    """With all logits at hand."""
+    """The losses computed from all logits at once."""
     return tf.nn.sparse_softmax_cross_entropy_with_logits(targets, softmax(inputs))
 
 
@@ -73,10 +73,10 @@ def test_very_unlikely_words_have_finite_probabilities(softmax, case, monkeypatc
     softmax.bias.assign([1e4, 0, 0, 0, 0, 0, -1e4])
     actual = softmax.log_probabilities_of(*case).numpy()
     assert actual[0] == 0.0
-    # float32 near 20,000 is good for 0.002.
+    # float32 near 20,000 is accurate to 0.002.
     assert actual[1] == pytest.approx(-float(losses_of(softmax, *case)[1]), abs=0.01)
 
 
-def test_no_tokens_have_no_probabilities(softmax):
+def test_no_tokens_give_no_probabilities(softmax):
     actual = softmax.log_probabilities_of(tf.zeros((0, DIM)), tf.zeros(0, tf.int32))
     assert actual.shape == (0,)

@@ -5,14 +5,14 @@ import unicodedata
 
 import numpy as np
 import pytest
-import reference
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmo_keras import ElmoConfig
-from elmo_keras.characters import character_ids, words_cut
-from elmo_keras.tokenize import tokenize
+from elmo_keras.text.characters import character_ids, words_cut
+from elmo_keras.text.tokenize import tokenize
+from tests.support import reference
 
 CONFIG = ElmoConfig.preset("test")
 UNICODE = st.text().map(lambda text: text.encode("utf-8", "surrogatepass"))
@@ -54,7 +54,7 @@ def test_cutting_at_a_character_leaves_valid_text(tokens):
 
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.text(max_size=12), max_size=5))
-def test_nfc_is_that_of_unicodedata(tokens):
+def test_nfc_equals_that_of_unicodedata(tokens):
     ids = character_ids(
         tf.constant(tokens, tf.string), with_length(50, unicode_normalization="NFC")
     )

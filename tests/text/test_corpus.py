@@ -1,13 +1,14 @@
-"""A corpus as numbers, in memory and in files, what it holds, and its batches."""
+"""A corpus as word numbers, in memory and in files; its statistics and batches."""
 
 import hashlib
 
 import numpy as np
 import pytest
 
-from elmo_keras import Vocabulary, corpus
-from elmo_keras.corpus import Corpus, report, sentence_batches
-from elmo_keras.python_reference import python_reference
+from elmo_keras import Vocabulary
+from elmo_keras.text import corpus
+from elmo_keras.text.corpus import Corpus, TextStatistics, sentence_batches
+from elmo_keras.training.python_reference import python_reference
 
 SENTENCES = [list("abcdefg"), list("hi"), ["j"], list("abc"), ["a"] * 11, ["한", "l"]]
 CORPUS = Corpus.of(SENTENCES)
@@ -20,7 +21,7 @@ def sentences_of(corpus):
 
 
 def never():
-    raise AssertionError("The sentences were gone through.")
+    raise AssertionError("The sentences were read.")
     yield
 
 
@@ -39,7 +40,9 @@ def test_empty_sentences_are_left_out():
 
 @pytest.mark.parametrize("at_once", [1, 4, 2**20])
 @pytest.mark.parametrize("sentences", [SENTENCES, []])
-def test_a_corpus_in_files_is_that_in_memory(tmp_path, monkeypatch, at_once, sentences):
+def test_a_corpus_in_files_equals_the_one_in_memory(
+    tmp_path, monkeypatch, at_once, sentences
+):
     monkeypatch.setattr(corpus, "_AT_ONCE", at_once)
     expected = Corpus.of(sentences)
     for source in (iter(sentences), never()):  # written, then opened
@@ -51,7 +54,7 @@ def test_a_corpus_in_files_is_that_in_memory(tmp_path, monkeypatch, at_once, sen
     assert isinstance(actual.tokens, np.memmap) == bool(sentences)
 
 
-def test_other_sources_are_read_anew(tmp_path):
+def test_other_sources_are_read_again(tmp_path):
     first = Corpus.in_files(SENTENCES, tmp_path, {"size": 1}).digest
     other = Corpus.in_files([["b"]], tmp_path, {"size": 2})
     assert sentences_of(other) == [["b"]] and other.digest != first
@@ -59,7 +62,7 @@ def test_other_sources_are_read_anew(tmp_path):
 
 
 @pytest.mark.parametrize("before", [None, "old"])
-def test_what_was_interrupted_is_not_taken_for_whole(tmp_path, before):
+def test_an_interrupted_corpus_is_not_taken_for_a_whole_one(tmp_path, before):
     if before:
         Corpus.in_files([["z"]], tmp_path, before)
 
@@ -96,7 +99,7 @@ def test_words_are_counted_in_pieces(monkeypatch, at_once):
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 7])
-def test_workers_share_the_sentences_out(n):
+def test_workers_share_the_sentences(n):
     for first in range(n):
         part = CORPUS.every(n, first)
         assert sentences_of(part) == SENTENCES[first::n]
@@ -105,39 +108,37 @@ def test_workers_share_the_sentences_out(n):
 
 
 @pytest.mark.parametrize("at_once", [2, 2**20])
-def test_a_report_tells_what_is_lost(config, monkeypatch, at_once):
+def test_statistics_show_what_vocabulary_and_model_lose(config, monkeypatch, at_once):
     monkeypatch.setattr(corpus, "_AT_ONCE", at_once)
     # 9 characters in a row, so 7 bytes of a word are kept.
     text = [["1234567", "12345678", "한국어"], ["x", "한국어", "가나다"], ["x"] * 4]
     text.append("zzzzzzzzz aaaaaaaa zzzzzzzzz".split())
     vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "x", "한국어", "no"])
-    result = report(Corpus.of(text), vocabulary, config)
+    result = TextStatistics.of(Corpus.of(text), vocabulary, config)
     assert (result.sentences, result.tokens, result.distinct_words) == (4, 13, 7)
     assert result.unknown == 6 / 13  # all but five x and two 한국어
     assert result.cut == 7 / 13
-    # By frequency, then as they come.
+    # By frequency, then in the order of the text.
     assert result.cut_examples == ("한국어", "zzzzzzzzz", "12345678")
     assert str(result) == (
         "4 sentences, 13 tokens, 7 distinct words; 46.15% of the tokens are <UNK>, "
         "53.846% are too long and cut, such as 한국어, zzzzzzzzz, 12345678"
     )
-    whole = report(CORPUS, VOCABULARY, config)
+    whole = TextStatistics.of(CORPUS, VOCABULARY, config)
     assert whole.cut == 0 and str(whole).endswith("0.000% are too long and cut")
 
 
-def test_a_corpus_of_nothing_has_a_report(config):
-    result = report(Corpus.of([]), VOCABULARY, config)
+def test_an_empty_corpus_has_statistics(config):
+    result = TextStatistics.of(Corpus.of([]), VOCABULARY, config)
     assert (result.tokens, result.unknown, result.cut) == (0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("tokens_at_once", [1, 12, 1000])
-def test_evaluation_sees_every_sentence_once_with_its_boundaries(
-    config, tokens_at_once
-):
+@pytest.mark.parametrize("max_tokens", [1, 12, 1000])
+def test_evaluation_sees_every_sentence_once_with_its_boundaries(config, max_tokens):
     seen = {}
-    for batch in sentence_batches(CORPUS, VOCABULARY, config, tokens_at_once):
+    for batch in sentence_batches(CORPUS, VOCABULARY, config, max_tokens=max_tokens):
         size, time = batch["mask"].shape
-        assert size == 1 or size * time <= tokens_at_once
+        assert size == 1 or size * time <= max_tokens
         assert batch["characters"].shape == (size, time, 9)
         for i, ids, mask in zip(batch["sentences"], batch["ids"], batch["mask"]):
             assert int(i) not in seen

@@ -6,13 +6,13 @@ import threading
 
 import pytest
 
-from elmo_keras import text
-from elmo_keras.text import raw_text_tokenizer, read_sentences, text_files
+from elmo_keras.text import files as text
+from elmo_keras.text.files import raw_text_tokenizer, read_sentences, text_files
 
 
 @pytest.fixture
 def read(tmp_path):
-    """Writes bytes into a file and reads the sentences of it."""
+    """Writes bytes into a file and reads its sentences."""
 
     def of(content, name="text.txt"):
         (tmp_path / name).write_bytes(content)
@@ -38,7 +38,7 @@ def test_a_pattern_without_a_file_is_named(tmp_path, pattern):
         list(read_sentences([str(tmp_path / pattern)]))
 
 
-def test_a_name_may_look_like_a_pattern(tmp_path):
+def test_a_file_name_may_look_like_a_pattern(tmp_path):
     (tmp_path / "en[1].txt").write_text("a b")
     (tmp_path / "en1.txt").write_text("c")
     assert list(read_sentences([str(tmp_path / "en[1].txt")])) == [["a", "b"]]
@@ -51,14 +51,14 @@ def test_lines_are_split_by_ascii_space_and_empty_ones_left_out(read):
     assert read(b"") == []
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_word(read):
+def test_a_byte_order_mark_is_not_part_of_the_first_word(read):
     content = "\ufeffa b\n\ufeffc\n".encode()
     assert read(content) == [["a", "b"], ["\ufeffc"]]
     assert read(gzip.compress(content)) == [["a", "b"], ["\ufeffc"]]
 
 
 @pytest.mark.parametrize("name", ["text.gz", "text.txt"])
-def test_gzip_is_known_by_its_content(read, name):
+def test_gzip_is_recognised_by_its_content(read, name):
     members = gzip.compress(b"a b\nc") + gzip.compress(b" d\n")
     assert read(members, name) == [["a", "b"], ["c", "d"]]
     assert read(b"plain\n", name) == [["plain"]]
@@ -72,7 +72,7 @@ def test_a_damaged_or_truncated_gzip_file_is_refused(read):
     flipped[len(whole) // 2] ^= 0xFF
     wrong_sum = whole[:-8] + bytes(4) + whole[-4:]
     for damaged in (flipped, wrong_sum, whole[:-9], whole[:2], whole + b"rest"):
-        with pytest.raises(ValueError, match="text.txt should be a whole gzip file"):
+        with pytest.raises(ValueError, match="text.txt should be a complete gzip file"):
             read(damaged)
 
 
@@ -87,7 +87,7 @@ def test_an_endless_line_is_refused_before_it_is_read(read, monkeypatch):
     assert read(b"123456789\n1234567890") == [["123456789"], ["1234567890"]]
     with pytest.raises(ValueError, match="text.txt, line 2: it has more than 10 bytes"):
         read(b"fine\n1234567890\n")
-    # Cut by the limit in the middle of a character, it is too long all the same.
+    # The limit cuts a character; the message is about the length all the same.
     with pytest.raises(ValueError, match="line 1: it has more than 10 bytes"):
         read("한국어말글".encode())
 

@@ -7,7 +7,7 @@ from elmo_keras import Vocabulary
 SENTENCES = [["b", "a", "<UNK>"], ["c", "a", "한글"], ["b", "a"]]
 
 
-def test_words_fall_in_frequency_and_ties_are_in_code_point_order():
+def test_words_are_sorted_by_frequency_then_by_code_point():
     vocabulary = Vocabulary.count(SENTENCES)
     assert vocabulary.words == ("<S>", "</S>", "<UNK>", "a", "b", "c", "한글")
     assert Vocabulary.count(reversed(SENTENCES)).words == vocabulary.words

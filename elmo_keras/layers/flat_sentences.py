@@ -1,0 +1,65 @@
+"""Sentences one after another in one tensor `(tokens, …)`, without padding."""
+
+import tensorflow as tf
+
+
+def with_boundaries(
+    tokens: tf.Tensor, lengths: tf.Tensor, boundaries: tf.Tensor
+) -> tf.Tensor:
+    """Puts a token before and a token after each sentence.
+
+    Args:
+        tokens: `(tokens, …)`.
+        lengths: int32 `(sentences,)`, the number of tokens of each sentence.
+        boundaries: `(2, …)`, the token before and the token after a sentence.
+
+    Returns:
+        `(tokens + 2 · sentences, …)`.
+    """
+    # The indices of the tokens in `values`, whose first two are the boundaries.
+    values = tf.concat([boundaries, tokens], axis=0)
+    inner = tf.RaggedTensor.from_row_lengths(
+        tf.range(2, tf.reduce_sum(lengths) + 2), lengths, validate=False
+    )
+    begin, end = (tf.fill([tf.size(lengths), 1], i) for i in (0, 1))
+    indices = tf.concat([begin, inner, end], axis=1).flat_values
+    return tf.gather(values, indices)
+
+
+def inner_tokens(lengths: tf.Tensor) -> tf.Tensor:
+    """The indices of the tokens once each sentence has its boundaries: `(tokens,)`."""
+    rows = sentence_numbers(lengths)
+    # Each further sentence has two more boundaries before it.
+    return tf.range(tf.size(rows)) + 2 * rows + 1
+
+
+def sentence_numbers(lengths: tf.Tensor) -> tf.Tensor:
+    """The index of each token's sentence: int32 `(tokens,)`."""
+    return tf.repeat(tf.range(tf.size(lengths)), lengths)
+
+
+def padded(tokens: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+    """Puts tokens `(tokens, dim)` where the mask `(batch, time)` is true.
+
+    Returns:
+        `(batch, time, dim)`, 0 where the mask is false.
+    """
+    dim = tokens.shape[-1]
+    shape = tf.concat([tf.shape(mask), [dim]], axis=0)
+    batch = tf.scatter_nd(tf.cast(tf.where(mask), tf.int32), tokens, shape)
+    return tf.ensure_shape(batch, (*mask.shape, dim))
+
+
+def means(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
+    """The mean over the tokens of each sentence, 0 if it has none.
+
+    Args:
+        tokens: float `(tokens, dim)`.
+        lengths: int32 `(sentences,)`.
+
+    Returns:
+        `(sentences, dim)`.
+    """
+    rows = sentence_numbers(lengths)
+    sums = tf.math.unsorted_segment_sum(tokens, rows, tf.size(lengths))
+    return sums / tf.cast(tf.maximum(lengths, 1), sums.dtype)[:, None]

@@ -1,0 +1,1 @@
+"""The files of a model: published layouts, read and written."""

@@ -1,0 +1,1 @@
+"""From text files to tokens, character ids and batches of sentences."""

@@ -1,0 +1,53 @@
+"""Batches of sentences of similar length, padded and packed."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from elmo_keras.text.length_batches import balanced_batches, length_batches
+
+LENGTHS = [5, 1, 0, 9, 2, 5, 2, 30]
+
+
+def test_a_batch_keeps_both_limits_and_a_long_sentence_is_alone():
+    batches = length_batches(LENGTHS, max_tokens=12, max_sentences=3)
+    assert batches == [[2, 1, 4], [6, 0], [5], [3], [7]]
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({}, [[2, 1, 4, 6, 0, 5, 3, 7]]),
+        ({"max_sentences": 3}, [[2, 1, 4], [6, 0, 5], [3, 7]]),
+        ({"max_tokens": 12}, [[2, 1, 4, 6], [0, 5], [3], [7]]),
+        ({"max_tokens": 1}, [[2], [1], [4], [6], [0], [5], [3], [7]]),
+    ],
+)
+def test_sentences_come_from_the_shortest_to_the_longest(limits, expected):
+    assert length_batches(LENGTHS, **limits) == expected
+    assert length_batches(np.array(LENGTHS), **limits) == expected
+
+
+def test_no_sentences_make_no_batches():
+    assert length_batches([], max_tokens=3) == []
+
+
+@pytest.mark.parametrize("tokens", [1, 7, 20, 1000])
+def test_packed_batches_hold_about_the_same_number_of_tokens(tokens):
+    lengths = np.random.default_rng(0).integers(2, 12, 60)
+    batches = balanced_batches(lengths, tokens)
+    order = list(itertools.chain(*batches))
+    assert order == sorted(range(60), key=lambda i: -lengths[i])
+    # A batch ends with the sentence that reaches its share.
+    share = lengths.sum() / -(-lengths.sum() // tokens)
+    sums = np.array([lengths[batch].sum() for batch in batches])
+    assert np.all(np.abs(sums - share) < share + 12) and len(sums) <= 60
+    if tokens == 20:
+        assert sums.max() < 2 * tokens
+
+
+def test_a_balanced_cut_is_after_the_sentence_that_reaches_the_share():
+    assert balanced_batches([2, 3, 2, 4], 6) == [[3, 1], [0, 2]]
+    assert balanced_batches([4, 4, 4], 5) == [[0], [1], [2]]
+    assert balanced_batches([40], 5) == [[0]]
