@@ -1,4 +1,4 @@
-"""What a run of training will take: memory, disk, time."""
+"""The cost of a training run: memory, disk, time."""
 
 import os
 import shutil
@@ -12,26 +12,36 @@ import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.character_cnn import N_CHARACTERS
-from elmo_keras.optimizers import SLOTS
-from elmo_keras.streams import Streams, window
+from elmo_keras.training.optimizers import SLOTS
+from elmo_keras.training.options import RunSettings
+from elmo_keras.training.streams import Streams, window
 
 _FLOAT = 4  # bytes
-_PROCESS = 2**30 * 3 // 4  # TensorFlow, Keras and what they hold by themselves
-# Of the speed of a large matrix product, what a training step reaches here.
-_EFFICIENCY = 0.6
+_PROCESS = 2**30 * 3 // 4  # TensorFlow and Keras before a model is built
+_EFFICIENCY = 0.6  # speed of a training step, relative to a large matrix product
+
+
+class _Batch(NamedTuple):
+    """Sizes of the batch of a part: tokens, distinct words, characters of the longest
+    word, and words that the softmax scores for each token."""
+
+    tokens: int
+    words: int
+    length: int
+    scored: int
 
 
 class Estimate(NamedTuple):
-    """What a run will take.
+    """The estimated cost of a run.
 
     Attributes:
-        parameters: numbers of the model, those of the softmax included.
-        softmax_parameters: those of the softmax.
-        memory: part → bytes of a replica.
-        disk: bytes of the model and its checkpoints, one of them being written.
-        step_flops: floating-point operations of a step of a replica.
+        parameters: parameters of the model, including the softmax.
+        softmax_parameters: parameters of the softmax.
+        memory: part of a replica's memory → bytes.
+        disk: bytes of the model and its checkpoints, while one is being written.
+        step_flops: floating-point operations of a replica's step.
         n_steps: steps of the run.
-        seconds: of the run, from the measured speed of a matrix product.
+        seconds: time of the run, from the measured speed of a matrix product.
     """
 
     parameters: int
@@ -45,7 +55,7 @@ class Estimate(NamedTuple):
     def __str__(self):
         memory = ", ".join(f"{part} {_size(n)}" for part, n in self.memory.items())
         return (
-            f"Parameters: {self.parameters:,}, {self.softmax_parameters:,} of them of "
+            f"Parameters: {self.parameters:,}, {self.softmax_parameters:,} of them in "
             f"the softmax\n"
             f"Memory of a replica: about {_size(sum(self.memory.values()))} ({memory})\n"
             f"Disk: about {_size(self.disk)}\n"
@@ -55,57 +65,42 @@ class Estimate(NamedTuple):
 
 
 def estimate(
-    streams: Streams,
-    n_replicas: int = 1,
-    n_parts: int = 1,
-    optimizer: str = "adagrad",
-    dtype: str = "float32",
-    n_steps: int = 1,
+    streams: Streams, settings: RunSettings, *, n_replicas: int = 1, n_steps: int = 1
 ) -> Estimate:
-    """Estimates what a run will take, before anything of it is made.
+    """Estimates the cost of a run before anything is built.
 
     Args:
-        streams: the text; gives sizes, and the words of its first batch.
-        n_replicas: of all its rows.
-        n_parts: of a replica's rows.
-        optimizer: its name.
-        dtype: of the matrix products.
-        n_steps: of the run.
+        streams: the text; gives the sizes, and the words of its first batch.
+        settings: how updates are computed.
+        n_replicas: number of replicas that share the rows.
+        n_steps: number of steps of the run.
     """
     config = streams.config
-    n_rows = streams.n_rows // (n_replicas * n_parts)
+    n_rows = streams.n_rows // (n_replicas * settings.n_parts)
     words, length = _first_words(streams, n_rows)
-    tokens = n_rows * streams.unroll_steps
+    batch = _Batch(
+        tokens=n_rows * streams.unroll_steps,
+        words=words,
+        length=length,
+        scored=(streams.n_negatives or streams.vocabulary_size - 1) + 1,
+    )
     softmax = streams.vocabulary_size * (config.projection_dim + 1)
     parameters = n_parameters(config) + softmax
-    slots = SLOTS[optimizer] * parameters
-    scored = (streams.n_negatives or streams.vocabulary_size - 1) + 1
-    rows = softmax
-    if streams.n_negatives is not None:  # of the words drawn, in both directions
-        rows = min(softmax, 2 * scored * config.projection_dim)
-    memory = {
-        "program": _PROCESS,
-        "weights": parameters * _FLOAT,
-        "optimizer": slots * _FLOAT,
-        "gradients": 2 * (parameters - softmax + rows) * _FLOAT,
-        "activations": _activations(config, tokens, words, length) * _FLOAT,
-        # Logits and their gradient, of both directions at a time.
-        "scores": 4 * tokens * scored * _FLOAT,
-    }
-    flops = n_parts * _flops(config, tokens, words, length, scored)
+    slots = SLOTS[settings.optimizer] * parameters
+    flops = settings.n_parts * _flops(config, batch)
     return Estimate(
-        parameters,
-        softmax,
-        memory,
+        parameters=parameters,
+        softmax_parameters=softmax,
+        memory=_memory(streams, batch, slots=slots),
         disk=(3 * (parameters + slots) + parameters) * _FLOAT,
         step_flops=flops,
         n_steps=n_steps,
-        seconds=n_steps * flops / (_EFFICIENCY * _gemm_speed(dtype)),
+        seconds=n_steps * flops / (_EFFICIENCY * _gemm_speed(settings.dtype)),
     )
 
 
 def n_parameters(config: ElmoConfig) -> int:
-    """Numbers of a biLM without its softmax."""
+    """Number of parameters of a biLM without its softmax."""
     units, dim, n = config.units, config.projection_dim, config.n_filters
     characters = config.char_embedding_dim
     cnn = N_CHARACTERS * characters
@@ -115,36 +110,57 @@ def n_parameters(config: ElmoConfig) -> int:
 
 
 def _first_words(streams, n_rows):
-    """Distinct words of a part of the first batch, and the longest one's characters."""
-    first = window(streams.corpus, streams.plan(0), 0, streams.unroll_steps)
+    """Distinct words of a part of the first batch, and characters of the longest one."""
+    steps = streams.unroll_steps
+    first = window(streams.corpus, streams.plan(0), 0, unroll_steps=steps)
     distinct = np.unique(first.inputs[:, :n_rows])
     longest = max(len(streams.corpus.words[i].encode()) for i in distinct) + 2
     return len(distinct), min(longest, streams.config.max_characters_per_token)
 
 
-def _activations(config, tokens, words, length):
-    """Numbers kept for the gradient."""
-    lstm = (
-        2 * config.n_layers * tokens * (13 * config.units + 4 * config.projection_dim)
-    )
+def _memory(streams, batch, *, slots):
+    """Bytes of a replica, by part."""
+    config = streams.config
+    softmax = rows = streams.vocabulary_size * (config.projection_dim + 1)
+    if streams.n_negatives is not None:  # rows of the drawn words, in both directions
+        rows = min(softmax, 2 * batch.scored * config.projection_dim)
+    others = n_parameters(config)
+    return {
+        "program": _PROCESS,
+        "weights": (others + softmax) * _FLOAT,
+        "optimizer": slots * _FLOAT,
+        "gradients": 2 * (others + rows) * _FLOAT,
+        "activations": _activations(config, batch) * _FLOAT,
+        # Logits and their gradient, in both directions.
+        "scores": 4 * batch.tokens * batch.scored * _FLOAT,
+    }
+
+
+def _activations(config, batch):
+    """Number of floats kept for the gradient."""
+    cell = 13 * config.units + 4 * config.projection_dim
+    lstm = 2 * config.n_layers * batch.tokens * cell
     widths = sum(width for width, _ in config.filters)
-    windows = words * length * (widths * config.char_embedding_dim + config.n_filters)
-    highway = words * config.n_filters * 6 * config.n_highway
+    place = widths * config.char_embedding_dim + config.n_filters
+    windows = batch.words * batch.length * place
+    highway = batch.words * config.n_filters * 6 * config.n_highway
     return lstm + windows + highway
 
 
-def _flops(config, tokens, words, length, scored):
-    """Of a forward pass, and twice as many for the gradient."""
+def _flops(config, batch):
+    """Operations of a forward pass, plus twice as many for the gradient."""
     units, dim = config.units, config.projection_dim
-    lstm = 2 * config.n_layers * tokens * (2 * (2 * dim) * 4 * units + 2 * units * dim)
+    cell = 2 * (2 * dim) * 4 * units + 2 * units * dim
+    lstm = 2 * config.n_layers * batch.tokens * cell
     convolutions = sum(w * n for w, n in config.filters) * config.char_embedding_dim
     highway = 2 * config.n_highway * config.n_filters**2
-    word = 2 * (length * convolutions + highway + config.n_filters * dim)
-    return 3 * (lstm + words * word + 2 * tokens * scored * dim * 2)
+    word = 2 * (batch.length * convolutions + highway + config.n_filters * dim)
+    scores = 2 * batch.tokens * batch.scored * dim * 2
+    return 3 * (lstm + batch.words * word + scores)
 
 
 def _gemm_speed(dtype) -> float:
-    """Floating-point operations a second of a large matrix product."""
+    """Floating-point operations a second in a large matrix product."""
     n = 2048
     x = tf.ones((n, n), keras.DTypePolicy(dtype).compute_dtype)
     times = []
@@ -156,10 +172,10 @@ def _gemm_speed(dtype) -> float:
 
 
 def check_fits(found: Estimate, n_replicas_here: int, folder: Path) -> None:
-    """Refuses what can't fit.
+    """Refuses a run that can't fit.
 
     Raises:
-        ValueError: memory or disk don't suffice for what is surely needed.
+        ValueError: memory or disk don't suffice for what is certainly needed.
     """
     sure = {"weights", "optimizer", "scores"}
     needed = n_replicas_here * sum(found.memory[part] for part in sure)
@@ -167,7 +183,7 @@ def check_fits(found: Estimate, n_replicas_here: int, folder: Path) -> None:
     if not tf.config.list_physical_devices("GPU") and needed > memory:
         raise ValueError(
             f"Weights, optimizer and scores alone take {_size(needed)}, and this "
-            f"machine has {_size(memory)}. Take a smaller --vocabulary-size, "
+            f"machine has {_size(memory)}. Choose a smaller --vocabulary-size, "
             "--preset or --batch-size."
         )
     existing = next(

@@ -1,19 +1,19 @@
-"""The picture of a run of training."""
+"""The curves of a training run: loss and held-out perplexity."""
 
 from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.training_run import Progress
+from elmo_keras.training.progress import Progress
 
 
 def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
     """Draws the loss and the held-out perplexity over the tokens read.
 
     Args:
-        progress: of the run.
-        path: a file with the ending of a picture, `.png` or `.svg`.
-        loss_name: what the loss is called.
+        progress: the run's progress.
+        path: file to write, `.png` or `.svg`.
+        loss_name: name of the loss, for the title.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -44,14 +44,14 @@ def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
 
 
 def _smoothed(x, y):
-    """The mean of so many neighbours that some fifty are left."""
+    """Means over neighbours, about fifty points in total."""
     width = max(1, len(y) // 50)
     n = len(y) // width * width
     return (a[:n].reshape(-1, width).mean(axis=1) for a in (x, y))
 
 
 def _ticks(values):
-    """Round numbers on a logarithmic axis that holds the values."""
+    """Round numbers for a logarithmic axis that shows the values."""
     if not values.size:
         return []
     round_ones = np.outer(10.0 ** np.arange(0, 9), [1, 2, 5]).ravel()

@@ -1,25 +1,29 @@
-"""Replicas: one device, several of a machine, or several machines."""
+"""Replicas: one device, several devices of a machine, or several machines."""
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
+
+from elmo_keras.cli.command import CommandFailed
 
 
 def make_strategy(n_replicas: int | None = None) -> tf.distribute.Strategy:
-    """The strategy for the machine at hand; call it before TensorFlow does anything.
+    """The strategy for this machine; call it before TensorFlow runs anything.
 
-    With `TF_CONFIG` in the environment that names several workers:
-    `MultiWorkerMirroredStrategy`. Else, with several replicas,
-    `MirroredStrategy` over so many GPUs, or over as many parts of the CPU where
-    there is no GPU.
+    `MultiWorkerMirroredStrategy` if `TF_CONFIG` in the environment names several
+    workers. Otherwise, for several replicas, `MirroredStrategy` over that number of
+    GPUs, or over logical CPUs if there is no GPU.
 
     Args:
-        n_replicas: replicas of this machine; all its GPUs, or one, if None.
+        n_replicas: replicas on this machine; if None, one for each GPU, at least one.
 
     Raises:
-        ValueError: there are fewer GPUs, or `TF_CONFIG` is not JSON.
+        ValueError: there are too few GPUs, or `TF_CONFIG` is not JSON.
     """
     if _n_workers() > 1:
         return tf.distribute.MultiWorkerMirroredStrategy()
@@ -32,7 +36,7 @@ def make_strategy(n_replicas: int | None = None) -> tf.distribute.Strategy:
     if gpus:
         return tf.distribute.MirroredStrategy([f"GPU:{i}" for i in range(n_replicas)])
     _split_cpu(n_replicas)
-    # The default fails on CPUs with a second strategy in one process.
+    # The default cross-device operations fail on CPUs if a process has two strategies.
     return tf.distribute.MirroredStrategy(
         [f"CPU:{i}" for i in range(n_replicas)],
         cross_device_ops=tf.distribute.ReductionToOneDevice(),
@@ -66,21 +70,21 @@ def n_workers(strategy: tf.distribute.Strategy) -> int:
 
 
 def worker(strategy: tf.distribute.Strategy) -> int:
-    """The number of this process among them; number 0 writes the files."""
+    """The number of this process; number 0 writes the files."""
     cluster, resolver = _cluster(strategy), strategy.cluster_resolver
     if cluster is None:
         return 0
-    behind_chief = "chief" in cluster.jobs and resolver.task_type == "worker"
-    return resolver.task_id + behind_chief
+    after_chief = "chief" in cluster.jobs and resolver.task_type == "worker"
+    return resolver.task_id + after_chief
 
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:
-    """Whether this process is the one that writes files."""
+    """Whether this process writes the files."""
     return worker(strategy) == 0
 
 
 def n_local_replicas(strategy: tf.distribute.Strategy) -> int:
-    """Number of replicas of this process."""
+    """Number of replicas in this process."""
     return strategy.num_replicas_in_sync // n_workers(strategy)
 
 
@@ -93,11 +97,11 @@ def _cluster(strategy):
 
 
 def distributed(strategy: tf.distribute.Strategy, dataset_of) -> Any:
-    """A dataset whose elements go to this process's replicas in turn.
+    """A dataset whose elements go to the replicas of this process in turn.
 
     Args:
         strategy: from `make_strategy`.
-        dataset_of: function of a range of replicas to their dataset.
+        dataset_of: function from a range of replicas to their dataset.
     """
     if strategy.num_replicas_in_sync == 1:
         return dataset_of(range(1))
@@ -139,7 +143,7 @@ def gather_rows(strategy: tf.distribute.Strategy, rows: Any) -> Any:
 
 
 def sum_over_workers(strategy: tf.distribute.Strategy, numbers: Any) -> Any:
-    """The sum of an array of numbers over all processes, the same on each."""
+    """The sum of an array over all processes; every process gets it."""
     if n_workers(strategy) == 1:
         return numbers
     share = tf.constant(numbers, tf.float64) / n_local_replicas(strategy)
@@ -149,3 +153,24 @@ def sum_over_workers(strategy: tf.distribute.Strategy, numbers: Any) -> Any:
 
     total = tf.function(strategy.run)(sum_up)
     return strategy.experimental_local_results(total)[0].numpy()
+
+
+def wait_for_all_workers(strategy: tf.distribute.Strategy) -> None:
+    """Returns when every process has called it."""
+    sum_over_workers(strategy, np.zeros(()))
+
+
+@contextlib.contextmanager
+def failures_of_training(strategy: tf.distribute.Strategy) -> Iterator[None]:
+    """Turns errors that arguments and input did not cause into `CommandFailed`."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandFailed(error) from error
+    except tf.errors.OpError as error:
+        if n_workers(strategy) == 1:
+            raise
+        raise CommandFailed(
+            f"another worker is gone ({type(error).__name__}). Start all workers "
+            "again: they resume from the last checkpoint."
+        ) from error

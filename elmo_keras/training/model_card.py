@@ -1,30 +1,29 @@
-"""The model card: what a model was made of and how good it is."""
+"""The model card: what a model was trained on, how, and how good it is."""
 
 import datetime
-import importlib.metadata
 import json
 import platform
-from typing import Any
 
-from elmo_keras.corpus import Report
-from elmo_keras.perplexity import Perplexity
-from elmo_keras.training_run import TrainingRun
+from elmo_keras.cli.installed_version import installed_version
+from elmo_keras.cli.markdown_table import markdown_table
+from elmo_keras.text.corpus import TextStatistics
+from elmo_keras.training.perplexity import Perplexity
+from elmo_keras.training.run import TrainingRun
 
 _PACKAGES = ("elmo-keras", "tensorflow", "keras", "numpy")
 
 
 def model_card(
     run: TrainingRun,
-    texts: dict[str, tuple[list[str], Report]],
+    texts: dict[str, tuple[list[str], TextStatistics]],
     best: Perplexity | None,
 ) -> str:
     """A model card in Markdown.
 
     Args:
-        run: as it ended.
-        texts: for the training and the held-out text the names of its files, and
-            what it holds.
-        best: held-out perplexity of the weights that were kept, if it is known.
+        run: the finished run.
+        texts: name of a text → the names of its files, and its statistics.
+        best: held-out perplexity of the weights that were kept, or None.
     """
     progress = run.progress
     sections = {
@@ -35,11 +34,11 @@ def model_card(
             f"`{run.identity['vocabulary']}`"
         ),
         "Training": _training(run),
-        "Held-out perplexity on the way": _table(
+        "Held-out perplexity during training": markdown_table(
             ("tokens read", "forward", "backward"),
             [(f"{t:,}", f"{f:.1f}", f"{b:.1f}") for t, f, b in progress.held_out],
         ),
-        "Options": _table(
+        "Options": markdown_table(
             ("option", "value"),
             [(k, f"`{json.dumps(v)}`") for k, v in run.identity.items()],
         ),
@@ -50,7 +49,7 @@ def model_card(
     return "\n".join([title, *parts])
 
 
-def _text(name: str, files: list[str], found: Report) -> str:
+def _text(name: str, files: list[str], found: TextStatistics) -> str:
     return f"- {name} ({', '.join(files)}): {found}"
 
 
@@ -70,19 +69,7 @@ def _training(run):
     )
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def _versions():
-    found = [f"{name} {_version(name)}" for name in _PACKAGES]
+    found = [f"{p} {installed_version(p) or '(not installed)'}" for p in _PACKAGES]
     day = datetime.date.today().isoformat()
     return f"{', '.join(found)}; Python {platform.python_version()}; {day}"
-
-
-def _version(name):
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "(not installed)"

@@ -6,11 +6,11 @@ import numpy as np
 
 
 class Negatives(NamedTuple):
-    """Distinct word ids, and how many draws it took to have so many.
+    """Distinct word ids, and the number of draws that it took to get them.
 
     Attributes:
         ids: int64 `(negatives,)`.
-        n_draws: number of draws, those of an id drawn before counted.
+        n_draws: number of draws, including repeated ids.
         vocabulary_size: number of words drawn from.
     """
 
@@ -19,10 +19,10 @@ class Negatives(NamedTuple):
     vocabulary_size: int
 
     def log_expected_counts(self, ids: np.ndarray) -> np.ndarray:
-        """log Q(id): how often an id is among so many draws, repetitions left out.
+        """log Q(id), Q(id) being the probability that an id is drawn at least once.
 
         Logits are corrected by it, so that the sampled softmax estimates the full
-        one: float32, the shape of `ids`.
+        softmax. float32, in the shape of `ids`.
         """
         size = self.vocabulary_size
         probability = np.log1p(1 / (ids + 1.0)) / np.log1p(size)
@@ -35,13 +35,13 @@ def draw_negatives(
 ) -> Negatives:
     """Draws distinct ids, P(id) = log((id + 2) / (id + 1)) / log(size + 1).
 
-    Word ids must fall in frequency. As TensorFlow's `log_uniform_candidate_sampler`
-    with `unique=True`, but a function of `rng` alone, so that a run which goes on
-    draws what the uninterrupted one would have drawn.
+    Word ids must be sorted by falling frequency. The distribution is that of
+    TensorFlow's `log_uniform_candidate_sampler` with `unique=True`, but the draws
+    depend on `rng` alone, so a resumed run draws the same ids as an uninterrupted one.
 
     Args:
         rng: the source of randomness.
-        n_negatives: how many; less than the number of words.
+        n_negatives: number of ids, less than the number of words.
         vocabulary_size: number of words.
     """
     draws = np.zeros(0, np.int64)

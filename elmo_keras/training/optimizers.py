@@ -1,4 +1,4 @@
-"""Adagrad whose cost follows the rows that have a gradient."""
+"""The optimizers of training, and an Adagrad that updates only rows with a gradient."""
 
 import keras
 import tensorflow as tf
@@ -6,17 +6,17 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class RowAdagrad(keras.optimizers.Adagrad):
-    """Adagrad; of a table it changes the rows with a gradient, and touches no other.
+    """Adagrad that reads and writes only the rows of a table that have a gradient.
 
-    With `tf.IndexedSlices` as the gradient of a table, Keras' Adagrad takes the
-    square root of every row at each step. Each row should be given once: a row's
-    gradients are to be summed before.
+    Given `tf.IndexedSlices` as the gradient of a table, Keras' Adagrad takes the
+    square root of every row at each step. A row may occur only once in the slices:
+    its gradients must be summed first.
 
     Args:
         learning_rate: number, schedule, or function.
-        initial_accumulator_value: where accumulators start.
+        initial_accumulator_value: initial value of the accumulators.
         epsilon: added to the root of the accumulator.
-        **kwargs: as for `keras.optimizers.Adagrad`.
+        **kwargs: arguments of `keras.optimizers.Adagrad`.
 
     Reference: Duchi et al. 2011; the released models start at 1.0 with epsilon 0.
     """
@@ -27,7 +27,7 @@ class RowAdagrad(keras.optimizers.Adagrad):
         super().__init__(learning_rate, initial_accumulator_value, epsilon, **kwargs)
 
     def set_accumulators(self, values) -> None:
-        """Sets the accumulators, arrays in the order of the variables."""
+        """Sets the accumulators from arrays in the order of the variables."""
         for accumulator, value in zip(self._accumulators, values, strict=True):
             accumulator.assign(value)
 
@@ -54,25 +54,32 @@ OPTIMIZERS = {
     "rmsprop": keras.optimizers.RMSprop,
     "sgd": keras.optimizers.SGD,
 }
-SLOTS = {"adagrad": 1, "adam": 2, "lion": 1, "rmsprop": 1, "sgd": 0}  # a weight
+SLOTS = {
+    "adagrad": 1,
+    "adam": 2,
+    "lion": 1,
+    "rmsprop": 1,
+    "sgd": 0,
+}  # variables for each weight
 SCHEDULES = ("constant", "cosine", "linear")
 
 
 def make_optimizer(
     name: str = "adagrad",
     learning_rate: float = 0.2,
+    *,
     schedule: str = "constant",
     n_steps: int = 1,
 ) -> keras.optimizers.Optimizer:
-    """An optimizer of training.
+    """An optimizer for training.
 
-    All but Adagrad go through every row of the softmax at each step.
+    All but Adagrad update every row of the softmax at each step.
 
     Args:
-        name: one of `OPTIMIZERS`; `"adagrad"` is that of the released models.
-        learning_rate: at the first step.
-        schedule: one of `SCHEDULES`; others than `"constant"` end at 0.
-        n_steps: when they do.
+        name: one of `OPTIMIZERS`; the released models were trained with `"adagrad"`.
+        learning_rate: the rate at the first step.
+        schedule: one of `SCHEDULES`; all but `"constant"` fall to 0.
+        n_steps: the step at which the rate reaches 0.
     """
     rate = {
         "constant": learning_rate,

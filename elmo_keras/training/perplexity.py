@@ -1,4 +1,4 @@
-"""How well a language model predicts held-out text, with the full softmax."""
+"""The perplexity of a language model on held-out text, with the full softmax."""
 
 from typing import NamedTuple
 
@@ -7,18 +7,17 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.corpus import Corpus, sentence_batches
-from elmo_keras.vocabulary import Vocabulary
+from elmo_keras.text.corpus import Corpus, sentence_batches
+from elmo_keras.text.vocabulary import Vocabulary
 
-# Of a batch, padding counted.
-TOKENS_AT_ONCE = 4096
+MAX_TOKENS = 4096  # in a batch, padding included
 
 
 class Perplexity(NamedTuple):
-    """Perplexities of both directions.
+    """The perplexities of both directions.
 
-    `mean` is exp of the mean loss of the two, their geometric mean: the number
-    the released models are told with.
+    `mean`, the exp of their mean loss, is the number published for the released
+    models.
     """
 
     forward: float
@@ -26,13 +25,13 @@ class Perplexity(NamedTuple):
 
     @classmethod
     def of(cls, sums: np.ndarray, n_predictions: int) -> "Perplexity":
-        """From the summed log probabilities `(2,)` of so many predictions."""
+        """The perplexities for log probabilities `(2,)` summed over predictions."""
         forward, backward = np.exp(-np.asarray(sums) / n_predictions)
         return cls(float(forward), float(backward))
 
     @property
     def mean(self) -> float:
-        """exp of the mean of both directions' losses."""
+        """exp of the mean loss of both directions, their geometric mean."""
         return float(np.sqrt(self.forward * self.backward))
 
     def __str__(self):
@@ -46,11 +45,12 @@ def perplexity(
     bilm: BidirectionalLanguageModel,
     corpus: Corpus,
     vocabulary: Vocabulary,
+    *,
     verbose: int = 0,
 ) -> Perplexity:
-    """Full-softmax perplexities of a corpus, each sentence read by itself.
+    """Full-softmax perplexities of a corpus, each sentence on its own.
 
-    Every token and one end of each sentence is predicted, words outside of the
+    Every token and one end of each sentence are predicted, words outside the
     vocabulary as `<UNK>`.
 
     Args:
@@ -64,14 +64,15 @@ def perplexity(
     """
     if not len(corpus):
         raise ValueError("`corpus` should hold at least one sentence. It is empty.")
-    sums = log_probabilities(bilm, corpus, vocabulary, verbose).sum(axis=0)
-    return Perplexity.of(sums, corpus.n_predictions)
+    sums = log_probabilities(bilm, corpus, vocabulary, verbose=verbose)
+    return Perplexity.of(sums.sum(axis=0), corpus.n_predictions)
 
 
 def log_probabilities(
     bilm: BidirectionalLanguageModel,
     corpus: Corpus,
     vocabulary: Vocabulary,
+    *,
     verbose: int = 0,
 ) -> np.ndarray:
     """Log probability of each sentence, in nats.
@@ -80,7 +81,7 @@ def log_probabilities(
         bilm, corpus, vocabulary, verbose: as in `perplexity`.
 
     Returns:
-        float64 `(sentences, 2)`: forward and backward, each from the zero state.
+        float64 `(sentences, 2)`: forward and backward, each from a zero state.
 
     Raises:
         ValueError: the model has no softmax, or one of another size.
@@ -90,7 +91,7 @@ def log_probabilities(
             f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
             f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
         )
-    batches = sentence_batches(corpus, vocabulary, bilm.config, TOKENS_AT_ONCE)
+    batches = sentence_batches(corpus, vocabulary, bilm.config, max_tokens=MAX_TOKENS)
     result = np.zeros((len(corpus), 2))
     progress = keras.utils.Progbar(len(corpus), verbose=verbose, unit_name="sentence")
     for batch in batches:
@@ -101,19 +102,19 @@ def log_probabilities(
 
 
 @tf.function(reduce_retracing=True, autograph=False)
-def _of_sentences(bilm, characters, mask, ids):
+def _of_sentences(bilm, characters, *, mask, ids):
     """Log probability of each sentence: (batch, 2)."""
     last = bilm(characters, mask=mask)[-1]
     ahead, back = tf.split(last, 2, axis=-1)
-    directions = (
-        (ahead[:, :-1], ids[:, 1:]),  # each token from those before it
-        (back[:, 1:], ids[:, :-1]),  # and from those behind it
-    )
     real = mask[:, 1:]
-    return tf.stack([_summed(bilm, real, *d) for d in directions], axis=1)
+    # Each token is predicted from those before it, and from those after it.
+    forward = _summed(bilm, real, vectors=ahead[:, :-1], targets=ids[:, 1:])
+    backward = _summed(bilm, real, vectors=back[:, 1:], targets=ids[:, :-1])
+    return tf.stack([forward, backward], axis=1)
 
 
-def _summed(bilm, real, vectors, targets):
+def _summed(bilm, real, *, vectors, targets):
+    """Log probability of each sentence in one direction: (batch,)."""
     logs = bilm.softmax.log_probabilities_of(
         tf.boolean_mask(vectors, real), tf.boolean_mask(targets, real)
     )

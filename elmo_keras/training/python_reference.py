@@ -12,13 +12,13 @@ _NOT_PROSE = re.compile(r"::=|>>>|\|  |---|Related help topics")
 def python_reference() -> list[list[list[str]]]:
     """The sentences of Python's language reference, topic by topic.
 
-    A sentence that stands in several topics, as many do, is given once, so that
-    held-out sentences never stand among the others. Headings, tables, code and
-    grammar are left out.
+    A sentence that occurs in several topics is returned once, so that no held-out
+    sentence is also a training sentence. Headings, tables, code and grammar are left
+    out.
 
     Returns:
-        For each topic its sentences, each a list of tokens: words, and runs of
-        any other character.
+        For each topic its sentences, each a list of tokens: words, and runs of one
+        other character.
     """
     seen: set[tuple[str, ...]] = set()
     topics = []

@@ -1,4 +1,4 @@
-"""A run of training: what it is made of, how it is saved, how it goes on."""
+"""A training run: its parts, its checkpoints, its batches and its compiled step."""
 
 import dataclasses
 from collections.abc import Callable
@@ -10,59 +10,34 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.checkpoint import newest_checkpoint, save_checkpoint
-from elmo_keras.distribution import (
+from elmo_keras.training.checkpoint import newest_checkpoint, save_checkpoint
+from elmo_keras.training.distribution import (
     distributed,
     gather_rows,
     is_chief,
     scatter_rows,
 )
-from elmo_keras.streams import Streams
-from elmo_keras.training import TrainingOptions, train_step, zero_state
+from elmo_keras.training.options import TrainingOptions
+from elmo_keras.training.progress import Progress
+from elmo_keras.training.step import train_step, zero_state
+from elmo_keras.training.streams import Streams
 
 CHECKPOINTS = "training/checkpoints"
 
 
 @dataclasses.dataclass
-class Progress:
-    """How far a run is.
-
-    Attributes:
-        epoch: number of the epoch under way, from 0.
-        epoch_step: steps of it done.
-        step: steps done in all.
-        tokens: tokens predicted in each direction.
-        seconds: time spent in steps.
-        losses: rows of (tokens, mean loss since the row before).
-        held_out: rows of (tokens, forward and backward perplexity).
-        best: lowest mean held-out perplexity, or None.
-        not_better: evaluations since then.
-    """
-
-    epoch: int = 0
-    epoch_step: int = 0
-    step: int = 0
-    tokens: int = 0
-    seconds: float = 0.0
-    losses: list[tuple[int, float]] = dataclasses.field(default_factory=list)
-    held_out: list[tuple[int, float, float]] = dataclasses.field(default_factory=list)
-    best: float | None = None
-    not_better: int = 0
-
-
-@dataclasses.dataclass
 class TrainingRun:
-    """All that a step needs and changes.
+    """Everything that a step reads and changes.
 
     Attributes:
-        strategy: in whose scope the model and the optimizer were made.
+        strategy: the model and the optimizer were built in its scope.
         bilm, optimizer: both built.
         streams: the text.
-        options: of the training.
-        identity: what must be the same when the run goes on, as JSON can hold it.
-        n_parts: parts of a replica's rows that are gone through one by one.
-        warm_up_steps: steps at the start that train the softmax only.
-        progress: how far it is.
+        options: the published options.
+        identity: JSON values that must not change when the run is resumed.
+        n_parts: parts of a replica's rows, computed one after another.
+        warm_up_steps: steps at the start that train only the softmax.
+        progress: how far the run has come.
         state: LSTM state of each replica's rows.
     """
 
@@ -79,7 +54,7 @@ class TrainingRun:
 
     @property
     def loss_name(self) -> str:
-        """What its loss is called: a sampled one never looks like a full one."""
+        """Name of the loss, so that a sampled one is never taken for a full one."""
         return "loss" if self.streams.n_negatives is None else "sampled loss"
 
     def reset_state(self):
@@ -87,6 +62,12 @@ class TrainingRun:
         self.state = scatter_rows(
             self.strategy, zero_state(self.bilm, self.streams.n_rows)
         )
+
+    def start_next_epoch(self):
+        """Moves on to the first step of the next epoch."""
+        self.progress.epoch += 1
+        self.progress.epoch_step = 0
+        self.reset_state()
 
 
 def variables_of(run: TrainingRun) -> dict[str, keras.Variable]:
@@ -97,28 +78,33 @@ def variables_of(run: TrainingRun) -> dict[str, keras.Variable]:
 
 
 def save(run: TrainingRun, folder: Path) -> None:
-    """Writes a checkpoint; every process takes part, one writes.
+    """Writes a checkpoint; every process must call it, and the chief writes the file.
 
     Raises:
-        OSError: it can't be written; the older ones are as they were.
-        FloatingPointError: a weight is not finite; likewise.
+        OSError: it can't be written; older ones are unchanged.
+        FloatingPointError: a weight is not finite; older ones are unchanged.
     """
     rows = tf.nest.flatten(gather_rows(run.strategy, run.state))
     if not is_chief(run.strategy):
         return
     arrays = {k: keras.ops.convert_to_numpy(v) for k, v in variables_of(run).items()}
     if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise FloatingPointError("Weights are not finite any more, and are not saved.")
+        raise FloatingPointError(
+            "The weights are no longer finite, so they are not saved."
+        )
     arrays |= {f"state/{i}": x for i, x in enumerate(rows)}
     about = {"identity": run.identity, "progress": dataclasses.asdict(run.progress)}
-    save_checkpoint(folder / CHECKPOINTS, run.progress.step, arrays, about)
+    save_checkpoint(folder / CHECKPOINTS, run.progress.step, arrays, about=about)
 
 
 def restore(run: TrainingRun, folder: Path) -> Path | None:
-    """Goes on from the newest whole checkpoint: its path, or None if there is none.
+    """Resumes from the newest undamaged checkpoint.
+
+    Returns:
+        Its path, or None if there is no checkpoint.
 
     Raises:
-        ValueError: it is one of another run, or all are damaged.
+        ValueError: it belongs to another run, or all checkpoints are damaged.
     """
     found = newest_checkpoint(folder / CHECKPOINTS)
     if found is None:
@@ -139,7 +125,7 @@ def restore(run: TrainingRun, folder: Path) -> Path | None:
 
 
 def check_identity(now: dict[str, Any], then: dict[str, Any], path: Path) -> None:
-    """Refuses to go on with something else.
+    """Refuses to resume a different run.
 
     Raises:
         ValueError: a value differs; the message names it.
@@ -147,8 +133,8 @@ def check_identity(now: dict[str, Any], then: dict[str, Any], path: Path) -> Non
     for key in now | then:
         if now.get(key) != then.get(key):
             raise ValueError(
-                f"{path} was made with {key} {then.get(key)}, this run has "
-                f"{now.get(key)}. Give what it was made with, or another --output."
+                f"{path} was made with {key} {then.get(key)}; this run has "
+                f"{now.get(key)}. Give the same value, or another --output."
             )
 
 
@@ -158,14 +144,19 @@ def compiled_step(
     """The training step of all replicas as a graph: (batch, state) → results.
 
     Args:
-        run: its `state` is set.
+        run: has its `state` set.
         batch_spec: `element_spec` of its `batches`.
-        only_softmax: see `training.train_step`.
+        only_softmax: whether to update the softmax only.
     """
 
     def step(parts, state):
         return train_step(
-            run.bilm, run.optimizer, parts, state, run.options, only_softmax
+            run.bilm,
+            run.optimizer,
+            parts,
+            state=state,
+            options=run.options,
+            only_softmax=only_softmax,
         )
 
     def of_all_replicas(parts, state):
@@ -176,7 +167,7 @@ def compiled_step(
         return first(loss)[0], first(n)[0], state
 
     # The number of distinct words changes from batch to batch: without a signature
-    # the step would be traced again.
+    # the step would be traced each time.
     state = tf.nest.map_structure(tf.type_spec_from_value, run.state)
     return tf.function(
         of_all_replicas, input_signature=[batch_spec, state], autograph=False
@@ -184,16 +175,16 @@ def compiled_step(
 
 
 def batches(run: TrainingRun) -> tf.data.Dataset | tf.distribute.DistributedDataset:
-    """The rest of the epoch under way."""
+    """The batches of the rest of the current epoch."""
     progress, strategy = run.progress, run.strategy
 
     def of(replicas):
         return run.streams.batches(
             progress.epoch,
             progress.epoch_step,
-            strategy.num_replicas_in_sync,
-            run.n_parts,
-            replicas,
+            n_replicas=strategy.num_replicas_in_sync,
+            n_parts=run.n_parts,
+            replicas=replicas,
         )
 
     return distributed(strategy, of)

@@ -1,83 +1,41 @@
 """One step of training a biLM on streams of text."""
 
-import dataclasses
-from typing import Any
-
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.packing import over_real_tokens
 from elmo_keras.layers.sampled_softmax import sampled_softmax_losses
 from elmo_keras.layers.word_softmax import word_logits
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainingOptions:
-    """How a biLM is trained; the fields are the keys of a published options.json.
-
-    Args:
-        n_epochs: how often the corpus is gone through.
-        batch_size: rows of text a replica reads at a time.
-        unroll_steps: tokens of each row in a step; gradients stop there.
-        n_negative_samples_batch: negatives of the sampled softmax. Where the
-            vocabulary has hardly more words, the softmax is full.
-        learning_rate: of the optimizer.
-        dropout: rate on the inputs of the LSTM layers and on the last output.
-        all_clip_norm_val: bound of the global norm of the gradient.
-        sample_softmax: whether the softmax is sampled.
-
-    The defaults are those of the released models.
-    """
-
-    n_epochs: int = 10
-    batch_size: int = 128
-    unroll_steps: int = 20
-    n_negative_samples_batch: int = 8192
-    learning_rate: float = 0.2
-    dropout: float = 0.1
-    all_clip_norm_val: float = 10.0
-    sample_softmax: bool = True
-
-    def n_negatives(self, vocabulary_size: int) -> int | None:
-        """Negatives of the sampled softmax, or None where the softmax is full."""
-        # To draw nearly all words takes longer than to score them all.
-        few = self.n_negative_samples_batch <= 0.95 * vocabulary_size
-        sampled = self.sample_softmax and few
-        return self.n_negative_samples_batch if sampled else None
-
-    def to_options(self, n_train_tokens: int, n_tokens_vocab: int) -> dict[str, Any]:
-        """The keys that training adds to an options.json."""
-        counts = {"n_train_tokens": n_train_tokens, "n_tokens_vocab": n_tokens_vocab}
-        return {"bidirectional": True} | dataclasses.asdict(self) | counts
+from elmo_keras.training.options import TrainingOptions
 
 
 def zero_state(bilm: BidirectionalLanguageModel, n_rows: int):
-    """LSTM state of zeros for both directions, as `train_step` takes it."""
+    """LSTM state of zeros for both directions, in the form that `train_step` takes."""
     lstm = bilm.lstm
     return [d.zero_state(n_rows) for d in (lstm.forward, lstm.backward)]
 
 
 def train_step(
-    bilm, optimizer, parts, state, options: TrainingOptions, only_softmax=False
+    bilm, optimizer, parts, *, state, options: TrainingOptions, only_softmax=False
 ):
-    """Updates the weights by one batch of `streams.Streams`, in a replica context.
+    """Updates the weights with one batch of `streams.Streams`, in a replica context.
 
-    Loss, gradient and clipping are those of the whole batch, however its rows are
-    divided among replicas and parts.
+    Loss, gradient and clipping are computed over the whole batch, however its rows
+    are divided among replicas and parts.
 
     Args:
         bilm: a built biLM with a softmax.
-        optimizer: a Keras optimizer built on its trainable weights, which does not
-            clip.
-        parts: the batches of this replica's parts, gone through one after another.
-        state: LSTM state of this replica's rows behind the batch before.
-        options: see there.
-        only_softmax: whether all but the softmax stays as it is.
+        optimizer: a Keras optimizer without clipping, built on the biLM's trainable
+            weights.
+        parts: the batches of this replica's parts, computed one after another.
+        state: LSTM state of this replica's rows after the previous batch.
+        options: gives `unroll_steps` and `all_clip_norm_val`.
+        only_softmax: whether to update the softmax only.
 
     Returns:
-        The mean loss of the two directions in nats a token (of the sampled softmax
-        where that is used), the number of tokens predicted in each direction, both
-        of all replicas, and the state of this replica's rows.
+        The mean loss of the two directions in nats a token (the sampled softmax's
+        loss if the batch has candidates) and the number of tokens predicted in each
+        direction, both over all replicas; and the state of this replica's rows.
     """
     softmax = [bilm.softmax.kernel, bilm.softmax.bias]
     others = [w for w in bilm.trainable_weights if not any(w is s for s in softmax)]
@@ -87,7 +45,7 @@ def train_step(
     for part, part_state in zip(parts, _split(state, len(parts))):
         part, part_state = _after(sums, (part, part_state))
         loss, part_state, gradients = _loss_and_gradients(
-            bilm, part, part_state, options, weights[: -len(softmax)]
+            bilm, part, part_state, options=options, weights=weights[: -len(softmax)]
         )
         some = [loss / (2 * n_predictions), *gradients]
         sums = some if sums is None else [a + b for a, b in zip(sums, some)]
@@ -101,15 +59,17 @@ def train_step(
             tf.IndexedSlices(gradient, rows, tf.convert_to_tensor(weight.shape))
             for gradient, weight in zip(gradients[-2:], softmax)
         ]
-    replicas.merge_call(_update, args=(optimizer, gradients, weights))
+    replicas.merge_call(
+        _update, args=(optimizer, gradients), kwargs={"weights": weights}
+    )
     return loss, n_predictions, _joined(states)
 
 
-def _update(strategy, optimizer, gradients, weights):
-    """Applies gradients that are the sum over all replicas already.
+def _update(strategy, optimizer, gradients, *, weights):
+    """Applies gradients that are already summed over all replicas.
 
-    In a replica context `optimizer.apply` would add them up once more, and repeat
-    the rows of the sparse ones.
+    In a replica context `optimizer.apply` would sum them again, and repeat the rows
+    of the sparse ones.
     """
     rate = optimizer.learning_rate
 
@@ -136,21 +96,21 @@ def _joined(states):
 
 
 def _after(earlier, tensors):
-    """The tensors, but not before the earlier ones: parts don't share the memory."""
+    """The tensors, computed after the earlier ones: only one part is in memory."""
     if earlier is None:
         return tensors
     with tf.control_dependencies(earlier):
         return tf.nest.map_structure(tf.identity, tensors)
 
 
-def _loss_and_gradients(bilm, batch, state, options, weights):
-    """Summed loss, state, and gradients of weights and of the softmax's rows."""
+def _loss_and_gradients(bilm, batch, state, *, options, weights):
+    """Summed loss, state, and gradients of the weights and of rows of the softmax."""
     table = _softmax_rows(bilm.softmax, batch)
     with tf.GradientTape() as tape:
         tape.watch(table)
-        losses, state = stream_losses(bilm, batch, state, table)
+        losses, state = stream_losses(bilm, batch, state, table=table)
         loss = tf.reduce_sum(losses * batch["weights"])
-        # The gradient is that of the mean, times the length of a row.
+        # bilm-tf takes the gradient of the mean loss times `unroll_steps`.
         objective = loss * (options.unroll_steps / (2 * batch["n_predictions"]))
     gradients = tape.gradient(objective, [w.value for w in weights] + table)
     return loss, state, [tf.convert_to_tensor(g) for g in gradients]
@@ -160,20 +120,20 @@ def _softmax_rows(softmax, batch):
     """Kernel and bias of the words that the batch needs."""
     if "candidates" not in batch:
         return softmax.table()
-    # Their gradient comes summed for each word, whatever the vocabulary's size.
+    # The gradient of these rows is summed per word, and small for any vocabulary.
     table = softmax.kernel.value, softmax.bias.value
     return [tf.gather(w, batch["candidates"]) for w in table]
 
 
-def stream_losses(bilm, batch, state, table=None):
-    """Losses of both directions' streams.
+def stream_losses(bilm, batch, state, *, table=None):
+    """The losses of the streams of both directions.
 
     Args:
         bilm: a built biLM with a softmax.
         batch: a part of a batch of `streams.Streams`.
         state: LSTM state of its rows.
-        table: kernel and bias of the words that the batch needs, if they are at
-            hand.
+        table: kernel and bias of the softmax for the words that the batch needs;
+            gathered if None.
 
     Returns:
         float32 `(2, batch, time)`, forward and backward, and the state.
@@ -183,7 +143,7 @@ def stream_losses(bilm, batch, state, table=None):
     x = tf.gather(vectors, batch["words"])  # (2, batch, time, projection_dim)
     losses, last = [], []
     for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
-        seed = batch["seed"] * [1, 2] + [0, d]  # one for each direction
+        seed = batch["seed"] * [1, 2] + [0, d]  # each direction has its own
         # Both streams come in reading order, so neither is reversed here.
         outputs, direction_state = over_real_tokens(
             lambda *packed, lstm=direction, seed=seed: lstm.call_packed(
@@ -191,21 +151,26 @@ def stream_losses(bilm, batch, state, table=None):
             ),
             x[d],
             None,
-            state[d],
+            state=state[d],
         )
-        losses.append(_word_losses(outputs[-1], batch, d, *table))
+        losses.append(_word_losses(outputs[-1], batch, d, table=table))
         last.append(direction_state)
     return tf.stack(losses), last
 
 
-def _word_losses(outputs, batch, d, kernel, bias):
+def _word_losses(outputs, batch, d, *, table):
     vectors = tf.reshape(outputs, [-1, outputs.shape[-1]])
     targets = batch["targets"][d]
     words = tf.reshape(targets, [-1])
     if "candidates" in batch:
-        drawn = batch["negatives"][d], batch["log_expected"][d]
-        losses = sampled_softmax_losses(vectors, kernel, bias, words, *drawn)
+        losses = sampled_softmax_losses(
+            vectors,
+            *table,
+            targets=words,
+            negatives=batch["negatives"][d],
+            log_expected=batch["log_expected"][d],
+        )
     else:
-        logits = word_logits(vectors, kernel, bias)
+        logits = word_logits(vectors, *table)
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(words, logits)
     return tf.reshape(losses, tf.shape(targets))

@@ -1,7 +1,7 @@
 """The batches a language model is trained on: streams of text in rows.
 
 Every batch is a function of the corpus, the seed, the epoch and the step, so
-training goes on anywhere as if it had never stopped.
+training can resume at any step as if it had never stopped.
 """
 
 import functools
@@ -10,23 +10,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.characters import character_ids
 from elmo_keras.config import ElmoConfig
-from elmo_keras.corpus import BEGIN, END, Corpus
-from elmo_keras.negatives import draw_negatives
-from elmo_keras.vocabulary import Vocabulary
+from elmo_keras.text.characters import character_ids
+from elmo_keras.text.corpus import BEGIN, END, Corpus
+from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.training.negatives import draw_negatives
 
 PREFETCHED = 4
 
 
 class Plan(NamedTuple):
-    """An epoch: the sentences in random order, cut into rows of like length.
+    """An epoch: the sentences in random order, cut into rows of about equal length.
 
     Attributes:
-        order: `(sentences,)`, the numbers of the sentences as they are read.
-        starts: `(sentences + 1,)`, where each of them starts in one long stream,
-            in which a sentence takes its tokens and a boundary.
-        rows: `(rows + 1,)`, where in the stream each row starts, and the end.
+        order: `(sentences,)`, the sentence numbers in reading order.
+        starts: `(sentences + 1,)`, where each sentence starts in one long stream. A
+            sentence takes one place more than it has tokens, for a boundary.
+        rows: `(rows + 1,)`, where each row starts in the stream, and the stream's end.
     """
 
     order: np.ndarray
@@ -34,26 +34,27 @@ class Plan(NamedTuple):
     rows: np.ndarray
 
     @classmethod
-    def of(cls, corpus: Corpus, n_rows: int, seed: int, epoch: int) -> "Plan":
-        """The plan of an epoch, the same whenever it is made."""
+    def of(cls, corpus: Corpus, n_rows: int, *, seed: int, epoch: int) -> "Plan":
+        """The plan of an epoch, a function of the arguments."""
         order = np.random.default_rng((seed, epoch)).permutation(len(corpus))
         starts = np.zeros(len(corpus) + 1, np.int64)
         np.cumsum(corpus.lengths()[order] + 1, out=starts[1:])
         even = np.arange(n_rows + 1) * starts[-1] // n_rows
-        return cls(order, starts, starts[np.searchsorted(starts, even)])
+        rows = starts[np.searchsorted(starts, even)]
+        return cls(order=order, starts=starts, rows=rows)
 
     def n_steps(self, unroll_steps: int) -> int:
-        """Steps of so many tokens of each row until the longest row is over."""
+        """Steps of `unroll_steps` tokens until the longest row ends."""
         return -(-int(np.diff(self.rows).max()) // unroll_steps)
 
 
 class Window(NamedTuple):
-    """What the rows hold in one step.
+    """The contents of all rows in one step.
 
     Attributes:
         inputs: `(2, rows, time)`, word numbers to read, forward and backward.
         targets: `(2, rows, time)`, word numbers to predict.
-        real: bool `(rows, time)`, False behind the end of a row.
+        real: bool `(rows, time)`, False after the end of a row.
     """
 
     inputs: np.ndarray
@@ -61,8 +62,8 @@ class Window(NamedTuple):
     real: np.ndarray
 
 
-def window(corpus: Corpus, plan: Plan, step: int, unroll_steps: int) -> Window:
-    """The step's part of the streams.
+def window(corpus: Corpus, plan: Plan, step: int, *, unroll_steps: int) -> Window:
+    """The contents of the rows in a step.
 
     A sentence is read as `<S> w_1 … w_n`, predicting `w_1 … w_n </S>`; backward as
     `</S> w_n … w_1`, predicting `w_n … w_1 <S>`.
@@ -76,7 +77,7 @@ def window(corpus: Corpus, plan: Plan, step: int, unroll_steps: int) -> Window:
     end = corpus.ends[plan.order[sentence]]
 
     def tokens(at, boundary_at, boundary):
-        # What lies outside of the corpus is a boundary's place.
+        # Only the places of boundaries can be outside the corpus.
         inside = np.clip(at, 0, len(corpus.tokens) - 1)
         return np.where(boundary_at, boundary, corpus.tokens[inside])
 
@@ -84,19 +85,19 @@ def window(corpus: Corpus, plan: Plan, step: int, unroll_steps: int) -> Window:
     first, over = offset == 0, offset == length
     inputs = tokens(forward - 1, first, BEGIN), tokens(backward, first, END)
     targets = tokens(forward, over, END), tokens(backward - 1, over, BEGIN)
-    return Window(np.stack(inputs), np.stack(targets), real)
+    return Window(inputs=np.stack(inputs), targets=np.stack(targets), real=real)
 
 
 class Streams:
-    """A corpus as training reads it.
+    """The batches of a corpus.
 
     Args:
-        corpus: every token comes once in an epoch.
+        corpus: every token occurs once in an epoch.
         vocabulary: gives the ids to predict.
         config: gives the characters.
-        n_rows: rows of text, those of all parts together.
+        n_rows: rows of text, over all replicas and parts.
         unroll_steps: tokens of a row in a batch.
-        n_negatives: of the sampled softmax, or None for the full softmax.
+        n_negatives: negatives of the sampled softmax, or None for the full one.
         seed: fixes the order of the sentences, the negatives and the dropout.
     """
 
@@ -105,6 +106,7 @@ class Streams:
         corpus: Corpus,
         vocabulary: Vocabulary,
         config: ElmoConfig,
+        *,
         n_rows: int,
         unroll_steps: int,
         n_negatives: int | None,
@@ -122,7 +124,7 @@ class Streams:
         self._shared = functools.lru_cache(maxsize=1)(self._of_all_parts)
 
     def _plan(self, epoch):
-        return Plan.of(self.corpus, self.n_rows, self.seed, epoch)
+        return Plan.of(self.corpus, self.n_rows, seed=self.seed, epoch=epoch)
 
     def n_steps(self, epoch: int) -> int:
         """The number of batches of an epoch."""
@@ -132,61 +134,72 @@ class Streams:
         self,
         epoch: int,
         first_step: int = 0,
+        *,
         n_replicas: int = 1,
         n_parts: int = 1,
         replicas: range | None = None,
     ) -> tf.data.Dataset:
-        """The batches of an epoch from a step on.
+        """The batches of an epoch, from a step on.
 
-        The rows are divided among the replicas, and each replica's into parts that
-        it goes through one after another. Row r of a part goes on where it ended in
-        the batch before, so LSTM state is to be carried over.
+        The rows are divided among the replicas, and the rows of a replica into parts
+        that it computes one after another. A row continues where it ended in the
+        previous batch, so the LSTM state must be carried over.
 
         Args:
             epoch: number of the epoch, from 0.
-            first_step: steps of it to leave out.
+            first_step: the first step to return.
             n_replicas: number of replicas.
-            n_parts: parts of a replica; `n_rows` is a multiple of all parts.
-            replicas: those wanted; all if None.
+            n_parts: parts of a replica; `n_rows` is a multiple of
+                `n_replicas * n_parts`.
+            replicas: the replicas whose rows to return; all if None.
 
         Returns:
-            A dataset in which each batch is one element for each replica, a tuple of
-            a dict for each part: `characters` `(words, characters)` of the part's
-            distinct words; `words` `(2, rows, time)`, indices into these, forward
+            A dataset with one element for each step and replica: a tuple of one
+            dict for each part, with `characters` `(words, characters)`, the distinct
+            words of the part; `words` `(2, rows, time)`, indices into these, forward
             and backward, both in reading order; `targets` `(2, rows, time)`, ids to
-            predict; `weights` `(rows, time)`, 0.0 behind the last token of a row;
+            predict; `weights` `(rows, time)`, 0.0 after the last token of a row;
             `n_predictions`, the sum of the weights over all replicas; `seed` `(2,)`
-            for the dropout. For the sampled softmax `targets` are indices into
-            `candidates` `(candidates,)`, the ids whose rows of the softmax the batch
-            needs, the same for all parts, and so are `negatives` `(2, negatives)`;
-            `log_expected` `(2, candidates)`, see `Negatives.log_expected_counts`.
+            for the dropout. For the sampled softmax also: `candidates`
+            `(candidates,)`, the ids whose rows of the softmax the batch needs, the
+            same for all parts; `negatives` `(2, negatives)`, indices into
+            `candidates`, as `targets` are in this case; and `log_expected`
+            `(2, candidates)`, the result of `Negatives.log_expected_counts`.
         """
         replicas = range(n_replicas) if replicas is None else replicas
-        strings = tf.constant(self.corpus.words)
-        spec = self._spec(self.n_rows // (n_replicas * n_parts))
-
-        def part(step, number):
-            function = functools.partial(self._part, epoch, n_replicas * n_parts)
-            dtypes = [s.dtype for s in spec.values()]
-            arrays = tf.numpy_function(function, [step, number], dtypes)
-            batch = {k: tf.ensure_shape(a, spec[k].shape) for k, a in zip(spec, arrays)}
-            words = tf.gather(strings, batch.pop("distinct"))
-            return {"characters": character_ids(words, self.config)} | batch
+        part = self._part_reader(epoch, n_replicas * n_parts)
 
         def element(number):
             step = number // len(replicas)
             replica = replicas.start + number % len(replicas)
             return tuple(part(step, replica * n_parts + p) for p in range(n_parts))
 
-        # With nothing to tune, the tuner only delays the end of an iterator by seconds.
+        # Autotuning finds nothing to tune, and delays an iterator's end by seconds.
         untuned = tf.data.Options()
         untuned.autotune.enabled = False
         numbers = np.array([first_step, self.n_steps(epoch)]) * len(replicas)
         dataset = tf.data.Dataset.range(*numbers).map(element)
         return dataset.prefetch(PREFETCHED * len(replicas)).with_options(untuned)
 
+    def _part_reader(self, epoch, n_parts):
+        """A function from step and part number (tensors) to the dict of that part."""
+        strings = tf.constant(self.corpus.words)
+        spec = self._spec(self.n_rows // n_parts)
+        dtypes = [s.dtype for s in spec.values()]
+
+        def arrays_of(step, number):
+            return self._arrays(int(step), int(number), epoch=epoch, n_parts=n_parts)
+
+        def part(step, number):
+            arrays = tf.numpy_function(arrays_of, [step, number], dtypes)
+            batch = {k: tf.ensure_shape(a, spec[k].shape) for k, a in zip(spec, arrays)}
+            words = tf.gather(strings, batch.pop("distinct"))
+            return {"characters": character_ids(words, self.config)} | batch
+
+        return part
+
     def _spec(self, n_rows) -> dict[str, tf.TensorSpec]:
-        """What `_part` returns, in its order."""
+        """The arrays of a part, in the order of `_arrays`."""
         time = self.unroll_steps
         spec = {
             "distinct": tf.TensorSpec((None,), tf.int64),
@@ -204,11 +217,11 @@ class Streams:
             }
         return spec
 
-    def _part(self, epoch, n_parts, step, number):
+    def _arrays(self, step, number, *, epoch, n_parts):
         """The arrays of a part of the rows, in the order of `_spec`."""
-        of_all, targets, seed, shared = self._shared(epoch, int(step))
+        of_all, targets, seed, shared = self._shared(epoch, step)
         size = self.n_rows // n_parts
-        rows = slice(int(number) * size, (int(number) + 1) * size)
+        rows = slice(number * size, (number + 1) * size)
         inputs = of_all.inputs[:, rows]
         distinct, words = np.unique(inputs, return_inverse=True)
         return [
@@ -223,9 +236,11 @@ class Streams:
 
     def _of_all_parts(self, epoch, step) -> tuple[Window, np.ndarray, int, list[Any]]:
         """Window, targets, seed, and the arrays that all parts share."""
-        # A seed ends in no 0, which would make it equal to the plan's.
+        # Not `step`, since (seed, epoch, 0) gives the same numbers as the plan's seed.
         rng = np.random.default_rng((self.seed, epoch, step + 1))
-        of_all = window(self.corpus, self.plan(epoch), step, self.unroll_steps)
+        of_all = window(
+            self.corpus, self.plan(epoch), step, unroll_steps=self.unroll_steps
+        )
         targets, seed = self.ids[of_all.targets], int(rng.integers(2**31))
         if self.n_negatives is None:
             return of_all, targets, seed, []

@@ -1,4 +1,4 @@
-"""Checkpoints: whole, or as if they were not there."""
+"""Checkpoints are whole, or are skipped."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from elmo_keras.checkpoint import (
+from elmo_keras.training.checkpoint import (
     checkpoints,
     newest_checkpoint,
     read_checkpoint,
@@ -38,7 +38,7 @@ def names(folder):
 
 
 def test_what_is_read_is_what_was_written(tmp_path):
-    path = save_checkpoint(tmp_path / "new" / "folder", 7, ARRAYS, ABOUT)
+    path = save_checkpoint(tmp_path / "new" / "folder", 7, ARRAYS, about=ABOUT)
     arrays, about = read_checkpoint(path)
     assert about == ABOUT
     assert_same(arrays, ARRAYS)
@@ -47,53 +47,53 @@ def test_what_is_read_is_what_was_written(tmp_path):
 
 def test_bfloat16_comes_back_as_float32_of_the_same_values(tmp_path):
     array = np.array([[1.5, -3e38]], ml_dtypes.bfloat16)
-    arrays, _ = read_checkpoint(save_checkpoint(tmp_path, 1, {"x": array}, {}))
+    arrays, _ = read_checkpoint(save_checkpoint(tmp_path, 1, {"x": array}, about={}))
     assert_same(arrays, {"x": array.astype(np.float32)})
 
 
 def test_a_long_history_fits(tmp_path):
     about = {"losses": [[i, i / 7] for i in range(10_000)]}
-    path = save_checkpoint(tmp_path, 1, {}, about)
+    path = save_checkpoint(tmp_path, 1, {}, about=about)
     assert read_checkpoint(path) == ({}, about)
 
 
 def test_the_newest_two_are_kept_and_leftovers_removed(tmp_path):
     (tmp_path / "other.txt").touch()
     for step in (9, 10, 100):
-        (tmp_path / f"checkpoint-{step:010}.12345").write_bytes(b"begun")
-        save_checkpoint(tmp_path, step, {"step": np.array(step)}, {})
+        (tmp_path / f".checkpoint-{step + 1:010}.hdf5.12345.hdf5").write_bytes(b"begun")
+        save_checkpoint(tmp_path, step, {"step": np.array(step)}, about={})
     kept = ["checkpoint-0000000010.hdf5", "checkpoint-0000000100.hdf5"]
     assert names(tmp_path) == [*kept, "other.txt"]
     assert [path.name for path in checkpoints(tmp_path)] == kept[::-1]
     assert newest_checkpoint(tmp_path)[0]["step"] == 100
 
 
-def test_a_leftover_is_no_checkpoint(tmp_path):
-    save_checkpoint(tmp_path, 1, {}, {"n": 1})
-    (tmp_path / "checkpoint-0000000002.77").write_bytes(b"begun")
+def test_an_unfinished_file_is_not_a_checkpoint(tmp_path):
+    save_checkpoint(tmp_path, 1, {}, about={"n": 1})
+    (tmp_path / ".checkpoint-0000000002.hdf5.77.hdf5").write_bytes(b"begun")
     assert newest_checkpoint(tmp_path)[1] == {"n": 1}
 
 
 def test_a_step_can_be_saved_again(tmp_path):
     for n in range(2):
-        path = save_checkpoint(tmp_path, 5, {}, {"n": n})
+        path = save_checkpoint(tmp_path, 5, {}, about={"n": n})
     assert read_checkpoint(path)[1] == {"n": 1} and len(names(tmp_path)) == 1
 
 
-def test_a_later_one_that_was_passed_over_does_not_drive_out_a_whole_one(tmp_path):
-    save_checkpoint(tmp_path, 20, {}, {})
-    save_checkpoint(tmp_path, 30, {}, {}).write_bytes(b"damaged")
-    save_checkpoint(tmp_path, 21, {}, {})
+def test_a_later_checkpoint_that_was_skipped_does_not_replace_a_whole_one(tmp_path):
+    save_checkpoint(tmp_path, 20, {}, about={})
+    save_checkpoint(tmp_path, 30, {}, about={}).write_bytes(b"damaged")
+    save_checkpoint(tmp_path, 21, {}, about={})
     assert names(tmp_path) == [f"checkpoint-00000000{n}.hdf5" for n in (20, 21)]
 
 
 def damages(content):
-    """Contents with a byte changed, in many places, or an end missing."""
+    """Yields the content with one byte changed, or with its end missing."""
     for place in range(0, len(content), 97):
         for change in (0x01, 0xFF):
             changed = bytearray(content)
             changed[place] ^= change
-            # Between checksum and content nothing is stored.
+            # There is nothing between the checksum and the content.
             if not 32 <= place < 512:
                 yield bytes(changed)
     for length in (0, 10, 512, len(content) // 2, len(content) - 1):
@@ -101,9 +101,9 @@ def damages(content):
     yield content[:600] + bytes(len(content) - 600)
 
 
-def test_a_damaged_newest_is_passed_over_with_a_warning(tmp_path):
-    save_checkpoint(tmp_path, 1, ARRAYS, {"n": 1})
-    newest = save_checkpoint(tmp_path, 2, ARRAYS, {"n": 2})
+def test_a_damaged_newest_checkpoint_is_skipped_with_a_warning(tmp_path):
+    save_checkpoint(tmp_path, 1, ARRAYS, about={"n": 1})
+    newest = save_checkpoint(tmp_path, 2, ARRAYS, about={"n": 2})
     content = newest.read_bytes()
     some = list(damages(content))
     assert len(some) > 200
@@ -117,15 +117,15 @@ def test_a_damaged_newest_is_passed_over_with_a_warning(tmp_path):
     assert newest_checkpoint(tmp_path)[1] == {"n": 2}
 
 
-def test_damage_of_all_is_an_error_and_an_empty_folder_none(tmp_path):
+def test_damage_of_all_is_an_error_and_an_empty_folder_has_none(tmp_path):
     assert newest_checkpoint(tmp_path) is None
     assert newest_checkpoint(tmp_path / "none") is None
     for step in (1, 2):
-        save_checkpoint(tmp_path, step, ARRAYS, ABOUT)
+        save_checkpoint(tmp_path, step, ARRAYS, about=ABOUT)
     for path in checkpoints(tmp_path):
         path.write_bytes(path.read_bytes()[:-1])
     with (
-        pytest.warns(UserWarning, match="The one before is taken"),
+        pytest.warns(UserWarning, match="Trying the previous one"),
         pytest.raises(ValueError, match="All checkpoints in .* are damaged"),
     ):
         newest_checkpoint(tmp_path)
@@ -136,8 +136,8 @@ def test_damage_of_all_is_an_error_and_an_empty_folder_none(tmp_path):
 def test_a_failed_write_leaves_the_older_ones(
     tmp_path, monkeypatch, module, name, step
 ):
-    save_checkpoint(tmp_path, 1, {}, {"n": 1})
-    save_checkpoint(tmp_path, 2, {}, {"n": 2})
+    save_checkpoint(tmp_path, 1, {}, about={"n": 1})
+    save_checkpoint(tmp_path, 2, {}, about={"n": 2})
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
     def full(*args, **kwargs):
@@ -146,12 +146,12 @@ def test_a_failed_write_leaves_the_older_ones(
     with monkeypatch.context() as patch:
         patch.setattr(module, name, full)
         with pytest.raises(OSError, match="No space left"):
-            save_checkpoint(tmp_path, step, ARRAYS, ABOUT)
+            save_checkpoint(tmp_path, step, ARRAYS, about=ABOUT)
     after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert after == before
 
 
 def test_a_write_that_fails_half_way_leaves_no_file(tmp_path):
     with pytest.raises(TypeError):
-        save_checkpoint(tmp_path, 1, ARRAYS | {"bad": np.array([object()])}, {})
+        save_checkpoint(tmp_path, 1, ARRAYS | {"bad": np.array([object()])}, about={})
     assert names(tmp_path) == []

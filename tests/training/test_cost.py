@@ -1,21 +1,26 @@
-"""What a run of training is told to take before it starts."""
+"""The estimated cost of a training run."""
 
 import dataclasses
 
 import pytest
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary, cost
-from elmo_keras.corpus import Corpus
-from elmo_keras.streams import Streams
+from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary
+from elmo_keras.text.corpus import Corpus
+from elmo_keras.training import cost
+from elmo_keras.training.options import RunSettings
+from elmo_keras.training.streams import Streams
 
 SENTENCES = [list("abcdefgh")] * 60
 CORPUS = Corpus.of(SENTENCES)
 VOCABULARY = Vocabulary.count(SENTENCES)
 
 
-def estimated(config, n_negatives=4, **kwargs):
-    streams = Streams(CORPUS, VOCABULARY, config, 12, 5, n_negatives)
-    return cost.estimate(streams, **kwargs)
+def estimated(config, n_negatives=4, *, n_replicas=1, n_steps=1, **settings):
+    streams = Streams(
+        CORPUS, VOCABULARY, config, n_rows=12, unroll_steps=5, n_negatives=n_negatives
+    )
+    settings = RunSettings(**settings)
+    return cost.estimate(streams, settings, n_replicas=n_replicas, n_steps=n_steps)
 
 
 @pytest.mark.parametrize("name", ["test", "tiny", "small", "original"])
@@ -32,7 +37,7 @@ def test_the_number_of_parameters_is_that_of_the_model(name):
     assert found.softmax_parameters == bilm.softmax.count_params()
 
 
-def test_no_projection_where_it_would_keep_the_size(config):
+def test_a_model_without_projection_has_fewer_parameters(config):
     config = dataclasses.replace(config, projection_dim=config.n_filters)
     bilm = BidirectionalLanguageModel(config)
     bilm.build()
@@ -50,8 +55,11 @@ def test_memory_follows_optimizer_parts_and_replicas(config):
         assert divided["weights"] == one["weights"]
 
 
-def test_time_follows_the_steps_and_the_work(config, monkeypatch):
-    monkeypatch.setattr(cost, "_gemm_speed", lambda dtype: 1e9)
+def test_the_speed_of_the_machine_is_measured(measured_speed):
+    assert measured_speed("float32") > 1e6
+
+
+def test_time_follows_the_steps_and_the_work(config):
     one, two = (estimated(config, n_steps=n) for n in (1, 2))
     assert two.seconds == pytest.approx(2 * one.seconds)
     larger = dataclasses.replace(config, units=2 * config.units)
@@ -59,7 +67,7 @@ def test_time_follows_the_steps_and_the_work(config, monkeypatch):
     assert estimated(config, n_negatives=None).step_flops > one.step_flops
 
 
-def test_what_does_not_fit_is_refused_with_both_sizes(config, tmp_path, monkeypatch):
+def test_a_run_that_does_not_fit_is_refused_with_both_sizes(config, tmp_path):
     huge = estimated(config)._replace(
         memory={"weights": 2**50, "optimizer": 0, "scores": 0}
     )

@@ -1,19 +1,23 @@
-"""Training starts from models of ours, published weights and bilm-tf's checkpoints."""
+"""Training starts from our models, published weights and checkpoints of bilm-tf."""
 
 import json
 
 import h5py
 import numpy as np
 import pytest
-import test_tf1_checkpoint as tf1
-from conftest import prepared_run, randomize
 
 import train
 from elmo_keras import BidirectionalLanguageModel, Vocabulary
-from elmo_keras.checkpoint import newest_checkpoint
-from elmo_keras.model_directory import save_model
-from elmo_keras.training_run import CHECKPOINTS
-from elmo_keras.weights import read_tf1_checkpoint, write_weights
+from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.model_files.published import write_weights
+from elmo_keras.model_files.tf1_weights import read_tf1_checkpoint
+from elmo_keras.training.checkpoint import newest_checkpoint
+from elmo_keras.training.options import Limits
+from elmo_keras.training.run import CHECKPOINTS
+from elmo_keras.training.setup import WARM_UP_STEPS
+from tests.support import tf1_checkpoints as tf1
+from tests.support.models import randomize
+from tests.support.training_runs import ReusedRun, prepared
 
 TEXT = "the cat sat on the mat\nthe dog sat on a cat\na dog and a cat\n" * 8
 WORDS = Vocabulary.count(line.split() for line in TEXT.splitlines())
@@ -50,8 +54,8 @@ def weights_but_the_softmax(bilm):
     return bilm.token_representation.get_weights() + bilm.lstm.get_weights()
 
 
-def test_a_model_of_ours_comes_with_its_softmax_and_its_vocabulary(files, bilm, ours):
-    run = prepared_run([*files, "--init", str(ours)])
+def test_our_model_comes_with_its_softmax_and_its_vocabulary(files, bilm, ours):
+    run = prepared([*files, "--init", str(ours)]).run
     assert_same_weights(run.bilm.get_weights(), bilm.get_weights())
     assert run.identity["vocabulary"] == WORDS.digest
     assert run.warm_up_steps == 0
@@ -59,10 +63,10 @@ def test_a_model_of_ours_comes_with_its_softmax_and_its_vocabulary(files, bilm, 
 
 def test_a_new_softmax_is_over_the_words_of_the_new_text(files, bilm, ours):
     new = ["--new-softmax", "--vocabulary-size", "7"]
-    run = prepared_run([*files, "--init", str(ours), *new])
+    run = prepared([*files, "--init", str(ours), *new]).run
     assert_same_weights(*map(weights_but_the_softmax, (run.bilm, bilm)))
     assert run.bilm.vocabulary_size == 7
-    assert run.warm_up_steps == train.WARM_UP
+    assert run.warm_up_steps == WARM_UP_STEPS
 
 
 def test_published_weights_get_a_new_softmax_that_is_warmed_up_alone(
@@ -73,21 +77,20 @@ def test_published_weights_get_a_new_softmax_that_is_warmed_up_alone(
         write_weights(bilm, file)
     published = ["--options", str(tmp_path / "options.json")]
     published += ["--weights", str(tmp_path / "weights.hdf5")]
-    warm_up = ["--warm-up", "4", "--checkpoint-every", "1"]
-    assert train.main([*files, *published, *warm_up, "--steps", "4"]) == 0
+    reused = ReusedRun([*files, *published, "--warm-up", "2", "--unroll-steps", "6"])
 
-    def weights_now():
+    def weights_after(n_steps):
+        limits = Limits(n_epochs=None, n_steps=n_steps)
+        assert reused.attempt(tmp_path / "tuned", limits=limits)
         arrays, about, _ = newest_checkpoint(tmp_path / "tuned" / CHECKPOINTS)
+        assert about["progress"]["step"] == n_steps
         n = len(bilm.trainable_weights)
-        return about["progress"]["step"], [arrays[f"weights/{i}"] for i in range(n)]
+        return [arrays[f"weights/{i}"] for i in range(n)]
 
-    step, warm = weights_now()
-    assert step == 4
+    warm = weights_after(2)
     assert_same_weights(warm[:-2], bilm.get_weights()[:-2])
     assert np.abs(warm[-2] - bilm.get_weights()[-2]).max() > 0.01
-    assert train.main([*files, *published, *warm_up, "--steps", "5"]) == 0
-    step, after = weights_now()
-    assert step == 5
+    after = weights_after(3)
     assert all((a != b).any() for a, b in zip(warm, after, strict=True))
 
 
@@ -105,7 +108,7 @@ def checkpoint(tmp_path):
 def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
     files, checkpoint, bilm, tmp_path
 ):
-    run = prepared_run([*files, *checkpoint])
+    run = prepared([*files, *checkpoint]).run
     expected = read_tf1_checkpoint(bilm, tmp_path / "bilm-tf" / "model.ckpt-9")
     assert_same_weights(run.bilm.get_weights(), bilm.get_weights())
     assert_same_weights([v.numpy() for v in run.optimizer.variables[2:]], expected)
@@ -116,16 +119,13 @@ def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
     ("change", "message"),
     [
         (lambda a: a[:2], "Give the file that it was trained with as --vocabulary"),
-        (lambda a: [*a, "--preset", "tiny"], "Leave out --preset"),
-        (lambda a: [*a, "--cut-at", "byte"], "Leave out --cut-at"),
-        (lambda a: [*a, "--options", "o"], "--options and --weights should be given"),
         (lambda a: ["--init", "nowhere"], "There is no nowhere"),
         (lambda a: [*a, "--vocabulary-size", "5"], "Leave out --vocabulary-size"),
         (lambda a: [*a[:3], "{short}"], "row for each of the 4 words"),
         (lambda a: [*a[:3], "{other}"], "should start with <S>, </S>, <UNK>"),
     ],
 )
-def test_what_does_not_fit_is_refused(
+def test_a_starting_point_that_does_not_fit_is_refused(
     files, checkpoint, tmp_path, capsys, change, message
 ):
     (tmp_path / "short").write_text("<S>\n</S>\n<UNK>\na\n")

@@ -1,16 +1,25 @@
-"""What a GPU would do with the graphs of training and prediction, seen without one."""
+"""How a GPU would run the graphs of training and prediction, checked without a GPU."""
 
 import types
 
 import pytest
 import tensorflow as tf
-from graph_memory import of_variables, peak
-from step_graph import Sizes, functions_of, kernel_of, prediction, training_step, waits
 
-from elmo_keras import ElmoConfig, cost
+from elmo_keras import ElmoConfig
+from elmo_keras.training import cost
+from elmo_keras.training.options import RunSettings
+from tests.support.graph_memory import of_variables, peak
+from tests.support.step_graph import (
+    Sizes,
+    functions_of,
+    kernel_of,
+    prediction,
+    training_step,
+    waits,
+)
 
 CONFIG = ElmoConfig.preset("test")
-# Rows, words of the vocabulary and negatives; what differs between batches is open.
+# The sizes that differ between batches are left open.
 SIZES = {
     "sampled": Sizes(rows=3, vocabulary=19, negatives=7),
     "full": Sizes(rows=3, vocabulary=19, negatives=None),
@@ -21,7 +30,7 @@ NO_KERNEL = {
     "Placeholder": "an argument, not an operation",
 }
 STRINGS = {
-    # Words are told apart as strings, which only the host has.
+    # Distinct words are found as strings, which only the host has.
     "UnicodeEncode": "makes them from character ids",
     "Reshape of strings": "",
     "Size of strings": "",
@@ -59,7 +68,7 @@ def test_every_operation_of_a_training_step_has_a_kernel_for_gpus(step):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_operation_of_prediction_but_strings_has_one(dtype):
+def test_every_operation_of_prediction_except_on_strings_has_a_kernel_for_gpus(dtype):
     functions = functions_of(prediction(CONFIG, dtype).graph.as_graph_def())
     assert without_kernel(functions) <= NO_KERNEL.keys() | STRINGS.keys()
 
@@ -74,7 +83,7 @@ def test_in_a_training_step_no_size_depends_on_what_the_gpu_computes(step):
     assert [
         (n.op, n.name)
         for n in nodes
-        # On the host, from the numbers of rows that an LSTM has at each step.
+        # The host has some, for the number of rows of an LSTM at each step.
         if n.op in SIZE_DEPENDS_ON_DATA and "CPU" not in n.device
     ] == []
 
@@ -82,8 +91,8 @@ def test_in_a_training_step_no_size_depends_on_what_the_gpu_computes(step):
 def test_the_original_model_and_its_vocabulary_fit_on_one_gpu(monkeypatch, capsys):
     """A step of 128 rows of 20 tokens, with 2000 distinct words of 30 characters.
 
-    Where a step really ran, on a CPU with the sizes `small` and `medium`, memory rose
-    by 94 and 98 % of what `peak` gives.
+    In real steps on a CPU, with the sizes `small` and `medium`, memory rose by 94 and
+    98 % of the result of `peak`.
     """
     words, characters = 2000, 30
     sizes = Sizes(128, 800_000, 8192, words, characters, candidates=16_000)
@@ -100,7 +109,6 @@ def test_the_original_model_and_its_vocabulary_fit_on_one_gpu(monkeypatch, capsy
     step, largest = peak(function.graph, unknown)
     total = weights + optimizer + step
     monkeypatch.setattr(cost, "_first_words", lambda *_: (words, characters))
-    monkeypatch.setattr(cost, "_gemm_speed", lambda *_: 1.0)
     streams = types.SimpleNamespace(
         config=ElmoConfig.preset("original"),
         n_rows=128,
@@ -108,16 +116,16 @@ def test_the_original_model_and_its_vocabulary_fit_on_one_gpu(monkeypatch, capsy
         n_negatives=8192,
         vocabulary_size=800_000,
     )
-    memory = cost.estimate(streams).memory
-    told = sum(memory.values()) - memory["program"]
+    memory = cost.estimate(streams, RunSettings()).memory
+    estimated = sum(memory.values()) - memory["program"]
     with capsys.disabled():
         print(
             f"\noriginal, batch 128, 800,000 words: weights {gib(weights)}, optimizer "
             f"{gib(optimizer)}, step {gib(step)}, in all {gib(total)}; train.py "
-            f"--dry-run tells {gib(told)}"
+            f"--dry-run prints {gib(estimated)}"
         )
     assert total < CARD, largest[:10]
-    assert told == pytest.approx(total, rel=0.3)
+    assert estimated == pytest.approx(total, rel=0.3)
 
 
 def gib(n):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.negatives import Negatives, draw_negatives
+from elmo_keras.training.negatives import Negatives, draw_negatives
 
 SIZE, N, DRAWS = 50, 7, 4000
 
@@ -62,7 +62,7 @@ def test_the_expected_counts_are_those_of_tensorflow():
     np.testing.assert_allclose(ours, theirs, rtol=0.07)
 
 
-def test_a_word_is_expected_as_often_as_in_so_many_draws():
+def test_the_expected_count_is_that_of_the_number_of_draws():
     negatives = Negatives(np.array([0, 1]), 3, 4)
     p = np.log(2) / np.log(5)
     expected = 1 - (1 - p) ** 3

@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.optimizers import OPTIMIZERS, SCHEDULES, RowAdagrad, make_optimizer
+from elmo_keras.training.optimizers import (
+    OPTIMIZERS,
+    SCHEDULES,
+    RowAdagrad,
+    make_optimizer,
+)
 
 RATE, ROWS = 0.3, [5, 0, 2]
 RNG = np.random.default_rng(0)
@@ -42,7 +47,7 @@ def test_adagrad_by_rows_is_adagrad_on_these_rows(epsilon):
     assert (accumulator[others] == 1.5).all() and (accumulator[ROWS] > 1.5).all()
 
 
-def test_dense_adagrad_is_that_of_keras():
+def test_dense_updates_are_those_of_keras_adagrad():
     ours, theirs = RowAdagrad(RATE, 1.0), keras.optimizers.Adagrad(RATE, 1.0, 0.0)
     a, b = trained(ours, sparse=False), trained(theirs, sparse=False)
     np.testing.assert_allclose(a, b, atol=1e-6)
@@ -90,7 +95,7 @@ def test_a_config_round_trip_keeps_everything():
 
 
 @pytest.mark.parametrize("name", sorted(OPTIMIZERS))
-def test_every_optimizer_takes_rows_as_it_takes_the_whole(name):
+def test_every_optimizer_updates_by_rows_as_by_the_whole_table(name):
     sparse = trained(make_optimizer(name, 0.1), sparse=True)
     dense = trained(make_optimizer(name, 0.1), sparse=False)
     assert type(make_optimizer(name)).__name__.lower() in (name, f"row{name}")
@@ -100,7 +105,8 @@ def test_every_optimizer_takes_rows_as_it_takes_the_whole(name):
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_schedules_start_at_the_rate_and_end_at_0(schedule):
-    optimizer, variable = make_optimizer("sgd", 0.4, schedule, 8), keras.Variable(0.0)
+    optimizer = make_optimizer("sgd", 0.4, schedule=schedule, n_steps=8)
+    variable = keras.Variable(0.0)
     optimizer.build([variable])
     rates = []
     for _ in range(9):
@@ -108,7 +114,7 @@ def test_schedules_start_at_the_rate_and_end_at_0(schedule):
         optimizer.apply([tf.constant(1.0)], [variable])
         rates.append(before - float(variable))
     constant = schedule == "constant"
-    # At the first step, half way, and when the steps are over.
+    # At the first step, half way, and after the last step.
     expected = [0.4, 0.4, 0.4] if constant else [0.4, 0.2, 0.0]
     assert rates[::4] == pytest.approx(expected, abs=1e-6)
     assert all(a > b for a, b in zip(rates, rates[1:])) != constant

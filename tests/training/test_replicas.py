@@ -1,4 +1,4 @@
-"""Several replicas, parts and processes give the update that one gives."""
+"""Several replicas, parts and processes compute the same update as one."""
 
 import json
 import os
@@ -6,29 +6,29 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import ROOT, prepared_run
 
 import train
-from elmo_keras.checkpoint import checkpoints, newest_checkpoint
-from elmo_keras.distribution import gather_rows
-from elmo_keras.training_run import CHECKPOINTS, batches, compiled_step
+from elmo_keras.training.checkpoint import newest_checkpoint
+from elmo_keras.training.distribution import gather_rows
+from elmo_keras.training.run import CHECKPOINTS, batches, compiled_step
+from tests.support.paths import ROOT
+from tests.support.training_runs import DYING_PROGRAM, prepared
 
-N_STEPS = 20
-# Bound by which the gradient is clipped at every step.
+N_STEPS = 6
+# The gradient is clipped at every step by this bound.
 ARGUMENTS = ["--preset", "test", "--dropout", "0", "--clip-norm", "0.5"]
-ARGUMENTS += ["--steps", str(N_STEPS), "--negatives", "100"]
-# Sums of floats in another order, over twenty steps.
+ARGUMENTS += ["--steps", str(N_STEPS), "--negatives", "20", "--unroll-steps", "6"]
+# Sums of floats in another order.
 TOLERANCE = 1e-6
 
 
 def trained(folder, *arguments):
-    """A run after its steps, and the losses and token counts on the way."""
-    run = prepared_run([*ARGUMENTS, *arguments, "--output", str(folder / "model")])
+    """Losses and token counts of all steps; then variables and LSTM states."""
+    run = prepared([*arguments, *ARGUMENTS, "--output", str(folder / "model")]).run
     run.reset_state()
     step, seen = compiled_step(run, batches(run).element_spec), []
     for batch, _ in zip(iter(batches(run)), range(N_STEPS)):
@@ -40,16 +40,19 @@ def trained(folder, *arguments):
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory):
-    return trained(tmp_path_factory.mktemp("alone"), "--batch-size", "8")
+def alone(small_text, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("alone")
+    return trained(folder, *small_text, "--batch-size", "8")
 
 
 @pytest.mark.parametrize(
     "arguments",
     [["--batch-size", "4", "--replicas", "2"], ["--batch-size", "8", "--parts", "2"]],
 )
-def test_the_update_does_not_depend_on_how_rows_are_divided(alone, arguments, tmp_path):
-    divided = trained(tmp_path, *arguments)
+def test_the_update_does_not_depend_on_how_rows_are_divided(
+    alone, small_text, arguments, tmp_path
+):
+    divided = trained(tmp_path, *small_text, *arguments)
     np.testing.assert_allclose(divided[0], alone[0], rtol=1e-6)
     differences = [
         max(np.abs(a - b).max() for a, b in zip(one, other, strict=True))
@@ -81,23 +84,28 @@ def test_rows_without_text_change_nothing(tmp_path):
         np.testing.assert_allclose(one, other, atol=TOLERANCE)
 
 
-def start_workers(folder, *arguments):
-    """Two processes over loopback, the same command in each."""
+def start_workers(folder, arguments, *, dying_step=None):
+    """Two processes over loopback, the same command in each; the second may die."""
     ports = []
     for _ in range(2):
         with socket.socket() as s:
             s.bind(("localhost", 0))
             ports.append(s.getsockname()[1])
     cluster = {"worker": [f"localhost:{port}" for port in ports]}
-    command = [sys.executable, ROOT / "train.py", *ARGUMENTS, *arguments]
-    command += ["--output", folder / "model", "--batch-size", "4"]
+    programs = [["train.py"]] * 2
+    if dying_step:
+        programs = [["train.py"], ["-c", DYING_PROGRAM, str(dying_step)]]
     processes = []
-    for i in range(2):
+    for i, program in enumerate(programs):
+        command = [sys.executable, *program, *arguments, *ARGUMENTS]
+        command += ["--output", folder / "model", "--batch-size", "4"]
         task = {"cluster": cluster, "task": {"type": "worker", "index": i}}
         environment = os.environ | {"TF_CONFIG": json.dumps(task)}
         with (folder / f"worker-{i}.log").open("w") as log:
             processes.append(
-                subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+                subprocess.Popen(
+                    command, env=environment, stdout=log, stderr=log, cwd=ROOT
+                )
             )
     return processes
 
@@ -107,28 +115,27 @@ def arrays_at_the_end(folder):
 
 
 @pytest.mark.slow
-def test_two_processes_train_as_one_and_go_on_when_one_was_killed(tmp_path):
+def test_two_processes_train_as_one_and_resume_when_one_was_killed(
+    small_text, tmp_path
+):
     folders = [tmp_path / name for name in ("one", "two", "killed")]
     for folder in folders:
         folder.mkdir()
     one, two, killed = folders
-    alone = [*ARGUMENTS, "--batch-size", "8", "--output", str(one / "model")]
-    assert train.main(alone) == 0
+    alone = [*small_text, *ARGUMENTS, "--batch-size", "8"]
+    assert train.main([*alone, "--output", str(one / "model")]) == 0
 
-    for process in start_workers(two):
+    for process in start_workers(two, small_text):
         assert process.wait(timeout=300) == 0
 
-    workers = start_workers(killed, "--checkpoint-every", "2")
-    while len(checkpoints(killed / "model" / CHECKPOINTS)) < 2:
-        assert workers[1].poll() is None
-        time.sleep(0.05)
-    workers[1].send_signal(signal.SIGKILL)
-    workers[1].wait()
+    often = [*small_text, "--checkpoint-every", "2"]
+    workers = start_workers(killed, often, dying_step=4)
+    assert workers[1].wait(timeout=300) == -signal.SIGKILL
     assert workers[0].wait(timeout=300) == 1
     assert "another worker is gone" in (killed / "worker-0.log").read_text()
-    for process in start_workers(killed, "--checkpoint-every", "2"):
+    for process in start_workers(killed, often):
         assert process.wait(timeout=300) == 0
-    assert "Going on from step" in (killed / "worker-0.log").read_text()
+    assert "Resuming from step 2" in (killed / "worker-0.log").read_text()
 
     expected = arrays_at_the_end(one)
     for folder in (two, killed):

@@ -1,56 +1,43 @@
-"""Training that was stopped, killed or damaged goes on as if it had not been."""
+"""Training that was stopped, killed or damaged resumes as if nothing had happened."""
 
-import fcntl
+import dataclasses
 import os
 import random
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
-from conftest import ROOT
 
 import train
-from elmo_keras import checkpoint, training_run
-from elmo_keras.checkpoint import checkpoints, newest_checkpoint
-from elmo_keras.training_run import CHECKPOINTS
+from elmo_keras.cli.locking import only_process
+from elmo_keras.model_files.model_directory import load_bilm
+from elmo_keras.training import checkpoint
+from elmo_keras.training.checkpoint import checkpoints, newest_checkpoint
+from elmo_keras.training.run import CHECKPOINTS
+from tests.support.paths import ROOT
+from tests.support.training_runs import DYING_PROGRAM
 
-N_STEPS = 40
-ARGUMENTS = ["--preset", "test", "--batch-size", "4", "--negatives", "20"]
-ARGUMENTS += ["--steps", str(N_STEPS), "--checkpoint-every", "6"]
-ARGUMENTS += ["--evaluate-every", "17", "--warm-up", "3"]
+N_STEPS = 12
 
 
 class Killed(Exception):
-    """What happens in place of a `kill -9`: nothing is saved on the way out."""
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("text")
-    rng = random.Random(0)
-    words = [f"w{i}" for i in range(60)]
-    lines = (" ".join(rng.choices(words, k=rng.randint(1, 30))) for _ in range(130))
-    (folder / "text.txt").write_text("\n".join(lines))
-    (folder / "valid.txt").write_text("w1 w2 w3\nw4 w5\n")
-    text = ["--train", str(folder / "text.txt"), "--valid", str(folder / "valid.txt")]
-    return [*text, *ARGUMENTS]
+    """Takes the place of `kill -9`: nothing is saved on the way out."""
 
 
 def at_the_end(folder):
-    """All that a run left in its last checkpoint, but for the time it took."""
+    """The content of the last checkpoint, except for the time that training took."""
     arrays, about, path = newest_checkpoint(folder / CHECKPOINTS)
     del about["progress"]["seconds"]
     return arrays, about, path.name
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(files, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("uninterrupted")
-    assert train.main([*files, "--output", str(folder / "model")]) == 0
-    return at_the_end(folder / "model")
+def uninterrupted(reused, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("uninterrupted") / "model"
+    assert reused.attempt(folder)
+    return at_the_end(folder)
 
 
 def largest_difference(one, other):
@@ -59,87 +46,91 @@ def largest_difference(one, other):
     assert name == other_name and about["identity"] == other_about["identity"]
     assert arrays.keys() == others.keys() and len(arrays) > 60
     progress, others_progress = about["progress"], other_about["progress"]
-    # A loss is noted every ten steps and whenever training stops.
+    # A loss is recorded every ten steps and whenever training stops.
     for key in progress.keys() - {"losses"}:
         assert progress[key] == others_progress[key]
     return max(np.abs(arrays[k] - others[k]).max() for k in arrays)
 
 
+def stop_after(n_steps):
+    answers = iter([False] * (n_steps - 1) + [True])
+    return lambda: next(answers, False)
+
+
+def test_the_run_has_several_epochs_and_evaluations(uninterrupted):
+    progress = uninterrupted[1]["progress"]
+    assert progress["step"] == N_STEPS and progress["epoch"] == 1
+    assert len(progress["held_out"]) == 1 + 2 + 1 + 1  # with start, epoch and end
+
+
 def test_killed_five_times_it_ends_bit_for_bit_as_if_it_had_not_been(
-    files, uninterrupted, tmp_path, monkeypatch
+    reused, uninterrupted, tmp_path
 ):
-    output = ["--output", str(tmp_path / "model")]
-    step, steps = training_run.compiled_step, [0]
-    # The number of steps tried at each.
+    steps = [0]
+    # Counted over all attempts.
     deaths = sorted(random.Random(1).sample(range(1, N_STEPS + 1), 5))
 
-    def mortal(*args, **kwargs):
-        run_step = step(*args, **kwargs)
-
+    def mortal(step):
         def one_step(*batch):
             steps[0] += 1
             if steps[0] in deaths:
                 raise Killed
-            return run_step(*batch)
+            return step(*batch)
 
         return one_step
 
-    monkeypatch.setattr("elmo_keras.fit.compiled_step", mortal)
     for _ in deaths:
         with pytest.raises(Killed):
-            train.main([*files, *output])
-    assert train.main([*files, *output]) == 0
-    assert steps[0] > N_STEPS + len(deaths)  # steps were lost and done again
+            reused.attempt(tmp_path / "model", around=mortal)
+    assert reused.attempt(tmp_path / "model", around=mortal)
+    assert steps[0] > N_STEPS + len(deaths)  # steps were lost and repeated
     assert largest_difference(at_the_end(tmp_path / "model"), uninterrupted) == 0
 
 
 @pytest.mark.slow
-def test_a_killed_process_goes_on_to_the_same_end(files, uninterrupted, tmp_path):
-    command = [sys.executable, ROOT / "train.py", *files]
-    command += ["--output", str(tmp_path / "model")]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    while len(checkpoints(tmp_path / "model" / CHECKPOINTS)) < 2:
-        assert process.poll() is None
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert train.main([*files, "--output", str(tmp_path / "model")]) == 0
-    # The CPU is one device there and two here, so products are cut otherwise.
+def test_a_killed_process_resumes_to_the_same_end(small_run, uninterrupted, tmp_path):
+    files = [*small_run, "--output", str(tmp_path / "model")]
+    process = subprocess.run(
+        [sys.executable, "-c", DYING_PROGRAM, "8", *files], cwd=ROOT
+    )
+    assert process.returncode == -signal.SIGKILL
+    assert newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[2].stem.endswith("06")
+    assert train.main(files) == 0
+    # The process has one CPU device, this one has two, so products are cut differently.
     assert largest_difference(at_the_end(tmp_path / "model"), uninterrupted) < 1e-5
 
 
-def test_a_damaged_checkpoint_costs_only_its_steps(
-    files, uninterrupted, tmp_path, monkeypatch
-):
-    folder = tmp_path / "model" / CHECKPOINTS
-    stop = iter([False] * 19 + [True])
-    monkeypatch.setattr(train, "stopping", lambda: stopping_by(stop))
-    assert train.main([*files, "--output", str(tmp_path / "model")]) == 130
-    monkeypatch.undo()
-    newest = checkpoints(folder)[0]
+def test_a_damaged_checkpoint_costs_only_its_steps(reused, uninterrupted, tmp_path):
+    assert not reused.attempt(tmp_path / "model", stop=stop_after(8))
+    newest = checkpoints(tmp_path / "model" / CHECKPOINTS)[0]
     content = bytearray(newest.read_bytes())
     content[len(content) // 2] ^= 0xFF
     newest.write_bytes(content)
-    with pytest.warns(UserWarning, match="is damaged.*The one before is taken"):
-        assert train.main([*files, "--output", str(tmp_path / "model")]) == 0
+    with pytest.warns(UserWarning, match="08.hdf5 is damaged.*Trying the previous one"):
+        assert reused.attempt(tmp_path / "model")
     assert largest_difference(at_the_end(tmp_path / "model"), uninterrupted) == 0
 
 
-class stopping_by:
-    """Stands in for `train.stopping`: tells to stop as the iterator says."""
+def test_ctrl_c_ends_training_after_the_step_and_saves_it(reused, tmp_path, capsys):
+    steps = [0]
 
-    def __init__(self, answers):
-        self.answers = answers
+    def interrupted(step):
+        def one_step(*batch):
+            steps[0] += 1
+            if steps[0] == 4:
+                os.kill(os.getpid(), signal.SIGINT)
+            return step(*batch)
 
-    def __enter__(self):
-        return lambda: next(self.answers, False)
+        return one_step
 
-    def __exit__(self, *_):
-        return False
+    assert not reused.attempt(tmp_path / "model", around=interrupted)
+    shown = capsys.readouterr().out
+    assert "Interrupted at step 4. The same command resumes there." in shown
+    assert newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[2].stem.endswith("04")
+    load_bilm(tmp_path / "model")
 
 
-def test_a_full_disk_loses_no_older_checkpoint(files, tmp_path, monkeypatch, capsys):
-    output = ["--output", str(tmp_path / "model")]
+def test_a_full_disk_loses_no_older_checkpoint(reused, tmp_path, monkeypatch):
     new_hdf5, written = checkpoint.new_hdf5, []
 
     def full(path, size):
@@ -149,77 +140,81 @@ def test_a_full_disk_loses_no_older_checkpoint(files, tmp_path, monkeypatch, cap
         return new_hdf5(path, size)
 
     monkeypatch.setattr(checkpoint, "new_hdf5", full)
-    with pytest.warns(UserWarning, match="was not written.*No space left"):
-        assert train.main([*files, *output]) == 1
-    assert "No space left on device" in capsys.readouterr().err
+    with (
+        pytest.warns(UserWarning, match="was not written.*No space left"),
+        pytest.raises(OSError, match="No space left on device"),
+    ):
+        reused.attempt(tmp_path / "model")
     kept = sorted(p.name for p in (tmp_path / "model" / CHECKPOINTS).iterdir())
-    assert kept == ["checkpoint-0000000000.hdf5", "checkpoint-0000000006.hdf5"]
+    assert kept == ["checkpoint-0000000000.hdf5", "checkpoint-0000000003.hdf5"]
+
+
+@pytest.fixture(scope="module")
+def finished(reused, tmp_path_factory):
+    """A model directory of a finished run of two steps."""
+    folder = tmp_path_factory.mktemp("finished") / "model"
+    assert reused.attempt(folder, limits=limits_of(reused, 2))
+    return folder
+
+
+def limits_of(reused, n_steps):
+    return dataclasses.replace(reused.command.limits, n_steps=n_steps)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (["--learning-rate", "0.3"], "made with learning_rate 0.2, this run has 0.3"),
-        (["--seed", "1"], "made with seed 0, this run has 1"),
+        (["--learning-rate", "0.3"], "made with learning_rate 0.2; this run has 0.3"),
+        (["--seed", "1"], "made with seed 0; this run has 1"),
         (["--vocabulary-size", "30"], "made with vocabulary"),
         (["--preset", "tiny"], "made with model"),
-        (["--batch-size", "5"], "with rows of text in all 4, this run has 5"),
+        (["--batch-size", "5"], "with rows of text in all 4; this run has 5"),
     ],
 )
-def test_other_options_than_the_checkpoints_are_refused(
-    finished, change, message, capsys
+def test_options_that_differ_from_the_checkpoint_are_refused(
+    small_run, finished, change, message, capsys
 ):
-    files, folder = finished
-    before = {p: p.read_bytes() for p in folder.rglob("*.*") if p.is_file()}
-    assert train.main([*files, *change]) == 2
+    before = {p: p.read_bytes() for p in finished.rglob("*.hdf5")}
+    assert train.main([*small_run, "--output", str(finished), *change]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
-    assert before == {p: p.read_bytes() for p in folder.rglob("*.*") if p.is_file()}
+    assert before == {p: p.read_bytes() for p in finished.rglob("*.hdf5")}
 
 
-@pytest.fixture(scope="module")
-def finished(files, tmp_path_factory):
-    """A run of two steps that is over."""
-    folder = tmp_path_factory.mktemp("finished") / "model"
-    files = [*files, "--output", str(folder), "--steps", "2"]
-    assert train.main(files) == 0
-    return files, folder
+def test_two_processes_do_not_train_in_one_directory(small_run, finished, capsys):
+    with only_process(finished / "training", ""):
+        assert train.main([*small_run, "--output", str(finished)]) == 2
+    assert "Another process is training in" in capsys.readouterr().err
 
 
-def test_a_run_that_is_over_says_so_and_goes_on_with_more_steps(finished, capsys):
-    files, folder = finished
-    assert train.main(files) == 0
-    assert "Going on from step 2" in capsys.readouterr().out
-    assert train.main([*files, "--steps", "3"]) == 0
-    assert "Going on from step 2" in capsys.readouterr().out
-    assert newest_checkpoint(folder / CHECKPOINTS)[1]["progress"]["step"] == 3
+def test_a_finished_run_says_so_and_resumes_with_more_steps(reused, finished, capsys):
+    for n_steps in (2, 3):
+        assert reused.attempt(finished, limits=limits_of(reused, n_steps))
+        assert "Resuming from step 2" in capsys.readouterr().out
+    assert newest_checkpoint(finished / CHECKPOINTS)[1]["progress"]["step"] == 3
 
 
 def test_a_stop_where_an_evaluation_is_due_does_not_lose_it(
-    files, uninterrupted, tmp_path, monkeypatch
+    reused, uninterrupted, tmp_path
 ):
-    stop = iter([False] * 16 + [True])  # at step 17
-    monkeypatch.setattr(train, "stopping", lambda: stopping_by(stop))
-    output = ["--output", str(tmp_path / "model")]
-    assert train.main([*files, *output]) == 130
+    assert not reused.attempt(tmp_path / "model", stop=stop_after(5))
     progress = newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[1]["progress"]
-    assert progress["step"] == 17
+    assert progress["step"] == 5
     expected = uninterrupted[1]["progress"]["held_out"]
     assert progress["held_out"] == expected[: len(progress["held_out"])]
     assert progress["held_out"][-1][0] == progress["tokens"]
 
 
-def test_two_processes_do_not_train_in_one_place(finished, capsys):
-    files, folder = finished
-    with (folder / "training" / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert train.main([*files, "--steps", "9"]) == 2
-    assert "Another process trains in" in capsys.readouterr().err
+def test_weights_that_are_not_finite_replace_nothing(reused, tmp_path):
+    def exploding(step):
+        def one_step(*batch):
+            reused.run.optimizer.learning_rate = 1e38
+            return step(*batch)
 
+        return one_step
 
-def test_weights_that_are_no_numbers_replace_nothing(files, tmp_path, capsys):
-    output = ["--output", str(tmp_path / "model"), "--checkpoint-every", "1"]
-    assert train.main([*files, *output, "--learning-rate", "1e38"]) == 1
-    assert "not finite any more" in capsys.readouterr().err
-    arrays, about, _ = newest_checkpoint(tmp_path / "model" / CHECKPOINTS)
+    with pytest.raises(FloatingPointError, match="no longer finite"):
+        reused.attempt(tmp_path / "model", around=exploding)
+    arrays, _, path = newest_checkpoint(tmp_path / "model" / CHECKPOINTS)
     assert all(np.isfinite(array).all() for array in arrays.values())
+    assert path.stem.endswith("00")

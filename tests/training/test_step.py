@@ -1,25 +1,21 @@
-"""Loss, update and evaluation of the language model, against plain NumPy."""
+"""Loss and update of the language model, against plain NumPy."""
 
 import dataclasses
 
 import keras
 import numpy as np
 import pytest
-import reference
 import tensorflow as tf
-from conftest import published_weights, randomize
 
-from elmo_keras import BidirectionalLanguageModel, Vocabulary
-from elmo_keras.corpus import Corpus
-from elmo_keras.optimizers import make_optimizer
-from elmo_keras.perplexity import log_probabilities, perplexity
-from elmo_keras.streams import Plan, Streams
-from elmo_keras.training import (
-    TrainingOptions,
-    stream_losses,
-    train_step,
-    zero_state,
-)
+from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary
+from elmo_keras.text.corpus import Corpus
+from elmo_keras.training.optimizers import make_optimizer
+from elmo_keras.training.options import TrainingOptions
+from elmo_keras.training.perplexity import perplexity
+from elmo_keras.training.step import stream_losses, train_step, zero_state
+from elmo_keras.training.streams import Plan, Streams
+from tests.support.models import randomize
+from tests.support.oracle_losses import expected_losses
 
 SENTENCES = [list("abca"), list("bd"), ["c"], list("aaabbb")]
 CORPUS = Corpus.of(SENTENCES)
@@ -27,71 +23,47 @@ VOCABULARY = Vocabulary.count(SENTENCES, min_count=2)
 OPTIONS = TrainingOptions(batch_size=2, unroll_steps=5, dropout=0.0)
 
 
-@pytest.fixture
-def bilm(config):
-    bilm = BidirectionalLanguageModel(config, len(VOCABULARY))
+@pytest.fixture(scope="module")
+def built():
+    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"), len(VOCABULARY))
     bilm.build()
-    return randomize(bilm)
+    return bilm
+
+
+@pytest.fixture
+def bilm(built):
+    """The same model with the same weights for every test."""
+    return randomize(built)
 
 
 def batches(bilm, n_negatives=None, n_parts=1, epoch=0):
-    """The parts of each batch of an epoch."""
+    """The parts of each batch in an epoch."""
     streams = Streams(
         CORPUS,
         VOCABULARY,
         bilm.config,
-        OPTIONS.batch_size,
-        OPTIONS.unroll_steps,
-        n_negatives,
+        n_rows=OPTIONS.batch_size,
+        unroll_steps=OPTIONS.unroll_steps,
+        n_negatives=n_negatives,
     )
     return list(streams.batches(epoch, n_parts=n_parts))
 
 
-def updated(bilm, parts, options=OPTIONS, only_softmax=False, name="adagrad"):
-    """The weights after one step from random ones, its results, and the optimizer."""
+def updated(bilm, parts, options=OPTIONS, *, only_softmax=False, name="adagrad"):
+    """Weights after one step from random ones, results of the step, the optimizer."""
     randomize(bilm)
     optimizer = make_optimizer(name, options.learning_rate)
     optimizer.build(bilm.trainable_weights)
     state = zero_state(bilm, options.batch_size)
-    results = train_step(bilm, optimizer, parts, state, options, only_softmax)
+    results = train_step(
+        bilm,
+        optimizer,
+        parts,
+        state=state,
+        options=options,
+        only_softmax=only_softmax,
+    )
     return [np.copy(w) for w in bilm.get_weights()], results, optimizer
-
-
-def expected_losses(bilm, tokens, direction, state=None):
-    """Losses of a sentence in reading order by the oracle: (tokens − 1,)."""
-    weights = published_weights(bilm)
-    config = bilm.config
-    ids = [reference.character_ids(t, config.max_characters_per_token) for t in tokens]
-    x = [reference.token_vector(row, weights, config) for row in ids[:-1]]
-    layers, state = reference.direction_layers(x, weights, config, direction, state)
-    logits = layers[-1] @ bilm.softmax.kernel.numpy().T + bilm.softmax.bias.numpy()
-    targets = VOCABULARY.encode(tokens[1:])
-    losses = [-np.log(reference.softmax(row)[t]) for row, t in zip(logits, targets)]
-    return np.array(losses), state
-
-
-def test_log_probabilities_are_those_of_the_oracle(bilm):
-    actual = log_probabilities(bilm, CORPUS, VOCABULARY)
-    for row, sentence in zip(actual, SENTENCES, strict=True):
-        tokens = ["<S>", *sentence, "</S>"]
-        for direction, reading in enumerate((tokens, tokens[::-1])):
-            losses, _ = expected_losses(bilm, reading, direction)
-            assert row[direction] == pytest.approx(-losses.sum(), abs=1e-4)
-
-
-def test_perplexity_is_per_predicted_token(bilm):
-    sums = log_probabilities(bilm, CORPUS, VOCABULARY).sum(axis=0)
-    result = perplexity(bilm, CORPUS, VOCABULARY)
-    n = sum(len(s) + 1 for s in SENTENCES)
-    assert result.forward == pytest.approx(np.exp(-sums[0] / n))
-    assert result.backward == pytest.approx(np.exp(-sums[1] / n))
-    assert result.mean == pytest.approx(np.exp(-sums.mean() / n))
-
-
-def test_a_model_that_knows_nothing_has_the_vocabulary_as_perplexity(bilm):
-    for weight in bilm.softmax.weights:
-        weight.assign(tf.zeros_like(weight.value))
-    assert perplexity(bilm, CORPUS, VOCABULARY).mean == pytest.approx(len(VOCABULARY))
 
 
 def test_stream_losses_are_those_of_the_oracle_with_state_carried_over(bilm):
@@ -101,7 +73,7 @@ def test_stream_losses_are_those_of_the_oracle_with_state_carried_over(bilm):
         step, state = stream_losses(bilm, batch, state)
         losses.append(np.where(batch["weights"] > 0, step, np.nan))
     losses = np.concatenate(losses, axis=2)  # (2, rows, time)
-    plan = Plan.of(CORPUS, 2, 0, 0)
+    plan = Plan.of(CORPUS, 2, seed=0, epoch=0)
     rows = [[], []]
     for i, start in zip(plan.order, plan.starts):
         rows[int(start >= plan.rows[1])].append(SENTENCES[i])
@@ -112,7 +84,9 @@ def test_stream_losses_are_those_of_the_oracle_with_state_carried_over(bilm):
             for sentence in row:
                 tokens = ["<S>", *sentence, "</S>"]
                 reading = tokens[::-1] if direction else tokens
-                some, oracle = expected_losses(bilm, reading, direction, oracle)
+                some, oracle = expected_losses(
+                    bilm, VOCABULARY, reading, direction=direction, state=oracle
+                )
                 expected.extend(some)
             actual = losses[direction, r]
             # float32 through two layers of up to nine steps.
@@ -143,7 +117,7 @@ def test_a_step_is_adagrad_on_the_clipped_gradient_of_the_mean_loss(bilm, n_nega
         np.testing.assert_allclose(new, expected, atol=1e-6)  # rounding
 
 
-def test_words_that_are_no_candidates_keep_their_rows_of_the_softmax(bilm):
+def test_words_that_are_not_candidates_keep_their_rows_of_the_softmax(bilm):
     (batch,) = parts = batches(bilm, 1)[0]
     before = bilm.softmax.kernel.numpy()
     updated(bilm, parts)
@@ -155,7 +129,7 @@ def test_words_that_are_no_candidates_keep_their_rows_of_the_softmax(bilm):
 @pytest.mark.parametrize("name", ["adagrad", "adam"])
 @pytest.mark.parametrize("n_negatives", [None, 3])
 def test_parts_give_the_update_of_the_whole(bilm, n_negatives, name):
-    # The rows are of unequal length, and one of them is over in the last batch.
+    # The rows differ in length, and one of them has ended in the last batch.
     for whole, divided in zip(
         batches(bilm, n_negatives), batches(bilm, n_negatives, n_parts=2)
     ):
@@ -178,7 +152,7 @@ def test_the_softmax_can_be_trained_alone(bilm, n_negatives):
     after, _, optimizer = updated(bilm, parts, only_softmax=True)
     softmax = [any(w is s for s in bilm.softmax.weights) for w in bilm.weights]
     assert [np.any(a != b) for a, b in zip(after, before)] == softmax
-    # The others' accumulators stay at 1 too.
+    # The accumulators of the other weights stay at 1 too.
     sums = optimizer.variables[2:]
     trainable = {id(w) for w in bilm.softmax.weights}
     for weight, accumulator in zip(bilm.trainable_weights, sums, strict=True):
@@ -208,24 +182,18 @@ def test_training_makes_the_text_more_probable(config, n_negatives):
     optimizer = make_optimizer()
     optimizer.build(bilm.trainable_weights)
     step = tf.function(
-        lambda parts, state: train_step(bilm, optimizer, parts, state, OPTIONS),
+        lambda parts, state: train_step(
+            bilm, optimizer, parts, state=state, options=OPTIONS
+        ),
         autograph=False,
         reduce_retracing=True,
     )
     state = zero_state(bilm, 2)
-    # In several orders, none of which is to be learnt by heart.
+    # In several orders, so that none is learnt by heart.
     epochs = [batches(bilm, n_negatives, epoch=epoch) for epoch in range(8)]
     for parts in 10 * [parts for epoch in epochs for parts in epoch]:
         _, _, state = step(parts, state)
     after = perplexity(bilm, CORPUS, VOCABULARY)
-    # Seeds give 0.46 to 0.83; so short a text leaves not much to learn.
+    # Seeds give 0.46 to 0.83: there is not much to learn from so short a text.
     assert after.forward < 0.9 * before.forward
     assert after.backward < 0.9 * before.backward
-
-
-def test_a_softmax_of_another_size_than_the_vocabulary_is_refused(config):
-    bilm = BidirectionalLanguageModel(config, 4)
-    with pytest.raises(ValueError, match="over the 6 words .*size: 4"):
-        perplexity(bilm, CORPUS, VOCABULARY)
-    with pytest.raises(ValueError, match="at least one sentence"):
-        perplexity(bilm, Corpus.of([]), VOCABULARY)

@@ -1,12 +1,12 @@
-"""The batches of training, against streams put together in plain Python."""
+"""The batches of training, against streams built in plain Python."""
 
 import numpy as np
 import pytest
-import reference
 
 from elmo_keras import Vocabulary
-from elmo_keras.corpus import Corpus
-from elmo_keras.streams import Plan, Streams, window
+from elmo_keras.text.corpus import Corpus
+from elmo_keras.training.streams import Plan, Streams, window
+from tests.support import reference
 
 # The long sentence makes rows of very unequal length.
 SENTENCES = [
@@ -25,7 +25,7 @@ UNROLL_STEPS = [1, 4, 5, 100]
 
 
 def rows_of(plan, n_rows):
-    """Sentences of each row: a row starts with the first sentence behind its share."""
+    """Sentences of each row: a row starts with the first sentence after its share."""
     order = [SENTENCES[i] for i in plan.order]
     total = sum(len(s) + 1 for s in order)
     rows, place = [[] for _ in range(n_rows)], 0
@@ -37,7 +37,7 @@ def rows_of(plan, n_rows):
 
 
 def stream(sentences, backward):
-    """What is read and what is predicted of sentences one after another."""
+    """Words to read and words to predict for sentences one after another."""
     inputs, targets = [], []
     for sentence in sentences:
         tokens = ["<S>", *sentence, "</S>"]
@@ -53,7 +53,7 @@ def test_windows_are_cut_out_of_sentences_one_after_another(n_rows, unroll_steps
     plan = Plan.of(CORPUS, n_rows, seed=1, epoch=2)
     assert sorted(plan.order) == list(range(len(SENTENCES)))
     windows = [
-        window(CORPUS, plan, step, unroll_steps)
+        window(CORPUS, plan, step, unroll_steps=unroll_steps)
         for step in range(plan.n_steps(unroll_steps))
     ]
     real = np.concatenate([w.real for w in windows], axis=1)
@@ -66,13 +66,13 @@ def test_windows_are_cut_out_of_sentences_one_after_another(n_rows, unroll_steps
             for r, row in enumerate(rows):
                 actual = [CORPUS.words[i] for i in found[direction, r][real[r]]]
                 assert actual == stream(row, direction)[part]
-                # What is not real stands behind the text, never in it.
+                # Places that are not real come after the text, never in it.
                 assert real[r, : len(actual)].all()
     assert windows[-1].real.any()
 
 
 @pytest.mark.parametrize("n_rows", N_ROWS)
-def test_rows_are_of_like_length(n_rows):
+def test_rows_have_about_the_same_length(n_rows):
     plan = Plan.of(CORPUS, n_rows, seed=0, epoch=0)
     longest = max(map(len, SENTENCES)) + 1
     assert plan.rows[0] == 0 and plan.rows[-1] == CORPUS.n_predictions
@@ -87,16 +87,18 @@ def test_more_rows_than_sentences_leave_rows_without_text():
 def test_the_order_is_a_function_of_seed_and_epoch():
     corpus = Corpus.of([[str(i)] for i in range(30)])
     orders = [
-        tuple(Plan.of(corpus, 2, seed, epoch).order.tolist())
+        tuple(Plan.of(corpus, 2, seed=seed, epoch=epoch).order.tolist())
         for seed in range(3)
         for epoch in range(3)
     ]
-    again = Plan.of(corpus, 5, 2, 2).order.tolist()
+    again = Plan.of(corpus, 5, seed=2, epoch=2).order.tolist()
     assert len(set(orders)) == 9 and tuple(again) == orders[-1]
 
 
-def test_a_corpus_of_nothing_has_no_steps(config):
-    streams = Streams(Corpus.of([]), VOCABULARY, config, 2, 5, None)
+def test_an_empty_corpus_has_no_steps(config):
+    streams = Streams(
+        Corpus.of([]), VOCABULARY, config, n_rows=2, unroll_steps=5, n_negatives=None
+    )
     assert streams.n_steps(0) == 0 and list(streams.batches(0)) == []
 
 
@@ -104,7 +106,13 @@ def test_a_corpus_of_nothing_has_no_steps(config):
 def streams(config):
     def of(n_rows=4, unroll_steps=5, n_negatives=None, seed=3):
         return Streams(
-            CORPUS, VOCABULARY, config, n_rows, unroll_steps, n_negatives, seed
+            CORPUS,
+            VOCABULARY,
+            config,
+            n_rows=n_rows,
+            unroll_steps=unroll_steps,
+            n_negatives=n_negatives,
+            seed=seed,
         )
 
     return of
@@ -134,7 +142,7 @@ def test_batches_hold_what_the_windows_hold(streams, n_negatives):
     found = batches(streams, 1)
     assert len(found) == streams.n_steps(1) > 1
     for step, (batch,) in enumerate(found):
-        of_all = window(CORPUS, streams.plan(1), step, 5)
+        of_all = window(CORPUS, streams.plan(1), step, unroll_steps=5)
         np.testing.assert_array_equal(
             strings(batch), np.array(CORPUS.words)[of_all.inputs]
         )
@@ -159,12 +167,12 @@ def test_negatives_are_distinct_words_with_their_expected_counts(streams):
         for negatives in batch["candidates"][batch["negatives"]]:
             assert len(set(negatives)) == 3 and max(negatives) < len(VOCABULARY)
             drawn.add(tuple(negatives))
-    assert len(drawn) > 2  # directions and steps draw on their own
+    assert len(drawn) > 2  # directions and steps draw independently
 
 
 @pytest.mark.parametrize("n_negatives", [None, 2])
 @pytest.mark.parametrize("first", [0, 1, 3])
-def test_an_epoch_can_be_entered_at_any_step(streams, n_negatives, first):
+def test_an_epoch_can_start_at_any_step(streams, n_negatives, first):
     whole = batches(streams(n_negatives=n_negatives), 2)
     rest = batches(streams(n_negatives=n_negatives), 2, first)
     assert len(rest) == len(whole) - first > 0
@@ -186,7 +194,9 @@ def test_parts_of_all_replicas_are_the_whole_batch(
     streams, n_negatives, n_replicas, n_parts
 ):
     whole = batches(streams(n_negatives=n_negatives), 0)
-    found = batches(streams(n_negatives=n_negatives), 0, 0, n_replicas, n_parts)
+    found = batches(
+        streams(n_negatives=n_negatives), 0, n_replicas=n_replicas, n_parts=n_parts
+    )
     assert len(found) == n_replicas * len(whole)
     shared = {"n_predictions", "candidates", "negatives", "log_expected"}
     for step, (batch,) in enumerate(whole):
@@ -211,8 +221,8 @@ def test_parts_of_all_replicas_are_the_whole_batch(
 
 
 def test_a_worker_gets_the_batches_of_its_replicas(streams):
-    whole = batches(streams(n_negatives=2), 0, 1, 4)
-    some = batches(streams(n_negatives=2), 0, 1, 4, replicas=range(2, 4))
+    whole = batches(streams(n_negatives=2), 0, 1, n_replicas=4)
+    some = batches(streams(n_negatives=2), 0, 1, n_replicas=4, replicas=range(2, 4))
     expected = [e for i, e in enumerate(whole) if i % 4 in (2, 3)]
     assert len(some) == len(expected)
     for (a,), (b,) in zip(some, expected):
@@ -220,7 +230,7 @@ def test_a_worker_gets_the_batches_of_its_replicas(streams):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**40])
-def test_no_step_draws_what_a_plan_or_another_step_draws(streams, monkeypatch, seed):
+def test_all_plans_and_steps_have_different_random_numbers(streams, monkeypatch, seed):
     entropies, original = set(), np.random.default_rng
 
     def default_rng(entropy):

@@ -1,0 +1,112 @@
+"""The reports of a run: its inputs, held-out perplexity, the model and its card."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.text.corpus import TextStatistics
+from elmo_keras.training.cost import n_parameters
+from elmo_keras.training.curves import draw_curves
+from elmo_keras.training.distribution import (
+    is_chief,
+    n_workers,
+    sum_over_workers,
+    worker,
+)
+from elmo_keras.training.inputs import Inputs, TextFiles
+from elmo_keras.training.model_card import model_card
+from elmo_keras.training.perplexity import Perplexity, log_probabilities
+from elmo_keras.training.run import TrainingRun
+
+CARD, CURVES = "model_card.md", "curves.png"
+
+
+class RunStatistics(NamedTuple):
+    """Statistics of the texts."""
+
+    training: TextStatistics
+    held_out: TextStatistics
+
+    @classmethod
+    def of(cls, inputs: Inputs) -> "RunStatistics":
+        """Counts the texts of a run."""
+        texts = inputs.train, inputs.valid
+        vocabulary, config = inputs.vocabulary, inputs.config
+        return cls(*(TextStatistics.of(text, vocabulary, config) for text in texts))
+
+
+def describe_inputs(inputs: Inputs, statistics: RunStatistics) -> str:
+    """Lines about the texts and the sizes of the model."""
+    n_words = len(inputs.vocabulary)
+    softmax = n_words * (inputs.config.projection_dim + 1)
+    return (
+        f"Training text: {statistics.training}\n"
+        f"Held-out text: {statistics.held_out}\n"
+        f"Vocabulary: {n_words:,} words\n"
+        f"Model: {n_parameters(inputs.config):,} parameters, plus {softmax:,} in the "
+        "softmax"
+    )
+
+
+def held_out_evaluation(inputs: Inputs, run: TrainingRun) -> Callable[[], Perplexity]:
+    """A function that returns the held-out perplexity; workers share the sentences."""
+    valid = inputs.valid.every(n_workers(run.strategy), worker(run.strategy))
+
+    def evaluate() -> Perplexity:
+        sums = log_probabilities(run.bilm, valid, inputs.vocabulary).sum(axis=0)
+        sums = sum_over_workers(run.strategy, sums)
+        return Perplexity.of(sums, inputs.valid.n_predictions)
+
+    return evaluate
+
+
+def write_model(inputs: Inputs, run: TrainingRun, output: Path) -> None:
+    """Writes the model directory, on the chief only."""
+    if is_chief(run.strategy):
+        counts = len(inputs.train.tokens), len(inputs.vocabulary)
+        options = run.options.to_options(*counts)
+        save_model(output, run.bilm, inputs.vocabulary, options=options)
+
+
+def write_card(
+    run: TrainingRun, text: TextFiles, statistics: RunStatistics, *, output: Path
+) -> None:
+    """Writes the model card and draws the curves."""
+    reference = ["Python's language reference"]
+    texts = {
+        "Training": (text.train or reference, statistics.training),
+        "Held-out": (text.valid or reference, statistics.held_out),
+    }
+    card = model_card(run, texts, best_perplexity(run))
+    (output / CARD).write_text(card, encoding="utf-8")
+    try:
+        draw_curves(run.progress, output / CURVES, run.loss_name)
+    except ImportError:
+        print("There are no curves without matplotlib: pip install matplotlib")
+
+
+def perplexity_before(run: TrainingRun) -> Perplexity:
+    """The held-out perplexity before the first step."""
+    return Perplexity(*run.progress.held_out[0][1:])
+
+
+def best_perplexity(run: TrainingRun) -> Perplexity | None:
+    """The lowest held-out perplexity after a step; None if there is no evaluation."""
+    results = [Perplexity(*row[1:]) for row in run.progress.held_out[1:]]
+    return min(results, key=lambda result: result.mean, default=None)
+
+
+def result(run: TrainingRun, finished: bool) -> str:
+    """Lines with both perplexities and their ratio, or the step of the interruption."""
+    if not finished:
+        step = run.progress.step
+        return f"Interrupted at step {step}. The same command resumes there."
+    before, after = perplexity_before(run), best_perplexity(run)
+    times = before.mean / after.mean
+    verb = "fell to 1/" if times >= 1 else "rose to "
+    return (
+        f"Held-out perplexity before training: {before}\n"
+        f"Held-out perplexity after training:  {after}\n"
+        f"The mean {verb}{max(times, 1 / times):.1f} of what it was"
+    )

@@ -1,0 +1,45 @@
+"""A small text, and a run over it that several files of tests train."""
+
+import random
+
+import pytest
+
+from elmo_keras.training import cost
+from tests.support.training_runs import ReusedRun
+
+SIZES = ["--preset", "test", "--batch-size", "4", "--unroll-steps", "6"]
+LIMITS = ["--steps", "12", "--checkpoint-every", "3", "--evaluate-every", "5"]
+
+
+@pytest.fixture(autouse=True)
+def measured_speed(monkeypatch):
+    """The function that measures the machine, which takes a second; replaced by 1e9."""
+    measure = cost._gemm_speed
+    monkeypatch.setattr(cost, "_gemm_speed", lambda dtype: 1e9)
+    return measure
+
+
+@pytest.fixture(scope="session")
+def small_text(tmp_path_factory):
+    """Arguments of a text of 25 sentences, which an epoch reads in nine steps."""
+    folder = tmp_path_factory.mktemp("text")
+    rng = random.Random(0)
+    words = [f"w{i}" for i in range(40)]
+    lines = (" ".join(rng.choices(words, k=rng.randint(1, 13))) for _ in range(25))
+    (folder / "text.txt").write_text("\n".join(lines))
+    (folder / "valid.txt").write_text("w1 w2 w3\nw4 w5\n")
+    files = ["--train", str(folder / "text.txt"), "--valid", str(folder / "valid.txt")]
+    return [*files, "--min-count", "1"]
+
+
+@pytest.fixture(scope="session")
+def small_run(small_text):
+    """Arguments of a run of 12 steps with evaluations and checkpoints."""
+    return [*small_text, *SIZES, *LIMITS, "--negatives", "20"]
+
+
+@pytest.fixture(scope="session")
+def reused(small_run, tmp_path_factory):
+    """The run of these arguments; `attempt` gives it a directory."""
+    nowhere = tmp_path_factory.mktemp("nowhere")
+    return ReusedRun([*small_run, "--output", str(nowhere)])

@@ -1,0 +1,44 @@
+"""Strategies, and the errors of training that the arguments did not cause."""
+
+import pytest
+import tensorflow as tf
+
+from elmo_keras.cli.command import CommandFailed
+from elmo_keras.training import distribution
+from elmo_keras.training.distribution import (
+    failures_of_training,
+    is_chief,
+    make_strategy,
+    n_local_replicas,
+    n_workers,
+)
+
+
+def test_one_replica_needs_no_strategy_and_two_mirror_the_weights():
+    one, two = make_strategy(1), make_strategy(2)
+    assert (one.num_replicas_in_sync, two.num_replicas_in_sync) == (1, 2)
+    for strategy in (one, two):
+        assert n_workers(strategy) == 1 and is_chief(strategy)
+        assert n_local_replicas(strategy) == strategy.num_replicas_in_sync
+
+
+@pytest.mark.parametrize("config", ["{", "[]", '{"cluster": 3}'])
+def test_a_bad_tf_config_is_refused(config, monkeypatch):
+    monkeypatch.setenv("TF_CONFIG", config)
+    with pytest.raises(ValueError, match="TF_CONFIG should be JSON"):
+        make_strategy()
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_an_error_of_tensorflow_is_another_worker_only_if_there_is_one(n, monkeypatch):
+    monkeypatch.setattr(distribution, "n_workers", lambda strategy: n)
+    expected = tf.errors.UnavailableError if n == 1 else CommandFailed
+    with pytest.raises(expected) as raised, failures_of_training(None):
+        raise tf.errors.UnavailableError(None, None, "gone")
+    if n == 2:
+        assert "another worker is gone (UnavailableError)" in str(raised.value)
+
+
+def test_an_error_of_the_disk_is_not_one_of_the_arguments():
+    with pytest.raises(CommandFailed, match="full"), failures_of_training(None):
+        raise OSError("full")
