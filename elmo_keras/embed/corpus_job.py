@@ -1,26 +1,27 @@
-"""From a text file to a file of vectors."""
+"""Writes the vectors of a text file to a file."""
 
 import hashlib
-import importlib.metadata
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from elmo_keras.cli.installed_version import installed_version
+from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
-from elmo_keras.embedding.loop import Loop, Summary
-from elmo_keras.embedding.output import is_npy
-from elmo_keras.embedding.progress import Progress
-from elmo_keras.embedding.sentences import Shard, read_batches
-from elmo_keras.embedding.unfinished import Unfinished, only_run
-from elmo_keras.embedding.vectors import SentenceVectors
+from elmo_keras.embed.batch_vectors import SentenceVectors
+from elmo_keras.embed.corpus_loop import Loop, Summary
+from elmo_keras.embed.numbered_batches import Shard, read_batches
+from elmo_keras.embed.unfinished import Unfinished, only_run
+from elmo_keras.embed.vector_files import is_npy
 
 
 def embed_corpus(
     elmo: Elmo,
     source: str | Path,
     output: str | Path,
+    *,
     layers: str | int = "all",
     dtype: str = "float32",
     shard: tuple[int, int] = (1, 1),
@@ -33,59 +34,61 @@ def embed_corpus(
 ) -> Summary:
     """Writes the vectors of all sentences of a text file.
 
-    The file grows in the folder `OUTPUT.unfinished`. Where that is left by a call
-    that was stopped or killed, the same call goes on after the last batch that was
-    written, and the result is the same byte for byte.
+    The file grows in the folder `OUTPUT.unfinished`. If a call is stopped or killed,
+    the same call resumes after the last batch that was written, and the result is
+    the same byte for byte.
 
     Args:
-        elmo: gives the vectors.
+        elmo: computes the vectors.
         source: text, plain or gzipped, one sentence a line, tokens separated by
             spaces. Sentence i is line i, from 0; an empty line has no tokens.
         output: an HDF5 file with the dataset `"i"` for sentence i, and
-            `sentence_to_index`, JSON from the lines to these names (of lines that
-            are alike the last one's). Or a name ending in `.npy`: one array with
-            the mean over the tokens of each sentence, 0 without tokens.
+            `sentence_to_index`, JSON that maps each line to the name of its dataset
+            (the last one for repeated lines). If the name ends in `.npy`, one array
+            with the mean over the tokens of each sentence, 0 without tokens.
         layers: `"all"` `(layers, tokens, 2 · projection_dim)`; or `"average"`,
             `"top"`, `"mix"` (the first mix of `elmo`) or the index of a layer,
-            `(tokens, 2 · projection_dim)`. The tokens are those of the line.
-        dtype: `"float32"` or `"float16"`. That of the arithmetic is the layer's.
+            `(tokens, 2 · projection_dim)`.
+        dtype: dtype of the file, `"float32"` or `"float16"`. The arithmetic uses
+            the layer's.
         shard: `(i, n)` for every n-th line from the i-th on, i from 1; the output's
             name then has `.i-of-n` before its ending. `read_embeddings` reads the
             shards as one.
-        tokens_at_once: about so many tokens go through the LSTMs together.
-        cache_bytes: of the vectors of words kept, about.
-        forget_sentences: whether `sentence_to_index` is left out, as it is for
-            more than 256 MiB of text.
-        overwrite: whether a file of that name, whole or unfinished, is thrown away.
+        tokens_at_once: about how many tokens go through the LSTMs together.
+        cache_bytes: about how much memory is used to keep the vectors of words.
+        forget_sentences: whether to leave out `sentence_to_index`, which is always
+            left out for more than 256 MiB of text.
+        overwrite: whether to delete an existing output, finished or not.
         verbose: 1 for a progress line on standard error.
-        stop: asked after every batch; True ends the call.
+        stop: called after every batch; the call ends when it returns True.
 
     Raises:
-        ValueError: an argument is out of its range, the text is not UTF-8, the
-            output exists, or is the unfinished one of another text, model or call.
+        ValueError: an argument is out of range, the text is not UTF-8, the output
+            exists, or an unfinished output belongs to another text, model or call.
         OSError: a file can't be read or written; what was written is kept.
     """
     source, shard = Path(source), _checked_shard(shard)
     output = shard_path(Path(output), shard)
-    vectors = SentenceVectors(elmo, layers, dtype, is_npy(output))
+    vectors = SentenceVectors(elmo, layers, dtype=dtype, mean=is_npy(output))
     word_bytes = elmo.config.projection_dim * np.dtype(np.float32).itemsize
+    max_words = max(1, cache_bytes // word_bytes)
     batches = read_batches(
-        source, shard, tokens_at_once, max(1, cache_bytes // word_bytes)
+        source, shard, tokens_at_once=tokens_at_once, max_words=max_words
     )
-    identity = {
-        "model": model_digest(elmo),
-        "layers": str(layers),
-        "dtype": dtype,
-        "arithmetic": elmo.bilm.dtype_policy.name,
-        "shard": str(shard),
-        "tokens_at_once": tokens_at_once,
-        "cache_bytes": cache_bytes,
-        "elmo_keras": _version(),
-    } | _mix(elmo, layers)
+    identity = _identity(
+        elmo,
+        layers,
+        dtype=dtype,
+        shard=shard,
+        tokens_at_once=tokens_at_once,
+        cache_bytes=cache_bytes,
+    )
     with source.open("rb"), only_run(output):
         work = Unfinished(output, identity, overwrite)
         try:
-            loop = Loop(work, elmo, vectors, shard, forget_sentences)
+            loop = Loop(
+                work, elmo, vectors, shard=shard, forget_sentences=forget_sentences
+            )
             with Progress(bool(verbose)) as progress:
                 return loop.embed(batches, progress, stop)
         finally:
@@ -117,6 +120,20 @@ def _checked_shard(shard):
     return Shard(index, count)
 
 
+def _identity(elmo, layers, *, dtype, shard, tokens_at_once, cache_bytes):
+    """Everything that the file's content depends on, besides the text."""
+    return {
+        "model": model_digest(elmo),
+        "layers": str(layers),
+        "dtype": dtype,
+        "arithmetic": elmo.bilm.dtype_policy.name,
+        "shard": str(shard),
+        "tokens_at_once": tokens_at_once,
+        "cache_bytes": cache_bytes,
+        "elmo_keras": installed_version("elmo-keras") or "(not installed)",
+    } | _mix(elmo, layers)
+
+
 def _mix(elmo, layers):
     if layers != "mix":
         return {}
@@ -127,10 +144,3 @@ def _mix(elmo, layers):
         "gamma": float(mix.gamma.numpy()),
         "layer_norm": elmo.layer_norm,
     }
-
-
-def _version():
-    try:
-        return importlib.metadata.version("elmo-keras")
-    except importlib.metadata.PackageNotFoundError:
-        return "(not installed)"

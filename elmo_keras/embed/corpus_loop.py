@@ -1,33 +1,34 @@
-"""The loop over batches: read, computed, written, and counted."""
+"""The loop over batches: reads, computes, writes and counts."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
-from elmo_keras.embedding.output import Hdf5Output, NpyOutput, is_npy
-from elmo_keras.embedding.progress import Progress
-from elmo_keras.embedding.sentences import BOUNDARIES, Batch, Shard
-from elmo_keras.embedding.texts import Texts
-from elmo_keras.embedding.unfinished import Unfinished
-from elmo_keras.embedding.vectors import SentenceVectors, WordVectors
+from elmo_keras.embed.batch_vectors import SentenceVectors, WordVectors
+from elmo_keras.embed.numbered_batches import BOUNDARIES, Batch, Shard
+from elmo_keras.embed.sentence_texts import Texts
+from elmo_keras.embed.unfinished import Unfinished
+from elmo_keras.embed.vector_files import Hdf5Output, NpyOutput, is_npy
 
-LONGEST_TEXTS = 2**28  # bytes of the sentences that `sentence_to_index` may hold
+MAX_TEXT_BYTES = 2**28  # of all sentences in `sentence_to_index`
 
 
 class Summary(NamedTuple):
-    """What was embedded.
+    """The result of a call of `embed_corpus`.
 
     Attributes:
         output: the file that was written.
-        finished: False if `stop` ended it; the same call goes on.
-        sentences, tokens: numbers of them, also of those done before a stop.
-        words: how many words went through the character CNN: the distinct ones,
-            those again that had left the cache.
-        seconds: since this call began to compute.
-        tokens_now: the tokens of this call.
-        texts_left_out: whether there is no `sentence_to_index` for lack of memory.
+        finished: False if `stop` ended the call; the same call resumes.
+        sentences, tokens: how many were embedded, by this call and those before it.
+        words: how many words went through the character CNN: each distinct word
+            once, and again whenever it had left the cache.
+        seconds: time since this call began to compute.
+        tokens_now: the tokens that this call embedded.
+        texts_left_out: whether `sentence_to_index` was left out because there was
+            too much text.
     """
 
     output: Path
@@ -51,14 +52,14 @@ class Summary(NamedTuple):
 
 
 class Loop:
-    """What goes on in `embed_corpus`, once it is known that it can.
+    """The work of `embed_corpus`, once its arguments are checked.
 
     Args:
         work: the file that grows.
-        elmo: gives the vectors of words, and
-        vectors: those of sentences.
-        shard: the lines that come.
-        forget_sentences: whether there is no `sentence_to_index`.
+        elmo: computes the vectors of words.
+        vectors: computes the vectors of sentences.
+        shard: which lines are embedded.
+        forget_sentences: whether to leave out `sentence_to_index`.
     """
 
     def __init__(
@@ -66,25 +67,26 @@ class Loop:
         work: Unfinished,
         elmo: Elmo,
         vectors: SentenceVectors,
+        *,
         shard: Shard,
         forget_sentences: bool,
     ):
         self.work, self.vectors = work, vectors
         self.words = WordVectors(elmo)
         self.forget_sentences = forget_sentences or is_npy(work.output)
-        self.texts = Texts(0 if self.forget_sentences else LONGEST_TEXTS)
+        self.texts = Texts(0 if self.forget_sentences else MAX_TEXT_BYTES)
         self.batches = self.sentences = self.tokens = self.tokens_now = 0
         self.n_words = 0
         self.output = Hdf5Output(work.file)
         if is_npy(work.output):
             self.output = NpyOutput(
-                work.file, vectors.shape, vectors.dtype, shard.count
+                work.file, vectors.shape, vectors.dtype, n_shards=shard.count
             )
 
     def embed(
         self, batches: Iterator[Batch], progress: Progress, stop: Callable[[], bool]
     ) -> Summary:
-        """Goes through the batches: read and written by threads, computed here."""
+        """Embeds the batches; one thread reads ahead, another one writes."""
         if self.work.file.note is None:
             self.output.begin(self.work.identity)
             self.work.commit(None)
@@ -125,8 +127,8 @@ class Loop:
 
     def _refuse(self):
         raise ValueError(
-            f"{self.work.folder} is of a run over another text. Run with that one to "
-            "go on, or ask to overwrite."
+            f"{self.work.folder} belongs to a run over another text. Use that text "
+            "to resume, or ask to overwrite."
         )
 
     def _write(self, batch, vectors):
@@ -137,7 +139,7 @@ class Loop:
         if self.work.done and self.batches < self.work.done["batches"]:
             self._refuse()
         done = self.work.file.note["done"] or {"batches": 0}
-        if not done.get("whole"):  # else it was killed before it came to its place
+        if not done.get("whole"):  # else a run was killed before renaming the file
             texts = None if self.forget_sentences else self.texts.to_index()
             self.output.finish(self.sentences, texts)
             self.work.commit(done | {"whole": True})
@@ -145,19 +147,19 @@ class Loop:
 
     def _summary(self, finished, seconds):
         return Summary(
-            self.work.output,
-            finished,
-            self.sentences,
-            self.tokens,
-            self.n_words,
-            seconds,
-            self.tokens_now,
-            self.texts.too_long and not self.forget_sentences,
+            output=self.work.output,
+            finished=finished,
+            sentences=self.sentences,
+            tokens=self.tokens,
+            words=self.n_words,
+            seconds=seconds,
+            tokens_now=self.tokens_now,
+            texts_left_out=self.texts.too_long and not self.forget_sentences,
         )
 
 
 def _ahead(thread: ThreadPoolExecutor, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The batches; the next one is read while one is worked on."""
+    """The batches; each is read while the one before it is computed."""
     following = thread.submit(next, batches, None)
     while (batch := following.result()) is not None:
         following = thread.submit(next, batches, None)

@@ -1,4 +1,4 @@
-"""Files of vectors, read back."""
+"""Reads files of vectors."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,20 +7,20 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.embedding.output import N_SENTENCES, SENTENCE_TO_INDEX, is_npy
-from elmo_keras.model_directory import open_hdf5
+from elmo_keras.embed.vector_files import N_SENTENCES, SENTENCE_TO_INDEX, is_npy
+from elmo_keras.model_files.hdf5 import open_hdf5
 
 
 class Embeddings(Sequence):
-    """The vectors of sentences in the order of the text, read when asked for.
+    """The vectors of sentences in the order of the text, read when they are used.
 
     `len(embeddings)`, `embeddings[i]`, iteration; `with` closes the files.
 
     Args:
-        parts: the files, of which number i holds the sentences i, i + n, …
+        parts: the n files; file i holds the sentences i, i + n, …
 
     Attributes:
-        attributes: what the first file says about itself; empty for `.npy`.
+        attributes: the HDF5 attributes of the first file; empty for `.npy`.
     """
 
     def __init__(self, parts: Sequence["_Hdf5Part | _NpyPart"]):
@@ -31,20 +31,20 @@ class Embeddings(Sequence):
         return sum(len(part) for part in self._parts)
 
     def __getitem__(self, i: int) -> np.ndarray:
-        """The vectors of a sentence, `(…, tokens, dim)` or of a mean `(…, dim)`."""
+        """The vectors of a sentence `(…, tokens, dim)`, or its mean `(…, dim)`."""
         if not -len(self) <= i < len(self):
-            raise IndexError(f"There are {len(self)} sentences. Asked for: {i}")
+            raise IndexError(f"There are {len(self)} sentences. Received: {i}")
         i %= len(self)
         return self._parts[i % len(self._parts)].of(i, i // len(self._parts))
 
     def dataset(self) -> tf.data.Dataset:
-        """A dataset with an element for each sentence; None in its shape is tokens.
+        """A dataset with one element per sentence; None in its shape is for the tokens.
 
         Raises:
-            ValueError: there is no sentence, so that the shape is not known.
+            ValueError: there is no sentence, so the shape is unknown.
         """
         if not len(self):
-            raise ValueError("There are no sentences, and so no shape of a dataset.")
+            raise ValueError("There are no sentences, so the shape is unknown.")
         first = self[0]
         shape = list(first.shape)
         if self._parts[0].has_tokens:
@@ -61,16 +61,15 @@ class Embeddings(Sequence):
 
 
 def read_embeddings(path: str | Path) -> Embeddings:
-    """What `embed_corpus` wrote, or `allennlp elmo` with all layers or one.
+    """Reads a file that `embed_corpus` or `allennlp elmo` wrote.
 
     Args:
-        path: the file; or its name without `.i-of-n`, and all shards are read as
-            one.
+        path: the file; or the name without `.i-of-n`, to read all shards as one.
 
     Raises:
         FileNotFoundError: there is no such file, or a shard is missing; the message
             names it.
-        ValueError: it is no such file.
+        ValueError: the file has another format.
     """
     path = Path(path)
     paths = [path] if path.exists() else list(_shards(path))
@@ -91,9 +90,9 @@ def _shards(path) -> Iterator[Path]:
     counts = {count for _, count in found}
     if len(counts) != 1:
         raise FileNotFoundError(
-            f"There is no file {path}, nor its shards."
+            f"There is no file {path}, and there are no shards of it."
             if not counts
-            else f"The shards of {path} should be of one division. Found: "
+            else f"The shards of {path} should all be `.i-of-n` for one n. Found: "
             f"{sorted(other.name for other in found.values())}"
         )
     (count,) = counts

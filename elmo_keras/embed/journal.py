@@ -1,4 +1,4 @@
-"""A file that is never left between two states."""
+"""A file that changes only at a commit, whatever happens in between."""
 
 import contextlib
 import io
@@ -12,28 +12,28 @@ DATA, JOURNAL = "data", "journal"
 
 
 class JournaledFile(io.RawIOBase):
-    """A binary file in a folder of its own that changes from commit to commit.
+    """A binary file in a folder of its own that changes only at a commit.
 
-    What is written is held in memory until `commit`; a process that is killed, a
-    full disk or a power cut leaves the state of the last commit, whole. So any
-    library that writes to Python files, such as h5py, can't leave them damaged, and
-    never sees a write fail.
+    Writes are held in memory until `commit`. After a kill, a full disk or a power cut
+    the file has the state of the last commit. A library that writes to Python
+    files, such as h5py, therefore can't leave a damaged file, and never sees a write
+    fail.
 
-    The folder holds two files, `data` and `journal`. A commit first adds to `data`
-    what lies behind its end, which is as good as not there. Then it puts a new
-    `journal` in place, which names the new size and holds the new content of those
-    pages within the old size that have changed, and a note: this is the moment of the
-    commit. Then the pages are copied into `data`; after a crash that is
-    done when the file is opened again.
+    The folder holds two files, `data` and `journal`. A commit first appends to
+    `data` everything past the committed size, which no reader looks at yet. Then it
+    replaces `journal`, which holds the new size, the new content of the changed
+    pages within the old size, and a note: this is the moment of the commit. Then the
+    pages are copied into `data`; after a crash that is done when the file is opened
+    again.
 
     Args:
-        folder: an existing folder. If there was a commit in it, its state is
-            taken up again, else the file is empty.
+        folder: an existing folder. The file has the state of the last commit in it,
+            or is empty if there was none.
 
     Attributes:
-        note: what the last commit was given, or None if there was none.
+        note: the note of the last commit, or None if there was none.
 
-    Memory: what was written since the last commit.
+    Memory: as much as was written since the last commit.
     """
 
     def __init__(self, folder: Path):
@@ -41,8 +41,8 @@ class JournaledFile(io.RawIOBase):
         self.path, self._journal = folder / DATA, folder / JOURNAL
         self.note: Any = None
         self._position = 0
-        self._pages: dict[int, bytearray] = {}  # changed, of what was committed
-        self._tail = bytearray()  # behind what was committed
+        self._pages: dict[int, bytearray] = {}  # changed pages of the committed part
+        self._tail = bytearray()  # everything after the committed part
         if not self.path.exists():
             self._journal.unlink(missing_ok=True)  # of a file that was moved away
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -60,14 +60,14 @@ class JournaledFile(io.RawIOBase):
         return size
 
     def commit(self, note: Any) -> None:
-        """Makes what was written the state that stays.
+        """Makes everything written so far permanent.
 
         Args:
-            note: anything that JSON can hold, kept with that state.
+            note: anything that JSON can hold, kept with this state.
 
         Raises:
-            OSError: the disk is full or fails. The last state stays; this object
-                can't be used any more.
+            OSError: the disk is full or fails. The state of the last commit stays;
+                this object can't be used any more.
         """
         _write(self._fd, self._tail, self._committed)
         os.fsync(self._fd)
@@ -76,7 +76,7 @@ class JournaledFile(io.RawIOBase):
         for start, content in pages.items():
             _write(self._fd, content, start)
         os.ftruncate(self._fd, self._size)
-        os.fsync(self._fd)  # before the next journal takes the place of this one
+        os.fsync(self._fd)  # before the next commit replaces this journal
         self.note, self._committed = note, self._size
         self._pages.clear()
         self._tail = bytearray()
@@ -115,7 +115,7 @@ class JournaledFile(io.RawIOBase):
             start, data = start + len(part), data[len(part) :]
 
     def _page(self, number):
-        """The page, to be changed."""
+        """The content of a page, which the caller may change."""
         if number not in self._pages:
             length = min(PAGE, self._committed - number * PAGE)
             self._pages[number] = bytearray(os.pread(self._fd, length, number * PAGE))
@@ -146,7 +146,7 @@ class JournaledFile(io.RawIOBase):
 
     def truncate(self, size: int | None = None) -> int:
         size = self._position if size is None else size
-        if size < self._committed:  # what comes back after this is 0
+        if size < self._committed:  # if the file grows again, these bytes are 0
             self._write_inside(size, memoryview(bytes(self._committed - size)))
         del self._tail[max(0, size - self._committed) :]
         self._size = size
@@ -170,14 +170,14 @@ class JournaledFile(io.RawIOBase):
         return True
 
     def close(self) -> None:
-        """Closes the file; what was not committed is gone."""
+        """Closes the file; everything since the last commit is lost."""
         if not self.closed:
             os.close(self._fd)
         super().close()
 
 
 def synchronize_folder(folder: Path) -> None:
-    """Has the names in a folder outlast a power cut."""
+    """Makes the names of the files in a folder survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

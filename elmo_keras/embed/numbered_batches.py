@@ -1,4 +1,4 @@
-"""A text file as batches of numbered words, in an order that suits the LSTM."""
+"""Reads a text file as batches of numbered words, sorted by length for the LSTMs."""
 
 import hashlib
 import itertools
@@ -10,30 +10,32 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from elmo_keras.characters import BEGIN_OF_SENTENCE_TOKEN, END_OF_SENTENCE_TOKEN
-from elmo_keras.text import lines_of
+from elmo_keras.text.characters import BEGIN_OF_SENTENCE_TOKEN, END_OF_SENTENCE_TOKEN
+from elmo_keras.text.files import lines_of
+from elmo_keras.text.length_batches import balanced_batches
 
 BOUNDARIES = BEGIN_OF_SENTENCE_TOKEN.encode(), END_OF_SENTENCE_TOKEN.encode()
 BEGIN, END = 0, 1  # numbers of the boundaries
-BATCHES_AT_ONCE = 8  # sentences for so many batches are sorted together
+BATCHES_AT_ONCE = 8  # how many batches of sentences are sorted together
 
 
 class Batch(NamedTuple):
     """Sentences that are embedded together.
 
     Attributes:
-        number: that of the batch, from 0.
-        sentences: int64 `(sentences,)`, the line of each, from 0.
-        texts: the lines themselves, without the white space around them.
-        lengths: int64 `(sentences,)`, tokens of each with `<S>` and `</S>`, falling.
+        number: number of the batch, from 0.
+        sentences: int64 `(sentences,)`, the line number of each, from 0.
+        texts: the lines, without the white space around them.
+        lengths: int64 `(sentences,)`, the number of tokens of each with `<S>` and
+            `</S>`, from the longest sentence to the shortest.
         words: int32 `(tokens,)`, the word numbers, sentence after sentence, with
             `<S>` and `</S>`.
-        new_words: the words with the numbers that follow those of the batches
-            before.
-        renumbered: whether the numbers of the words begin anew with this batch.
-        digest: SHA-256 of all that was read so far.
-        share: the share of the file that is behind after this batch, or None
-            where its size is not known.
+        new_words: the words that this batch is the first to use; their numbers
+            follow those of the batches before.
+        renumbered: whether words are numbered from 0 again, from this batch on.
+        digest: SHA-256 of the text read so far.
+        share: the share of the file read up to the end of this batch, or None if
+            its size is unknown.
     """
 
     number: int
@@ -48,7 +50,7 @@ class Batch(NamedTuple):
 
     @property
     def n_tokens(self) -> int:
-        """Tokens, the boundaries not counted."""
+        """Number of tokens without the boundaries."""
         return len(self.words) - 2 * len(self.lengths)
 
 
@@ -59,7 +61,7 @@ class Shard(NamedTuple):
     count: int = 1
 
     def holds(self, line: int) -> bool:
-        """Whether it is one of them, counted from 0."""
+        """Whether the line, counted from 0, belongs to the shard."""
         return line % self.count == self.index - 1
 
     def __str__(self):
@@ -67,19 +69,20 @@ class Shard(NamedTuple):
 
 
 def read_batches(
-    source: Path, shard: Shard, tokens_at_once: int, most_words: int
+    source: Path, shard: Shard, *, tokens_at_once: int, max_words: int
 ) -> Iterator[Batch]:
-    """The sentences of a file, each once; what comes depends on the arguments only.
+    """Yields the sentences of a file in batches of similar length, each sentence once.
 
-    Sentences of like length come together: the lines for eight batches are read
-    and sorted. An empty line is a sentence without tokens.
+    The lines of eight batches are read and sorted by length. The batches depend on
+    the arguments only. An empty line is a sentence without tokens.
 
     Args:
         source: text, plain or gzipped, one sentence a line, tokens separated by
             ASCII white space.
-        shard: which lines.
-        tokens_at_once: about so many tokens in a batch, unless one sentence has more.
-        most_words: numbers of words begin anew some time after so many.
+        shard: which lines are read.
+        tokens_at_once: about the number of tokens in a batch; a longer sentence is a
+            batch by itself.
+        max_words: after this many words, numbering starts from 0 again.
 
     Raises:
         ValueError: see `text.lines_of`.
@@ -89,22 +92,25 @@ def read_batches(
     count = itertools.count()
     with source.open("rb") as file:
         share = 0.0
-        for lines, digest in _chunks(file, source, shard, tokens_at_once):
-            renumbered = not numbers or len(numbers) >= most_words
+        lines_read = enumerate(lines_of(file, source))
+        for lines, digest in _chunks(lines_read, shard, tokens_at_once):
+            renumbered = not numbers or len(numbers) >= max_words
             if renumbered:
                 numbers = {}
             known = len(numbers)
             before, share = share, _share(file)
-            parts = _sorted_parts(_numbered(lines, numbers), tokens_at_once)
+            sentences = list(_numbered(lines, numbers))
+            lengths = [len(sentence.words) for sentence in sentences]
+            parts = balanced_batches(lengths, tokens_at_once)
             new_words = list(itertools.islice(numbers, known, None))
-            for i, part in enumerate(parts, 1):
+            for n, part in enumerate(parts, 1):
                 yield _batch(
-                    next(count),
-                    part,
-                    new_words if i == 1 else [],
-                    renumbered and i == 1,
-                    digest,
-                    share and before + (share - before) * i / len(parts),
+                    [sentences[i] for i in part],
+                    number=next(count),
+                    new_words=new_words if n == 1 else [],
+                    renumbered=renumbered and n == 1,
+                    digest=digest,
+                    share=share and before + (share - before) * n / len(parts),
                 )
 
 
@@ -114,10 +120,10 @@ class _Sentence(NamedTuple):
     words: np.ndarray
 
 
-def _chunks(file, name, shard, tokens_at_once):
-    """Lines with their numbers, and the digest of the file so far."""
+def _chunks(numbered_lines, shard, tokens_at_once):
+    """Lines with their numbers, and the digest of the text so far."""
     digest, chunk, n_tokens = hashlib.sha256(), [], 0
-    for number, line in enumerate(lines_of(file, name)):
+    for number, line in numbered_lines:
         digest.update(line)
         if not shard.holds(number):
             continue
@@ -140,28 +146,13 @@ def _numbered(lines, numbers):
         yield _Sentence(line, text, np.array([BEGIN, *words, END], np.int32))
 
 
-def _sorted_parts(sentences, tokens_at_once):
-    """Sentences from the longest to the shortest, in parts of like many tokens."""
-    sentences = sorted(sentences, key=lambda sentence: -len(sentence.words))
-    ends = np.cumsum([len(sentence.words) for sentence in sentences])
-    n_parts = -(-ends[-1] // tokens_at_once)
-    borders = np.arange(1, n_parts) * ends[-1] / n_parts
-    borders = [0, *np.unique(np.searchsorted(ends, borders) + 1), len(sentences)]
-    parts = [sentences[a:b] for a, b in itertools.pairwise(borders)]
-    return [part for part in parts if part]
-
-
-def _batch(number, part, new_words, renumbered, digest, share):
+def _batch(part, **fields):
     return Batch(
-        number,
-        np.array([sentence.line for sentence in part]),
-        [sentence.text for sentence in part],
-        np.array([len(sentence.words) for sentence in part]),
-        np.concatenate([sentence.words for sentence in part]),
-        new_words,
-        renumbered,
-        digest,
-        share,
+        sentences=np.array([sentence.line for sentence in part]),
+        texts=[sentence.text for sentence in part],
+        lengths=np.array([len(sentence.words) for sentence in part]),
+        words=np.concatenate([sentence.words for sentence in part]),
+        **fields,
     )
 
 

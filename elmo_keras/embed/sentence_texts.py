@@ -1,25 +1,25 @@
-"""The texts of the sentences, to find their vectors by."""
+"""The texts of the sentences, for finding their vectors."""
 
-from elmo_keras.embedding.sentences import Batch
+from elmo_keras.embed.numbered_batches import Batch
 
 
 class Texts:
-    """The texts of sentences and their numbers, as long as they are not too much.
+    """The distinct texts of sentences, with the number of each text's last sentence.
 
     Args:
-        longest: most bytes; with more, all are forgotten.
+        max_bytes: maximum size of all texts; if it is exceeded, all are forgotten.
     """
 
-    def __init__(self, longest: int):
-        self._left, self._numbers = longest, {}
+    def __init__(self, max_bytes: int):
+        self._left, self._numbers = max_bytes, {}
 
     @property
     def too_long(self) -> bool:
-        """Whether there were more."""
+        """Whether the texts exceeded `max_bytes`."""
         return self._left < 0
 
     def add(self, batch: Batch) -> None:
-        """Takes up those of a batch."""
+        """Adds the texts of a batch."""
         for text, number in zip(batch.texts, batch.sentences.tolist()):
             if text not in self._numbers:
                 self._left -= len(text)
@@ -29,7 +29,7 @@ class Texts:
             self._numbers[text] = max(number, self._numbers.get(text, 0))
 
     def to_index(self) -> dict[str, str] | None:
-        """The name of each text's last dataset, or None if there was too much."""
+        """The name of each text's last dataset; None if there were too many bytes."""
         if self.too_long:
             return None
         ordered = sorted(self._numbers.items(), key=lambda item: item[1])

@@ -1,33 +1,31 @@
-"""The folder in which a file grows until it is whole."""
+"""The folder in which a file grows until it is finished."""
 
 import contextlib
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.embedding.journal import JournaledFile, synchronize_folder
-
-LOCK = "lock"
+from elmo_keras.cli.locking import LOCK, only_process
+from elmo_keras.embed.journal import JournaledFile, synchronize_folder
 
 
 class Unfinished:
-    """A `JournaledFile` in the folder `OUTPUT.unfinished`, to become OUTPUT.
+    """A `JournaledFile` in the folder `OUTPUT.unfinished` that becomes OUTPUT.
 
     Args:
-        output: the path in the end.
-        identity: what makes the content what it is, as JSON can hold it. It has to
-            be the same when a run goes on.
-        overwrite: whether what is there already is thrown away.
+        output: the path of the finished file.
+        identity: everything that the content depends on, as JSON values. A run
+            resumes only with the same identity.
+        overwrite: whether to delete an earlier file, finished or not.
 
     Attributes:
-        file: the `JournaledFile`; its notes are those of `commit`.
-        done: what the last commit was told, or None.
+        file: the `JournaledFile`.
+        done: `done` of the last commit, or None.
 
     Raises:
-        ValueError: `output` exists, or the folder is of a run that differs.
+        ValueError: `output` exists, or the folder belongs to a different run.
     """
 
     def __init__(self, output: Path, identity: dict[str, Any], overwrite: bool):
@@ -50,27 +48,28 @@ class Unfinished:
         if differ:
             was, now = ([of.get(k) for k in differ] for of in (found, self.identity))
             raise ValueError(
-                f"{self.folder} is of a run that differs in: {', '.join(differ)}. It "
-                f"was {was}, now it is {now}. Run as then to go on, or ask to overwrite."
+                f"{self.folder} belongs to a run that differs in: {', '.join(differ)}. "
+                f"It had {was}, this run has {now}. Use the earlier values to resume, "
+                "or ask to overwrite."
             )
 
     def commit(self, done: Any) -> None:
-        """Keeps what was written, and how far the run is.
+        """Makes everything written so far permanent, with a note of the run's progress.
 
         Raises:
-            OSError: the disk is full or fails; what was kept before stays.
+            OSError: the disk is full or fails; the last commit stays.
         """
         self.file.commit({"identity": self.identity, "done": done})
 
     def finish(self) -> None:
-        """Puts the file in its place."""
+        """Moves the finished file to its path."""
         self.file.close()
         os.replace(self.file.path, self.output)
         synchronize_folder(self.output.absolute().parent)
         self._remove_files()
 
     def close(self) -> None:
-        """Closes the file; removes it unless there is something to go on with."""
+        """Closes the file; removes it unless a run can resume from it."""
         self.file.close()
         if not (self.file.note and self.file.note["done"]):
             self._remove_files()
@@ -88,24 +87,16 @@ def folder_of(output: Path) -> Path:
 
 @contextlib.contextmanager
 def only_run(output: Path) -> Iterator[None]:
-    """Makes the folder, and refuses to work where another process does.
-
-    The folder goes with the last file in it.
+    """Makes the folder and locks it; removes it at the end if nothing is left in it.
 
     Raises:
-        ValueError: another process is at work.
-        OSError: there can't be such a folder.
+        ValueError: another process writes the same output.
+        OSError: the folder can't be made.
     """
     folder = folder_of(output)
-    folder.mkdir(exist_ok=True)
-    with (folder / LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(
-                f"Another process writes {output}. Wait for its end, or give another "
-                "name."
-            ) from None
+    folder.mkdir(exist_ok=True)  # without parents, which may be misspelt
+    refusal = f"Another process writes {output}. Wait for it, or give another name."
+    with only_process(folder, refusal):
         try:
             yield
         finally:

@@ -9,41 +9,41 @@ import h5py
 import numpy as np
 from h5py import h5d, h5f, h5fd, h5p, h5s, h5t
 
-from elmo_keras.embedding.journal import JournaledFile
+from elmo_keras.embed.journal import JournaledFile
 
 SENTENCE_TO_INDEX = "sentence_to_index"
 N_SENTENCES = "sentences"  # attribute of a finished file
 
-# HDF5 1.8 of 2008 and later read it; its groups grow without being written anew.
+# HDF5 1.8 (2008) and later can read it; its groups grow without being rewritten.
 _FORMAT = "v108", "v108"
 
 
 class Hdf5Output:
     """HDF5 as bilm-tf and `allennlp elmo` write it: dataset `"i"` for sentence i.
 
-    At each commit the HDF5 file is closed, so that its bytes depend on what was
-    committed and not on whether the program was stopped in between.
+    The HDF5 file is closed after each batch, so its bytes depend on the batches that
+    were written and not on whether the program was stopped in between.
 
     Args:
-        file: holds it.
+        file: the file that HDF5 is written to.
     """
 
     def __init__(self, file: JournaledFile):
         self._file = file
 
     def begin(self, about: dict[str, Any]) -> None:
-        """Makes it a file without sentences, with these attributes."""
+        """Makes a file without sentences, with these attributes."""
         with _new_hdf5(self._file) as hdf5:
             hdf5.attrs.update(about)
 
     def write(self, sentences: np.ndarray, vectors: Sequence[np.ndarray]) -> None:
-        """Adds the vectors of sentences, by their numbers."""
+        """Adds the vectors of sentences under their numbers."""
         with h5py.File(self._file, "r+", libver=_FORMAT) as hdf5:
             for sentence, array in zip(sentences.tolist(), vectors):
                 _write_dataset(hdf5, str(sentence), np.ascontiguousarray(array))
 
     def finish(self, n_sentences: int, sentence_to_index: dict[str, str] | None):
-        """Adds what is known at the end."""
+        """Adds the number of sentences, and the index of their texts if there is one."""
         with h5py.File(self._file, "r+", libver=_FORMAT) as hdf5:
             hdf5.attrs[N_SENTENCES] = n_sentences
             if sentence_to_index is not None:
@@ -54,7 +54,7 @@ class Hdf5Output:
 
 
 def _new_hdf5(file):
-    """A new HDF5 file in which no time is noted."""
+    """A new HDF5 file that stores no creation time."""
     # `h5py.File` has no argument for the times of the root group.
     creation = h5p.create(h5p.FILE_CREATE)
     creation.set_obj_track_times(False)
@@ -67,7 +67,7 @@ def _new_hdf5(file):
 
 
 def _write_dataset(hdf5, name, array):
-    # `create_dataset` does the same and takes half as long again.
+    # `create_dataset` does the same, but takes 50 % longer.
     creation = h5p.create(h5p.DATASET_CREATE)
     creation.set_obj_track_times(False)
     creation.set_fill_time(h5d.FILL_TIME_NEVER)
@@ -79,16 +79,16 @@ def _write_dataset(hdf5, name, array):
 class NpyOutput:
     """One array with a row for each sentence, as `numpy.save` writes it.
 
-    Its methods are those of `Hdf5Output`; there is no place for attributes and texts.
+    It has the methods of `Hdf5Output`, but stores neither attributes nor texts.
 
     Args:
-        file: holds it.
-        shape: that of a row.
-        dtype: of the array.
-        n_shards: every so many sentences there is a row here.
+        file: the file that the array is written to.
+        shape: shape of a row.
+        dtype: dtype of the array.
+        n_shards: number of shards; only every n-th sentence has a row here.
     """
 
-    def __init__(self, file: JournaledFile, shape, dtype, n_shards: int):
+    def __init__(self, file: JournaledFile, shape, dtype, *, n_shards: int):
         self._file, self._shape, self._dtype = file, shape, np.dtype(dtype)
         self._n_shards = n_shards
         self._row_bytes = self._dtype.itemsize * int(np.prod(shape))
@@ -106,7 +106,7 @@ class NpyOutput:
         self._write_header(n_sentences)
 
     def _write_header(self, n_rows):
-        """Writes it; its size, which is the same for any number of rows."""
+        """Writes the header; returns its size, the same for any number of rows."""
         shape, descr = (n_rows, *self._shape), np.lib.format.dtype_to_descr(self._dtype)
         about = {"descr": descr, "fortran_order": False, "shape": shape}
         self._file.seek(0)

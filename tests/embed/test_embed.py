@@ -1,6 +1,8 @@
-"""Embedding a corpus, as its users call it and run it."""
+"""Embedding a corpus, in Python and by the command."""
 
+import functools
 import gzip
+import importlib
 import itertools
 import json
 import random
@@ -13,18 +15,21 @@ import h5py
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import ROOT, randomize
 
 from elmo_keras import (
     BidirectionalLanguageModel,
     Elmo,
     ElmoConfig,
-    embed,
     embed_corpus,
     read_embeddings,
 )
-from elmo_keras.embedding import journal, progress
-from elmo_keras.model_directory import save_model
+from elmo_keras.cli import progress_line as progress
+from elmo_keras.embed import journal
+from elmo_keras.embed.__main__ import main
+from elmo_keras.embed.batch_vectors import SentenceVectors
+from elmo_keras.model_files.model_directory import save_model
+from tests.support.models import randomize
+from tests.support.paths import ROOT
 
 WORDS = [
     "the",
@@ -40,11 +45,21 @@ WORDS = [
 
 
 class Killed(BaseException):
-    """What happens in place of a `kill -9`."""
+    """Raised in place of a `kill -9`."""
+
+
+traced_once = functools.cache(SentenceVectors)
+
+
+@pytest.fixture(autouse=True)
+def graphs_are_traced_once(monkeypatch):
+    """The LSTMs of one model are traced once, not in each call of `embed_corpus`."""
+    module = importlib.import_module("elmo_keras.embed.corpus_job")
+    monkeypatch.setattr(module, "SentenceVectors", traced_once)
 
 
 def text_of(n_lines, seed=0):
-    """Lines of 0 to 12 tokens, some of them alike."""
+    """Lines of 0 to 12 tokens, some of them repeated."""
     rng = random.Random(seed)
     words = [*WORDS, *(f"w{i}" for i in range(60))]
     lines = (rng.choices(words, k=rng.randint(0, 12)) for _ in range(n_lines))
@@ -85,33 +100,34 @@ def source(tmp_path, lines):
     return path
 
 
-@pytest.fixture
-def model(tmp_path, config):
-    bilm = BidirectionalLanguageModel(config)
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"))
     bilm.build()
-    save_model(tmp_path / "model", randomize(bilm))
-    return tmp_path / "model"
+    directory = tmp_path_factory.mktemp("model")
+    save_model(directory, randomize(bilm))
+    return directory
 
 
 def assert_close(actual, expected):
     assert len(actual) == len(expected)
     for a, b in zip(actual, expected):
         assert a.shape == b.shape
-        # Sums of the same numbers, in the order of another product's size.
+        # Products of other sizes add the same numbers up in another order.
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
 @pytest.fixture(scope="module")
 def embedded(elmo, lines, tmp_path_factory):
-    """The summary of a run in float32; the file is alone in its folder."""
+    """The summary of a run in float32; its folder holds nothing but the file."""
     folder = tmp_path_factory.mktemp("embedded")
     source = tmp_path_factory.mktemp("text") / "text.txt"
     source.write_text("\n".join(lines), encoding="utf-8")
-    # The longest sentence has more tokens than a batch should.
+    # The longest sentence has more than 50 tokens.
     return embed_corpus(elmo, source, folder / "out.hdf5", tokens_at_once=50)
 
 
-def test_all_layers_are_those_of_the_layer(embedded, lines, expected):
+def test_all_layers_equal_those_of_the_elmo_layer(embedded, lines, expected):
     with read_embeddings(embedded.output) as vectors:
         assert_close(vectors, expected)
         assert vectors.attributes["dtype"] == "float32"
@@ -127,7 +143,7 @@ def test_the_summary_counts_sentences_tokens_and_words(embedded, lines):
     assert embedded.words == len({*tokens} - {"<S>"})
 
 
-def test_the_file_is_as_allennlp_writes_it(embedded, lines):
+def test_the_file_has_the_layout_of_allennlp(embedded, lines):
     with h5py.File(embedded.output) as file:
         assert file.keys() == {*map(str, range(len(lines))), "sentence_to_index"}
         assert file["sentence_to_index"].shape == (1,)
@@ -144,18 +160,20 @@ def test_the_file_is_as_allennlp_writes_it(embedded, lines):
         (1, lambda h: h[1]),
     ],
 )
-def test_layers_are_chosen(elmo, expected, source, tmp_path, layers, choose):
-    embed_corpus(elmo, source, tmp_path / "out.hdf5", layers)
+def test_single_layers_and_their_average_can_be_chosen(
+    elmo, expected, source, tmp_path, layers, choose
+):
+    embed_corpus(elmo, source, tmp_path / "out.hdf5", layers=layers)
     assert_close(read_embeddings(tmp_path / "out.hdf5"), list(map(choose, expected)))
 
 
-def test_the_mix_is_that_of_the_layer(elmo, lines, source, tmp_path):
-    embed_corpus(elmo, source, tmp_path / "out.hdf5", "mix")
+def test_the_mix_equals_that_of_the_elmo_layer(elmo, lines, source, tmp_path):
+    embed_corpus(elmo, source, tmp_path / "out.hdf5", layers="mix")
     mixed = without_padding(elmo(ragged(lines)), lines)
     assert_close(read_embeddings(tmp_path / "out.hdf5"), mixed)
 
 
-def test_float16_is_float32_rounded_also_as_a_dataset(elmo, expected, source, tmp_path):
+def test_float16_is_rounded_float32_also_as_a_dataset(elmo, expected, source, tmp_path):
     embed_corpus(elmo, source, tmp_path / "out.hdf5", dtype="float16")
     dataset = read_embeddings(tmp_path / "out.hdf5").dataset()
     assert dataset.element_spec == tf.TensorSpec((3, None, 10), tf.float16)
@@ -166,18 +184,18 @@ def test_float16_is_float32_rounded_also_as_a_dataset(elmo, expected, source, tm
             np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-6)
 
 
-def test_arithmetic_in_bfloat16_is_that_of_the_layer(
+def test_bfloat16_arithmetic_equals_that_of_the_elmo_layer(
     elmo, lines, expected, source, tmp_path
 ):
     coarse = Elmo(elmo.config, dtype="bfloat16")
     coarse.build()
     coarse.bilm.set_weights([w.numpy() for w in elmo.bilm.weights])
-    embed_corpus(coarse, source, tmp_path / "out.hdf5", "top")
+    embed_corpus(coarse, source, tmp_path / "out.hdf5", layers="top")
     vectors = read_embeddings(tmp_path / "out.hdf5")
     tops = without_padding(coarse.layers(ragged(lines))[:, -1], lines)
     for a, b, c in zip(vectors, tops, expected):
         assert a.dtype == np.float32
-        # A few roundings to 8 bits; float32 is as far away as they bring it.
+        # A few roundings to 8 bits, and so a difference from float32.
         np.testing.assert_allclose(a, b.astype("float32"), atol=0.03)
         assert 0 < np.abs(a - c[-1]).max(initial=1e-9) < 0.2
 
@@ -186,7 +204,7 @@ def test_arithmetic_in_bfloat16_is_that_of_the_layer(
 def test_sentence_vectors_are_means_over_the_tokens(
     elmo, expected, source, tmp_path, layers
 ):
-    embed_corpus(elmo, source, tmp_path / "out.npy", layers, tokens_at_once=30)
+    embed_corpus(elmo, source, tmp_path / "out.npy", layers=layers, tokens_at_once=30)
     means = np.load(tmp_path / "out.npy")
     for mean, vectors in zip(means, expected):
         n_tokens = vectors.shape[1]
@@ -206,13 +224,13 @@ def test_words_that_left_the_cache_are_computed_again(elmo, expected, source, tm
 
 
 @pytest.mark.parametrize("ending", ["hdf5", "npy"])
-def test_shards_read_as_one(elmo, expected, source, tmp_path, ending):
+def test_shards_are_read_as_one(elmo, expected, source, tmp_path, ending):
     path = tmp_path / f"out.{ending}"
     for i in (3, 1):
-        embed_corpus(elmo, source, path, "top", shard=(i, 3))
+        embed_corpus(elmo, source, path, layers="top", shard=(i, 3))
     with pytest.raises(FileNotFoundError, match="Shard 2 of 3 .* is missing"):
         read_embeddings(path)
-    embed_corpus(elmo, source, path, "top", shard=(2, 3))
+    embed_corpus(elmo, source, path, layers="top", shard=(2, 3))
     tops = [layers[-1] for layers in expected]
     if ending == "npy":
         tops = [top.mean(axis=0) if len(top) else np.zeros(10) for top in tops]
@@ -226,7 +244,7 @@ def test_gzip_and_pipes_are_read(elmo, lines, expected, tmp_path):
     assert_close(read_embeddings(tmp_path / "out.hdf5"), expected)
     with subprocess.Popen(["cat", tmp_path / "text.gz"], stdout=subprocess.PIPE) as cat:
         pipe = f"/dev/fd/{cat.stdout.fileno()}"
-        embed_corpus(elmo, pipe, tmp_path / "piped.hdf5", "top")
+        embed_corpus(elmo, pipe, tmp_path / "piped.hdf5", layers="top")
     assert_close(read_embeddings(tmp_path / "piped.hdf5"), [h[-1] for h in expected])
 
 
@@ -240,7 +258,7 @@ def test_no_lines_give_an_empty_file(elmo, tmp_path):
 
 
 def mortal(monkeypatch, n_writes):
-    """Writing to disk that is killed after so many writes, with one half done."""
+    """Kills the program in the middle of a write to disk, after N whole ones."""
     count, whole = itertools.count(), journal.os.pwrite
 
     def write(descriptor, data, start):
@@ -254,10 +272,10 @@ def mortal(monkeypatch, n_writes):
 
 
 @pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
-def test_killed_again_and_again_the_file_is_the_same_in_the_end(
+def test_repeated_kills_do_not_change_the_file(
     elmo, source, tmp_path, monkeypatch, name
 ):
-    # Layer 0 needs no LSTM, so that each start is quick.
+    # Layer 0 needs no LSTM.
     arguments = {"layers": 0, "tokens_at_once": 12, "cache_bytes": 500}
     source.write_text("\n".join(text_of(20)))
     embed_corpus(elmo, source, tmp_path / f"whole.{name}", **arguments)
@@ -274,7 +292,7 @@ def test_killed_again_and_again_the_file_is_the_same_in_the_end(
     assert (tmp_path / name).read_bytes() == whole
 
 
-def test_killed_at_the_very_end_the_file_is_the_same(
+def test_a_kill_at_the_very_end_does_not_change_the_file(
     elmo, source, tmp_path, monkeypatch
 ):
     arguments = {"layers": 0, "tokens_at_once": 200}
@@ -291,7 +309,9 @@ def test_killed_at_the_very_end_the_file_is_the_same(
         assert output.read_bytes() == (tmp_path / "whole.hdf5").read_bytes()
 
 
-def test_a_run_that_was_stopped_goes_on_only_as_it_began(elmo, lines, source, tmp_path):
+def test_a_stopped_run_resumes_only_with_the_same_arguments_and_text(
+    elmo, lines, source, tmp_path
+):
     def run(stop=lambda: False, **kwargs):
         kwargs = {"layers": 0, "tokens_at_once": 12} | kwargs
         return embed_corpus(elmo, source, tmp_path / "out.hdf5", stop=stop, **kwargs)
@@ -314,7 +334,7 @@ def test_a_run_that_was_stopped_goes_on_only_as_it_began(elmo, lines, source, tm
     assert run(overwrite=True).tokens_now == sum(len(line.split()) for line in lines)
 
 
-def test_a_full_disk_costs_nothing_that_was_written(
+def test_a_full_disk_keeps_what_was_written(
     elmo, source, model, tmp_path, monkeypatch, capsys
 ):
     calls, whole = [0], journal.os.pwrite
@@ -329,24 +349,24 @@ def test_a_full_disk_costs_nothing_that_was_written(
     command += ["--layers", "0", "--tokens-at-once", "12"]
     with monkeypatch.context() as patch:
         patch.setattr(journal.os, "pwrite", write)
-        assert embed.main(command) == 1
+        assert main(command) == 1
     assert (
         "No space left on device. What was written is kept" in capsys.readouterr().err
     )
-    assert embed.main(command) == 0
-    embed.main([*command[:1], str(tmp_path / "whole.hdf5"), *command[2:]])
+    assert main(command) == 0
+    main([*command[:1], str(tmp_path / "whole.hdf5"), *command[2:]])
     whole_bytes = (tmp_path / "whole.hdf5").read_bytes()
     assert (tmp_path / "out.hdf5").read_bytes() == whole_bytes
 
 
-def test_the_command_mixes_and_tells_what_it_did(
+def test_the_command_mixes_layers_and_prints_a_summary(
     source, model, lines, tmp_path, capsys, monkeypatch
 ):
     clock = iter(range(0, 10**6, 31))
     monkeypatch.setattr(progress.time, "perf_counter", lambda: next(clock))
     output = tmp_path / "out.hdf5"
     command = [str(source), str(output), "--model", str(model), "--float16"]
-    assert embed.main([*command, "--mix", "0.5,-1,2", "--gamma", "3"]) == 0
+    assert main([*command, "--mix", "0.5,-1,2", "--gamma", "3"]) == 0
     shown = capsys.readouterr()
     assert f"{len(lines)} sentences" in shown.out and "tokens/s" in shown.out
     assert "100% ·" in shown.err and "0:00:00 left" in shown.err
@@ -359,7 +379,7 @@ def test_the_command_mixes_and_tells_what_it_did(
     (tmp_path / "mix.json").write_text('{"scalars": [0.5, -1, 2], "gamma": 3.0}')
     first = output.read_bytes()
     mix = ["--mix", str(tmp_path / "mix.json"), "--overwrite"]
-    assert embed.main([*command, *mix]) == 0 and output.read_bytes() == first
+    assert main([*command, *mix]) == 0 and output.read_bytes() == first
 
 
 @pytest.mark.parametrize(
@@ -376,13 +396,14 @@ def test_the_command_mixes_and_tells_what_it_did(
         (["text.txt", "out.hdf5", "--model", "model", "--layers", "mix"], "--mix"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_line_and_leaves_nothing(
+def test_an_error_is_one_line_and_leaves_no_file(
     source, model, tmp_path, monkeypatch, capsys, arguments, message
 ):
     monkeypatch.chdir(tmp_path)
+    arguments = [str(model) if a == "model" else a for a in arguments]
     (tmp_path / "latin.txt").write_bytes(b"fine\n\xe9t\xe9\n")
     before = sorted(tmp_path.rglob("*"))
-    assert embed.main(arguments) == 2
+    assert main(arguments) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert sorted(tmp_path.rglob("*")) == before
@@ -393,7 +414,7 @@ def test_what_is_wrong_is_told_in_a_line_and_leaves_nothing(
 )
 def test_arguments_out_of_range_are_refused(option, capsys):
     with pytest.raises(SystemExit) as refused:
-        embed.main(["text.txt", "out.hdf5", "--model", "model", *option])
+        main(["text.txt", "out.hdf5", "--model", "model", *option])
     assert refused.value.code == 2 and "should be" in capsys.readouterr().err
 
 
@@ -436,20 +457,20 @@ def test_ten_kills_leave_the_file_of_an_uninterrupted_run(model, tmp_path):
             process.send_signal(signal.SIGKILL)
         assert process.returncode == -signal.SIGKILL
         seen.append(n_committed(output))
-    assert seen == sorted(set(seen)), "each was killed while it worked"
+    assert seen == sorted(set(seen)), "each process was killed while it worked"
     run_whole(source, output, model)
     assert output.read_bytes() == whole.read_bytes()
 
 
 @pytest.mark.slow
-def test_ctrl_c_is_no_error_and_the_same_command_goes_on(model, tmp_path):
+def test_after_ctrl_c_the_same_command_resumes(model, tmp_path):
     source, output = tmp_path / "text.txt", tmp_path / "out.hdf5"
     source.write_text("\n".join(text_of(12_000, seed=1)))
     with start(source, output, model) as process:
         wait_for(process, output, 3)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate()
-    assert process.returncode == 130 and b"The same command goes on" in error
+    assert process.returncode == 130 and b"The same command resumes" in error
     run_whole(source, output, model)
     with read_embeddings(output) as vectors:
         assert len(vectors) == 12_000

@@ -1,4 +1,4 @@
-"""The file that is never left between two states."""
+"""The file that has the state of its last commit, whatever happens."""
 
 import contextlib
 import io
@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmo_keras.embedding import journal
-from elmo_keras.embedding.journal import JournaledFile
+from elmo_keras.embed import journal
+from elmo_keras.embed.journal import JournaledFile
 
 CHANGES = st.one_of(
     st.tuples(st.just("write"), st.integers(0, 40), st.binary(min_size=1, max_size=30)),
@@ -24,12 +24,12 @@ COMMITS = st.lists(st.lists(CHANGES, min_size=1, max_size=4), max_size=4)
 
 
 class PowerCut(Exception):
-    """What happens in place of the end of the process."""
+    """Raised in place of the end of the process."""
 
 
 @pytest.fixture(autouse=True)
 def small_pages(monkeypatch):
-    """Pages so small that a few bytes touch many of them."""
+    """Makes pages so small that a few bytes touch many of them."""
     monkeypatch.setattr(journal, "PAGE", 7)
 
 
@@ -37,7 +37,7 @@ def apply(change, file):
     kind, *arguments = change
     if kind == "truncate":
         (size,) = arguments
-        if isinstance(file, io.BytesIO):  # the only file that does not grow by it
+        if isinstance(file, io.BytesIO):  # does not grow by it
             file.seek(0, os.SEEK_END)
             file.write(bytes(max(0, size - file.tell())))
         file.truncate(size)
@@ -54,7 +54,7 @@ def content(file):
 
 
 def uncertain_disk(n_calls):
-    """Writing and flushing that end in a power cut after so many calls."""
+    """Functions to write and flush that raise a power cut at the N-th call."""
     count, whole = itertools.count(), journal._write
 
     def write(descriptor, data, start):
@@ -70,9 +70,9 @@ def uncertain_disk(n_calls):
     return write, flush
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(COMMITS, st.integers(0, 40), st.integers(0, 60))
-def test_it_is_a_file_and_after_a_power_cut_that_of_the_last_commit(
+def test_it_reads_as_a_file_and_after_a_power_cut_as_the_last_commit(
     commits, n_calls, place
 ):
     model, states = io.BytesIO(), [b""]
@@ -111,7 +111,7 @@ def test_the_note_of_the_last_commit_is_kept(tmp_path):
     again.close()
 
 
-def test_a_journal_without_its_file_is_of_no_use(tmp_path):
+def test_a_journal_without_its_data_is_ignored(tmp_path):
     file = JournaledFile(tmp_path)
     file.write(b"some bytes")
     file.commit(1)
@@ -122,7 +122,7 @@ def test_a_journal_without_its_file_is_of_no_use(tmp_path):
     again.close()
 
 
-def test_hdf5_in_it_reads_as_it_was_written(tmp_path, monkeypatch):
+def test_hdf5_in_it_can_be_read_after_each_commit(tmp_path, monkeypatch):
     monkeypatch.setattr(journal, "PAGE", 4096)
     file = JournaledFile(tmp_path)
     for i in range(30):
