@@ -1,19 +1,18 @@
-"""ELMo at work: task models with an `Elmo` layer, and commands that train them.
+"""Task models with an `Elmo` layer, and the commands that train and compare them.
 
-`python -m elmo_keras.tasks.tag`, `classify`, `entail`, `similarity`, `answer` and
-`coreference` train and compare; `compare`, `layer_weights`, `probe`, `senses`,
-`neighbors` and `search` analyse.
+The command is `python -m elmo_keras.tasks.NAME`, where NAME is `tag`, `classify`,
+`entail`, `similarity`, `answer` or `coreference`.
 """
 
+from elmo_keras.tasks.answer.answerer import Answerer
+from elmo_keras.tasks.classify.classifier import TextClassifier
+from elmo_keras.tasks.coreference.coreferent import Coreferent
+from elmo_keras.tasks.entail.esim import ESIM
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
-from elmo_keras.tasks.models.answerer import Answerer
-from elmo_keras.tasks.models.classifier import TextClassifier
-from elmo_keras.tasks.models.coreferent import Coreferent
-from elmo_keras.tasks.models.crf import LinearChainCRF
-from elmo_keras.tasks.models.esim import ESIM
-from elmo_keras.tasks.models.similarity_model import SimilarityModel
-from elmo_keras.tasks.models.tagger import Tagger
-from elmo_keras.tasks.models.token_vectors import TokenVectors
+from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.tasks.similarity.similarity_model import SimilarityModel
+from elmo_keras.tasks.tag.crf import LinearChainCRF
+from elmo_keras.tasks.tag.tagger import Tagger
 
 __all__ = [
     "ESIM",

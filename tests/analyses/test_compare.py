@@ -1,33 +1,27 @@
-"""Experiments in several variants, their tables and pictures."""
+"""Comparisons of variants, their tables and pictures."""
 
 import json
 
 import numpy as np
 import pytest
-from conftest import randomize
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig
-from elmo_keras.model_directory import save_model
-from elmo_keras.tasks import compare, layer_weights, tag
-from elmo_keras.tasks.analyses.sample_efficiency import Point, draw_shares, shares_table
+from elmo_keras.analyses.compare import __main__ as compare
+from elmo_keras.analyses.compare.sample_efficiency import (
+    Point,
+    draw_shares,
+    shares_table,
+)
+from elmo_keras.analyses.layer_weights import __main__ as layer_weights
 from elmo_keras.tasks.experiments import experiment
 from elmo_keras.tasks.experiments.early_stopping import Fitted
+from elmo_keras.tasks.tag import task as tag
 
 PNG = b"\x89PNG"
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"))
-    bilm.build()
-    folder = tmp_path_factory.mktemp("models") / "lm"
-    save_model(folder, randomize(bilm, seed=3))
-    return str(folder)
-
-
 @pytest.fixture
-def command(tmp_path, model):
-    """Options of a tagger on sentences that take no time."""
+def command(tmp_path, model_directory):
+    """Options of a small tagger on eight short sentences."""
     lines = [
         "\t".join([str(i), word, "_", tag, *"______"])
         for i, (word, tag) in enumerate([("the", "DET"), ("run", "NOUN")], 1)
@@ -37,7 +31,7 @@ def command(tmp_path, model):
     options = {
         "--train": path,
         "--dev": path,
-        "--elmo": model,
+        "--elmo": model_directory,
         "--output": tmp_path / "out",
         "--epochs": 1,
         "--units": 2,
@@ -48,17 +42,17 @@ def command(tmp_path, model):
 
 
 def names(output):
-    """What stands at the beginning of the lines."""
-    return [line.split()[0] for line in output.splitlines() if line and line[0] != " "]
+    """The first cell of each row of a table."""
+    return [line.split("|")[1].strip() for line in output.splitlines()]
 
 
 @pytest.fixture
 def runs(monkeypatch):
-    """The variants and seeds of a comparison, which are made up instead of trained."""
+    """The variants of a comparison, whose records are made up."""
     asked = []
 
-    def run(task, arguments, variants):
-        assert not {"table", "shares", "picture"} & vars(arguments).keys()
+    def run(task, options, variants):
+        assert not {"table", "shares", "picture"} & options.settings().keys()
         asked.extend(variants)
         return [
             {
@@ -72,7 +66,7 @@ def runs(monkeypatch):
                 "settings": {"share": variant.share},
             }
             for variant in variants
-            for seed in arguments.seeds
+            for seed in options.seeds
         ]
 
     monkeypatch.setattr(compare.experiment, "run", run)
@@ -88,8 +82,8 @@ def test_mixes_compares_the_rows_of_the_table(command, runs, capsys):
         (True, "learned", 0.001),
     ]
     assert runs[0].elmo is None
-    told = [v.name for v in runs]
-    assert names(capsys.readouterr().out) == ["variant", *told]
+    head, _, *rows = names(capsys.readouterr().out)
+    assert [head, *rows] == ["variant", *(v.name for v in runs)]
 
 
 def test_places_compares_input_output_and_both(command, runs, capsys):
@@ -98,7 +92,7 @@ def test_places_compares_input_output_and_both(command, runs, capsys):
     assert "+25.00" in capsys.readouterr().out
 
 
-def test_shares_are_told_and_drawn(command, runs, capsys, tmp_path):
+def test_shares_are_printed_and_drawn(command, runs, capsys, tmp_path):
     picture = tmp_path / "shares.png"
     more = ["--shares", "0.5", "1", "--seeds", "1", "2", "--picture", str(picture)]
     assert compare.main(["tag", "--table", "shares", *command, *more]) == 0
@@ -118,7 +112,7 @@ def test_shares_are_told_and_drawn(command, runs, capsys, tmp_path):
 
 @pytest.fixture
 def untrained(monkeypatch):
-    """Models are built and kept, but not trained, which would take a while."""
+    """Models are built and kept, but not trained."""
 
     def fit(model, batches, *_, **__):
         model(batches.inputs([0]))
@@ -127,29 +121,36 @@ def untrained(monkeypatch):
     monkeypatch.setattr(experiment, "fit_until_best", fit)
 
 
-def test_runs_are_shared_with_the_task_s_own_command(
+def test_runs_are_shared_with_the_command_of_the_task(
     command, untrained, capsys, tmp_path
 ):
-    assert tag.main(tag.TASK, "", command) == 0
-    assert compare.main(["tag", "--table", "places", *command]) == 0
+    command += ["--elmo-at", "both", "--no-cache"]
+    assert experiment.main(tag.TASK, "", command) == 0
+    table = ["tag", "--table", "shares", "--shares", "1", *command]
+    assert compare.main(table) == 0
     results = tmp_path / "out" / "results.json"
     records = json.loads(results.read_text())
-    assert [record["variant"] for record in records] == [
-        "elmo-lm",
-        "baseline",
-        "elmo-lm-output",
-        "elmo-lm-both",
-    ]
+    assert [record["variant"] for record in records] == ["elmo-lm-both", "baseline"]
     before = results.read_bytes()
-    assert "elmo-lm-both, seed 1" in capsys.readouterr().out
-    assert compare.main(["tag", "--table", "places", *command]) == 0
+    assert "baseline, seed 1" in capsys.readouterr().out
+    assert compare.main(table) == 0
     assert results.read_bytes() == before
     assert "seed 1" not in capsys.readouterr().out
     picture = tmp_path / "weights.png"
     assert layer_weights.main([str(results), "--picture", str(picture)]) == 0
     output = capsys.readouterr().out
-    assert output.count("out elmo-lm-both") == 2 and output.count(" input |") == 2
+    assert output.count("| out ") == 2
+    assert output.count(" input |") == output.count(" output |") == 1
     assert picture.read_bytes().startswith(PNG)
+
+
+def test_usage_names_the_command(capsys):
+    for arguments in (["--help"], ["tag", "--help"]):
+        with pytest.raises(SystemExit):
+            compare.main(arguments)
+    first, second = capsys.readouterr().out.split("usage: ")[1:]
+    assert first.startswith(f"python -m {compare.PROGRAM} TASK --table TABLE OPTIONS")
+    assert second.startswith(f"python -m {compare.PROGRAM} tag ")
 
 
 def test_wrong_arguments_are_refused(command, capsys):
@@ -163,7 +164,7 @@ def test_wrong_arguments_are_refused(command, capsys):
         assert caught.value.code == 2
 
 
-def test_a_malformed_data_file_leaves_nothing_behind(command, capsys, tmp_path):
+def test_a_malformed_data_file_leaves_no_output(command, capsys, tmp_path):
     (tmp_path / "train.conllu").write_text("1\tword\n")
     assert compare.main(["tag", "--table", "mixes", *command]) == 2
     assert f"{tmp_path / 'train.conllu'}:1: 10 columns" in capsys.readouterr().err
@@ -187,7 +188,7 @@ def record(seed, weights, scheme="learned", place="input", variant="elmo-lm"):
     }
 
 
-def test_layer_weights_are_means_over_seeds_of_what_was_learned(tmp_path, capsys):
+def test_layer_weights_are_means_of_learned_mixes_over_seeds(tmp_path, capsys):
     average = record(1, [1 / 3] * 3, scheme="average", variant="elmo-lm-average")
     pos = [record(1, [0.2, 0.5, 0.3]), record(2, [0.4, 0.5, 0.1]), average]
     ner = [record(3, [0.1, 0.2, 0.7], place="output")]

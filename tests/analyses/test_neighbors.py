@@ -3,11 +3,8 @@
 import re
 
 import pytest
-from conftest import randomize
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig
-from elmo_keras.model_directory import save_model
-from elmo_keras.tasks import neighbors
+from elmo_keras.analyses.neighbors import __main__ as neighbors
 
 SENTENCES = [
     "they play the game",
@@ -18,13 +15,9 @@ SENTENCES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"))
-    bilm.build()
-    folder = tmp_path_factory.mktemp("model")
-    save_model(folder, randomize(bilm, seed=3))
-    return str(folder)
+@pytest.fixture
+def model(model_directory):
+    return str(model_directory)
 
 
 @pytest.fixture
@@ -34,14 +27,14 @@ def text(tmp_path):
     return path
 
 
-def test_uses_in_like_contexts_are_nearest_and_words_are_listed(text, model, capsys):
+def test_uses_in_similar_contexts_are_nearest_and_words_are_listed(text, model, capsys):
     command = [str(text), "--elmo", model, "--words", "play", "game", "--top", "2"]
     assert neighbors.main(command) == 0
     output = capsys.readouterr().out
     by_words = re.findall(r"^(\w+): (.*)$", output, re.M)
     assert [word for word, _ in by_words] == ["play", "game"]
-    for word, told in by_words:
-        found = re.findall(r"(\S+) (-?\d\.\d{3})", told)
+    for word, shown in by_words:
+        found = re.findall(r"(\S+) (-?\d\.\d{3})", shown)
         assert len(found) == 2 and word not in dict(found)
         assert float(found[0][1]) >= float(found[1][1])
     lines = output.splitlines()
@@ -51,11 +44,11 @@ def test_uses_in_like_contexts_are_nearest_and_words_are_listed(text, model, cap
     assert "by" in lines[nouns[0]] and "by" in lines[nouns[0] + 1]
 
 
-def test_a_word_with_one_use_has_none_to_compare(text, model, capsys):
+def test_a_word_needs_two_uses_to_compare(text, model, capsys):
     for word, count in (("fun", 1), ("absent", 0)):
         assert neighbors.main([str(text), "--elmo", model, "--words", word]) == 2
         error = capsys.readouterr().err
-        assert f"{word} stands in {text} {count} times" in error
+        assert f"{word} occurs {count} times in {text}" in error
         assert error.count("\n") == 1
 
 

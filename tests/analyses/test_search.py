@@ -1,20 +1,21 @@
-"""Semantic search, as its users call it."""
+"""Semantic search, by its command."""
 
 import gzip
 import io
 import json
+import os
+import shutil
+import signal
 
 import numpy as np
 import pytest
-from conftest import randomize
 
-from elmo_keras import BidirectionalLanguageModel, Elmo, embed_corpus
-from elmo_keras.embedding import loop
-from elmo_keras.model_directory import save_model
-from elmo_keras.tasks import search
-from elmo_keras.tasks.analyses import search_index
-from elmo_keras.tasks.analyses.search_index import SearchIndex, mean_vector
-from elmo_keras.tasks.readers.line_index import LineIndex
+from elmo_keras import Elmo, embed_corpus
+from elmo_keras.analyses.search import __main__ as search
+from elmo_keras.analyses.search import search_index
+from elmo_keras.analyses.search.line_index import LineIndex
+from elmo_keras.analyses.search.search_index import SearchIndex, mean_vector
+from elmo_keras.embed import corpus_loop as loop
 
 SENTENCES = [
     "the river rose after the rain .",
@@ -26,22 +27,25 @@ SENTENCES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    from elmo_keras import ElmoConfig
+@pytest.fixture
+def model(model_directory):
+    return str(model_directory)
 
-    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"))
-    bilm.build()
-    folder = tmp_path_factory.mktemp("model")
-    save_model(folder, randomize(bilm))
-    return str(folder)
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory, model_directory):
+    """A folder with a text and its index, which the command has made."""
+    path = tmp_path_factory.mktemp("indexed") / "text.txt"
+    path.write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
+    assert search.main([str(path), "--elmo", str(model_directory), "rain"]) == 0
+    return path.parent
 
 
 @pytest.fixture
-def text(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
-    return path
+def text(tmp_path, indexed):
+    """A text, with its index beside it."""
+    shutil.copytree(indexed, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "text.txt"
 
 
 def hits(output):
@@ -59,11 +63,10 @@ def hits(output):
 def test_the_sentence_with_the_same_words_in_another_order_is_found(
     text, model, capsys
 ):
-    for layers in ("0", "average"):
-        command = [str(text), "--elmo", model, "--layers", layers, "--top", "2"]
-        assert search.main([*command, "the rain rose after the river ."]) == 0
-        (found,) = hits(capsys.readouterr().out)
-        assert {number for number, _ in found} == {1, 4}
+    command = [str(text), "--elmo", model, "--top", "2"]
+    assert search.main([*command, "the rain rose after the river ."]) == 0
+    (found,) = hits(capsys.readouterr().out)
+    assert {number for number, _ in found} == {1, 4}
     assert search.main([*command, "--center", SENTENCES[2]]) == 0
     (found,) = hits(capsys.readouterr().out)
     assert found[0] == (3, SENTENCES[2])
@@ -80,15 +83,15 @@ def test_queries_come_from_standard_input_where_none_is_given(
 
 
 def test_the_index_is_made_once_and_refused_for_another_text(
-    text, model, capsys, monkeypatch
+    text, model, capsys, monkeypatch, tmp_path
 ):
+    note = json.loads((tmp_path / "text.txt.average.npy.json").read_text())
+    assert note.keys() == {"text", "model", "layers"}
     command = [str(text), "--elmo", model, "rain"]
-    assert search.main(command) == 0
-    first = capsys.readouterr().out
     with monkeypatch.context() as patch:
         patch.setattr(search_index, "embed_corpus", None)
         assert search.main(command) == 0
-    assert capsys.readouterr().out == first
+    assert len(hits(capsys.readouterr().out)[0]) == 5
     text.write_text("another\n")
     assert search.main(command) == 2
     error = capsys.readouterr().err
@@ -97,7 +100,7 @@ def test_the_index_is_made_once_and_refused_for_another_text(
     assert hits(capsys.readouterr().out) == [[(1, "another")]]
 
 
-def test_an_interrupted_index_goes_on(text, model, capsys, monkeypatch, tmp_path):
+def test_an_interrupted_index_is_resumed(text, model, capsys, monkeypatch, tmp_path):
     text.write_text("\n".join(SENTENCES * 20))
     small = {"tokens_at_once": 20}
     monkeypatch.setattr(
@@ -105,13 +108,14 @@ def test_an_interrupted_index_goes_on(text, model, capsys, monkeypatch, tmp_path
     )
     expected = tmp_path / "whole.npy"
     written = counted_writes(monkeypatch)
-    embed_corpus(Elmo.from_pretrained(model), text, expected, 0, **small)
+    embed_corpus(Elmo.from_pretrained(model), text, expected, layers=0, **small)
     n_writes = len(written)
     written.clear()
     command = [str(text), "--elmo", model, "--layers", "0", "rain"]
     with monkeypatch.context() as patch:
         counted_writes(patch, interrupt_at=3)
         assert search.main(command) == 130
+    assert capsys.readouterr().err.endswith("The same command resumes.\n")
     assert not (tmp_path / "text.txt.0.npy").exists()
     assert search.main(command) == 0
     assert len(written) == n_writes, "no batch was written twice"
@@ -119,12 +123,12 @@ def test_an_interrupted_index_goes_on(text, model, capsys, monkeypatch, tmp_path
 
 
 def counted_writes(monkeypatch, interrupt_at=None):
-    """A list that grows with each batch that is written, until Ctrl-C is pressed."""
+    """A list that grows with each batch written; Ctrl-C is pressed at one of them."""
     written, write = [], loop.Loop._write
 
     def counted(self, *arguments):
         if len(written) + 1 == interrupt_at:
-            raise KeyboardInterrupt
+            os.kill(os.getpid(), signal.SIGINT)
         written.append(None)
         write(self, *arguments)
 
@@ -159,17 +163,19 @@ def test_nothing_is_found_among_no_sentences():
     assert len(numbers) == len(cosines) == 0
 
 
-@pytest.mark.parametrize("layers", ["average", "top", 1])
-def test_a_query_has_the_vector_that_the_index_holds(text, model, tmp_path, layers):
+def test_a_query_has_the_vector_that_the_index_holds(text, model, tmp_path):
     elmo = Elmo.from_pretrained(model)
-    embed_corpus(elmo, text, tmp_path / "out.npy", layers)
-    rows = np.load(tmp_path / "out.npy")
+    rows = np.load(tmp_path / "text.txt.average.npy")
     for i in (0, 4):
-        vector = mean_vector(elmo, SENTENCES[i].split(), layers)
+        vector = mean_vector(elmo, SENTENCES[i].split(), "average")
         np.testing.assert_allclose(vector, rows[i], atol=1e-6)
+    tokens = SENTENCES[4].split()
+    layers = [mean_vector(elmo, tokens, i) for i in range(3)]
+    np.testing.assert_allclose(np.mean(layers, axis=0), vector, atol=1e-6)
+    np.testing.assert_array_equal(mean_vector(elmo, tokens, "top"), layers[2])
 
 
-def test_lines_are_read_by_their_number_also_from_gzip(tmp_path):
+def test_lines_are_read_by_their_number_from_gzip_too(tmp_path):
     content = b"\xef\xbb\xbffirst\r\n\n \xea\xb0\x80 x\nlast"
     (tmp_path / "text.txt").write_bytes(content)
     (tmp_path / "text.gz").write_bytes(gzip.compress(content))
@@ -184,24 +190,25 @@ def test_lines_are_read_by_their_number_also_from_gzip(tmp_path):
     [
         (lambda text: text.write_bytes(b"good\nb\xff\n"), "Line 2"),
         (lambda text: text.unlink(), "No such file"),
-        (lambda text: text.with_name("text.txt.average.npy").touch(), "another text"),
+        (lambda text: text.with_name("text.txt.top.npy").touch(), "another text"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_line_and_status_2(
+def test_an_error_of_the_input_is_one_line_and_status_2(
     text, model, capsys, change, reason
 ):
     change(text)
     files = set(text.parent.iterdir())
-    assert search.main([str(text), "--elmo", model, "rain"]) == 2
+    command = [str(text), "--elmo", model, "--layers", "top", "rain"]
+    assert search.main(command) == 2
     error = capsys.readouterr().err
-    assert error.startswith("elmo_keras.tasks.search: ") and reason in error
+    assert error.startswith("elmo_keras.analyses.search: ") and reason in error
     assert error.count("\n") == 1
     assert set(text.parent.iterdir()) == files
 
 
 def test_wrong_arguments_are_refused(text, model, capsys):
     assert search.main([str(text), "--elmo", model, " "]) == 2
-    assert "a token or more" in capsys.readouterr().err
+    assert "at least one token" in capsys.readouterr().err
     assert search.main([str(text), "--elmo", model, "a", "--layers", "7"]) == 2
     assert "`layers` should be one of" in capsys.readouterr().err
     assert search.main([str(text), "--elmo", model, "a", "--index", "x.hdf5"]) == 2
@@ -209,9 +216,3 @@ def test_wrong_arguments_are_refused(text, model, capsys):
     with pytest.raises(SystemExit) as caught:
         search.main([str(text), "--elmo", model, "--layers", "mix"])
     assert caught.value.code == 2
-
-
-def test_what_an_index_was_made_of_stands_beside_it(text, model, tmp_path):
-    assert search.main([str(text), "--elmo", model, "rain"]) == 0
-    note = json.loads((tmp_path / "text.txt.average.npy.json").read_text())
-    assert note.keys() == {"text", "model", "layers"}

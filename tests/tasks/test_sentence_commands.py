@@ -1,33 +1,28 @@
 """The commands that train models of sentences and pairs."""
 
 import json
+from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig
-from elmo_keras.model_directory import save_model
-from elmo_keras.tasks import classify, entail, similarity
+from elmo_keras.tasks.classify import task as classify
+from elmo_keras.tasks.classify.classifier import TextClassifier
+from elmo_keras.tasks.entail import task as entail
+from elmo_keras.tasks.experiments import experiment, experiment_arguments
+from elmo_keras.tasks.experiments.early_stopping import Fitted
 from elmo_keras.tasks.experiments.experiment import main
-from elmo_keras.tasks.models.classifier import TextClassifier
-from elmo_keras.tasks.models.token_vectors import TokenVectors
+from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.tasks.similarity import task as similarity
 
 SMALL = "--units 3 --word-dim 4 --character-dim 2 --batch-size 4 --epochs 1".split()
 TABLE = "sentence1\tsentence2\tscore\n"
 
 
 @pytest.fixture
-def model_directory(tmp_path):
-    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"))
-    bilm.build()
-    save_model(tmp_path / "bilm", bilm)
-    return str(tmp_path / "bilm")
-
-
-@pytest.fixture
 def written(tmp_path):
-    """Writes a file and gives its path as a string."""
+    """Writes a file and returns its path as a string."""
 
     def write(name, text):
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -40,40 +35,45 @@ def records(output):
     return json.loads((output / "results.json").read_text())
 
 
-@pytest.mark.parametrize(
-    "task, text, scores",
-    [
-        pytest.param(
-            classify.TASK,
-            "__label__+ gut so\n__label__- nicht so gut\n",
-            {"accuracy"},
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            entail.TASK,
-            "a b\tb\t0\na b c\tnot c\t1\n",
-            {"accuracy"},
-            marks=pytest.mark.slow,
-        ),
-        (similarity.TASK, "a b\tb\t1\na b c\ta b\t4.5\n", {"Pearson", "Spearman"}),
-    ],
-)
+CASES = [
+    (classify.TASK, "__label__+ gut so\n__label__- nicht so gut\n", {"accuracy"}),
+    (entail.TASK, "a b\tb\t0\na b c\tnot c\t1\n", {"accuracy"}),
+    (similarity.TASK, "a b\tb\t1\na b c\ta b\t4.5\n", {"Pearson", "Spearman"}),
+]
+
+
+def test_a_command_keeps_a_model_and_its_scores(written, tmp_path, monkeypatch):
+    def untrained(model, batches, score, **_):
+        return Fitted(score(), 1, 1, [1.0], 0.1)
+
+    monkeypatch.setattr(experiment, "fit_until_best", untrained)
+    check_command(*CASES[-1], written=written, output=tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task, text, scores", CASES)
 def test_a_command_compares_elmo_with_the_baseline(
     task, text, scores, written, model_directory, tmp_path, capsys
 ):
+    more = ["--baseline", "--elmo", str(model_directory)]
+    output = tmp_path / "out"
+    check_command(task, text, scores, written=written, output=output, more=more)
+    assert "baseline" in capsys.readouterr().out
+
+
+def check_command(task, text, scores, *, written, output, more=()):
+    """Runs a command; each of its models has scores and answers."""
     header = TABLE if task is similarity.TASK else ""
     train, dev = written("train", header + text * 4), written("dev", header + text)
-    output = tmp_path / "out"
     given = ["--train", train, "--dev", dev, "--output", str(output), *SMALL]
-    assert main(task, None, [*given, "--baseline", "--elmo", model_directory]) == 0
-    for record in records(output):
-        assert set(record["dev"]) == scores
-    names = sorted(path.name for path in output.iterdir())
-    assert len(names) == 3 and names[-1] == "results.json"
-    models = [keras.models.load_model(output / name) for name in names[:2]]
-    answers = [answer(model) for model in models]
-    assert len(answers) == 2 and all(len(a) == 1 for a in answers)
-    assert "baseline" in capsys.readouterr().out
+    assert main(task, None, [*given, *more]) == 0
+    made = records(output)
+    assert all(set(record["dev"]) == scores for record in made)
+    names = [f"{record['variant']}-{record['seed']}.keras" for record in made]
+    assert len(names) == (2 if more else 1)
+    assert {path.name for path in output.iterdir()} == {*names, "results.json"}
+    for name in names:
+        assert len(answer(keras.models.load_model(output / name))) == 1
 
 
 def answer(model):
@@ -93,7 +93,7 @@ def test_texts_with_several_labels_are_classified_by_their_names(written, tmp_pa
     (record,) = records(output)
     assert set(record["dev"]) == {"macro F1", "micro F1"}
     model = keras.models.load_model(next(output.glob("*.keras")))
-    assert model.several and model.labels == ["joy", "anger"]
+    assert model.multi_label and model.labels == ["joy", "anger"]
 
 
 def test_a_label_that_only_dev_has_counts_as_wrong():
@@ -108,7 +108,7 @@ def test_a_label_that_only_dev_has_counts_as_wrong():
     [
         (classify.TASK, "__label__1 a\nb\n", [], "train:2: one __label__"),
         (classify.TASK, "__label__1 a\n", ["--format", "nsmc"], "train:1: columns"),
-        (classify.TASK, "a\t1\tx\n", ["--format", "goemotions"], "--labels FILE goes"),
+        (classify.TASK, "a\t1\tx\n", ["--format", "goemotions"], "needs --labels FILE"),
         (entail.TASK, "a\tb\t1\na\tb\n", [], "train:2: 3 fields"),
         (entail.TASK, "{", ["--format", "snli"], "train:1: JSON"),
         (similarity.TASK, f"{TABLE}a\tb\t7\n", [], "train:2: a score from 0 to 5"),
@@ -137,14 +137,8 @@ def test_raw_text_may_be_split_at_spaces_or_at_punctuation(task, written):
         ("spaces", ["a.b", "c!"]),
         ("punctuation", ["a.b", "c", "!"]),
     ):
-        arguments = parsed(task, ["--train", path, "--output", "x", "--split", split])
-        (example,) = task.read(path, arguments)
+        given = ["--train", path, "--output", "x", "--split", split]
+        parser = experiment_arguments.parser(task.name, task, None)
+        options, _ = experiment_arguments.parse(parser, task, given)
+        (example,) = task.read(Path(path), options.of_task)
         assert example[task.text_fields[0]] == tokens
-
-
-def parsed(task, given):
-    from elmo_keras.tasks.experiments.experiment_arguments import parser
-
-    p = parser(task.name, None)
-    task.add_arguments(p)
-    return p.parse_args(given)

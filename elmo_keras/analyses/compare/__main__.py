@@ -1,88 +1,100 @@
-"""Runs an experiment in several variants: the paper's Tables 2 and 3 and Figure 1.
+"""Compares variants of an experiment: the paper's Tables 2 and 3 and Figure 1.
 
-    python -m elmo_keras.tasks.compare TASK --table mixes OPTIONS
-    python -m elmo_keras.tasks.compare TASK --table places OPTIONS
-    python -m elmo_keras.tasks.compare TASK --table shares --picture FILE.png OPTIONS
+    python -m elmo_keras.analyses.compare TASK --table mixes OPTIONS
+    python -m elmo_keras.analyses.compare TASK --table places OPTIONS
+    python -m elmo_keras.analyses.compare TASK --table shares --picture FILE.png OPTIONS
 
 TASK is the name of a task's command, such as `tag`, and OPTIONS are that command's:
 --train, --dev, --elmo MODEL_DIR, --output DIR, --seeds 1 2 3, … Each run is kept in
---output, so that none is made twice, also not by another table or by the task's own
-command. `mixes` compares no ELMo, the last layer, the average of the layers and the
-learned mix with λ = 1 and 0.001; `places` ELMo at the input, at the output and at both;
-`shares` the score without and with ELMo over the share of the training data.
+--output; neither another table nor the task's command repeats it. `mixes` compares no
+ELMo, the last layer, the average of the layers and the learned mix with λ = 1 and
+0.001; `places` compares ELMo at the input, at the output and at both; `shares` compares
+the scores without and with ELMo by the share of the training data.
 """
 
 import argparse
+import dataclasses
 import importlib
 import importlib.util
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from elmo_keras.tasks.analyses.analysis import run
-from elmo_keras.tasks.analyses.sample_efficiency import Point, draw_shares, shares_table
+from elmo_keras.analyses.compare.sample_efficiency import (
+    Point,
+    draw_shares,
+    shares_table,
+)
+from elmo_keras.cli import argument_types
+from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
+from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions
 from elmo_keras.tasks.experiments.results import results_table
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.experiments.variants import Variant
-from elmo_keras.tasks.models.token_vectors import PLACES
+from elmo_keras.tasks.layers.token_vectors import PLACES
 
-PROGRAM = "elmo_keras.tasks.compare"
+PROGRAM = "elmo_keras.analyses.compare"
 TABLES = "mixes", "places", "shares"
 SHARES = 0.01, 0.05, 0.1, 0.25, 0.5, 1.0
 STRONG, WEAK = 1.0, 0.001  # the paper's λ
 
 
-def main(arguments=None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program; returns its exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    chooser = argparse.ArgumentParser(
-        prog=f"python -m {PROGRAM}",
-        usage=f"python -m {PROGRAM} TASK --table TABLE OPTIONS",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    chooser.add_argument("task", type=_task, metavar="TASK")
-    task = chooser.parse_args(arguments[:1]).task
-    arguments = parser(task).parse_args(arguments[1:])
-    return run(PROGRAM, lambda: compare(task, arguments))
+    task = _chooser().parse_args(arguments[:1]).task
+    options, own = experiment_arguments.parse(parser(task), task, arguments[1:])
+    return run_command(PROGRAM, lambda: compare(task, options, **own))
 
 
-def parser(task: Task) -> argparse.ArgumentParser:
-    """The command line of a task, and what is compared."""
-    p = experiment_arguments.parser(f"compare {task.name}", __doc__)
-    task.add_arguments(p)
-    add = p.add_argument_group("comparison").add_argument
-    add("--table", choices=TABLES, required=True)
-    add("--shares", type=experiment_arguments.share, nargs="+", default=SHARES)
-    add("--picture", type=Path, metavar="FILE", help="of --table shares: ….png, ….svg")
+def _chooser():
+    """The command line up to the name of the task."""
+    usage = "%(prog)s TASK --table TABLE OPTIONS"
+    p = command_parser(PROGRAM, __doc__, usage=usage)
+    p.add_argument("task", type=_task, metavar="TASK")
     return p
 
 
-def compare(task: Task, arguments: argparse.Namespace) -> int:
-    """Makes the runs and prints the table: the exit status."""
-    if len(arguments.elmo) != 1:
-        raise ValueError("Give one --elmo: the variants are those of one biLM.")
-    if arguments.picture and arguments.table != "shares":
-        raise ValueError("--picture goes with --table shares only.")
-    # What is compared is no setting of a single run.
-    settings = vars(arguments)
-    table, shares, picture = map(settings.pop, ("table", "shares", "picture"))
-    records = experiment.run(task, arguments, variants(arguments, table, shares))
+def parser(task: Task) -> argparse.ArgumentParser:
+    """The command line of a task, with the options of the comparison."""
+    p = experiment_arguments.parser(PROGRAM, task, __doc__)
+    p.prog += f" {task.name}"
+    add = p.add_argument_group("comparison").add_argument
+    add("--table", choices=TABLES, required=True)
+    add("--shares", type=argument_types.share, nargs="+", default=SHARES)
+    add("--picture", type=Path, metavar="FILE", help="for --table shares: ….png, ….svg")
+    return p
+
+
+def compare(
+    task: Task,
+    options: ExperimentOptions,
+    *,
+    table: str,
+    shares: Sequence[float],
+    picture: Path | None,
+) -> None:
+    """Trains the missing runs, prints the table and draws the picture."""
+    if len(options.elmo) != 1:
+        raise ValueError("Give one --elmo: all variants share it.")
+    if picture and table != "shares":
+        raise ValueError("--picture needs --table shares.")
+    records = experiment.run(task, options, variants(options, table, shares))
     if table != "shares":
         print(results_table(records))
-        return 0
+        return
     points, score = share_points(records)
     print(shares_table(points, score))
     if picture:
         draw_shares(points, score, picture)
-    return 0
 
 
-def variants(arguments, table, shares) -> list[Variant]:
-    """What a table compares, the baseline first."""
-    baseline, elmo = experiment_arguments.variants(
-        argparse.Namespace(**vars(arguments) | {"baseline": True})
-    )
+def variants(
+    options: ExperimentOptions, table: str, shares: Sequence[float]
+) -> list[Variant]:
+    """The variants that a table compares, the baseline first."""
+    baseline, elmo = dataclasses.replace(options, baseline=True).variants()
     if table == "mixes":
         fixed = [elmo._replace(scheme=scheme) for scheme in ("top", "average")]
         learned = [elmo._replace(scheme="learned", l2=l2) for l2 in (STRONG, WEAK)]
@@ -93,7 +105,7 @@ def variants(arguments, table, shares) -> list[Variant]:
 
 
 def share_points(records) -> tuple[list[Point], str]:
-    """The scores that decide, by the share of the data, and what they are called."""
+    """The deciding scores by the share of the data, and their name."""
     part = "test" if all(record["test"] for record in records) else "dev"
     score = next(iter(records[0][part]))
     points = []
@@ -112,12 +124,14 @@ def share_points(records) -> tuple[list[Point], str]:
 
 
 def _task(name):
-    """The task of a module of this package."""
-    path = f"{__package__}.{name}" if name.isidentifier() else ""
-    module = path and importlib.util.find_spec(path) and importlib.import_module(path)
+    """The task with this name, also if its folder in `tasks` is new."""
+    path = f"elmo_keras.tasks.{name}" if name.isidentifier() else ""
+    found = path and importlib.util.find_spec(path)
+    found = found and importlib.util.find_spec(f"{path}.task")
+    module = found and importlib.import_module(f"{path}.task")
     if not isinstance(getattr(module, "TASK", None), Task):
         raise argparse.ArgumentTypeError(
-            f"there is no task {name}; give one with a command of its own, such as tag"
+            f"there is no task {name}; give one that has a command, such as tag"
         )
     return module.TASK
 

@@ -1,4 +1,4 @@
-"""The score against the share of the training data: the paper's Figure 1."""
+"""The score by the share of the training data: the paper's Figure 1."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.tasks.analyses.analysis import spread, table
+from elmo_keras.cli.markdown_table import markdown_table, percent_spread
 
 
 class Point(NamedTuple):
-    """What came of one share of the training data.
+    """The outcome for one share of the training data.
 
     Attributes:
         share: above 0, at most 1.
-        examples: how many these were.
+        examples: the number of examples.
         baseline, elmo: scores without and with ELMo, one for each seed.
     """
 
@@ -25,32 +25,32 @@ class Point(NamedTuple):
 
 
 def shares_table(points: Sequence[Point], score: str) -> str:
-    """A row for each share, with what ELMo gains."""
+    """A row for each share, with the gain of ELMo."""
     head = ["share", "examples", f"{score}, baseline", f"{score}, ELMo", "gain"]
     rows = [
         (
             f"{100 * point.share:g}%",
             f"{point.examples:,}",
-            spread(point.baseline),
-            spread(point.elmo),
+            percent_spread(point.baseline),
+            percent_spread(point.elmo),
             f"{100 * (np.mean(point.elmo) - np.mean(point.baseline)):+.2f}",
         )
         for point in points
     ]
-    return table(head, rows)
+    return markdown_table(head, rows)
 
 
 def draw_shares(points: Sequence[Point], score: str, path: Path) -> None:
-    """Draws both scores over the share; bars are standard deviations over seeds.
+    """Draws both scores against the share; bars are standard deviations over seeds.
 
     Args:
         points: one for each share.
-        score: what is measured.
-        path: a file with the ending of a picture.
+        score: the name of the score.
+        path: the image file; its suffix gives the format.
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: it is no ending of a picture.
+        ValueError: matplotlib doesn't know the suffix.
     """
     from matplotlib.figure import Figure
 

@@ -1,10 +1,10 @@
-"""Shows which layers tasks have learned to use: the paper's Figure 2.
+"""Shows which layers tasks learned to use: the paper's Figure 2.
 
-    python -m elmo_keras.tasks.layer_weights pos/results.json ner/results.json
-    python -m elmo_keras.tasks.layer_weights */results.json --picture weights.png
+    python -m elmo_keras.analyses.layer_weights pos/results.json ner/results.json
+    python -m elmo_keras.analyses.layer_weights */results.json --picture weights.png
 
-The files are those that the commands of the tasks write; each is called by its folder.
-Only mixes that were learned count.
+The files are written by the commands of the tasks; a row has the name of the file's
+folder. Only learned mixes are shown.
 """
 
 import argparse
@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.tasks.analyses.analysis import run, table
+from elmo_keras.cli.command import command_parser, run_command
+from elmo_keras.cli.markdown_table import markdown_table, spread
 from elmo_keras.tasks.experiments.results import read_results
 
-PROGRAM = "elmo_keras.tasks.layer_weights"
+PROGRAM = "elmo_keras.analyses.layer_weights"
 LEARNED = "learned"
 
 
@@ -26,7 +27,7 @@ class LearnedMix(NamedTuple):
     """The mix of a variant at a place, over its seeds.
 
     Attributes:
-        name: of the folder and the variant.
+        name: the folder, and the variant if there are several.
         place: `"input"` or `"output"` of the task's network.
         weights: the layers' shares, `(seeds, layers)`.
         gammas: `(seeds,)`.
@@ -40,41 +41,36 @@ class LearnedMix(NamedTuple):
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    p = argparse.ArgumentParser(
-        prog=f"python -m {PROGRAM}",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("results", nargs="+", type=Path, metavar="results.json")
     add("--picture", type=Path, metavar="FILE", help="….png, ….svg or ….pdf")
     return p
 
 
-def main(arguments=None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program; returns its exit status."""
-    arguments = parser().parse_args(arguments)
-    return run(PROGRAM, lambda: layer_weights(arguments))
+    options = parser().parse_args(arguments)
+    return run_command(PROGRAM, lambda: layer_weights(options.results, options.picture))
 
 
-def layer_weights(arguments) -> int:
-    """Prints the table and draws the picture: the exit status."""
-    mixes = [mix for path in arguments.results for mix in learned_mixes(path)]
+def layer_weights(results: Sequence[Path], picture: Path | None) -> None:
+    """Prints the table and draws the picture."""
+    mixes = [mix for path in results for mix in learned_mixes(path)]
     print(weights_table(mixes))
-    if arguments.picture:
-        draw_weights(mixes, arguments.picture)
-    return 0
+    if picture:
+        draw_weights(mixes, picture)
 
 
 def learned_mixes(path: Path) -> list[LearnedMix]:
     """The learned mixes in a file of results.
 
     Raises:
-        ValueError: it holds none.
-        OSError: it can't be read.
+        ValueError: the file holds none.
+        OSError: the file can't be read.
     """
     found: dict[tuple[str, str], list[dict]] = {}
-    path.stat()  # where there is no file, there are no results
+    path.stat()  # `read_results` accepts a missing file
     for record in read_results(path):
         if record.get("settings", {}).get("scheme") == LEARNED:
             for place, mix in record.get("mixes", {}).items():
@@ -99,35 +95,29 @@ def weights_table(mixes: Sequence[LearnedMix]) -> str:
     head = ["task", "place", "seeds", *(f"layer {i}" for i in range(n_layers)), "γ"]
     rows = []
     for mix in mixes:
-        values = [_spread(column) for column in (*mix.weights.T, mix.gammas)]
+        values = [spread(column, digits=3) for column in (*mix.weights.T, mix.gammas)]
         values[-1:-1] = [""] * (n_layers - mix.weights.shape[1])
         rows.append([mix.name, mix.place, str(len(mix.gammas)), *values])
-    return table(head, rows)
-
-
-def _spread(values):
-    if len(values) == 1:
-        return f"{values[0]:.3f}"
-    return f"{values.mean():.3f} ± {values.std(ddof=1):.3f}"
+    return markdown_table(head, rows)
 
 
 def draw_weights(mixes: Sequence[LearnedMix], path: Path) -> None:
-    """Draws the layers' shares, a panel for each place, as a heat map.
+    """Draws the layers' shares as heat maps, one panel for each place.
 
     Args:
-        mixes: with equally many layers at each place.
-        path: a file with the ending of a picture.
+        mixes: mixes with the same number of layers.
+        path: the image file; its suffix gives the format.
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: numbers of layers differ, or it is no ending of a picture.
+        ValueError: the numbers of layers differ, or matplotlib doesn't know the suffix.
     """
     from matplotlib.figure import Figure
 
     places = [p for p in ("input", "output") if any(mix.place == p for mix in mixes)]
     panels = [[mix for mix in mixes if mix.place == place] for place in places]
     if len({mix.weights.shape[1] for mix in mixes}) > 1:
-        raise ValueError("A picture needs biLMs with equally many layers.")
+        raise ValueError("A picture needs biLMs with the same number of layers.")
     n_columns = sum(map(len, panels))
     figure = Figure(figsize=(3 + 1.1 * n_columns, 3.6), layout="constrained")
     all_axes = figure.subplots(

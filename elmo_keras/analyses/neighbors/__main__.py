@@ -1,77 +1,81 @@
-"""Shows what is nearest to a word by itself, and to its uses: the paper's Table 4.
+"""Prints the nearest neighbours of words and of their uses: the paper's Table 4.
 
-    python -m elmo_keras.tasks.neighbors FILE --elmo MODEL_DIR --words play bank
+    python -m elmo_keras.analyses.neighbors FILE --elmo MODEL_DIR --words play bank
 
-FILE holds one sentence a line, tokens separated by spaces. By itself a word has its
-context-independent vector, and one list of nearest words; in context, by the last layer
-of the biLM, each use has a list of its own. Two uses are shown, the first one in FILE
-and the one least like it.
+FILE holds one sentence a line, tokens separated by spaces. A word by itself is compared
+by its context-independent vector, with one list of nearest words. Its uses are compared
+by the last layer of the biLM, each with a list of its own; two are shown, the first one
+in FILE and the one least similar to it.
 """
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.corpus import Corpus
+from elmo_keras.analyses.neighbors.occurrences import (
+    Occurrence,
+    context_vectors,
+    nearest,
+    occurrences,
+)
+from elmo_keras.cli.argument_types import positive
+from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.elmo import Elmo
-from elmo_keras.neighbors import context_vectors, nearest, occurrences
-from elmo_keras.tasks.analyses.analysis import run
-from elmo_keras.text import read_sentences
-from elmo_keras.training_arguments import positive
+from elmo_keras.text.corpus import Corpus
+from elmo_keras.text.files import read_sentences
 
-PROGRAM = "elmo_keras.tasks.neighbors"
+PROGRAM = "elmo_keras.analyses.neighbors"
 WORDS_AT_ONCE = 1024
-MOST_WORDS = 20_000  # the most frequent ones are candidates
+MAX_WORDS = 20_000  # the most frequent ones are candidates
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    p = argparse.ArgumentParser(
-        prog=f"python -m {PROGRAM}",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("file", type=Path, metavar="FILE", help="plain or gzipped text")
     add("--elmo", required=True, metavar="MODEL", help="a model directory or a zip")
     add("--words", required=True, nargs="+", metavar="WORD")
-    add("--top", type=positive(int), default=3, help="how many (default: 3)")
-    add("--most", type=positive(int), default=1000, help="uses that are compared")
+    add("--top", type=positive(int), default=3, help="length of a list (default: 3)")
+    add("--most", type=positive(int), default=1000, help="uses of a word to compare")
     return p
 
 
-def main(arguments=None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program; returns its exit status."""
-    arguments = parser().parse_args(arguments)
-    return run(PROGRAM, lambda: neighbors(arguments))
+    options = parser().parse_args(arguments)
+    return run_command(PROGRAM, lambda: neighbors(options))
 
 
-def neighbors(arguments) -> int:
-    """Prints the neighbours of each word: the exit status."""
-    corpus = Corpus.of(read_sentences([str(arguments.file)]))
-    uses = {w: occurrences(corpus, w, arguments.most) for w in arguments.words}
+def neighbors(options: argparse.Namespace) -> None:
+    """Prints the neighbours of each word."""
+    corpus = Corpus.of(read_sentences([str(options.file)]))
+    uses = {w: occurrences(corpus, w, options.most) for w in options.words}
     for word, found in uses.items():
         if len(found) < 2:
             raise ValueError(
-                f"{word} stands in {arguments.file} {len(found)} times. Two uses are "
+                f"{word} occurs {len(found)} times in {options.file}. Two uses are "
                 "needed to compare them."
             )
-    elmo = Elmo.from_pretrained(arguments.elmo)
-    candidates = frequent_words(corpus, arguments.words)
-    vectors = word_vectors(elmo, candidates)
-    for word in arguments.words:
-        tell_words(word, candidates, vectors, arguments.top)
-        tell_uses(elmo, uses[word], arguments.top)
-    return 0
+    elmo = Elmo.from_pretrained(options.elmo)
+    candidates = frequent_words(corpus, options.words)
+    vectors, contexts = word_vectors(elmo, candidates), use_vectors(elmo, uses)
+    for word in options.words:
+        others, cosines = nearest(vectors, candidates.index(word))
+        shown = zip(others[: options.top], cosines)
+        shown = [f"{candidates[i]} {cosine:.3f}" for i, cosine in shown]
+        print(f"\n{word}: {', '.join(shown)}")
+        print_uses(uses[word], contexts[word], options.top)
 
 
 def frequent_words(corpus: Corpus, words: list[str]) -> list[str]:
-    """The most frequent words of a text, and those asked for."""
+    """The most frequent words of a text, and `words`."""
     counts = corpus.counts()
-    order = np.argsort(-counts, kind="stable")[:MOST_WORDS]
+    order = np.argsort(-counts, kind="stable")[:MAX_WORDS]
     frequent = [corpus.words[i] for i in order if counts[i]]
     return list(dict.fromkeys([*frequent, *words]))
 
@@ -85,18 +89,19 @@ def word_vectors(elmo: Elmo, words: list[str]) -> np.ndarray:
     )
 
 
-def tell_words(word, candidates, vectors, top):
-    """Prints the words nearest to a word by itself."""
-    others, cosines = nearest(vectors, candidates.index(word))
-    told = [f"{candidates[i]} {c:.3f}" for i, c in zip(others[:top], cosines)]
-    print(f"\n{word}: {', '.join(told)}")
+def use_vectors(
+    elmo: Elmo, uses: Mapping[str, list[Occurrence]]
+) -> dict[str, np.ndarray]:
+    """The `context_vectors` of each word's uses."""
+    vectors = context_vectors(elmo, sum(uses.values(), []))
+    ends = np.cumsum([len(of_word) for of_word in uses.values()])
+    return dict(zip(uses, np.split(vectors, ends[:-1])))
 
 
-def tell_uses(elmo, uses, top):
-    """Prints the uses nearest to the first one, and to the one least like it."""
-    vectors = context_vectors(elmo, uses)
-    least_alike = nearest(vectors, 0)[0][-1]
-    for query in (0, least_alike):
+def print_uses(uses: Sequence[Occurrence], vectors: np.ndarray, top: int) -> None:
+    """Prints the uses nearest to the first one, and to the one least similar to it."""
+    least_similar = nearest(vectors, 0)[0][-1]
+    for query in (0, least_similar):
         print(f"  Nearest to {uses[query].excerpt()}")
         for other, cosine in list(zip(*nearest(vectors, query)))[:top]:
             print(f"     {cosine:6.3f} {uses[other].excerpt()}")

@@ -1,15 +1,13 @@
-"""Nearest neighbours in context: which uses of a word a biLM holds for alike."""
+"""Nearest neighbours in context: the uses of a word that a biLM finds similar."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
-from elmo_keras.corpus import Corpus
 from elmo_keras.elmo import Elmo
-
-SENTENCES_AT_ONCE = 64
+from elmo_keras.tasks.experiments.sentence_layers import sentence_layers
+from elmo_keras.text.corpus import Corpus
 
 
 class Occurrence(NamedTuple):
@@ -22,15 +20,17 @@ class Occurrence(NamedTuple):
         """The word with up to `width` tokens on either side."""
         first = max(0, self.position - width)
         before = self.sentence[first : self.position]
-        behind = self.sentence[self.position + 1 : self.position + 1 + width]
-        return " ".join([*before, f"[{self.sentence[self.position]}]", *behind])
+        after = self.sentence[self.position + 1 : self.position + 1 + width]
+        return " ".join([*before, f"[{self.sentence[self.position]}]", *after])
 
 
-def occurrences(corpus: Corpus, word: str, most: int | None = None) -> list[Occurrence]:
-    """The uses of a word in a corpus, the first so many if `most` is given."""
+def occurrences(
+    corpus: Corpus, word: str, limit: int | None = None
+) -> list[Occurrence]:
+    """The uses of a word in a corpus, or the first `limit` of them."""
     if word not in corpus.words:
         return []
-    places = np.flatnonzero(corpus.tokens == corpus.words.index(word))[:most]
+    places = np.flatnonzero(corpus.tokens == corpus.words.index(word))[:limit]
     sentences = np.searchsorted(corpus.ends, places, side="right")
     return [
         Occurrence(
@@ -44,25 +44,20 @@ def occurrences(corpus: Corpus, word: str, most: int | None = None) -> list[Occu
 def context_vectors(elmo: Elmo, uses: Sequence[Occurrence]) -> np.ndarray:
     """The vector of the last biLM layer at each use, `(uses, 2 · projection_dim)`.
 
-    The last layer is the one that tells the senses of a word apart best (Peters
+    The last layer is the one that distinguishes the senses of a word best (Peters
     et al. 2018, Table 5).
     """
-    vectors = []
-    for first in range(0, len(uses), SENTENCES_AT_ONCE):
-        some = uses[first : first + SENTENCES_AT_ONCE]
-        tokens = tf.ragged.constant([list(use.sentence) for use in some])
-        last = elmo.layers(tokens)[:, -1]
-        vectors.append(
-            tf.gather(last, [use.position for use in some], batch_dims=1).numpy()
-        )
-    return np.concatenate(vectors)
+    vectors = np.zeros((len(uses), 2 * elmo.config.projection_dim), np.float32)
+    for i, layers in sentence_layers(elmo, [use.sentence for use in uses]):
+        vectors[i] = layers[-1, uses[i].position]
+    return vectors
 
 
 def nearest(vectors: np.ndarray, query: int) -> tuple[np.ndarray, np.ndarray]:
-    """The other rows of `vectors` by falling cosine to row `query`.
+    """The other rows of `vectors` in descending order of their cosine to row `query`.
 
     Returns:
-        Their numbers `(rows − 1,)` and cosines `(rows − 1,)`.
+        Their indices `(rows − 1,)` and cosines `(rows − 1,)`.
     """
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = unit @ unit[query]

@@ -1,9 +1,9 @@
-"""Tells parts of speech from the vectors of each layer alone: the paper's Table 6.
+"""Predicts parts of speech from the vectors of each layer: the paper's Table 6.
 
-    python -m elmo_keras.tasks.probe --train A.conllu --dev B.conllu --elmo MODEL_DIR
+    python -m elmo_keras.analyses.probe --train A.conllu --dev B.conllu --elmo MODEL_DIR
 
-A linear classifier for each layer of the frozen biLM, whose vectors are computed once.
-They train for a number of epochs that is fixed, so that nothing is chosen on --dev.
+Trains a linear classifier for each layer of the frozen biLM, whose vectors are computed
+once. The number of epochs is fixed, so that nothing is chosen on --dev.
 """
 
 import argparse
@@ -14,28 +14,25 @@ from collections.abc import Sequence
 import keras
 import numpy as np
 
+from elmo_keras.analyses.probe.layer_probes import LayerProbes
+from elmo_keras.cli.argument_types import positive, seed
+from elmo_keras.cli.command import command_parser, run_command
+from elmo_keras.cli.markdown_table import markdown_table, percent_spread
 from elmo_keras.elmo import Elmo
-from elmo_keras.tasks.analyses.analysis import run, spread, table
-from elmo_keras.tasks.analyses.layer_probes import LayerProbes
 from elmo_keras.tasks.experiments.batches import Batches, predictions
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
-from elmo_keras.tasks.readers.tagged_text import read_conllu
-from elmo_keras.training_arguments import positive, seed
+from elmo_keras.tasks.tag.tagged_text import read_conllu
 
-PROGRAM = "elmo_keras.tasks.probe"
-UNKNOWN = -2  # a tag that training lacks
+PROGRAM = "elmo_keras.analyses.probe"
+UNKNOWN = -2  # a tag that the training examples lack
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    p = argparse.ArgumentParser(
-        prog=f"python -m {PROGRAM}",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("--train", required=True, metavar="FILE", help="CoNLL-U")
-    add("--dev", required=True, metavar="FILE", help="CoNLL-U, is scored")
+    add("--dev", required=True, metavar="FILE", help="CoNLL-U, for scoring")
     add("--elmo", required=True, metavar="MODEL", help="a model directory or a zip")
     add("--limit", type=positive(int), metavar="N", help="first N training sentences")
     add("--seeds", type=seed, nargs="+", default=[1])
@@ -45,42 +42,49 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def main(arguments=None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program; returns its exit status."""
-    arguments = parser().parse_args(arguments)
-    return run(PROGRAM, lambda: probe(arguments))
+    options = parser().parse_args(arguments)
+    return run_command(PROGRAM, lambda: probe(options))
 
 
-def probe(arguments) -> int:
-    """Trains the classifiers and prints their table: the exit status."""
-    train = read_conllu(arguments.train)[: arguments.limit]
-    dev = read_conllu(arguments.dev)
-    elmo = Elmo.from_pretrained(arguments.elmo)
+def probe(options: argparse.Namespace) -> None:
+    """Trains the classifiers and prints their table."""
+    train = read_conllu(options.train)[: options.limit]
+    dev = read_conllu(options.dev)
+    elmo = Elmo.from_pretrained(options.elmo)
     cache = LayerCache(elmo, [example["tokens"] for example in train + dev], verbose=1)
-    runs = [accuracies(train, dev, cache, s, arguments) for s in arguments.seeds]
-    rows = [("each word's most frequent tag", f"{100 * majority(train, dev):.2f}")]
+    training = {
+        "epochs": options.epochs,
+        "batch_size": options.batch_size,
+        "learning_rate": options.learning_rate,
+    }
+    runs = [accuracies(train, dev, cache, seed=s, **training) for s in options.seeds]
+    rows = [("each word's most frequent tag", percent_spread([majority(train, dev)]))]
     for layer, values in enumerate(zip(*runs)):
-        rows.append((f"layer {layer}", spread(values)))
-    print(table(("", "accuracy"), rows))
+        rows.append((f"layer {layer}", percent_spread(values)))
+    print(markdown_table(("", "accuracy"), rows))
     n_tokens = sum(len(example["tokens"]) for example in dev)
     print(f"\n{n_tokens:,} tokens; seeds: {len(runs)}")
-    return 0
 
 
 def accuracies(
     train: Sequence[dict],
     dev: Sequence[dict],
     cache: LayerCache,
+    *,
     seed: int,
-    arguments: argparse.Namespace,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
 ) -> np.ndarray:
-    """The share of the tokens of `dev` that each layer's classifier has right.
+    """The accuracy of each layer's classifier on the tokens of `dev`.
 
     Args:
         train, dev: examples with `tokens` and `tags`.
-        cache: has the layers of their tokens.
-        seed: that of the first weights and of the order.
-        arguments: `epochs`, `batch_size`, `learning_rate`.
+        cache: holds the layers of their tokens.
+        seed: seed of the initial weights and of the order of the examples.
+        epochs, batch_size, learning_rate: as in `fit`.
 
     Returns:
         float64 `(layers,)`.
@@ -90,10 +94,12 @@ def accuracies(
     gold = [numbers(example, tags) for example in dev]
     model = LayerProbes(cache.shape[1], len(tags))
     # XLA has no strings.
-    model.compile(keras.optimizers.Adam(arguments.learning_rate), jit_compile=False)
+    model.compile(keras.optimizers.Adam(learning_rate), jit_compile=False)
     labels = [numbers(example, tags) for example in train]
-    batches = Batches(train, ["tokens"], (), labels, cache, arguments.batch_size)
-    for epoch in range(1, arguments.epochs + 1):
+    batches = Batches(
+        train, ["tokens"], labels=labels, cache=cache, batch_size=batch_size
+    )
+    for epoch in range(1, epochs + 1):
         model.fit(batches.shuffled(seed, epoch), shuffle=False, verbose=0)
     found = predictions(model, Batches(dev, ["tokens"], cache=cache))
     right = [f[:, : len(g)] == g for f, g in zip(found, gold)]
@@ -101,12 +107,12 @@ def accuracies(
 
 
 def numbers(example: dict, tags: Sequence[str]) -> np.ndarray:
-    """The numbers of an example's tags, `UNKNOWN` for what is none of `tags`."""
+    """The index of each tag of an example, `UNKNOWN` for those not in `tags`."""
     return np.array([tags.index(t) if t in tags else UNKNOWN for t in example["tags"]])
 
 
 def majority(train: Sequence[dict], dev: Sequence[dict]) -> float:
-    """Accuracy of the tag that a word, or else any word, mostly has in training."""
+    """Accuracy of each word's most frequent tag, or of all words' if it is unknown."""
     counts = collections.defaultdict(collections.Counter)
     for example in train:
         for token, tag in zip(example["tokens"], example["tags"]):

@@ -8,11 +8,11 @@ from elmo_keras.elmo import token_mask
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class LayerProbes(keras.Model):
-    """Linear classifiers, one for each layer, side by side: they share nothing.
+    """Independent linear classifiers, one for each layer, trained side by side.
 
     Args:
-        n_layers: how many there are.
-        n_classes: how many classes a token may have.
+        n_layers: number of layers, and so of classifiers.
+        n_classes: number of classes of a token.
 
     Call arguments:
         inputs: `{"tokens": (batch, time), "tokens_layers": (batch, n_layers, time,
@@ -20,8 +20,8 @@ class LayerProbes(keras.Model):
 
     Output: scores `(batch, n_layers, time, n_classes)`. Labels for `fit` are int32
     `(batch, time)`, −1 at padding. The loss is the sum over the layers, so that each
-    one trains as if alone, and `predict` gives classes, int32 `(batch, n_layers,
-    time)`, −1 at padding.
+    one trains as if alone; `predict` returns classes, int32 `(batch, n_layers, time)`,
+    −1 at padding.
 
     Reference: Peters et al. 2018, Table 6.
     """

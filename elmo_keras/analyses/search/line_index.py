@@ -1,4 +1,4 @@
-"""The lines of a text file, each read when it is asked for."""
+"""The lines of a text file, each read on demand."""
 
 import hashlib
 from collections.abc import Sequence
@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.text import unzipped
+from elmo_keras.text.files import unzipped
 
 
 class LineIndex(Sequence):
     """The lines of a text file, plain or gzipped, without holding them in memory.
 
-    The file is gone through once, to find where each line begins: 8 bytes a line are
-    kept. Lines of a gzipped file are slow to come by, since it has no middle. `with`
-    closes the file.
+    The file is read once to find where each line begins, and 8 bytes a line are kept.
+    Lines of a gzipped file are slow to read, since it has no random access. A `with`
+    block closes the file.
 
     Args:
         path: the file, in UTF-8.

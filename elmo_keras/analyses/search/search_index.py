@@ -1,4 +1,4 @@
-"""Sentences by the closeness of their mean vectors."""
+"""Search for sentences by their mean vectors."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -6,25 +6,25 @@ from pathlib import Path
 
 import numpy as np
 
+from elmo_keras.cli.replacing import replacing
 from elmo_keras.elmo import Elmo
-from elmo_keras.embedding import embed_corpus
-from elmo_keras.embedding.run import model_digest
-from elmo_keras.embedding.unfinished import folder_of
-from elmo_keras.replacing import replacing
+from elmo_keras.embed import embed_corpus
+from elmo_keras.embed.corpus_job import model_digest
+from elmo_keras.embed.unfinished import folder_of
 
 ROWS_AT_ONCE = 2**14
 
 
 class SearchIndex:
-    """The mean vectors of sentences, to be searched by the cosine.
+    """The mean vectors of sentences, searched by cosine.
 
     Args:
-        vectors: `(sentences, dim)`, a memory map where they are many; 0 for a
-            sentence without tokens, which is never found.
-        center: whether the mean of all sentences is taken off first. Sums of many
-            vectors share what every sentence has, such as its articles and its full
-            stop, so that their cosines are all near 1; what is left without it is
-            what a sentence has of its own.
+        vectors: `(sentences, dim)`, a memory map if there are many; 0 for a sentence
+            without tokens, which is never found.
+        center: whether to subtract the mean of all sentences first. Mean vectors share
+            what every sentence has, such as articles and a full stop, so that their
+            cosines are all near 1; the difference from the mean is what distinguishes a
+            sentence.
     """
 
     def __init__(self, vectors: np.ndarray, center: bool = False):
@@ -41,10 +41,10 @@ class SearchIndex:
 
         Args:
             query: `(dim,)`.
-            top: how many.
+            top: the number of sentences.
 
         Returns:
-            Their numbers and cosines, the closest first.
+            Their indices and cosines, the closest first.
         """
         query = query - self.mean
         products = self._of_all(lambda rows: (rows - self.mean) @ query)
@@ -69,10 +69,10 @@ def _any(rows):
 
 
 def mean_vector(elmo: Elmo, tokens: Sequence[str], layers: str | int) -> np.ndarray:
-    """The mean over a sentence's tokens, as the index holds it: `(dim,)`.
+    """The mean vector of a sentence's tokens, as in the index: `(dim,)`.
 
     Args:
-        elmo: gives the vectors.
+        elmo: computes the vectors.
         tokens: one or more.
         layers: `"average"`, `"top"` or the index of a layer.
     """
@@ -85,29 +85,30 @@ def mean_vector(elmo: Elmo, tokens: Sequence[str], layers: str | int) -> np.ndar
 def make_index(
     elmo: Elmo,
     source: Path,
-    digest: str,
     index: Path,
+    *,
+    digest: str,
     layers: str | int = "average",
     overwrite: bool = False,
     stop: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Makes the file of a text's mean vectors, unless it is there.
+    """Makes the file of a text's mean vectors, unless it exists.
 
     Args:
-        elmo: gives the vectors.
+        elmo: computes the vectors.
         source: text, one sentence a line.
+        index: a path that ends in `.npy`. A note next to it, with `.json` after the
+            name, records what it was made from.
         digest: SHA-256 of the text.
-        index: a name ending in `.npy`. What it was made of is kept beside it, with
-            `.json` behind the name.
         layers: `"average"`, `"top"` or the index of a layer.
-        overwrite: whether what is there is thrown away.
-        stop: asked after every batch; True ends the call.
+        overwrite: whether to replace an index that exists.
+        stop: called after every batch; the call ends if it returns True.
 
     Returns:
-        Whether it is whole. If not, the same call goes on.
+        Whether the index is finished. If not, the same call resumes.
 
     Raises:
-        ValueError: the index is of another text, model or layers, or as
+        ValueError: the index is of another text, model or layers; or as in
             `embed_corpus`.
     """
     made_of = {"text": digest, "model": model_digest(elmo), "layers": str(layers)}
@@ -119,9 +120,8 @@ def make_index(
     with replacing(note) as path:
         path.write_text(json.dumps(made_of))
     try:
-        return embed_corpus(
-            elmo, source, index, layers, overwrite=overwrite, verbose=1, stop=stop
-        ).finished
+        options = {"layers": layers, "overwrite": overwrite, "stop": stop}
+        return embed_corpus(elmo, source, index, verbose=1, **options).finished
     finally:
         if not _begun(index):
             note.unlink()

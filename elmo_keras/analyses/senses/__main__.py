@@ -1,74 +1,79 @@
-"""Tells the senses of words apart by nearest neighbours: the paper's Table 5.
+"""Disambiguates word senses by nearest neighbours: the paper's Table 5.
 
-    python -m elmo_keras.tasks.senses --train A.tsv --test B.tsv --elmo MODEL_DIR
+    python -m elmo_keras.analyses.senses --train A.tsv --test B.tsv --elmo MODEL_DIR
 
 A use of a word gets the sense whose uses in training have the nearest mean vector.
-Words that are not in training back off to their first sense, which is the most
-frequent one in training: of the lemma with its part of speech, else of the lemma as
-any other, else there is no answer, which counts as wrong. F1 is over all uses, so it
-is the share that is right.
+Words that are not in training back off to their first sense, the most frequent sense of
+the lemma as any other part of speech. If the lemma is not in training, there is no
+answer, which counts as wrong. F1 is over all uses, and so it is the share that is right.
 """
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 
-from elmo_keras.elmo import Elmo
-from elmo_keras.tasks.analyses.analysis import run, table
-from elmo_keras.tasks.analyses.sense_vectors import (
+from elmo_keras.analyses.senses.semcor import Instance, read_semcor
+from elmo_keras.analyses.senses.sense_vectors import (
     UNKNOWN,
     SenseInventory,
     average_senses,
     nearest_senses,
 )
-from elmo_keras.tasks.readers.semcor import read_semcor
-from elmo_keras.training_arguments import positive
+from elmo_keras.cli.argument_types import positive
+from elmo_keras.cli.command import command_parser, run_command
+from elmo_keras.cli.markdown_table import markdown_table
+from elmo_keras.elmo import Elmo
 
-PROGRAM = "elmo_keras.tasks.senses"
+PROGRAM = "elmo_keras.analyses.senses"
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    p = argparse.ArgumentParser(
-        prog=f"python -m {PROGRAM}",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("--train", required=True, metavar="FILE", help="word, lemma, tag, sense key")
     add("--test", required=True, metavar="FILE", help="the same")
     add("--elmo", required=True, metavar="MODEL", help="a model directory or a zip")
-    add("--limit", type=positive(int), help="most sentences of either file")
+    add(
+        "--limit",
+        type=positive(int),
+        metavar="N",
+        help="first N sentences of each file",
+    )
     return p
 
 
-def main(arguments=None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program; returns its exit status."""
-    arguments = parser().parse_args(arguments)
-    return run(PROGRAM, lambda: senses(arguments))
+    options = parser().parse_args(arguments)
+    return run_command(PROGRAM, lambda: senses(options))
 
 
-def senses(arguments) -> int:
-    """Prints the table: the exit status."""
+def senses(options: argparse.Namespace) -> None:
+    """Prints the table."""
     train, test = (
-        read_semcor(path, arguments.limit) for path in (arguments.train, arguments.test)
+        read_semcor(path, options.limit) for path in (options.train, options.test)
     )
-    for path, sentences in (arguments.train, train), (arguments.test, test):
+    for path, sentences in (options.train, train), (options.test, test):
         if not any(sentence.instances for sentence in sentences):
             raise ValueError(f"{path} holds no word with a sense.")
-    elmo = Elmo.from_pretrained(arguments.elmo)
+    elmo = Elmo.from_pretrained(options.elmo)
     inventory = SenseInventory(train)
     vectors = average_senses(elmo, train, inventory, verbose=1)
-    predictions = nearest_senses(elmo, test, inventory, vectors, verbose=1)
+    predictions = nearest_senses(elmo, test, inventory, vectors=vectors, verbose=1)
     instances = [instance for sentence in test for instance in sentence.instances]
     first = np.array([[inventory.first_sense(i.word)] for i in instances])
     right = is_right(np.hstack([first, predictions]), instances, inventory)
-    tell(right, first[:, 0], instances, inventory)
-    return 0
+    n_senses = np.array([len(inventory.of(i.word)) for i in instances])
+    print(scores_table(right, n_senses))
+    print(f"\n{composition(n_senses, n_silent=np.sum(first == UNKNOWN))}")
 
 
-def is_right(predictions, instances, inventory) -> np.ndarray:
+def is_right(
+    predictions: np.ndarray, instances: Sequence[Instance], inventory: SenseInventory
+) -> np.ndarray:
     """Whether a sense is one of the instance's: bool `(instances, columns)`."""
     keys = [key for _, key in inventory.senses]
     keys.append("")  # of UNKNOWN
@@ -80,24 +85,35 @@ def is_right(predictions, instances, inventory) -> np.ndarray:
     )
 
 
-def tell(right, first, instances, inventory):
-    """Prints the table and what its numbers are over."""
-    n_senses = np.array([len(inventory.of(i.word)) for i in instances])
-    several = n_senses > 1
+def scores_table(right: np.ndarray, n_senses: np.ndarray) -> str:
+    """A row for the first sense and for each layer.
+
+    Args:
+        right: whether the answers are right: bool `(instances, 1 + layers)`.
+        n_senses: the number of senses of each instance's word in training.
+    """
     names = ["first sense", *(f"layer {i}" for i in range(right.shape[1] - 1))]
+    scores = zip(right.mean(axis=0), _mean(right[n_senses > 1]))
     rows = [
-        (name, f"{100 * of_all:.1f}", f"{100 * of_several:.1f}")
-        for name, of_all, of_several in zip(
-            names, right.mean(axis=0), _mean(right[several])
-        )
+        (name, *(f"{100 * score:.1f}" for score in of_name))
+        for name, of_name in zip(names, scores)
     ]
-    print(table(("", "F1", "F1 where training has several senses"), rows))
-    silent = first == UNKNOWN
-    print(
-        f"\n{len(instances):,} uses. Training has several senses of "
-        f"{several.mean():.1%}, one of {(n_senses == 1).mean():.1%}; "
-        f"{(n_senses == 0).mean():.1%} back off, {silent.mean():.1%} of all without "
-        "an answer."
+    head = "", "F1", "F1 where training has several senses"
+    return markdown_table(head, rows)
+
+
+def composition(n_senses: np.ndarray, n_silent: int) -> str:
+    """The shares of the instances by the number of their word's senses.
+
+    Args:
+        n_senses: see `scores_table`.
+        n_silent: the number of instances without an answer.
+    """
+    return (
+        f"{len(n_senses):,} uses. Training has several senses of "
+        f"{np.mean(n_senses > 1):.1%}, one of {np.mean(n_senses == 1):.1%}; "
+        f"{np.mean(n_senses == 0):.1%} back off; {n_silent / len(n_senses):.1%} of all "
+        "have no answer."
     )
 
 

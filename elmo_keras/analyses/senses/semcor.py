@@ -1,4 +1,4 @@
-"""Files of word senses: SemCor, with a column for each thing known of a token."""
+"""Files of word senses: SemCor, with a line for each token."""
 
 import itertools
 import re
@@ -13,12 +13,12 @@ _KEY = re.compile(rf"[^%]+%{_NUMBERS}(;{_NUMBERS})*")
 
 
 class Instance(NamedTuple):
-    """A word or several, with a sense.
+    """A word, or an expression of several words, with a sense.
 
     Attributes:
-        first, end: its tokens in the sentence, `end` not counted.
-        word: lemma and part of speech, between whose senses there is a choice.
-        senses: the keys of its senses; mostly one.
+        first, end: the range of its tokens in the sentence, without `end`.
+        word: lemma and part of speech, which have the senses to choose from.
+        senses: the keys of its senses, usually one.
     """
 
     first: int
@@ -38,17 +38,17 @@ def read_semcor(path: str | Path, limit: int | None = None) -> list[Sentence]:
     """The sentences of a file.
 
     A line holds word, lemma, part of speech and sense key, separated by tabs, with
-    `_` for what is not there. Words that make one (`took_place`) become tokens of
-    their own. Two keys of one lemma stand as `play%1:04:05::;1:04:04::`. Parts of
-    speech are told apart by the first letter of their tag. Lines without a tab that
-    begin with `#` say what follows; an empty line ends a sentence.
+    `_` for a missing one. An expression of several words (`took_place`) becomes several
+    tokens. Two keys of one lemma are written `play%1:04:05::;1:04:04::`. Parts of
+    speech are distinguished by the first letter of their tag. Lines without a tab that
+    begin with `#` are comments; an empty line ends a sentence.
 
     Args:
         path: the file, plain or gzipped.
-        limit: how many sentences are read, or None for all.
+        limit: the number of sentences to read; None for all.
 
     Raises:
-        ValueError: a line is not as it should be; the message names file and line.
+        ValueError: a line is malformed; the message names file and line.
         OSError: the file can't be read.
     """
     sentences = (_sentence(path, block) for block in blocks(path))
@@ -59,16 +59,16 @@ def _sentence(path, block):
     sentence = Sentence([], [])
     for number, line in block:
         if "\t" in line or not line.startswith("#"):
-            _add(sentence, line, path, number)
+            _add(sentence, line, path=path, number=number)
     return sentence
 
 
-def _add(sentence, line, path, number):
+def _add(sentence, line, *, path, number):
     columns = line.split("\t")
     if len(columns) != 4 or not all(columns):
         reason = (
-            "word, lemma, part of speech and sense key are expected, separated by "
-            f"tabs, `_` for none, not {line!r}"
+            "word, lemma, part of speech and sense key, separated by tabs, are "
+            f"expected (`_` for none), not {line!r}"
         )
         raise malformed(path, number, reason)
     word, lemma, tag, key = columns

@@ -1,16 +1,16 @@
-"""Word senses as the averaged vectors of their uses."""
+"""Word senses as the mean vectors of their uses."""
 
 import collections
 from collections.abc import Sequence
 
 import numpy as np
 
+from elmo_keras.analyses.senses.semcor import Sentence
 from elmo_keras.elmo import Elmo
 from elmo_keras.tasks.experiments.sentence_layers import sentence_layers
-from elmo_keras.tasks.readers.semcor import Sentence
 
 UNKNOWN = -1
-# Beyond these digits cosines differ by rounding only.
+# Beyond these digits, cosines differ only by rounding.
 DIGITS = 5
 
 
@@ -22,6 +22,7 @@ class SenseInventory:
 
     Attributes:
         senses: `(word, key)` of each sense, by its number.
+        number: sense → its number.
         numbers: word → the numbers of its senses; words are lemmas with their part
             of speech.
         of_lemmas: lemma → the number of its most frequent sense as any part of
@@ -44,14 +45,14 @@ class SenseInventory:
             self.of_lemmas.setdefault(word[0], i)
 
     def of(self, word: tuple[str, str]) -> list[int]:
-        """The senses to choose from: none where the word is not in training."""
+        """The senses to choose from; none if the word is not in training."""
         return self.numbers.get(word, [])
 
     def first_sense(self, word: tuple[str, str]) -> int:
         """The sense most frequent in training, or `UNKNOWN`.
 
-        It is that of the lemma as another part of speech where the word itself is
-        not in training.
+        If the word is not in training, this is the most frequent sense of the lemma as
+        another part of speech.
         """
         own = self.of(word)
         return own[0] if own else self.of_lemmas.get(word[0], UNKNOWN)
@@ -61,12 +62,13 @@ def average_senses(
     elmo: Elmo,
     training: Sequence[Sentence],
     inventory: SenseInventory,
+    *,
     verbose: int = 0,
 ) -> np.ndarray:
     """The mean vector of each sense's uses, by layer.
 
     Args:
-        elmo: gives the vectors; that of several tokens is their mean.
+        elmo: computes the vectors; an instance of several tokens has their mean.
         training: the sentences of the inventory.
         inventory: numbers the senses.
         verbose: 1 for a progress line on standard error.
@@ -89,16 +91,17 @@ def nearest_senses(
     elmo: Elmo,
     test: Sequence[Sentence],
     inventory: SenseInventory,
+    *,
     vectors: np.ndarray,
     verbose: int = 0,
 ) -> np.ndarray:
-    """The sense nearest to each instance by the cosine, the first sense in a tie.
+    """The sense nearest to each instance by the cosine, in a tie the more frequent one.
 
     Args:
-        elmo: gives the vectors.
+        elmo: computes the vectors.
         test: sentences with instances.
-        inventory: has the senses to choose from, and to back off to.
-        vectors: those of the senses, see `average_senses`.
+        inventory: holds the senses to choose from, and to back off to.
+        vectors: the vectors of the senses, see `average_senses`.
         verbose: 1 for a progress line on standard error.
 
     Returns:
@@ -118,14 +121,14 @@ def nearest_senses(
 
 
 def _nearest(candidates, vector):
-    """Of vectors (senses, layers, dim) the nearest one in each layer: (layers,)."""
+    """The nearest of vectors (senses, layers, dim) in each layer: (layers,)."""
     norms = np.linalg.norm(candidates, axis=-1) * np.linalg.norm(vector, axis=-1)
     cosines = np.einsum("sld,ld->sl", candidates, vector) / np.maximum(norms, 1e-12)
     return np.argmax(np.round(cosines, DIGITS), axis=0)
 
 
 def _vectors(elmo, sentences, verbose):
-    """Each instance with its vector of each layer, (layers, dim)."""
+    """Each instance with its vectors (layers, dim)."""
     tokens = [sentence.tokens for sentence in sentences]
     for i, layers in sentence_layers(elmo, tokens, verbose):
         for instance in sentences[i].instances:

@@ -1,21 +1,24 @@
-"""A model that answers questions with a piece of the text."""
+"""A model that answers questions with a span of a text."""
 
 import keras
 import tensorflow as tf
 
-from elmo_keras.tasks.models.attention_flow import AttentionFlow, SelfAttention
-from elmo_keras.tasks.models.best_spans import best_spans
-from elmo_keras.tasks.models.token_vectors import TokenVectors
-from elmo_keras.tasks.readers.offset_tokens import offset_tokens
+from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
+from elmo_keras.tasks.answer.best_spans import best_spans
+from elmo_keras.tasks.answer.offset_tokens import offset_tokens
+from elmo_keras.tasks.layers.attention import NEVER
+from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.tasks.layers.padding import padded
+from elmo_keras.tasks.layers.task_model import TaskModel
+from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
 LONGEST_ANSWER = 16  # tokens
-NO_ANSWER, NOT_KNOWN = -1, -2  # labels in the place of tokens
-_NEVER = -1e9
+NO_ANSWER, NOT_KNOWN = -1, -2  # labels instead of tokens
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class Answerer(keras.Model):
-    """Finds the answer to a question in a context: where it begins and ends.
+class Answerer(TaskModel):
+    """Finds the answer to a question in a context: its first and its last token.
 
         h, q = [biLSTM(context); ELMo], [biLSTM(question); ELMo]
         x = ReLU layer(AttentionFlow(h, q))
@@ -24,31 +27,33 @@ class Answerer(keras.Model):
         n = biLSTM([x; m]),   end scores e = v · n
         p(i, j) = exp(s_i + e_j) / (exp z + Σ_i Σ_j exp(s_i + e_j))
 
-    where z, the score of no answer, comes from the means of m and n by their scores
-    and is left out unless `unanswerable`. The answer is the span of highest score
-    with at most `LONGEST_ANSWER` tokens, or none if z is higher.
+    where z, the score of no answer, is computed from the means of m and n, weighted by
+    the softmax of their scores; it is left out unless `unanswerable`. The answer is the
+    span with the highest score and at most `LONGEST_ANSWER` tokens, or none if z is
+    higher.
 
     Args:
-        token_vectors: `TokenVectors`; what it gives at the output stands beside the
-            first biLSTM's output.
+        token_vectors: a `TokenVectors` layer; its vectors for the output are
+            concatenated to the first biLSTM's output.
         unanswerable: whether there are questions without an answer (SQuAD 2.0).
         units: size of each LSTM in each direction.
-        dropout: rate of the dropout on what goes into each layer.
+        dropout: rate of the dropout on the inputs of the layers.
 
     Call arguments:
         inputs: a mapping with `context` and `question`, strings `(batch, time)`
-            padded with `""`, and, where they are known, `context_layers` and
-            `question_layers` as `elmo.layers` gives them.
+            padded with `""`, and optionally `context_layers` and `question_layers`,
+            see `TaskModel`.
         training: whether dropout is applied.
 
     Output: start and end scores `(batch, time)`, very low at padding, and the score
     of no answer `(batch,)`. `predict` gives the first and last token of the answers,
-    int32 `(batch, 2)`, `NO_ANSWER` for none. The loss, for labels of that form, is
-    the mean of −log p; `NOT_KNOWN` is left out.
+    int32 `(batch, 2)`, `NO_ANSWER` for none. Labels have the same form; the loss is the
+    mean of −log p over those that are not `NOT_KNOWN`.
 
     Example:
 
     >>> answerer = Answerer(TokenVectors(words=["who"]), units=3)
+    >>> answerer.run_eagerly = True  # one question needs no graph
     >>> answerer.answer("It was Ann.", "Who was it?") in "It was Ann."
     True
 
@@ -61,23 +66,23 @@ class Answerer(keras.Model):
         token_vectors: TokenVectors,
         unanswerable: bool = False,
         units: int = 100,
+        *,
         dropout: float = 0.2,
         **kwargs,
     ):
-        super().__init__(**kwargs)
-        self.token_vectors = token_vectors
+        super().__init__(token_vectors, **kwargs)
         self.unanswerable = unanswerable
         self.units = units
         self.dropout = keras.layers.Dropout(dropout)
-        self.encoder = _lstm(units, "encoder")
+        self.encoder = bilstm(units, "encoder")
         self.attention = AttentionFlow(name="attention")
         self.attended = keras.layers.Dense(2 * units, "relu", name="attended")
-        self.reader = _lstm(units, "reader")
+        self.reader = bilstm(units, "reader")
         self.self_attention = SelfAttention(name="self_attention")
         self.self_attended = keras.layers.Dense(2 * units, "relu", name="self_attended")
-        self.start_lstm = _lstm(units, "start_lstm")
+        self.start_lstm = bilstm(units, "start_lstm")
         self.start_scores = keras.layers.Dense(1, name="start_scores")
-        self.end_lstm = _lstm(units, "end_lstm")
+        self.end_lstm = bilstm(units, "end_lstm")
         self.end_scores = keras.layers.Dense(1, name="end_scores")
         if unanswerable:
             self.doubt = keras.layers.Dense(units, "relu", name="doubt")
@@ -85,8 +90,7 @@ class Answerer(keras.Model):
 
     def build(self, input_shape=None):
         vectors, dim = self.token_vectors, 2 * self.units
-        if not vectors.built:
-            vectors.build()
+        vectors.build()
         self.encoder.build((None, None, vectors.input_dim))
         self.attention.build((None, None, dim + vectors.output_dim))
         self.attended.build((None, None, 4 * (dim + vectors.output_dim)))
@@ -100,7 +104,6 @@ class Answerer(keras.Model):
         if self.unanswerable:
             self.doubt.build((None, 2 * dim))
             self.no_answer_score.build((None, self.units))
-        self.built = True
 
     def call(self, inputs, training=False):
         x, mask = self._attended(inputs, training)
@@ -108,23 +111,21 @@ class Answerer(keras.Model):
         n = tf.concat([x, m], axis=-1)
         n = self.end_lstm(self.dropout(n, training=training), mask=mask)
         starts, ends = (
-            tf.where(mask, tf.squeeze(score(hidden), axis=-1), _NEVER)
+            tf.where(mask, tf.squeeze(score(hidden), axis=-1), NEVER)
             for score, hidden in ((self.start_scores, m), (self.end_scores, n))
         )
-        return starts, ends, self._no_answer(starts, ends, m, n)
+        return starts, ends, self._no_answer((starts, m), (ends, n))
 
     def _encoded(self, inputs, field, training):
-        """The tokens of a field (batch, time, dim), and which are real."""
-        x, at_output, mask = self.token_vectors(
-            inputs[field], inputs.get(f"{field}_layers"), training=training
-        )
+        """The vectors of a field's tokens (batch, time, dim), and their mask."""
+        x, at_output, mask = self.read(inputs, field, training)
         x = self.encoder(x, mask=mask)
         if at_output is not None:
             x = tf.concat([x, at_output], axis=-1)
         return self.dropout(x, training=training), mask
 
     def _attended(self, inputs, training):
-        """The context's tokens as the question lets them be read, and which are real."""
+        """The context's vectors after attention to the question, and their mask."""
         context, mask = self._encoded(inputs, "context", training)
         question, question_mask = self._encoded(inputs, "question", training)
         x = self.attended(self.attention(context, question, mask, question_mask))
@@ -132,13 +133,14 @@ class Answerer(keras.Model):
         y = self.self_attention(self.dropout(y, training=training), mask)
         return x + self.self_attended(y), mask
 
-    def _no_answer(self, starts, ends, m, n):
-        """The score z `(batch,)`."""
+    def _no_answer(self, start, end):
+        """The score z `(batch,)`, from scores and hidden states of start and end."""
+        starts, _ = start
         if not self.unanswerable:
-            return tf.fill(tf.shape(starts)[:1], tf.constant(2 * _NEVER, starts.dtype))
+            return tf.fill(tf.shape(starts)[:1], tf.constant(2 * NEVER, starts.dtype))
         means = [
             tf.einsum("bt,btd->bd", tf.nn.softmax(scores), hidden)
-            for scores, hidden in ((starts, m), (ends, n))
+            for scores, hidden in (start, end)
         ]
         hidden = self.doubt(tf.concat(means, axis=-1))
         return tf.squeeze(self.no_answer_score(hidden), axis=-1)
@@ -161,15 +163,15 @@ class Answerer(keras.Model):
         loss = tf.reduce_sum(tf.where(known, losses, 0)) / tf.maximum(n_known, 1)
         return loss + sum(self.losses)
 
-    def predict_step(self, data):
-        inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
-        starts, ends, none = self(inputs, training=False)
+    def decode(self, inputs, outputs):
+        """First and last token of the answers: int32 `(batch, 2)`."""
+        starts, ends, none = outputs
         first, last, score = best_spans(starts, ends, LONGEST_ANSWER)
         found = (score >= none)[:, None]
         return tf.where(found, tf.stack([first, last], axis=1), NO_ANSWER)
 
     def answer(self, context: str, question: str) -> str:
-        """The piece of the context that answers the question, `""` for no answer.
+        """The span of the context that answers the question, `""` for no answer.
 
         Raises:
             ValueError: one of the texts is empty.
@@ -181,26 +183,15 @@ class Answerer(keras.Model):
                 f"Received: {context[:40]!r} and {question[:40]!r}"
             )
         inputs = {
-            "context": tf.constant([offsets.tokens]),
-            "question": tf.constant([asked.tokens]),
+            "context": padded([offsets.tokens]),
+            "question": padded([asked.tokens]),
         }
         first, last = self.predict_on_batch(inputs)[0]
         return "" if first == NO_ANSWER else offsets.text(context, first, last)
 
     def get_config(self):
         return super().get_config() | {
-            "token_vectors": keras.saving.serialize_keras_object(self.token_vectors),
             "unanswerable": self.unanswerable,
             "units": self.units,
             "dropout": self.dropout.rate,
         }
-
-    @classmethod
-    def from_config(cls, config):
-        vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
-        return cls(**config | {"token_vectors": vectors})
-
-
-def _lstm(units, name):
-    lstm = keras.layers.LSTM(units, return_sequences=True)
-    return keras.layers.Bidirectional(lstm, name=name)

@@ -1,15 +1,15 @@
-"""Attention between a text and a question, both ways, and of a text with itself."""
+"""Attention between a text and a question in both directions, and within a text."""
 
 import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.tasks.models.attention import masked_softmax
+from elmo_keras.tasks.layers.attention import masked_softmax
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class TrilinearScores(keras.layers.Layer):
-    """How much each two vectors have to do with each other.
+    """The attention score of each pair of vectors.
 
         a_ij = u · h_i + v · q_j + (w ∘ h_i) · q_j
 
@@ -41,13 +41,13 @@ class TrilinearScores(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class AttentionFlow(keras.layers.Layer):
-    """What a question says to each token of a text, and the text to the question.
+    """Attention from a text to a question, and from the question to the text.
 
         c_i = Σ_j softmax_j(a_ij) q_j
         h̃ = Σ_i softmax_i(max_j a_ij) h_i
         y_i = [h_i; c_i; h_i ∘ c_i; h_i ∘ h̃]
 
-    with the scores a of `TrilinearScores`. Padding has no part in the sums.
+    with the scores a of `TrilinearScores`. Sums and maxima ignore padding.
 
     Call arguments:
         texts: `(batch, time, dim)`.
@@ -84,7 +84,7 @@ class AttentionFlow(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class SelfAttention(keras.layers.Layer):
-    """What the other tokens of a text say to each.
+    """Attention from each token of a text to the others.
 
         c_i = Σ_{j≠i} softmax_j(a_ij) h_j
         y_i = [h_i; c_i; h_i ∘ c_i]
@@ -116,5 +116,5 @@ class SelfAttention(keras.layers.Layer):
 
 
 def _small(shape, dtype=None):
-    """So that a score doesn't grow with the number of its terms."""
+    """Initial weights that keep a score from growing with the number of its terms."""
     return keras.random.normal(shape, stddev=shape[0] ** -0.5, dtype=dtype)

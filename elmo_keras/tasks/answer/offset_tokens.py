@@ -1,27 +1,27 @@
-"""Text to tokens that keep their place in the text."""
+"""Splits text into tokens with their offsets."""
 
 import re
 from typing import NamedTuple
 
-# Runs of letters, digits and "_"; every other visible character by itself.
+# Letters, digits and "_" together; every other visible character by itself.
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class OffsetTokens(NamedTuple):
-    """Tokens, and where each begins and ends in the text they were taken from."""
+    """Tokens, and the offsets where each begins and ends in the text."""
 
     tokens: list[str]
     begins: list[int]
     ends: list[int]
 
     def text(self, source: str, first: int, last: int) -> str:
-        """The piece of `source` from token `first` to token `last`."""
+        """The text of `source` from token `first` to token `last`."""
         return source[self.begins[first] : self.ends[last]]
 
     def span(self, begin: int, end: int) -> tuple[int, int] | None:
-        """First and last token of the characters from `begin` to before `end`.
+        """First and last token of the characters `[begin, end)`.
 
-        None where these don't begin with one token and end with one.
+        None if they do not begin and end at token boundaries.
         """
         try:
             return self.begins.index(begin), self.ends.index(end)

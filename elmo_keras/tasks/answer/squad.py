@@ -1,11 +1,11 @@
 """Questions about paragraphs, in the JSON of SQuAD 1.1 and 2.0."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from elmo_keras.tasks.answer.offset_tokens import OffsetTokens, offset_tokens
+from elmo_keras.tasks.readers.json_text import decoded_json
 from elmo_keras.tasks.readers.lines import malformed
-from elmo_keras.tasks.readers.offset_tokens import OffsetTokens, offset_tokens
 
 _KINDS = {list: "a list", str: "text", int: "a whole number"}
 
@@ -15,10 +15,10 @@ def read_squad(path: str | Path) -> list[dict]:
 
     Returns:
         For each question a dict: `id`; the tokens of `context` and `question`;
-        `text`, the paragraph; `offsets`, where its tokens stand in it;
-        `answers`, all answer texts, none if it can't be answered; `span`, first
-        and last token of the first answer that stands at its offset and is made
-        of whole tokens, or None.
+        `text`, the paragraph; `offsets`, its tokens with their offsets; `answers`,
+        all answer texts, none if the question has no answer; `span`, first and last
+        token of the first answer that is found at its offset and consists of whole
+        tokens, or None.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -26,47 +26,44 @@ def read_squad(path: str | Path) -> list[dict]:
             reason.
     """
     examples = []
-    for place, paragraph in _paragraphs(_json(path), path):
+    for place, paragraph in _paragraphs(path):
         text = _text(paragraph, "context", place)
         offsets = offset_tokens(text)
         for inner, question in _items(paragraph, "qas", place):
-            examples.append(_example(text, offsets, question, inner))
+            examples.append(_example(text, offsets, question, place=inner))
     if not examples:
         raise ValueError(f"{path}: data should hold questions. Received: none")
     return examples
 
 
 def unaligned(examples: list[dict]) -> int:
-    """How many questions have answers of which none is made of whole tokens."""
+    """The number of questions with answers, but none that consists of whole tokens."""
     return sum(bool(e["answers"]) and e["span"] is None for e in examples)
 
 
-def _json(path):
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except json.JSONDecodeError as error:
-        reason = f"no JSON at column {error.colno}: {error.msg}"
-        raise malformed(path, error.lineno, reason) from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise malformed(path, line, f"should be UTF-8. {error}") from None
-    except RecursionError:
-        raise malformed(path, 1, "JSON in too many brackets.") from None
-
-
-def _paragraphs(content, path) -> Iterator:
+def _paragraphs(path) -> Iterator:
     """Each paragraph with its place in the file."""
+    content = decoded_json(path, 1, _text_of_file(path))
     for place, article in _items(content, "data", f"{path}: "):
         yield from _items(article, "paragraphs", place)
 
 
+def _text_of_file(path):
+    """The whole file at once: SQuAD's files are a single line of megabytes."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise malformed(path, line, f"should be UTF-8. {error}") from None
+
+
 def _items(parent, key, place):
-    """The elements of a list in a JSON object, each with the place of what it holds."""
-    for i, item in enumerate(_value(parent, key, list, place)):
+    """The elements of a list in a JSON object, each with the prefix of its place."""
+    for i, item in enumerate(_value(parent, key, place, kind=list)):
         yield f"{place}{key}[{i}].", item
 
 
-def _value(parent, key, kind, place):
+def _value(parent, key, place, *, kind):
     value = parent.get(key) if isinstance(parent, dict) else None
     if not isinstance(value, kind) or isinstance(value, bool):
         raise ValueError(
@@ -76,15 +73,15 @@ def _value(parent, key, kind, place):
 
 
 def _text(parent, key, place):
-    text = _value(parent, key, str, place)
+    text = _value(parent, key, place, kind=str)
     if not offset_tokens(text).tokens:
         raise ValueError(f"{place}{key} should be text. Received: {text!r}")
     return text
 
 
-def _example(text, offsets: OffsetTokens, question, place):
+def _example(text, offsets: OffsetTokens, question, *, place):
     answers = _answers(question, place)
-    spans = (_span(text, offsets, *answer) for answer in answers)
+    spans = (_span(text, offsets, answer) for answer in answers)
     return {
         "id": str(question.get("id", "")),
         "context": offsets.tokens,
@@ -102,12 +99,13 @@ def _answers(question, place):
         return []
     answers = []
     for answer_place, answer in _items(question, "answers", place):
-        offset = _value(answer, "answer_start", int, answer_place)
+        offset = _value(answer, "answer_start", answer_place, kind=int)
         answers.append((_text(answer, "text", answer_place), offset))
     return answers
 
 
-def _span(text, offsets, answer, begin):
-    """First and last token of an answer, or None."""
+def _span(text, offsets, answer_at):
+    """First and last token of an answer's text at its offset, or None."""
+    answer, begin = answer_at
     end = begin + len(answer)
     return offsets.span(begin, end) if text[begin:end] == answer else None

@@ -1,4 +1,4 @@
-"""Exact match and F1 of answers, with the arithmetic of SQuAD's own script."""
+"""Exact match and F1 of answers, computed as in SQuAD's official script."""
 
 import collections
 import re
@@ -10,7 +10,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalized(answer: str) -> str:
-    """An answer in lower case, without ASCII punctuation, articles, extra space.
+    """An answer in lower case, without ASCII punctuation, articles and extra spaces.
 
     >>> normalized(" The  answer, it's 42!")
     'answer its 42'
@@ -20,14 +20,14 @@ def normalized(answer: str) -> str:
 
 
 def exact_match(prediction: str, gold: str) -> float:
-    """1 where both are the same once normalized, 0 otherwise."""
+    """1 if both are the same after normalization, else 0."""
     return float(normalized(prediction) == normalized(gold))
 
 
 def f1(prediction: str, gold: str) -> float:
-    """F1 of the words that both have, each as often as it stands in both.
+    """F1 of the words that both have, counted with their repetitions.
 
-    Where one of them has no word: 1 if the other has none either, else 0.
+    If one of them has no words: 1 if the other has none either, else 0.
 
     >>> f1("the red house", "a house")  # precision 1/2, recall 1
     0.6666666666666666
@@ -44,26 +44,27 @@ def squad_scores(
 ) -> Mapping[str, float]:
     """Scores over all questions, from 0 to 1.
 
-    As in SQuAD 2.0: of several right answers the best fitting one counts, answers
-    without any word are left out, and where none remain, no answer (`""`) is
-    right. On questions that all have answers this is the score of 1.1.
+    As in SQuAD 2.0, the best match among several right answers counts. Answers without
+    any words are ignored; if none remain, no answer (`""`) is right. If all questions
+    have answers, these are the scores of SQuAD 1.1.
 
     Args:
         predictions: one text for each question, `""` for no answer.
         answers: the right answers of each question.
 
     Returns:
-        `F1` and `exact match`; where some questions have no answer also both
-        over the questions that have one, and the share of the others that were
-        left unanswered, `no answer`.
+        `F1` and `exact match`. If some questions have no answer, also both over the
+        questions that have one, and `no answer`, the share of the others that were
+        left unanswered.
 
     Raises:
-        ValueError: there are no questions, or not as many predictions.
+        ValueError: there are no questions, or the numbers of questions and
+            predictions differ.
     """
     if len(predictions) != len(answers) or not answers:
         raise ValueError(
-            "`predictions` should hold one text for each question, of which there "
-            f"are {len(answers)}. Received: {len(predictions)}"
+            f"`predictions` should hold one text for each of the {len(answers)} "
+            f"questions. Received: {len(predictions)}"
         )
     right = [[text for text in texts if normalized(text)] for texts in answers]
     pairs = list(zip(predictions, right))
@@ -79,6 +80,6 @@ def squad_scores(
 
 
 def _mean(score: Callable[[str, str], float], pairs) -> float:
-    """The mean over questions of the score with the best fitting answer."""
+    """The mean over questions of the score with the best match."""
     best = (max(score(p, text) for text in right or [""]) for p, right in pairs)
     return sum(best) / len(pairs)

@@ -1,51 +1,50 @@
-"""Trains models that answer questions with a piece of a text.
+"""Trains models that answer questions with a span of a text."""
 
-    python -m elmo_keras.tasks.answer --train train.json --dev dev.json --output DIR
-    python -m elmo_keras.tasks.answer --train train.json --dev dev.json --output DIR \\
-        --elmo MODEL_DIR --baseline --seeds 1 2 3
-
-Files are SQuAD's JSON, of 1.1 or 2.0; that some questions have no answer is learned
-where --train has such. The scores are F1 and exact match, by SQuAD's arithmetic.
-"""
-
-import sys
+from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.tasks.experiments.experiment import Task, main
-from elmo_keras.tasks.models.answerer import NO_ANSWER, NOT_KNOWN, Answerer
-from elmo_keras.tasks.readers.squad import read_squad, unaligned
-from elmo_keras.tasks.scores.squad_scores import squad_scores
-from elmo_keras.training_arguments import positive, rate
+from elmo_keras.cli.argument_types import positive, rate
+from elmo_keras.tasks.answer.answerer import NO_ANSWER, NOT_KNOWN, Answerer
+from elmo_keras.tasks.answer.squad import read_squad, unaligned
+from elmo_keras.tasks.answer.squad_scores import squad_scores
+from elmo_keras.tasks.experiments.task import Task
+
+
+class AnswerOptions(NamedTuple):
+    """The options of the answerer."""
+
+    units: int
+    layer_dropout: float
 
 
 def add_arguments(parser):
-    """The options of answerers only."""
+    """Adds the answerer's own options."""
     add = parser.add_argument_group("answerer").add_argument
-    add("--units", type=positive(int), default=100, help="of LSTMs, each direction")
-    add("--layer-dropout", type=rate, default=0.2, help="on what goes into layers")
+    add("--units", type=positive(int), default=100, help="LSTM size per direction")
+    add("--layer-dropout", type=rate, default=0.2, help="on the inputs of layers")
 
 
-def read(path, arguments):
-    """The questions of a file; how many can't be trained on is told."""
+def read(path, options):
+    """The questions of a file; prints how many of them training leaves out."""
     examples = read_squad(path)
     n_unaligned = unaligned(examples)
     if n_unaligned:
         print(
             f"{path}: {n_unaligned:,} of {len(examples):,} questions have no answer "
-            "that stands at its offset and is made of whole tokens; they are scored, "
-            "but not trained on."
+            "that is at its offset and consists of whole tokens; they are scored, but "
+            "not trained on."
         )
     return examples
 
 
-def model(token_vectors, examples, arguments):
+def model(token_vectors, examples, options):
     """The answerer."""
     return Answerer(
         token_vectors,
-        any(not example["answers"] for example in examples),
-        arguments.units,
-        arguments.layer_dropout,
+        unanswerable=any(not example["answers"] for example in examples),
+        units=options.units,
+        dropout=options.layer_dropout,
     )
 
 
@@ -55,7 +54,7 @@ def targets(examples, answerer):
 
 
 def label(example):
-    """First and last token of an answer, or what stands for there being none."""
+    """First and last token of an answer; `NO_ANSWER` or `NOT_KNOWN` without one."""
     if not example["answers"]:
         return [NO_ANSWER] * 2
     return example["span"] or [NOT_KNOWN] * 2
@@ -73,8 +72,12 @@ def scores(answerer, examples, predictions):
 
 
 TASK = Task(
-    "answer", read, ("context", "question"), targets, model, scores, add_arguments
+    name="answer",
+    add_arguments=add_arguments,
+    options=AnswerOptions,
+    read=read,
+    text_fields=("context", "question"),
+    model=model,
+    targets=targets,
+    scores=scores,
 )
-
-if __name__ == "__main__":
-    sys.exit(main(TASK, __doc__))

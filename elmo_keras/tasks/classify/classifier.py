@@ -1,57 +1,60 @@
-"""A classifier of texts: the biattentive classification network."""
+"""A text classifier: the biattentive classification network."""
+
+from collections.abc import Sequence
 
 import keras
 import numpy as np
 from keras import ops
 
-from elmo_keras.tasks.models.attention import soft_alignment
-from elmo_keras.tasks.models.maxout import Maxout
-from elmo_keras.tasks.models.padding import padded
-from elmo_keras.tasks.models.pooling import (
+from elmo_keras.tasks.layers.attention import soft_alignment
+from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.tasks.layers.maxout import Maxout
+from elmo_keras.tasks.layers.padding import padded
+from elmo_keras.tasks.layers.pooling import (
     SelfAttentivePooling,
     masked_max,
     masked_mean,
     masked_min,
 )
-from elmo_keras.tasks.models.sentence_encoder import SentenceEncoder
+from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder
+from elmo_keras.tasks.layers.task_model import TaskModel
 
-# From where on a label of several is given: as for GoEmotions.
-THRESHOLD = 0.3
+THRESHOLD = 0.3  # lowest probability of a predicted label, as for GoEmotions
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class TextClassifier(keras.Model):
-    """One label of a text, or several, by the biattentive classification network.
+class TextClassifier(TaskModel):
+    """Labels texts with the biattentive classification network.
 
     A biLSTM reads the text, x; each token attends to all tokens of the same text, c;
-    a second biLSTM reads [x; x − c; x · c], whose outputs are pooled in four ways,
-    and a maxout layer and a softmax decide, or sigmoids where a text may have several
-    labels.
+    a second biLSTM reads [x; x − c; x · c]. Its outputs are pooled in four ways; a
+    maxout layer and a softmax, or sigmoids for multi-label texts, give probabilities.
 
-    It is the network of the paper's sentiment row, not a plain biLSTM with attention,
-    so that the row can be compared; in a small size (LSTMs of 50 units, not 300, one
-    maxout layer, not two), as a step of 32 texts of 20 tokens then takes 22 ms on two
-    cores: about what a biLSTM of 100 units takes by itself (18 ms), and less than half
-    of what the network takes with 100 units (54 ms).
+    This is the network of the paper's sentiment results, not a plain biLSTM with
+    attention, so that scores can be compared. It is small (LSTMs of 50 units, not 300;
+    one maxout layer, not two): a step of 32 texts of 20 tokens takes 22 ms on two
+    cores, about as long as a biLSTM of 100 units alone (18 ms); with 100 units, the
+    network takes 54 ms.
 
     Args:
         token_vectors: a `TokenVectors` layer.
         labels: the names of the labels.
-        several: whether a text may have any number of labels.
-        units: of each LSTM in each direction, and of the maxout layer.
+        multi_label: whether a text may have any number of labels.
+        units: size of each LSTM in each direction, and of the maxout layer.
         dropout: rate of the dropout on each LSTM's output and before the decision.
 
     Call arguments:
-        inputs: `{"tokens": string (batch, time)}` padded with `""`, and where the
-            biLM's layers are there already, `"tokens_layers"` besides.
+        inputs: `{"tokens": string (batch, time)}` padded with `""`, and optionally
+            `"tokens_layers"`, see `TaskModel`.
         training: whether dropout is applied.
 
     Output: `(batch, len(labels))`, a probability for each label.
 
     Example:
 
-    >>> from elmo_keras.tasks.models.token_vectors import TokenVectors
+    >>> from elmo_keras.tasks.layers.token_vectors import TokenVectors
     >>> classifier = TextClassifier(TokenVectors(), ["bad", "good"], units=3)
+    >>> classifier.run_eagerly = True  # two texts need no graph
     >>> classifier.classify([["A", "film"], ["No"]])[0] in ["bad", "good"]
     True
 
@@ -60,21 +63,25 @@ class TextClassifier(keras.Model):
     """
 
     def __init__(
-        self, token_vectors, labels, several=False, units=50, dropout=0.2, **kwargs
+        self,
+        token_vectors,
+        labels,
+        multi_label=False,
+        *,
+        units=50,
+        dropout=0.2,
+        **kwargs,
     ):
-        super().__init__(**kwargs)
-        self.token_vectors = token_vectors
+        super().__init__(token_vectors, **kwargs)
         self.labels = list(labels)
-        self.several = several
+        self.multi_label = multi_label
         self.units = units
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
-        self.integrator = keras.layers.Bidirectional(
-            keras.layers.LSTM(units, return_sequences=True), name="integrator"
-        )
+        self.integrator = bilstm(units, name="integrator")
         self.attention = SelfAttentivePooling(name="attention")
         self.dropout = keras.layers.Dropout(dropout, name="dropout")
         self.maxout = Maxout(units, name="maxout")
-        activation = "sigmoid" if several else "softmax"
+        activation = "sigmoid" if multi_label else "softmax"
         self.decision = keras.layers.Dense(len(labels), activation, name="decision")
 
     def build(self, input_shape=None):
@@ -99,19 +106,19 @@ class TextClassifier(keras.Model):
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
-        """The mean cross entropy, and the regularisers' losses."""
+        """The mean cross entropy plus the regularization losses."""
         kind = keras.losses.BinaryCrossentropy
-        if not self.several:
+        if not self.multi_label:
             kind = keras.losses.SparseCategoricalCrossentropy
         return ops.sum([kind()(y, y_pred, sample_weight), *self.losses])
 
-    def classify(self, texts: list[list[str]]) -> list:
-        """The label of each text, or where there may be several, a list of them."""
+    def classify(self, texts: Sequence[Sequence[str]]) -> list:
+        """The label of each text, or a list of labels for each multi-label text."""
         return self.decide(self.predict({"tokens": padded(texts)}, verbose=0))
 
     def decide(self, probabilities: np.ndarray) -> list:
-        """The labels that probabilities `(texts, labels)` stand for."""
-        if not self.several:
+        """The labels predicted by probabilities `(texts, labels)`."""
+        if not self.multi_label:
             return [self.labels[i] for i in np.argmax(probabilities, axis=-1)]
         return [
             [label for label, p in zip(self.labels, row) if p >= THRESHOLD]
@@ -122,12 +129,13 @@ class TextClassifier(keras.Model):
         return super().get_config() | {
             "token_vectors": keras.saving.serialize_keras_object(self.token_vectors),
             "labels": self.labels,
-            "several": self.several,
+            "several": self.multi_label,  # the key in saved files
             "units": self.units,
             "dropout": self.dropout.rate,
         }
 
     @classmethod
     def from_config(cls, config):
-        vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
-        return cls(**config | {"token_vectors": vectors})
+        multi_label = {"multi_label": config["several"]}
+        rest = {name: value for name, value in config.items() if name != "several"}
+        return super().from_config(rest | multi_label)

@@ -1,4 +1,4 @@
-"""Readers of texts with labels. Each gives `{"tokens": […], "label": …}` a text."""
+"""Readers of labelled texts. Each text gives `{"tokens": […], "label": …}`."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from elmo_keras.tasks.readers.words import Split, words_and_punctuation
 _LABEL = "__label__"
 _NODE = re.compile(r"\(([^\s()]+) [^()]+\)")
 _LEAF = re.compile(r"\([^\s()]+ ([^\s()]+)\)")
-# How treebanks write what has a meaning in their own format.
+# Treebanks escape the characters of their own format.
 _ESCAPES = {"-LRB-": "(", "-RRB-": ")"}
 
 
@@ -23,8 +23,8 @@ def read_fasttext(path: str | Path, split: Split = str.split) -> list[dict]:
         split: text → tokens.
 
     Raises:
-        OSError: the file can't be read.
-        ValueError: `file:line:` and what is wrong there.
+        OSError: the file cannot be read.
+        ValueError: `file:line:` and the reason.
     """
     examples = []
     for number, line in numbered_lines(path):
@@ -38,17 +38,17 @@ def read_fasttext(path: str | Path, split: Split = str.split) -> list[dict]:
 
 
 def read_trees(path: str | Path) -> list[dict]:
-    """Lines of a tree each, such as `(3 (2 A) (4 film))`: its words, the root's label.
+    """Lines of one tree each, such as `(3 (2 A) (4 film))`: words and root label.
 
     Raises:
-        OSError: the file can't be read.
-        ValueError: `file:line:` and what is wrong there.
+        OSError: the file cannot be read.
+        ValueError: `file:line:` and the reason.
     """
     examples = []
     for number, line in numbered_lines(path):
         label = _root_label(line.strip())
         if label is None:
-            reason = f"a tree as (3 (2 A) (4 film)) is expected, not {line[:60]!r}"
+            reason = f"a tree such as (3 (2 A) (4 film)) is expected, not {line[:60]!r}"
             raise malformed(path, number, reason)
         tokens = [token.replace("\\/", "/") for token in _LEAF.findall(line)]
         tokens = [_ESCAPES.get(token, token) for token in tokens]
@@ -57,7 +57,7 @@ def read_trees(path: str | Path) -> list[dict]:
 
 
 def _root_label(tree):
-    """The label of a tree's root, None if the line is no tree."""
+    """The label of a tree's root, or None if the line is not a tree."""
     while not (root := _NODE.fullmatch(tree)):
         smaller = _NODE.sub("node", tree)
         if smaller == tree:
@@ -69,15 +69,15 @@ def _root_label(tree):
 def read_table(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
     """A table with the columns `document` and `label`, such as NSMC's.
 
-    A document may be empty, as some of NSMC are: it has no tokens.
+    A document may be empty, as some of NSMC's are; it gives no tokens.
 
     Args:
-        path: a file with tabs between the columns, whose first line names them.
+        path: a file of columns separated by tabs; the first line names them.
         split: text → tokens.
 
     Raises:
-        OSError: the file can't be read.
-        ValueError: `file:line:` and what is wrong there.
+        OSError: the file cannot be read.
+        ValueError: `file:line:` and the reason.
     """
     examples = []
     for number, (document, label) in table_rows(path, ("document", "label")):
@@ -90,20 +90,20 @@ def read_table(path: str | Path, split: Split = words_and_punctuation) -> list[d
 def read_goemotions(
     path: str | Path, names: Sequence[str], split: Split = words_and_punctuation
 ) -> list[dict]:
-    """Lines of `text \\t 27,3 \\t id`, texts with several `"labels"` each.
+    """Multi-label texts, lines of `text \\t 27,3 \\t id`; each gives `"labels"`.
 
     Args:
         path: the file.
-        names: names of the labels, from that of 0 on.
+        names: names of the labels in the order of their numbers.
         split: text → tokens.
 
     Raises:
-        OSError: the file can't be read.
-        ValueError: `file:line:` and what is wrong there.
+        OSError: the file cannot be read.
+        ValueError: `file:line:` and the reason.
     """
     examples = []
     for number, line in numbered_lines(path):
-        text, labels, _ = split_line(path, number, line, 3)
+        text, labels, _ = split_line(path, number, line, n_fields=3)
         labels = labels.split(",")
         if not all(x.isdecimal() and int(x) < len(names) for x in labels):
             reason = f"labels from 0 to {len(names) - 1} are expected, not {labels}"
@@ -114,11 +114,11 @@ def read_goemotions(
 
 
 def read_label_names(path: str | Path) -> list[str]:
-    """The names of labels, one a line.
+    """The names of labels, one per line.
 
     Raises:
-        OSError: the file can't be read.
-        ValueError: `file:line:` and what is wrong there.
+        OSError: the file cannot be read.
+        ValueError: `file:line:` and the reason.
     """
     names = []
     for number, line in numbered_lines(path):

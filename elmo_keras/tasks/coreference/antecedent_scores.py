@@ -1,25 +1,27 @@
-"""Scores of earlier mentions as what a mention goes back to."""
+"""Scores of earlier mentions as antecedents of a mention."""
 
 import keras
 import tensorflow as tf
 
-_NEVER = -1e9
-# Mentions further back than each of these, up to the next, share a vector.
+from elmo_keras.tasks.layers.attention import NEVER
+
+# Distances from one of these up to the next share a vector.
 DISTANCES = 1, 2, 3, 4, 5, 8, 16, 32, 64
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class AntecedentScores(keras.layers.Layer):
-    """How likely two mentions are the same thing, for the likeliest pairs.
+    """How likely two mentions refer to the same thing, for the likeliest pairs.
 
         c(i, j) = s_i + s_j + g_i W g_j
         s(i, j) = c(i, j) + v · ReLU(A g_i + B g_j + C (g_i ∘ g_j) + D φ(i, j))
 
-    c picks `most` mentions j < i for each i. φ is a trained vector of how many
-    mentions lie between, and one of whether the speaker is the same.
+    For each i, the `max_antecedents` mentions j < i with the highest c are scored. φ
+    joins two trained vectors: one for the distance in mentions, and one for whether
+    the speaker is the same.
 
     Args:
-        most: antecedents looked at for each mention.
+        max_antecedents: number of antecedents to score for each mention.
         units: size of the hidden layer.
         feature_dim: size of each of the two vectors in φ.
         dropout: rate of the dropout on the hidden layer.
@@ -30,17 +32,19 @@ class AntecedentScores(keras.layers.Layer):
         speakers: `(mentions,)` of any type, equal for the same speaker.
         training: whether dropout is applied.
 
-    Output: int32 `(mentions, k)`, the antecedents' places among the mentions, where
-    k is the smaller of `most` and the number of mentions; and their scores,
+    Output: int32 `(mentions, k)`, the indices of the antecedents, where k is the
+    smaller of `max_antecedents` and the number of mentions; and their scores,
     `(mentions, k)`, very low where there is no such antecedent.
 
     Reference: Lee et al. 2017, section 4; Lee et al. 2018, "Higher-order Coreference
     Resolution with Coarse-to-fine Inference", section 4.
     """
 
-    def __init__(self, most=50, units=150, feature_dim=20, dropout=0.2, **kwargs):
+    def __init__(
+        self, max_antecedents=50, units=150, feature_dim=20, *, dropout=0.2, **kwargs
+    ):
         super().__init__(**kwargs)
-        self.most = most
+        self.max_antecedents = max_antecedents
         self.units = units
         self.feature_dim = feature_dim
         self.of_pair = keras.layers.Dense(units, name="of_pair")
@@ -72,13 +76,13 @@ class AntecedentScores(keras.layers.Layer):
         return places, coarse + tf.squeeze(self.scores(hidden), axis=2)
 
     def _likeliest(self, vectors, mention_scores):
-        """The coarse scores (mentions, k) of the best pairs, and with which."""
+        """The best coarse scores (mentions, k), and their antecedents."""
         n_mentions = tf.shape(vectors)[0]
         scores = tf.matmul(tf.matmul(vectors, self.bilinear), vectors, transpose_b=True)
         scores += mention_scores[:, None] + mention_scores[None, :]
         number = tf.range(n_mentions)
-        scores = tf.where(number[None, :] < number[:, None], scores, _NEVER)
-        return tf.math.top_k(scores, tf.minimum(self.most, n_mentions))
+        scores = tf.where(number[None, :] < number[:, None], scores, NEVER)
+        return tf.math.top_k(scores, tf.minimum(self.max_antecedents, n_mentions))
 
     def _features(self, places, speakers):
         """φ: (mentions, k, 2 · feature_dim)."""
@@ -95,7 +99,7 @@ class AntecedentScores(keras.layers.Layer):
 
     def get_config(self):
         return super().get_config() | {
-            "most": self.most,
+            "max_antecedents": self.max_antecedents,
             "units": self.units,
             "feature_dim": self.feature_dim,
             "dropout": self.dropout.rate,

@@ -12,15 +12,15 @@ _WORD, _SPEAKER, _N_COLUMNS = 3, 9, 12
 
 
 def read_conll_2012(path: str | Path) -> list[dict]:
-    """The documents of a file; each part of one is a document of its own.
+    """The documents of a file; each part counts as a document.
 
-    Of the columns, separated by white space, the 4th (word), 10th (speaker) and
-    last one (coreference) are read.
+    The columns are separated by white space; the 4th (word), the 10th (speaker) and
+    the last (coreference) are read.
 
     Returns:
         For each document a dict: `name` and `part`; `sentences`, lists of tokens;
-        `speakers`, a text for each token in the same lists; `clusters`, lists of
-        mentions, each the first and last token counted over the whole document.
+        `speakers`, a text for each token in lists of the same lengths; `clusters`,
+        lists of mentions, each as its first and last token in the document.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -53,14 +53,14 @@ def _open(document):
 
 
 class _Document:
-    """A document as its lines come in."""
+    """A document, built line by line."""
 
     def __init__(self, unfinished, line):
         header = _BEGIN.match(line)
         if unfinished is not None or header is None:
             raise ValueError(
-                "`#begin document (name); part 000` should stand here, after the "
-                f"`#end document` of the one before. Received: {line.strip()!r}"
+                "`#begin document (name); part 000` is expected, after the "
+                f"`#end document` of the previous one. Received: {line.strip()!r}"
             )
         self.name, self.part = header["name"], int(header["part"])
         self.sentences, self.speakers = [], []
@@ -70,16 +70,16 @@ class _Document:
         self.clusters = collections.defaultdict(list)
 
     def add(self, columns):
-        """A token's columns, or none at the end of a sentence."""
+        """Adds a token from its columns; no columns end the sentence."""
         if not columns:
             return self.end_sentence()
         self.n_columns = self.n_columns or len(columns)
         if len(columns) != self.n_columns or len(columns) < _N_COLUMNS:
             raise ValueError(
-                f"should have {max(self.n_columns, _N_COLUMNS)} columns. Received: "
-                f"{len(columns)}"
+                f"a line should have {max(self.n_columns, _N_COLUMNS)} columns. "
+                f"Received: {len(columns)}"
             )
-        # The format writes "/." and "/?" for the marks themselves.
+        # The format writes "." and "?" as "/." and "/?".
         word = columns[_WORD]
         self.tokens.append(word[1:] if word in ("/.", "/?") else word)
         self.turns.append(columns[_SPEAKER])
@@ -89,7 +89,7 @@ class _Document:
         self.n_tokens += 1
 
     def add_bracket(self, piece):
-        """`(12`, `12)` or `(12)` of the coreference column."""
+        """Adds `(12`, `12)` or `(12)` of the coreference column."""
         bracket = _PIECE.fullmatch(piece)
         if bracket is None or not (bracket["begins"] or bracket["ends"]):
             raise ValueError(
@@ -101,15 +101,15 @@ class _Document:
             self.begun[entity].append(self.n_tokens)
         if bracket["ends"]:
             if not self.begun[entity]:
-                raise ValueError(f"{entity}) ends a mention that didn't begin.")
+                raise ValueError(f"{entity}) ends a mention that did not begin.")
             mention = (self.begun[entity].pop(), self.n_tokens)
             self.clusters[entity].append(mention)
 
     def end_sentence(self):
-        """Files the sentence; a mention doesn't go beyond it."""
+        """Adds the sentence; a mention must end within it."""
         for entity, begun in self.begun.items():
             if begun:
-                raise ValueError(f"({entity} doesn't end within its sentence.")
+                raise ValueError(f"({entity} does not end within its sentence.")
         if self.tokens:
             self.sentences.append(self.tokens)
             self.speakers.append(self.turns)
@@ -119,7 +119,7 @@ class _Document:
         """The document as a dict."""
         self.end_sentence()
         if not self.sentences:
-            raise ValueError("the document ends without a token.")
+            raise ValueError("the document has no tokens.")
         return {
             "name": self.name,
             "part": self.part,

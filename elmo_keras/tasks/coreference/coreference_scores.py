@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.tasks.scores.assignment import best_assignment
-
 Clusters = Sequence[Sequence[Hashable]]
 
 
@@ -19,11 +17,10 @@ class Score(NamedTuple):
 
 
 def muc(key: Clusters, response: Clusters) -> tuple[float, float]:
-    """The links of `key` that `response` keeps, and how many there are.
+    """The links of `key` that `response` keeps, and the number of links in `key`.
 
-    A cluster that `response` splits into p parts (a mention it doesn't have is a
-    part of its own) keeps |cluster| − p of its |cluster| − 1 links (Vilain et
-    al. 1995).
+    A cluster that `response` splits into p parts (a missing mention is a part of its
+    own) keeps |cluster| − p of its |cluster| − 1 links (Vilain et al. 1995).
     """
     cluster_of = _cluster_of(response)
     kept = links = 0
@@ -35,9 +32,9 @@ def muc(key: Clusters, response: Clusters) -> tuple[float, float]:
 
 
 def b_cubed(key: Clusters, response: Clusters) -> tuple[float, float]:
-    """Summed over mentions of `key`, the share of the cluster found with it.
+    """For each mention of `key`, the share of its cluster found with it, summed.
 
-    And how many mentions there are (Bagga and Baldwin 1998).
+    Also returns the number of mentions (Bagga and Baldwin 1998).
     """
     common = _common(key, response)
     found = sum(np.sum(row**2) / len(set(k)) for k, row in zip(key, common))
@@ -47,20 +44,19 @@ def b_cubed(key: Clusters, response: Clusters) -> tuple[float, float]:
 def ceaf_mentions(key: Clusters, response: Clusters) -> tuple[float, float]:
     """The common mentions of the best pairing of clusters, φ₃ of Luo 2005.
 
-    And how many mentions `key` has.
+    Also returns the number of mentions in `key`.
     """
-    common = _common(key, response)
-    return float(common[best_assignment(common)].sum()), _mentions(key)
+    return _best_pairing(_common(key, response)), _mentions(key)
 
 
 def ceaf_entities(key: Clusters, response: Clusters) -> tuple[float, float]:
     """The similarity φ₄ = 2|K∩R| / (|K| + |R|) of the best pairing of clusters.
 
-    And how many clusters `key` has (Luo 2005).
+    Also returns the number of clusters in `key` (Luo 2005).
     """
     sizes = [np.array([len(set(c)) for c in clusters]) for clusters in (key, response)]
     similarity = 2 * _common(key, response) / np.add.outer(*sizes)
-    return float(similarity[best_assignment(similarity)].sum()), len(key)
+    return _best_pairing(similarity), len(key)
 
 
 METRICS = {
@@ -78,15 +74,14 @@ def score(
 ) -> Score:
     """Recall and precision of one metric over documents.
 
-    Numerators and denominators are summed over the documents, as the official
-    scorer does; recall counts what of the key is in the response, precision the
-    other way round.
+    Numerators and denominators are summed over the documents, as in the official
+    scorer. Precision is the metric with keys and responses exchanged.
 
     Args:
         metric: one of `METRICS`.
-        keys: the right clusters of each document; a mention is anything that can
-            be in a set, such as the pair of its first and last token.
-        responses: the predicted ones.
+        keys: the right clusters of each document; a mention is any hashable value,
+            such as the pair of its first and last token.
+        responses: the predicted clusters of each document.
     """
     recall = _ratio(metric(k, r) for k, r in zip(keys, responses, strict=True))
     precision = _ratio(metric(r, k) for k, r in zip(keys, responses, strict=True))
@@ -97,7 +92,7 @@ def score(
 def coreference_scores(
     keys: Sequence[Clusters], responses: Sequence[Clusters]
 ) -> Mapping[str, float]:
-    """F1 of each metric, and `CoNLL F1`, that of MUC, B³ and CEAF φ₄.
+    """F1 of each metric, and `CoNLL F1`, the mean of MUC, B³ and CEAF φ₄.
 
     Args:
         keys, responses: as in `score`.
@@ -107,9 +102,30 @@ def coreference_scores(
 
 
 def _ratio(pairs):
-    """The sum of what was found by the sum of what there is; 0 of nothing."""
-    found, there = map(sum, zip(*pairs))
-    return found / there if there else 0.0
+    """The sum of the numerators divided by that of the denominators, or 0."""
+    numerator, denominator = map(sum, zip(*pairs))
+    return numerator / denominator if denominator else 0.0
+
+
+def linear_sum_assignment() -> Callable:
+    """The function of SciPy, an optional dependency.
+
+    Raises:
+        ImportError: SciPy is not installed.
+    """
+    try:
+        from scipy.optimize import linear_sum_assignment
+    except ImportError as error:
+        raise ImportError(
+            "The scores of coreference need SciPy: pip install 'elmo-keras[tasks]'."
+        ) from error
+    return linear_sum_assignment
+
+
+def _best_pairing(similarity):
+    """The highest sum over pairs of a row and a column, each used once."""
+    pairs = linear_sum_assignment()(similarity, maximize=True)
+    return float(similarity[pairs].sum())
 
 
 def _cluster_of(clusters):
@@ -118,12 +134,12 @@ def _cluster_of(clusters):
 
 
 def _mentions(clusters):
-    """How many mentions there are."""
+    """The number of mentions."""
     return sum(len(set(cluster)) for cluster in clusters)
 
 
 def _common(key, response):
-    """How many mentions each two clusters have in common: (key, response)."""
+    """The number of mentions that two clusters have in common: (key, response)."""
     cluster_of = _cluster_of(response)
     common = np.zeros((len(key), len(response)))
     for row, cluster in zip(common, key):

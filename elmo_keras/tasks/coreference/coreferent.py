@@ -1,4 +1,4 @@
-"""A model of coreference: which spans of a document are about the same thing."""
+"""A coreference model: which spans of a document refer to the same thing."""
 
 from collections.abc import Sequence
 
@@ -6,52 +6,56 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.tasks.experiments.documents import document_inputs
-from elmo_keras.tasks.models.antecedent_scores import AntecedentScores
-from elmo_keras.tasks.models.span_vectors import SpanVectors
-from elmo_keras.tasks.models.token_vectors import TokenVectors
+from elmo_keras.tasks.coreference.antecedent_scores import AntecedentScores
+from elmo_keras.tasks.coreference.documents import document_inputs
+from elmo_keras.tasks.coreference.span_vectors import SpanVectors
+from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.tasks.layers.task_model import TaskModel
+from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
 Mention = tuple[int, int]
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class Coreferent(keras.Model):
+class Coreferent(TaskModel):
     """Finds mentions and, for each, an earlier mention of the same thing.
 
         g = SpanVectors(x, [biLSTM(x); ELMo]),   s = v · ReLU layer(g)
         p(j | i) = exp s(i, j) / (1 + Σ_j' exp s(i, j'))
 
-    where i and j are the spans of highest s, as many as `mentions_per_token` says,
-    s(i, j) comes from `AntecedentScores`, and the 1 stands for "nothing before". The
-    biLSTM and ELMo read sentence by sentence. Clusters are what the best antecedents
-    link together.
+    where i and j are the spans with the highest s, `mentions_per_token` of them for
+    each token, s(i, j) comes from `AntecedentScores`, and 1 = exp 0 stands for "no
+    antecedent". The biLSTM and ELMo read sentence by sentence. Mentions that are linked
+    by their best antecedents form a cluster.
 
     Args:
-        token_vectors: `TokenVectors`; what it gives at the output stands beside the
-            output of the LSTM.
+        token_vectors: a `TokenVectors` layer; its vectors for the output are
+            concatenated to the output of the LSTM.
         units: size of the LSTM in each direction.
-        hidden_units: size of the hidden layers that score.
-        longest: tokens of the longest mention.
-        mentions_per_token: λ, how many spans are kept for each token of the document.
-        most_antecedents: how many are looked at for each mention.
+        hidden_units: size of the hidden layers that compute scores.
+        longest: maximum length of a mention in tokens.
+        mentions_per_token: λ, the number of spans to keep per token of the document.
+        most_antecedents: maximum number of antecedents to score for each mention.
         dropout: rate of the dropout on the LSTM's output and the hidden layers.
 
     Call arguments:
         inputs: one document: `sentences`, strings `(sentences, time)` padded with
-            `""`; `speakers`, strings of that shape; and, where it is known,
-            `sentences_layers` as `elmo.layers` gives it.
+            `""`; `speakers`, strings of that shape; and optionally
+            `sentences_layers`, see `TaskModel`.
         training: whether dropout is applied.
 
     Output: a dict of `first` and `last`, int32 `(mentions,)`, the spans that were
-    kept, in tokens of the document; `antecedents`, int32 `(mentions, k)`, places among
-    them; `scores`, `(mentions, 1 + k)`, that of "nothing before", 0, first. `predict`
-    gives int32 `(1, mentions, 3)`: first, last, and place of the best antecedent, −1
-    for none. Labels are int32 `(1, mentions, 3)`: first, last, and the number of the
-    cluster; the loss is the mean over kept spans of −log Σ p(j | i) over all right j.
+    kept, in tokens of the document; `antecedents`, int32 `(mentions, k)`, indices of
+    such spans; `scores`, `(mentions, 1 + k)`, first the 0 of "no antecedent".
+    `predict` gives int32 `(1, mentions, 3)`: first, last, and index of the best
+    antecedent, −1 for none. Labels are int32 `(1, mentions, 3)`: first, last, and the
+    number of the cluster; the loss is the mean over kept spans of −log Σ p(j | i), the
+    sum over all right j.
 
     Example:
 
     >>> coreferent = Coreferent(TokenVectors(words=["ann"]), units=3)
+    >>> coreferent.run_eagerly = True  # one document needs no graph
     >>> inputs = document_inputs([["Ann", "sleeps", "."], ["She", "dreams"]])
     >>> coreferent.predict_on_batch(inputs).shape  # 2 of 5 tokens
     (1, 2, 3)
@@ -63,6 +67,7 @@ class Coreferent(keras.Model):
         self,
         token_vectors: TokenVectors,
         units: int = 100,
+        *,
         hidden_units: int = 150,
         longest: int = 10,
         mentions_per_token: float = 0.4,
@@ -70,17 +75,14 @@ class Coreferent(keras.Model):
         dropout: float = 0.3,
         **kwargs,
     ):
-        super().__init__(**kwargs)
-        self.token_vectors = token_vectors
+        super().__init__(token_vectors, **kwargs)
         self.units = units
         self.hidden_units = hidden_units
         self.longest = longest
         self.mentions_per_token = mentions_per_token
         self.most_antecedents = most_antecedents
         self.dropout = keras.layers.Dropout(dropout)
-        self.lstm = keras.layers.Bidirectional(
-            keras.layers.LSTM(units, return_sequences=True)
-        )
+        self.lstm = bilstm(units)
         self.span_vectors = SpanVectors(longest, name="span_vectors")
         self.mention_hidden = keras.layers.Dense(hidden_units, "relu")
         self.mention_scores = keras.layers.Dense(1, name="mention_scores")
@@ -90,8 +92,7 @@ class Coreferent(keras.Model):
 
     def build(self, input_shape=None):
         vectors = self.token_vectors
-        if not vectors.built:
-            vectors.build()
+        vectors.build()
         x = (None, None, vectors.input_dim)
         h = (None, None, 2 * self.units + vectors.output_dim)
         self.lstm.build(x)
@@ -100,12 +101,9 @@ class Coreferent(keras.Model):
         self.mention_hidden.build(span)
         self.mention_scores.build((None, self.hidden_units))
         self.antecedent_scores.build(span)
-        self.built = True
 
     def call(self, inputs, training=False):
-        x, at_output, mask = self.token_vectors(
-            inputs["sentences"], inputs.get("sentences_layers"), training=training
-        )
+        x, at_output, mask = self.read(inputs, "sentences", training)
         h = self.dropout(self.lstm(x, mask=mask), training=training)
         if at_output is not None:
             h = tf.concat([h, at_output], axis=-1)
@@ -136,14 +134,11 @@ class Coreferent(keras.Model):
     ):
         scores = y_pred["scores"]
         right = tf.where(_right(y_pred, y[0]), scores, scores.dtype.min)
-        losses = tf.reduce_logsumexp(scores, axis=1) - tf.reduce_logsumexp(
-            right, axis=1
-        )
-        return tf.reduce_mean(losses) + sum(self.losses)
+        total, right = (tf.reduce_logsumexp(x, axis=1) for x in (scores, right))
+        return tf.reduce_mean(total - right) + sum(self.losses)
 
-    def predict_step(self, data):
-        inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
-        outputs = self(inputs, training=False)
+    def decode(self, inputs, outputs):
+        """The kept spans and their best antecedents: int32 `(1, mentions, 3)`."""
         best = tf.argmax(outputs["scores"], axis=1, output_type=tf.int32)
         candidates = tf.pad(
             outputs["antecedents"], [[0, 0], [1, 0]], constant_values=-1
@@ -160,21 +155,22 @@ class Coreferent(keras.Model):
 
         Args:
             sentences: lists of tokens.
-            speakers: who says each token, in lists like these; None for one speaker.
+            speakers: the speaker of each token, in lists of the same lengths; None for
+                a single speaker.
 
         Returns:
-            For each thing that is mentioned more than once its mentions, first and
-            last token of each, counted over the document.
+            A list of mentions for each thing that is mentioned more than once: first
+            and last token, counted over the document.
 
         Raises:
-            ValueError: there is no token, one is `""`, or not each has a speaker.
+            ValueError: there are no tokens, one is `""`, or the numbers of tokens and
+                speakers differ.
         """
         inputs = document_inputs(sentences, speakers)
         return clusters(self.predict_on_batch(inputs)[0])
 
     def get_config(self):
         return super().get_config() | {
-            "token_vectors": keras.saving.serialize_keras_object(self.token_vectors),
             "units": self.units,
             "hidden_units": self.hidden_units,
             "longest": self.longest,
@@ -183,17 +179,12 @@ class Coreferent(keras.Model):
             "dropout": self.dropout.rate,
         }
 
-    @classmethod
-    def from_config(cls, config):
-        vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
-        return cls(**config | {"token_vectors": vectors})
-
 
 def clusters(links: np.ndarray) -> list[list[Mention]]:
-    """What links from mention to antecedent hold together.
+    """The clusters that links from mentions to antecedents form.
 
     Args:
-        links: integers `(mentions, 3)`, see `predict` of `Coreferent`.
+        links: integers `(mentions, 3)`, one document of `Coreferent.predict`.
 
     >>> clusters([[0, 0, -1], [2, 3, 0], [5, 5, -1], [7, 7, 1]])
     [[(0, 0), (2, 3), (7, 7)]]
@@ -211,11 +202,11 @@ def clusters(links: np.ndarray) -> list[list[Mention]]:
 
 
 def _right(outputs, labels):
-    """Which antecedents are in the same cluster, or that none is: (mentions, 1 + k)."""
+    """Whether no antecedent is right, and which ones are: bool (mentions, 1 + k)."""
     is_label = (outputs["first"][:, None] == labels[None, :, 0]) & (
         outputs["last"][:, None] == labels[None, :, 1]
     )
-    # Of 1 and more; 0 for spans that are no mention.
+    # Clusters count from 1; 0 is for spans that are not mentions.
     numbers = tf.where(is_label, labels[None, :, 2] + 1, 0)
     cluster = tf.reduce_max(tf.pad(numbers, [[0, 0], [0, 1]]), axis=1)
     earlier = outputs["antecedents"] < tf.range(tf.size(cluster))[:, None]

@@ -1,22 +1,22 @@
-"""Documents of sentences as windows, and as what a model reads."""
+"""Cuts documents into windows, and turns them into the inputs of a model."""
 
 from collections.abc import Mapping, Sequence
 
 import tensorflow as tf
 
-from elmo_keras.tasks.experiments.batches import Batches
+from elmo_keras.tasks.layers.padding import padded
 
 
 def windows(document: Mapping, n_sentences: int) -> list[dict]:
-    """A document in parts of so many sentences, each with what is within it.
+    """A document cut into parts of `n_sentences`, each with the clusters within it.
 
     Args:
-        document: as `read_conll_2012` gives it.
-        n_sentences: of a part; the last one may have fewer.
+        document: as `read_conll_2012` returns it.
+        n_sentences: number of sentences in a part; the last part may have fewer.
 
     Returns:
-        Documents whose mentions are counted over the part. A cluster of which a part
-        has one mention only is left out there.
+        Documents whose mentions are counted from the start of the part. A cluster with
+        a single mention in a part is left out there.
     """
     parts, begin = [], 0
     for i in range(0, len(document["sentences"]), n_sentences):
@@ -40,10 +40,11 @@ def document_inputs(
     sentences: Sequence[Sequence[str]],
     speakers: Sequence[Sequence[str]] | None = None,
 ) -> dict[str, tf.Tensor]:
-    """What a model reads of a document, see `Coreferent`.
+    """The inputs of `Coreferent`.
 
     Raises:
-        ValueError: there is no token, one is `""`, or not each has a speaker.
+        ValueError: there are no tokens, one is `""`, or the numbers of tokens and
+            speakers differ.
     """
     if speakers is None:
         speakers = [[""] * len(sentence) for sentence in sentences]
@@ -55,39 +56,4 @@ def document_inputs(
             f"{lengths} tokens in the sentences, {n_empty} of them empty, and {turns} "
             "speakers"
         )
-    return {
-        name: tf.ragged.constant([list(r) for r in rows], tf.string, 1).to_tensor()
-        for name, rows in (("sentences", sentences), ("speakers", speakers))
-    }
-
-
-class DocumentBatches(Batches):
-    """Batches of one document each, whose first axis are its sentences.
-
-    See `Batches`; the text field holds lists of sentences, and `batch_size` is not
-    used.
-    """
-
-    def __init__(
-        self,
-        examples,
-        text_fields,
-        number_fields=(),
-        labels=None,
-        cache=None,
-        batch_size=1,
-    ):
-        super().__init__(examples, text_fields, number_fields, labels, cache, 1)
-
-    @staticmethod
-    def texts(examples, text_fields):
-        """The sentences of all documents."""
-        return [s for e in examples for field in text_fields for s in e[field]]
-
-    def inputs(self, rows):
-        (document,) = (self.examples[i] for i in rows)
-        inputs = document_inputs(document["sentences"], document["speakers"])
-        if self.cache is not None:
-            layers = self.cache(document["sentences"])
-            inputs["sentences_layers"] = tf.constant(layers)
-        return inputs
+    return {"sentences": padded(sentences), "speakers": padded(speakers)}

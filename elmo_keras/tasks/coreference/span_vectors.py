@@ -1,15 +1,15 @@
-"""Vectors of all short spans of sentences."""
+"""Vectors of all spans of sentences up to a length."""
 
 from typing import NamedTuple
 
 import keras
 import tensorflow as tf
 
-from elmo_keras.tasks.models.attention import masked_softmax
+from elmo_keras.tasks.layers.attention import masked_softmax
 
 
 class Spans(NamedTuple):
-    """Spans of a document in their order: by first token, then by last.
+    """Spans of a document, ordered by first token, then by last.
 
     Attributes:
         vectors: float `(spans, dim)`.
@@ -21,7 +21,7 @@ class Spans(NamedTuple):
     last: tf.Tensor
 
     def gather(self, places: tf.Tensor) -> "Spans":
-        """Some of them."""
+        """The spans with these indices."""
         return Spans(*(tf.gather(x, places) for x in self))
 
 
@@ -29,16 +29,16 @@ class Spans(NamedTuple):
 class SpanVectors(keras.layers.Layer):
     """`[h_first; h_last; Σ_t softmax_t(w · h_t) x_t; φ(width)]` of each span.
 
-    The sum goes over the span's tokens: w finds its head word. Spans lie within a
-    sentence and have at most `longest` tokens.
+    The sum is over the span's tokens; w learns to find its head word. All spans of 1 to
+    `longest` tokens within a sentence get a vector.
 
     Args:
-        longest: a span has 1 to so many tokens.
-        width_dim: size of φ, a trained vector of each width.
+        longest: maximum length of a span in tokens.
+        width_dim: size of φ, a trained vector for each width.
 
     Call arguments:
-        x: float `(sentences, time, input_dim)`, the vectors that went into an LSTM.
-        h: float `(sentences, time, dim)`, those that came out of it.
+        x: float `(sentences, time, input_dim)`, the input of an LSTM.
+        h: float `(sentences, time, dim)`, its output.
         mask: bool `(sentences, time)`, which tokens are real.
 
     Output: `Spans`, with vectors of size 2 · dim + input_dim + width_dim.
@@ -66,13 +66,13 @@ class SpanVectors(keras.layers.Layer):
             tf.gather_nd(h, tf.stack([sentence, t], axis=1)) for t in (first, last)
         )
         vectors = [at_first, at_last, heads, self.widths(width)]
-        # Where each sentence's first token would be if it were counted from 0.
+        # Number of tokens before each sentence.
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         offset = tf.gather(tf.cumsum(lengths, exclusive=True), sentence)
         return Spans(tf.concat(vectors, axis=1), offset + first, offset + last)
 
     def _places(self, mask):
-        """Sentence, first token in it and width − 1 of each span: (spans, 3)."""
+        """Sentence, first token in it, and width − 1 of each span: (spans, 3)."""
         padded = tf.pad(mask, [[0, 0], [0, self.longest - 1]])
         time = tf.shape(mask)[1]
         ends = [padded[:, i : i + time] for i in range(self.longest)]

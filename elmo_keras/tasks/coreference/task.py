@@ -1,57 +1,73 @@
-"""Trains models of coreference: which mentions are about the same thing.
+"""Trains models of coreference: which mentions refer to the same entity."""
 
-    python -m elmo_keras.tasks.coreference --train train.conll --dev dev.conll \\
-        --output DIR
-    python -m elmo_keras.tasks.coreference --train train.conll --dev dev.conll \\
-        --output DIR --elmo MODEL_DIR --baseline --seeds 1 2 3
-
-Files have the columns of CoNLL-2012. Each step reads one document, so --batch-size has
-no effect; the documents of --train are cut into parts of --sentences. The first score
-is the average of the F1 of MUC, B³ and CEAF φ4.
-"""
-
-import sys
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.tasks.experiments.documents import DocumentBatches, windows
-from elmo_keras.tasks.experiments.experiment import Task, main
-from elmo_keras.tasks.models.coreferent import Coreferent, clusters
-from elmo_keras.tasks.readers.conll_2012 import read_conll_2012
-from elmo_keras.tasks.scores.coreference_scores import coreference_scores
-from elmo_keras.training_arguments import positive, rate
+from elmo_keras.cli.argument_types import positive, rate
+from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
+from elmo_keras.tasks.coreference.coreference_scores import (
+    coreference_scores,
+    linear_sum_assignment,
+)
+from elmo_keras.tasks.coreference.coreferent import Coreferent, clusters
+from elmo_keras.tasks.coreference.document_batches import DocumentBatches
+from elmo_keras.tasks.coreference.documents import windows
+from elmo_keras.tasks.experiments.task import Task
+
+
+class CoreferenceOptions(NamedTuple):
+    """The model's options, and the training file, which is read in parts."""
+
+    train: Path
+    units: int
+    hidden_units: int
+    layer_dropout: float
+    longest: int
+    mentions_per_token: float
+    most_antecedents: int
+    sentences: int
 
 
 def add_arguments(parser):
-    """The options of coreference only."""
+    """Adds the coreference model's own options."""
     add = parser.add_argument_group("coreference").add_argument
-    add("--units", type=positive(int), default=100, help="of the LSTM, each direction")
-    add("--hidden-units", type=positive(int), default=150, help="of what scores")
+    add("--units", type=positive(int), default=100, help="LSTM size per direction")
+    add("--hidden-units", type=positive(int), default=150, help="scoring layers' size")
     add("--layer-dropout", type=rate, default=0.3, help="on LSTM and hidden layers")
-    add("--longest", type=positive(int), default=10, help="tokens of a mention")
+    add(
+        "--longest",
+        type=positive(int),
+        default=10,
+        help="maximum length of a mention, in tokens",
+    )
     add("--mentions-per-token", type=positive(float), default=0.4, metavar="λ")
-    add("--most-antecedents", type=positive(int), default=50, help="of a mention")
-    add("--sentences", type=positive(int), default=25, help="of a part in training")
+    add(
+        "--most-antecedents", type=positive(int), default=50, help="maximum per mention"
+    )
+    add("--sentences", type=positive(int), default=25, help="per part, in training")
 
 
-def read(path, arguments):
-    """The documents of a file; those to train on in parts."""
+def read(path, options):
+    """The documents of a file; those of the training file are cut into parts."""
+    linear_sum_assignment()  # fails before training if SciPy is missing
     documents = read_conll_2012(path)
-    if path != arguments.train:
+    if path != options.train:
         return documents
-    return [part for d in documents for part in windows(d, arguments.sentences)]
+    return [part for d in documents for part in windows(d, options.sentences)]
 
 
-def model(token_vectors, examples, arguments):
-    """The model."""
+def model(token_vectors, examples, options):
+    """The coreference model."""
     return Coreferent(
         token_vectors,
-        arguments.units,
-        arguments.hidden_units,
-        arguments.longest,
-        arguments.mentions_per_token,
-        arguments.most_antecedents,
-        arguments.layer_dropout,
+        units=options.units,
+        hidden_units=options.hidden_units,
+        longest=options.longest,
+        mentions_per_token=options.mentions_per_token,
+        most_antecedents=options.most_antecedents,
+        dropout=options.layer_dropout,
     )
 
 
@@ -79,15 +95,13 @@ def scores(coreferent, examples, predictions):
 
 
 TASK = Task(
-    "coreference",
-    read,
-    ("sentences",),
-    targets,
-    model,
-    scores,
-    add_arguments,
+    name="coreference",
+    add_arguments=add_arguments,
+    options=CoreferenceOptions,
+    read=read,
+    text_fields=("sentences",),
+    model=model,
+    targets=targets,
+    scores=scores,
     batches=DocumentBatches,
 )
-
-if __name__ == "__main__":
-    sys.exit(main(TASK, __doc__))

@@ -1,47 +1,53 @@
-"""A model of entailment: the enhanced sequential inference model."""
+"""An entailment model: the enhanced sequential inference model."""
+
+from collections.abc import Sequence
 
 import keras
+import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.tasks.models.attention import soft_alignment
-from elmo_keras.tasks.models.padding import one_below_the_other, padded
-from elmo_keras.tasks.models.pooling import masked_max, masked_mean
-from elmo_keras.tasks.models.sentence_encoder import SentenceEncoder
+from elmo_keras.tasks.layers.attention import soft_alignment
+from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.tasks.layers.padding import padded, stacked_pair
+from elmo_keras.tasks.layers.pooling import masked_max, masked_mean
+from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder
+from elmo_keras.tasks.layers.task_model import TaskModel
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class ESIM(keras.Model):
-    """What a hypothesis is to a premise, such as "entailment".
+class ESIM(TaskModel):
+    """The relation of a hypothesis to a premise, such as "entailment".
 
         ã_i = Σ_j softmax_j(a_i · b_j) b_j,   b̃_j = Σ_i softmax_i(a_i · b_j) a_i
         m_a = LSTM(F([a; ã; a − ã; a · ã])),   m_b in the same way
         p = softmax(G([mean m_a; max m_a; mean m_b; max m_b]))
 
-    where a and b are the vectors that one biLSTM gives of the premise's and the
-    hypothesis' tokens, F is a ReLU layer, LSTM a second biLSTM, and G has a tanh
-    layer. Padding has no part in sums, means and maxima.
+    where a and b are the vectors of the premise's and the hypothesis's tokens from one
+    biLSTM, F is a ReLU layer, LSTM a second biLSTM, and G a tanh layer and a linear
+    one. Sums, means and maxima ignore padding.
 
     Args:
         token_vectors: a `TokenVectors` layer.
         labels: the names of the labels.
-        units: of each LSTM in each direction, and of the dense layers.
-        dropout: rate of the dropout on the encoder's output, F's and the pooled
-            vectors.
+        units: size of each LSTM in each direction, and of the dense layers.
+        dropout: rate of the dropout on the outputs of the encoder and of F, and on the
+            pooled vectors.
 
     Call arguments:
         inputs: `{"premise": string (batch, time), "hypothesis": string (batch,
-            time)}`, each padded with `""`, and where the biLM's layers are there
-            already, `"premise_layers"` and `"hypothesis_layers"` besides.
+            time)}`, each padded with `""`, and optionally `"premise_layers"` and
+            `"hypothesis_layers"`, see `TaskModel`.
         training: whether dropout is applied.
 
-    Output: `(batch, len(labels))`, a probability for each label, as the loss
-    `"sparse_categorical_crossentropy"` takes it.
+    Output: `(batch, len(labels))`, a probability for each label, for the loss
+    `"sparse_categorical_crossentropy"`.
 
     Example:
 
-    >>> from elmo_keras.tasks.models.token_vectors import TokenVectors
+    >>> from elmo_keras.tasks.layers.token_vectors import TokenVectors
     >>> entailment = ESIM(TokenVectors(), ["no", "yes"], units=3)
+    >>> entailment.run_eagerly = True  # one pair needs no graph
     >>> entailment.judge([["A", "cat", "sits"]], [["An", "animal"]])[0] in ["no", "yes"]
     True
 
@@ -49,16 +55,13 @@ class ESIM(keras.Model):
     section 3, without the tree LSTMs.
     """
 
-    def __init__(self, token_vectors, labels, units=50, dropout=0.3, **kwargs):
-        super().__init__(**kwargs)
-        self.token_vectors = token_vectors
+    def __init__(self, token_vectors, labels, units=50, *, dropout=0.3, **kwargs):
+        super().__init__(token_vectors, **kwargs)
         self.labels = list(labels)
         self.units = units
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
         self.inference = keras.layers.Dense(units, "relu", name="inference")
-        self.composition = keras.layers.Bidirectional(
-            keras.layers.LSTM(units, return_sequences=True), name="composition"
-        )
+        self.composition = bilstm(units, name="composition")
         self.dropout = keras.layers.Dropout(dropout, name="dropout")
         self.hidden = keras.layers.Dense(units, "tanh", name="hidden")
         self.decision = keras.layers.Dense(len(labels), "softmax", name="decision")
@@ -71,9 +74,9 @@ class ESIM(keras.Model):
         self.decision.build((None, self.units))
 
     def call(self, inputs, training=False):
-        tokens, layers = one_below_the_other(inputs, "premise", "hypothesis")
+        tokens, layers = stacked_pair(inputs, "premise", "hypothesis")
         x, mask = self.encoder(tokens, layers, training=training)
-        # The sentence that each is compared with stands in the other half.
+        # Each sentence is compared with the one in the other half of the batch.
         others = [tf.roll(y, tf.shape(y)[0] // 2, axis=0) for y in (x, mask)]
         aligned = soft_alignment(x, *others)
         x = ops.concatenate([x, aligned, x - aligned, x * aligned], axis=-1)
@@ -85,25 +88,19 @@ class ESIM(keras.Model):
         return self.decision(self.dropout(hidden, training=training))
 
     def judge(
-        self, premises: list[list[str]], hypotheses: list[list[str]]
+        self, premises: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]]
     ) -> list[str]:
         """The label of each pair."""
         inputs = {"premise": padded(premises), "hypothesis": padded(hypotheses)}
         return self.decide(self.predict(inputs, verbose=0))
 
-    def decide(self, probabilities) -> list[str]:
-        """The labels that probabilities `(pairs, labels)` stand for."""
+    def decide(self, probabilities: np.ndarray) -> list[str]:
+        """The labels predicted by probabilities `(pairs, labels)`."""
         return [self.labels[row.argmax()] for row in probabilities]
 
     def get_config(self):
         return super().get_config() | {
-            "token_vectors": keras.saving.serialize_keras_object(self.token_vectors),
             "labels": self.labels,
             "units": self.units,
             "dropout": self.dropout.rate,
         }
-
-    @classmethod
-    def from_config(cls, config):
-        vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
-        return cls(**config | {"token_vectors": vectors})

@@ -1,30 +1,20 @@
-"""Trains models of entailment: whether a hypothesis follows from a premise.
+"""Trains models of entailment: whether a hypothesis follows from a premise."""
 
-    python -m elmo_keras.tasks.entail --train train.txt --dev dev.txt --output DIR
-    python -m elmo_keras.tasks.entail --format snli --train snli_1.0_train.jsonl \\
-        --output DIR --elmo MODEL_DIR --baseline --seeds 1 2 3
-
-Files are lines of premise, hypothesis and label with tabs between (--format tabs),
-SNLI's and MultiNLI's lines of JSON (snli), KorNLI's table (kornli), or KLUE's JSON
-(klue). The score is accuracy.
-"""
-
-import sys
+from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.tasks.experiments.experiment import main
-from elmo_keras.tasks.experiments.task import Task
-from elmo_keras.tasks.models.esim import ESIM
-from elmo_keras.tasks.readers.sentence_pairs import (
+from elmo_keras.cli.argument_types import positive, rate
+from elmo_keras.tasks.entail.entailment_pairs import (
     read_klue,
     read_kornli,
     read_snli,
     read_tabs,
 )
+from elmo_keras.tasks.entail.esim import ESIM
+from elmo_keras.tasks.experiments.label_scores import accuracy
+from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.readers.words import SPLITS
-from elmo_keras.tasks.scores.label_scores import accuracy
-from elmo_keras.training_arguments import positive, rate
 
 READERS = {
     "tabs": read_tabs,
@@ -34,29 +24,40 @@ READERS = {
 }
 
 
+class EntailOptions(NamedTuple):
+    """The options of the entailment model."""
+
+    format: str
+    split: str | None
+    units: int
+    lstm_dropout: float
+
+
 def add_arguments(parser):
-    """The options of entailment only."""
+    """Adds the entailment model's own options."""
     add = parser.add_argument_group("entailment").add_argument
     add("--format", choices=READERS, default="tabs", help="default: tabs")
     add(
         "--split",
         choices=SPLITS,
-        help="sentences to tokens; default: spaces for tabs, else punctuation",
+        help="how to split text (default: spaces for tabs, else punctuation)",
     )
-    add("--units", type=positive(int), default=50, help="of an LSTM, each direction")
+    add("--units", type=positive(int), default=50, help="LSTM size per direction")
     add("--lstm-dropout", type=rate, default=0.3, help="on the LSTMs' outputs")
 
 
-def read(path, arguments):
+def read(path, options):
     """The pairs of a file."""
-    given = {"split": SPLITS[arguments.split]} if arguments.split else {}
-    return READERS[arguments.format](path, **given)
+    given = {"split": SPLITS[options.split]} if options.split else {}
+    return READERS[options.format](path, **given)
 
 
-def model(token_vectors, examples, arguments):
-    """The model of entailment."""
+def model(token_vectors, examples, options):
+    """The entailment model."""
     labels = sorted({example["label"] for example in examples})
-    return ESIM(token_vectors, labels, arguments.units, arguments.lstm_dropout)
+    return ESIM(
+        token_vectors, labels, units=options.units, dropout=options.lstm_dropout
+    )
 
 
 def targets(examples, entailment):
@@ -71,15 +72,13 @@ def scores(entailment, examples, predictions):
 
 
 TASK = Task(
-    "entail",
-    read,
-    ("premise", "hypothesis"),
-    targets,
-    model,
-    scores,
-    add_arguments,
+    name="entail",
+    add_arguments=add_arguments,
+    options=EntailOptions,
+    read=read,
+    text_fields=("premise", "hypothesis"),
+    model=model,
+    targets=targets,
+    scores=scores,
     loss="sparse_categorical_crossentropy",
 )
-
-if __name__ == "__main__":
-    sys.exit(main(TASK, __doc__))

@@ -1,4 +1,4 @@
-"""From examples to the batches of `model.fit`."""
+"""Turns examples into the batches of `model.fit`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,25 +7,26 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
+from elmo_keras.text.length_batches import length_batches
 
 BATCHES_SORTED_TOGETHER = 32
 PADDING = -1  # of labels
 
 
 class Batches:
-    """Examples as padded batches, those of like length together.
+    """Padded batches of examples of similar length.
 
     Args:
         examples: mappings of fields.
         text_fields: the fields that hold lists of tokens. Field F becomes the input
             F, strings `(batch, time)` padded with `""`.
-        number_fields: further fields for the model, of those that the examples have:
+        number_fields: further fields for the model, where the examples have them:
             numbers or nested lists of numbers, padded with 0.
         labels: one for each example, an array or a mapping of arrays, which may
-            differ in their sizes and are padded with −1; None for prediction only.
-        cache: has the layers of the texts, which become the input `F_layers`; None
+            differ in size and are padded with −1; None for prediction only.
+        cache: holds the layers of the texts, which become the input `F_layers`; None
             where the model computes them.
-        batch_size: examples of a batch.
+        batch_size: the number of examples in a batch.
 
     Example:
 
@@ -39,6 +40,7 @@ class Batches:
         examples: Sequence[Mapping],
         text_fields: Sequence[str],
         number_fields: Sequence[str] = (),
+        *,
         labels: Sequence | None = None,
         cache: LayerCache | None = None,
         batch_size: int = 32,
@@ -56,27 +58,27 @@ class Batches:
 
     @staticmethod
     def texts(examples: Sequence[Mapping], text_fields: Sequence[str]) -> list:
-        """All lists of tokens that the examples hold."""
+        """All lists of tokens in the examples."""
         return [example[field] for example in examples for field in text_fields]
 
     def shuffled(self, seed: int, epoch: int) -> tf.data.Dataset:
-        """The `(inputs, labels)` of an epoch, in an order that these two fix."""
+        """The `(inputs, labels)` of an epoch, in the order of this seed and epoch."""
         batches = self._shuffled(np.random.default_rng([seed, epoch]))
         dataset = tf.data.Dataset.from_generator(
             lambda: ((self.inputs(rows), self.targets(rows)) for rows in batches),
             output_signature=self._signature(),
         )
         dataset = dataset.apply(tf.data.experimental.assert_cardinality(len(batches)))
-        untuned = tf.data.Options()  # else an epoch ends when the tuner next wakes up
+        untuned = tf.data.Options()  # the tuner delays the end of an epoch
         untuned.autotune.enabled = False
         return dataset.prefetch(2).with_options(untuned)
 
-    def by_length(self) -> list[np.ndarray]:
-        """The examples' numbers batch by batch, the shortest first."""
-        return self._cut(np.argsort(self._lengths, kind="stable"))
+    def by_length(self) -> list[list[int]]:
+        """The indices of the examples, batch by batch, the shortest first."""
+        return length_batches(self._lengths, max_sentences=self.batch_size)
 
     def inputs(self, rows: Sequence[int]) -> dict[str, tf.Tensor]:
-        """What the model reads of the examples with these numbers."""
+        """The model's inputs for the examples with these indices."""
         examples = [self.examples[i] for i in rows]
         inputs = {}
         for field in self.text_fields:
@@ -91,29 +93,25 @@ class Batches:
         return inputs
 
     def targets(self, rows: Sequence[int]):
-        """Their labels, padded."""
+        """The labels of the examples with these indices, padded."""
         labels = [keras.tree.map_structure(_numbers, self.labels[i]) for i in rows]
         return keras.tree.map_structure(
             lambda *arrays: tf.constant(_padded(arrays, PADDING)), *labels
         )
 
     def _shuffled(self, rng):
-        """Sorted among so many that lengths are alike, in random batches."""
+        """Random batches of examples of similar length, in random order."""
         order = rng.permutation(len(self.examples))
         at_once = BATCHES_SORTED_TOGETHER * self.batch_size
         batches = []
         for first in range(0, len(order), at_once):
             some = order[first : first + at_once]
-            some = some[np.argsort(self._lengths[some], kind="stable")]
-            batches.extend(self._cut(some))
+            cut = length_batches(self._lengths[some], max_sentences=self.batch_size)
+            batches.extend(some[batch] for batch in cut)
         return [batches[i] for i in rng.permutation(len(batches))]
 
-    def _cut(self, order):
-        size = self.batch_size
-        return [order[first : first + size] for first in range(0, len(order), size)]
-
     def _signature(self):
-        """Of an example's batch, with sizes left open, so that one graph serves all."""
+        """The signature of a batch, with open sizes, so that all share one graph."""
 
         def open_sizes(name, tensor):
             if name in layers:
@@ -129,11 +127,11 @@ class Batches:
 
 
 def predictions(model: keras.Model, batches: Batches) -> list:
-    """What the model gives for each example, in their order.
+    """The model's output for each example, in the order of the examples.
 
     Returns:
-        For each example an array, or a structure of arrays, without the batch axis.
-        Padding up to the longest of its batch is still there.
+        For each example an array, or a structure of arrays, without the batch axis,
+        but with the padding of its batch.
     """
     results = [None] * len(batches.examples)
     for rows in batches.by_length():
@@ -144,13 +142,13 @@ def predictions(model: keras.Model, batches: Batches) -> list:
 
 
 def _numbers(value):
-    """An array of one of the two kinds that models compute with."""
+    """A float32 or int32 array."""
     array = np.asarray(value)
     return array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
 
 
 def _padded(arrays, value):
-    """Arrays of one rank as one array: (batch, …)."""
+    """Arrays of the same rank, padded and stacked: (batch, …)."""
     shape = np.max([array.shape for array in arrays], axis=0).astype(int)
     padded = np.full((len(arrays), *shape), value, arrays[0].dtype)
     for i, array in enumerate(arrays):

@@ -1,4 +1,4 @@
-"""Training that ends when the score on held-out examples has stopped to rise."""
+"""Training that stops when the score on held-out examples no longer improves."""
 
 import time
 from collections.abc import Callable
@@ -11,13 +11,13 @@ from elmo_keras.tasks.experiments.batches import Batches
 
 
 class Fitted(NamedTuple):
-    """How a training went.
+    """The result of a training run.
 
     Attributes:
-        scores: those of the best epoch.
-        best_epoch, epochs: from 1.
+        scores: the scores of the best epoch.
+        best_epoch, epochs: the best and the last epoch, counted from 1.
         losses: the mean loss of each epoch.
-        seconds_per_epoch: the median, of training only.
+        seconds_per_epoch: the median, without scoring.
     """
 
     scores: dict[str, float]
@@ -31,6 +31,7 @@ def fit_until_best(
     model: keras.Model,
     batches: Batches,
     score: Callable[[], dict[str, float]],
+    *,
     epochs: int,
     patience: int,
     seed: int = 0,
@@ -39,36 +40,32 @@ def fit_until_best(
     """Trains a compiled model and leaves it with the weights of its best epoch.
 
     Args:
-        model: compiled.
+        model: a compiled model.
         batches: the training examples, with labels.
-        score: gives the scores of the model as it is; the first one decides, higher is
-            better, and of equal ones that with the lower loss in training: F1 can be 0
-            for a while.
-        epochs: at most so many.
-        patience: it ends after so many epochs without a better score.
-        seed: that of the order of the examples.
-        verbose: 1 for a line an epoch.
+        score: returns the current scores of the model; the first one decides, and
+            higher is better. If it is equal, the lower training loss decides, as F1
+            can be 0 in the first epochs.
+        epochs: the maximum.
+        patience: the number of epochs without a better score after which training
+            stops.
+        seed: seed of the order of the examples.
+        verbose: 1 to print a line for each epoch.
 
     Raises:
-        FloatingPointError: the loss is not a number any more.
+        FloatingPointError: the loss is not finite.
     """
-    best, best_epoch, losses, seconds = None, 0, [], []
+    best, best_key, best_epoch, losses, seconds = None, None, 0, [], []
     for epoch in range(1, epochs + 1):
         start = time.perf_counter()
-        history = model.fit(
-            batches.shuffled(seed, epoch), shuffle=False, verbose=0
-        ).history
+        losses.append(_train(model, batches, seed, epoch=epoch))
         seconds.append(time.perf_counter() - start)
-        losses.append(float(history["loss"][0]))
-        if not np.isfinite(losses[-1]):
-            raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
         scores = score()
         if verbose:
-            print(_line(epoch, losses[-1], scores, seconds[-1]), flush=True)
-        if best is None or _key(scores, losses[-1]) > _key(
-            best, losses[best_epoch - 1]
-        ):
-            best, best_epoch = scores, epoch
+            line = f"  epoch {epoch:3}  loss {losses[-1]:.4f}  dev {_shown(scores)}"
+            print(f"{line}  {seconds[-1]:.1f} s", flush=True)
+        key = next(iter(scores.values())), -losses[-1]
+        if best_key is None or key > best_key:
+            best, best_key, best_epoch = scores, key, epoch
             weights = [np.copy(w) for w in model.trainable_variables]
         if epoch - best_epoch >= patience:
             break
@@ -77,10 +74,14 @@ def fit_until_best(
     return Fitted(best, best_epoch, epoch, losses, float(np.median(seconds)))
 
 
-def _key(scores, loss):
-    return next(iter(scores.values())), -loss
+def _train(model, batches, seed, *, epoch):
+    """Trains for one epoch and returns its mean loss."""
+    data = batches.shuffled(seed, epoch)
+    loss = float(model.fit(data, shuffle=False, verbose=0).history["loss"][0])
+    if not np.isfinite(loss):
+        raise FloatingPointError(f"The loss of epoch {epoch} is {loss}.")
+    return loss
 
 
-def _line(epoch, loss, scores, seconds):
-    told = ", ".join(f"{name} {100 * value:.2f}" for name, value in scores.items())
-    return f"  epoch {epoch:3}  loss {loss:.4f}  dev {told}  {seconds:.1f} s"
+def _shown(scores):
+    return ", ".join(f"{name} {100 * value:.2f}" for name, value in scores.items())

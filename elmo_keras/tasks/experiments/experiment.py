@@ -1,20 +1,19 @@
-"""A task's models, trained and compared over seeds: what the commands have in common."""
+"""Trains and compares a task's models over seeds, for the commands of all tasks."""
 
-import argparse
-import os
-import sys
 import time
 from collections.abc import Sequence
 
 import keras
 import numpy as np
 
+from elmo_keras.cli.command import CommandFailed, run_command
+from elmo_keras.cli.replacing import replacing
 from elmo_keras.elmo import Elmo
-from elmo_keras.stopping import INTERRUPTED
 from elmo_keras.tasks.experiments import experiment_arguments
-from elmo_keras.tasks.experiments.batches import predictions
-from elmo_keras.tasks.experiments.early_stopping import fit_until_best
+from elmo_keras.tasks.experiments.batches import Batches, predictions
+from elmo_keras.tasks.experiments.early_stopping import Fitted, fit_until_best
 from elmo_keras.tasks.experiments.examples import Data, read_data
+from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.experiments.results import (
     FILE,
@@ -24,96 +23,92 @@ from elmo_keras.tasks.experiments.results import (
 )
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.experiments.variants import Variant, learned_mixes
-from elmo_keras.tasks.models.token_vectors import TokenVectors, frequent_words
+from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
 
 
-def main(task: Task, description: str | None, arguments=None) -> int:
+def main(
+    task: Task, description: str | None, arguments: Sequence[str] | None = None
+) -> int:
     """The command of a task; returns its exit status."""
-    parser = experiment_arguments.parser(task.name, description)
-    task.add_arguments(parser)
-    arguments = parser.parse_args(arguments)
-    try:
-        variants = experiment_arguments.variants(arguments)
-        experiment = prepare(task, arguments, variants)
-    except (ValueError, OSError) as error:
-        return _fail(task, 2, error)
-    try:
-        print(results_table(experiment.records(variants)))
-        return 0
-    except (FloatingPointError, OSError) as error:
-        return _fail(task, 1, error)
-    except KeyboardInterrupt:
-        return _fail(task, INTERRUPTED, "Interrupted. The same command goes on.")
+    program = f"elmo_keras.tasks.{task.name}"
+    parser = experiment_arguments.parser(program, task, description)
+    options, _ = experiment_arguments.parse(parser, task, arguments)
 
+    def work():
+        print(results_table(run(task, options, options.variants())))
 
-def _fail(task, status, error):
-    print(f"elmo_keras.tasks.{task.name}: {error}", file=sys.stderr)
-    return status
-
-
-def prepare(
-    task: Task, arguments: argparse.Namespace, variants: Sequence[Variant]
-) -> "Experiment":
-    """Reads the examples, and finds what can be wrong before hours of training.
-
-    Args:
-        task: the task.
-        arguments: the options, see `experiment_arguments`.
-        variants: what is compared; their own settings count, not the options'.
-
-    Raises:
-        ValueError: data, a model directory or `results.json` don't fit; the message
-            says what was expected.
-        OSError: a file can't be read.
-    """
-    experiment = Experiment(task, arguments, read_data(task, arguments))
-    for variant in variants:
-        found = [experiment.recorded(variant, seed) for seed in arguments.seeds]
-        if None in found:
-            variant.layer()
-    return experiment
+    return run_command(program, work, "Interrupted. The same command resumes.")
 
 
 def run(
-    task: Task, arguments: argparse.Namespace, variants: Sequence[Variant]
+    task: Task, options: ExperimentOptions, variants: Sequence[Variant]
 ) -> list[dict]:
-    """`prepare`, then all runs that are missing: the records of all."""
-    return prepare(task, arguments, variants).records(variants)
+    """Trains each variant with each seed, unless it is already recorded.
+
+    Args:
+        task: the task.
+        options: the options of its command.
+        variants: the variants to compare; their settings replace those of `options`.
+
+    Returns:
+        The records of these runs, as in `results.json`.
+
+    Raises:
+        ValueError: the data, a model directory or `results.json` is invalid; the
+            message says what was expected.
+        OSError: a file can't be read.
+        FloatingPointError: a loss is not finite.
+        CommandFailed: a file can't be written.
+    """
+    experiment = Experiment(task, options, read_data(task, options))
+    experiment.check(variants)
+    try:
+        return experiment.records(variants)
+    except OSError as error:
+        raise CommandFailed(error) from error
 
 
 class Experiment:
-    """The runs over one set of examples, and their file.
+    """The runs on one set of examples, and the file of their results.
 
     Args:
-        task, arguments: as in `prepare`.
+        task, options: see `run`.
         data: the examples.
     """
 
-    def __init__(self, task: Task, arguments: argparse.Namespace, data: Data):
-        self.task, self.arguments, self.data = task, arguments, data
+    def __init__(self, task: Task, options: ExperimentOptions, data: Data):
+        self.task, self.options, self.data = task, options, data
         self._digest = data.digest
         self._cached = None, None  # model directory, and the cache of its layers
 
-    def records(self, variants: Sequence[Variant]) -> list[dict]:
-        """Trains each variant with each seed, unless its record is there already.
-
-        Returns:
-            The records of these runs, as `results.json` has them.
+    def check(self, variants: Sequence[Variant]) -> None:
+        """Finds errors before hours of training.
 
         Raises:
-            FloatingPointError: a loss is not a number any more.
+            ValueError, OSError: see `run`.
+        """
+        for variant in variants:
+            found = [self.recorded(variant, seed) for seed in self.options.seeds]
+            if None in found:
+                variant.layer()
+
+    def records(self, variants: Sequence[Variant]) -> list[dict]:
+        """Trains the missing runs, and returns the records of all.
+
+        Raises:
+            FloatingPointError: a loss is not finite.
             OSError: a file can't be written.
         """
-        runs = [(v, seed) for v in variants for seed in self.arguments.seeds]
+        runs = [(v, seed) for v in variants for seed in self.options.seeds]
         return [self.recorded(*run) or self._made(*run) for run in runs]
 
     def recorded(self, variant: Variant, seed: int) -> dict | None:
         """The record of a run, or None.
 
         Raises:
-            ValueError: a run of this name was made in another way.
+            ValueError: a run of this name has other settings.
         """
-        path = self.arguments.output / FILE
+        path = self.options.output / FILE
         for record in read_results(path):
             if (record["variant"], record["seed"]) != (variant.name, seed):
                 continue
@@ -121,7 +116,7 @@ class Experiment:
             for name, value in record["settings"].items():
                 if settings.get(name) != value:
                     raise ValueError(
-                        f"{path} has {variant.name} with seed {seed} of another run: "
+                        f"{path} has another run of {variant.name} with seed {seed}: "
                         f"{name} was {value}, now it is {settings.get(name)}. Give "
                         "another --output."
                     )
@@ -129,34 +124,23 @@ class Experiment:
         return None
 
     def _settings(self, variant):
-        """All that the outcome depends on, besides the seed."""
-        passed_over = "train dev test output seeds baseline no_cache".split()
-        settings = vars(self.arguments) | variant._asdict() | {"data": self._digest}
+        """Everything that the outcome depends on, except the seed."""
+        settings = self.options.settings() | variant._asdict() | {"data": self._digest}
         return {
             name: value if isinstance(value, int | float | None) else str(value)
             for name, value in settings.items()
-            if name not in passed_over
         }
 
     def _made(self, variant, seed):
+        """Trains a model, saves it and returns its record."""
         print(f"{self.task.name}: {variant.name}, seed {seed}", flush=True)
         start = time.perf_counter()
         keras.backend.clear_session()
         keras.utils.set_random_seed(seed)
-        train = _some(self.data.train, variant.share, seed)
+        train = _random_share(self.data.train, variant.share, seed)
         cache = self._cache(variant)
         model = self._model(variant, train)
-        _build(model, self._batches(train, cache))
-        dev = self._batches(self.data.dev, cache)
-        fitted = fit_until_best(
-            model,
-            self._batches(train, cache, self.task.targets(train, model)),
-            lambda: self._scores(model, dev),
-            self.arguments.epochs,
-            self.arguments.patience,
-            seed,
-            verbose=1,
-        )
+        fitted = self._fitted(model, self._batches(train, cache, model), seed)
         test = self._batches(self.data.test, cache)
         record = {
             "task": self.task.name,
@@ -178,48 +162,60 @@ class Experiment:
         return record
 
     def _model(self, variant, train):
-        arguments = self.arguments
-        texts = self.task.batches.texts(train, self.task.text_fields)
+        options = self.options
         vectors = TokenVectors(
-            frequent_words(texts),
-            arguments.word_dim,
-            arguments.character_dim,
-            variant.layer(),
-            variant.elmo_at,
-            arguments.dropout,
+            frequent_words(self._texts(train)),
+            word_dim=options.word_dim,
+            character_dim=options.character_dim,
+            elmo=variant.layer(),
+            elmo_at=variant.elmo_at,
+            dropout=options.dropout,
         )
-        model = self.task.model(vectors, train, arguments)
+        model = self.task.model(vectors, train, options.of_task)
         model.compile(
-            keras.optimizers.Adam(arguments.learning_rate, global_clipnorm=5.0),
+            keras.optimizers.Adam(options.learning_rate, global_clipnorm=5.0),
             loss=self.task.loss,
             jit_compile=False,  # XLA has no strings
         )
         return model
 
-    def _batches(self, examples, cache, labels=None):
+    def _fitted(self, model, batches: Batches, seed) -> Fitted:
+        _build(model, batches)
+        dev = self._batches(self.data.dev, batches.cache)
+        return fit_until_best(
+            model,
+            batches,
+            lambda: self._scores(model, dev),
+            epochs=self.options.epochs,
+            patience=self.options.patience,
+            seed=seed,
+            verbose=1,
+        )
+
+    def _batches(self, examples, cache, model=None):
+        """Batches of examples, with the labels that a model learns from."""
         return self.task.batches(
             examples,
             self.task.text_fields,
             self.task.number_fields,
-            labels,
-            cache,
-            self.arguments.batch_size,
+            labels=None if model is None else self.task.targets(examples, model),
+            cache=cache,
+            batch_size=self.options.batch_size,
         )
+
+    def _texts(self, examples):
+        return self.task.batches.texts(examples, self.task.text_fields)
 
     def _scores(self, model, batches):
         scores = self.task.scores(model, batches.examples, predictions(model, batches))
         return {name: float(value) for name, value in scores.items()}
 
     def _cache(self, variant):
-        """The layers of all texts, kept until another biLM comes."""
-        if self.arguments.no_cache or not variant.is_cacheable:
+        """The layers of all texts, kept until another biLM is needed."""
+        if self.options.no_cache or not variant.is_cacheable:
             return None
         if self._cached[0] != variant.elmo:
-            texts = [
-                text
-                for examples in self.data
-                for text in self.task.batches.texts(examples, self.task.text_fields)
-            ]
+            texts = [text for examples in self.data for text in self._texts(examples)]
             elmo = Elmo.from_pretrained(variant.elmo)
             start = time.perf_counter()
             self._cached = variant.elmo, LayerCache(elmo, texts, verbose=1)
@@ -228,16 +224,12 @@ class Experiment:
         return self._cached[1]
 
     def _keep(self, model, record):
-        """Writes the model, then the record that says that it is there."""
-        output = self.arguments.output
+        """Writes the model before the record, so that each recorded model exists."""
+        output = self.options.output
         output.mkdir(parents=True, exist_ok=True)
         path = output / f"{record['variant']}-{record['seed']}.keras"
-        unfinished = path.with_name(f".{path.stem}.unfinished.keras")
-        try:
-            model.save(unfinished)
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        with replacing(path) as temporary:
+            model.save(temporary)
         write_results(output / FILE, [*read_results(output / FILE), record])
 
 
@@ -247,7 +239,7 @@ def _build(model, batches):
     model.optimizer.build(model.trainable_variables)
 
 
-def _some(examples, share, seed):
+def _random_share(examples, share, seed):
     """A random share of examples, in their order."""
     n = max(1, round(share * len(examples)))
     rows = np.random.default_rng(seed).permutation(len(examples))[:n]

@@ -1,49 +1,150 @@
 """The options that the commands of all tasks share."""
 
 import argparse
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from elmo_keras.cli.argument_types import (
+    layer_or,
+    non_negative,
+    positive,
+    rate,
+    seed,
+    share,
+)
+from elmo_keras.cli.command import command_parser
+from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.experiments.variants import Variant
-from elmo_keras.tasks.models.token_vectors import PLACES
-from elmo_keras.training_arguments import positive, rate, seed
+from elmo_keras.tasks.layers.token_vectors import PLACES
+
+# Files are compared by their examples; seeds and variants have their own entries.
+NO_SETTINGS = "train dev test output seeds baseline no_cache of_task".split()
 
 
-def parser(name: str, description: str | None) -> argparse.ArgumentParser:
-    """The command line of the task with this name."""
-    p = argparse.ArgumentParser(
-        prog=f"python -m elmo_keras.tasks.{name}",
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+@dataclasses.dataclass(frozen=True)
+class ExperimentOptions:
+    """The options of a task's command; `--help` describes the shared ones.
+
+    Attributes:
+        of_task: the task's own options, an instance of `Task.options`.
+    """
+
+    train: Path
+    dev: Path | None
+    test: Path | None
+    dev_share: float
+    limit: int | None
+    share: float
+    output: Path
+    elmo: Sequence[Path]
+    baseline: bool
+    elmo_at: str
+    scheme: str | int
+    l2: float
+    elmo_dropout: float
+    fine_tune: bool
+    no_cache: bool
+    seeds: Sequence[int]
+    epochs: int
+    patience: int
+    batch_size: int
+    learning_rate: float
+    dropout: float
+    word_dim: int
+    character_dim: int
+    of_task: Any
+
+    def variants(self) -> list[Variant]:
+        """The baseline, if requested or if `elmo` is empty, and each biLM's variant.
+
+        Raises:
+            ValueError: two biLMs have the same name.
+        """
+        given = [
+            Variant(
+                elmo=elmo,
+                elmo_at=self.elmo_at,
+                scheme=self.scheme,
+                l2=self.l2,
+                elmo_dropout=self.elmo_dropout,
+                fine_tune=self.fine_tune,
+                share=self.share,
+            )
+            for elmo in self.elmo
+        ]
+        if self.baseline or not given:
+            given.insert(0, Variant(share=self.share))
+        names = [variant.name for variant in given]
+        if len(set(names)) < len(names):
+            raise ValueError(
+                "The folders of --elmo should have different names, as results are "
+                f"named after them. Received: {' '.join(map(str, self.elmo))}"
+            )
+        return given
+
+    def settings(self) -> dict[str, Any]:
+        """The options that the outcome of a run depends on, the task's own last."""
+        values = vars(self) | self.of_task._asdict()
+        return {n: value for n, value in values.items() if n not in NO_SETTINGS}
+
+
+SHARED = {field.name for field in dataclasses.fields(ExperimentOptions)} - {"of_task"}
+
+
+def parser(
+    program: str, task: Task, description: str | None
+) -> argparse.ArgumentParser:
+    """The command line of a task: the shared options, then its own."""
+    p = command_parser(program, description)
     _add_data(p.add_argument_group("data").add_argument)
     _add_elmo(p.add_argument_group("ELMo").add_argument)
     _add_training(p.add_argument_group("training").add_argument)
+    task.add_arguments(p)
     return p
+
+
+def parse(
+    p: argparse.ArgumentParser, task: Task, arguments: Sequence[str] | None
+) -> tuple[ExperimentOptions, dict[str, Any]]:
+    """Parses a command line with `parser`, to which more options may have been added.
+
+    Returns:
+        The options of the task, and the values of those that were added.
+    """
+    values = vars(p.parse_args(arguments))
+    of_task = task.options(**{name: values[name] for name in task.options._fields})
+    shared = {name: values.pop(name) for name in SHARED}
+    added = {n: v for n, v in values.items() if n not in of_task._fields}
+    return ExperimentOptions(**shared, of_task=of_task), added
 
 
 def _add_data(add):
     add("--train", type=Path, required=True, metavar="FILE")
-    add("--dev", type=Path, metavar="FILE", help="decides when training ends")
-    add("--test", type=Path, metavar="FILE", help="is scored with the best weights")
+    add(
+        "--dev", type=Path, metavar="FILE", help="its score decides when training stops"
+    )
+    add("--test", type=Path, metavar="FILE", help="scored with the best weights")
     add(
         "--dev-share",
         type=share,
         default=0.2,
-        help="without --dev, so much of --train is held out (default: 0.2)",
+        help="share of --train to hold out without --dev (default: 0.2)",
     )
     add("--limit", type=positive(int), metavar="N", help="first N training examples")
     add(
         "--share",
         type=share,
         default=1.0,
-        help="random share of the training examples, another one for each seed",
+        help="random share of the training examples, drawn anew for each seed",
     )
     add(
         "--output",
         type=Path,
         required=True,
         metavar="DIR",
-        help="gets results.json and the models; runs that are there are not made again",
+        help="folder of results.json and the models; finished runs are not repeated",
     )
 
 
@@ -55,91 +156,39 @@ def _add_elmo(add):
         action="append",
         default=[],
         metavar="MODEL_DIR",
-        help="trained biLM, again for each one to compare; none for the baseline",
+        help="trained biLM; repeat it to compare several",
     )
-    add("--baseline", action="store_true", help="the baseline as well")
-    add("--elmo-at", choices=PLACES, default=usual.elmo_at, help="where it is put")
+    add("--baseline", action="store_true", help="train the baseline as well")
+    add("--elmo-at", choices=PLACES, default=usual.elmo_at, help="where ELMo is added")
     add(
         "--scheme",
-        type=_scheme,
+        type=layer_or("learned", "average", "top"),
         default=usual.scheme,
         help="the mix of the layers: learned (default), average, top, 0, 1, …",
     )
-    add("--l2", type=_not_negative, default=usual.l2, metavar="λ", help="on the mix")
+    add(
+        "--l2",
+        type=non_negative(float),
+        default=usual.l2,
+        metavar="λ",
+        help="L2 penalty on the mix",
+    )
     add("--elmo-dropout", type=rate, default=usual.elmo_dropout)
     add("--fine-tune", action="store_true", help="train the biLM as well")
-    add("--no-cache", action="store_true", help="compute a frozen biLM in every epoch")
+    add("--no-cache", action="store_true", help="run a frozen biLM in every epoch")
 
 
 def _add_training(add):
     add("--seeds", type=seed, nargs="+", default=[1])
-    add("--epochs", type=positive(int), default=50, help="at most")
+    add("--epochs", type=positive(int), default=50, help="maximum (default: 50)")
     add(
         "--patience",
         type=positive(int),
         default=5,
-        help="epochs without a better score on dev before training ends",
+        help="epochs without a better dev score after which training stops",
     )
     add("--batch-size", type=positive(int), default=32)
     add("--learning-rate", type=positive(float), default=1e-3)
     add("--dropout", type=rate, default=0.5, help="on word and character vectors")
     add("--word-dim", type=positive(int), default=100)
     add("--character-dim", type=positive(int), default=64)
-
-
-def variants(arguments: argparse.Namespace) -> list[Variant]:
-    """What is asked for: the baseline, and ELMo with each biLM.
-
-    Raises:
-        ValueError: two biLMs have the same name.
-    """
-    given = [
-        Variant(
-            elmo,
-            arguments.elmo_at,
-            arguments.scheme,
-            arguments.l2,
-            arguments.elmo_dropout,
-            arguments.fine_tune,
-            arguments.share,
-        )
-        for elmo in arguments.elmo
-    ]
-    if arguments.baseline or not given:
-        given.insert(0, Variant(share=arguments.share))
-    names = [variant.name for variant in given]
-    if len(set(names)) < len(names):
-        raise ValueError(
-            "The folders of --elmo should have different names, as results go by them. "
-            f"Received: {' '.join(map(str, arguments.elmo))}"
-        )
-    return given
-
-
-def _scheme(text):
-    if text in ("learned", "average", "top"):
-        return text
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(
-            f"should be learned, average, top or the number of a layer, not {text}"
-        )
-    return int(text)
-
-
-def share(text):
-    """An argparse type: a share of the data."""
-    if not 0 < float(text) <= 1:
-        raise argparse.ArgumentTypeError(f"should be above 0, at most 1, not {text}")
-    return float(text)
-
-
-share.__name__ = "float"
-
-
-def _not_negative(text):
-    if not 0 <= float(text) < float("inf"):
-        raise argparse.ArgumentTypeError(f"should be 0 or more, not {text}")
-    return float(text)
-
-
-_not_negative.__name__ = "float"

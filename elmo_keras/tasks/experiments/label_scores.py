@@ -11,25 +11,25 @@ def accuracy(expected: Sequence, found: Sequence) -> float:
     return float(np.mean(right)) if right else 0.0
 
 
-def several_labels_f1(
+def multi_label_f1(
     expected: Sequence[Iterable[str]],
     found: Sequence[Iterable[str]],
     labels: Sequence[str],
 ) -> dict[str, float]:
-    """F1 = 2 · both / (expected + found) where an example has several labels.
+    """F1 = 2 · both / (expected + found) where an example may have several labels.
 
     Args:
         expected: the right labels of each example.
-        found: the labels that a model gave.
-        labels: all labels that count.
+        found: the predicted labels of each example.
+        labels: the labels to score.
 
     Returns:
-        `"macro F1"`, the mean over the labels, 0 for one that stands nowhere, and
-        `"micro F1"`, of all labels together.
+        `"macro F1"`, the mean over the labels, 0 for a label that never occurs, and
+        `"micro F1"`, over all labels together.
 
     Example:
 
-    >>> scores = several_labels_f1([["a", "b"], ["b"]], [["a"], ["a"]], ["a", "b"])
+    >>> scores = multi_label_f1([["a", "b"], ["b"]], [["a"], ["a"]], ["a", "b"])
     >>> {name: round(score, 3) for name, score in scores.items()}
     {'macro F1': 0.333, 'micro F1': 0.4}
     """
@@ -42,7 +42,7 @@ def several_labels_f1(
 
 
 def _indicators(rows, labels):
-    """Which example has which label: bool (examples, labels)."""
+    """Whether an example has a label: bool (examples, labels)."""
     rows = [set(row) for row in rows]
     indicators = [[label in row for label in labels] for row in rows]
     return np.array(indicators, bool).reshape(len(rows), len(labels))

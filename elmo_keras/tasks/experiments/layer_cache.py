@@ -13,22 +13,22 @@ from elmo_keras.tasks.experiments.sentence_layers import sentence_layers
 class LayerCache:
     """All layers of sentences, in one file that is mapped into memory.
 
-    Each distinct sentence is computed once, together with others of like length. The
-    file has no name, so that nothing is left behind however the process ends; its size
-    is 4 bytes · tokens · `(num_layers + 1)` · 2 · `projection_dim`.
+    Each distinct sentence is computed once, in a batch with others of similar length.
+    The file has no name, so that nothing is left over however the process ends; its
+    size is 4 bytes · tokens · `(num_layers + 1)` · 2 · `projection_dim`.
 
     Args:
-        elmo: gives the layers, is built; its mixes play no part.
+        elmo: computes the layers; built. Its mixes are not used.
         sentences: lists of tokens; none of the tokens is `""`.
-        folder: where the file is, one with enough space; None for the system's
-            temporary one.
-        verbose: 1 for a line that says how far it is.
+        folder: the folder of the file, with enough space; None for the system's
+            temporary folder.
+        verbose: 1 for a progress line on standard error.
 
     Call arguments:
-        sentences: some of them, a batch.
+        sentences: a batch of these sentences.
 
     Output: float32 array `(batch, num_layers + 1, time, 2 · projection_dim)`, 0 at
-    padding, as `elmo.layers` gives it.
+    padding, as `elmo.layers` returns it.
 
     Example:
 
@@ -45,6 +45,7 @@ class LayerCache:
         elmo: Elmo,
         sentences: Sequence[Sequence[str]],
         folder: str | Path | None = None,
+        *,
         verbose: int = 0,
     ):
         distinct = sorted(dict.fromkeys(map(tuple, sentences)), key=len)
@@ -62,7 +63,7 @@ class LayerCache:
 
     @property
     def shape(self) -> tuple[int | None, ...]:
-        """That of a batch."""
+        """The shape of a batch."""
         _, n_layers, dim = self._layers.shape
         return None, n_layers, None, dim
 

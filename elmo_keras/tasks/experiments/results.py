@@ -1,4 +1,4 @@
-"""The file of results: a record for each run, and the table of all of them."""
+"""The file of results, with a record for each run, and the table of all runs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.replacing import replacing
+from elmo_keras.cli.markdown_table import markdown_table, percent_spread
+from elmo_keras.cli.replacing import replacing
 
 FILE = "results.json"
 
@@ -15,7 +16,7 @@ def read_results(path: str | Path) -> list[dict]:
     """The records of a file; none where there is no file.
 
     Raises:
-        ValueError: it holds something else.
+        ValueError: the file holds something else.
     """
     path = Path(path)
     if not path.exists():
@@ -30,19 +31,19 @@ def read_results(path: str | Path) -> list[dict]:
 
 
 def write_results(path: Path, records: Sequence[Mapping]) -> None:
-    """Puts a file with these records in the place of the one before."""
+    """Replaces the file by one with these records."""
     with replacing(path) as temporary:
         text = json.dumps(records, indent=1, ensure_ascii=False)
         temporary.write_text(f"{text}\n", encoding="utf-8")
 
 
 def results_table(records: Sequence[Mapping]) -> str:
-    """The scores times 100 of each variant: mean ± standard deviation over seeds.
+    """The scores of each variant in percent: mean ± standard deviation over seeds.
 
-    With a baseline of the same share of the data among the variants, the last column
-    has what each gains on it.
+    The last column holds the gain of a variant over the baseline with the same share of
+    the data, if there is one among the records.
     """
-    rows = [["variant", "seeds", *_columns(records), "s/epoch", "gain"]]
+    rows = []
     variants = dict.fromkeys(record["variant"] for record in records)
     first = {name: _scores(_of(records, name))[0] for name in variants}
     for name in variants:
@@ -50,20 +51,16 @@ def results_table(records: Sequence[Mapping]) -> str:
         seconds = np.median([record["seconds_per_epoch"] for record in own])
         baseline = _baseline(name)
         gain = "" if name == baseline else _gain(first[name], first.get(baseline))
-        told = [_spread(values) for values in _scores(own)]
-        rows.append([name, str(len(own)), *told, f"{seconds:.1f}", gain])
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
-        for row in rows
-    )
+        scores = map(percent_spread, _scores(own))
+        rows.append([name, str(len(own)), *scores, f"{seconds:.1f}", gain])
+    head = ["variant", "seeds", *_columns(records), "s/epoch", "gain"]
+    return markdown_table(head, rows)
 
 
 def _parts(records):
-    """Where there are scores: on the test examples if all runs have them, and dev."""
-    return (
-        ("test", "dev") if all(record.get("test") for record in records) else ("dev",)
-    )
+    """The parts with scores: the test examples, if all runs have them, and dev."""
+    has_test = all(record.get("test") for record in records)
+    return ("test", "dev") if has_test else ("dev",)
 
 
 def _columns(records):
@@ -87,15 +84,6 @@ def _baseline(name):
     """The variant without ELMo on the same data."""
     _, *share = name.split("-share-")
     return "-share-".join(["baseline", *share])
-
-
-def _spread(values):
-    return f"{100 * np.mean(values):.2f} ± {100 * _deviation(values):.2f}"
-
-
-def _deviation(values):
-    """That of a sample; 0 for one value."""
-    return np.std(values, ddof=1) if len(values) > 1 else 0.0
 
 
 def _gain(values, baseline):

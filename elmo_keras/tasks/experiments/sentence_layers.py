@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
-from elmo_keras.embedding.progress import Progress
+from elmo_keras.text.length_batches import length_batches
 
 TOKENS_AT_ONCE = 2**13
 
@@ -14,23 +15,24 @@ TOKENS_AT_ONCE = 2**13
 def sentence_layers(
     elmo: Elmo, sentences: Sequence[Sequence[str]], verbose: int = 0
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """All layers of each sentence, those of like length together.
+    """All layers of each sentence, computed with others of similar length.
 
     Args:
-        elmo: gives the vectors.
+        elmo: computes the layers.
         sentences: tokens; a sentence may be empty.
         verbose: 1 for a progress line on standard error.
 
     Yields:
-        The number of a sentence, and its layers `(layers, tokens, dim)`, from the
+        The index of a sentence and its layers `(layers, tokens, dim)`, from the
         shortest sentence to the longest.
     """
     tokens = tf.TensorSpec((None, None), tf.string)
-    # A concrete function: TensorFlow warns where a `tf.function` is made repeatedly.
+    # A concrete function: TensorFlow warns if a `tf.function` is made repeatedly.
     layers_of = tf.function(elmo.layers, autograph=False).get_concrete_function(tokens)
     n_tokens, done = max(1, sum(map(len, sentences))), 0
     with Progress(bool(verbose)) as progress:
-        for batch in _alike(sentences):
+        lengths = [len(sentence) + 2 for sentence in sentences]  # with boundaries
+        for batch in length_batches(lengths, max_tokens=TOKENS_AT_ONCE):
             padded = tf.ragged.constant([sentences[i] for i in batch], tf.string, 1)
             layers = layers_of(padded.to_tensor()).numpy()
             for i, of_sentence in zip(batch, layers):
@@ -38,15 +40,3 @@ def sentence_layers(
             now = sum(len(sentences[i]) for i in batch)
             done += now
             progress.add(now, done / n_tokens)
-
-
-def _alike(sentences):
-    """Numbers of sentences, the shortest first, about so many tokens at once."""
-    batch: list[int] = []
-    for i in sorted(range(len(sentences)), key=lambda i: len(sentences[i])):
-        if batch and (len(sentences[i]) + 2) * (len(batch) + 1) > TOKENS_AT_ONCE:
-            yield batch
-            batch = []
-        batch.append(i)
-    if batch:
-        yield batch

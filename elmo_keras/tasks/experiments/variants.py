@@ -1,4 +1,4 @@
-"""What is compared: a task's model without ELMo, and with it in one way or another."""
+"""The variants that experiments compare: without ELMo, and with it in several ways."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ class Variant(NamedTuple):
         l2: the paper's λ.
         elmo_dropout: rate of the dropout on ELMo's vectors.
         fine_tune: whether the biLM is trained as well.
-        share: of the training data.
+        share: the share of the training data.
     """
 
     elmo: Path | None = None
@@ -31,7 +31,7 @@ class Variant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What its files are called: all that is not the default.
+        """The name of its files, made of the settings that differ from the defaults.
 
         Example:
 
@@ -78,7 +78,7 @@ class Variant(NamedTuple):
 
 
 def learned_mixes(mixes: dict[str, keras.layers.Layer]) -> dict[str, dict]:
-    """The weights of the layers and γ at each place, as they are recorded."""
+    """The layers' weights and γ at each place, as in `results.json`."""
     return {
         place: {
             "weights": [round(float(weight), 6) for weight in mix.layer_weights()],

@@ -1,28 +1,28 @@
-"""Attention over sentences, to which padding makes no difference."""
+"""Attention over sentences that ignores padding."""
 
 import tensorflow as tf
 from keras import ops
 
-_NEVER = -1e9  # a score far below any other, and finite, as are its gradients
+NEVER = -1e9  # far below any score, but finite, as its gradients must be
 
 
 def masked_softmax(scores, mask):
-    """Softmax over the last axis among the places where the mask is true.
+    """Softmax over the last axis, among the places where the mask is true.
 
     Args:
         scores: float `(..., n)`.
         mask: bool, `(..., n)` or of a shape that broadcasts to it.
 
     Returns:
-        `(..., n)`, 0 where the mask is false, also where it is false everywhere.
+        `(..., n)`, 0 where the mask is false, even if it is false everywhere.
     """
-    # Not Keras' softmax, which warns where there is one place only.
-    weights = tf.nn.softmax(ops.where(mask, scores, _NEVER), axis=-1)
+    # Keras' softmax warns if the axis has size 1.
+    weights = tf.nn.softmax(ops.where(mask, scores, NEVER), axis=-1)
     return ops.where(mask, weights, 0)
 
 
 def soft_alignment(queries, keys, keys_mask):
-    """For each query the mean of the keys, weighted by `softmax(query · key)`.
+    """For each query, the mean of the keys weighted by `softmax(query · key)`.
 
     Args:
         queries: `(batch, time, dim)`.

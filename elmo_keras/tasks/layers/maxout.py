@@ -1,4 +1,4 @@
-"""A dense layer that takes the largest of several pieces."""
+"""A dense layer that returns the maximum of its pieces."""
 
 import keras
 from keras import ops
@@ -9,8 +9,8 @@ class Maxout(keras.layers.Layer):
     """`max_i (x W_i + b_i)` over `pieces` affine maps.
 
     Args:
-        units: size of the output.
-        pieces: number of maps.
+        units: output size.
+        pieces: number of affine maps.
 
     Input: `(batch, dim)`. Output: `(batch, units)`.
 

@@ -1,27 +1,30 @@
-"""From the vectors of a sentence's tokens to one vector, whatever stands at padding."""
+"""Pooling of a sentence's token vectors into one vector, without the padding."""
 
 import keras
 from keras import ops
 
-from elmo_keras.tasks.models.attention import masked_softmax
+from elmo_keras.tasks.layers.attention import masked_softmax
 
 
 def masked_mean(x, mask):
-    """Mean over the real tokens: `(batch, time, dim)` → `(batch, dim)`, 0 without any."""
+    """Mean over the real tokens: `(batch, time, dim)` → `(batch, dim)`.
+
+    A sentence without tokens gives 0, here and in the other functions.
+    """
     total = ops.sum(ops.where(mask[..., None], x, 0), axis=1)
     count = ops.sum(ops.cast(mask, x.dtype), axis=1)
     return total / ops.maximum(count, 1)[:, None]
 
 
 def masked_max(x, mask):
-    """Maximum over the real tokens: as `masked_mean`."""
-    lowest = ops.min(x, axis=1, keepdims=True)  # never above what it stands beside
+    """Maximum over the real tokens: `(batch, time, dim)` → `(batch, dim)`."""
+    lowest = ops.min(x, axis=1, keepdims=True)  # at padding: never above a real token
     highest = ops.max(ops.where(mask[..., None], x, lowest), axis=1)
     return ops.where(ops.any(mask, axis=1)[:, None], highest, 0)
 
 
 def masked_min(x, mask):
-    """Minimum over the real tokens: as `masked_mean`."""
+    """Minimum over the real tokens: `(batch, time, dim)` → `(batch, dim)`."""
     return -masked_max(-x, mask)
 
 
@@ -52,7 +55,7 @@ class SelfAttentivePooling(keras.layers.Layer):
         return ops.sum(weights[..., None] * x, axis=1)
 
     def compute_mask(self, inputs, mask=None):
-        return None  # no time axis is left
+        return None  # the output has no time axis
 
     def compute_output_shape(self, input_shape):
         return input_shape[0], input_shape[2]

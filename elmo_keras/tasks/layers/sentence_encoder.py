@@ -1,26 +1,29 @@
-"""The biLSTM that reads a sentence, with ELMo vectors beside what it gives."""
+"""A biLSTM over a sentence, with ELMo vectors concatenated to its output."""
 
 import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.tasks.layers.layer_argument import LayerArgument
+
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class SentenceEncoder(keras.layers.Layer):
-    """`[h_k; ELMo_k]` where h is a biLSTM over the vectors at a task's input.
+class SentenceEncoder(LayerArgument, keras.layers.Layer):
+    """`[h_k; ELMo_k]`, where h is the output of a biLSTM over the token vectors.
 
     Args:
         token_vectors: a `TokenVectors` layer.
-        units: of the LSTM in each direction.
+        units: size of the LSTM in each direction.
         dropout: rate of the dropout on h.
 
     Call arguments:
         tokens: string tensor `(batch, time)` padded with `""`.
-        layers: the biLM's layers, or None: see `TokenVectors`.
+        layers: the biLM's layers or None, see `TokenVectors`.
         training: whether dropout is applied.
 
-    Output: `(batch, time, output_dim)`, 0 at padding, and which tokens are real,
-    bool `(batch, time)`.
+    Output: `(batch, time, output_dim)`, 0 at padding; and the mask of real tokens, bool
+    `(batch, time)`.
 
     Reference: Peters et al. 2018, section 3.3.
     """
@@ -30,9 +33,7 @@ class SentenceEncoder(keras.layers.Layer):
         self.supports_jit = False  # XLA has no strings
         self.token_vectors = token_vectors
         self.units = units
-        self.lstm = keras.layers.Bidirectional(
-            keras.layers.LSTM(units, return_sequences=True), name="lstm"
-        )
+        self.lstm = bilstm(units, name="lstm")
         self.dropout = keras.layers.Dropout(dropout, name="dropout")
 
     @property
@@ -56,12 +57,6 @@ class SentenceEncoder(keras.layers.Layer):
 
     def get_config(self):
         return super().get_config() | {
-            "token_vectors": keras.saving.serialize_keras_object(self.token_vectors),
             "units": self.units,
             "dropout": self.dropout.rate,
         }
-
-    @classmethod
-    def from_config(cls, config):
-        vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
-        return cls(**config | {"token_vectors": vectors})

@@ -1,51 +1,52 @@
-"""The vectors that a task model reads: trained ones of words and characters, and ELMo."""
+"""The token vectors of task models: trained words and characters, and ELMo."""
 
 import keras
 import tensorflow as tf
 
-from elmo_keras.characters import character_ids
 from elmo_keras.config import ElmoConfig
 from elmo_keras.elmo import token_mask
 from elmo_keras.layers.character_cnn import CharacterCNN
+from elmo_keras.tasks.layers.layer_argument import LayerArgument
+from elmo_keras.text.characters import character_ids
 
 PLACES = "input", "output", "both"
-CHARACTERS = ElmoConfig.preset(
-    "original"
-)  # how a word becomes characters: as for the published models
-WIDTHS = 3, 6  # bytes: three letters and six, or one Hangul syllable and two
+# Words become characters as in the published models.
+CHARACTERS = ElmoConfig.preset("original")
+WIDTHS = 3, 6  # bytes: three or six letters, one or two Hangul syllables
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class TokenVectors(keras.layers.Layer):
-    """Vectors of tokens at the input of a task's network, and at its output.
+class TokenVectors(LayerArgument, keras.layers.Layer):
+    """Vectors of tokens for the input and the output of a task's network.
 
-    `[word; characters]` is the baseline, trained with the task: a vector of each
+    `[word; characters]` is the baseline, trained with the task: a vector for each
     known word in lower case, one for all others, and a small CNN over the characters.
-    ELMo vectors stand beside them, `[word; characters; ELMo]`, or come where the
-    network's output is, for the task model to put beside it, or both with a mix each.
+    ELMo is concatenated to these at the input, `[word; characters; ELMo]`; or returned
+    for the task model to concatenate to its network's output; or both, each with a mix
+    of its own.
 
     Args:
-        words: the words with a vector of their own, see `frequent_words`; none are
-            looked up if empty.
+        words: the words with a vector of their own, see `frequent_words`; if empty,
+            there are no word vectors.
         word_dim: size of a word's vector.
         character_dim: size of the vector of a word's characters, even; 0 for none.
-        elmo: an `Elmo` layer, or None for the baseline. It has as many
-            representations as `elmo_at` has places.
+        elmo: an `Elmo` layer, or None for the baseline. It needs one representation
+            for each place that `elmo_at` names.
         elmo_at: `"input"`, `"output"` or `"both"`.
         dropout: rate of the dropout on words and characters; ELMo has its own.
 
     Call arguments:
         tokens: string tensor `(batch, time)` padded with `""`.
-        layers: float tensor `(batch, num_layers + 1, time, 2 · projection_dim)` as
-            `elmo.layers(tokens)` gives it, which then is not computed; or None.
+        layers: float tensor `(batch, num_layers + 1, time, 2 · projection_dim)`, the
+            result of `elmo.layers(tokens)`, so that it is not computed again; or None.
         training: whether dropout is applied.
 
     Output: the vectors at the input `(batch, time, input_dim)`, those at the output
-    `(batch, time, output_dim)` or None, and which tokens are real, bool `(batch,
-    time)`. What stands at padding means nothing.
+    `(batch, time, output_dim)` or None, and the mask of real tokens, bool `(batch,
+    time)`. Vectors at padding are arbitrary.
 
     Raises:
-        ValueError: an argument is out of its range, or nothing is left to give.
+        ValueError: an argument is out of range, or the arguments leave no vectors.
 
     Example:
 
@@ -57,11 +58,14 @@ class TokenVectors(keras.layers.Layer):
     Reference: Peters et al. 2018, section 3.3.
     """
 
+    layer_argument = "elmo"
+
     def __init__(
         self,
         words=(),
         word_dim=100,
         character_dim=64,
+        *,
         elmo=None,
         elmo_at="input",
         dropout=0.5,
@@ -103,7 +107,7 @@ class TokenVectors(keras.layers.Layer):
             )
         if not self.input_dim:
             raise ValueError(
-                "There should be `words`, a `character_dim` or `elmo` at the input. "
+                "`words`, `character_dim` or `elmo` at the input should be given. "
                 "Received: none of them"
             )
 
@@ -115,7 +119,7 @@ class TokenVectors(keras.layers.Layer):
 
     @property
     def output_dim(self) -> int:
-        """Size of a vector at the output, 0 where there is none."""
+        """Size of a vector at the output, 0 if there is none."""
         return 0 if self.elmo_at == "input" else self._elmo_dim
 
     @property
@@ -132,7 +136,7 @@ class TokenVectors(keras.layers.Layer):
 
     def build(self, input_shape=None):
         if self.built:
-            return  # a saved one comes back built, before the model around it
+            return  # a loaded layer is built before the model that contains it
         if self.words:
             self.word_vectors.build((None, None))
         if self.character_dim:
@@ -156,7 +160,7 @@ class TokenVectors(keras.layers.Layer):
         return tf.concat(trained, axis=-1), at_output, token_mask(tokens)
 
     def _of_characters(self, tokens, training):
-        """Each distinct word goes through the CNN once."""
+        """The CNN's vectors; it reads each distinct word once."""
         words, index = tf.unique(tf.reshape(tokens, [-1]))
         ids = character_ids(words, CHARACTERS)
         ids.set_shape((None, CHARACTERS.max_characters_per_token))
@@ -166,7 +170,7 @@ class TokenVectors(keras.layers.Layer):
         return tf.ensure_shape(vectors, (*tokens.shape, self.character_dim))
 
     def _elmo_vectors(self, tokens, layers, training):
-        """ELMo at the input and at the output, each may be None."""
+        """ELMo at the input and at the output; each may be None."""
         if self.elmo is None:
             return None, None
         vectors = self.elmo(tokens if layers is None else layers, training=training)
@@ -183,21 +187,16 @@ class TokenVectors(keras.layers.Layer):
             "words": list(self.words),
             "word_dim": self.word_dim,
             "character_dim": self.character_dim,
-            "elmo": keras.saving.serialize_keras_object(self.elmo),
             "elmo_at": self.elmo_at,
             "dropout": self.dropout.rate,
         }
 
-    @classmethod
-    def from_config(cls, config):
-        elmo = keras.saving.deserialize_keras_object(config["elmo"])
-        return cls(**config | {"elmo": elmo})
-
 
 def frequent_words(sentences: list[list[str]], min_count: int = 2) -> list[str]:
-    """The words in lower case that stand there so often, the most frequent first.
+    """The words, in lower case, that occur at least `min_count` times.
 
-    The others share one vector, which is trained where they stand.
+    The most frequent one comes first. `TokenVectors` gives all others one vector,
+    which is trained on their occurrences.
     """
     counts: dict[str, int] = {}
     for sentence in sentences:

@@ -1,1 +1,1 @@
-"""Readers of the usual data files."""
+"""Lines, tables, JSON and words, for the readers of several tasks."""

@@ -1,17 +1,17 @@
-"""Lines of data files, and what is wrong with one."""
+"""Lines of data files, and the error of a malformed one."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from elmo_keras.text import lines_of
+from elmo_keras.text.files import lines_of
 
 
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file, plain or gzipped, without their ends, from number 1.
+    """The lines of a UTF-8 file, plain or gzipped, without line ends, numbered from 1.
 
     Raises:
-        ValueError: it is not UTF-8; the message has the line.
-        OSError: it can't be read.
+        ValueError: the file is not UTF-8; the message names the line.
+        OSError: the file cannot be read.
     """
     with Path(path).open("rb") as file:
         for number, line in enumerate(lines_of(file, path), 1):
@@ -19,7 +19,7 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 
 def blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
-    """Runs of lines between blank ones: sentences, in most formats by columns."""
+    """Groups of lines between blank ones: sentences, in most column formats."""
     block = []
     for number, line in numbered_lines(path):
         if line.strip(" \t"):
@@ -32,5 +32,5 @@ def blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
 
 
 def malformed(path: str | Path, line: int, reason: str) -> ValueError:
-    """The error of a line: `file:line: what is wrong`."""
+    """The error of a line: `file:line: reason`."""
     return ValueError(f"{path}:{line}: {reason}")

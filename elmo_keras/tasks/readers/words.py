@@ -1,4 +1,4 @@
-"""Raw text to words and punctuation."""
+"""Splits raw text into words and punctuation."""
 
 import re
 from collections.abc import Callable
@@ -18,11 +18,11 @@ _TOKEN = re.compile(
 
 
 def words_and_punctuation(text: str) -> list[str]:
-    """The tokens of raw text, as text for language models mostly has them.
+    """The tokens of raw text, split like the training text of most language models.
 
     Words are split at spaces, English contractions as in the Penn Treebank, and
-    punctuation is set apart, except inside of numbers and Latin words (`7.5`,
-    `F-22`). Runs of one of `.!?~` stay together; other signs stand alone.
+    punctuation is split off, except inside numbers and Latin words (`7.5`, `F-22`).
+    Repetitions of one of `.!?~` stay together; other signs are tokens of their own.
 
     Example:
 

@@ -1,4 +1,7 @@
-"""Correlation of two rows of numbers."""
+"""Correlation of two series of numbers."""
+
+# scipy.stats gives the same numbers, but takes half a second to import, and for a
+# constant series it warns and gives NaN.
 
 from collections.abc import Sequence
 
@@ -6,18 +9,18 @@ import numpy as np
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float:
-    """Pearson's r, from −1 to 1; 0 where one of the rows is constant.
+    """Pearson's r, from −1 to 1; 0 if one of the series is constant.
 
     Args:
-        x, y: rows of the same length.
+        x, y: series of the same length.
 
     Example:
 
     >>> round(pearson([1, 2, 3], [1, 3, 2]), 12)
     0.5
     """
-    x, y = (np.asarray(row, float) for row in (x, y))
-    # A constant's mean may be off by a rounding error, which must not count.
+    x, y = (np.asarray(series, float) for series in (x, y))
+    # An exact check: the mean of a constant may have a rounding error.
     if not len(x) or np.ptp(x) == 0 or np.ptp(y) == 0:
         return 0.0
     x, y = x - x.mean(), y - y.mean()
@@ -25,12 +28,12 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float:
-    """Spearman's ρ: Pearson's r of the ranks, those of ties averaged."""
+    """Spearman's ρ: Pearson's r of the ranks."""
     return pearson(ranks(x), ranks(y))
 
 
 def ranks(x: Sequence[float]) -> np.ndarray:
-    """The place of each number in order, from 1; equal ones share their mean place.
+    """The rank of each number, from 1; ties have their mean rank.
 
     Example:
 

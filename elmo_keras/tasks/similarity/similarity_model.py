@@ -1,41 +1,45 @@
-"""A model of how alike two sentences are."""
+"""A model of the similarity of two sentences."""
+
+from collections.abc import Sequence
 
 import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.tasks.models.padding import one_below_the_other, padded
-from elmo_keras.tasks.models.pooling import masked_max
-from elmo_keras.tasks.models.sentence_encoder import SentenceEncoder
-from elmo_keras.tasks.readers.sentence_pairs import HIGHEST_SCORE
+from elmo_keras.tasks.layers.padding import padded, stacked_pair
+from elmo_keras.tasks.layers.pooling import masked_max
+from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder
+from elmo_keras.tasks.layers.task_model import TaskModel
+from elmo_keras.tasks.similarity import HIGHEST_SCORE
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class SimilarityModel(keras.Model):
-    """A score from 0, nothing in common, to 5, the same meaning.
+class SimilarityModel(TaskModel):
+    """Scores two sentences from 0 (nothing in common) to 5 (the same meaning).
 
         score = 5 σ(G([|u − v|; u · v]))
 
-    where u and v are the maxima over the tokens of what one biLSTM gives of each
-    sentence, and G has a ReLU layer. It is the same whichever sentence is first.
+    where u and v are the maxima over the tokens of each sentence after one biLSTM, and
+    G is a ReLU layer and a linear one. The order of the sentences does not matter.
 
     Args:
         token_vectors: a `TokenVectors` layer.
-        units: of the LSTM in each direction, and of the ReLU layer.
+        units: size of the LSTM in each direction, and of the ReLU layer.
         dropout: rate of the dropout on the encoder's output and before the score.
 
     Call arguments:
         inputs: `{"first": string (batch, time), "second": string (batch, time)}`,
-            each padded with `""`, and where the biLM's layers are there already,
-            `"first_layers"` and `"second_layers"` besides.
+            each padded with `""`, and optionally `"first_layers"` and
+            `"second_layers"`, see `TaskModel`.
         training: whether dropout is applied.
 
     Output: `(batch,)`, for the loss `"mean_squared_error"`.
 
     Example:
 
-    >>> from elmo_keras.tasks.models.token_vectors import TokenVectors
+    >>> from elmo_keras.tasks.layers.token_vectors import TokenVectors
     >>> model = SimilarityModel(TokenVectors(), units=3)
+    >>> model.run_eagerly = True  # one pair needs no graph
     >>> 0 < model.similarity([["A", "cat"]], [["One", "cat"]])[0] < 5
     True
 
@@ -44,8 +48,7 @@ class SimilarityModel(keras.Model):
     """
 
     def __init__(self, token_vectors, units=100, dropout=0.2, **kwargs):
-        super().__init__(**kwargs)
-        self.token_vectors = token_vectors
+        super().__init__(token_vectors, **kwargs)
         self.units = units
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
         self.dropout = keras.layers.Dropout(dropout, name="dropout")
@@ -58,7 +61,7 @@ class SimilarityModel(keras.Model):
         self.score.build((None, self.units))
 
     def call(self, inputs, training=False):
-        tokens, layers = one_below_the_other(inputs, "first", "second")
+        tokens, layers = stacked_pair(inputs, "first", "second")
         u, v = tf.split(masked_max(*self.encoder(tokens, layers, training=training)), 2)
         x = ops.concatenate([ops.abs(u - v), u * v], axis=-1)
         x = self.hidden(self.dropout(x, training=training))
@@ -66,7 +69,7 @@ class SimilarityModel(keras.Model):
         return HIGHEST_SCORE * ops.squeeze(score, axis=-1)
 
     def similarity(
-        self, firsts: list[list[str]], seconds: list[list[str]]
+        self, firsts: Sequence[Sequence[str]], seconds: Sequence[Sequence[str]]
     ) -> list[float]:
         """The score of each pair."""
         inputs = {"first": padded(firsts), "second": padded(seconds)}
@@ -74,12 +77,6 @@ class SimilarityModel(keras.Model):
 
     def get_config(self):
         return super().get_config() | {
-            "token_vectors": keras.saving.serialize_keras_object(self.token_vectors),
             "units": self.units,
             "dropout": self.dropout.rate,
         }
-
-    @classmethod
-    def from_config(cls, config):
-        vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
-        return cls(**config | {"token_vectors": vectors})

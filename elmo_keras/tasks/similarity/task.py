@@ -1,47 +1,46 @@
-"""Trains models of how alike two sentences are.
+"""Trains models of how similar two sentences are."""
 
-    python -m elmo_keras.tasks.similarity --train sts-train.tsv --dev sts-dev.tsv \\
-        --output DIR
-    python -m elmo_keras.tasks.similarity --train sts-train.tsv --output DIR \\
-        --elmo MODEL_DIR --baseline --seeds 1 2 3
+from typing import NamedTuple
 
-Files are tables with the columns `sentence1`, `sentence2` and `score`, which is from 0
-to 5, as KorSTS and the STS benchmark have them. The scores are Pearson's and Spearman's
-correlation.
-"""
-
-import sys
-
-from elmo_keras.tasks.experiments.experiment import main
+from elmo_keras.cli.argument_types import positive, rate
 from elmo_keras.tasks.experiments.task import Task
-from elmo_keras.tasks.models.similarity_model import SimilarityModel
-from elmo_keras.tasks.readers.sentence_pairs import read_korsts
 from elmo_keras.tasks.readers.words import SPLITS
-from elmo_keras.tasks.scores.correlation import pearson, spearman
-from elmo_keras.training_arguments import positive, rate
+from elmo_keras.tasks.similarity.correlation import pearson, spearman
+from elmo_keras.tasks.similarity.korsts import read_korsts
+from elmo_keras.tasks.similarity.similarity_model import SimilarityModel
+
+
+class SimilarityOptions(NamedTuple):
+    """The options of the similarity model."""
+
+    split: str
+    units: int
+    lstm_dropout: float
 
 
 def add_arguments(parser):
-    """The options of similarity only."""
+    """Adds the similarity model's own options."""
     add = parser.add_argument_group("similarity").add_argument
     add(
         "--split",
         choices=SPLITS,
         default="punctuation",
-        help="sentences to tokens; default: punctuation",
+        help="how to split text (default: punctuation)",
     )
-    add("--units", type=positive(int), default=100, help="of the LSTM, each direction")
+    add("--units", type=positive(int), default=100, help="LSTM size per direction")
     add("--lstm-dropout", type=rate, default=0.2, help="on the LSTM's output")
 
 
-def read(path, arguments):
+def read(path, options):
     """The pairs of a file."""
-    return read_korsts(path, SPLITS[arguments.split])
+    return read_korsts(path, SPLITS[options.split])
 
 
-def model(token_vectors, examples, arguments):
-    """The model of similarity."""
-    return SimilarityModel(token_vectors, arguments.units, arguments.lstm_dropout)
+def model(token_vectors, examples, options):
+    """The similarity model."""
+    return SimilarityModel(
+        token_vectors, units=options.units, dropout=options.lstm_dropout
+    )
 
 
 def targets(examples, similarity):
@@ -59,15 +58,13 @@ def scores(similarity, examples, predictions):
 
 
 TASK = Task(
-    "similarity",
-    read,
-    ("first", "second"),
-    targets,
-    model,
-    scores,
-    add_arguments,
+    name="similarity",
+    add_arguments=add_arguments,
+    options=SimilarityOptions,
+    read=read,
+    text_fields=("first", "second"),
+    model=model,
+    targets=targets,
+    scores=scores,
     loss="mean_squared_error",
 )
-
-if __name__ == "__main__":
-    sys.exit(main(TASK, __doc__))

@@ -7,29 +7,29 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class LinearChainCRF(keras.layers.Layer):
-    """Scores of whole tag sequences: those of the tags and of the steps between them.
+    """Scores whole tag sequences by their tags and the transitions between them.
 
         score(y) = a[y_1] + Σ_t x[t, y_t] + Σ_t A[y_{t−1}, y_t] + b[y_n]
         log p(y) = score(y) − log Σ_{y'} exp score(y')
 
-    The sum over all sequences is exact (forward algorithm), and so is the best one
-    (Viterbi). Where the mask is false there is no token; tokens stand at the front. A
-    sentence without tokens has one tag sequence, the empty one, of score 0.
+    The sum over all sequences (forward algorithm) and the best sequence (Viterbi) are
+    exact. The mask is true at tokens and false at padding, which follows them. A
+    sentence without tokens has one tag sequence, the empty one, with score 0.
 
     Args:
         n_tags: number of tags.
         allowed: which tag may follow which, for the best sequence only: bool
-            `(n_tags + 1, n_tags)`, the last row for the first token; None for all.
+            `(n_tags + 1, n_tags)`, the last row for the first token; None allows all.
             See `constraints`.
 
     Call arguments:
         scores: float tensor `(batch, time, n_tags)`, the x above.
         mask: bool `(batch, time)`.
 
-    Output: int32 `(batch, time)`, the best tags, −1 where there is no token.
+    Output: int32 `(batch, time)`, the best tags, −1 at padding.
 
     Raises:
-        ValueError: `allowed` has another shape, or leaves no tag for some place.
+        ValueError: `allowed` has another shape, or a row without a tag.
 
     Example:
 
@@ -48,12 +48,12 @@ class LinearChainCRF(keras.layers.Layer):
         self._penalties = self._checked(allowed)
 
     def _checked(self, allowed):
-        """0 where a step is allowed, else a number that no score makes up for."""
+        """0 where a transition is allowed, else a penalty that no score outweighs."""
         shape = self.n_tags + 1, self.n_tags
         allowed = np.ones(shape, bool) if allowed is None else np.array(allowed, bool)
         if allowed.shape != shape or not allowed.any(axis=1).all():
             raise ValueError(
-                f"`allowed` should have the shape {shape} and let some tag follow each. "
+                f"`allowed` should have the shape {shape} and a tag in each row. "
                 f"Received: {allowed.astype(int).tolist()}"
             )
         return np.where(allowed, 0.0, -1e6)
@@ -68,22 +68,23 @@ class LinearChainCRF(keras.layers.Layer):
 
     def call(self, scores, mask):
         """The best tags."""
-        scores, steps, first, last = self._tensors(scores)
+        scores, transitions, first, last = self._tensors(scores)
         time = tf.shape(scores)[1]
-        scores, mask = _with_a_step(scores, mask)
+        scores, mask = _with_a_position(scores, mask)
         penalties = tf.constant(self._penalties, scores.dtype)
+        first, transitions = first + penalties[-1], transitions + penalties[:-1]
         best, pointers = self._forward(
-            scores, mask, first + penalties[-1], steps + penalties[:-1], _highest
+            scores, mask, first=first, transitions=transitions, reduce=_highest
         )
         tag = tf.argmax(best + last, axis=1, output_type=tf.int32)  # (batch,)
-        return self._followed_back(tag, pointers, mask)[:, :time]
+        return self._backtrack(tag, pointers, mask)[:, :time]
 
     def log_likelihood(self, scores, tags, mask):
         """log p of tag sequences.
 
         Args:
             scores, mask: as in a call.
-            tags: integers `(batch, time)`; where there is no token, any.
+            tags: integers `(batch, time)`, with any values at padding.
 
         Returns:
             `(batch,)`, 0 for a sentence without tokens.
@@ -92,72 +93,73 @@ class LinearChainCRF(keras.layers.Layer):
 
     def log_partition(self, scores, mask):
         """log Σ exp score over all tag sequences: `(batch,)`."""
-        scores, steps, first, last = self._tensors(scores)
-        scores, mask = _with_a_step(scores, mask)
-        total, _ = self._forward(scores, mask, first, steps, _log_sum)
+        scores, transitions, first, last = self._tensors(scores)
+        scores, mask = _with_a_position(scores, mask)
+        total, _ = self._forward(
+            scores, mask, first=first, transitions=transitions, reduce=_log_sum
+        )
         total = tf.reduce_logsumexp(total + last, axis=1)
         return tf.where(mask[:, 0], total, tf.zeros_like(total))
 
     def score(self, scores, tags, mask):
         """The score of tag sequences: `(batch,)`."""
-        scores, steps, first, last = self._tensors(scores)
+        scores, transitions, first, last = self._tensors(scores)
         real = tf.cast(mask, scores.dtype)
         tags = tf.where(mask, tf.cast(tags, tf.int32), 0)
         own = tf.gather(scores, tags, axis=2, batch_dims=2)
-        follow = tf.gather_nd(steps, tf.stack([tags[:, :-1], tags[:, 1:]], axis=-1))
+        pairs = tf.stack([tags[:, :-1], tags[:, 1:]], axis=-1)
+        between = tf.gather_nd(transitions, pairs) * real[:, 1:]
         ends = real - tf.pad(real[:, 1:], [[0, 0], [0, 1]])  # 1 at the last token
         begins = real * tf.one_hot(0, tf.shape(real)[1], dtype=real.dtype)
-        own = (
-            own * real + tf.gather(first, tags) * begins + tf.gather(last, tags) * ends
-        )
-        follow *= real[:, 1:]
-        return tf.reduce_sum(own, axis=1) + tf.reduce_sum(follow, axis=1)
+        own *= real
+        own += tf.gather(first, tags) * begins + tf.gather(last, tags) * ends
+        return tf.reduce_sum(own, axis=1) + tf.reduce_sum(between, axis=1)
 
     def _tensors(self, scores):
-        """Scores and weights in float32 or better: sums over a sentence need it."""
+        """Scores and weights, at least in float32: sums over a sentence need it."""
         scores = tf.convert_to_tensor(scores)
         if scores.dtype.size < 4:
             scores = tf.cast(scores, tf.float32)
         weights = self.transitions, self.first, self.last
         return scores, *(_tensor(w, scores.dtype) for w in weights)
 
-    def _forward(self, scores, mask, first, steps, reduce):
-        """The state `(batch, n_tags)` behind the last token, and the ways back.
+    def _forward(self, scores, mask, *, first, transitions, reduce):
+        """The state `(batch, n_tags)` after the last token, and the back pointers.
 
-        The state of a tag is the sum, or the highest, over all sequences that end in
-        it; `reduce` makes it from (batch, tag before, tag). The ways back are the best
-        tag before each tag, `(time, batch, n_tags)`.
+        The state of a tag is the sum, or the maximum, over all sequences that end in
+        it; `reduce` computes it from (batch, previous tag, tag). The back pointers are
+        the best previous tag of each tag, `(time, batch, n_tags)`.
         """
         time = tf.shape(scores)[1]
         scores = tf.transpose(scores, [1, 0, 2])
         real = tf.transpose(mask)
-        # The gradient of a slice is as large as all steps are, that of a read is not.
+        # The gradient of a slice is as large as the whole tensor, unlike that of a read.
         each = tf.TensorArray(scores.dtype, size=time, element_shape=scores.shape[1:])
         each = each.unstack(scores)
-        ways = tf.TensorArray(tf.int32, size=time, element_shape=(None, self.n_tags))
-        ways = ways.write(0, tf.zeros_like(scores[0], tf.int32))  # never followed
+        back = tf.TensorArray(tf.int32, size=time, element_shape=(None, self.n_tags))
+        back = back.write(0, tf.zeros_like(scores[0], tf.int32))  # never followed
 
-        def step(t, state, ways):
-            paths = state[:, :, None] + steps
-            ways = ways.write(t, tf.argmax(paths, axis=1, output_type=tf.int32))
+        def step(t, state, back):
+            paths = state[:, :, None] + transitions
+            back = back.write(t, tf.argmax(paths, axis=1, output_type=tf.int32))
             state = tf.where(real[t][:, None], reduce(paths) + each.read(t), state)
-            return t + 1, state, ways
+            return t + 1, state, back
 
-        _, state, ways = tf.while_loop(
-            lambda t, *_: t < time, step, (1, first + scores[0], ways)
+        _, state, back = tf.while_loop(
+            lambda t, *_: t < time, step, (1, first + scores[0], back)
         )
-        return state, ways.stack()
+        return state, back.stack()
 
-    def _followed_back(self, tag, ways, mask):
-        """The best sequences from their last tags `(batch,)`."""
+    def _backtrack(self, tag, pointers, mask):
+        """The best sequences, from their last tags `(batch,)` to the first ones."""
         time = tf.shape(mask)[1]
         real = tf.transpose(mask)
         tags = tf.TensorArray(tf.int32, size=time, element_shape=(None,))
 
         def step(t, tag, tags):
             tags = tags.write(t, tf.where(real[t], tag, -1))
-            before = tf.gather(ways[t], tag, batch_dims=1)
-            return t - 1, tf.where(real[t], before, tag), tags
+            previous = tf.gather(pointers[t], tag, batch_dims=1)
+            return t - 1, tf.where(real[t], previous, tag), tags
 
         _, _, tags = tf.while_loop(lambda t, *_: t >= 0, step, (time - 1, tag, tags))
         return tf.transpose(tags.stack())
@@ -169,8 +171,8 @@ class LinearChainCRF(keras.layers.Layer):
         return super().get_config() | {"n_tags": self.n_tags, "allowed": self.allowed}
 
 
-def _with_a_step(scores, mask):
-    """The same, with one step of padding where there is none at all."""
+def _with_a_position(scores, mask):
+    """Scores and mask with at least one position: padding if there is none."""
     missing = tf.maximum(0, 1 - tf.shape(scores)[1])
     mask = tf.pad(tf.convert_to_tensor(mask), [[0, 0], [0, missing]])
     return tf.pad(scores, [[0, 0], [0, missing], [0, 0]]), mask
@@ -189,16 +191,16 @@ def _highest(paths):
 
 
 def constraints(tags: list[str]) -> list[list[bool]]:
-    """Which tag may follow which: I-X only B-X or I-X, and no I-X comes first.
+    """Which tag may follow which: I-X only follows B-X or I-X, and is never the first.
 
     Args:
-        tags: their names; those that don't begin with `I-` may stand anywhere.
+        tags: names of the tags; those that don't begin with `I-` may follow any tag.
 
     Returns:
         `allowed` of `LinearChainCRF`: bool `(tags + 1, tags)`.
     """
 
-    def may_follow(tag, before):
-        return not tag.startswith("I-") or before in (f"B-{tag[2:]}", tag)
+    def may_follow(tag, previous):
+        return not tag.startswith("I-") or previous in (f"B-{tag[2:]}", tag)
 
-    return [[may_follow(tag, before) for tag in tags] for before in (*tags, None)]
+    return [[may_follow(tag, previous) for tag in tags] for previous in (*tags, None)]

@@ -1,10 +1,10 @@
-"""Readers of tagged text. Each gives `{"tokens": […], "tags": […]}` a sentence."""
+"""Readers of tagged text. Each sentence gives `{"tokens": […], "tags": […]}`."""
 
 import unicodedata
 from pathlib import Path
 
 from elmo_keras.tasks.readers.lines import blocks, malformed
-from elmo_keras.tasks.scores.entities import to_bio
+from elmo_keras.tasks.tag.entities import to_bio
 
 DOCSTART = "-DOCSTART-"
 
@@ -12,10 +12,10 @@ DOCSTART = "-DOCSTART-"
 def read_conllu(path: str | Path) -> list[dict]:
     """Words and universal parts of speech of a CoNLL-U file.
 
-    Lines of tokens of several words (`1-2`) and of empty nodes (`1.1`) are left out.
+    Lines of multiword tokens (`1-2`) and of empty nodes (`1.1`) are left out.
 
     Raises:
-        ValueError: `file:line:` and what is wrong there.
+        ValueError: `file:line:` and the reason.
     """
     examples = []
     for block in blocks(path):
@@ -28,7 +28,7 @@ def read_conllu(path: str | Path) -> list[dict]:
 
 
 def _conllu_word(path, number, line):
-    """Word and tag, or None where the line holds no word."""
+    """Word and tag, or None for a line without a word."""
     columns = line.split("\t")
     if len(columns) != 10:
         reason = f"10 columns separated by tabs are expected, not {len(columns)}"
@@ -50,7 +50,7 @@ def read_conll(path: str | Path) -> list[dict]:
     BIOES or BILOU. `-DOCSTART-` is left out.
 
     Raises:
-        ValueError: `file:line:` and what is wrong there.
+        ValueError: `file:line:` and the reason.
     """
     examples = []
     for block in blocks(path):
@@ -68,7 +68,7 @@ def read_conll(path: str | Path) -> list[dict]:
 
 
 def _columns(line):
-    """Of one line; a column is never empty."""
+    """The columns of a line; none of them is empty."""
     columns = line.split("\t" if "\t" in line else " ")
     return [column for column in columns if column] or [""]
 
@@ -81,15 +81,15 @@ def _check_tag(path, number, tag):
 
 
 def read_klue(path: str | Path) -> list[dict]:
-    """KLUE's named entities: a character and its tag a line, `##` before comments.
+    """KLUE's named entities: lines of a character and its tag; `##` begins a comment.
 
     Tokens are eojeols with punctuation split off, as the Korean language models read
-    them. An entity takes the tokens from that of its first character to that of its
-    last, particles behind it included; a token with characters of several entities is
-    in the first one.
+    them. An entity covers all tokens that contain one of its characters, with the
+    particles that follow it; a token with characters of several entities belongs to
+    the first one.
 
     Raises:
-        ValueError: `file:line:` and what is wrong there.
+        ValueError: `file:line:` and the reason.
     """
     examples = []
     for block in blocks(path):
@@ -101,7 +101,7 @@ def read_klue(path: str | Path) -> list[dict]:
 
 
 def _klue_character(path, number, line):
-    """The character and its tag."""
+    """A line's character and tag."""
     character, tab, tag = line.partition("\t")
     if len(character) != 1 or not tab:
         reason = "a character, a tab and its tag are expected"
@@ -130,19 +130,19 @@ def _klue_sentence(characters):
 def read_roles(path: str | Path) -> list[dict]:
     """Semantic roles: an example for each predicate of a sentence, as in CoNLL-2005.
 
-    Columns are the word, the predicate (its lemma, or `-`), and for each predicate of
-    the sentence, in their order, one of BIO tags. `"predicate"` is 1 at the predicate
-    of the example, else 0.
+    The columns are the word, the predicate (its lemma, or `-`), and BIO tags for each
+    predicate of the sentence in turn. `"predicate"` is 1 at the predicate of the
+    example, else 0.
 
     Raises:
-        ValueError: `file:line:` and what is wrong there.
+        ValueError: `file:line:` and the reason.
     """
     examples = []
     for block in blocks(path):
         rows = [(number, _columns(line)) for number, line in block]
         predicates = [i for i, (_, columns) in enumerate(rows) if columns[1:2] != ["-"]]
         for number, columns in rows:
-            _check_roles(path, number, columns, len(predicates))
+            _check_roles(path, number, columns, n_predicates=len(predicates))
         for column, predicate in enumerate(predicates, 2):
             examples.append(
                 {
@@ -154,13 +154,13 @@ def read_roles(path: str | Path) -> list[dict]:
     return _not_empty(examples, path)
 
 
-def _check_roles(path, number, columns, n_predicates):
+def _check_roles(path, number, columns, *, n_predicates):
     if len(columns) != 2 + n_predicates:
         raise malformed(
             path,
             number,
             f"{2 + n_predicates} columns are expected: word, predicate, and one for "
-            f"each of {n_predicates} predicates. There are {len(columns)}",
+            f"each of {n_predicates} predicates, not {len(columns)}",
         )
     for tag in columns[2:]:
         _check_tag(path, number, tag)

@@ -1,4 +1,4 @@
-"""A tagger of sentences: bidirectional LSTM and CRF."""
+"""A sequence tagger: bidirectional LSTM and CRF."""
 
 from collections.abc import Sequence
 
@@ -6,37 +6,41 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.elmo import token_mask
-from elmo_keras.tasks.models.crf import LinearChainCRF, constraints
-from elmo_keras.tasks.models.token_vectors import TokenVectors
+from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.tasks.layers.padding import padded
+from elmo_keras.tasks.layers.task_model import TaskModel
+from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class Tagger(keras.Model):
-    """Gives each token a tag: `x → biLSTM → [h; ELMo] → scores → CRF`.
+class Tagger(TaskModel):
+    """Assigns a tag to each token: `x → biLSTM → [h; ELMo] → scores → CRF`.
 
     Args:
-        token_vectors: `TokenVectors`; what it gives at the output stands beside the
-            output of the LSTM.
-        tags: names of the tags. `I-X` is given only behind `B-X` or `I-X`.
+        token_vectors: a `TokenVectors` layer; its vectors for the output are
+            concatenated to the output of the LSTM.
+        tags: names of the tags. `I-X` is predicted only after `B-X` or `I-X`.
         units: size of the LSTM in each direction.
-        crf: whether whole sequences are scored; else each tag by itself.
+        crf: whether to score whole sequences; otherwise, each tag by itself.
         dropout: rate of the dropout on the LSTM's output.
         predicate_dim: size of the vector that marks the predicate of semantic roles;
             0 for no such input.
 
     Call arguments:
-        inputs: a mapping with `tokens`, strings `(batch, time)` padded with `""`, and,
-            where they are known, `tokens_layers` as `elmo.layers` gives them; with
-            `predicate_dim` also `predicate`, `(batch, time)`, 1 where it is, else 0.
+        inputs: a mapping with `tokens`, strings `(batch, time)` padded with `""`, and
+            optionally `tokens_layers`, see `TaskModel`; with `predicate_dim` also
+            `predicate`, `(batch, time)`, 1 at the predicate, else 0.
         training: whether dropout is applied.
 
     Output: scores of the tags `(batch, time, tags)`. `predict` gives the numbers of the
-    best tags, int32 `(batch, time)`, −1 at padding. The loss, for labels of that form,
+    best tags, int32 `(batch, time)`, −1 at padding. Labels have the same form; the loss
     is the mean over tokens of −log p.
 
     Example:
 
     >>> tagger = Tagger(TokenVectors(words=["a"]), ["DET", "NOUN"])
+    >>> tagger.run_eagerly = True  # two sentences need no graph
     >>> [len(tags) for tags in tagger.tag([["a", "word"], ["one"]])]
     [2, 1]
 
@@ -49,24 +53,22 @@ class Tagger(keras.Model):
         token_vectors: TokenVectors,
         tags: Sequence[str],
         units: int = 100,
+        *,
         crf: bool = True,
         dropout: float = 0.5,
         predicate_dim: int = 0,
         **kwargs,
     ):
-        super().__init__(**kwargs)
-        self.token_vectors = token_vectors
+        super().__init__(token_vectors, **kwargs)
         self.tags = tuple(tags)
         self.units = units
         self.predicate_dim = predicate_dim
-        self.lstm = keras.layers.Bidirectional(
-            keras.layers.LSTM(units, return_sequences=True)
-        )
+        self.lstm = bilstm(units)
         self.dropout = keras.layers.Dropout(dropout)
         self.scores = keras.layers.Dense(len(self.tags))
-        self.crf = (
-            LinearChainCRF(len(self.tags), constraints(self.tags)) if crf else None
-        )
+        self.crf = None
+        if crf:
+            self.crf = LinearChainCRF(len(self.tags), constraints(self.tags))
         if predicate_dim:
             self.predicate_vectors = keras.layers.Embedding(2, predicate_dim)
 
@@ -79,12 +81,9 @@ class Tagger(keras.Model):
             self.predicate_vectors.build((None, None))
         if self.crf is not None:
             self.crf.build()
-        self.built = True
 
     def call(self, inputs, training=False):
-        x, at_output, mask = self.token_vectors(
-            inputs["tokens"], inputs.get("tokens_layers"), training=training
-        )
+        x, at_output, mask = self.read(inputs, "tokens", training)
         if self.predicate_dim:
             x = tf.concat([x, self.predicate_vectors(inputs["predicate"])], axis=-1)
         x = self.lstm(x, mask=mask, training=training)
@@ -106,16 +105,12 @@ class Tagger(keras.Model):
         n_tokens = tf.reduce_sum(tf.cast(y >= 0, total.dtype))
         return total / tf.maximum(n_tokens, 1) + sum(self.losses)
 
-    def predict_step(self, data):
-        inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
-        return self.best_tags(inputs, self(inputs, training=False))
-
-    def best_tags(self, inputs, scores):
+    def decode(self, inputs, outputs):
         """Numbers of the best tags: int32 `(batch, time)`, −1 at padding."""
         mask = token_mask(inputs["tokens"])
         if self.crf is not None:
-            return self.crf(scores, mask)
-        best = tf.argmax(scores, axis=-1, output_type=tf.int32)
+            return self.crf(outputs, mask)
+        best = tf.argmax(outputs, axis=-1, output_type=tf.int32)
         return tf.where(mask, best, -1)
 
     def tag(self, sentences, predicates=None) -> list[list[str]]:
@@ -123,14 +118,13 @@ class Tagger(keras.Model):
 
         Args:
             sentences: lists of tokens.
-            predicates: with `predicate_dim`, the place of each sentence's predicate.
+            predicates: with `predicate_dim`, the position of each sentence's predicate.
         """
-        tokens = tf.ragged.constant(sentences, tf.string, ragged_rank=1).to_tensor()
+        tokens = padded(sentences)
         inputs = {"tokens": tokens}
         if self.predicate_dim:
-            inputs["predicate"] = tf.one_hot(
-                predicates, tf.shape(tokens)[1], dtype="int32"
-            )
+            time = tf.shape(tokens)[1]
+            inputs["predicate"] = tf.one_hot(predicates, time, dtype="int32")
         numbers = self.predict_on_batch(inputs)
         return [
             [self.tags[number] for number in row[: len(sentence)]]
@@ -139,15 +133,9 @@ class Tagger(keras.Model):
 
     def get_config(self):
         return super().get_config() | {
-            "token_vectors": keras.saving.serialize_keras_object(self.token_vectors),
             "tags": list(self.tags),
             "units": self.units,
             "crf": self.crf is not None,
             "dropout": self.dropout.rate,
             "predicate_dim": self.predicate_dim,
         }
-
-    @classmethod
-    def from_config(cls, config):
-        vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
-        return cls(**config | {"token_vectors": vectors})

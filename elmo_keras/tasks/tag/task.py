@@ -1,28 +1,20 @@
-"""Trains taggers: parts of speech, named entities, semantic roles.
+"""Trains taggers: parts of speech, named entities, semantic roles."""
 
-    python -m elmo_keras.tasks.tag --train train.conllu --dev dev.conllu --output DIR
-    python -m elmo_keras.tasks.tag --train train.conll --dev dev.conll --output DIR \\
-        --elmo MODEL_DIR --baseline --seeds 1 2 3
-
-Files are CoNLL-U (--kind pos: accuracy), columns with entities as IO, BIO or BIOES
-(--kind ner: F1 of entities), KLUE's entities (--kind klue), or columns with the word,
-the predicate and a column of BIO tags for each predicate (--kind srl).
-"""
-
-import sys
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.tasks.experiments.experiment import Task, main
-from elmo_keras.tasks.models.tagger import Tagger
-from elmo_keras.tasks.readers.tagged_text import (
+from elmo_keras.cli.argument_types import positive, rate
+from elmo_keras.tasks.experiments.task import Task
+from elmo_keras.tasks.tag.entities import entity_scores
+from elmo_keras.tasks.tag.tagged_text import (
     read_conll,
     read_conllu,
     read_klue,
     read_roles,
 )
-from elmo_keras.tasks.scores.entities import entity_scores
-from elmo_keras.training_arguments import positive, rate
+from elmo_keras.tasks.tag.tagger import Tagger
 
 READERS = {
     "pos": read_conllu,
@@ -33,39 +25,47 @@ READERS = {
 PREDICATE_DIM = 10
 
 
+class TagOptions(NamedTuple):
+    """The options of the tagger, and the training file, whose name decides the kind."""
+
+    train: Path
+    kind: str | None
+    units: int
+    lstm_dropout: float
+    no_crf: bool
+
+    @property
+    def reader(self) -> str:
+        """The requested kind, or the one that the training file's name implies."""
+        return self.kind or ("pos" if ".conllu" in self.train.suffixes else "ner")
+
+
 def add_arguments(parser):
-    """The options of taggers only."""
-    # At 0.001 it finds no entity for ten epochs of 2,000 sentences.
+    """Adds the tagger's own options."""
+    # With a learning rate of 0.001, ten epochs of 2,000 sentences find no entity.
     parser.set_defaults(learning_rate=3e-3, dropout=0.3)
     add = parser.add_argument_group("tagger").add_argument
     add("--kind", choices=READERS, help="default: pos for *.conllu, ner for others")
-    add("--units", type=positive(int), default=100, help="of the LSTM, each direction")
+    add("--units", type=positive(int), default=100, help="LSTM size per direction")
     add("--lstm-dropout", type=rate, default=0.3, help="on the LSTM's output")
-    add("--no-crf", action="store_true", help="each tag by itself")
+    add("--no-crf", action="store_true", help="decide each tag independently")
 
 
-def kind(arguments):
-    """What is tagged."""
-    if arguments.kind:
-        return arguments.kind
-    return "pos" if ".conllu" in arguments.train.suffixes else "ner"
-
-
-def read(path, arguments):
+def read(path, options):
     """The sentences of a file."""
-    return READERS[kind(arguments)](path)
+    return READERS[options.reader](path)
 
 
-def model(token_vectors, examples, arguments):
+def model(token_vectors, examples, options):
     """The tagger."""
     tags = sorted({tag for example in examples for tag in example["tags"]})
     return Tagger(
         token_vectors,
         tags,
-        arguments.units,
-        not arguments.no_crf,
-        arguments.lstm_dropout,
-        PREDICATE_DIM if kind(arguments) == "srl" else 0,
+        units=options.units,
+        crf=not options.no_crf,
+        dropout=options.lstm_dropout,
+        predicate_dim=PREDICATE_DIM if options.reader == "srl" else 0,
     )
 
 
@@ -76,7 +76,7 @@ def targets(examples, tagger):
 
 
 def scores(tagger, examples, predictions):
-    """F1 of entities where the tags are such, and accuracy."""
+    """F1 of entities, where the tags mark entities, and accuracy."""
     gold = [example["tags"] for example in examples]
     predicted = [
         [tagger.tags[number] for number in numbers[: len(tags)]]
@@ -89,15 +89,13 @@ def scores(tagger, examples, predictions):
 
 
 TASK = Task(
-    "tag",
-    read,
-    ("tokens",),
-    targets,
-    model,
-    scores,
-    add_arguments,
+    name="tag",
+    add_arguments=add_arguments,
+    options=TagOptions,
+    read=read,
+    text_fields=("tokens",),
+    model=model,
+    targets=targets,
+    scores=scores,
     number_fields=("predicate",),
 )
-
-if __name__ == "__main__":
-    sys.exit(main(TASK, __doc__))

@@ -8,88 +8,59 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import randomize
 
-from elmo_keras import Elmo, ElmoConfig
-from elmo_keras.tasks.answer import TASK, main
-from elmo_keras.tasks.models.answerer import NO_ANSWER, NOT_KNOWN, Answerer
-from elmo_keras.tasks.models.attention_flow import AttentionFlow, SelfAttention
-from elmo_keras.tasks.models.token_vectors import TokenVectors
+from elmo_keras.tasks.answer.answerer import NO_ANSWER, NOT_KNOWN, Answerer
+from elmo_keras.tasks.answer.task import TASK
+from elmo_keras.tasks.experiments.experiment import main
+from tests.support.task_models import (
+    built,
+    check_given_layers,
+    check_loaded,
+    text_inputs,
+    token_vectors,
+)
 
 NAMES = ["Ann", "Bob", "Cem", "Dora", "Eun", "Fay"]
 TOWNS = ["Rome", "Paris", "Busan", "Lima", "Oslo", "Kyiv"]
-
-
-def answerer(elmo_at=None, unanswerable=True, **kwargs):
-    elmo = None
-    if elmo_at:
-        elmo = Elmo(ElmoConfig.preset("test"), 2 if elmo_at == "both" else 1)
-    vectors = TokenVectors(["ann", "who"], 5, 4, elmo, elmo_at or "input", dropout=0.0)
-    model = Answerer(vectors, unanswerable, units=3, dropout=0.0, **kwargs)
-    model.build()
-    return randomize(model)
-
-
-def inputs(contexts, questions):
-    texts = {"context": contexts, "question": questions}
-    return {name: tf.ragged.constant(t).to_tensor() for name, t in texts.items()}
-
-
 CONTEXTS = [["Ann", "saw", "Bob", "in", "Rome"], ["Fay", "?"], ["a", "b", "c"]]
 QUESTIONS = [["Who", "?"], ["Where", "is", "Fay"], ["x"]]
+INPUTS = text_inputs(context=CONTEXTS, question=QUESTIONS)
 
 
-def softmax(x):
-    return np.exp(x - x.max()) / np.exp(x - x.max()).sum()
+def answerer(elmo_at, unanswerable):
+    vectors = token_vectors(elmo_at, words=["ann", "who"])
+    return built(Answerer(vectors, unanswerable, units=3, dropout=0.0))
 
 
-def test_attention_is_that_of_the_equations():
-    rng = np.random.default_rng(0)
-    h, q = rng.normal(size=(2, 5, 3)), rng.normal(size=(2, 4, 3))
-    flow = AttentionFlow()
-    flow.build(h.shape)
-    u, v, w = (x.numpy() for x in randomize(flow).weights)
-    lengths, other = [5, 3], [2, 4]
-    masks = (
-        np.arange(5) < np.array(lengths)[:, None],
-        np.arange(4) < np.array(other)[:, None],
-    )
-    actual = flow(h.astype("float32"), q.astype("float32"), *masks)
-    for b, (n, m) in enumerate(zip(lengths, other)):
-        a = np.array(
-            [[u @ x + v @ y + (w * x) @ y for y in q[b, :m]] for x in h[b, :n]]
-        )
-        weights = softmax(a.max(axis=1))
-        summary = weights @ h[b, :n]
-        for i in range(n):
-            c = softmax(a[i]) @ q[b, :m]
-            expected = [*h[b, i], *c, *(h[b, i] * c), *(h[b, i] * summary)]
-            np.testing.assert_allclose(actual[b, i], expected, atol=1e-5)
+@pytest.fixture(scope="module")
+def model():
+    """A model with ELMo, for questions of which some have no answer."""
+    return answerer("both", unanswerable=True)
 
 
-def test_self_attention_leaves_out_the_token_itself_and_padding():
-    rng = np.random.default_rng(0)
-    h = rng.normal(size=(1, 5, 3))
-    attention = SelfAttention()
-    attention.build(h.shape)
-    u, v, w = (x.numpy() for x in randomize(attention).weights)
-    actual = attention(h.astype("float32"), np.arange(5)[None] < 4)
-    for i in range(4):
-        others = [j for j in range(4) if j != i]
-        a = np.array(
-            [u @ h[0, i] + v @ h[0, j] + (w * h[0, i]) @ h[0, j] for j in others]
-        )
-        c = softmax(a) @ h[0, others]
-        np.testing.assert_allclose(
-            actual[0, i], [*h[0, i], *c, *(h[0, i] * c)], atol=1e-5
-        )
+@pytest.fixture(scope="module")
+def plain_model():
+    """A model without ELMo, for questions that all have answers."""
+    return answerer(None, unanswerable=False)
+
+
+@pytest.fixture(scope="module")
+def outputs(model):
+    return model(INPUTS)
+
+
+@pytest.fixture(scope="module")
+def plain_outputs(plain_model):
+    return plain_model(INPUTS)
 
 
 @pytest.mark.parametrize("unanswerable", [False, True])
-def test_the_loss_is_minus_log_p_among_all_pairs_of_ends(unanswerable):
-    model = answerer(unanswerable=unanswerable)
-    batch = inputs(CONTEXTS, QUESTIONS)
-    starts, ends, none = (x.numpy() for x in model(batch))
+def test_the_loss_is_minus_log_p_among_all_pairs_of_ends(
+    unanswerable, model, outputs, plain_model, plain_outputs
+):
+    if not unanswerable:
+        model, outputs = plain_model, plain_outputs
+    starts, ends, none = (x.numpy() for x in outputs)
     labels = [(2, 4), (NO_ANSWER, NO_ANSWER), (NOT_KNOWN, NOT_KNOWN)]
     losses = []
     for b, (first, last) in enumerate(labels[: 1 + unanswerable]):
@@ -98,43 +69,35 @@ def test_the_loss_is_minus_log_p_among_all_pairs_of_ends(unanswerable):
         total = sum(np.exp(s + e) for s, e in pairs) + unanswerable * np.exp(none[b])
         right = none[b] if first < 0 else starts[b, first] + ends[b, last]
         losses.append(np.log(total) - right)
-    actual = model.compute_loss(batch, tf.constant(labels), model(batch))
+    actual = model.compute_loss(INPUTS, tf.constant(labels), outputs)
     assert float(actual) == pytest.approx(np.mean(losses), rel=1e-5)
 
 
-@pytest.mark.parametrize("elmo_at", [None, "input", "output", "both"])
-def test_padding_changes_no_score(elmo_at):
-    model = answerer(elmo_at)
-    together = model(inputs(CONTEXTS, QUESTIONS))
-    for b in range(3):
-        starts, ends, none = model(inputs(CONTEXTS[b : b + 1], QUESTIONS[b : b + 1]))
-        n = len(CONTEXTS[b])
-        np.testing.assert_allclose(together[0][b, :n], starts[0], atol=1e-5)
-        np.testing.assert_allclose(together[1][b, :n], ends[0], atol=1e-5)
-        np.testing.assert_allclose(together[2][b], none[0], atol=1e-5)
-        assert np.all(together[0][b, n:] < -1e8)
+def test_padding_changes_no_score(model, outputs):
+    alone = text_inputs(context=CONTEXTS[1:2], question=QUESTIONS[1:2])
+    starts, ends, none = model(alone)
+    np.testing.assert_allclose(outputs[0][1, :2], starts[0], atol=1e-5)
+    np.testing.assert_allclose(outputs[1][1, :2], ends[0], atol=1e-5)
+    np.testing.assert_allclose(outputs[2][1], none[0], atol=1e-5)
+    assert np.all(outputs[0][1, 2:] < -1e8) and np.all(outputs[1][1, 2:] < -1e8)
 
 
-def test_given_layers_stand_in_for_the_language_model():
-    model = answerer("both")
-    batch = inputs(CONTEXTS, QUESTIONS)
-    elmo = model.token_vectors.elmo
-    layers = {f"{name}_layers": elmo.layers(tokens) for name, tokens in batch.items()}
-    for actual, expected in zip(model(batch | layers), model(batch)):
-        np.testing.assert_allclose(actual, expected, atol=1e-5)
+def test_given_layers_replace_the_language_model(model, outputs):
+    check_given_layers(model, INPUTS, expected=outputs)
 
 
-def test_a_loaded_model_answers_the_same(tmp_path):
-    model = answerer("both")
-    model.save(tmp_path / "answerer.keras")
-    loaded = keras.models.load_model(tmp_path / "answerer.keras")
-    batch = inputs(CONTEXTS, QUESTIONS)
-    for actual, expected in zip(loaded(batch), model(batch)):
-        np.testing.assert_array_equal(actual, expected)
+def test_a_loaded_model_answers_the_same(model, outputs, tmp_path):
+    loaded = check_loaded(model, INPUTS, tmp_path, expected=outputs)
     text = "Ann met Bob (of Busan) in 2018, didn't she?"
     assert loaded.answer(text, "Where?") in text
     with pytest.raises(ValueError, match="at least one word. Received: ' ' and"):
         model.answer(" ", "Who?")
+
+
+def test_a_graph_predicts_the_same(plain_model, plain_outputs):
+    expected = plain_model.decode(INPUTS, plain_outputs)
+    graph = tf.function(plain_model.predict_step)
+    np.testing.assert_array_equal(graph((INPUTS,)), expected)
 
 
 def town_questions(n, rng):
@@ -189,5 +152,5 @@ def test_a_malformed_file_ends_the_command_before_anything_is_written(tmp_path, 
     options += f" --output {tmp_path}/out"
     assert main(TASK, None, options.split()) == 2
     error = capsys.readouterr().err
-    assert error.count("\n") == 1 and f"{tmp_path}/bad.json:2: no JSON" in error
+    assert error.count("\n") == 1 and f"{tmp_path}/bad.json:2: JSON is" in error
     assert sorted(os.listdir(tmp_path)) == ["bad.json", "train.json"]

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from elmo_keras.tasks.readers.squad import read_squad, unaligned
-from elmo_keras.tasks.scores.squad_scores import exact_match, f1, squad_scores
+from elmo_keras.tasks.answer.squad import read_squad, unaligned
+from elmo_keras.tasks.answer.squad_scores import exact_match, f1, squad_scores
 
 CONTEXT = "In 1990, Ann's team won. It was a 3.5-hour race — 끝!"
 
@@ -33,7 +33,9 @@ def test_an_answer_becomes_the_tokens_at_its_offset(tmp_path):
     assert last["offsets"] is first["offsets"]
 
 
-def test_answers_that_are_not_whole_tokens_or_not_there_are_told(tmp_path):
+def test_answers_that_are_not_whole_tokens_or_not_at_their_offset_have_no_span(
+    tmp_path,
+):
     cut, moved = question(["199"]), question(["Ann's"])
     moved["answers"][0]["answer_start"] += 1
     second = question(["199", "1990"])
@@ -44,14 +46,22 @@ def test_answers_that_are_not_whole_tokens_or_not_there_are_told(tmp_path):
     assert examples[0]["answers"] == ["199"] and examples[3]["answers"] == []
 
 
-def test_an_impossible_question_has_no_answer_whatever_stands_beside_it(tmp_path):
+def test_an_impossible_question_has_no_answer_even_if_plausible_ones_are_given(
+    tmp_path,
+):
     impossible = question(is_impossible=True, plausible_answers=[{"text": "Ann"}])
     (example,) = read_squad(write(tmp_path / "a.json", impossible))
     assert example["answers"] == [] and example["span"] is None
 
 
+def test_a_file_may_be_one_line_of_megabytes_after_a_byte_order_mark(tmp_path):
+    path = write(tmp_path / "a.json", question(), context="w" + " " * 2**20)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read_squad(path)[0]["context"] == ["w"]
+
+
 BROKEN = {
-    '{"data": [\n{"paragraphs" 3}]}': r"bad.json:2: no JSON at column 15",
+    '{"data": [\n{"paragraphs" 3}]}': r"bad.json:2: JSON is expected. Column 15",
     "[]": "data should be a list",
     '{"data": []}': "data should hold questions",
     '{"data": [{"paragraphs": {}}]}': r"data\[0\].paragraphs should be a list",
@@ -86,7 +96,7 @@ def test_a_malformed_question_is_refused_with_its_place(broken, reason, tmp_path
         read_squad(path)
 
 
-def test_a_file_that_is_no_utf_8_is_refused_with_its_line(tmp_path):
+def test_a_file_that_is_not_utf_8_is_refused_with_its_line(tmp_path):
     path = tmp_path / "a.json"
     path.write_bytes(b'{"data":\n["\xff"]}')
     with pytest.raises(ValueError, match="a.json:2: should be UTF-8"):
@@ -113,7 +123,7 @@ def test_scores_of_one_answer_by_hand(prediction, gold, f1_by_hand, exact_by_han
     assert exact_match(prediction, gold) == exact_by_hand
 
 
-def test_of_several_answers_the_best_counts_and_none_can_be_right():
+def test_the_best_of_several_answers_counts_and_no_answer_can_be_right():
     answers = [["Paris", "the city of Paris"], ["x"], [], [], ["the"]]
     scores = squad_scores(["city Paris", "", "", "Rome", ""], answers)
     of_two = 2 * (2 / 2 * 2 / 3) / (1 + 2 / 3)  # "city of Paris"
@@ -132,5 +142,5 @@ def test_of_several_answers_the_best_counts_and_none_can_be_right():
 def test_without_unanswerable_questions_there_are_two_scores():
     scores = squad_scores(["Rome", "y"], [["Rome"], ["x"]])
     assert scores == {"F1": 0.5, "exact match": 0.5}
-    with pytest.raises(ValueError, match="of which there are 2. Received: 1"):
+    with pytest.raises(ValueError, match="each of the 2 questions. Received: 1"):
         squad_scores(["Rome"], [["Rome"], ["x"]])

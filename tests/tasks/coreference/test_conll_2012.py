@@ -2,7 +2,7 @@
 
 import pytest
 
-from elmo_keras.tasks.readers.conll_2012 import read_conll_2012
+from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
 
 
 def line(word, coreference="-", speaker="Ann", more=""):
@@ -35,7 +35,7 @@ def test_brackets_become_mentions_of_the_whole_document(tmp_path):
     assert document["clusters"] == [[(0, 1), (3, 3)], [(1, 2), (4, 4)], [(4, 5)]]
 
 
-def test_mentions_of_one_entity_may_lie_in_each_other(tmp_path):
+def test_mentions_of_one_entity_may_be_nested(tmp_path):
     text = line("a", "(1") + line("b", "(1") + line("c", "1)|1)") + line("d", "(1)|(1)")
     (document,) = read_conll_2012(write(tmp_path / "d", BEGIN + text + END))
     assert document["clusters"] == [[(0, 2), (1, 2), (3, 3)]]
@@ -49,17 +49,17 @@ def test_each_part_is_a_document(tmp_path):
 
 
 BROKEN = {
-    BEGIN + line("a", "(1") + "\n" + line("b") + END: r"3: \(1 doesn't end within",
-    BEGIN + line("a", "1)") + END: r"2: 1\) ends a mention that didn't begin",
+    BEGIN + line("a", "(1") + "\n" + line("b") + END: r"3: \(1 does not end within",
+    BEGIN + line("a", "1)") + END: r"2: 1\) ends a mention that did not begin",
     BEGIN + line("a", "(x)") + END: r"2: the last column should be .* '\(x\)'",
     BEGIN + line("a", "1") + END: "2: the last column should be .* '1'",
     BEGIN + line("a", "(1)|") + END: "2: the last column should be .* ''",
-    BEGIN + "a b c\n" + END: "2: should have 12 columns. Received: 3",
-    BEGIN + line("a") + line("b", more="* ") + END: "3: should have 12 .* 13",
+    BEGIN + "a b c\n" + END: "2: a line should have 12 columns. Received: 3",
+    BEGIN + line("a") + line("b", more="* ") + END: "3: a line should have 12 .* 13",
     BEGIN + line("a"): "2: the file ends without `#end document`",
-    BEGIN + END: "3: the document ends without a token",
-    BEGIN + line("a") + BEGIN + END: "3: .* should stand here",
-    "#begin document d\n": "1: `#begin document .* should stand here",
+    BEGIN + END: "3: the document has no tokens",
+    BEGIN + line("a") + BEGIN + END: "3: .* is expected",
+    "#begin document d\n": "1: `#begin document .* is expected",
     line("a"): "1: a line outside of",
     END: "2: a line outside of",
     "": "0: the file ends without `#begin document",
@@ -74,7 +74,7 @@ def test_a_malformed_file_is_refused_with_line_and_reason(text, tmp_path):
     assert "\n" not in str(error.value)
 
 
-def test_a_file_that_is_no_utf_8_is_refused_with_its_line(tmp_path):
+def test_a_file_that_is_not_utf_8_is_refused_with_its_line(tmp_path):
     path = tmp_path / "bad.conll"
     path.write_bytes(BEGIN.encode() + b"\xff\n")
     with pytest.raises(ValueError, match="bad.conll should be UTF-8. Line 2"):

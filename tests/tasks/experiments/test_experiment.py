@@ -1,22 +1,36 @@
-"""The commands of tasks: what they write, go on with, and refuse."""
+"""The commands of tasks: what they write, resume and refuse."""
 
+import importlib
 import json
 
 import keras
 import numpy as np
 import pytest
-from conftest import randomize
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig
-from elmo_keras.model_directory import save_model
-from elmo_keras.tasks import tag
-from elmo_keras.tasks.experiments import experiment
+from elmo_keras.tasks.experiments import experiment, experiment_arguments
 from elmo_keras.tasks.experiments.early_stopping import Fitted
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.results import read_results, results_table
 from elmo_keras.tasks.experiments.variants import Variant
+from elmo_keras.tasks.tag import task as tag
 
 WORDS = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB"}
+# The settings of a run, in the order of `results.json`.
+SHARED = (
+    "dev_share limit share elmo elmo_at scheme l2 elmo_dropout fine_tune epochs "
+    "patience batch_size learning_rate dropout word_dim character_dim"
+).split()
+OF_TASKS = {
+    "tag": "kind units lstm_dropout no_crf",
+    "classify": "format labels split units lstm_dropout",
+    "entail": "format split units lstm_dropout",
+    "similarity": "split units lstm_dropout",
+    "answer": "units layer_dropout",
+    "coreference": (
+        "units hidden_units layer_dropout longest mentions_per_token most_antecedents "
+        "sentences"
+    ),
+}
 
 
 def conllu(path, n, seed):
@@ -32,19 +46,15 @@ def conllu(path, n, seed):
 
 @pytest.fixture
 def files(tmp_path):
-    """Training and development text, and a biLM in tmp_path/lm."""
-    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"))
-    bilm.build()
-    save_model(tmp_path / "lm", randomize(bilm))
-    return conllu(tmp_path / "train.conllu", 30, 0), conllu(
-        tmp_path / "dev.conllu", 9, 1
-    )
+    """Training and development text."""
+    train, dev = tmp_path / "train.conllu", tmp_path / "dev.conllu"
+    return conllu(train, 20, 0), conllu(dev, 9, 1)
 
 
 def command(files, *more):
     train, dev = files
     folder = train.parent
-    sizes = "--units 5 --word-dim 4 --character-dim 2 --epochs 2 --learning-rate 0.05"
+    sizes = "--no-crf --units 5 --word-dim 4 --character-dim 2 --epochs 2 --learning-rate 0.05"
     options = ["--train", train, "--dev", dev, "--output", folder / "out", *more]
     return main(tag.TASK, "", [*map(str, options), *sizes.split()])
 
@@ -53,12 +63,14 @@ def records(files):
     return read_results(files[0].parent / "out" / "results.json")
 
 
-def test_a_run_leaves_a_model_that_tags_and_a_record(files, tmp_path, capsys):
-    more = "--elmo", tmp_path / "lm", "--test", files[1], "--elmo-at", "both"
+def test_a_run_leaves_a_model_that_tags_and_a_record(
+    files, model_directory, tmp_path, capsys
+):
+    more = "--elmo", model_directory, "--test", files[1], "--elmo-at", "both"
     assert command(files, *more) == 0
     (record,) = records(files)
     assert (record["variant"], record["seed"]) == ("elmo-lm-both", 1)
-    assert record["cached"] and record["examples"] == 30
+    assert record["cached"] and record["examples"] == 20
     for place in ("input", "output"):
         assert sum(record["mixes"][place]["weights"]) == pytest.approx(1, abs=1e-5)
     assert record["dev"] == record["test"]  # the same file
@@ -66,6 +78,7 @@ def test_a_run_leaves_a_model_that_tags_and_a_record(files, tmp_path, capsys):
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["elmo-lm-both-1.keras", "results.json"]
     tagger = keras.models.load_model(tmp_path / "out" / names[0])
+    tagger.run_eagerly = True  # one batch: no graph to trace
     examples = tag.read_conllu(files[1])
     tags = tagger.tag([example["tokens"] for example in examples])
     pairs = [p for e, t in zip(examples, tags) for p in zip(e["tags"], t)]
@@ -74,20 +87,26 @@ def test_a_run_leaves_a_model_that_tags_and_a_record(files, tmp_path, capsys):
     assert results_table(records(files)) in capsys.readouterr().out
 
 
-def test_the_baseline_stands_before_elmo(files, tmp_path, monkeypatch, capsys):
+def test_the_baseline_comes_before_elmo(
+    files, model_directory, tmp_path, monkeypatch, capsys
+):
     untrained(monkeypatch)
-    more = "--elmo", tmp_path / "lm", "--baseline", "--no-cache", "--limit", 3
+    more = "--elmo", model_directory, "--baseline", "--no-cache", "--limit", 3
     assert command(files, *more) == 0
     baseline, elmo = records(files)
     assert (baseline["variant"], elmo["variant"]) == ("baseline", "elmo-lm")
     assert baseline["mixes"] == {} and elmo["mixes"]["input"]["gamma"] == 1
     assert not baseline["cached"] and not elmo["cached"] and elmo["examples"] == 3
-    assert "elmo-lm   1" in capsys.readouterr().out
+    assert "| elmo-lm  |     1 |" in capsys.readouterr().out
 
 
-def test_the_same_command_makes_only_what_is_missing(files, tmp_path, monkeypatch):
+def test_the_same_command_trains_only_what_is_missing(
+    files, tmp_path, monkeypatch, capsys
+):
     made = untrained(monkeypatch, interrupted_at=2)
     assert command(files, "--seeds", 1, 2) == 130
+    interrupted = "elmo_keras.tasks.tag: Interrupted. The same command resumes.\n"
+    assert capsys.readouterr().err == interrupted
     (first,) = records(files)
     names = [path.name for path in (tmp_path / "out").iterdir()]
     assert sorted(names) == ["baseline-1.keras", "results.json"]
@@ -98,10 +117,10 @@ def test_the_same_command_makes_only_what_is_missing(files, tmp_path, monkeypatc
 
 
 def untrained(monkeypatch, interrupted_at=None):
-    """Leaves out the training, at a given one with Ctrl-C; returns the seeds made."""
+    """Skips training, with Ctrl-C at a given run; returns the list of seeds."""
     made = []
 
-    def fit(model, batches, score, epochs, patience, seed, verbose):
+    def fit(model, batches, score, *, epochs, patience, seed, verbose):
         made.append(seed)
         if len(made) == interrupted_at:
             raise KeyboardInterrupt
@@ -109,6 +128,23 @@ def untrained(monkeypatch, interrupted_at=None):
 
     monkeypatch.setattr(experiment, "fit_until_best", fit)
     return made
+
+
+def test_failures_after_the_start_have_status_1(files, monkeypatch, capsys):
+    def diverging(*_, **__):
+        raise FloatingPointError("The loss of epoch 1 is nan.")
+
+    def full(*_):
+        raise PermissionError("no space left")
+
+    monkeypatch.setattr(experiment, "fit_until_best", diverging)
+    assert command(files) == 1
+    untrained(monkeypatch)
+    monkeypatch.setattr(experiment, "write_results", full)
+    assert command(files) == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "elmo_keras.tasks.tag: The loss of epoch 1 is nan."
+    assert second == "elmo_keras.tasks.tag: no space left"
 
 
 def test_another_run_under_the_same_name_is_refused(files, capsys, monkeypatch):
@@ -122,8 +158,53 @@ def test_another_run_under_the_same_name_is_refused(files, capsys, monkeypatch):
     assert "data was" in capsys.readouterr().err and records(files) == before
 
 
+def test_a_run_recorded_by_version_0_1_is_not_repeated(tmp_path, capsys):
+    text = tmp_path / "text.conllu"
+    lines = [
+        "\t".join([str(i), word, "_", tag, *"______"])
+        for i, (word, tag) in enumerate([("the", "DET"), ("run", "NOUN")], 1)
+    ]
+    text.write_text(("\n".join(lines) + "\n\n") * 9)
+    values = [0.2, None, 1.0, None, "input", "learned", 0.001, 0.5, False, 1]
+    values += [5, 32, 0.003, 0.3, 100, 64, None, 100, 0.3, False, "f790acdf7fb87aa2"]
+    names = [*SHARED, *OF_TASKS["tag"].split(), "data"]
+    record = {
+        "task": "tag",
+        "variant": "baseline",
+        "seed": 1,
+        "dev": {"accuracy": 0.5},
+        "test": {},
+        "seconds_per_epoch": 0.1,
+        "settings": dict(zip(names, values, strict=True)),
+    }
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps([record]))
+    before = results.read_bytes()
+    options = f"--train {text} --dev {text} --output {tmp_path} --epochs 1"
+    assert main(tag.TASK, "", options.split()) == 0
+    assert results.read_bytes() == before
+    assert "| baseline |     1 |        50.00 |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", OF_TASKS)
+def test_settings_are_recorded_by_the_names_of_the_options(name):
+    task = importlib.import_module(f"elmo_keras.tasks.{name}.task").TASK
+    assert task.name == name
+    options = parsed(task, "--train", "x", "--output", "y")
+    assert list(options.settings()) == [*SHARED, *OF_TASKS[name].split()]
+
+
+def parsed(task, *arguments):
+    parser = experiment_arguments.parser(task.name, task, "")
+    options, others = experiment_arguments.parse(parser, task, arguments)
+    assert not others
+    return options
+
+
 @pytest.mark.parametrize("place", ["train", "dev"])
-def test_a_malformed_file_is_told_and_leaves_nothing(files, tmp_path, capsys, place):
+def test_a_malformed_file_is_an_error_and_leaves_nothing(
+    files, tmp_path, capsys, place
+):
     path = tmp_path / f"{place}.conllu"
     path.write_text(path.read_text() + "1\tword\n")
     line = len(path.read_text().splitlines())
@@ -133,7 +214,7 @@ def test_a_malformed_file_is_told_and_leaves_nothing(files, tmp_path, capsys, pl
     assert error.count("\n") == 1 and not (tmp_path / "out").exists()
 
 
-def test_what_is_missing_is_told(files, tmp_path, capsys):
+def test_errors_name_what_is_missing(files, tmp_path, capsys):
     assert command(files, "--elmo", tmp_path / "nothing") == 2
     assert "nothing" in capsys.readouterr().err
     assert command(files, "--test", tmp_path / "none.conllu") == 2
@@ -144,22 +225,26 @@ def test_what_is_missing_is_told(files, tmp_path, capsys):
     assert "should hold the results of a task" in capsys.readouterr().err
 
 
+def test_usage_names_the_command(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(tag.TASK, "", ["--train", "x"])
+    assert caught.value.code == 2
+    usage, *_, error = capsys.readouterr().err.splitlines()
+    assert usage.startswith("usage: python -m elmo_keras.tasks.tag ")
+    assert error.startswith("python -m elmo_keras.tasks.tag: error: ")
+
+
 def test_a_share_of_one_file_is_held_out(files):
-    arguments = tag_arguments(files, "--dev-share", "0.2", "--limit", "7")
-    data = experiment.read_data(tag.TASK, arguments)
+    given = "--train", str(files[0]), "--output", "out", "--dev-share", "0.2"
+    options = parsed(tag.TASK, *given, "--limit", "7")
+    data = experiment.read_data(tag.TASK, options)
     everything = tag.read_conllu(files[0])
-    assert data.dev == [*everything[8:10], *everything[18:20], *everything[28:]]
-    assert data.train == everything[:7]
+    assert data.dev == [everything[i] for i in (4, 9, 14, 19)]
+    assert data.train == everything[:4] + everything[5:8]
     assert data.test == []
 
 
-def tag_arguments(files, *more):
-    parser = experiment.experiment_arguments.parser("tag", "")
-    tag.add_arguments(parser)
-    return parser.parse_args(["--train", str(files[0]), "--output", "out", *more])
-
-
-def test_variants_are_named_by_what_is_not_usual(tmp_path):
+def test_variants_are_named_by_their_settings_that_are_not_the_default(tmp_path):
     lm = tmp_path / "lm"
     for variant, name in (
         (Variant(), "baseline"),
@@ -175,7 +260,7 @@ def test_variants_are_named_by_what_is_not_usual(tmp_path):
         assert variant.name == name
 
 
-def test_the_table_has_means_spreads_and_gains(tmp_path):
+def test_the_table_has_means_deviations_and_gains():
     runs = [
         {
             "variant": variant,
@@ -189,10 +274,13 @@ def test_the_table_has_means_spreads_and_gains(tmp_path):
             ("baseline", 2, 0.52),
             ("elmo-lm", 1, 0.61),
             ("elmo-lm", 2, 0.61),
+            ("elmo-ko", 1, 0.4),
         )
     ]
-    assert results_table(json.loads(json.dumps(runs))).splitlines() == [
-        "variant   seeds  dev F1        s/epoch  gain",
-        "baseline  2      51.00 ± 1.41  2.0",
-        "elmo-lm   2      61.00 ± 0.00  2.0      +10.00",
+    assert results_table(runs).splitlines() == [
+        "| variant  | seeds |       dev F1 | s/epoch |   gain |",
+        "| -------- | ----: | -----------: | ------: | -----: |",
+        "| baseline |     2 | 51.00 ± 1.41 |     2.0 |        |",
+        "| elmo-lm  |     2 | 61.00 ± 0.00 |     2.0 | +10.00 |",
+        "| elmo-ko  |     1 |        40.00 |     2.0 | -11.00 |",
     ]

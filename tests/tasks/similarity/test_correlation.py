@@ -1,29 +1,9 @@
-"""Scores of labels and correlations, worked out by hand."""
+"""Correlations, worked out by hand."""
 
 import numpy as np
 import pytest
 
-from elmo_keras.tasks.scores.correlation import pearson, ranks, spearman
-from elmo_keras.tasks.scores.label_scores import accuracy, several_labels_f1
-
-
-def test_accuracy_is_the_share_that_is_right():
-    assert accuracy(["a", "b", "a", "c"], ["a", "a", "a", "b"]) == 0.5
-    assert accuracy([], []) == 0
-    with pytest.raises(ValueError):
-        accuracy(["a"], [])
-
-
-def test_f1_of_several_labels_by_hand():
-    expected = [["a", "b"], ["a"], ["c"], []]
-    found = [["a"], ["b", "a"], [], ["b"]]
-    scores = several_labels_f1(expected, found, ["a", "b", "c", "d"])
-    # a: 2 of 2 and 2; b: 0 of 1 and 2; c: 0 of 1 and 0; d: nowhere. In all 2 of 4 and 4.
-    assert scores == {"macro F1": 0.25, "micro F1": 0.5}
-
-
-def test_no_labels_at_all_score_nothing():
-    assert several_labels_f1([[]], [[]], ["a"]) == {"macro F1": 0, "micro F1": 0}
+from elmo_keras.tasks.similarity.correlation import pearson, ranks, spearman
 
 
 def test_pearson_by_hand():
@@ -32,7 +12,7 @@ def test_pearson_by_hand():
     assert pearson([1, 2, 4], [-10, -20, -40]) == pytest.approx(-1)
 
 
-def test_a_constant_row_has_no_correlation():
+def test_a_constant_series_has_no_correlation():
     assert pearson([1, 2, 3], [0.1, 0.1, 0.1]) == 0
     assert spearman([0.1, 0.1], [2, 3]) == 0
     assert pearson([], []) == 0

@@ -6,9 +6,9 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import randomize
 
-from elmo_keras.tasks.models.crf import LinearChainCRF, constraints
+from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
+from tests.support.models import randomize
 
 RNG = np.random.default_rng(0)
 N_TAGS = 3
@@ -45,7 +45,7 @@ def test_the_partition_is_the_sum_over_all_sequences():
     expected = [
         np.logaddexp.reduce(by_hand(crf, x, n)[1]) for x, n in zip(scores, LENGTHS)
     ]
-    # float64: sums of 243 terms in another order.
+    # Sums of 243 terms in float64 in another order.
     np.testing.assert_allclose(crf.log_partition(scores, MASK), expected, atol=1e-12)
 
 
@@ -64,7 +64,7 @@ def test_the_probabilities_of_all_sequences_are_right_and_sum_to_1():
 def test_viterbi_finds_the_best_sequence(constrained):
     crf = crf_layer(allowed=constraints(TAGS) if constrained else None)
     scores = scores_of(5, 5)
-    scores[:, :, 1] += 2  # I-X is what the scores alone would begin with
+    scores[:, :, 1] += 2  # by the scores alone, I-X would come first
     best = crf(scores, mask=MASK).numpy()
     for x, n, own in zip(scores, LENGTHS, best):
         sequences, totals = by_hand(crf, x, n)
@@ -81,7 +81,7 @@ def is_bio(tags):
     )
 
 
-def test_what_stands_at_padding_changes_nothing():
+def test_values_at_padding_change_nothing():
     crf, scores = crf_layer(), scores_of(5, 5)
     tags = np.where(MASK, RNG.integers(N_TAGS, size=MASK.shape), -1)
     expected = crf.log_likelihood(scores, tags, MASK), crf(scores, mask=MASK)
@@ -127,7 +127,7 @@ def test_gradients_are_those_of_finite_differences():
         assert slope.numpy() == pytest.approx(gradients[0].numpy()[place], abs=1e-8)
 
 
-def test_a_penalty_is_no_matter_of_half_precision():
+def test_the_likelihood_of_half_precision_scores_is_in_single_precision():
     crf = LinearChainCRF(N_TAGS, dtype="mixed_bfloat16")
     crf.build()
     randomize(crf)
@@ -137,14 +137,14 @@ def test_a_penalty_is_no_matter_of_half_precision():
     assert likelihood.dtype == tf.float32 and np.isfinite(likelihood).all()
 
 
-def test_constraints_that_leave_no_tag_are_refused():
-    with pytest.raises(ValueError, match=r"shape \(4, 3\) and let some tag"):
+def test_constraints_without_a_tag_in_a_row_are_refused():
+    with pytest.raises(ValueError, match=r"shape \(4, 3\) and a tag in each row"):
         LinearChainCRF(N_TAGS, allowed=np.zeros((4, 3)).tolist())
     with pytest.raises(ValueError, match=r"shape \(4, 3\)"):
         LinearChainCRF(N_TAGS, allowed=[[True] * 3] * 3)
 
 
-def test_the_layer_comes_back_from_its_config():
+def test_the_layer_is_restored_from_its_config():
     crf = crf_layer(allowed=constraints(TAGS))
     copy = LinearChainCRF.from_config(crf.get_config())
     copy.build()

@@ -1,16 +1,17 @@
-"""Readers of tagged text, and entities as conlleval counts them."""
+"""Readers of tagged text."""
 
 import gzip
 
 import pytest
 
-from elmo_keras.tasks.readers.tagged_text import (
+from elmo_keras.tasks.tag.entities import entities
+from elmo_keras.tasks.tag.tagged_text import (
     read_conll,
     read_conllu,
     read_klue,
     read_roles,
 )
-from elmo_keras.tasks.scores.entities import Entity, entities, entity_scores, to_bio
+from tests.support.reader_checks import check_malformed
 
 CONLLU = """# text = vámonos al mar
 1-2|vámonos|_|_|_|_|_|_|_|_
@@ -139,59 +140,19 @@ def test_roles_give_an_example_for_each_predicate(tmp_path):
         (read_roles, ROLES.replace("B-A0", "A0"), 1, "not 'A0'"),
     ],
 )
-def test_a_malformed_line_is_told(tmp_path, reader, text, line, reason):
-    path = written(tmp_path, text)
-    with pytest.raises(ValueError, match=reason) as error:
-        reader(path)
-    assert str(error.value).startswith(f"{path}:{line}: ")
+def test_a_malformed_line_is_reported_with_its_place(
+    tmp_path, reader, text, line, reason
+):
+    check_malformed(reader, written(tmp_path, text), line, reason)
 
 
-def test_bytes_that_are_no_text_and_empty_files_are_told(tmp_path):
+def test_bytes_that_are_not_text_and_empty_files_are_refused(tmp_path):
     path = tmp_path / "bytes"
     path.write_bytes(b"word O\nw\xff O\n")
     with pytest.raises(ValueError, match="Line 2"):
         read_conll(path)
     with pytest.raises(ValueError, match="holds no sentence"):
         read_conll(written(tmp_path, "\n\n"))
-
-
-@pytest.mark.parametrize(
-    ("tags", "bio"),
-    [
-        ("I-A I-A O I-A", "B-A I-A O B-A"),  # IO
-        ("I-A I-B I-B B-B", "B-A B-B I-B B-B"),  # IOB1
-        ("B-A I-A B-A O", "B-A I-A B-A O"),  # BIO
-        ("S-A B-A I-A E-A S-A", "B-A B-A I-A I-A B-A"),  # BIOES
-        ("U-A B-A L-A I-A", "B-A B-A I-A B-A"),  # BILOU
-        ("O B-A I-B I-A", "O B-A B-B B-A"),
-    ],
-)
-def test_all_schemes_come_as_bio(tags, bio):
-    assert to_bio(tags.split()) == bio.split()
-
-
-def test_entities_are_conllevals():
-    # conlleval begins a chunk at an I- that follows no chunk of its type.
-    assert entities("I-A I-B B-B O I-B".split()) == [
-        Entity(0, 1, "A"),
-        Entity(1, 2, "B"),
-        Entity(2, 3, "B"),
-        Entity(4, 5, "B"),
-    ]
-    assert entities([]) == []
-
-
-def test_scores_are_those_counted_by_hand():
-    gold = ["B-A I-A O B-B O".split(), "B-A O".split(), "O".split()]
-    predicted = ["B-A I-A O B-C O".split(), "B-A I-A".split(), "B-A".split()]
-    # 3 entities, 4 found, 1 right: another type, one token too many, nothing there.
-    assert entity_scores(gold, predicted) == {
-        "F1": pytest.approx(2 / 7),
-        "precision": pytest.approx(1 / 4),
-        "recall": pytest.approx(1 / 3),
-    }
-    nothing = entity_scores([["O"]], [["O"]])
-    assert nothing == {"F1": 0, "precision": 0, "recall": 0}
 
 
 def test_the_real_files_are_read(data):

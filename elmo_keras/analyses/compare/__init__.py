@@ -1,0 +1,1 @@
+"""Comparisons of the variants of an experiment."""

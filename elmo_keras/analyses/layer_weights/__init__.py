@@ -1,0 +1,1 @@
+"""The weights that tasks give to the layers."""

@@ -1,0 +1,1 @@
+"""Nearest neighbours of words and of their uses."""

@@ -1,0 +1,1 @@
+"""Linear classifiers on the layers of a biLM."""

@@ -1,0 +1,1 @@
+"""Semantic search by sentence vectors."""

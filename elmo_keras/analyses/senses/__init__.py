@@ -1,0 +1,1 @@
+"""Word senses by nearest neighbours."""

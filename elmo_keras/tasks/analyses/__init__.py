@@ -1,1 +1,0 @@
-"""What the analyses have in common."""

@@ -1,0 +1,1 @@
+"""Question answering with spans of a paragraph."""

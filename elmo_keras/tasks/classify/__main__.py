@@ -1,0 +1,20 @@
+"""Trains classifiers of texts.
+
+    python -m elmo_keras.tasks.classify --train train.txt --dev dev.txt --output DIR
+    python -m elmo_keras.tasks.classify --format nsmc --train train.tsv --output DIR \\
+        --elmo MODEL_DIR --baseline --seeds 1 2 3
+
+Files are lines of `__label__LABEL text` (--format fasttext), lines of trees as in the
+Stanford Sentiment Treebank (trees), or a table with the columns `document` and `label`
+(nsmc). Each text has one label, and the score is accuracy. With --format goemotions,
+each line has a text, the numbers of its labels (named in --labels) and an id; the
+scores are macro and micro F1.
+"""
+
+import sys
+
+from elmo_keras.tasks.classify.task import TASK
+from elmo_keras.tasks.experiments.experiment import main
+
+if __name__ == "__main__":
+    sys.exit(main(TASK, __doc__))

@@ -1,1 +1,0 @@
-"""Task models, and the layers they are made of."""

@@ -1,0 +1,1 @@
+"""Tagging: parts of speech, named entities, semantic roles."""

@@ -1,0 +1,18 @@
+"""Trains taggers: parts of speech, named entities, semantic roles.
+
+    python -m elmo_keras.tasks.tag --train train.conllu --dev dev.conllu --output DIR
+    python -m elmo_keras.tasks.tag --train train.conll --dev dev.conll --output DIR \\
+        --elmo MODEL_DIR --baseline --seeds 1 2 3
+
+Files are CoNLL-U (--kind pos: accuracy), columns with entities as IO, BIO or BIOES
+(--kind ner: F1 of entities), KLUE's entities (--kind klue), or columns with the word,
+the predicate and a column of BIO tags for each predicate (--kind srl).
+"""
+
+import sys
+
+from elmo_keras.tasks.experiments.experiment import main
+from elmo_keras.tasks.tag.task import TASK
+
+if __name__ == "__main__":
+    sys.exit(main(TASK, __doc__))

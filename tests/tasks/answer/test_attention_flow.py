@@ -1,0 +1,49 @@
+"""Attention between texts and questions, against the equations."""
+
+import numpy as np
+
+from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
+from tests.support.masked_batches import softmax
+from tests.support.models import randomize
+
+
+def test_attention_follows_the_equations():
+    rng = np.random.default_rng(0)
+    h, q = rng.normal(size=(2, 5, 3)), rng.normal(size=(2, 4, 3))
+    flow = AttentionFlow()
+    flow.build(h.shape)
+    u, v, w = (x.numpy() for x in randomize(flow).weights)
+    lengths, other = [5, 3], [2, 4]
+    masks = (
+        np.arange(5) < np.array(lengths)[:, None],
+        np.arange(4) < np.array(other)[:, None],
+    )
+    actual = flow(h.astype("float32"), q.astype("float32"), *masks)
+    for b, (n, m) in enumerate(zip(lengths, other)):
+        a = np.array(
+            [[u @ x + v @ y + (w * x) @ y for y in q[b, :m]] for x in h[b, :n]]
+        )
+        weights = softmax(a.max(axis=1))
+        summary = weights @ h[b, :n]
+        for i in range(n):
+            c = softmax(a[i]) @ q[b, :m]
+            expected = [*h[b, i], *c, *(h[b, i] * c), *(h[b, i] * summary)]
+            np.testing.assert_allclose(actual[b, i], expected, atol=1e-5)
+
+
+def test_self_attention_leaves_out_the_token_itself_and_padding():
+    rng = np.random.default_rng(0)
+    h = rng.normal(size=(1, 5, 3))
+    attention = SelfAttention()
+    attention.build(h.shape)
+    u, v, w = (x.numpy() for x in randomize(attention).weights)
+    actual = attention(h.astype("float32"), np.arange(5)[None] < 4)
+    for i in range(4):
+        others = [j for j in range(4) if j != i]
+        a = np.array(
+            [u @ h[0, i] + v @ h[0, j] + (w * h[0, i]) @ h[0, j] for j in others]
+        )
+        c = softmax(a) @ h[0, others]
+        np.testing.assert_allclose(
+            actual[0, i], [*h[0, i], *c, *(h[0, i] * c)], atol=1e-5
+        )

@@ -1,0 +1,46 @@
+"""Scores of antecedents, against the equations."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras.tasks.coreference.antecedent_scores import DISTANCES, AntecedentScores
+from tests.support.models import randomize
+
+
+@pytest.mark.parametrize("n_best", [2, 50])
+def test_antecedents_are_the_likeliest_earlier_mentions_with_their_scores(n_best):
+    rng = np.random.default_rng(0)
+    g, s = rng.normal(size=(7, 3)), rng.normal(size=7)
+    speakers = np.array(list("abaabba"))
+    layer = AntecedentScores(n_best, units=5, feature_dim=2)
+    layer.build(g.shape)
+    randomize(layer)
+    dense = {
+        name: getattr(layer, name).kernel.numpy()
+        for name in ("of_pair", "of_mention", "of_earlier", "of_features", "scores")
+    }
+    distances, same = (
+        e.embeddings.numpy() for e in (layer.distances, layer.same_speaker)
+    )
+    places, scores = layer(
+        g.astype("float32"), s.astype("float32"), tf.constant(speakers)
+    )
+    assert scores.shape == (7, min(n_best, 7))
+    for i in range(7):
+        coarse = [s[i] + s[j] + g[i] @ layer.bilinear.numpy() @ g[j] for j in range(i)]
+        best = sorted(range(i), key=lambda j: -coarse[j])[:n_best]
+        assert places[i, : len(best)].numpy().tolist() == best
+        assert np.all(scores[i, len(best) :] < -1e8)
+        for k, j in enumerate(best):
+            bucket = sum(i - j >= d for d in DISTANCES) - 1
+            features = [*distances[bucket], *same[int(speakers[i] == speakers[j])]]
+            hidden = (
+                g[i] @ dense["of_mention"]
+                + g[j] @ dense["of_earlier"]
+                + (g[i] * g[j]) @ dense["of_pair"]
+                + layer.of_pair.bias.numpy()
+                + features @ dense["of_features"]
+            )
+            fine = np.maximum(hidden, 0) @ dense["scores"] + layer.scores.bias.numpy()
+            assert float(scores[i, k]) == pytest.approx(coarse[j] + fine[0], abs=1e-4)

@@ -1,0 +1,50 @@
+"""The token vectors of task models."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import Elmo
+from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
+from tests.support.models import randomize
+
+
+def test_unknown_words_share_a_vector_and_case_does_not_matter():
+    vectors = TokenVectors(["der", "und"], word_dim=5, character_dim=0)
+    x, at_output, mask = vectors(tf.constant([["Der", "der", "neu", "alt"]]))
+    np.testing.assert_array_equal(x[0, 0], x[0, 1])
+    np.testing.assert_array_equal(x[0, 2], x[0, 3])
+    assert np.any(x[0, 0] != x[0, 2]) and at_output is None and np.all(mask)
+
+
+def test_frequent_words_are_counted_in_lower_case():
+    sentences = [["Der", "der"], ["und", "neu", "und", "und"]]
+    assert frequent_words(sentences) == ["und", "der"]
+    assert frequent_words(sentences, min_count=3) == ["und"]
+
+
+@pytest.mark.parametrize("place", ["input", "output", "both"])
+def test_each_place_of_elmo_has_its_own_mix(config, place):
+    n = 2 if place == "both" else 1
+    elmo = Elmo(config, num_representations=n)
+    vectors = TokenVectors([], 5, 4, elmo=elmo, elmo_at=place)
+    vectors.build()
+    randomize(vectors)
+    at_input, at_output, _ = vectors(tf.constant([["Der", "und"]]))
+    dim = 2 * config.projection_dim
+    assert at_input.shape[-1] == vectors.input_dim == 4 + dim * (place != "output")
+    assert (at_output is None) == (place == "input")
+    assert list(vectors.mixes) == (["input", "output"] if n == 2 else [place])
+    if n == 2:
+        assert np.any(at_input[..., 4:] != at_output)
+
+
+def test_arguments_that_do_not_fit_are_refused(config):
+    for arguments, message in (
+        ({"character_dim": 5}, "even"),
+        ({"elmo_at": "top"}, "one of"),
+        ({"elmo": Elmo(config), "elmo_at": "both"}, "2 representations"),
+        ({"character_dim": 0}, "none of them"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            TokenVectors(**arguments)
