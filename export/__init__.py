@@ -1,1 +1,1 @@
-"""ELMo as a TensorFlow 2 SavedModel, and that SavedModel served."""
+"""Exports ELMo as a TensorFlow 2 SavedModel, and serves it."""

@@ -1,4 +1,4 @@
-"""Requests that come at the same time put into one batch, within the graph."""
+"""Batches of concurrent requests, formed within the graph."""
 
 import dataclasses
 
@@ -7,18 +7,18 @@ import tensorflow as tf
 
 @dataclasses.dataclass(frozen=True)
 class Batching:
-    """How requests are put together.
+    """Limits of the batches that are formed within the graph.
 
-    For servers that can't do it themselves. All outputs are computed then,
-    whatever is asked for, and no gradient passes.
+    They are for servers that don't batch by themselves. All outputs are then
+    computed, whichever are requested, and no gradient passes.
 
     Args:
-        max_batch_size: most sentences of a batch; a request with more of them is
+        max_batch_size: maximum number of sentences in a batch; a larger request is
             a batch by itself.
-        batch_timeout_micros: how long a batch waits to be filled.
-        num_batch_threads: batches worked on at the same time.
-        max_enqueued_batches: where so many wait, a request is refused with
-            UNAVAILABLE.
+        batch_timeout_micros: maximum time a batch waits for further requests.
+        num_batch_threads: number of batches computed at the same time.
+        max_enqueued_batches: maximum number of waiting batches; further requests
+            are refused with UNAVAILABLE.
     """
 
     max_batch_size: int = 32
@@ -28,11 +28,11 @@ class Batching:
 
 
 def batched(vectors, batching: Batching):
-    """`vectors` (tokens, time) run over the sentences of several requests at once.
+    """The function `vectors(tokens, time)`, run on several requests at once.
 
     Args:
-        vectors: see `vectors.Vectors`.
-        batching: see `Batching`.
+        vectors: an instance of `vectors.Vectors`.
+        batching: limits of the batches.
     """
 
     @tf.nondifferentiable_batch_function(
@@ -63,7 +63,7 @@ def batched(vectors, batching: Batching):
 
 
 def _to_rows(tokens):
-    """One string for each row: what is batched has to be of one shape."""
+    """One string for each row: the batching operation needs equal shapes."""
     return tf.map_fn(
         tf.io.serialize_tensor,
         tokens,
@@ -80,7 +80,7 @@ def _from_rows(rows):
 
 
 def _fitted(x, spec, time):
-    """An output of a batch, cut or padded to the time axis of one request."""
+    """An output of a batch, cut or padded to the length `time` of one request."""
     x = tf.ensure_shape(x, spec.shape)
     rank = x.shape.rank
     if rank < 3:

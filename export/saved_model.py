@@ -1,4 +1,4 @@
-"""A biLM and a mix as an object that `tf.saved_model.save` takes."""
+"""A biLM and a mix as an object for `tf.saved_model.save`."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -8,9 +8,10 @@ import tensorflow as tf
 
 from elmo_keras import Elmo
 from elmo_keras.layers import ScalarMix
-from export.in_graph_batching import Batching, batched
-from export.sentences import TOKENIZERS, make_tokenizer, real_tokens, split_sentences
-from export.vectors import Vectors
+
+from .in_graph_batching import Batching, batched
+from .sentences import TOKENIZERS, make_tokenizer, real_tokens, split_sentences
+from .vectors import Vectors
 
 TRAINABLE = ("nothing", "mix", "all")
 DTYPES = ("float32", "bfloat16")
@@ -24,21 +25,21 @@ TOKENS = {
 
 @dataclasses.dataclass(frozen=True)
 class ExportOptions:
-    """What can be chosen at export.
+    """Options of an export.
 
     Args:
-        trainable: what trains where the SavedModel is used in a model:
-            `"nothing"`, the `"mix"`, or `"all"`, the biLM too.
-        dtype: of the biLM's weights and matrix products, `"float32"` or
+        trainable: the part that is trained when a model uses the SavedModel:
+            `"nothing"`, the `"mix"`, or `"all"`, the mix and the biLM.
+        dtype: dtype of the biLM's weights and matrix products, `"float32"` or
             `"bfloat16"`. Outputs, mix and cell state are float32 either way.
-        tokenizer: what `default` splits sentences with, see
+        tokenizer: name of the tokenizer of the signature `default`, see
             `sentences.make_tokenizer`.
-        normalization: None or `"NFC"`, what `default` brings its text to first.
-        batching: None, or how the signatures put concurrent requests together
-            within the graph, for servers that can't.
+        normalization: None, or `"NFC"` to normalize the text of `default` first.
+        batching: None, or limits of batches formed within the graph, for servers
+            that don't batch by themselves.
 
     Raises:
-        ValueError: a value is out of its range; the message names the field.
+        ValueError: a value is out of range; the message names the field.
     """
 
     trainable: str = "mix"
@@ -63,12 +64,12 @@ class ExportOptions:
 
 
 class SavedElmo(NamedTuple):
-    """What is saved.
+    """An object to save, with its signatures.
 
     Attributes:
         root: the object for `tf.saved_model.save`.
         signatures: name → concrete function.
-        mix: the mix within it.
+        mix: the mix within `root`.
     """
 
     root: tf.train.Checkpoint
@@ -79,18 +80,18 @@ class SavedElmo(NamedTuple):
 def make_saved_model(
     elmo: Elmo, options: ExportOptions, representation: int = 0
 ) -> SavedElmo:
-    """An `Elmo` layer as an object with signatures.
+    """Makes an object with signatures from an `Elmo` layer.
 
     The object follows the Reusable SavedModel interface: `__call__(inputs,
     training=False)`, `variables`, `trainable_variables`,
-    `regularization_losses`. `inputs` are what a signature takes: sentences
-    `(batch,)`, or a dict of `tokens` and `sequence_len`. Besides,
-    `sequence_len(sentences)` gives the number of tokens of each.
+    `regularization_losses`. `inputs` are those of a signature: sentences
+    `(batch,)`, or a dict of `tokens` and `sequence_len`. In addition,
+    `sequence_len(sentences)` returns the number of tokens of each sentence.
 
     Args:
         elmo: a built layer; its weights are copied.
-        options: see `ExportOptions`.
-        representation: which of its mixes, where it has several.
+        options: options of the export.
+        representation: the index of the mix, for a layer with several.
 
     Raises:
         ImportError: tensorflow-text is needed and not installed.
@@ -111,14 +112,14 @@ def make_saved_model(
 
 
 def _copy(layer, trainable, dtype):
-    """The layer with variables of its own, which say whether they are trained."""
+    """A copy of the layer; its variables are flagged as trainable or not."""
 
     def flagged(next_creator, **kwargs):
         return next_creator(**kwargs | {"trainable": trainable})
 
     config = layer.get_config() | {"dtype": dtype, "trainable": trainable}
     copy = type(layer).from_config(config)
-    with tf.variable_creator_scope(flagged):  # the saved flag is that of creation
+    with tf.variable_creator_scope(flagged):  # the flag set at creation is saved
         copy.build_from_config(layer.get_build_config())
     for new, old in zip(copy.weights, layer.weights, strict=True):
         new.assign(old)
@@ -152,7 +153,7 @@ def _reusable(vectors, split):
 
 
 def longest(tokens: tf.RaggedTensor) -> tf.Tensor:
-    """The number of tokens of the longest row, 0 where there is no row: int32."""
+    """The number of tokens of the longest row, 0 without rows: int32."""
     return tf.reduce_max(tf.concat([[0], tf.cast(tokens.row_lengths(), tf.int32)], 0))
 
 

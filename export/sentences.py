@@ -1,15 +1,15 @@
-"""From what a signature takes to the tokens of each sentence."""
+"""The tokens of sentences, from the inputs of a signature."""
 
 import tensorflow as tf
 
-from elmo_keras.tokenize import tokenize
+from elmo_keras.text.tokenize import tokenize
 
-# What `default` can split its sentences with.
+# The tokenizers that the signature `default` can split its sentences with.
 TOKENIZERS = ("spaces", "whitespace", "unicode_script")
 
 
 class SpaceTokenizer:
-    """Splits on spaces, as google/elmo does: a tab or a line end is no border."""
+    """Splits on spaces only, as google/elmo does, not on tabs or line ends."""
 
     def tokenize(self, text):
         tokens = tf.strings.split(text, sep=" ")
@@ -17,15 +17,15 @@ class SpaceTokenizer:
 
 
 def make_tokenizer(name: str):
-    """A tokenizer for `elmo_keras.tokenize.tokenize`.
+    """A tokenizer for `elmo_keras.text.tokenize.tokenize`.
 
     Args:
         name: `"spaces"`; `"whitespace"`, ASCII white space, as in the files that
             a model is trained on; `"unicode_script"`, tensorflow-text's
-            `UnicodeScriptTokenizer`, which sets punctuation apart.
+            `UnicodeScriptTokenizer`, which separates punctuation from words.
 
     Raises:
-        ImportError: it needs tensorflow-text, which is not installed.
+        ImportError: tensorflow-text is needed but not installed.
         ValueError: there is no tokenizer of that name.
     """
     if name not in TOKENIZERS:
@@ -33,7 +33,7 @@ def make_tokenizer(name: str):
     if name == "spaces":
         return SpaceTokenizer()
     if name == "whitespace":
-        return None  # that of `tokenize`
+        return None  # the default of `tokenize`
     return tensorflow_text().UnicodeScriptTokenizer()
 
 
@@ -42,9 +42,9 @@ def split_sentences(text, tokenizer, normalization=None) -> tf.RaggedTensor:
 
     Args:
         text: string tensor `(batch,)`.
-        tokenizer: as `make_tokenizer` gives it.
-        normalization: None, or a Unicode normal form that the text is brought to
-            first; bytes that are not UTF-8 stay as they are.
+        tokenizer: as `make_tokenizer` returns it.
+        normalization: None, or the Unicode normal form that the text is converted
+            to first; bytes that are not UTF-8 stay as they are.
     """
     if normalization is not None:
         text = tensorflow_text().normalize_utf8(text, normalization)
@@ -52,15 +52,15 @@ def split_sentences(text, tokenizer, normalization=None) -> tf.RaggedTensor:
 
 
 def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
-    """The first `sequence_len` tokens of each row, whatever they and the rest are.
+    """The first `sequence_len` tokens of each row, whatever they contain.
 
     Args:
         tokens: string tensor `(batch, max_length)`.
         sequence_len: int32 `(batch,)`.
 
     Raises:
-        InvalidArgumentError: as the graph runs, a length is below 0 or above
-            `max_length`, or there is not one for each row.
+        InvalidArgumentError: when the graph runs, if a length is below 0 or above
+            `max_length`, or if there is not one length for each row.
     """
     shape = tf.shape(tokens)
     one_each = tf.debugging.Assert(
@@ -80,7 +80,7 @@ def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
         ],
         summarize=10,
     )
-    # Whatever output is asked for hangs on the lengths, and so on the checks.
+    # Every output depends on the lengths, and thereby on the checks.
     with tf.control_dependencies([one_each, in_range]):
         sequence_len = tf.identity(sequence_len)
     return tf.RaggedTensor.from_tensor(tokens, lengths=sequence_len)
@@ -92,7 +92,7 @@ def tensorflow_text():
     Raises:
         ImportError: it is not installed.
     """
-    try:  # optional, and its graphs load only where it is imported
+    try:  # optional, and its graphs load only in programs that import it
         import tensorflow_text
     except ImportError as error:
         raise ImportError(

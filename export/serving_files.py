@@ -1,16 +1,16 @@
-"""The files that TensorFlow Serving's image wants beside the versions."""
+"""Files for the image of TensorFlow Serving, kept beside the versions."""
 
 import shutil
 from pathlib import Path
 
 FILES = Path(__file__).parent / "tensorflow_serving"
-FOLDER = "serving"  # TensorFlow Serving passes over folders that are no numbers
+FOLDER = "serving"  # TensorFlow Serving ignores folders whose names are not numbers
 
 
 def write_serving_files(output: str | Path) -> Path:
-    """Copies them into `output/serving`, where the container reads them.
+    """Copies the files to `output/serving`, where the container reads them.
 
-    They are not written over: what was changed there stays.
+    Existing files are not overwritten, so that changes to them stay.
 
     Args:
         output: the folder of all versions.

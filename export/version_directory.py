@@ -1,8 +1,7 @@
-"""A numbered version of an export, as TensorFlow Serving looks for it."""
+"""Numbered versions of an export, in the layout that TensorFlow Serving reads."""
 
 import contextlib
 import hashlib
-import importlib.metadata
 import json
 import tarfile
 import tempfile
@@ -12,12 +11,15 @@ from pathlib import Path
 import tensorflow as tf
 
 from elmo_keras import Elmo
-from elmo_keras.weights import array_of, published_table
-from export.saved_model import ExportOptions, SavedElmo, make_saved_model
-from export.session_graph import unfold_signatures
-from export.warmup import write_warmup
+from elmo_keras.cli.installed_version import installed_version
+from elmo_keras.cli.replacing import replacing
+from elmo_keras.model_files.published import array_of, published_table
 
-EXTRA = "assets.extra"  # a folder that all loaders pass over
+from .saved_model import ExportOptions, SavedElmo, make_saved_model
+from .session_graph import unfold_signatures
+from .warmup import write_warmup
+
+EXTRA = "assets.extra"  # a folder that all loaders ignore
 INFO = "elmo_keras.json"
 MODEL_NAME = "elmo"
 PACKAGES = ("elmo-keras", "keras", "tensorflow", "tensorflow-text")
@@ -27,6 +29,7 @@ def export_elmo(
     elmo: Elmo,
     output: str | Path,
     options: ExportOptions | None = None,
+    *,
     representation: int = 0,
     version: int | None = None,
     warmup: bool = True,
@@ -34,26 +37,26 @@ def export_elmo(
     """Writes an `Elmo` layer as a SavedModel.
 
     Args:
-        elmo: a built layer, with its biLM, its mix, dropout and regularizer.
-        output: the folder of all versions, made if there is none.
-        options: what can be chosen; `ExportOptions()` if None.
-        representation: which of the layer's mixes, where it has several.
-        version: its number; if None, one more than the highest there is.
-        warmup: whether warm-up requests for TensorFlow Serving are added.
+        elmo: a built layer; its mix, dropout and regularizer are exported too.
+        output: the folder of all versions, made if it is missing.
+        options: `ExportOptions()` if None.
+        representation: the index of the mix, for a layer with several.
+        version: its number; if None, one more than the highest existing one.
+        warmup: whether to add warm-up requests for TensorFlow Serving.
 
     Returns:
-        `output/<version>`, which is there only when all of it is written.
+        `output/<version>`, which appears only when it is complete.
 
     Raises:
-        FileExistsError: there is such a version.
+        FileExistsError: the version exists already.
         ImportError: an optional package is needed and not installed.
-        ValueError: there is no such representation.
+        ValueError: the layer has no such mix.
     """
     options = options or ExportOptions()
     if not 0 <= representation < len(elmo.mixes):
         raise ValueError(
-            f"`representation` should be below {len(elmo.mixes)}, the number of the "
-            f"layer's mixes. Received: {representation}"
+            f"`representation` should be below {len(elmo.mixes)}, the layer's number of "
+            f"mixes. Received: {representation}"
         )
     with _new_version(Path(output), version) as folder:
         saved = make_saved_model(elmo, options, representation)
@@ -70,7 +73,7 @@ def export_elmo(
 
 @contextlib.contextmanager
 def _new_version(output: Path, version: int | None) -> Iterator[Path]:
-    """A folder beside the versions to write one in, gone at the end if not placed."""
+    """A temporary folder beside the versions, to write one in; removed at the end."""
     output.mkdir(parents=True, exist_ok=True)
     if version is not None and (output / str(version)).exists():
         raise _exists(output / str(version))
@@ -79,7 +82,7 @@ def _new_version(output: Path, version: int | None) -> Iterator[Path]:
 
 
 def _place(folder, output, version):
-    """Renames a finished folder to the version's: all of it is there at once."""
+    """Gives a complete folder the version's name, so that it appears all at once."""
     final = output / str(version or max(versions(output), default=0) + 1)
     if final.exists():  # a rename would replace an empty folder
         raise _exists(final)
@@ -88,30 +91,37 @@ def _place(folder, output, version):
 
 def _exists(path):
     return FileExistsError(
-        f"There is a version {path} already, and none is ever overwritten. Give "
-        "another --version, or none for the next one."
+        f"The version {path} exists, and none is ever overwritten. Give another "
+        "--version, or leave it out for the next number."
     )
 
 
 def versions(output: str | Path) -> list[int]:
-    """The numbers of the versions in a folder, from lowest to highest."""
-    names = [path.name for path in Path(output).glob("[0-9]*") if path.is_dir()]
-    return sorted(int(name) for name in names if name.isdecimal())
+    """The numbers of the versions in a folder, from lowest to highest.
+
+    Raises:
+        OSError: the folder can't be read.
+    """
+    folders = [path for path in Path(output).iterdir() if path.name.isdecimal()]
+    return sorted(int(path.name) for path in folders if path.is_dir())
 
 
 def read_info(version: str | Path) -> dict:
-    """What is inside a version, as its own file says; see the README."""
+    """The description stored in a version; see the README."""
     return json.loads((Path(version) / EXTRA / INFO).read_text(encoding="utf-8"))
 
 
 def write_archive(version: Path) -> Path:
-    """A `.tar.gz` of a version beside it, which `hub.load` takes by its address."""
+    """Writes a `.tar.gz` of a version beside it, which `hub.load` loads from a URL."""
     path = version.with_name(f"{MODEL_NAME}-{version.name}.tar.gz")
-    temporary = path.with_name(f".{path.name}")
-    with tarfile.open(temporary, "w:gz", compresslevel=1) as archive:
+    with (
+        replacing(path) as temporary,
+        temporary.open("wb") as file,
+        tarfile.open(path, "w:gz", file, compresslevel=1) as archive,
+    ):
         for member in sorted(version.iterdir()):
             archive.add(member, member.name)
-    return temporary.rename(path)
+    return path
 
 
 def _info(elmo: Elmo, saved: SavedElmo, options: ExportOptions) -> dict:
@@ -137,7 +147,7 @@ def _info(elmo: Elmo, saved: SavedElmo, options: ExportOptions) -> dict:
         "signatures": {
             name: _description(function) for name, function in saved.signatures.items()
         },
-        "versions": {name: _installed(name) for name in PACKAGES},
+        "versions": {name: installed_version(name) for name in PACKAGES},
     }
 
 
@@ -156,15 +166,8 @@ def _description(function):
     }
 
 
-def _installed(package):
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:  # or run from a checkout
-        return None
-
-
 def weights_digest(bilm) -> str:
-    """SHA-256 of a biLM's weights by their published names, in float32."""
+    """SHA-256 of a biLM's weights in float32, in the order of their published names."""
     digest = hashlib.sha256()
     for name, entry in sorted(published_table(bilm).items()):
         digest.update(name.encode())

@@ -11,16 +11,16 @@ WARMUP = "tf_serving_warmup_requests"
 
 
 def write_warmup(extra: Path, model_name: str) -> None:
-    """Writes the warm-up requests of a version, some sizes for both signatures.
+    """Writes the warm-up requests of a version: several sizes for each signature.
 
     Args:
         extra: the folder `assets.extra` of the version.
-        model_name: of the requests.
+        model_name: the name of the model in the requests.
 
     Raises:
         ImportError: tensorflow-serving-api is not installed.
     """
-    try:  # optional: only servers need what is written here
+    try:  # optional: only servers need these requests
         from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
     except ImportError as error:
         raise ImportError(

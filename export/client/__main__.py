@@ -4,8 +4,8 @@
     python -m export.client INPUT.txt OUTPUT.npy
 
 INPUT holds one sentence a line, tokens separated by spaces, plain or gzipped; an
-empty line is a sentence without tokens. An .hdf5 gets the vectors of the tokens, in
-the layout of `allennlp elmo`, and a .npy one vector a sentence.
+empty line is a sentence without tokens. An .hdf5 file holds the vectors of the tokens
+in the layout of `allennlp elmo`, a .npy file one vector for each sentence.
 """
 
 import argparse
@@ -19,12 +19,14 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import grpc
 import keras
 
-from elmo_keras.stopping import INTERRUPTED
-from elmo_keras.text import lines_of
-from export.arguments import positive, seconds, whole
-from export.embeddings_file import ENDINGS, write_embeddings
-from export.remote import embed_text
+from elmo_keras.cli.argument_types import non_negative, positive, seconds
+from elmo_keras.cli.command import CommandFailed, command_parser, run_command
+from elmo_keras.text.files import lines_of
 
+from .embeddings_file import ENDINGS, write_embeddings
+from .remote import embed_text
+
+PROGRAM = __package__  # `export.client`, or `elmo_keras.export.client` when installed
 OUTPUTS = {".hdf5": "elmo", ".npy": "default"}
 REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
 
@@ -32,33 +34,12 @@ REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Embeds a file; returns the exit status."""
     options = parser().parse_args(arguments)
-    try:
-        check_output(options.output_file)
-        embed_file(options)
-    except (ValueError, OSError) as error:
-        return fail(2, error)
-    except grpc.RpcError as error:
-        status = 2 if error.code() in REFUSED else 1
-        return fail(status, f"{options.server}: {error.code().name}: {error.details()}")
-    except KeyboardInterrupt:
-        return fail(INTERRUPTED, "Interrupted.")
-    return 0
-
-
-def check_output(path: Path) -> None:
-    """Refuses a file of another kind, and one that is there already.
-
-    Raises:
-        ValueError: of either.
-    """
-    if path.suffix not in ENDINGS:
-        raise ValueError(f"The output should end in {' or '.join(ENDINGS)}: {path}")
-    if path.exists():
-        raise ValueError(f"{path} is there already. Give another output.")
+    return run_command(PROGRAM, lambda: embed_file(options))
 
 
 def embed_file(options: argparse.Namespace) -> None:
-    """Reads, asks and writes, with a bar for the progress."""
+    """Reads the sentences and writes their vectors, with a progress bar."""
+    check_output(options.output_file)
     sentences = read_lines(options.input_file)
     bar = keras.utils.Progbar(len(sentences), unit_name="sentence")
     vectors = embed_text(
@@ -73,7 +54,24 @@ def embed_file(options: argparse.Namespace) -> None:
         in_flight=options.in_flight,
         progress=bar.add,
     )
-    write_embeddings(options.output_file, sentences, vectors)
+    try:
+        write_embeddings(options.output_file, sentences, vectors)
+    except grpc.RpcError as error:
+        kind = ValueError if error.code() in REFUSED else CommandFailed
+        status = f"{error.code().name}: {error.details()}"
+        raise kind(f"{options.server}: {status}") from error
+
+
+def check_output(path: Path) -> None:
+    """Refuses other kinds of files, and existing files.
+
+    Raises:
+        ValueError: the file's name has another ending, or the file exists.
+    """
+    if path.suffix not in ENDINGS:
+        raise ValueError(f"The output should end in {' or '.join(ENDINGS)}: {path}")
+    if path.exists():
+        raise ValueError(f"{path} exists already. Give another output.")
 
 
 def read_lines(path: Path) -> list[list[str]]:
@@ -81,7 +79,7 @@ def read_lines(path: Path) -> list[list[str]]:
 
     Raises:
         OSError: the file can't be read.
-        ValueError: it holds no line, or see `text.lines_of`.
+        ValueError: it holds no sentence, or no text, see `text.files.lines_of`.
     """
     with path.open("rb") as file:
         lines = (line.split() for line in lines_of(file, path))
@@ -92,30 +90,25 @@ def read_lines(path: Path) -> list[list[str]]:
     return sentences
 
 
-def fail(status: int, error) -> int:
-    """Tells an error in a line on standard error; returns the exit status."""
-    print(f"export.client: {error}", file=sys.stderr)
-    return status
-
-
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    p = argparse.ArgumentParser(
-        prog="export.client",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("input_file", metavar="INPUT.txt", type=Path)
     add("output_file", metavar="OUTPUT.hdf5|.npy", type=Path)
     add("--server", default="localhost:8500", help="host and port of gRPC")
-    add("--model", default="elmo", help="its name on the server (default: elmo)")
-    add("--output", help="of the signature `tokens`: elmo, default, layers, …")
-    add("--batch-tokens", type=positive, default=2048, help="of a request")
-    add("--batch-size", type=positive, default=32, help="sentences of a request")
-    add("--in-flight", type=positive, default=4, help="requests at the same time")
-    add("--timeout", type=seconds, default=60.0, help="seconds for a request (60)")
-    add("--retries", type=whole, default=5, help="where the server is busy (5)")
+    add("--model", default="elmo", help="name on the server (default: elmo)")
+    add("--output", help="elmo, default, layers or another output")
+    add("--batch-tokens", type=positive(int), default=2048, help="tokens in a request")
+    add("--batch-size", type=positive(int), default=32, help="sentences in a request")
+    add("--in-flight", type=positive(int), default=4, help="concurrent requests")
+    add("--timeout", type=seconds, default=60.0, help="of a request (default: 60 s)")
+    add(
+        "--retries",
+        type=non_negative(int),
+        default=5,
+        help="further attempts while the server is busy (default: 5)",
+    )
     return p
 
 

@@ -1,4 +1,4 @@
-"""Vectors of sentences written to a file: whole, or not at all."""
+"""Writes the vectors of sentences to a file, completely or not at all."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from elmo_keras.replacing import replacing
+from elmo_keras.cli.replacing import replacing
 
 ENDINGS = (".hdf5", ".npy")
 
@@ -17,18 +17,18 @@ def write_embeddings(
 ) -> None:
     """Writes the vectors of sentences.
 
-    A `.hdf5` file is laid out as `allennlp elmo` does: the dataset `"i"` holds the
-    array of sentence i, and `sentence_to_index` a JSON object of sentence → `"i"`,
-    the last one where a sentence comes several times. A `.npy` file holds
-    `(sentences, vector)`, and so takes one vector a sentence.
+    A `.hdf5` file has the layout of `allennlp elmo`: the dataset `"i"` holds the
+    array of sentence i, and `sentence_to_index` a JSON object sentence → `"i"`, with
+    the last index of a repeated sentence. A `.npy` file holds one vector for each
+    sentence, `(sentences, vector)`.
 
     Args:
         path: ends in `.hdf5` or `.npy`.
-        sentences: their tokens.
-        vectors: an array for each.
+        sentences: the tokens of each sentence.
+        vectors: one array for each sentence.
 
     Raises:
-        ValueError: the arrays don't fit into a `.npy`.
+        ValueError: the file is a `.npy`, and an array is not a vector.
         OSError: the file can't be written.
     """
     write = _write_npy if path.suffix == ".npy" else _write_hdf5
@@ -50,8 +50,8 @@ def _write_npy(path, sentences, vectors):
     for i, vector in enumerate(vectors):
         if vector.ndim != 1:
             raise ValueError(
-                "A .npy holds one vector a sentence, such as that of the output "
-                f"'default'. Received: the shape {vector.shape}"
+                "A .npy holds one vector a sentence, such as the output 'default'. "
+                f"Received: the shape {vector.shape}"
             )
         if rows is None:
             shape = len(sentences), len(vector)

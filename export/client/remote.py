@@ -1,6 +1,7 @@
-"""Vectors of sentences from a server: this project's or TensorFlow Serving."""
+"""Vectors of sentences from a server: the embedded one or TensorFlow Serving."""
 
 import concurrent.futures
+import contextlib
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,13 +12,19 @@ import tensorflow as tf
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-WORTH_ANOTHER_TRY = (
+from elmo_keras.text.length_batches import length_batches
+
+RETRIED = (
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.RESOURCE_EXHAUSTED,
     grpc.StatusCode.DEADLINE_EXCEEDED,
 )
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0  # seconds before another try
-BATCHES_AT_ONCE = 16  # whose sentences are put in order of length
+FIRST_PAUSE, MAX_PAUSE = 0.1, 10.0  # seconds before another attempt
+SORTED_BATCHES = 16  # how many batches of sentences are sorted by length together
+UNLIMITED = [
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+]
 
 Sentence = Sequence[str]
 
@@ -37,21 +44,21 @@ def embed_text(
 ) -> Iterator[np.ndarray]:
     """The vectors of each sentence, in the order of the sentences.
 
-    Requests hold sentences of like lengths. gRPC's own retries end with the deadline
-    of the first try and after five, so those here are made one by one.
+    A request holds sentences of similar length. gRPC's own retries end with the
+    deadline of the first attempt or after five attempts, so they are not used here.
 
     Args:
-        sentences: each a sequence of tokens, which may be empty.
+        sentences: the tokens of each sentence, which may be empty.
         server: host and port of gRPC.
-        model: the name that the server knows it by.
+        model: its name on the server.
         output: key of the signature `tokens`, such as `elmo`, `layers`, `default`.
-        batch_tokens: most tokens of a request, padding included, unless one sentence
-            has more.
-        batch_size: most sentences of a request.
-        timeout: seconds that the server has for a request.
-        retries: further tries of a request that the server is too busy for.
-        in_flight: requests at the same time.
-        progress: called with a number of sentences whenever they are done.
+        batch_tokens: maximum number of tokens in a request, including padding,
+            unless a single sentence has more.
+        batch_size: maximum number of sentences in a request.
+        timeout: seconds to wait for an answer.
+        retries: number of further attempts while the server is busy.
+        in_flight: number of concurrent requests.
+        progress: called with the number of sentences after each answer.
 
     Yields:
         float arrays: `(tokens, 2 · projection)` for `elmo`, `(layers, tokens,
@@ -59,65 +66,53 @@ def embed_text(
 
     Raises:
         ValueError: the output has no vector for a sentence.
-        grpc.RpcError: the server refuses, or is not there.
+        grpc.RpcError: the server refuses a request, or can't be reached.
     """
-    pool = concurrent.futures.ThreadPoolExecutor(in_flight)
-    unlimited = [
-        ("grpc.max_receive_message_length", -1),
-        ("grpc.max_send_message_length", -1),
-    ]
-    with grpc.insecure_channel(server, options=unlimited) as channel:
-        predict = PredictionServiceStub(channel).Predict
+    with _predicting(server) as predict, _threads(in_flight) as pool:
 
-        def ask(batch):
+        def vectors_of(batch):
             request = _request([sentences[i] for i in batch], model, output)
-            response = _patiently(lambda: predict(request, timeout=timeout), retries)
-            return tf.make_ndarray(response.outputs[output])
+            response = _retried(lambda: predict(request, timeout=timeout), retries)
+            rows = zip(batch, tf.make_ndarray(response.outputs[output]))
+            return [_unpadded(row, len(sentences[i]), output) for i, row in rows]
 
-        try:
-            for part in _parts(sentences, batch_tokens * BATCHES_AT_ONCE):
-                batches = batches_by_length(sentences, part, batch_tokens, batch_size)
-                found = {}
-                for batch, array in zip(batches, pool.map(ask, batches)):
-                    for i, row in zip(batch, array):
-                        found[i] = _own_positions(row, len(sentences[i]), output)
-                    progress(len(batch))
-                yield from (found[i] for i in part)
-        finally:
-            pool.shutdown(cancel_futures=True)
+        for part in _parts(sentences, batch_tokens * SORTED_BATCHES):
+            batches = length_batches(
+                [len(sentences[i]) for i in part],
+                max_tokens=batch_tokens,
+                max_sentences=batch_size,
+            )
+            batches = [[part[i] for i in batch] for batch in batches]
+            found = {}
+            for batch, vectors in zip(batches, pool.map(vectors_of, batches)):
+                found.update(zip(batch, vectors))
+                progress(len(batch))
+            yield from (found[i] for i in part)
 
 
-def batches_by_length(
-    sentences: Sequence[Sentence],
-    part: Sequence[int],
-    batch_tokens: int,
-    batch_size: int,
-) -> list[list[int]]:
-    """Indices of sentences, those of like lengths together.
+@contextlib.contextmanager
+def _predicting(server):
+    """The method Predict of a server."""
+    with grpc.insecure_channel(server, options=UNLIMITED) as channel:
+        yield PredictionServiceStub(channel).Predict
 
-    Args:
-        sentences: of which `part` names some.
-        part: their indices.
-        batch_tokens: most tokens of a batch, padding included, unless one sentence
-            has more.
-        batch_size: most sentences of a batch.
-    """
-    batches: list[list[int]] = []
-    for i in sorted(part, key=lambda i: len(sentences[i])):
-        rows = len(batches[-1]) + 1 if batches else 0
-        full = rows > batch_size or rows * len(sentences[i]) > batch_tokens
-        if not batches or full:
-            batches.append([])
-        batches[-1].append(i)
-    return batches
+
+@contextlib.contextmanager
+def _threads(n):
+    """A pool of threads; at the end, waiting tasks are cancelled."""
+    pool = concurrent.futures.ThreadPoolExecutor(n)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _parts(sentences, tokens):
-    """Indices of sentences one after another, with so many tokens in all or more."""
+    """Consecutive indices in parts of at least `tokens` tokens, except the last one."""
     part, size = [], 0
     for i, sentence in enumerate(sentences):
         part.append(i)
-        size += len(sentence) + 1  # an empty sentence takes space too
+        size += len(sentence) + 1  # empty sentences count too
         if size >= tokens:
             yield part
             part, size = [], 0
@@ -139,24 +134,24 @@ def _request(sentences, model, output):
     return request
 
 
-def _patiently(call, retries):
-    """Calls until it is answered, with longer and longer pauses."""
+def _retried(call, retries):
+    """Calls until the server answers, with a longer pause after each refusal."""
     pause = FIRST_PAUSE
     for left in range(retries, -1, -1):
         try:
             return call()
         except grpc.RpcError as error:
-            if error.code() not in WORTH_ANOTHER_TRY or not left:
+            if error.code() not in RETRIED or not left:
                 raise
-        # Not all clients that were refused at once shall come again at once.
+        # Random, so that clients refused together don't return together.
         time.sleep(pause * random.uniform(0.5, 1.5))
-        pause = min(2 * pause, LONGEST_PAUSE)
+        pause = min(2 * pause, MAX_PAUSE)
 
 
-def _own_positions(row, length, output):
-    """The array of one sentence without the padding."""
+def _unpadded(row, length, output):
+    """The array of one sentence without padding."""
     if row.ndim == 0:
-        raise ValueError(f"{output!r} has no vectors. Ask for another output.")
+        raise ValueError(f"{output!r} has no vectors. Request another output.")
     if row.ndim == 1:
         return row
     return row[..., :length, :]

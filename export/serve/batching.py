@@ -1,4 +1,4 @@
-"""Concurrent requests computed together."""
+"""Batches of concurrent requests."""
 
 import collections
 import concurrent.futures
@@ -9,28 +9,21 @@ from collections.abc import Callable
 
 import grpc
 
-from export.server.errors import RequestError
-from export.server.joining import (
-    Arrays,
-    is_joinable,
-    join,
-    outputs_to_fetch,
-    split,
-    width,
-)
-from export.server.servable import Servable
-from export.server.signature import Signature
+from .joining import Arrays, is_joinable, join, outputs_to_fetch, split, width
+from .request_error import RequestError
+from .servable import Servable
+from .signature import Signature
 
 
 @dataclasses.dataclass(eq=False)
 class Request:
-    """Checked inputs that wait for their outputs.
+    """Validated inputs that wait for their outputs.
 
     Args:
         servable: the version that answers.
-        signature: of it.
+        signature: one of its signatures.
         inputs: key → array.
-        keys: the wanted outputs, sorted.
+        keys: the requested outputs, sorted.
     """
 
     servable: Servable
@@ -46,7 +39,7 @@ class Request:
         self.joinable = is_joinable(self.inputs)
 
     def fits(self, other: "Request") -> bool:
-        """Whether both can be answered by one call."""
+        """Whether one call can answer both."""
         return (
             self.joinable
             and other.joinable
@@ -58,16 +51,18 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class BatchingOptions:
-    """How requests are put together; names as in TF Serving's file.
+    """Limits of batches and queue, named as in TensorFlow Serving's file.
 
     Args:
-        max_batch_size: rows of a batch; a request with more is a batch by itself.
-        max_batch_tokens: positions of a batch, padding included: one long
-            sentence shall not make many short ones as long.
+        max_batch_size: maximum number of rows in a batch; a larger request is a
+            batch by itself.
+        max_batch_tokens: maximum number of positions in a batch, including padding,
+            so that one long sentence doesn't pad many short ones to its length.
         batch_timeout_micros: how long a request may wait for others while a thread
-            is free. With 0, batches form while all threads are busy.
-        max_enqueued_requests: requests that wait; the next ones are refused.
-        num_batch_threads: batches that are computed at the same time.
+            is free. With 0, batches form only while all threads are busy.
+        max_enqueued_requests: maximum number of waiting requests; further ones are
+            refused.
+        num_batch_threads: number of batches computed at the same time.
     """
 
     max_batch_size: int = 32
@@ -78,14 +73,14 @@ class BatchingOptions:
 
 
 class Batcher:
-    """A bounded queue, and threads that answer what is in it.
+    """A bounded queue of requests, and threads that answer them in batches.
 
-    TensorFlow's own batching op (`tf.nondifferentiable_batch_function`) computes one
-    set of outputs for all, and nothing can be taken back from it: `output_filter`,
-    deadlines and clients that hang up ask for a queue in front of the graph.
+    TensorFlow's own batching op (`tf.nondifferentiable_batch_function`) computes the
+    same outputs for all requests and can't cancel one: `output_filter`, deadlines and
+    clients that hang up need a queue in front of the graph.
 
     Args:
-        options: see there.
+        options: limits of batches and queue.
         observe: called with the number of rows of each batch; must not raise.
     """
 
@@ -114,28 +109,31 @@ class Batcher:
         """Puts a request into the queue.
 
         Returns:
-            Its outputs to come, or a `RequestError`. Cancelling takes the request
-            back, unless it is being computed.
+            A future of its outputs or error. Cancelling it removes the request,
+            unless it is already being computed.
 
         Raises:
-            RequestError: the queue is full, or closed.
+            RequestError: the queue is full or closed.
         """
         with self._changed:
             if self._closed:
-                raise RequestError(grpc.StatusCode.UNAVAILABLE, "The server stops.")
+                raise RequestError(
+                    grpc.StatusCode.UNAVAILABLE, "The server is shutting down."
+                )
             if len(self._waiting) >= self.options.max_enqueued_requests:
                 self._drop_cancelled()
             if len(self._waiting) >= self.options.max_enqueued_requests:
                 raise RequestError(
                     grpc.StatusCode.RESOURCE_EXHAUSTED,
-                    f"{len(self._waiting)} requests wait already. Try again later.",
+                    f"The queue holds {len(self._waiting)} requests, its maximum. Try "
+                    "again later.",
                 )
             self._waiting.append(request)
             self._changed.notify_all()
         return request.future
 
     def close(self, grace: float | None = None) -> None:
-        """Takes no more, and answers what waits for at most so many seconds."""
+        """Refuses new requests, and answers waiting ones for up to `grace` seconds."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -152,7 +150,7 @@ class Batcher:
             self._answer(batch)
 
     def _next_batch(self):
-        """The oldest request and those that fit to it; none at the end."""
+        """The oldest request and those that fit it; empty once the queue is closed."""
         with self._changed:
             while not (first := self._take_first()):
                 if self._closed:
@@ -174,7 +172,7 @@ class Batcher:
         return None
 
     def _fill(self, batch):
-        """Moves what fits from the queue into the batch; tells whether it is full."""
+        """Moves fitting requests into the batch; returns whether it is full."""
         rows = sum(request.rows for request in batch)
         widest = max(request.width for request in batch)
         full = not batch[0].joinable or rows >= self.options.max_batch_size
@@ -198,7 +196,7 @@ class Batcher:
         return rows > options.max_batch_size or rows * width > options.max_batch_tokens
 
     def _answer(self, batch):
-        """Computes a batch; if that fails each request alone, so that only one does."""
+        """Computes a batch; if it fails, each request is computed alone."""
         try:
             answers = _compute(batch)
         except Exception as error:
@@ -218,4 +216,4 @@ def _compute(batch):
     requests = [request.inputs for request in batch]
     fetched = keys if len(batch) == 1 else outputs_to_fetch(keys, signature)
     outputs = servable.run(signature, join(requests), fetched)
-    return split(outputs, keys, signature, requests)
+    return split(outputs, keys, signature, requests=requests)

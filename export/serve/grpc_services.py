@@ -13,19 +13,19 @@ from tensorflow_serving.apis.get_model_metadata_pb2 import (
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 from tensorflow_serving.apis.predict_pb2 import PredictResponse
 
-from export.server.batching import Request
-from export.server.errors import RequestError, invalid
-from export.server.model import Model
-from export.server.servable import DEFAULT_SIGNATURE, Servable
-from export.server.tensors import decode_inputs
+from .batching import Request
+from .proto_tensors import decode_inputs
+from .request_error import RequestError, invalid
+from .servable import DEFAULT_SIGNATURE, Servable
+from .served_model import ServedModel
 
 SIGNATURES = "signature_def"
 
 
 class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
-    """Predict and GetModelMetadata of a model; the others are UNIMPLEMENTED."""
+    """Predict and GetModelMetadata of a model; other methods are UNIMPLEMENTED."""
 
-    def __init__(self, model: Model):
+    def __init__(self, model: ServedModel):
         self._model = model
 
     def Predict(self, request, context):
@@ -63,7 +63,7 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
             waiting = self._model.batcher.submit(
                 Request(servable, signature, inputs, keys)
             )
-            # Called when the client hangs up or its deadline passes.
+            # Called when the client hangs up or the deadline passes.
             if not context.add_callback(waiting.cancel):
                 waiting.cancel()
             outputs = waiting.result()
@@ -78,7 +78,7 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
 class ModelService(model_service_pb2_grpc.ModelServiceServicer):
     """GetModelStatus of a model; reloading is UNIMPLEMENTED."""
 
-    def __init__(self, model: Model):
+    def __init__(self, model: ServedModel):
         self._model = model
 
     def GetModelStatus(self, request, context):
@@ -90,9 +90,9 @@ class ModelService(model_service_pb2_grpc.ModelServiceServicer):
 
 
 def answered_spec(
-    model: Model, servable: Servable, signature_name: str | None = None
+    model: ServedModel, servable: Servable, signature_name: str | None = None
 ) -> ModelSpec:
-    """Which version answered, and with `signature_name` which signature."""
+    """The version that answered, with its signature unless the name is None."""
     spec = ModelSpec(name=model.name)
     spec.version.value = servable.version
     if signature_name is not None:

@@ -1,10 +1,10 @@
-"""Requests of several clients as one batch, and its outputs taken apart."""
+"""Joins the requests of several clients into a batch, and splits its outputs."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from export.server.signature import Signature
+from .signature import Signature
 
 LENGTHS = "sequence_len"
 
@@ -12,7 +12,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def width(inputs: Arrays) -> int:
-    """Positions that the longest sentence takes; of text, an upper bound."""
+    """The number of positions of the longest sentence; for text, an upper bound."""
     strings = next(a for a in inputs.values() if a.dtype == object)
     if strings.ndim > 1:
         return strings.shape[1]
@@ -20,10 +20,10 @@ def width(inputs: Arrays) -> int:
 
 
 def is_joinable(inputs: Arrays) -> bool:
-    """Whether wider padding can't change what the graph says to a request.
+    """Whether wider padding leaves the answer to a request unchanged.
 
-    A length beyond the padding must be refused, but may be within that of a
-    neighbour.
+    A length beyond the request's own columns must be refused, but could lie within
+    a neighbour's columns in the batch.
     """
     lengths = inputs.get(LENGTHS)
     if lengths is None:
@@ -32,7 +32,7 @@ def is_joinable(inputs: Arrays) -> bool:
 
 
 def join(requests: Sequence[Arrays]) -> Arrays:
-    """The rows of all requests below each other, padded with `""`."""
+    """The rows of all requests one after another, padded with `""`."""
     if len(requests) == 1:
         return requests[0]
     widest = max(map(width, requests))
@@ -51,7 +51,7 @@ def _padded(array, width):
 
 
 def outputs_to_fetch(keys: tuple[str, ...], signature: Signature) -> tuple[str, ...]:
-    """The wanted outputs, and the lengths if they are needed to cut those apart."""
+    """The requested outputs, and the lengths if splitting the batch needs them."""
     has_time = any(signature.time_axis(key) is not None for key in keys)
     if LENGTHS in signature.inputs or LENGTHS not in signature.outputs or not has_time:
         return keys
@@ -62,9 +62,10 @@ def split(
     outputs: Arrays,
     keys: tuple[str, ...],
     signature: Signature,
+    *,
     requests: Sequence[Arrays],
 ) -> list[Arrays]:
-    """What each request gets: its rows, as many positions as it alone would have."""
+    """The outputs of each request: its rows, cut to the length it would have alone."""
     if len(requests) == 1:
         return [{key: outputs[key] for key in keys}]
     answers, begin = [], 0

@@ -1,4 +1,4 @@
-"""Tensors of a request, checked against the signature before memory is taken."""
+"""Tensors of a request, checked against the signature before memory is allocated."""
 
 import math
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
-from export.server.errors import invalid
-from export.server.signature import Signature
+from .request_error import invalid
+from .signature import Signature
 
-# A message may give one value for many elements; so many at most.
-MOST_REPEATED = 2**16
+# A message may give one value for all elements of a tensor up to this size.
+MAX_REPEATED = 2**16
 
 _VALUES = {tf.string: "string_val", tf.int32: "int_val"}
 
@@ -22,7 +22,8 @@ def decode_inputs(
     """The inputs of a request as arrays.
 
     Raises:
-        RequestError: a name, dtype, shape or number of values is not the signature's.
+        RequestError: a name, dtype, shape or number of values doesn't fit the
+            signature.
     """
     check_names(protos, signature)
     inputs = {
@@ -34,7 +35,7 @@ def decode_inputs(
 
 
 def check_names(given: Mapping, signature: Signature) -> None:
-    """Refuses inputs that are missing, or that the signature has not.
+    """Refuses missing inputs, and inputs unknown to the signature.
 
     Raises:
         RequestError: the names differ.
@@ -47,21 +48,21 @@ def check_names(given: Mapping, signature: Signature) -> None:
 
 
 def check_rows(inputs: Mapping[str, np.ndarray]) -> None:
-    """Refuses inputs that differ in their number of sentences.
+    """Refuses inputs with different numbers of sentences.
 
     Raises:
-        RequestError: they differ.
+        RequestError: the numbers differ.
     """
     if len({len(array) for array in inputs.values()}) > 1:
         shapes = {name: array.shape for name, array in inputs.items()}
-        raise invalid(f"All inputs should have one batch size. Received: {shapes}")
+        raise invalid(f"All inputs should have the same batch size. Received: {shapes}")
 
 
 def check_shape(name: str, shape: list[int], spec: tf.TensorSpec) -> None:
-    """Refuses a shape that is not the signature's.
+    """Refuses a shape that doesn't fit the signature.
 
     Raises:
-        RequestError: rank or size differ.
+        RequestError: the rank or a size differs.
     """
     if min(shape, default=0) < 0 or not spec.shape.is_compatible_with(shape):
         raise invalid(f"`{name}` should have the shape {spec.shape}. Received: {shape}")
@@ -76,12 +77,12 @@ def _decode(name, proto, spec):
         raise invalid(f"`{name}` should have a shape. Received: an unknown rank")
     shape = [dim.size for dim in proto.tensor_shape.dim]
     check_shape(name, shape, spec)
-    _check_values(name, proto, spec.dtype, math.prod(shape))
+    _check_values(name, proto, dtype=spec.dtype, n=math.prod(shape))
     return tf.make_ndarray(proto)
 
 
-def _check_values(name, proto, dtype, n):
-    """Refuses more or fewer values than a shape with `n` elements has."""
+def _check_values(name, proto, *, dtype, n):
+    """Refuses more or fewer values than the `n` elements of the shape."""
     if proto.tensor_content:
         size = 0 if dtype == tf.string else n * dtype.size
         if len(proto.tensor_content) != size:
@@ -91,6 +92,6 @@ def _check_values(name, proto, dtype, n):
             )
         return
     given = len(getattr(proto, _VALUES[dtype]))
-    repeated = 0 < given < n <= MOST_REPEATED
+    repeated = 0 < given < n <= MAX_REPEATED
     if given != n and not repeated:
         raise invalid(f"`{name}` should have {n} values. Received: {given}")

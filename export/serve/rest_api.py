@@ -11,14 +11,14 @@ import grpc
 from google.protobuf.json_format import MessageToDict
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
-from export.server import rest_tensors
-from export.server.batching import Request
-from export.server.errors import RequestError, invalid
-from export.server.grpc_services import SIGNATURES, answered_spec, signature_map
-from export.server.model import Model
+from . import rest_tensors
+from .batching import Request
+from .grpc_services import SIGNATURES, answered_spec, signature_map
+from .request_error import RequestError, invalid
+from .served_model import ServedModel
 
 METRICS = "/monitoring/prometheus/metrics"
-LOOK_AT_CLIENT = 0.5  # seconds between two looks whether it is still there
+CLIENT_CHECK = 0.5  # seconds between checks that the client is still connected
 
 _PATH = re.compile(
     r"/v1/models/(?P<name>[^/:]+)"
@@ -43,21 +43,20 @@ class RestApi:
     """`:predict`, metadata and status of a model, and the page for Prometheus.
 
     Args:
-        model: that is served.
-        timeout: seconds after which a request that waits is given up.
+        model: the served model.
+        timeout: seconds after which a waiting request is dropped.
     """
 
-    def __init__(self, model: Model, timeout: float = 30.0):
+    def __init__(self, model: ServedModel, timeout: float = 30.0):
         self._model = model
         self._timeout = timeout
 
     def __call__(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
-        """Answers a request, as WSGI has it."""
+        """Answers a request, as WSGI requires."""
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
         if (method, path) == ("GET", METRICS):
-            return _respond(
-                start_response, 200, self._model.metrics.page(), "text/plain"
-            )
+            page = self._model.metrics.page()
+            return _respond(start_response, 200, page, kind="text/plain")
         answer = {}
 
         def refuse(error):
@@ -71,7 +70,7 @@ class RestApi:
         else:
             content, status = answer["content"], 200
         body = json.dumps(content).encode()
-        return _respond(start_response, status, body, "application/json")
+        return _respond(start_response, status, body, kind="application/json")
 
     def _page(self, method, path):
         found = _PATH.fullmatch(path)
@@ -119,15 +118,15 @@ class RestApi:
         return rest_tensors.encode(content, outputs)
 
     def _result(self, waiting, environ):
-        """The outputs, unless the client leaves or its time is over before."""
+        """The outputs; the request is dropped if the client leaves or time is up."""
         is_gone = environ.get("waitress.client_disconnected", lambda: False)
         latest = time.monotonic() + self._timeout
         while True:
             try:
-                return waiting.result(min(LOOK_AT_CLIENT, self._timeout))
+                return waiting.result(min(CLIENT_CHECK, self._timeout))
             except NotYet:
                 late = time.monotonic() >= latest
-                # What is being computed can't be taken back, and is waited for.
+                # A request that is being computed can't be cancelled: wait for it.
                 if (late or is_gone()) and waiting.cancel() and late:
                     raise RequestError(
                         grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -152,7 +151,7 @@ def _spec(found):
     if found["version"]:
         if int(found["version"]) >= 2**63:
             raise invalid(
-                f"A version should have 64 bits. Received: {found['version']}"
+                f"A version should fit into 64 bits. Received: {found['version']}"
             )
         spec.version.value = int(found["version"])
     if found["label"]:
@@ -160,7 +159,7 @@ def _spec(found):
     return spec
 
 
-def _respond(start_response, status, body, kind):
+def _respond(start_response, status, body, *, kind):
     phrase = "Client Closed Request" if status == 499 else HTTPStatus(status).phrase
     headers = [("Content-Type", kind), ("Content-Length", str(len(body)))]
     start_response(f"{status} {phrase}", headers)

@@ -6,12 +6,16 @@ import threading
 import time
 
 import waitress
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser
+from waitress.utilities import RequestEntityTooLarge
 
-from export.server.rest import RestApi
+from .rest_api import RestApi
 
 THREADS = 64
 CONNECTIONS = 256
-LOOK_EVERY = 0.02  # seconds, while the last answers go out
+CLOSE_CHECK = 0.02  # seconds between checks that the last answers are sent
+MAX_DISCARDED_BYTES = 2**30
 
 
 class RestServer:
@@ -19,17 +23,18 @@ class RestServer:
 
     Args:
         api: the application.
-        host, port: to listen on; port 0 takes a free one.
-        max_message_bytes: of a request's body.
+        host: address to listen on.
+        port: port to listen on; 0 takes a free one.
+        max_message_bytes: maximum size of a request's body.
 
     Attributes:
-        port: that it listens on.
+        port: the port it listens on.
 
     Raises:
         OSError: the port is taken.
     """
 
-    def __init__(self, api: RestApi, host: str, port: int, max_message_bytes: int):
+    def __init__(self, api: RestApi, host: str, port: int, *, max_message_bytes: int):
         self._socket = socket.create_server((host, port))
         self.port = self._socket.getsockname()[1]
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)
@@ -39,22 +44,64 @@ class RestServer:
             threads=THREADS,
             connection_limit=CONNECTIONS,
             max_request_body_size=max_message_bytes,
-            channel_request_lookahead=1,  # so that it notices clients that leave
+            channel_request_lookahead=1,  # to notice clients that leave
             ident=None,
         )
+        self._server.channel_class = _Channel
         self._thread = threading.Thread(
             target=self._server.run, name="rest", daemon=True
         )
         self._thread.start()
 
     def close(self, grace: float) -> None:
-        """Ends when all answers are sent, or after so many seconds."""
+        """Closes after all answers are sent, or after `grace` seconds."""
         end = time.monotonic() + grace
         while self._busy() and time.monotonic() < end:
-            time.sleep(LOOK_EVERY)
+            time.sleep(CLOSE_CHECK)
         self._server.close()
         self._server.task_dispatcher.shutdown(timeout=1)
 
     def _busy(self):
         channels = list(self._server.active_channels.values())
         return any(c.requests or c.total_outbufs_len for c in channels)
+
+
+class _Parser(HTTPRequestParser):
+    """Reads a body to its end before refusing it as too large.
+
+    Waitress would answer and close at once. A client that is still sending then gets
+    a reset connection instead of the answer (RFC 9112, section 9.6). The content is
+    discarded; after `MAX_DISCARDED_BYTES` the connection is closed anyway.
+    """
+
+    def received(self, data):
+        if self.error is None:
+            consumed = super().received(data)
+        else:
+            consumed = self.body_rcv.received(data)
+            self.body_bytes_received += consumed
+        if isinstance(self.error, RequestEntityTooLarge):
+            self.body_rcv.buf.close()
+            self.body_rcv.buf = _NoBuffer()
+            self.completed = (
+                self.expect_continue  # the client waits before it sends the body
+                or self.body_rcv.completed
+                or self.body_rcv.error is not None
+                or self.body_bytes_received > MAX_DISCARDED_BYTES
+            )
+            self.expect_continue = False
+        return consumed
+
+
+class _NoBuffer:
+    """Takes the place of a buffer and keeps nothing."""
+
+    def append(self, data):
+        pass
+
+    def close(self):
+        pass
+
+
+class _Channel(HTTPChannel):
+    parser_class = _Parser

@@ -1,9 +1,9 @@
 """The JSON of TensorFlow Serving's REST API: requests to arrays and back.
 
-A request in row form holds `{"instances": [...]}`, a sentence's inputs one by one,
-and one in column form `{"inputs": ...}`, input by input; the answer comes in the
-same form. Where a signature has one input or gives one output, its name may be, or
-is, left out. Strings stand as they are or, of any bytes, as `{"b64": "..."}`.
+A request in row form holds `{"instances": [...]}`, a list with all inputs of each
+sentence; in column form it holds `{"inputs": ...}`, each input for all sentences. The
+answer has the form of the request. The name of a single input may be left out; the name
+of a single output always is. Strings are text, or any bytes as `{"b64": "..."}`.
 """
 
 import base64
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from export.server.errors import invalid
-from export.server.joining import Arrays
-from export.server.signature import Signature
-from export.server.tensors import check_names, check_rows, check_shape
+from .joining import Arrays
+from .proto_tensors import check_names, check_rows, check_shape
+from .request_error import invalid
+from .signature import Signature
 
 ROWS, COLUMNS = "instances", "inputs"
 
@@ -26,7 +26,7 @@ def parse(body: bytes) -> dict[str, Any]:
     """The JSON object of a request.
 
     Raises:
-        RequestError: it is none.
+        RequestError: the body is not such an object.
     """
     try:
         content = json.loads(body)
@@ -45,7 +45,7 @@ def decode(content: dict[str, Any], signature: Signature) -> Arrays:
     """The inputs of a parsed request.
 
     Raises:
-        RequestError: they are not the signature's.
+        RequestError: they don't fit the signature.
     """
     by_name = _columns if COLUMNS in content else _rows_to_columns
     values = by_name(content, signature)
@@ -59,7 +59,7 @@ def decode(content: dict[str, Any], signature: Signature) -> Arrays:
 
 
 def encode(content: dict[str, Any], outputs: Arrays) -> dict[str, Any]:
-    """The answer, in the form of the request."""
+    """The answer in the form of the request."""
     columns = {key: array.tolist() for key, array in outputs.items()}
     only = next(iter(columns.values())) if len(columns) == 1 else None
     if COLUMNS in content:
@@ -95,7 +95,7 @@ def _is_named(value):
 
 def _only_input(signature):
     if len(signature.inputs) > 1:
-        raise invalid(f"Values should stand by their names: {list(signature.inputs)}")
+        raise invalid(f"Inputs should be given by name: {list(signature.inputs)}")
     return next(iter(signature.inputs))
 
 
@@ -110,17 +110,17 @@ def _to_array(name, value, spec):
 
 
 def _flat(name, value, rank):
-    """Shape and elements of lists in `rank` levels."""
+    """Shape and elements of lists nested in `rank` levels."""
     if rank == 0:
         return [], [value]
     if not isinstance(value, list):
-        raise invalid(f"`{name}` should be lists in lists, as deep as its shape.")
+        raise invalid(f"`{name}` should be nested lists, as deep as its shape.")
     if not value:
         return [0] * rank, []
     parts = [_flat(name, item, rank - 1) for item in value]
     shape = parts[0][0]
     if any(other != shape for other, _ in parts):
-        raise invalid(f"`{name}` should have rows of one length; pad them with ''.")
+        raise invalid(f"`{name}` should have rows of equal length; pad them with ''.")
     return [len(value), *shape], [leaf for _, leaves in parts for leaf in leaves]
 
 
@@ -136,5 +136,5 @@ def _to_bytes(name, value):
 def _to_int32(name, value):
     limits = np.iinfo(np.int32)
     if type(value) is not int or not limits.min <= value <= limits.max:
-        raise invalid(f"`{name}` should hold whole numbers of 32 bits.")
+        raise invalid(f"`{name}` should hold integers of 32 bits.")
     return value

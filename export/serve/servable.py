@@ -1,4 +1,4 @@
-"""A version of a model, loaded."""
+"""A loaded version of a model."""
 
 import threading
 from collections.abc import Mapping
@@ -10,32 +10,32 @@ import tensorflow as tf
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
-from export.sentences import tensorflow_text
-from export.server.errors import RequestError, of_tensorflow
-from export.server.signature import Signature
-from export.server.tensors import decode_inputs
+from ..sentences import tensorflow_text
+from .proto_tensors import decode_inputs
+from .request_error import RequestError, of_tensorflow
+from .signature import Signature
 
 DEFAULT_SIGNATURE = "serving_default"
 WARM_UP = "assets.extra/tf_serving_warmup_requests"
-MOST_WARM_UP_REQUESTS = 1000
-# Of outputs: a session keeps a graph of some megabytes for each for ever.
-MOST_CHOICES = 16
+MAX_WARM_UP_REQUESTS = 1000
+# Combinations of outputs: a session keeps a graph of several megabytes for each.
+MAX_CHOICES = 16
 
 
 class Servable:
     """A SavedModel in a session of its own.
 
-    A session of TensorFlow 1 does only what the outputs of a call need, whatever
-    else the signature could give, and lets other Python threads run meanwhile.
+    A session of TensorFlow 1 computes only what the fetched outputs need, whatever
+    else the signature has, and lets other Python threads run meanwhile.
 
     Args:
-        directory: of the version; its name is the version's number.
-        threads: of TensorFlow's operations; None for one a processor. The first
-            servable of a process sets it for all.
+        directory: the version's folder, named by its number.
+        threads: threads of TensorFlow's operations; None for one per processor. The
+            first servable of a process sets it for all.
 
     Attributes:
         version: its number.
-        signature_defs: name → signature as the graph has it.
+        signature_defs: name → signature as stored in the graph.
 
     Raises:
         ImportError: it needs tensorflow-text, which is not installed.
@@ -60,10 +60,10 @@ class Servable:
         }
 
     def signature(self, name: str) -> Signature:
-        """A signature by its name, `serving_default` by an empty one.
+        """A signature by its name; an empty name means `serving_default`.
 
         Raises:
-            RequestError: there is none of this name.
+            RequestError: there is no such signature.
         """
         name = name or DEFAULT_SIGNATURE
         if name not in self._signatures:
@@ -76,7 +76,7 @@ class Servable:
     def run(
         self, signature: Signature, inputs: Mapping[str, np.ndarray], keys: tuple
     ) -> dict[str, np.ndarray]:
-        """The outputs `keys` of a signature for inputs that were checked.
+        """The outputs `keys` of a signature for validated inputs.
 
         Raises:
             RequestError: the graph refuses the values.
@@ -91,16 +91,16 @@ class Servable:
         return {key: found[key] for key in keys}
 
     def _fetched(self, signature, keys):
-        """The outputs to compute: those wanted, or all after too many other choices."""
+        """The outputs to compute: the requested ones, or all after too many choices."""
         with self._lock:
             prepared = self._prepared.setdefault(id(signature), set())
-            if keys not in prepared and len(prepared) >= MOST_CHOICES:
+            if keys not in prepared and len(prepared) >= MAX_CHOICES:
                 return tuple(signature.outputs)
             prepared.add(keys)
         return keys
 
     def warm_up(self) -> int:
-        """Answers the requests that the version brings along; returns their number.
+        """Answers the warm-up requests of the version; returns their number.
 
         Raises:
             RequestError: one of them fails.
@@ -109,7 +109,7 @@ class Servable:
         path = self.directory / WARM_UP
         if not path.exists():
             return 0
-        records = tf.data.TFRecordDataset(str(path)).take(MOST_WARM_UP_REQUESTS)
+        records = tf.data.TFRecordDataset(str(path)).take(MAX_WARM_UP_REQUESTS)
         requests = [_predict_request(record) for record in records.as_numpy_iterator()]
         for request in requests:
             signature = self.signature(request.model_spec.signature_name)
@@ -118,18 +118,18 @@ class Servable:
         return len(requests)
 
     def close(self) -> None:
-        """Gives the memory back; no request may be running."""
+        """Frees the memory; no request may be running."""
         self._session.close()
 
 
 def _session(directory, config):
-    """A session of a SavedModel, and what that says of its signatures."""
+    """A session of a SavedModel, and the meta graph with its signatures."""
     try:
         return _loaded(directory, config)
     except tf.errors.NotFoundError as error:
         if "Op type not registered" not in str(error):
             raise
-    tensorflow_text()  # registers further operations
+    tensorflow_text()  # registers its operations
     return _loaded(directory, config)
 
 
@@ -147,5 +147,5 @@ def _loaded(directory, config):
 def _predict_request(record):
     log = PredictionLog.FromString(record)
     if not log.HasField("predict_log"):
-        raise ValueError(f"{WARM_UP} should hold requests of Predict only.")
+        raise ValueError(f"{WARM_UP} should hold only requests of Predict.")
     return log.predict_log.request

@@ -1,4 +1,4 @@
-"""A model that is served: what gRPC and REST have in common."""
+"""The model behind gRPC and REST: its versions, queue and metrics."""
 
 import contextlib
 import dataclasses
@@ -9,29 +9,26 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 
 import grpc
-from tensorflow_serving.apis.get_model_status_pb2 import (
-    GetModelStatusResponse,
-    ModelVersionStatus,
-)
+from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
-from export.server.batching import Batcher, BatchingOptions
-from export.server.errors import RequestError, invalid
-from export.server.metrics import Metrics
-from export.server.servable import Servable
-from export.server.versions import Versions
+from .batching import Batcher, BatchingOptions
+from .request_error import RequestError, invalid
+from .servable import Servable
+from .server_metrics import Metrics
+from .versions import Versions
 
 
 @dataclasses.dataclass(frozen=True)
 class ModelOptions:
-    """What is served, and how.
+    """A model to serve.
 
     Args:
-        directory: of the versions.
-        name: that requests ask for.
-        threads: of TensorFlow's operations; None for one a processor.
-        poll_seconds: between two looks for a new version.
-        batching: see there.
+        directory: the folder of its versions.
+        name: its name in requests.
+        threads: threads of TensorFlow's operations; None for one per processor.
+        poll_seconds: time between checks for a newer version.
+        batching: limits of batches and queue.
     """
 
     directory: Path
@@ -41,11 +38,11 @@ class ModelOptions:
     batching: BatchingOptions = BatchingOptions()
 
 
-class Model:
+class ServedModel:
     """A model with its versions, queue and metrics.
 
     Args:
-        options: see there.
+        options: the model and its limits.
 
     Raises:
         OSError, ValueError: see `Versions`.
@@ -72,7 +69,7 @@ class Model:
 
     @contextlib.contextmanager
     def lease(self, spec: ModelSpec) -> Iterator[Servable]:
-        """The version that a request asks for.
+        """The version that a request names.
 
         Raises:
             RequestError: there is no such model or version.
@@ -83,10 +80,10 @@ class Model:
             yield servable
 
     def check_spec(self, spec: ModelSpec) -> None:
-        """Refuses another model's name, and labels.
+        """Refuses the name of another model, and version labels.
 
         Raises:
-            RequestError: there is no such model, or it has no labels.
+            RequestError: the name differs, or a label is given.
         """
         if not spec.name:
             raise invalid(f"`model_spec` should name the model {self.name!r}.")
@@ -97,12 +94,12 @@ class Model:
             )
         if spec.version_label:
             raise invalid(
-                "The versions have no labels here. Ask by number, or for none. "
-                f"Received: {spec.version_label!r}"
+                "Versions have no labels on this server. Give a number, or leave it "
+                f"out. Received: {spec.version_label!r}"
             )
 
     def status(self, spec: ModelSpec) -> GetModelStatusResponse:
-        """What became of the versions.
+        """The status of all versions, or of the one that a request names.
 
         Raises:
             RequestError: there is no such model or version.
@@ -118,29 +115,29 @@ class Model:
             found = {spec.version.value: found[spec.version.value]}
         response = GetModelStatusResponse()
         for version, status in found.items():
-            told = ModelVersionStatus(version=version, state=status.state)
-            told.status.error_code = 2 if status.error else 0  # UNKNOWN or OK
-            told.status.error_message = status.error
-            response.model_version_status.append(told)
+            entry = response.model_version_status.add(version=version)
+            entry.state = status.state
+            entry.status.error_code = 2 if status.error else 0  # UNKNOWN or OK
+            entry.status.error_message = status.error
         return response
 
     @contextlib.contextmanager
     def answering(
         self, api: str, method: str, refuse: Callable[[RequestError], None]
     ) -> Iterator[None]:
-        """Counts a request; what goes wrong is handed over as a `RequestError`."""
+        """Counts a request; calls `refuse` with a `RequestError` if it fails."""
         begin, status = time.perf_counter(), grpc.StatusCode.OK
         try:
             yield
         except Exception as error:
-            told = _request_error(error)
-            status = told.code
-            refuse(told)
+            refused = _request_error(error)
+            status = refused.code
+            refuse(refused)
         finally:
-            self.metrics.request(api, method, status.name, begin)
+            self.metrics.request(api, method, status.name, begin=begin)
 
     def close(self, grace: float | None = None) -> None:
-        """Takes no more requests; answers what waits, for at most so many seconds."""
+        """Refuses new requests, and answers waiting ones for up to `grace` seconds."""
         self._stop.set()
         self.batcher.close(grace)
 
@@ -149,7 +146,7 @@ def _request_error(error):
     if isinstance(error, RequestError):
         return error
     if isinstance(error, CancelledError):
-        return RequestError(grpc.StatusCode.CANCELLED, "The client is gone.")
+        return RequestError(grpc.StatusCode.CANCELLED, "The client has disconnected.")
     return RequestError(grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}")
 
 

@@ -1,4 +1,4 @@
-"""What a signature of a SavedModel takes and gives."""
+"""Inputs and outputs of a signature of a SavedModel."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 import tensorflow as tf
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 
-from export.server.errors import invalid
+from .request_error import invalid
 
 
 class Signature(NamedTuple):
@@ -24,14 +24,16 @@ class Signature(NamedTuple):
 
     @classmethod
     def of(cls, proto: SignatureDef) -> "Signature":
-        """That of a loaded graph."""
+        """The signature of a loaded graph."""
         return cls(
-            *map(_specs, (proto.inputs, proto.outputs)),
-            *map(_names, (proto.inputs, proto.outputs)),
+            inputs=_specs(proto.inputs),
+            outputs=_specs(proto.outputs),
+            feeds=_names(proto.inputs),
+            fetches=_names(proto.outputs),
         )
 
     def chosen(self, output_filter: Iterable[str]) -> tuple[str, ...]:
-        """The keys of the wanted outputs, sorted; all if none is named.
+        """The keys of the requested outputs, sorted; all if the filter is empty.
 
         Raises:
             RequestError: there is no such output.
@@ -45,9 +47,9 @@ class Signature(NamedTuple):
         return tuple(wanted or self.outputs)
 
     def time_axis(self, key: str) -> int | None:
-        """The axis of an output along which tokens stand, or None.
+        """The axis of an output that counts tokens, or None.
 
-        It is the one behind the batch that the signature leaves open.
+        It is the only axis of unknown size after the batch axis.
         """
         shape = self.outputs[key].shape
         open_axes = [i for i in range(1, shape.rank or 0) if shape[i] is None]

@@ -1,4 +1,4 @@
-"""The versions of a model in a directory: the newest one answers."""
+"""The versions of a model in a directory; the newest one answers requests."""
 
 import collections
 import contextlib
@@ -11,8 +11,9 @@ from typing import NamedTuple
 import grpc
 from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus
 
-from export.server.errors import RequestError
-from export.server.servable import Servable
+from ..version_directory import versions
+from .request_error import RequestError
+from .servable import Servable
 
 LOG = logging.getLogger(__name__)
 SAVED_MODEL = "saved_model.pb"
@@ -21,11 +22,11 @@ State = ModelVersionStatus.State
 
 
 class Status(NamedTuple):
-    """What became of a version.
+    """The status of a version.
 
     Attributes:
         state: a `ModelVersionStatus.State`.
-        error: why it could not be loaded, or nothing.
+        error: the reason why it failed to load, or `""`.
     """
 
     state: int
@@ -33,20 +34,20 @@ class Status(NamedTuple):
 
 
 class Versions:
-    """Loads the newest version, and a newer one when it is there.
+    """Loads the newest version, and switches to a newer one when it appears.
 
-    Requests go on during a change: the old version answers until the new one is
-    loaded and warm, and is unloaded when its last request is done. A version that
-    can't be loaded is told in its status and tried again when its files change; the
-    one before stays. Where the newest directory goes away, the one before it is
-    loaded again; where all do, the loaded one stays.
+    Requests are answered throughout a change: the old version answers until the new
+    one is loaded and warm, and is unloaded after its last request. A version that
+    fails to load has the error in its status and is tried again when its files
+    change; the loaded version stays. If the newest directory disappears, the one
+    before it is loaded again; if all disappear, the loaded version stays.
 
     Args:
-        directory: holds the versions, directories whose names are numbers.
-        load: makes a servable of a version's directory.
+        directory: the folder of the versions, folders whose names are numbers.
+        load: makes a servable from a version's directory.
 
     Raises:
-        OSError: there is no such directory.
+        OSError: the directory can't be read.
         ValueError: it holds no version that can be loaded.
     """
 
@@ -70,18 +71,17 @@ class Versions:
         """The loaded version, which stays loaded within the context.
 
         Args:
-            version: its number, or None for whichever is loaded.
+            version: its number, or None for the loaded one.
 
         Raises:
-            RequestError: another version is asked for.
+            RequestError: another version is loaded.
         """
         with self._changed:
             servable = self._current
             if version not in (None, servable.version):
                 raise RequestError(
                     grpc.StatusCode.NOT_FOUND,
-                    f"The version that is loaded is {servable.version}. Received: "
-                    f"{version}",
+                    f"The loaded version is {servable.version}. Received: {version}",
                 )
             self._uses[servable] += 1
         try:
@@ -92,12 +92,12 @@ class Versions:
                 self._changed.notify_all()
 
     def statuses(self) -> dict[int, Status]:
-        """Version → status, of those seen; the newest first."""
+        """Version → status of all versions seen so far, the newest first."""
         with self._changed:
             return dict(sorted(self._statuses.items(), reverse=True))
 
     def watch(self, seconds: float, stop: threading.Event) -> None:
-        """Looks for changes every so many seconds, until it is stopped."""
+        """Looks for changes every `seconds` until `stop` is set."""
         while not stop.wait(seconds):
             try:
                 self.refresh()
@@ -105,14 +105,16 @@ class Versions:
                 LOG.error("%s can't be read: %s", self._directory, error)
 
     def refresh(self) -> bool:
-        """Loads the newest version if it isn't; whether another one answers now.
+        """Loads the newest version unless it is loaded; returns whether it changed.
 
-        Returns when the one before is unloaded. Not to be called by two threads.
+        Returns after the old version is unloaded. Only one thread may call it.
 
         Raises:
             OSError: the directory can't be read.
         """
-        for version in sorted(_versions(self._directory), reverse=True):
+        for version in reversed(versions(self._directory)):
+            if not (self._directory / str(version) / SAVED_MODEL).exists():
+                continue  # incomplete
             if self._current and version == self._current.version:
                 return False
             if new := self._loaded(version):
@@ -126,12 +128,12 @@ class Versions:
         files = _fingerprint(path)
         if self._broken.get(version) == files:
             return None
-        self._tell(version, State.LOADING)
+        self._set_status(version, State.LOADING)
         try:
             servable = self._load(path)
-        except Exception as error:  # whatever is wrong with it, the old one stays
+        except Exception as error:  # whatever the reason, the old version stays
             self._broken[version] = files
-            self._tell(version, State.END, f"{type(error).__name__}: {error}")
+            self._set_status(version, State.END, f"{type(error).__name__}: {error}")
             LOG.error("version %d can't be loaded: %s", version, error)
             return None
         self._broken.pop(version, None)
@@ -143,30 +145,19 @@ class Versions:
             self._statuses[new.version] = Status(State.AVAILABLE)
         LOG.info("version %d answers", new.version)
         if old:
-            self._tell(old.version, State.UNLOADING)
+            self._set_status(old.version, State.UNLOADING)
             with self._changed:
                 self._changed.wait_for(lambda: not self._uses[old])
                 del self._uses[old]
             old.close()
-            self._tell(old.version, State.END)
+            self._set_status(old.version, State.END)
 
-    def _tell(self, version, state, error=""):
+    def _set_status(self, version, state, error=""):
         with self._changed:
             self._statuses[version] = Status(state, error)
 
 
-def _versions(directory):
-    """Numbers of the versions that seem to be whole."""
-    return [
-        int(path.name)
-        for path in directory.iterdir()
-        if path.name.isdecimal()
-        and str(int(path.name)) == path.name
-        and (path / SAVED_MODEL).exists()
-    ]
-
-
 def _fingerprint(path):
-    """Changes when a file of a directory does."""
+    """A list that changes when a file of the directory changes."""
     stats = [(p.stat(), p) for p in sorted(path.rglob("*"))]
     return [(str(p), s.st_size, s.st_mtime_ns) for s, p in stats]

@@ -1,4 +1,4 @@
-"""The command that exports, and what it writes beside the graph."""
+"""The command that exports, and the files that it writes beside the graph."""
 
 import json
 
@@ -6,18 +6,19 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import randomize
-from exported import SENTENCES, TOKENS, elmo_layer
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
-from elmo_keras.model_directory import save_model
-from elmo_keras.vocabulary import Vocabulary
-from export.__main__ import main, parser, read_elmo
+from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.text.vocabulary import Vocabulary
+from export.__main__ import main
 from export.serving_files import write_serving_files
+from export.source_model import elmo_of_files, elmo_of_keras_model
 from export.version_directory import export_elmo, read_info, versions
+from tests.support.exported import SENTENCES, TOKENS, elmo_layer
+from tests.support.models import randomize
 
 
-def test_a_version_tells_what_is_inside(exported_version, exported_elmo):
+def test_a_version_describes_itself(exported_version, exported_elmo):
     info = read_info(exported_version)
     assert info["options"] == json.loads(json.dumps(exported_elmo.config.to_options()))
     weights = exported_elmo.mixes[0].layer_weights()
@@ -74,15 +75,31 @@ def test_a_layer_of_a_keras_model_is_found_by_its_name(keras_model, capsys):
     path, elmo = keras_model
     assert main([str(path), "out"]) == 2
     assert "It has: ['first', 'second']" in capsys.readouterr().err
-    found = read_elmo(parser().parse_args([str(path), "out", "--layer", "second"]))
+    found = elmo_of_keras_model(path, "second")
     np.testing.assert_array_equal(found(TOKENS), elmo(TOKENS))
     assert (found.dropout, found.l2) == (0.5, 0.25)
 
 
-def test_what_belongs_to_the_layer_of_a_keras_model_is_no_option(keras_model, capsys):
+def test_options_of_the_layer_are_refused_for_a_keras_model(keras_model, capsys):
     path, _ = keras_model
     assert main([str(path), "out", "--layer", "second", "--l2", "1"]) == 2
-    assert "are those of the layer in a .keras MODEL" in capsys.readouterr().err
+    assert "come from the layer in a .keras MODEL" in capsys.readouterr().err
+
+
+def test_the_mix_and_the_options_of_a_model_directory_are_read(model_directory):
+    elmo = elmo_of_files(model_directory, scalars=[1.0, 0.0, -1.0], gamma=2.0, l2=0.5)
+    np.testing.assert_array_equal(elmo.mixes[0].scalars, [1.0, 0.0, -1.0])
+    assert (float(elmo.mixes[0].gamma), elmo.l2) == (2.0, 0.5)
+    assert not np.any(elmo_of_files(model_directory).mixes[0].scalars)
+
+
+def test_a_failing_graph_is_status_1(model_directory, tmp_path, capsys, monkeypatch):
+    def full(*args, **kwargs):
+        raise tf.errors.ResourceExhaustedError(None, None, "No space\nleft")
+
+    monkeypatch.setattr("export.version_directory.make_saved_model", full)
+    assert main([str(model_directory), str(tmp_path)]) == 1
+    assert capsys.readouterr().err == "export: No space left\n"
 
 
 @pytest.mark.slow
@@ -95,7 +112,7 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_export_looks_cached_words_up(model_directory, tmp_path):
+def test_an_export_looks_up_cached_words(model_directory, tmp_path):
     (tmp_path / "model").mkdir()
     for name in ("options.json", "weights.hdf5"):
         (tmp_path / "model" / name).write_bytes((model_directory / name).read_bytes())
@@ -117,18 +134,18 @@ def test_an_export_looks_cached_words_up(model_directory, tmp_path):
     [
         (["nowhere", "out"], "There is no nowhere"),
         (["out"], "Give either MODEL, or --options and --weights"),
-        (["MODEL", "out", "--mix", "1,2"], "--mix should hold 3 numbers"),
-        (["MODEL", "out", "--layer", "elmo"], "--layer is for a .keras MODEL"),
+        (["MODEL", "out", "--mix", "1,2"], "The mix should have 3 weights"),
+        (["MODEL", "out", "--layer", "elmo"], "--layer needs a .keras MODEL"),
         (["MODEL", "out", "--representation", "1"], "should be below 1"),
         (["MODEL", "out", "--cached-words", "9"], "--cached-words needs"),
         (
             ["MODEL", "out", "--cached-words", "9", "--trainable", "all"],
-            "--cached-words keeps what --trainable all would change",
+            "--cached-words stores vectors that --trainable all changes",
         ),
         (["nowhere.keras", "out"], "There is no nowhere.keras"),
     ],
 )
-def test_what_the_command_can_not_use_is_told_in_one_line(
+def test_an_error_is_one_line_and_status_2(
     model_directory, tmp_path, monkeypatch, capsys, arguments, expected
 ):
     monkeypatch.chdir(tmp_path)
@@ -136,12 +153,11 @@ def test_what_the_command_can_not_use_is_told_in_one_line(
     assert main(arguments) == 2
     error = capsys.readouterr().err
     assert expected in error and error.count("\n") == 1
+    assert error.startswith("export: ")
     assert not list(tmp_path.glob("out/*"))
 
 
-def test_an_export_that_fails_leaves_nothing_behind(
-    exported_elmo, tmp_path, monkeypatch
-):
+def test_a_failing_export_leaves_no_files(exported_elmo, tmp_path, monkeypatch):
     def full(*args):
         raise OSError("No space left on device")
 

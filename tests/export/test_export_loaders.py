@@ -1,4 +1,4 @@
-"""Everything that loads the export, each with its difference to the layer."""
+"""All programs that load the export, each with its difference from the layer."""
 
 import contextlib
 import http.server
@@ -14,13 +14,12 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from exported import SENTENCES, STRINGS, expected, padded
 
 from export.version_directory import write_archive
+from tests.support.exported import SENTENCES, STRINGS, expected, padded
 
 
-def test_tf_saved_model_load(exported_version, check):
-    loaded = tf.saved_model.load(str(exported_version))
+def test_tf_saved_model_load(loaded, check):
     check("tf.saved_model.load", loaded(tf.constant(SENTENCES))["elmo"].numpy())
     check("tf.saved_model.load, tokens", loaded(padded())["elmo"].numpy())
 
@@ -47,12 +46,9 @@ def test_code_for_google_elmo_with_another_handle(
     monkeypatch.setenv("TFHUB_CACHE_DIR", str(tmp_path))
     archive = write_archive(exported_version)
     with served_over_http(archive.parent) as address:
-        for handle in (str(exported_version), f"{address}/{archive.name}"):
-            elmo = hub.load(handle).signatures
-            vectors = elmo["default"](tf.constant(SENTENCES))["elmo"]
-            check("hub.load", vectors.numpy())
-            tokens = elmo["tokens"](**padded())
-            check("hub.load, tokens", tokens["default"].numpy(), "default")
+        elmo = hub.load(f"{address}/{archive.name}").signatures
+    vectors = elmo["default"](tf.constant(SENTENCES))["elmo"]
+    check("hub.load", vectors.numpy())
 
 
 HUB_KERAS_LAYER = """
@@ -108,18 +104,10 @@ def test_keras_tfsm_layer(exported_version, check):
     check("keras.layers.TFSMLayer", vectors)
 
 
-def test_a_tensorflow_1_session_by_signature(exported_version, check):
-    v1 = tf.compat.v1
+def test_a_tensorflow_1_session_by_signature(session, check):
     tokens = {name: x.numpy() for name, x in padded().items()}
-    vectors = {}
-    with tf.Graph().as_default(), v1.Session() as session:
-        meta_graph = v1.saved_model.load(session, ["serve"], str(exported_version))
-        for name, inputs in ("default", {"sentences": SENTENCES}), ("tokens", tokens):
-            signature = meta_graph.signature_def[name]
-            feed = {signature.inputs[key].name: x for key, x in inputs.items()}
-            vectors[name] = session.run(signature.outputs["elmo"].name, feed)
-    for name in vectors:
-        check(f"TensorFlow 1 session, {name}", vectors[name])
+    for name, inputs in ("default", {"sentences": SENTENCES}), ("tokens", tokens):
+        check(f"TensorFlow 1 session, {name}", session(name, ["elmo"], inputs)["elmo"])
 
 
 @pytest.mark.slow

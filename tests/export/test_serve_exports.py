@@ -1,19 +1,19 @@
-"""Exports behind the server, with the layer's vectors."""
+"""The server gives the vectors of the layer for real exports."""
 
 import itertools
 
 import pytest
-from exported import TOKENS, elmo_layer
-from serving_load import Load
-from stand_in import serving, serving_process
 
 from export.in_graph_batching import Batching
 from export.saved_model import ExportOptions
 from export.version_directory import export_elmo
+from tests.support.exported import TOKENS, elmo_layer
+from tests.support.serving_load import Load
+from tests.support.stand_in import serving, serving_process
 
 
-def right_answers(port, elmo, n):
-    """Asks with some clients at once until so many sentences have their vectors."""
+def assert_right_answers(port, elmo, n):
+    """Sends requests of several clients until `n` sentences have right vectors."""
     vectors = {tuple(s): elmo([s])[0].numpy() for s in TOKENS if s}
 
     def sentences(client):
@@ -22,7 +22,7 @@ def right_answers(port, elmo, n):
     def expected(sentence, version):
         return vectors[tuple(sentence)]
 
-    with Load(port, sentences, expected, tolerance=1e-6) as clients:
+    with Load(port, sentences, expected, clients=4, tolerance=1e-6) as clients:
         clients.wait_for(n)
     assert not clients.wrong and not clients.refusals
 
@@ -31,7 +31,7 @@ def test_an_export_gives_each_client_the_vectors_of_the_layer(
     exported_version, exported_elmo
 ):
     with serving(exported_version.parent) as server:
-        right_answers(server.port, exported_elmo, 100)
+        assert_right_answers(server.port, exported_elmo, 30)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def elmo():
 
 @pytest.fixture(scope="module")
 def exports(elmo, tmp_path_factory):
-    """An export with operations of tensorflow-text that batches within its graph."""
+    """An export with operations of tensorflow-text and batching within its graph."""
     pytest.importorskip("tensorflow_text")
     output = tmp_path_factory.mktemp("exports")
     options = ExportOptions(
@@ -54,11 +54,11 @@ def exports(elmo, tmp_path_factory):
 @pytest.mark.slow
 def test_requests_batched_within_the_graph_get_their_own_vectors(exports, elmo):
     with serving(exports, max_batch_size=1, num_batch_threads=8) as server:
-        right_answers(server.port, elmo, 150)
+        assert_right_answers(server.port, elmo, 150)
 
 
 @pytest.mark.slow
 def test_a_new_process_serves_operations_of_tensorflow_text(exports, elmo):
     with serving_process(exports) as (_, line, port):
         assert line.startswith("Serving version 1")
-        right_answers(port, elmo, 50)
+        assert_right_answers(port, elmo, 50)

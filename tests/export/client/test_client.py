@@ -1,4 +1,4 @@
-"""A file embedded through a server."""
+"""A client embeds a file through a server."""
 
 import json
 import subprocess
@@ -9,11 +9,13 @@ import grpc
 import h5py
 import numpy as np
 import pytest
-import stand_in
-from conftest import ROOT
 
-from export import client, remote
-from export.remote import batches_by_length, embed_text
+from export.client import __main__ as client
+from export.client import remote
+from export.client.remote import embed_text
+from tests.support import stand_in
+from tests.support.paths import ROOT
+from tests.support.waiting import PATIENCE
 
 SENTENCES = [
     "a bb ccc".split(),
@@ -45,7 +47,7 @@ def text(tmp_path):
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 8, 2048])
-def test_vectors_come_in_the_order_of_the_sentences(address, batch_tokens):
+def test_vectors_have_the_order_of_the_sentences(address, batch_tokens):
     done = []
     found = embed_text(
         SENTENCES, address, batch_tokens=batch_tokens, progress=done.append
@@ -56,7 +58,7 @@ def test_vectors_come_in_the_order_of_the_sentences(address, batch_tokens):
     assert sum(done) == len(SENTENCES)
 
 
-def test_any_output_can_be_asked_for(address):
+def test_any_output_can_be_requested(address):
     layers = list(embed_text(SENTENCES, address, output="layers"))
     assert [a.shape for a in layers] == [(2, len(s), 3) for s in SENTENCES]
     means = list(embed_text(SENTENCES, address, output="default"))
@@ -65,14 +67,8 @@ def test_any_output_can_be_asked_for(address):
         list(embed_text(SENTENCES, address, output="sequence_len"))
 
 
-def test_batches_hold_like_lengths_and_are_bounded():
-    sentences = [["x"] * n for n in (5, 1, 0, 9, 2, 5, 2, 30)]
-    batches = batches_by_length(sentences, range(8), batch_tokens=12, batch_size=3)
-    assert batches == [[2, 1, 4], [6, 0], [5], [3], [7]]
-
-
 class Busy:
-    """A method of a stub that refuses some times before it answers."""
+    """A method of a stub that refuses the first `times` calls."""
 
     def __init__(self, code, times):
         self.code, self.times, self.calls = code, times, 0
@@ -86,27 +82,27 @@ class Busy:
         return "answer"
 
 
-@pytest.mark.parametrize("code", remote.WORTH_ANOTHER_TRY)
-def test_a_busy_server_is_asked_again_after_longer_and_longer_pauses(code, monkeypatch):
+@pytest.mark.parametrize("code", remote.RETRIED)
+def test_a_busy_server_is_retried_after_growing_pauses(code, monkeypatch):
     pauses = []
     monkeypatch.setattr(remote.time, "sleep", pauses.append)
     monkeypatch.setattr(remote.random, "uniform", lambda low, high: 1.0)
-    assert remote._patiently(Busy(code, 3), retries=3) == "answer"
+    assert remote._retried(Busy(code, 3), retries=3) == "answer"
     assert pauses == [0.1, 0.2, 0.4]
     busy = Busy(code, 9)
     with pytest.raises(grpc.RpcError):
-        remote._patiently(busy, retries=2)
+        remote._retried(busy, retries=2)
     assert busy.calls == 3
 
 
-def test_a_refused_request_is_not_made_again():
+def test_a_refused_request_is_not_retried():
     refusing = Busy(grpc.StatusCode.INVALID_ARGUMENT, 1)
     with pytest.raises(grpc.RpcError):
-        remote._patiently(refusing, retries=5)
+        remote._retried(refusing, retries=5)
     assert refusing.calls == 1
 
 
-def test_a_file_becomes_hdf5_in_the_layout_of_allennlp(address, text, tmp_path, capsys):
+def test_an_hdf5_file_has_the_layout_of_allennlp(address, text, tmp_path, capsys):
     output = tmp_path / "out.hdf5"
     assert client.main([str(text), str(output), "--server", address]) == 0
     with h5py.File(output) as file:
@@ -124,7 +120,7 @@ def test_a_file_becomes_hdf5_in_the_layout_of_allennlp(address, text, tmp_path, 
     assert "6/6" in capsys.readouterr().out
 
 
-def test_a_file_becomes_one_vector_a_sentence(address, text, tmp_path):
+def test_a_npy_file_has_one_vector_for_each_sentence(address, text, tmp_path):
     output = tmp_path / "out.npy"
     assert client.main([str(text), str(output), "--server", address]) == 0
     found = np.load(output)
@@ -139,16 +135,16 @@ def test_a_file_becomes_one_vector_a_sentence(address, text, tmp_path):
     [
         (["missing.txt", "out.npy"], "missing.txt"),
         (["TEXT", "out.txt"], "should end in .hdf5 or .npy"),
-        (["TEXT", "TEXT.npy"], "is there already"),
+        (["TEXT", "TEXT.npy"], "exists already"),
         (["LATIN", "out.npy"], "Line 2"),
         (["EMPTY", "out.npy"], "no sentence"),
         (["TEXT", "out.npy", "--output", "elmo"], "one vector a sentence"),
         (["TEXT", "out.npy", "--output", "other"], "INVALID_ARGUMENT"),
         (["TEXT", "out.npy", "--model", "other"], "NOT_FOUND"),
-        (["TEXT", "no/folder/out.npy"], "out.npy"),
+        (["TEXT", "no/folder/out.npy"], "no/folder"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_line_and_leaves_no_file(
+def test_an_error_is_one_line_and_leaves_no_file(
     address, text, tmp_path, capsys, monkeypatch, arguments, message
 ):
     monkeypatch.chdir(tmp_path)
@@ -158,12 +154,13 @@ def test_what_is_wrong_is_told_in_a_line_and_leaves_no_file(
     (tmp_path / "EMPTY").write_bytes(b"")
     before = sorted(tmp_path.iterdir())
     assert client.main([*arguments, "--server", address]) == 2
-    told = capsys.readouterr().err
-    assert message in told and told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert error.startswith("export.client: ")
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_server_that_is_not_there_is_told(text, tmp_path, capsys):
+def test_a_missing_server_is_an_error_with_status_1(text, tmp_path, capsys):
     with stand_in.serving(stand_in.save(tmp_path)) as gone:
         address = f"localhost:{gone.port}"
     arguments = [str(text), str(tmp_path / "o.npy"), "--server", address]
@@ -171,7 +168,7 @@ def test_a_server_that_is_not_there_is_told(text, tmp_path, capsys):
     assert "UNAVAILABLE" in capsys.readouterr().err
 
 
-def test_several_clients_at_once_get_their_own_vectors(address):
+def test_concurrent_clients_get_their_own_vectors(address):
     wrong = []
 
     def run(n):
@@ -191,14 +188,10 @@ def test_several_clients_at_once_get_their_own_vectors(address):
 @pytest.mark.slow
 def test_the_commands_serve_and_embed(text, tmp_path):
     directory = stand_in.save(tmp_path / "models")
-    serve = [sys.executable, "-m", "export.serve", directory, "--port=0"]
-    with subprocess.Popen(
-        [*serve, "--rest-port=0"], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    ) as server:
-        port = server.stdout.readline().split("gRPC on port ")[1].split(",")[0]
+    with stand_in.serving_process(directory) as (server, _, port):
         ask = [sys.executable, "-m", "export.client", text, tmp_path / "out.hdf5"]
         subprocess.run([*ask, "--server", f"localhost:{port}"], cwd=ROOT, check=True)
         server.terminate()
-        assert server.wait(20) == 0
+        assert server.wait(PATIENCE) == 0
     with h5py.File(tmp_path / "out.hdf5") as file:
         assert len(file) == len(SENTENCES) + 1

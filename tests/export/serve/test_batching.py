@@ -1,4 +1,4 @@
-"""Concurrent requests as one batch, without one harming another."""
+"""Concurrent requests share a batch, and none affects another."""
 
 import threading
 import time
@@ -8,13 +8,12 @@ from concurrent.futures import CancelledError
 import grpc
 import numpy as np
 import pytest
-import stand_in
 
-from export.server.batching import Batcher, BatchingOptions, Request
-from export.server.errors import RequestError
-from export.server.servable import Servable
-
-WAIT = 10  # seconds, for what should happen at once
+from export.serve.batching import Batcher, BatchingOptions, Request
+from export.serve.request_error import RequestError
+from export.serve.servable import Servable
+from tests.support import stand_in
+from tests.support.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -23,35 +22,14 @@ def servable(tmp_path_factory):
     return Servable(directory / "1")
 
 
-class Gate:
-    """A servable whose calls wait until they are let through."""
-
-    def __init__(self, servable):
-        self._servable = servable
-        self.batches = []
-        self.entered = threading.Semaphore(0)
-        self.open = threading.Event()
-        self.signature = servable.signature
-
-    def run(self, signature, inputs, keys):
-        self.batches.append((inputs, keys))
-        self.entered.release()
-        assert self.open.wait(WAIT)
-        return self._servable.run(signature, inputs, keys)
-
-    @property
-    def sizes(self):
-        return [len(next(iter(inputs.values()))) for inputs, _ in self.batches]
-
-
 @pytest.fixture
 def gate(servable):
-    return Gate(servable)
+    return stand_in.Gate(servable)
 
 
 @pytest.fixture
 def batcher():
-    """Makes batchers with one thread, and ends them."""
+    """Makes batchers with one thread, and closes them at the end."""
     made = []
 
     def make(**options):
@@ -68,7 +46,7 @@ def text(servable, *lines, keys=("elmo",)):
     return Request(servable, signature, {"sentences": np.array(lines, object)}, keys)
 
 
-def tokens(servable, rows, lengths, keys=("elmo",)):
+def tokens(servable, rows, lengths, *, keys=("elmo",)):
     inputs = {
         "tokens": np.array(rows, object),
         "sequence_len": np.array(lengths, "int32"),
@@ -76,20 +54,20 @@ def tokens(servable, rows, lengths, keys=("elmo",)):
     return Request(servable, servable.signature("tokens"), inputs, keys)
 
 
-def submit_behind(batcher, gate, *requests):
-    """Puts requests into the queue while the thread is busy with another."""
+def submit_while_busy(batcher, gate, *requests):
+    """Puts requests into the queue while the thread computes another one."""
     first = batcher.submit(text(gate, b"first", keys=("word_emb",)))
-    assert gate.entered.acquire(timeout=WAIT)
+    gate.wait_for(1)
     waiting = [batcher.submit(request) for request in requests]
-    gate.open.set()
-    first.result(WAIT)
+    gate.open()
+    first.result(PATIENCE)
     return waiting
 
 
-def test_requests_that_wait_are_computed_together_and_answered_apart(batcher, gate):
+def test_waiting_requests_are_computed_together_and_answered_separately(batcher, gate):
     requests = [text(gate, b"a bb", b"ccc"), text(gate, b"d"), text(gate, b"e e e f")]
-    waiting = submit_behind(batcher(), gate, *requests)
-    found = [w.result(WAIT)["elmo"] for w in waiting]
+    waiting = submit_while_busy(batcher(), gate, *requests)
+    found = [w.result(PATIENCE)["elmo"] for w in waiting]
     assert gate.sizes == [1, 4]
     assert [f.shape for f in found] == [(2, 2, 3), (1, 1, 3), (1, 4, 3)]
     np.testing.assert_array_equal(found[0][0], stand_in.vectors(["a", "bb"]))
@@ -97,116 +75,125 @@ def test_requests_that_wait_are_computed_together_and_answered_apart(batcher, ga
     np.testing.assert_array_equal(found[2][0], stand_in.vectors(["e", "e", "e", "f"]))
 
 
-def test_each_output_of_a_batch_is_what_the_request_alone_would_get(
+def test_each_output_of_a_batch_equals_that_of_the_request_alone(
     batcher, gate, servable
 ):
     keys = tuple(servable.signature("tokens").outputs)
     cases = [([[b"a", b""], [b"bb", b"c"]], [1, 2]), ([[b"d", b"e", b"", b""]], [2])]
     requests = [tokens(gate, *case, keys=keys) for case in cases]
-    waiting = submit_behind(batcher(), gate, *requests)
+    waiting = submit_while_busy(batcher(), gate, *requests)
     for request, each in zip(requests, waiting):
         alone = servable.run(request.signature, request.inputs, keys)
-        for key, array in each.result(WAIT).items():
+        for key, array in each.result(PATIENCE).items():
             np.testing.assert_array_equal(array, alone[key], key)
     assert gate.sizes == [1, 3]
 
 
 def test_empty_requests_share_a_batch(batcher, gate):
     requests = [text(gate), text(gate, b"", b""), text(gate, b"a")]
-    found = [w.result(WAIT)["elmo"] for w in submit_behind(batcher(), gate, *requests)]
+    found = [
+        w.result(PATIENCE)["elmo"]
+        for w in submit_while_busy(batcher(), gate, *requests)
+    ]
     assert [f.shape for f in found] == [(0, 0, 3), (2, 0, 3), (1, 1, 3)]
 
 
-def test_requests_for_other_outputs_or_signatures_don_t_share_a_batch(batcher, gate):
+def test_requests_with_different_outputs_or_signatures_do_not_share_a_batch(
+    batcher, gate
+):
     requests = [
         text(gate, b"a"),
         text(gate, b"b", keys=("default",)),
         tokens(gate, [[b"c"]], [1]),
         text(gate, b"d"),
     ]
-    for each in submit_behind(batcher(), gate, *requests):
-        each.result(WAIT)
+    for each in submit_while_busy(batcher(), gate, *requests):
+        each.result(PATIENCE)
     assert gate.sizes == [1, 2, 1, 1]
     assert gate.batches[2][1] == ("default",)
 
 
 def test_a_batch_has_a_bounded_number_of_rows(batcher, gate):
     requests = [text(gate, b"a", b"b") for _ in range(5)]
-    for each in submit_behind(batcher(max_batch_size=5), gate, *requests):
-        each.result(WAIT)
+    for each in submit_while_busy(batcher(max_batch_size=5), gate, *requests):
+        each.result(PATIENCE)
     assert gate.sizes == [1, 4, 4, 2]
 
 
-def test_a_long_sentence_doesn_t_widen_many_short_ones(batcher, gate):
+def test_a_long_sentence_does_not_pad_many_short_ones(batcher, gate):
     requests = [text(gate, b"a"), text(gate, b"b"), text(gate, b"c " * 50)]
-    for each in submit_behind(batcher(max_batch_tokens=100), gate, *requests):
-        each.result(WAIT)
+    for each in submit_while_busy(batcher(max_batch_tokens=100), gate, *requests):
+        each.result(PATIENCE)
     assert gate.sizes == [1, 2, 1]
 
 
-def test_a_request_that_fails_leaves_its_neighbours_alone(batcher, gate):
+def test_a_failing_request_does_not_affect_its_neighbours(batcher, gate):
     requests = [text(gate, b"a"), text(gate, b"bad"), text(gate, b"b")]
-    one, bad, two = submit_behind(batcher(), gate, *requests)
-    assert one.result(WAIT)["elmo"][0, 0, 0] == two.result(WAIT)["elmo"][0, 0, 0] == 1
+    one, bad, two = submit_while_busy(batcher(), gate, *requests)
+    assert (
+        one.result(PATIENCE)["elmo"][0, 0, 0]
+        == two.result(PATIENCE)["elmo"][0, 0, 0]
+        == 1
+    )
     with pytest.raises(RequestError, match="a bad token") as caught:
-        bad.result(WAIT)
+        bad.result(PATIENCE)
     assert caught.value.code is grpc.StatusCode.INVALID_ARGUMENT
 
 
 @pytest.mark.parametrize("length", [2, -1])
-def test_a_wrong_length_is_refused_also_beside_wider_neighbours(batcher, gate, length):
+def test_a_wrong_length_is_refused_even_beside_wider_neighbours(batcher, gate, length):
     wide = tokens(gate, [[b"a", b"b", b"c"]], [3])
     wrong = tokens(gate, [[b"d"]], [length])
-    waiting = submit_behind(batcher(), gate, wide, wrong)
-    assert waiting[0].result(WAIT)["elmo"].shape == (1, 3, 3)
+    waiting = submit_while_busy(batcher(), gate, wide, wrong)
+    assert waiting[0].result(PATIENCE)["elmo"].shape == (1, 3, 3)
     with pytest.raises(RequestError):
-        waiting[1].result(WAIT)
+        waiting[1].result(PATIENCE)
 
 
 def test_a_full_queue_refuses(batcher, gate):
     full = batcher(max_enqueued_requests=2)
     full.submit(text(gate, b"computed"))
-    assert gate.entered.acquire(timeout=WAIT)
+    gate.wait_for(1)
     waiting = [full.submit(text(gate, b"a")) for _ in range(2)]
-    with pytest.raises(RequestError, match="2 requests wait") as caught:
+    with pytest.raises(RequestError, match="The queue holds 2 requests") as caught:
         full.submit(text(gate, b"too many"))
     assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
     waiting[0].cancel()
     waiting.append(full.submit(text(gate, b"has room now")))
-    gate.open.set()
-    assert all(w.result(WAIT) for w in waiting[1:])
+    gate.open()
+    assert all(w.result(PATIENCE) for w in waiting[1:])
 
 
-def test_a_request_that_was_taken_back_is_not_computed(batcher, gate):
+def test_a_cancelled_request_is_not_computed(batcher, gate):
     one = batcher()
     first = one.submit(text(gate, b"first"))
-    assert gate.entered.acquire(timeout=WAIT)
-    taken_back, kept = one.submit(text(gate, b"a")), one.submit(text(gate, b"b"))
-    assert taken_back.cancel() and not first.cancel()
-    gate.open.set()
-    kept.result(WAIT)
+    gate.wait_for(1)
+    cancelled, kept = one.submit(text(gate, b"a")), one.submit(text(gate, b"b"))
+    assert cancelled.cancel() and not first.cancel()
+    gate.open()
+    kept.result(PATIENCE)
     assert gate.sizes == [1, 1]
     with pytest.raises(CancelledError):
-        taken_back.result(WAIT)
+        cancelled.result(PATIENCE)
 
 
-def test_a_request_waits_for_others_as_long_as_it_may(batcher, gate):
-    gate.open.set()
-    patient = batcher(batch_timeout_micros=WAIT * 10**6, max_batch_size=2)
+def test_a_request_waits_for_others_until_its_batch_is_full(batcher, gate):
+    gate.open()
+    patient = batcher(batch_timeout_micros=3600 * 10**6, max_batch_size=2)
     first = patient.submit(text(gate, b"a"))
     time.sleep(0.05)
     assert not first.done()
     second = patient.submit(text(gate, b"b"))  # the batch is full
-    assert first.result(WAIT / 2) and second.result(WAIT / 2)
+    assert first.result(PATIENCE) and second.result(PATIENCE)
     assert gate.sizes == [2]
 
 
-def test_an_end_answers_what_waits_and_refuses_the_rest(batcher, gate):
+def test_closing_answers_waiting_requests_and_refuses_new_ones(batcher, gate):
     ending = batcher()
     first = ending.submit(text(gate, b"first"))
-    assert gate.entered.acquire(timeout=WAIT)
+    gate.wait_for(1)
     waiting = ending.submit(text(gate, b"waits"))
-    threading.Timer(0.05, gate.open.set).start()
+    threading.Timer(0.05, gate.open).start()
     ending.close()
     assert first.result(0) and waiting.result(0)
     with pytest.raises(RequestError) as caught:
@@ -214,16 +201,16 @@ def test_an_end_answers_what_waits_and_refuses_the_rest(batcher, gate):
     assert caught.value.code is grpc.StatusCode.UNAVAILABLE
 
 
-def test_an_unexpected_error_stops_no_thread(batcher, gate):
+def test_an_unexpected_error_does_not_end_a_thread(batcher, gate):
     def run(*_):
         raise MemoryError("too large")
 
     broken = types.SimpleNamespace(run=run, signature=gate.signature)
-    gate.open.set()
+    gate.open()
     one = batcher()
     with pytest.raises(MemoryError):
-        one.submit(text(broken, b"a")).result(WAIT)
-    assert one.submit(text(gate, b"b")).result(WAIT)
+        one.submit(text(broken, b"a")).result(PATIENCE)
+    assert one.submit(text(gate, b"b")).result(PATIENCE)
 
 
 def test_an_output_without_an_open_axis_is_not_cut(servable):

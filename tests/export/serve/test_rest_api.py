@@ -1,22 +1,29 @@
-"""The REST API, against JSON as TensorFlow Serving documents it."""
+"""The REST API, compared with the JSON that TensorFlow Serving documents."""
 
 import base64
+import http.client
+import io
 import json
-import time
+import socket
 import urllib.error
 import urllib.request
 
 import pytest
-import stand_in
-from serving_requests import text_request
+
+from export.serve import rest_server
+from export.serve.rest_api import RestApi
+from tests.support import stand_in
+from tests.support.serving_requests import text_request
+from tests.support.waiting import PATIENCE
 
 PREDICT = "/v1/models/elmo:predict"
+MAX_BODY = 2**20  # bytes, the limit of `stand_in.serving`
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     directory = stand_in.save(tmp_path_factory.mktemp("model"), 7)
-    with stand_in.serving(directory, rest_timeout=1.0) as running:
+    with stand_in.serving(directory) as running:
         yield running
 
 
@@ -28,7 +35,7 @@ def ask(server):
         data = body if body is None or isinstance(body, bytes) else body.encode()
         url = f"http://127.0.0.1:{server.rest_port}{path}"
         try:
-            with urllib.request.urlopen(url, data, timeout=20) as response:
+            with urllib.request.urlopen(url, data, timeout=PATIENCE) as response:
                 return response.status, response.read()
         except urllib.error.HTTPError as error:
             with error:
@@ -56,7 +63,7 @@ def test_rows_go_in_and_out(ask_json):
     assert sorted(first) == ["default", "elmo", "layers", "sequence_len", "word_emb"]
 
 
-def test_rows_of_several_inputs_have_their_names(ask_json):
+def test_rows_with_several_inputs_are_named(ask_json):
     body = """{"signature_name": "tokens", "instances": [
         {"tokens": ["a", "bb"], "sequence_len": 2},
         {"tokens": ["ccc", ""], "sequence_len": 1}]}"""
@@ -75,7 +82,7 @@ def test_columns_go_in_and_out(ask_json):
 
 
 @pytest.mark.parametrize("inputs", ['["a bb"]', '{"sentences": ["a bb"]}'])
-def test_a_single_input_may_have_its_name(ask_json, inputs):
+def test_a_single_input_may_be_named(ask_json, inputs):
     status, answer = ask_json(PREDICT, f'{{"inputs": {inputs}}}')
     assert (status, answer["outputs"]["sequence_len"]) == (200, [2])
 
@@ -88,12 +95,12 @@ def test_strings_may_be_bytes_in_base64(ask_json, row):
     assert (status, answer["predictions"][0]["elmo"][0][0]) == (200, 3)
 
 
-def test_text_goes_in_as_utf_8(ask_json):
+def test_text_is_read_as_utf_8(ask_json):
     status, answer = ask_json(PREDICT, '{"instances": ["한국어"]}')
     assert (status, answer["predictions"][0]["elmo"][0][0]) == (200, 9)
 
 
-def test_a_version_may_be_asked_for(ask_json):
+def test_a_version_may_be_requested(ask_json):
     body = '{"instances": ["a"]}'
     assert ask_json("/v1/models/elmo/versions/7:predict", body)[0] == 200
     status, answer = ask_json("/v1/models/elmo/versions/8:predict", body)
@@ -103,7 +110,7 @@ def test_a_version_may_be_asked_for(ask_json):
     assert status == 400 and "labels" in answer["error"]
 
 
-def test_the_status_page_is_that_of_tensorflow_serving(ask_json):
+def test_the_status_page_equals_that_of_tensorflow_serving(ask_json):
     expected = {
         "model_version_status": [
             {
@@ -119,7 +126,7 @@ def test_the_status_page_is_that_of_tensorflow_serving(ask_json):
     assert ask_json("/v1/models/other")[0] == 404
 
 
-def test_the_metadata_page_is_that_of_tensorflow_serving(ask_json):
+def test_the_metadata_page_equals_that_of_tensorflow_serving(ask_json):
     status, answer = ask_json("/v1/models/elmo/metadata")
     assert status == 200
     spec = {"name": "elmo", "signature_name": "", "version": "7"}
@@ -130,7 +137,7 @@ def test_the_metadata_page_is_that_of_tensorflow_serving(ask_json):
     assert text["tensor_shape"] == {"dim": [{"size": "-1"}]}
 
 
-def test_prometheus_is_told_of_requests_and_batches(ask, ask_json):
+def test_the_metrics_page_counts_requests_and_batches(ask, ask_json):
     ask_json(PREDICT, '{"instances": ["a"]}')
     status, page = ask("/monitoring/prometheus/metrics")
     lines = page.decode().splitlines()
@@ -201,26 +208,58 @@ def test_other_pages_are_refused(ask_json, path, body, status):
 
 
 def test_a_body_that_is_too_large_is_refused(ask):
-    assert ask(PREDICT, b" " * (2**20 + 1))[0] == 413
+    assert ask(PREDICT, b" " * (MAX_BODY - 1))[0] == 400  # read, but no JSON
+    assert ask(PREDICT, b" " * MAX_BODY)[0] == 413
+    # More than the buffers of a connection: the client is still writing.
+    assert ask(PREDICT, b" " * 32 * MAX_BODY)[0] == 413
 
 
-def test_a_request_that_waits_too_long_is_given_up(server, ask_json, monkeypatch):
-    with server.model.versions.lease() as servable:
-        run = servable.run
+def test_chunks_that_are_too_large_together_are_refused(server):
+    connection = http.client.HTTPConnection("127.0.0.1", server.rest_port)
+    chunks = (b" " * 2**16 for _ in range(512))
+    connection.request("POST", PREDICT, chunks, encode_chunked=True)
+    assert connection.getresponse().status == 413
+    connection.close()
 
-    def slow(*arguments):
-        time.sleep(1.5)
-        return run(*arguments)
 
-    monkeypatch.setattr(servable, "run", slow)
-    with stand_in.asking(server) as stub:
-        busy = [
-            stub.Predict.future(text_request(["a"], key)) for key in ("elmo", "default")
-        ]
-        while sum(call.running() for call in busy) < 2 or len(server.model.batcher):
-            time.sleep(0.01)
-        time.sleep(0.1)
-        status, answer = ask_json(PREDICT, '{"instances": ["a"]}')
-        assert status == 504 and "waited" in answer["error"]
+def test_a_client_that_asks_first_is_refused_before_it_writes(server):
+    with socket.create_connection(("127.0.0.1", server.rest_port)) as connection:
+        connection.sendall(
+            f"POST {PREDICT} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+            f"Content-Length: {32 * MAX_BODY}\r\n\r\n".encode()
+        )
+        assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_body_without_an_end_is_not_read_for_ever(server, monkeypatch):
+    monkeypatch.setattr(rest_server, "MAX_DISCARDED_BYTES", 2 * MAX_BODY)
+    with socket.create_connection(("127.0.0.1", server.rest_port)) as connection:
+        head = f"POST {PREDICT} HTTP/1.1\r\nHost: x\r\nContent-Length: {10**12}\r\n"
+        connection.sendall(f"{head}\r\n".encode())
+        with pytest.raises(OSError):
+            while True:
+                connection.sendall(b" " * MAX_BODY)
+
+
+def test_a_request_that_waits_too_long_is_dropped(server, monkeypatch):
+    def start_response(status, headers):
+        statuses.append(status)
+
+    statuses = []
+    environ = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": PREDICT,
+        "wsgi.input": io.BytesIO(b'{"instances": ["a"]}'),
+    }
+    with (
+        stand_in.asking(server) as stub,
+        stand_in.closed_gate(server, monkeypatch) as gate,
+    ):
+        busy = [stub.Predict.future(text_request(["a"], k)) for k in ("elmo", "layers")]
+        gate.wait_for(2)
+        (body,) = RestApi(server.model, timeout=0.05)(environ, start_response)
+        gate.open()
         for call in busy:
             call.result()
+    assert statuses == ["504 Gateway Timeout"]
+    assert "waited" in json.loads(body)["error"]

@@ -1,6 +1,5 @@
-"""The command that serves, and a server under load and in trouble."""
+"""The command that serves, and a server under load and with faulty clients."""
 
-import contextlib
 import itertools
 import os
 import signal
@@ -10,18 +9,20 @@ import time
 import grpc
 import numpy as np
 import pytest
-import stand_in
-from serving_load import Load
-from serving_requests import text_request
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-from export import serve
+from export.serve import __main__ as serve
+from export.serve.server import ServerOptions
+from tests.support import stand_in
+from tests.support.serving_load import Load
+from tests.support.serving_requests import text_request
+from tests.support.waiting import PATIENCE, wait_until
 
 Code = grpc.StatusCode
 
 
 def words(*first):
-    """Sentences of a client: the same beginning, then what no other one has."""
+    """Sentences of a client: the words `first`, then words of its own."""
 
     def sentences(client):
         for i in itertools.count():
@@ -34,7 +35,7 @@ SHORT = words("w")
 
 
 def load(port, sentences=SHORT, clients=8, **kwargs):
-    return Load(port, sentences, stand_in.vectors, clients, **kwargs)
+    return Load(port, sentences, stand_in.vectors, clients=clients, **kwargs)
 
 
 @pytest.mark.parametrize(
@@ -46,29 +47,16 @@ def load(port, sentences=SHORT, clients=8, **kwargs):
         (["model", "--rest-port", "TAKEN"], "in use"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_line(tmp_path, capsys, arguments, message):
+def test_an_error_is_one_line_and_status_2(tmp_path, capsys, arguments, message):
     (tmp_path / "empty").mkdir()
     stand_in.save(tmp_path / "model")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         directory, *rest = [port if a == "TAKEN" else a for a in arguments]
         free = ["--port=0", "--rest-port=0"]
-        with kept_signals():
-            assert serve.main([str(tmp_path / directory), *free, *rest]) == 2
-    told = capsys.readouterr().err.splitlines()
-    assert message in told[-1] and told[-1].startswith("export.serve: ")
-
-
-@contextlib.contextmanager
-def kept_signals():
-    """Puts the handlers back that a run of the command replaces."""
-    signals = signal.SIGINT, signal.SIGTERM
-    before = [signal.getsignal(s) for s in signals]
-    try:
-        yield
-    finally:
-        for number, handler in zip(signals, before):
-            signal.signal(number, handler)
+        assert serve.main([str(tmp_path / directory), *free, *rest]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert message in error and error.startswith("export.serve: ")
 
 
 @pytest.mark.parametrize(
@@ -81,8 +69,8 @@ def test_numbers_out_of_their_range_are_refused(argument, capsys):
     assert "should be" in capsys.readouterr().err
 
 
-def test_a_server_listens_on_loopback_only_unless_told_otherwise(tmp_path):
-    assert serve.ServerOptions().host == "127.0.0.1"
+def test_by_default_a_server_listens_on_loopback_only(tmp_path):
+    assert ServerOptions().host == "127.0.0.1"
     with stand_in.serving(stand_in.save(tmp_path)) as server:
         for port in (server.port, server.rest_port):
             with pytest.raises(OSError), socket.create_connection(("127.0.0.2", port)):
@@ -100,37 +88,38 @@ def test_a_version_changes_under_load_without_a_lost_request(tmp_path):
             clients.wait_for(50)
             stand_in.save(tmp_path / "new", version, scale=version)
             os.rename(tmp_path / f"new/{version}", directory / str(version))
-            while not clients.answers[version]:
-                time.sleep(0.01)
+            wait_until(lambda v=version: clients.answers[v])
         clients.wait_for(50)
     assert not clients.wrong and not clients.refusals
     assert set(clients.answers) == {1, 2, 3}
 
 
 @pytest.mark.slow
-def test_requests_under_way_are_answered_after_sigterm(tmp_path):
+def test_accepted_requests_are_answered_after_sigterm(tmp_path):
     stand_in.save(tmp_path)
-    with stand_in.serving_process(tmp_path) as (process, line, port):
+    grace = f"--grace-seconds={PATIENCE}"
+    with stand_in.serving_process(tmp_path, grace) as (process, line, port):
         assert line.startswith("Serving version 1 of elmo on 127.0.0.1")
         with load(port, words(*["slow"] * 20), until_refused=True) as clients:
             clients.wait_for(30)
             process.send_signal(signal.SIGTERM)
             clients.join()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
         assert "Traceback" not in process.stderr.read()
     assert not clients.wrong
-    assert set(clients.refusals) == {Code.UNAVAILABLE}
+    # gRPC cancels the requests that it had received but not yet handed over.
+    assert clients.refusals
+    assert set(clients.refusals) <= {Code.UNAVAILABLE, Code.CANCELLED}
 
 
 @pytest.mark.slow
-def test_a_queue_that_is_full_refuses_and_answers_the_others(tmp_path):
+def test_a_full_queue_refuses_requests_and_answers_the_others(tmp_path):
     directory = stand_in.save(tmp_path)
     options = {"max_enqueued_requests": 2, "max_batch_size": 1}
     with stand_in.serving(directory, **options) as server:
         with load(server.port, words(*["slow"] * 10), 16) as clients:
             clients.wait_for(100)
-            while not clients.refusals:
-                time.sleep(0.01)
+            wait_until(lambda: clients.refusals)
         assert not clients.wrong and set(clients.refusals) == {Code.RESOURCE_EXHAUSTED}
         with load(server.port, clients=1) as clients:
             clients.wait_for(10)
@@ -138,7 +127,7 @@ def test_a_queue_that_is_full_refuses_and_answers_the_others(tmp_path):
 
 
 @pytest.mark.slow
-def test_clients_that_hang_up_harm_no_one(tmp_path):
+def test_clients_that_hang_up_do_not_affect_others(tmp_path):
     with stand_in.serving(stand_in.save(tmp_path)) as server:
         with load(server.port, words(*["slow"] * 3), 4) as clients:
             for i in range(40):
@@ -152,7 +141,7 @@ def test_clients_that_hang_up_harm_no_one(tmp_path):
 
 
 def hang_up_on_grpc(port):
-    """Cancels a request at some time while it is on its way or computed."""
+    """Cancels a request while it is sent, waits or is computed."""
     with grpc.insecure_channel(f"localhost:{port}") as channel:
         stub = PredictionServiceStub(channel)
         stub.Predict(text_request(["a"]))
@@ -162,7 +151,7 @@ def hang_up_on_grpc(port):
 
 
 def hang_up_on_rest(port):
-    """Closes the connection in the midst of a request, or right behind it."""
+    """Closes the connection within a request, or right after it."""
     body = b'{"instances": ["slow slow slow"]}'
     head = f"POST /v1/models/elmo:predict HTTP/1.1\r\nContent-Length: {len(body)}"
     content = head.encode() + b"\r\nHost: x\r\n\r\n" + body

@@ -6,11 +6,12 @@ import threading
 import grpc
 import numpy as np
 import pytest
-import stand_in
 
-from export.server.errors import RequestError
-from export.server.servable import WARM_UP, Servable
-from export.server.versions import State, Versions
+from export.serve.request_error import RequestError
+from export.serve.servable import WARM_UP, Servable
+from export.serve.versions import State, Versions
+from tests.support import stand_in
+from tests.support.waiting import PATIENCE, wait_until
 
 
 def load(path):
@@ -20,53 +21,55 @@ def load(path):
 
 
 def answer(servable):
-    """What a version makes of one letter: its scale."""
+    """The first value for the token `a`, which is the version's scale."""
     signature = servable.signature("")
     inputs = {"sentences": np.array([b"a"], object)}
     return servable.run(signature, inputs, ("elmo",))["elmo"][0, 0, 0]
 
 
 def test_the_newest_version_is_picked_by_number(tmp_path):
-    stand_in.save(tmp_path, 9, scale=9)
-    stand_in.save(tmp_path, 10, scale=10)
-    (tmp_path / "11").mkdir()  # not there yet
+    stand_in.save(tmp_path, 9)
+    stand_in.save(tmp_path, 10, scale=2)
+    (tmp_path / "11").mkdir()  # not complete
     (tmp_path / "latest").mkdir()
     with Versions(tmp_path, load).lease() as servable:
-        assert servable.version == answer(servable) == 10
+        assert (servable.version, answer(servable)) == (10, 2)
 
 
-def test_a_version_is_given_by_its_number_or_not_at_all(tmp_path):
+def test_a_lease_names_the_loaded_version_or_none(tmp_path):
     versions = Versions(stand_in.save(tmp_path, 3), load)
     with versions.lease(3) as servable:
         assert servable.version == 3
-    with pytest.raises(RequestError, match="loaded is 3") as caught, versions.lease(2):
+    with (
+        pytest.raises(RequestError, match="loaded version is 3") as caught,
+        versions.lease(2),
+    ):
         pass
     assert caught.value.code is grpc.StatusCode.NOT_FOUND
 
 
-def test_a_new_version_answers_and_the_old_one_goes_when_it_is_done(tmp_path):
+def test_a_new_version_answers_and_the_old_one_is_unloaded_after_its_requests(tmp_path):
     versions = Versions(stand_in.save(tmp_path, 1), load)
     assert not versions.refresh()
     with versions.lease() as old:
         stand_in.save(tmp_path, 2, scale=2)
         change = threading.Thread(target=versions.refresh)
         change.start()
-        while versions.statuses().get(1).state != State.UNLOADING:
-            change.join(0.01)
+        wait_until(lambda: versions.statuses()[1].state == State.UNLOADING)
         with versions.lease() as new:
             assert answer(new) == 2
         assert answer(old) == 1
-    change.join(10)
+    change.join(PATIENCE)
     states = {version: status.state for version, status in versions.statuses().items()}
     assert states == {2: State.AVAILABLE, 1: State.END}
     with pytest.raises(RuntimeError, match="closed"):
         answer(old)
 
 
-def test_a_broken_version_is_told_and_the_old_one_stays(tmp_path, caplog):
+def test_a_broken_version_is_reported_and_the_old_one_stays(tmp_path, caplog):
     versions = Versions(stand_in.save(tmp_path, 1), load)
     stand_in.save(tmp_path, 2, scale=2)
-    shutil.move(tmp_path / "2/variables", tmp_path / "elsewhere")  # not yet copied
+    shutil.move(tmp_path / "2/variables", tmp_path / "elsewhere")  # still being copied
     assert not versions.refresh()
     with versions.lease() as servable:
         assert answer(servable) == 1
@@ -96,7 +99,7 @@ def test_warm_up_requests_are_answered(tmp_path):
         servable.warm_up()
 
 
-def test_the_version_before_answers_when_the_newest_goes_away(tmp_path):
+def test_the_version_before_answers_when_the_newest_disappears(tmp_path):
     stand_in.save(tmp_path, 1)
     versions = Versions(stand_in.save(tmp_path, 2, scale=2), load)
     shutil.rmtree(tmp_path / "2")
@@ -120,8 +123,8 @@ def test_a_directory_without_a_version_is_an_error(tmp_path):
         Versions(tmp_path / "missing", load)
 
 
-def test_many_choices_of_outputs_take_no_more_and_more_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr("export.server.servable.MOST_CHOICES", 2)
+def test_the_memory_of_many_choices_of_outputs_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("export.serve.servable.MAX_CHOICES", 2)
     servable = Servable(stand_in.save(tmp_path) / "1")
     signature = servable.signature("")
     inputs = {"sentences": np.array([b"a"], object)}

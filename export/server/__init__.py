@@ -1,1 +1,0 @@
-"""The parts of the embedded server; `export.serve` puts them together."""

@@ -1,0 +1,69 @@
+"""The `Elmo` layer to export: from model files, or from a saved Keras model."""
+
+from pathlib import Path
+
+import keras
+
+from elmo_keras import Elmo
+from elmo_keras.model_files.model_directory import VOCABULARY, find_model
+
+
+def elmo_of_files(
+    model: Path,
+    weights: Path | None = None,
+    n_cached_words: int | None = None,
+    *,
+    scalars: list[float] | None = None,
+    gamma: float | None = None,
+    **kwargs,
+) -> Elmo:
+    """A layer with the weights of a trained biLM and the given mix.
+
+    Args:
+        model: a model directory, a `.zip` of one, or, with `weights`, the path of a
+            published `options.json`.
+        weights: the path of published HDF5 weights.
+        n_cached_words: the number of words of `vocab.txt`, from the first one, whose
+            context-independent vectors are cached.
+        scalars: the weights of the mix before the softmax.
+        gamma: the factor of the mix.
+        **kwargs: arguments of the layer.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: a file or an argument doesn't fit the model.
+    """
+    words = _first_words(model, weights, n_cached_words) if n_cached_words else ()
+    elmo = Elmo.from_pretrained(model, weights, words, **kwargs)
+    elmo.mixes[0].assign(scalars, gamma)
+    return elmo
+
+
+def _first_words(model, weights, n):
+    vocabulary = find_model(model, weights).vocabulary
+    if vocabulary is None:
+        raise ValueError(f"--cached-words needs {model / VOCABULARY}.")
+    return vocabulary.words[:n]
+
+
+def elmo_of_keras_model(path: Path, name: str | None = None) -> Elmo:
+    """The `Elmo` layer of a saved Keras model.
+
+    Args:
+        path: a `.keras` file.
+        name: the name of the layer; None if the model has only one.
+
+    Raises:
+        FileNotFoundError: the file is missing.
+        ValueError: there is no such layer, or there are several and no name.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"There is no {path}.")
+    model = keras.models.load_model(path, compile=False)
+    layers = {layer.name: layer for layer in model.layers if isinstance(layer, Elmo)}
+    found = [layers.get(name)] if name else [*layers.values()]
+    if len(found) != 1 or found[0] is None:
+        raise ValueError(
+            f"--layer should name one Elmo layer of {path}. It has: {sorted(layers)}"
+        )
+    return found[0]
