@@ -38,13 +38,13 @@ def test_own_options_are_kept_beside_the_published_ones(config):
 
 
 @pytest.mark.parametrize("n_characters", [261, 262])
-def test_both_numbers_of_characters_are_understood(config, n_characters):
+def test_both_numbers_of_characters_are_read(config, n_characters):
     options = config.to_options()
     options["char_cnn"]["n_characters"] = n_characters
     assert ElmoConfig.from_options(options) == config
 
 
-def test_keys_left_out_of_a_published_file_mean_no_such_thing(config):
+def test_a_missing_key_of_a_published_file_means_none(config):
     options = config.to_options()
     for key in ("cell_clip", "proj_clip", "use_skip_connections"):
         del options["lstm"][key]
@@ -83,7 +83,7 @@ def test_an_unknown_preset_is_refused():
 
 
 @pytest.mark.parametrize("content", ["not json", "[1]"])
-def test_options_that_are_no_json_object_are_refused(tmp_path, content):
+def test_a_file_that_is_not_a_json_object_is_refused(tmp_path, content):
     path = tmp_path / "options.json"
     path.write_text(content)
     with pytest.raises(ValueError, match="options.json should hold"):

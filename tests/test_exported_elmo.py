@@ -1,19 +1,19 @@
-"""The layer that puts an export into a Keras 3 model."""
+"""An export as a layer of a Keras 3 model."""
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from exported import SENTENCES, STRINGS, padded, tagger
 
-from elmo_keras.saved_model import ExportedElmo
+from elmo_keras import ExportedElmo
 from export.saved_model import ExportOptions
 from export.version_directory import export_elmo
+from tests.support.exported import SENTENCES, STRINGS, padded, tagger
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("trainable", ["mix", "all"])
-def test_our_layer_trains_saves_and_loads(
+def test_an_exported_layer_trains_saves_and_loads(
     exported_version, exported_elmo, check, tmp_path, trainable
 ):
     if trainable == "all":
@@ -39,16 +39,16 @@ def test_our_layer_trains_saves_and_loads(
     )
 
 
-def test_our_layer_passes_a_mask_on(exported_version):
+def test_an_exported_layer_passes_a_mask_on(exported_version):
     mask = tf.sequence_mask([4, 2, 0, 1])
-    sentences, tokens = ExportedElmo(exported_version), ExportedElmo(exported_version)
-    np.testing.assert_array_equal(sentences.compute_mask(tf.constant(SENTENCES)), mask)
-    np.testing.assert_array_equal(tokens.compute_mask(padded()["tokens"]), mask)
+    layer = ExportedElmo(exported_version)
+    for inputs in (tf.constant(SENTENCES), padded()["tokens"]):
+        np.testing.assert_array_equal(layer.compute_mask(inputs), mask)
     whole = ExportedElmo(exported_version, output_key="default")
     assert whole.compute_mask(tf.constant(SENTENCES)) is None
 
 
-def test_what_is_no_export_is_refused(exported_version, tmp_path):
+def test_a_folder_without_an_export_is_refused(exported_version, tmp_path):
     with pytest.raises(ValueError, match="the folder of an exported version"):
         ExportedElmo(tmp_path)
     with pytest.raises(ValueError, match="`output_key` should be one of"):
@@ -58,8 +58,8 @@ def test_what_is_no_export_is_refused(exported_version, tmp_path):
         ExportedElmo(tmp_path)
 
 
-def gradients_over(strategy, exported_version):
-    """Gradients of the mix over four sentences, shared out among replicas."""
+def trained_mix(strategy, exported_version):
+    """The mix after a step on four sentences that the replicas share."""
     with strategy.scope():
         layer = ExportedElmo(exported_version)
         model = keras.Model(entry := keras.Input(**STRINGS), layer(entry))
@@ -84,15 +84,15 @@ def gradients_over(strategy, exported_version):
 
 
 @pytest.mark.slow
-def test_our_layer_under_two_replicas_trains_as_under_one(exported_version):
+def test_two_replicas_train_an_exported_layer_as_one_does(exported_version):
     two = tf.distribute.MirroredStrategy(
         ["CPU:0", "CPU:1"], cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
     one = tf.distribute.OneDeviceStrategy("CPU:0")
     start = [v.numpy() for v in ExportedElmo(exported_version).trainable_weights]
     actual, wanted = (
-        gradients_over(two, exported_version),
-        gradients_over(one, exported_version),
+        trained_mix(two, exported_version),
+        trained_mix(one, exported_version),
     )
     assert len(actual) == len(wanted) == 2
     for first, a, b in zip(start, actual, wanted):

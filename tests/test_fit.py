@@ -13,7 +13,7 @@ TAGS = TAGS.split()
 
 
 def read(path, n_sentences):
-    """Tokens and tag numbers of a CoNLL-U file's first sentences."""
+    """Tokens and tag numbers of the first sentences of a CoNLL-U file, padded."""
     sentences, words, tags = [], [], []
     with path.open(encoding="utf-8") as file:
         for line in file:
@@ -32,26 +32,25 @@ def read(path, n_sentences):
 
 def test_a_frozen_bilm_stays_and_the_mix_learns(data, tmp_path, capsys):
     keras.utils.set_random_seed(0)
-    tokens, tags = read(data("en_ewt/en_ewt-ud-train.conllu"), 1000)
+    tokens, tags = read(data("en_ewt/en_ewt-ud-train.conllu"), 400)
     elmo = Elmo.from_pretrained(
         data("fixtures/bilm-tf/options.json"),
         data("fixtures/bilm-tf/lm_weights.hdf5"),
         dropout=0.1,
     )
     entry = keras.Input((None,), dtype="string")
-    lstm = keras.layers.Bidirectional(keras.layers.LSTM(32, return_sequences=True))
-    output = keras.layers.Dense(len(TAGS), activation="softmax")(lstm(elmo(entry)))
+    output = keras.layers.Dense(len(TAGS), activation="softmax")(elmo(entry))
     model = keras.Model(entry, output)
     model.compile(
-        keras.optimizers.Adam(0.01),
+        keras.optimizers.Adam(0.1),
         "sparse_categorical_crossentropy",
         weighted_metrics=["accuracy"],
     )
     before = [np.copy(w) for w in elmo.bilm.get_weights()]
     mix = [np.copy(w) for w in elmo.mixes[0].get_weights()]
     weights = tf.cast(tags > 0, tf.float32)
-    dataset = tf.data.Dataset.from_tensor_slices((tokens, tags, weights)).batch(32)
-    history = model.fit(dataset, epochs=4, shuffle=False, verbose=0).history
+    dataset = tf.data.Dataset.from_tensor_slices((tokens, tags, weights)).batch(16)
+    history = model.fit(dataset, epochs=3, shuffle=False, verbose=0).history
 
     for a, b in zip(before, elmo.bilm.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)

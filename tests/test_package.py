@@ -1,74 +1,203 @@
 """The package as it is shipped, shown and written."""
 
+import gzip
+import json
 import os
-import re
+import runpy
+import shutil
+import signal
+import socket
 import subprocess
 import sys
+import tarfile
+import zipfile
+from pathlib import Path
 
+import hatchling.build
 import pytest
-from conftest import ROOT, randomize
+import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary
-from elmo_keras.model_directory import save_model
+from elmo_keras.cli import console
+from elmo_keras.model_files.model_directory import save_model
+from tests.support.house import unlinked
+from tests.support.models import randomize
+from tests.support.paths import ROOT
+from tests.support.readmes import READMES, blocks_of, command_lines, run_shell
 
-THREE_LINES = """
-from elmo_keras import Elmo
-elmo = Elmo.from_pretrained("model")
-vectors = elmo([["Three", "lines", "."]])
-assert vectors.shape == (1, 3, 10), vectors.shape
-import elmo_keras
-print(elmo_keras.__file__)
-"""
+CLI = "elmo-keras"
 
 
-@pytest.fixture
-def model_directory(tmp_path, monkeypatch):
-    """A tiny model in ./model."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a tiny model in `model`, and a text."""
+    folder = tmp_path_factory.mktemp("user")
     vocabulary = Vocabulary.count([["a", "model"]])
     bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"), len(vocabulary))
     bilm.build()
-    save_model("model", randomize(bilm), vocabulary)
-    return tmp_path / "model"
+    save_model(folder / "model", randomize(bilm), vocabulary)
+    return folder
 
 
-def run(*command, **kwargs):
-    done = subprocess.run(command, capture_output=True, text=True, **kwargs)
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel of the checkout."""
+    return built(ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def site(wheel, tmp_path_factory):
+    """A folder with nothing but what the wheel holds."""
+    folder = tmp_path_factory.mktemp("site")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def built(source, folder):
+    """The wheel of a source tree."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(source)
+        return folder / hatchling.build.build_wheel(str(folder))
+
+
+def python(site, *arguments, **kwargs):
+    """Runs Python with an installed package, and without the checkout."""
+    done = subprocess.run(
+        [sys.executable, "-P", *arguments],
+        env=os.environ | {"PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        **kwargs,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def test_an_installed_wheel_gives_vectors_without_the_checkout(model_directory):
-    folder = model_directory.parent
-    python = sys.executable
-    run(python, "-m", "build", "--wheel", "--no-isolation", "-o", folder, ROOT)
-    (wheel,) = folder.glob("elmo_keras-*.whl")
-    site = folder / "site"
-    run(python, "-m", "pip", "install", "-q", "--no-deps", "--target", site, wheel)
-    environment = os.environ | {"PYTHONPATH": str(site)}
-    printed = run(python, "-P", "-c", THREE_LINES, cwd=folder, env=environment)
-    assert printed.strip() == str(site / "elmo_keras" / "__init__.py")
-    assert sorted(p.name for p in site.iterdir() if p.name != "bin") == sorted(
-        ["elmo_keras", *(p.name for p in site.glob("*.dist-info"))]
-    )
+def test_a_wheel_holds_each_module_once_and_only_in_the_library(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"elmo_keras"}
+    modules = [name for name in names if name.endswith(".py")]
+    patterns = "elmo_keras/**/*.py", "export/**/*.py", "train.py"
+    assert len(modules) == len(unlinked(ROOT, patterns))
+    readmes = [name for name in names if name.endswith("README.md")]
+    assert readmes == ["elmo_keras/export/tensorflow_serving/README.md"]
 
 
-def test_the_python_of_the_readme_runs(model_directory):
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    assert blocks
+def test_a_wheel_of_the_source_distribution_is_the_same(wheel, tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    source = tmp_path / hatchling.build.build_sdist(str(tmp_path))
+    with tarfile.open(source) as archive:
+        archive.extractall(tmp_path / "source", filter="data")
+    (source,) = (tmp_path / "source").iterdir()
+    again = built(source, tmp_path)
+    assert again.read_bytes() == wheel.read_bytes()
+    assert (source / "export" / "__main__.py").exists() and (source / "tests").exists()
+
+
+def test_an_installed_wheel_works_and_knows_all_commands_of_the_readmes(
+    site, folder, tmp_path
+):
+    lines = [line for readme in READMES for line in command_lines(readme, tmp_path)]
+    commands = [line for line in lines if line[0] == CLI]
+    assert {command[1] for command in commands} == set(console.MODULES)
+    commands += [line for line in lines if line[2:3] and "benchmarks" in line[2]]
+    script = ROOT / "tests" / "support" / "installed.py"
+    printed = python(site, script, ROOT, cwd=folder, input=json.dumps(commands))
+    usages = json.loads(printed.splitlines()[-1])
+    wrong = {n: u for n, u in usages.items() if not u.startswith(f"usage: {CLI} {n} ")}
+    assert not wrong
+
+
+def test_the_command_alone_lists_all_commands(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [CLI])
+    assert console.main() == 0
+    lines = capsys.readouterr().out.splitlines()
+    listed = [line.split() for line in lines if line.startswith("  ")]
+    assert [words[0] for words in listed] == list(console.MODULES)
+    assert all(len(words) > 3 for words in listed)
+
+
+@pytest.fixture(params=["eager", pytest.param("traced", marks=pytest.mark.slow)])
+def quickly(request, monkeypatch, exported_version):
+    """Spares the examples the tracing, and an export of their own."""
+    if request.param == "traced":
+        yield
+        return
+    name = "elmo_keras.export.version_directory.export_elmo"
+    monkeypatch.setattr(name, lambda *_: exported_version)
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+@pytest.mark.filterwarnings("ignore:.*this option does not apply to tf.data functions")
+@pytest.mark.parametrize("readme", READMES, ids=str)
+def test_the_python_of_the_readmes_runs(readme, quickly, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for file in "text.hdf5", "tagger.keras":
+        Path(file).unlink(missing_ok=True)  # by another README
     names: dict = {}
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), names)
+    for block in blocks_of(readme, "python"):
+        exec(compile(block, readme, "exec"), names)
 
 
-def test_another_backend_is_refused():
-    code = "import keras; keras.backend.backend = lambda: 'jax'; import elmo_keras"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT
-    )
-    assert done.returncode == 1 and "set KERAS_BACKEND=tensorflow" in done.stderr
+def test_another_backend_is_refused(monkeypatch):
+    monkeypatch.setattr("keras.backend.backend", lambda: "jax")
+    with pytest.raises(ImportError, match="set KERAS_BACKEND=tensorflow"):
+        runpy.run_path(str(ROOT / "elmo_keras" / "__init__.py"))
 
 
-@pytest.mark.parametrize("check", [["format", "--check"], ["check"]])
-def test_the_code_is_formatted_and_linted(check):
-    run(sys.executable, "-m", "ruff", *check, "--no-cache", ROOT)
+def test_the_code_is_formatted_and_linted():
+    for check in ["format", "--check"], ["check"]:
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *check, "--no-cache", ROOT],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+ELMO_KERAS = f"""
+run() {{
+  exec {sys.executable} -P -c 'import sys; from elmo_keras.cli.console import main; sys.exit(main())' "$@"
+}}
+[ "$1" = serve ] || run "$@"
+(run "$@") > serve.log 2>&1 &
+echo $! > serve.pid
+until grep -q ^Serving serve.log; do sleep 0.2; kill -0 $!; done
+"""
+
+
+@pytest.fixture
+def user(folder, tmp_path, site, monkeypatch):
+    """A folder with a model and texts, where `elmo-keras` runs the installed wheel."""
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    shutil.copytree(folder / "model", tmp_path / "model")
+    text = "A sentence of tokens\n\nAnother one\n"
+    (tmp_path / "text.txt").write_text(text)
+    (tmp_path / "text.txt.gz").write_bytes(gzip.compress(text.encode()))
+    yield tmp_path
+    server = tmp_path / "serve.pid"
+    if server.exists():
+        os.kill(int(server.read_text()), signal.SIGTERM)
+
+
+def free_port():
+    """A port that nobody listens on."""
+    with socket.socket() as s:
+        s.bind(("localhost", 0))
+        return s.getsockname()[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("readme", ["elmo_keras/embed/README.md", "export/README.md"])
+def test_the_shell_of_the_readmes_runs_with_an_installed_wheel(readme, user):
+    script = "\n".join(blocks_of(readme, "sh"))
+    for port in "8500", "8501":
+        script = script.replace(port, str(free_port()))
+    programs = {CLI: ELMO_KERAS, "pip": "", "curl": 'exec /usr/bin/curl "$@"'}
+    done = run_shell(script, programs, user)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "means.npy" in done.stdout or '"predictions"' in done.stdout

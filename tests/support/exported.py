@@ -1,10 +1,12 @@
-"""Exports of the smallest models, for the tests of the export and its loaders."""
+"""The smallest model to export, with the outputs expected from it."""
+
+import functools
 
 import keras
 import tensorflow as tf
-from conftest import randomize
 
 from elmo_keras import Elmo, ElmoConfig
+from tests.support.models import randomize
 
 TOKENS = [["a", "naïve", "word", "."], ["한국어", "🙂"], [], ["antidisestablishment"]]
 SENTENCES = [" ".join(tokens) for tokens in TOKENS]
@@ -13,7 +15,7 @@ LENGTHS = [len(tokens) for tokens in TOKENS]
 
 
 def elmo_layer(config=None, seed=0, **kwargs):
-    """A small `Elmo` layer with random weights, the mix's too."""
+    """A small `Elmo` layer with random weights, also of the mix."""
     elmo = Elmo(config or ElmoConfig.preset("test"), **kwargs)
     elmo.build()
     return randomize(elmo, seed)
@@ -25,8 +27,9 @@ def padded(junk=""):
     return {"tokens": tokens, "sequence_len": tf.constant(LENGTHS)}
 
 
+@functools.cache
 def expected(elmo):
-    """What every output should be, by the layer alone."""
+    """The outputs of an export, computed by the layer."""
     vectors, layers = elmo(TOKENS), elmo.layers(TOKENS)
     lengths = tf.constant(LENGTHS)
     n_tokens = tf.cast(tf.maximum(lengths, 1), "float32")[:, None]
@@ -43,7 +46,7 @@ def expected(elmo):
 
 
 def tagger(layer):
-    """A task model over a layer that takes sentences."""
+    """A task model on top of a layer that takes sentences."""
     entry = keras.Input(**STRINGS)
     hidden = keras.layers.LSTM(3, seed=0)(layer(entry))
     return keras.Model(entry, hidden)

@@ -1,29 +1,29 @@
-"""An upper estimate of the memory of a graph, from the lives of its tensors."""
+"""An upper estimate of the memory of a graph, from the lifetimes of its tensors."""
 
 import math
 
 import tensorflow as tf
 
-# The output is the input's memory.
+# The output shares the memory of the input.
 SAME_MEMORY = ("Identity", "Reshape", "EnsureShape", "ExpandDims", "Squeeze")
-IN_PLACE = ("TensorScatterUpdate",)  # of a matrix product that nothing else reads
+IN_PLACE = ("TensorScatterUpdate",)  # into a matrix product that nothing else reads
 LOOPS = ("While", "StatelessWhile")
-NONE = ("ReadVariableOp", "Placeholder")  # a variable's own, and the batch
+NONE = ("ReadVariableOp", "Placeholder")  # memory of a variable, and of the batch
 
 
 def peak(graph, unknown, at_least=2**20) -> tuple[int, list[tuple[int, str]]]:
-    """Most bytes at a time, and the tensors that are there then, largest first.
+    """The maximum of bytes in use, and the tensors in use then, largest first.
 
-    The operations are gone through in the order in which they were made, which is
-    forward and then backward, and so are those of the functions that they call. A
-    tensor lives until its last reader has run. That no operation writes over its
-    input, and that a function's arguments live until it returns, is more than is
-    needed; what one pass of a loop makes, and workspace, is left out.
+    Operations, also those of called functions, run in the order in which they were
+    made: forward, then backward. A tensor lives until its last reader has run. It is
+    an upper estimate in two ways: no operation overwrites its input, and the
+    arguments of a function live until it returns. Left out are tensors of a single
+    pass of a loop, and workspace.
 
     Args:
         graph: a `tf.Graph`.
-        unknown: function of a tensor to the size of its axis of unknown size.
-        at_least: bytes of tensors that are told.
+        unknown: function from a tensor to the size of its axis of unknown size.
+        at_least: smaller tensors are not returned.
     """
     operations = graph.get_operations()
     last = {}
@@ -31,27 +31,27 @@ def peak(graph, unknown, at_least=2**20) -> tuple[int, list[tuple[int, str]]]:
         for x in operation.inputs:
             last[_owner(x).ref()] = i
     outputs = {_owner(x).ref() for x in graph.outputs}
-    living, most, there = {}, 0, []
+    living, maximum, in_use = {}, 0, []
     for i, operation in enumerate(operations):
         for x in operation.outputs:
             if _owner(x) is x and (x.ref() in last or x.ref() in outputs):
                 living[x.ref()] = (size(x, unknown), x.name)
         inner = _within(graph, operation, unknown)
         total = inner + sum(n for n, _ in living.values())
-        if total > most:
-            most, there = total, [(inner, f"within {operation.name}")]
-            there += living.values()
+        if total > maximum:
+            maximum, in_use = total, [(inner, f"within {operation.name}")]
+            in_use += living.values()
         used = {_owner(x).ref() for x in (*operation.inputs, *operation.outputs)}
         for x in used - outputs:
             if last.get(x, i) <= i:
                 living.pop(x, None)
-    return most, sorted((t for t in there if t[0] >= at_least), reverse=True)
+    return maximum, sorted((t for t in in_use if t[0] >= at_least), reverse=True)
 
 
 def size(x, unknown) -> int:
     """Bytes of a tensor of numbers."""
     if x.op.type in LOOPS and x.dtype == tf.variant:
-        # A list of tensors has the size of what they are concatenated to.
+        # A list of tensors has the size of their concatenation.
         concatenated = [c for c in x.consumers() if c.type == "TensorListConcatV2"]
         return sum(size(c.outputs[0], unknown) for c in concatenated)
     if x.op.type in NONE or not (x.dtype.is_floating or x.dtype.is_integer):
@@ -61,7 +61,7 @@ def size(x, unknown) -> int:
 
 
 def _owner(x):
-    """The tensor in whose memory a tensor is."""
+    """The tensor whose memory a tensor shares."""
     while x.op.type in SAME_MEMORY + IN_PLACE:
         x = x.op.inputs[0]
     if x.op.type == "IdentityN":
@@ -70,7 +70,7 @@ def _owner(x):
 
 
 def _within(graph, operation, unknown):
-    """Bytes within a function that the operation calls, besides its outputs."""
+    """Bytes in use within a called function, without its outputs."""
     if operation.type not in ("PartitionedCall", "StatefulPartitionedCall"):
         return 0
     function = graph._get_function(operation.get_attr("f").name).graph

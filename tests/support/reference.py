@@ -1,4 +1,4 @@
-"""ELMo in plain NumPy, from the equations of the paper: what the layers must equal.
+"""ELMo in plain NumPy, from the equations of the paper: the oracle of the tests.
 
 Slow on purpose: one sentence, one word, one step at a time.
 """
@@ -9,14 +9,14 @@ import numpy as np
 def character_ids(token, length, cut_at="byte"):
     """The row of character ids of one token, as prediction uses them."""
     content = list(token.encode() if isinstance(token, str) else token)
-    most = length - 2
-    if len(content) > most and cut_at == "character":
-        # Back to the first byte of a character, if there is one near enough.
-        for end in range(most, max(most - 4, -1), -1):
-            if content[end] & 0b1100_0000 != 0b1000_0000:
-                most = end
+    end = length - 2
+    if len(content) > end and cut_at == "character":
+        # Back to the first byte of a character, if there is one in four bytes.
+        for start in range(end, max(end - 4, -1), -1):
+            if content[start] & 0b1100_0000 != 0b1000_0000:
+                end = start
                 break
-    content = content[:most]
+    content = content[:end]
     if token in ("<S>", b"<S>"):
         content = [256]
     if token in ("</S>", b"</S>"):
@@ -72,7 +72,7 @@ def lstm_step(x, state, cell_weights, config):
     return clip(hidden @ cell_weights["W_P_0"], config.proj_clip), cell
 
 
-def direction_layers(vectors, weights, config, direction, state=None):
+def direction_layers(vectors, weights, config, *, direction, state=None):
     """Layers of one direction over vectors in reading order, and the state."""
     zeros = np.zeros(config.projection_dim), np.zeros(config.units)
     state = list(state or [zeros] * config.n_layers)
@@ -96,8 +96,8 @@ def bilm_layers(tokens, weights, config):
         character_ids(t, config.max_characters_per_token, config.cut_at) for t in tokens
     ]
     x = np.array([token_vector(row, weights, config) for row in ids])
-    ahead, _ = direction_layers(x, weights, config, 0)
-    back, _ = direction_layers(x[::-1], weights, config, 1)
+    ahead, _ = direction_layers(x, weights, config, direction=0)
+    back, _ = direction_layers(x[::-1], weights, config, direction=1)
     pairs = [(x, x)] + [(a, b[::-1]) for a, b in zip(ahead, back)]
     return np.array([np.concatenate(pair, axis=1) for pair in pairs])
 
@@ -107,7 +107,7 @@ def softmax(x):
     return e / e.sum()
 
 
-def scalar_mix(layers, weights, gamma, layer_norm=False):
+def scalar_mix(layers, weights, gamma, *, layer_norm=False):
     """γ Σ_j softmax(w)_j h_j over (layers, tokens, dim)."""
     if layer_norm:
         deviations = layers - layers.mean(-1, keepdims=True)

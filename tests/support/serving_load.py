@@ -1,4 +1,4 @@
-"""Clients that ask a server all the time and look at every answer."""
+"""Clients that send requests without a pause and check every answer."""
 
 import collections
 import itertools
@@ -12,33 +12,35 @@ import tensorflow as tf
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-# gRPC would give all clients of a process one connection.
+from tests.support.waiting import PATIENCE, wait_until
+
+# By default, all gRPC clients of a process share one connection.
 OWN_CONNECTION = [
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.max_receive_message_length", -1),
 ]
 
-PAUSE = 0.05  # seconds after a refusal, as clients should make
+PAUSE = 0.05  # seconds after a refusal
 
 
 class Load:
-    """Clients in threads, each with sentences of its own, until they are stopped.
+    """Clients in threads, each with its own sentences, until they are stopped.
 
     Args:
-        port: of a server on this machine.
-        sentences: client's number → its sentences, lists of tokens.
+        port: port of a server on this machine.
+        sentences: number of a client → its sentences, lists of tokens.
         expected: (sentence, version) → the vectors `elmo` of the sentence.
-        clients: their number.
+        clients: number of clients.
         tolerance: largest difference of a right answer.
         until_refused: whether a client ends when a request is refused.
 
     Attributes:
         answers: version → number of right answers.
-        refusals: status → number.
-        wrong: (version, sentence) of the wrong answers.
+        refusals: status → number of refused requests.
+        wrong: (version, sentence) of each wrong answer.
         largest: the largest difference.
-        seconds: of each right answer.
-        tokens: number of those that were answered.
+        seconds: the duration of each request with a right answer.
+        tokens: number of tokens with right answers.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Load:
         port: int,
         sentences: Callable[[int], Iterator[list[str]]],
         expected: Callable[[list[str], int], np.ndarray],
+        *,
         clients: int = 8,
         tolerance: float = 0.0,
         until_refused: bool = False,
@@ -73,25 +76,23 @@ class Load:
     def join(self) -> None:
         """Waits until all clients have ended."""
         for thread in self._threads:
-            thread.join(60)
+            thread.join(PATIENCE)
             assert not thread.is_alive()
 
     def wait_for(self, n: int) -> None:
-        """Waits until so many more are answered."""
+        """Waits for `n` more right answers."""
         n += self.answers.total()
-        end = time.monotonic() + 60
-        while self.answers.total() < n:
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        wait_until(lambda: self.answers.total() >= n)
 
     def _ask(self, sentences):
         address = f"localhost:{self._port}"
         with grpc.insecure_channel(address, OWN_CONNECTION) as channel:
             predict = PredictionServiceStub(channel).Predict
-            for sentence in itertools.takewhile(lambda _: not self._ended(), sentences):
+            going = itertools.takewhile(lambda _: not self._stop.is_set(), sentences)
+            for sentence in going:
                 begin = time.perf_counter()
                 try:
-                    response = predict(_request(sentence), timeout=30)
+                    response = predict(_request(sentence), timeout=PATIENCE)
                 except grpc.RpcError as error:
                     with self._lock:
                         self.refusals[error.code()] += 1
@@ -100,9 +101,6 @@ class Load:
                     time.sleep(PAUSE)
                 else:
                     self._check(response, sentence, time.perf_counter() - begin)
-
-    def _ended(self):
-        return self._stop.is_set()
 
     def _check(self, response, sentence, seconds):
         version = response.model_spec.version.value

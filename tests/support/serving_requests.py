@@ -1,4 +1,4 @@
-"""Requests of Predict, right and wrong ones."""
+"""Requests of Predict, valid and malformed ones."""
 
 import numpy as np
 import tensorflow as tf
@@ -29,7 +29,7 @@ def tokens_request(tokens, lengths, *outputs, model="elmo"):
 
 
 def malformed() -> dict[str, PredictRequest]:
-    """Requests that are wrong, by what is wrong with them."""
+    """Malformed requests, named by their faults."""
     requests = {}
 
     def wrong(name, request=None):
@@ -67,7 +67,7 @@ def malformed() -> dict[str, PredictRequest]:
 
 
 def changed(rng, message) -> bytes:
-    """Bytes of a message with some of them changed, left out or put in."""
+    """The bytes of a message with some of them replaced, deleted or inserted."""
     content = bytearray(message.SerializeToString())
     for _ in range(rng.randint(1, 4)):
         place = rng.randrange(len(content))

@@ -1,33 +1,40 @@
-"""A SavedModel with the signatures of an export, and nothing to learn.
+"""A SavedModel with the signatures of an export, in place of a language model.
 
-The vector of a token is made of the numbers of its bytes and of the tokens before
-it, times `scale`, so that rows, positions, padding and versions can be told apart.
-A token `slow` takes some milliseconds, and `bad` is refused.
+The vector of a token holds the number of its bytes and the sum up to it, times
+`scale`, so that rows, positions, padding and versions can be told apart. A token
+`slow` takes some milliseconds, and `bad` is refused.
 """
 
+import atexit
 import contextlib
+import functools
+import shutil
 import subprocess
 import sys
+import tempfile
+import threading
+from pathlib import Path
 
 import grpc
 import numpy as np
 import tensorflow as tf
-from conftest import ROOT
-from serving_requests import text_request
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-from export.serve import Server, ServerOptions
-from export.server.batching import BatchingOptions
-from export.server.model import ModelOptions
-from export.server.servable import WARM_UP
+from export.serve.batching import BatchingOptions
+from export.serve.servable import WARM_UP
+from export.serve.served_model import ModelOptions
+from export.serve.server import Server, ServerOptions
+from tests.support.paths import ROOT
+from tests.support.serving_requests import text_request
+from tests.support.waiting import PATIENCE, wait_until
 
 UNITS = 3
 SPINS = 150  # products of 64 × 64, for a slow token
 
 
 class StandIn(tf.Module):
-    """Signatures `default`, `serving_default` and `tokens`; see the module."""
+    """The signatures `default`, `serving_default` and `tokens`."""
 
     def __init__(self, scale=1.0):
         super().__init__()
@@ -74,7 +81,7 @@ class StandIn(tf.Module):
 
 
 def _nothing_after(spins):
-    """0, after so many products."""
+    """0, after `spins` products of matrices."""
     product = tf.while_loop(
         lambda i, x: i < spins,
         lambda i, x: (i + 1, tf.linalg.matmul(x, x) * 0.0),
@@ -83,16 +90,10 @@ def _nothing_after(spins):
     return product[0, 0]
 
 
-def save(directory, version=1, scale=1.0, warm_up=()):
-    """Writes a version; `warm_up` are texts that it brings requests of along."""
-    module = StandIn(scale)
+def save(directory, version=1, *, scale=1.0, warm_up=()):
+    """Writes a version, with warm-up requests for the texts `warm_up`."""
     path = directory / str(version)
-    signatures = {
-        "default": module.default,
-        "serving_default": module.default,
-        "tokens": module.tokens,
-    }
-    tf.saved_model.save(module, str(path), signatures)
+    shutil.copytree(_saved(scale), path)
     if warm_up:
         (path / WARM_UP).parent.mkdir()
         with tf.io.TFRecordWriter(str(path / WARM_UP)) as writer:
@@ -103,32 +104,96 @@ def save(directory, version=1, scale=1.0, warm_up=()):
     return directory
 
 
+@functools.cache
+def _saved(scale):
+    """A version for `save` to copy: tracing takes longer than copying."""
+    path = Path(tempfile.mkdtemp(prefix="stand_in-"))
+    atexit.register(shutil.rmtree, path)
+    module = _stand_in()
+    module.scale.assign(scale)
+    signatures = {
+        "default": module.default,
+        "serving_default": module.default,
+        "tokens": module.tokens,
+    }
+    tf.saved_model.save(module, str(path), signatures)
+    return path
+
+
+_stand_in = functools.cache(StandIn)
+
+
 def vectors(sentence, scale=1.0):
-    """What `elmo` is for a sentence, a list of tokens: (tokens, UNITS)."""
+    """The output `elmo` of a sentence, a list of tokens: (tokens, UNITS)."""
     sizes = np.array([len(token.encode()) for token in sentence], "float32")
     return np.stack([sizes, np.cumsum(sizes), 2 * sizes], -1) * np.float32(scale)
 
 
+class Gate:
+    """Takes the place of a servable's `run`: calls wait until the gate opens.
+
+    Attributes:
+        batches: the inputs and keys of each call.
+    """
+
+    def __init__(self, servable):
+        self._run = servable.run
+        self.signature = servable.signature
+        self.batches = []
+        self._open = threading.Event()
+
+    def run(self, signature, inputs, keys):
+        self.batches.append((inputs, keys))
+        assert self._open.wait(PATIENCE)
+        return self._run(signature, inputs, keys)
+
+    def open(self):
+        """Lets all calls pass."""
+        self._open.set()
+
+    def wait_for(self, n):
+        """Waits until there were `n` calls."""
+        wait_until(lambda: len(self.batches) >= n)
+
+    @property
+    def sizes(self):
+        """The number of sentences of each call."""
+        return [len(next(iter(inputs.values()))) for inputs, _ in self.batches]
+
+
 @contextlib.contextmanager
-def serving(directory, poll_seconds=60.0, rest_timeout=30.0, **batching):
+def closed_gate(server, monkeypatch):
+    """A gate before the loaded version of a server, opened at the end."""
+    with server.model.versions.lease() as servable:
+        gate = Gate(servable)
+    with monkeypatch.context() as patch:
+        patch.setattr(servable, "run", gate.run)
+        try:
+            yield gate
+        finally:
+            gate.open()
+
+
+@contextlib.contextmanager
+def serving(directory, *, poll_seconds=60.0, **batching):
     """A server of a directory, in this process, on free ports."""
     server = Server(
         ModelOptions(
             directory, poll_seconds=poll_seconds, batching=BatchingOptions(**batching)
         ),
         ServerOptions(
-            port=0, rest_port=0, max_message_bytes=2**20, rest_timeout=rest_timeout
+            port=0, rest_port=0, max_message_bytes=2**20, rest_timeout=PATIENCE
         ),
     )
     try:
         yield server
     finally:
-        server.close(5)
+        server.close(PATIENCE)
 
 
 @contextlib.contextmanager
 def serving_process(directory, *arguments):
-    """The command in a process of its own, and the port of its gRPC."""
+    """The command in a process of its own: process, first line, port of gRPC."""
     command = [sys.executable, "-m", "export.serve", directory, "--port=0"]
     with subprocess.Popen(
         [*command, "--rest-port=0", *arguments],
@@ -154,7 +219,7 @@ def asking(server):
 
 @contextlib.contextmanager
 def refused(code, message=""):
-    """Expects that a call ends with a status, and a message that holds some words."""
+    """Expects that a call fails with a status, and a message with these words."""
     try:
         yield
     except grpc.RpcError as error:

@@ -1,7 +1,7 @@
-"""The graphs of the step of training and of prediction, made without their memory.
+"""Graphs of a training step and of prediction, made without memory for variables.
 
-What a GPU would do with them is read from TensorFlow's kernel registry, which lists
-the kernels for a GPU on a machine without one too.
+How a GPU would run them is read from TensorFlow's kernel registry, which lists the
+kernels for GPUs on machines without a GPU too.
 """
 
 import functools
@@ -13,14 +13,15 @@ from tensorflow.python.framework import kernels, op_def_registry
 from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 
 from elmo_keras import BidirectionalLanguageModel
-from elmo_keras.optimizers import make_optimizer
-from elmo_keras.training import TrainingOptions, zero_state
-from elmo_keras.training_run import TrainingRun, compiled_step
+from elmo_keras.training.optimizers import make_optimizer
+from elmo_keras.training.options import TrainingOptions
+from elmo_keras.training.run import TrainingRun, compiled_step
+from elmo_keras.training.step import zero_state
 
 INT32 = tf.int32.as_datatype_enum
 ON_HOST = (INT32, tf.resource.as_datatype_enum, tf.string.as_datatype_enum)
-# What passes through these is in the same memory before and behind: integers of 32
-# bits on the host, all else on the device.
+# Tensors are in the same memory before and after these: 32-bit integers on the host,
+# all others on the device.
 BOUNDARIES = (
     "Placeholder",
     "PartitionedCall",
@@ -31,7 +32,7 @@ BOUNDARIES = (
 
 
 class Sizes(NamedTuple):
-    """Sizes of a batch; None where they differ from batch to batch."""
+    """Sizes of a batch; None if they differ from batch to batch."""
 
     rows: int
     vocabulary: int
@@ -53,7 +54,7 @@ def without_memory(next_creator, initial_value=None, shape=None, dtype=None, **k
 
 
 def training_step(config, sizes: Sizes, dtype="float32"):
-    """The concrete function of a step, and the run that it belongs to."""
+    """The concrete function of a step, and its run."""
     options = TrainingOptions(batch_size=sizes.rows)
     with tf.variable_creator_scope(without_memory):
         bilm = _bilm(config, sizes.vocabulary, dtype)
@@ -104,11 +105,11 @@ def _batch(sizes, config, time):
 
 
 class Function(NamedTuple):
-    """A function that the graph reaches, or the graph itself.
+    """A function that the graph calls, or the graph itself.
 
     Attributes:
         name: "" for the graph itself.
-        arguments: name → whether it is in host memory.
+        arguments: name → whether the argument is in host memory.
         nodes: name → node.
     """
 
@@ -118,7 +119,7 @@ class Function(NamedTuple):
 
 
 def functions_of(graph_def) -> list[Function]:
-    """The graph and all functions that it reaches."""
+    """The graph and all functions that it calls, also indirectly."""
     library = {f.signature.name: f for f in graph_def.library.function}
     found = {"": Function("", {}, {n.name: n for n in graph_def.node})}
     waiting = [found[""]]
@@ -139,7 +140,7 @@ def _called(function, library):
 
 
 def kernel_of(node):
-    """The kernel that a GPU runs a node with, or None."""
+    """The kernel with which a GPU runs a node, or None."""
     dtypes = tuple(sorted((k, a.type) for k, a in node.attr.items() if a.type))
     return _kernel(node.op, dtypes)
 
@@ -154,7 +155,7 @@ def _kernel(op, dtypes):
             for c in kernel.constraint
         )
 
-    # DEFAULT kernels are for every device. They keep small integers on the host.
+    # DEFAULT kernels are for every device, and keep small integers on the host.
     found = kernels.get_registered_kernels_for_op(op).kernel
     for device in ("GPU", "DEFAULT"):
         for kernel in found:
@@ -164,8 +165,11 @@ def _kernel(op, dtypes):
 
 
 def waits(function: Function) -> list[tuple[str, str, str]]:
-    """Where the host waits for the device: nodes that take from host memory what
-    another, or a caller, has left on the device, as (op of that, its name, op)."""
+    """Edges at which the host waits for the device.
+
+    The node reads its input in host memory, and the node before it, or the caller,
+    left it on the device: (op of the node before, name of its output, op).
+    """
     found = []
     for node in function.nodes.values():
         if node.op == "Identity":
@@ -181,7 +185,7 @@ def waits(function: Function) -> list[tuple[str, str, str]]:
 
 
 def _source(function, reference):
-    """The node that a reference names, and whether that output is on the host."""
+    """The node of a reference, and whether that output is on the host."""
     name, *place = reference.split(":")
     if name in function.arguments:
         return None, function.arguments[name]
@@ -197,7 +201,7 @@ def _source(function, reference):
 
 
 def _places(arguments, node) -> list[bool]:
-    """For each tensor whether it is in host memory."""
+    """Whether each tensor is in host memory."""
     places = []
     kernel = kernel_of(node)
     for argument in arguments:

@@ -1,0 +1,108 @@
+"""Models of tasks under test, and the checks that all of them pass."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras import Elmo, ElmoConfig
+from elmo_keras.tasks.experiments.batches import Batches, predictions
+from elmo_keras.tasks.experiments.early_stopping import fit_until_best
+from elmo_keras.tasks.layers.padding import padded
+from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from tests.support.models import randomize
+
+WORDS = ["ein", "zwei", "drei", "vier", "fünf", "sechs"]
+
+
+def token_vectors(elmo_at=None, words=WORDS[:4], **elmo_arguments):
+    """Small token vectors, with ELMo at a place or without."""
+    elmo = None
+    if elmo_at:
+        n = 2 if elmo_at == "both" else 1
+        elmo = Elmo(ElmoConfig.preset("test"), num_representations=n, **elmo_arguments)
+    return TokenVectors(words, 5, 4, elmo=elmo, elmo_at=elmo_at or "input", dropout=0.0)
+
+
+def built(model):
+    """The model with random weights; it runs eagerly, as tracing takes seconds."""
+    model.run_eagerly = True
+    model.build()
+    return randomize(model)
+
+
+def text_inputs(**fields):
+    """The inputs of a model from lists of tokens."""
+    return {name: padded(texts) for name, texts in fields.items()}
+
+
+def random_texts(n, rng, longest=5):
+    """Texts of 1 to `longest` words."""
+    lengths = rng.integers(1, longest + 1, n)
+    return [rng.choice(WORDS, length).tolist() for length in lengths]
+
+
+def column(examples, field):
+    """The values of a field."""
+    return [example[field] for example in examples]
+
+
+def assert_same(actual, expected, atol=0.0):
+    """Compares structures of tensors."""
+    keras.tree.map_structure(
+        lambda x, y: np.testing.assert_allclose(x, y, rtol=0, atol=atol),
+        actual,
+        expected,
+    )
+
+
+def check_loaded(model, inputs, folder, *, expected):
+    """A saved model gives the same outputs when it is loaded; returns that one."""
+    model.save(folder / "model.keras")
+    loaded = keras.models.load_model(folder / "model.keras")
+    loaded.run_eagerly = True
+    assert_same(loaded(inputs), expected)
+    return loaded
+
+
+def check_given_layers(model, inputs, *, expected):
+    """The layers of the biLM, given as inputs, replace the biLM."""
+    elmo = model.token_vectors.elmo
+    texts = {name: x for name, x in inputs.items() if x.dtype == tf.string}
+    texts.pop("speakers", None)
+    layers = {f"{name}_layers": elmo.layers(x) for name, x in texts.items()}
+    assert_same(model(inputs | layers), expected, atol=1e-5)
+    negated = model(inputs | {name: -x for name, x in layers.items()})
+    differences = keras.tree.map_structure(
+        lambda x, y: float(tf.reduce_max(tf.abs(tf.cast(x - y, tf.float32)))),
+        negated,
+        expected,
+    )
+    assert max(keras.tree.flatten(differences)) > 1e-4
+
+
+def check_padding(model, inputs, *, expected):
+    """Neither padding nor the other examples change the output of an example."""
+    together = np.array(expected)
+    assert np.all(np.isfinite(together)) and np.ptp(together, axis=0).min() > 1e-4
+    for i in range(0, len(together), 2):
+        alone = {
+            name: tf.pad(x[i : i + 1], [[0, 0], [0, extra]], constant_values="")
+            for extra, (name, x) in enumerate(inputs.items(), 1)
+        }
+        np.testing.assert_allclose(model(alone)[0], together[i], atol=1e-5)
+
+
+def learned(task, model, train, held_out):
+    """Trains a model; returns the losses of the epochs, and the first score."""
+    model.compile(keras.optimizers.Adam(0.02), loss=task.loss, jit_compile=False)
+    labels = task.targets(train, model)
+    batches = Batches(train, task.text_fields, labels=labels, batch_size=10)
+    dev = Batches(held_out, task.text_fields)
+    fitted = fit_until_best(
+        model,
+        batches,
+        lambda: task.scores(model, held_out, predictions(model, dev)),
+        epochs=10,
+        patience=5,
+    )
+    return fitted.losses, next(iter(fitted.scores.values()))

@@ -1,0 +1,78 @@
+"""Checkpoints as bilm-tf wrote them with TensorFlow 1, in the sizes of `test`."""
+
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras import BidirectionalLanguageModel, ElmoConfig
+from tests.support.models import randomize
+
+WORDS = 11
+
+
+def shapes(n_layers=2):
+    """Name → shape of bilm-tf's variables in the sizes of the preset `test`."""
+    found = {"lm/char_embed": (261, 3)}
+    for i, (width, count) in enumerate([(1, 2), (2, 3), (3, 4)]):
+        found[f"lm/CNN/W_cnn_{i}"] = (1, width, 3, count)
+        found[f"lm/CNN/b_cnn_{i}"] = (count,)
+    for name in ("carry", "transform"):
+        found[f"lm/CNN_high_0/W_{name}"] = (9, 9)
+        found[f"lm/CNN_high_0/b_{name}"] = (9,)
+    found |= {"lm/CNN_proj/W_proj": (9, 5), "lm/CNN_proj/b_proj": (5,)}
+    for d in range(2):
+        for j in range(n_layers):
+            layer = f"multi_rnn_cell/cell_{j}/" if n_layers > 1 else ""
+            cell = f"lm/RNN_{d}/rnn/{layer}lstm_cell"
+            found[f"{cell}/kernel"] = (10, 28)
+            found[f"{cell}/bias"] = (28,)
+            found[f"{cell}/projection/kernel"] = (7, 5)
+    return found | {"lm/softmax/W": (WORDS, 5), "lm/softmax/b": (WORDS,)}
+
+
+def arrays(n_layers=2):
+    """Random values of all variables and of their accumulators, by name."""
+    rng = np.random.default_rng(n_layers)
+    values = {}
+    for name, shape in shapes(n_layers).items():
+        values[name] = rng.normal(size=shape).astype("float32") / 2
+        values[f"{name}/Adagrad"] = rng.uniform(1, 2, shape).astype("float32")
+    steps = {"global_step": np.float32(9), "train_perplexity": np.float32(0)}
+    return values | steps
+
+
+def write(prefix, values):
+    """Writes a checkpoint the way bilm-tf does."""
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        variables = {}
+        for name, value in values.items():
+            variables[name] = v1.get_variable(
+                name, initializer=tf.constant(value), use_resource=False
+            )
+        session.run(v1.global_variables_initializer())
+        saver = v1.train.Saver(variables)
+        saver.save(session, str(prefix), write_meta_graph=False)
+
+
+def options(n_layers=2):
+    config = dataclasses.replace(ElmoConfig.preset("test"), n_layers=n_layers)
+    content = config.to_options() | {"n_tokens_vocab": WORDS}
+    content["char_cnn"]["n_characters"] = 261
+    return content
+
+
+def built(n_layers=2, vocabulary_size=WORDS):
+    config = dataclasses.replace(ElmoConfig.preset("test"), n_layers=n_layers)
+    bilm = BidirectionalLanguageModel(config, vocabulary_size)
+    bilm.build()
+    return randomize(bilm, seed=5)
+
+
+def copied(trained, directory):
+    """A copy of the trained directory's files; the copy's path."""
+    directory.mkdir(exist_ok=True)
+    for file in trained.iterdir():
+        (directory / file.name).write_bytes(file.read_bytes())
+    return directory

@@ -1,0 +1,145 @@
+"""Training runs without the training program."""
+
+import contextlib
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import train
+from elmo_keras.training import loop, report
+from elmo_keras.training.arguments import TrainingCommand, parse_command
+from elmo_keras.training.checkpoint import checkpoints
+from elmo_keras.training.distribution import make_strategy
+from elmo_keras.training.inputs import Inputs, read_inputs
+from elmo_keras.training.options import Limits
+from elmo_keras.training.progress import Progress
+from elmo_keras.training.run import CHECKPOINTS, TrainingRun, restore, variables_of
+from elmo_keras.training.setup import make_run, make_streams
+
+# Runs the training program, which dies at a step: `python -c` with the arguments step,
+# then those of the program.
+DYING_PROGRAM = """
+import os, signal, sys
+import train
+from elmo_keras.training import loop
+
+compiled_step, left = loop.compiled_step, [int(sys.argv[1])]
+
+def mortal(*args, **kwargs):
+    step = compiled_step(*args, **kwargs)
+
+    def one_step(*batch):
+        left[0] -= 1
+        if not left[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return step(*batch)
+
+    return one_step
+
+loop.compiled_step = mortal
+sys.exit(train.main(sys.argv[2:]))
+"""
+
+
+class Prepared(NamedTuple):
+    """A run before its first step, and what it was made from."""
+
+    command: TrainingCommand
+    inputs: Inputs
+    run: TrainingRun
+
+
+def prepared(arguments) -> Prepared:
+    """What the training program builds for its arguments."""
+    command = parse_command("", arguments)
+    strategy = make_strategy(command.replicas)
+    cache = command.output / "training/corpus-0"
+    inputs = read_inputs(command.text, command.words, command.start, cache=cache)
+    streams = make_streams(inputs, command.settings, strategy)
+    run = make_run(
+        inputs,
+        streams,
+        command.settings,
+        strategy=strategy,
+        n_steps=command.limits.total_steps(streams.n_steps(0)),
+    )
+    return Prepared(command, inputs, run)
+
+
+class ReusedRun:
+    """A run that is trained again and again, with steps that are compiled once."""
+
+    def __init__(self, arguments):
+        self.command, self.inputs, self.run = prepared(arguments)
+        self._compiled = {}
+        variables = variables_of(self.run).values()
+        self._initial = [np.copy(variable) for variable in variables]
+
+    def attempt(
+        self,
+        folder: Path,
+        *,
+        limits: Limits | None = None,
+        stop: Callable[[], bool] | None = None,
+        around: Callable = lambda step: step,
+    ) -> bool:
+        """Trains like the program, in a model directory.
+
+        Args:
+            folder: the model directory.
+            limits: those of the command if None.
+            stop: asked after every step, instead of Ctrl-C.
+            around: function from a step to the one that is called instead.
+        """
+        command = self.command._replace(
+            output=folder, limits=limits or self.command.limits
+        )
+        with self.compiled_once(around) as patch:
+            patch.setattr(report, "write_card", lambda *args, **kwargs: None)
+            if stop is not None:
+                patch.setattr(train, "stopping", lambda: _Stopping(stop))
+            return train.train_and_report(
+                command, self.inputs, self.run, checkpoint=self.begin(folder)
+            )
+
+    def begin(self, folder: Path) -> Path | None:
+        """Makes the run what it is in a new process; returns the checkpoint, if any."""
+        self.run.progress = Progress()
+        for variable, value in zip(variables_of(self.run).values(), self._initial):
+            variable.assign(value)
+        if checkpoints(folder / CHECKPOINTS):  # which must overwrite all of them
+            for variable in variables_of(self.run).values():
+                variable.assign(np.full_like(variable, 7))
+        return restore(self.run, folder)
+
+    @contextlib.contextmanager
+    def compiled_once(self, around: Callable = lambda step: step):
+        """Lets the loop of training use the steps compiled so far."""
+        compiled_step = loop.compiled_step
+
+        def compiled(run, spec, only_softmax):
+            if only_softmax not in self._compiled:
+                step = compiled_step(run, spec, only_softmax)
+                self._compiled[only_softmax] = step
+            return around(self._compiled[only_softmax])
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(loop, "compiled_step", compiled)
+            yield patch
+
+
+class _Stopping:
+    """Takes the place of `train.stopping`."""
+
+    def __init__(self, stop):
+        self.stop = stop
+
+    def __enter__(self):
+        return types.SimpleNamespace(is_set=self.stop)
+
+    def __exit__(self, *_):
+        return False
