@@ -3,10 +3,10 @@
     import allennlp_imports  # first
     from allennlp.modules.elmo import Elmo, batch_to_ids
 
-AllenNLP 2.10.1 asks for a PyTorch and a spaCy of its time, and its packages import
-everything they hold. Here its packages are empty but for the modules that are asked
-for, which are AllenNLP's own, unchanged; and third-party packages that ELMo does
-not use are empty modules whose every name is an empty class.
+AllenNLP 2.10.1 requires PyTorch and spaCy versions of its time, and its packages import
+everything they hold. Here its packages are empty except for the modules that are
+imported, which are AllenNLP's own, unchanged. Third-party packages that ELMo does
+not use are empty modules in which every name is an empty class.
 """
 
 import importlib
@@ -17,7 +17,7 @@ import sys
 import types
 from pathlib import Path
 
-import torch  # noqa: F401  first: it looks whether some of these are installed
+import torch  # noqa: F401  first: it checks whether some of these are installed
 
 ABSENT = (
     "base58",
@@ -29,7 +29,7 @@ ABSENT = (
     "tqdm",
     "transformers",
 )
-# Package → names that AllenNLP imports from it, and the modules that have them.
+# Package → names that AllenNLP imports from it → the modules that define them.
 PACKAGES = {
     "allennlp": {},
     "allennlp.common": {
@@ -48,7 +48,7 @@ PACKAGES = {
 
 
 class Absent(types.ModuleType):
-    """A module that was not installed: each of its names is an empty class."""
+    """A module that is not installed: each of its names is an empty class."""
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -57,7 +57,7 @@ class Absent(types.ModuleType):
 
 
 class AbsentPackages(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the packages that were not installed, and all modules in them."""
+    """Finds the packages that are not installed, and all modules in them."""
 
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ABSENT:
@@ -85,7 +85,7 @@ def prepare() -> None:
     """Puts the packages in place."""
     sys.meta_path.append(AbsentPackages())
     cached_path = importlib.import_module("cached_path")
-    cached_path.cached_path = lambda path, **_: path  # a file that is here
+    cached_path.cached_path = lambda path, **_: path  # the files are local
     root = Path(importlib.util.find_spec("allennlp").origin).parent
     for name in PACKAGES:
         package = sys.modules[name] = Package(name)

@@ -6,22 +6,22 @@ from elmo_keras.config import ElmoConfig
 
 
 def needed(config: ElmoConfig, sentences: Sequence[Sequence[str]]) -> float:
-    """Operations that all layers of all tokens of these sentences need at least.
+    """The fewest operations that give all layers of all tokens of these sentences.
 
     A multiply-add is two operations; biases, activations, gates and the maximum over
-    windows are not counted. U units, P the projection's size, F filters in all:
+    windows are not counted. With U units, projection size P and F filters:
 
     - LSTM: in both directions and all layers, 2 · (2P · 4U + UP) for each token
-      and the one boundary in front of the sentence. Padding needs none.
+      and the one boundary before the sentence. Padding needs none.
     - character CNN, once for each distinct word of the sentences and the two
-      boundaries: 2 · windows · width · characters' size · count for each width of
-      filters, where windows start at each character of the word, its begin and end
-      included, as far as the window ends within the longest word there may be; then
-      2 · 2F² for each highway layer and 2 · FP for the projection.
+      boundaries: 2 · windows · width · character dimension · count for each filter
+      width, where a window starts at each character of the word, its begin and end
+      included, if it ends within the longest possible word; then 2 · 2F² for each
+      highway layer and 2 · FP for the projection.
 
     Args:
-        config: of the model.
-        sentences: those among which a word is gone through once: a batch, or a file.
+        config: the model's configuration.
+        sentences: a batch, or a file. Each distinct word counts once.
     """
     positions = sum(len(sentence) + 1 for sentence in sentences)
     words = {word for sentence in sentences for word in sentence}
@@ -31,17 +31,17 @@ def needed(config: ElmoConfig, sentences: Sequence[Sequence[str]]) -> float:
 
 
 def of_position(config: ElmoConfig) -> int:
-    """Of the LSTM layers of both directions at one position."""
+    """Operations of the LSTM layers of both directions at one position."""
     units, dim = config.units, config.projection_dim
     return 2 * config.n_layers * 2 * (2 * dim * 4 * units + units * dim)
 
 
 def of_word(config: ElmoConfig, word: str) -> int:
-    """Of one word on its way through the character CNN."""
-    most, n = config.max_characters_per_token, config.n_filters
-    length = min(len(word.encode()) + 2, most)
+    """Operations of the character CNN for one word."""
+    maximum, n = config.max_characters_per_token, config.n_filters
+    length = min(len(word.encode()) + 2, maximum)
     convolutions = sum(
-        min(length, most - width + 1) * width * config.char_embedding_dim * filters
+        min(length, maximum - width + 1) * width * config.char_embedding_dim * filters
         for width, filters in config.filters
     )
     highway = config.n_highway * 2 * n * n
@@ -49,5 +49,5 @@ def of_word(config: ElmoConfig, word: str) -> int:
 
 
 def n_tokens(sentences: Iterable[Sequence[str]]) -> int:
-    """Real tokens."""
+    """The number of real tokens."""
     return sum(map(len, sentences))

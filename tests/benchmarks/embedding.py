@@ -1,11 +1,11 @@
-"""Tokens a second of embedding, beside AllenNLP and simple-elmo, with equal vectors.
+"""Compares the speed and vectors of embedding with AllenNLP and simple-elmo.
 
     python -m tests.benchmarks.embedding --text FILE
 
 FILE holds one sentence a line, tokens separated by spaces. A random sample of its
 sentences is embedded: in batches as they come, the same for all systems, and as a
 whole file. All systems read the same random weights in the published layout, use
-the same processors, and give all layers of every token. They are
+the same processors, and return all layers of every token:
 
 - AllenNLP: `allennlp.modules.elmo.Elmo` 2.10.1 on PyTorch 2.13, its own
   `batch_to_ids`;
@@ -15,21 +15,21 @@ the same processors, and give all layers of every token. They are
 - elmo-keras: `Elmo.layers` in a `tf.function`, dtype policies float32 and bfloat16.
 
 The peers run in environments of their own, which are made at the first start. Each
-system is a process; they take turns, and the one that has no turn waits. Timed is
-all from lists of `str` to NumPy arrays. Tokens are real ones: no padding, no `<S>`.
-For each batch size there are rounds until --seconds are over, three at least; a turn
-has eight sentences at least. Then the whole sample: the peers get it sorted by length,
-in batches of each of --file-batch-sizes, and of these the fastest counts in further
-rounds; elmo-keras gets the file as it is. No peer sorts by itself: "to its fastest
-batches" compares with the fastest peer's batches as they come, of the size that is
-best for it.
+system is a process; they take turns, and the others wait. The time covers everything
+from lists of `str` to NumPy arrays. Only real tokens count: no padding, no `<S>`.
+For each batch size there are rounds for --seconds, at least three; a turn has at
+least eight sentences. Then the whole sample: the peers get it sorted by length, in
+batches of each of --file-batch-sizes, and the fastest size runs the further rounds;
+elmo-keras gets the file as it is. No peer sorts by itself: "to its fastest batches"
+compares with the fastest peer's batches as they come, of the size that is best for it.
 
 "Of peak" is the arithmetic that was needed (see `arithmetic.py`: each distinct word
-once in a batch, or once in the file) by time, as a share of the speed of a product
-of two large matrices in TensorFlow, in the system's dtype, measured anew before each
-batch size, of which the best until then counts. Peak memory is the process's until then. The first vector is that of one
-sentence, from the start of the process. Before vectors are compared the peers' LSTM
-states are reset, which they otherwise carry from batch to batch.
+once in a batch, or once in the file) divided by time, as a share of the speed of a
+product of two large matrices in TensorFlow in the system's dtype. That speed is
+measured before each batch size, and the best one so far counts. Peak memory is that
+of the process so far. "First vector" is the time from the start of the process to the
+vectors of one sentence. The peers carry their LSTM states from batch to batch; the
+states are reset before vectors are compared.
 """
 
 import argparse
@@ -41,6 +41,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from elmo_keras.cli.argument_types import positive
+from elmo_keras.cli.command import WRONG_INPUT, fail
 from elmo_keras.config import PRESETS, ElmoConfig
 from tests.benchmarks.arithmetic import n_tokens
 from tests.benchmarks.embedding_systems import (
@@ -58,7 +60,6 @@ from tests.benchmarks.vectors import compared
 from tests.benchmarks.workers import (
     ENVIRONMENTS,
     Worker,
-    count,
     heading,
     machine,
     read,
@@ -90,8 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for system in options.systems:
             interpreter(system, options.environments)
     except (ValueError, OSError) as error:
-        print(f"embedding.py: {error}", file=sys.stderr)
-        return 2
+        return fail("embedding.py", WRONG_INPUT, error)
     print(f"{len(sentences):,} sentences of {n_tokens(sentences):,} tokens\n")
     about = [compare(preset, sentences, options) for preset in options.presets]
     print(heading(VECTOR_COLUMNS))
@@ -111,15 +111,27 @@ def parser() -> argparse.ArgumentParser:
         "--presets", nargs="+", default=["small", "original"], choices=presets
     )
     p.add_argument("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS)
-    sizes = "at most 128, what simple-elmo is built for"
+    sizes = "at most 128, the largest that simple-elmo is built for"
     p.add_argument(
-        "--batch-sizes", nargs="*", type=count, default=[1, 8, 32, 128], help=sizes
+        "--batch-sizes",
+        nargs="*",
+        type=positive(int),
+        default=[1, 8, 32, 128],
+        help=sizes,
     )
-    p.add_argument("--file-batch-sizes", nargs="+", type=count, default=[8, 32, 128])
-    p.add_argument("--sentences", type=count, default=512, help="of the sample")
-    p.add_argument("--seconds", type=count, default=45, help="for each batch size")
-    p.add_argument("--threads", type=count, default=cores, help="processors to use")
-    p.add_argument("--gemm-size", type=count, default=4096, help="rows and columns")
+    p.add_argument(
+        "--file-batch-sizes", nargs="+", type=positive(int), default=[8, 32, 128]
+    )
+    p.add_argument("--sentences", type=positive(int), default=512, help="of the sample")
+    p.add_argument(
+        "--seconds", type=positive(int), default=45, help="for each batch size"
+    )
+    p.add_argument(
+        "--threads", type=positive(int), default=cores, help="processors to use"
+    )
+    p.add_argument(
+        "--gemm-size", type=positive(int), default=4096, help="rows and columns"
+    )
     return p
 
 
@@ -130,7 +142,7 @@ def compare(preset, sentences, options) -> list[list[str]]:
         folder = Path(name)
         write_inputs(folder, preset, sentences)
         with workers(options.systems, folder, options.environments) as systems:
-            about = compared(preset, systems, sentences, folder)
+            about = compared(preset, systems, sentences, folder=folder)
             turns = Turns(systems, ElmoConfig.preset(preset), options.seconds)
             text = Text(folder / SENTENCES, sentences)
             print(heading(COLUMNS), flush=True)
@@ -176,8 +188,8 @@ def table(
     Args:
         measured: what the systems did.
         peak: operations a second by dtype.
-        unsorted: tokens a second of the fastest peer in batches of any size as the
-            sentences come, 0 where there is nothing to compare with it.
+        unsorted: tokens a second of the fastest peer with batches as they come, of
+            any size; 0 where nothing is compared with it.
     """
     peer = fastest_peer(measured)
     return [
@@ -195,12 +207,12 @@ def table(
 
 
 def ratio(measured: Measured, rate: float) -> str:
-    """How many times as fast as that a system is."""
+    """A system's speed as a multiple of a rate."""
     return f"{measured.rate / rate:.2f}" if rate else "–"
 
 
 def share(measured: Measured, peak: dict[str, float]) -> str:
-    """How much of the peak of its dtype a system reached."""
+    """The share of its dtype's peak that a system reached."""
     dtype = "bfloat16" if "bfloat16" in measured.label else "float32"
     if dtype not in peak:
         return "–"

@@ -2,8 +2,8 @@
 
     python embedding_allennlp.py FOLDER
 
-What `allennlp.modules.elmo.Elmo` runs: strings to ids by `batch_to_ids`, and its
-biLM, whose layers are all taken, without `<S>` and `</S>`.
+Runs the parts of `allennlp.modules.elmo.Elmo`: `batch_to_ids` from strings to ids,
+and its biLM, for all layers without `<S>` and `</S>`.
 """
 
 import os
@@ -17,7 +17,7 @@ from embedding_worker import serve
 
 
 def main(folder: Path) -> None:
-    """Embeds what it is told to, until standard input ends."""
+    """Embeds the requested sentences until standard input ends."""
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     files = str(folder / "options.json"), str(folder / "weights.hdf5")
     elmo = Elmo(*files, num_output_representations=1, dropout=0.0)
@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
         return torch.stack(layers, dim=1)[:, :, 1:-1].numpy()
 
     forget = bilm._elmo_lstm.reset_states
-    serve(folder, ("allennlp", "torch"), embed, forget)
+    serve(folder, ("allennlp", "torch"), embed, forget=forget)
 
 
 if __name__ == "__main__":

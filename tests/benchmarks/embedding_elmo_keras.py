@@ -2,10 +2,10 @@
 
     python embedding_elmo_keras.py FOLDER DTYPE
 
-`Elmo.layers` under `tf.function`, with DTYPE as Keras' dtype policy; a whole file by
-`embed_corpus`, which writes it as HDF5. It also answers
-{"gemm": SIZE}: operations a second of a product of two matrices of that many rows
-and columns in DTYPE.
+Runs `Elmo.layers` in a `tf.function`, with DTYPE as Keras' dtype policy, and
+`embed_corpus` for a whole file, which it writes as HDF5. It also answers
+{"gemm": SIZE}: operations a second of a product of two matrices of SIZE rows and
+columns in DTYPE.
 """
 
 import sys
@@ -19,13 +19,13 @@ import tensorflow as tf
 from embedding_worker import Sentences, serve
 
 from elmo_keras import Elmo
-from elmo_keras.embedding import embed_corpus
+from elmo_keras.embed import embed_corpus
 
 REPEATS = 5
 
 
 def main(folder: Path, dtype: str) -> None:
-    """Embeds what it is told to, until standard input ends."""
+    """Embeds the requested sentences until standard input ends."""
     elmo = Elmo.from_pretrained(folder, dtype=dtype)
     tokens = tf.RaggedTensorSpec((None, None), tf.string, ragged_rank=1)
     layers = tf.function(elmo.layers, input_signature=[tokens])
@@ -51,7 +51,7 @@ def main(folder: Path, dtype: str) -> None:
 
 
 def product_speed(size: int, dtype: str) -> float:
-    """Floating-point operations a second, the best of a few."""
+    """Floating-point operations a second, the best of `REPEATS`."""
     x = tf.cast(tf.random.normal((size, size)), dtype)
     times = []
     for _ in range(REPEATS):

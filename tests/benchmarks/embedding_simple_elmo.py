@@ -2,7 +2,7 @@
 
     python embedding_simple_elmo.py FOLDER graph|api
 
-`graph`: its batched graph as it is, fed with the ids of its own `Batcher`. `api`:
+`graph` runs its unchanged batched graph with the ids of its own `Batcher`. `api` calls
 `ElmoModel.get_elmo_vectors`, in a session that stays open, so that the weights are
 read once.
 """
@@ -20,7 +20,7 @@ LARGEST_BATCH = 128
 
 
 def main(folder: Path, way: str) -> None:
-    """Embeds what it is told to, until standard input ends."""
+    """Embeds the requested sentences until standard input ends."""
     model = ElmoModel()
     model.load(str(folder), max_batch_size=LARGEST_BATCH)
     layers = model.sentence_embeddings_op
@@ -39,7 +39,7 @@ def main(folder: Path, way: str) -> None:
         feed = {model.sentence_character_ids: ids}
         return session.run(layers["lm_embeddings"], feed)
 
-    serve(folder, PACKAGES, embed, lambda: session.run(reset))
+    serve(folder, PACKAGES, embed, forget=lambda: session.run(reset))
 
 
 def states() -> list[tf.Variable]:

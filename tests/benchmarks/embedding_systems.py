@@ -1,4 +1,4 @@
-"""The systems of the embedding benchmark, and the model that all of them read."""
+"""The systems of the embedding benchmark, and the model that they all read."""
 
 import contextlib
 import sys
@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
-from elmo_keras.model_directory import save_model
+from elmo_keras.model_files.model_directory import save_model
 from tests.benchmarks.workers import (
     ENVIRONMENTS,
     HERE,
@@ -29,12 +29,12 @@ SIMPLE_ELMO_PACKAGES = ("simple-elmo==0.9.2", "tensorflow==2.21.0", "tf_keras==2
 
 
 def allennlp_python(environments: Path = ENVIRONMENTS) -> Path:
-    """The interpreter of AllenNLP's environment, which is made if it isn't there."""
+    """The interpreter of AllenNLP's environment, which is made if it is missing."""
     return python_with(ALLENNLP_PACKAGES, ("allennlp==2.10.1",), environments)
 
 
 def interpreter(system: str, environments: Path) -> Path:
-    """That of the system's environment, which is made if it isn't there."""
+    """The interpreter of a system's environment, which is made if it is missing."""
     if system in OURS:
         return Path(sys.executable)
     if system == ALLENNLP:
@@ -49,9 +49,9 @@ def workers(
     """The systems, each in a process, started one after the other.
 
     Args:
-        systems: of `SYSTEMS`.
-        folder: has the model and `sentences.txt`.
-        environments: folder of the environments.
+        systems: names from `SYSTEMS`.
+        folder: holds the model and `sentences.txt`.
+        environments: holds the environments.
     """
     with contextlib.ExitStack() as stack:
         all_started = []
@@ -62,16 +62,16 @@ def workers(
             command = [python, script, folder, *map(str.lower, arguments)]
             ours = {"PYTHONPATH": str(ROOT)}
             variables = ours if system in OURS else {"TF_USE_LEGACY_KERAS": "1"}
-            worker = started(system, command, folder, variables)
+            worker = started(system, command, folder, environment=variables)
             all_started.append(stack.enter_context(worker))
         yield all_started
 
 
 def write_inputs(folder: Path, preset: str, sentences: list[list[str]]) -> None:
-    """Writes what all systems read: a model with random weights, and the sentences.
+    """Writes the input of all systems: a model with random weights, and the sentences.
 
     Kernels are normal with a variance of 1 / fan-in, so that the activations of all
-    layers are of the size of those of a trained model; the rest is as initialised.
+    layers are as large as a trained model's; other weights stay as initialised.
     """
     keras.utils.set_random_seed(0)
     random = np.random.default_rng(0)

@@ -1,15 +1,15 @@
-"""The side of the embedding benchmark that each system's process has.
+"""The part of the embedding benchmark that runs in each system's process.
 
-It says which packages it runs on, and then answers lines of JSON. Every system's
-script imports this, in an environment of its own: NumPy is all it may need.
+It reports the packages it runs on, and then answers lines of JSON. Every system's
+script imports this, in an environment of its own, so that it may import NumPy only.
 
     {"batches": [[3, 5], [4]]}     embed these sentences, batch by batch
     {"file": PATH}                 embed a file, one sentence a line
     {"batches": …, "save": PATH}   the same, and write the vectors of the real tokens,
                                    float32 (layers, tokens, dimensions)
 
-The answer is {"seconds": …, "processor_seconds": …}: from lists of `str` until all
-layers of all tokens are in NumPy arrays.
+The answer is {"seconds": …, "processor_seconds": …}, the time from lists of `str` to
+all layers of all tokens in NumPy arrays.
 """
 
 import importlib.metadata
@@ -30,6 +30,7 @@ def serve(
     folder: Path,
     packages: Sequence[str],
     embed: Callable[[Sentences], np.ndarray],
+    *,
     forget: Callable[[], None] = lambda: None,
     embed_file: Callable[[Path], Iterable[np.ndarray]] | None = None,
     more: Callable[[dict], Any] | None = None,
@@ -37,12 +38,12 @@ def serve(
     """Answers until standard input ends.
 
     Args:
-        folder: has the sentences, one a line.
-        packages: whose versions are told.
-        embed: vectors (sentences, layers, longest, dimensions) of a batch.
-        forget: resets the LSTM state, where the system keeps one; called before a
+        folder: holds the sentences, one a line.
+        packages: packages whose versions are reported.
+        embed: returns vectors (sentences, layers, longest, dimensions) of a batch.
+        forget: resets the LSTM state, if the system keeps one; called before a
             batch that is saved.
-        embed_file: vectors of the sentences of a file, in any pieces.
+        embed_file: yields vectors of the sentences of a file, in any pieces.
         more: answers other requests.
     """
     answers, sys.stdout = sys.stdout, sys.stderr  # some systems print
@@ -69,13 +70,13 @@ def read(path: Path) -> Sentences:
 
 
 def versions(packages: Sequence[str]) -> str:
-    """What the process runs on."""
+    """Names and versions of the packages that the process runs on."""
     found = [f"{name} {importlib.metadata.version(name)}" for name in packages]
     return ", ".join([*found, f"Python {platform.python_version()}"])
 
 
 def timed(arrays: Iterable[np.ndarray]) -> dict[str, float]:
-    """How long it takes until all arrays are there."""
+    """The time until all arrays are there."""
     seconds, processor_seconds = time.perf_counter(), time.process_time()
     for array in arrays:
         if not isinstance(array, np.ndarray):

@@ -2,22 +2,21 @@
 
     python -m tests.benchmarks.growth --text FILE
 
-FILE holds one sentence a line, tokens separated by spaces. elmo-keras alone, a model
-with random weights. The rows of a table take turns, and each of them is a single
-batch:
+FILE holds one sentence a line, tokens separated by spaces. Only elmo-keras runs, with
+random weights. The rows of a table take turns, and each is a single batch:
 
-- sentence length: as many tokens each time, cut from the text into one sentence of
-  the longest length and others of all lengths up to it (their logarithms spread
-  evenly), in random order;
+- sentence length: the same number of tokens in each row, cut from the text into one
+  sentence of the longest length and others of all lengths up to it (uniform in their
+  logarithm), in random order;
 - batch size: sentences of the text as they come;
-- distinct words: as many tokens each time, sentences of 20, made-up words of 6
-  characters;
+- distinct words: the same number of tokens in each row, in sentences of 20 made-up
+  words of 6 characters;
 - characters a word: 128 sentences of 20 distinct words.
 
-Timed is all from lists of `str` to NumPy arrays of all layers. The last table has the
-peak of memory of a process that embeds nothing but a file: sentences of the text, and
-a long one among them; beside it what a result would take that is padded to the longest
-sentence, as a batch's is.
+The time covers everything from lists of `str` to NumPy arrays of all layers. The last
+table shows the peak memory of a process that only embeds a file of the text's
+sentences, without and with a long one, and the memory of a result that is padded to the
+longest sentence, as for a batch.
 """
 
 import argparse
@@ -32,12 +31,13 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from elmo_keras.cli.argument_types import positive
+from elmo_keras.cli.command import WRONG_INPUT, fail
 from elmo_keras.config import PRESETS, ElmoConfig
 from tests.benchmarks.arithmetic import n_tokens
 from tests.benchmarks.embedding_systems import OURS, SENTENCES, workers, write_inputs
 from tests.benchmarks.turns import sample
 from tests.benchmarks.workers import (
-    count,
     heading,
     machine,
     read,
@@ -48,7 +48,7 @@ from tests.benchmarks.workers import (
 
 Batch = list[list[str]]
 SHORTEST, PER_SENTENCE, CHARACTERS_OF_WORDS, ROWS = 5, 20, 6, 128
-FEWEST_CHARACTERS = len(f"{ROWS * PER_SENTENCE}")  # that tell so many words apart
+MIN_CHARACTERS = len(f"{ROWS * PER_SENTENCE}")  # for this many distinct words
 COLUMNS = (
     "sentences",
     "tokens",
@@ -64,11 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         largest = max(*options.batch_sizes, options.memory_batch)
         sentences = sample(read(options.text), largest)
         use_processors(options.threads)
-        if min(options.characters) < FEWEST_CHARACTERS:
-            raise ValueError(f"--characters should be {FEWEST_CHARACTERS} or more.")
+        if min(options.characters) < MIN_CHARACTERS:
+            raise ValueError(f"--characters should be {MIN_CHARACTERS} or more.")
     except (ValueError, OSError) as error:
-        print(f"growth.py: {error}", file=sys.stderr)
-        return 2
+        return fail("growth.py", WRONG_INPUT, error)
     for preset in options.presets:
         print(f"{preset}, {options.dtype}\n")
         for title, batches in tables(sentences, options).items():
@@ -88,20 +87,32 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--presets", nargs="+", default=["small"], choices=sorted(PRESETS))
     dtypes = [name.split()[-1] for name in OURS]
     p.add_argument("--dtype", default="float32", choices=dtypes)
-    p.add_argument("--lengths", nargs="+", type=count, default=[10, 100, 1_000, 10_000])
-    p.add_argument("--tokens", type=count, default=20_000, help="of mixed lengths")
-    p.add_argument("--batch-sizes", nargs="+", type=count, default=[1, 8, 64, 512])
-    p.add_argument("--words", nargs="+", type=count, default=words)
-    p.add_argument("--characters", nargs="+", type=count, default=[6, 12, 24, 48])
-    p.add_argument("--memory-batch", type=count, default=512, help="sentences")
-    p.add_argument("--memory-length", type=count, default=10_000, help="of one of them")
-    p.add_argument("--rounds", type=count, default=3)
-    p.add_argument("--threads", type=count, default=cores, help="processors to use")
+    p.add_argument(
+        "--lengths", nargs="+", type=positive(int), default=[10, 100, 1_000, 10_000]
+    )
+    p.add_argument(
+        "--tokens", type=positive(int), default=20_000, help="of mixed lengths"
+    )
+    p.add_argument(
+        "--batch-sizes", nargs="+", type=positive(int), default=[1, 8, 64, 512]
+    )
+    p.add_argument("--words", nargs="+", type=positive(int), default=words)
+    p.add_argument(
+        "--characters", nargs="+", type=positive(int), default=[6, 12, 24, 48]
+    )
+    p.add_argument("--memory-batch", type=positive(int), default=512, help="sentences")
+    p.add_argument(
+        "--memory-length", type=positive(int), default=10_000, help="of one of them"
+    )
+    p.add_argument("--rounds", type=positive(int), default=3)
+    p.add_argument(
+        "--threads", type=positive(int), default=cores, help="processors to use"
+    )
     return p
 
 
 def tables(sentences: Batch, options: argparse.Namespace) -> dict[str, dict]:
-    """Title → the batches of its rows."""
+    """Titles → batches by the number in their rows."""
     return {
         "longest sentence": {
             n: mixed(sentences, n, max(n, options.tokens)) for n in options.lengths
@@ -119,12 +130,12 @@ def tables(sentences: Batch, options: argparse.Namespace) -> dict[str, dict]:
 
 
 def mixed(sentences: Batch, longest: int, n_words: int) -> Batch:
-    """Sentences of all lengths up to the longest, so many tokens together."""
+    """Sentences of all lengths up to the longest, with `n_words` tokens in all."""
     draw = random.Random(0)
     lengths = [longest]
     while (left := n_words - sum(lengths)) > 0:
-        least = min(SHORTEST, longest)
-        power = draw.uniform(math.log(least), math.log(longest))
+        shortest = min(SHORTEST, longest)
+        power = draw.uniform(math.log(shortest), math.log(longest))
         lengths.append(min(left, round(math.exp(power))))
     draw.shuffle(lengths)
     words = itertools.cycle(word for sentence in sentences for word in sentence)
@@ -132,12 +143,12 @@ def mixed(sentences: Batch, longest: int, n_words: int) -> Batch:
 
 
 def made_up(number: int, n_characters: int) -> Iterator[str]:
-    """So many words, again and again."""
+    """Made-up words, `number` of them, in an endless cycle."""
     return itertools.cycle(f"{i:0{n_characters}d}" for i in range(number))
 
 
 def cut(words: Iterator[str], n_words: int) -> Batch:
-    """The first of the words as sentences of `PER_SENTENCE`."""
+    """The first words, as sentences of `PER_SENTENCE`."""
     taken = list(itertools.islice(words, n_words))
     return [taken[i : i + PER_SENTENCE] for i in range(0, n_words, PER_SENTENCE)]
 
@@ -152,7 +163,7 @@ def measured(
         write_inputs(folder, preset, all_sentences)
         with workers([f"elmo-keras {options.dtype}"], folder) as [worker]:
             for request in requests:
-                worker.ask(request)  # memory grows, and oneDNN prepares
+                worker.ask(request)  # allocates memory and makes oneDNN's kernels
             rounds = [
                 [worker.ask(request)["seconds"] for request in requests]
                 for _ in range(options.rounds)
@@ -173,7 +184,7 @@ def measured(
 
 
 def requested(batches) -> tuple[list[str], Batch]:
-    """A worker's requests for each batch, and the sentences that they count."""
+    """A worker's request for each batch, and the sentences that they index."""
     requests, sentences = [], []
     for batch in batches:
         places = list(range(len(sentences), len(sentences) + len(batch)))
@@ -183,7 +194,7 @@ def requested(batches) -> tuple[list[str], Batch]:
 
 
 def memory(preset: str, sentences: Batch, options: argparse.Namespace) -> str:
-    """A table of the peak of memory with and without a long sentence."""
+    """A table of the peak memory, without and with a long sentence."""
     long = mixed(sentences, options.memory_length, options.memory_length)
     short = sentences[: options.memory_batch]
     cases = {
@@ -202,7 +213,7 @@ def memory(preset: str, sentences: Batch, options: argparse.Namespace) -> str:
 
 
 def peak_memory(preset: str, sentences: Batch, dtype: str) -> float:
-    """That of a process for a file of these sentences alone, in GB."""
+    """The peak memory of a process that embeds a file of these sentences, in GB."""
     with tempfile.TemporaryDirectory() as name:
         write_inputs(Path(name), preset, sentences)
         with workers([f"elmo-keras {dtype}"], Path(name)) as [worker]:
@@ -211,7 +222,7 @@ def peak_memory(preset: str, sentences: Batch, dtype: str) -> float:
 
 
 def padded_result(preset: str, batch: Batch) -> float:
-    """What all layers of all positions take as float32, in GB."""
+    """The memory of all layers of all positions in float32, in GB."""
     config = ElmoConfig.preset(preset)
     positions = len(batch) * max(map(len, batch))
     return positions * (config.n_layers + 1) * 2 * config.projection_dim * 4 / 1e9

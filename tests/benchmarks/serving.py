@@ -1,18 +1,18 @@
-"""The embedded server under load, and in trouble.
+"""The embedded server under load, and with faulty clients.
 
     python -m tests.benchmarks.serving EXPORT --model MODEL_DIR --text FILE
     python -m tests.benchmarks.serving EXPORT --model MODEL_DIR --text FILE --faults
 
-EXPORT holds a version that `python -m export` made of MODEL_DIR. FILE holds one
-sentence a line, tokens separated by spaces; a request is one sentence. The vectors
-of the sentences are computed by the `Elmo` layer first, and every answer is compared
-with them. The server is a process of its own. The clients are threads of this one, so
-they take a share of the processors that the server has.
+EXPORT holds a version that `python -m export` wrote from MODEL_DIR. FILE holds one
+sentence a line, tokens separated by spaces; a request is one sentence. The `Elmo` layer
+first computes the vectors of the sentences, and every answer is compared with them. The
+server is a process of its own. The clients are threads of this process and share the
+processors with the server.
 
-Without --faults: requests a second and times of --clients clients and of one client,
-for --seconds each, and the server's resident memory at the start, in the middle and at
-the end. With it: malformed messages, clients that hang up, a queue that is too short, a
-version that changes and SIGTERM, each while --clients clients go on asking.
+Without --faults: requests a second and latencies of --clients clients and of one
+client, for --seconds each, and the server's resident memory at the start, in the middle
+and at the end. With --faults: malformed messages, clients that hang up, a short queue,
+a version that changes and SIGTERM, each while --clients clients keep sending requests.
 """
 
 import argparse
@@ -38,22 +38,22 @@ import grpc
 import numpy as np
 import tensorflow as tf
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # as pytest does
-
-from serving_load import OWN_CONNECTION, Load
-from serving_requests import (
+from elmo_keras import Elmo
+from elmo_keras.cli.command import command_parser, run_command
+from elmo_keras.text.files import read_sentences
+from export.version_directory import versions
+from tests.support.serving_load import OWN_CONNECTION, Load
+from tests.support.serving_requests import (
     PREDICT,
     changed,
     malformed,
     text_request,
     tokens_request,
 )
+from tests.support.waiting import wait_until
 
-from elmo_keras import Elmo
-from elmo_keras.text import read_sentences
-from export.version_directory import versions
-
-TOLERANCE = 1e-5  # batches of other shapes add up in another order
+PROGRAM = "tests.benchmarks.serving"
+TOLERANCE = 1e-5  # batches of different shapes are summed in a different order
 COLUMNS = (
     "clients",
     "requests/s",
@@ -72,7 +72,7 @@ class Server:
     """`python -m export.serve` in a process of its own.
 
     Attributes:
-        port: of its gRPC.
+        port: its gRPC port.
     """
 
     def __init__(self, directory: Path, *arguments: str):
@@ -98,62 +98,59 @@ class Server:
 
     @property
     def megabytes(self) -> int:
-        """Resident memory."""
+        """The resident memory."""
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") // 2**20
 
     def end(self) -> int:
-        """Sends SIGTERM; the exit status."""
+        """Sends SIGTERM; returns the exit status."""
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(60)
 
 
 class Text:
-    """Sentences with their vectors, as the layer gives them."""
+    """Sentences with the vectors that the layer computes."""
 
     def __init__(self, path: str, n: int, elmo: Elmo):
-        sentences = itertools.islice(read_sentences([path]), n)
-        self.sentences = list(sentences)
+        self.sentences = list(itertools.islice(read_sentences([path]), n))
         self._vectors = {
             tuple(sentence): elmo([sentence])[0].numpy() for sentence in self.sentences
         }
 
     def vectors(self, sentence: list[str], version: int) -> np.ndarray:
-        """Those of a sentence, the same in each version."""
+        """The vectors of a sentence, equal in all versions."""
         return self._vectors[tuple(sentence)]
 
     def clients(self, client: int) -> Iterator[list[str]]:
-        """Sentences in an order of the client's own, without end."""
+        """An endless sequence of sentences, different for each client."""
         rng = random.Random(client)
         while True:
             yield rng.choice(self.sentences)
 
     def load(self, server: Server, clients: int, **kwargs) -> Load:
-        """Clients that ask for these sentences."""
-        return Load(
-            server.port, self.clients, self.vectors, clients, TOLERANCE, **kwargs
-        )
+        """Clients that request these sentences."""
+        kwargs |= {"clients": clients, "tolerance": TOLERANCE}
+        return Load(server.port, self.clients, self.vectors, **kwargs)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns its exit status."""
     options = parser().parse_args(arguments)
-    try:
-        text = Text(
-            options.text, options.sentences, Elmo.from_pretrained(options.model)
-        )
-        print(described(text))
-        if options.faults:
-            return report_faults(options, text)
-        print(row(COLUMNS), row(["---"] * len(COLUMNS)), sep="\n", flush=True)
-        return max(measure(options, text, n) for n in (options.clients, 1))
-    except (ValueError, OSError) as error:
-        print(f"serving.py: {error}", file=sys.stderr)
-        return 2
+    return run_command(PROGRAM, lambda: report(options))
+
+
+def report(options) -> int:
+    """Prints the table or the faults; returns the exit status."""
+    text = Text(options.text, options.sentences, Elmo.from_pretrained(options.model))
+    print(described(text))
+    if options.faults:
+        return report_faults(options, text)
+    print(row(COLUMNS), row(["---"] * len(COLUMNS)), sep="\n", flush=True)
+    return max(measure(options, text, n) for n in (options.clients, 1))
 
 
 def measure(options, text, clients) -> int:
-    """Prints a row; the exit status is 1 where an answer was wrong or missing."""
+    """Prints a row; returns status 1 if an answer was wrong or missing."""
     with Server(options.export) as server:
         with text.load(server, clients) as load:
             load.wait_for(2 * clients)
@@ -182,20 +179,18 @@ def measure(options, text, clients) -> int:
 
 
 def report_faults(options, text) -> int:
-    """Prints what became of each trouble; the exit status is 1 where harm was done."""
-    troubles = (send_malformed, hang_up, overfill, change_version, terminate)
-    harmed = 0
-    for trouble in troubles:
-        load, found = trouble(options, text)
-        harm = len(load.wrong)
-        harmed += harm
+    """Prints the result of each fault; returns status 1 if an answer was wrong."""
+    n_wrong = 0
+    for fault in (send_malformed, hang_up, overfill, change_version, terminate):
+        load, found = fault(options, text)
+        n_wrong += len(load.wrong)
         refusals = {code.name: n for code, n in load.refusals.items()}
         print(
-            f"{trouble.__doc__.rstrip('.')}: {found}; meanwhile {load.answers.total()} "
-            f"right answers, {harm} wrong, refused {refusals or 'none'}",
+            f"{fault.__doc__.rstrip('.')}: {found}; meanwhile {load.answers.total()} "
+            f"right answers, {len(load.wrong)} wrong, refused {refusals or 'none'}",
             flush=True,
         )
-    return int(harmed > 0)
+    return int(n_wrong > 0)
 
 
 def send_malformed(options, text):
@@ -247,7 +242,8 @@ def overfill(options, text):
             time.sleep(options.seconds / 4)
         with text.load(server, 1) as after:
             after.wait_for(20)
-        return load, f"32 clients; afterwards one has {dict(after.refusals) or 'none'}"
+        refused = dict(after.refusals) or "none"
+        return load, f"32 clients; refusals of a single one afterwards: {refused}"
 
 
 def change_version(options, text):
@@ -264,8 +260,7 @@ def change_version(options, text):
                 load.wait_for(100)
                 shutil.copytree(newest, Path(folder) / "new")
                 (Path(folder) / "new").rename(directory / str(version))
-                while not load.answers[version]:
-                    time.sleep(0.01)
+                wait_until(lambda v=version: load.answers[v])
             load.wait_for(100)
             memory = server.megabytes
     return load, f"answers by version {dict(load.answers)}, {memory} MB at the end"
@@ -286,14 +281,14 @@ def terminate(options, text):
 
 
 def server_alive(server) -> str:
-    """Whether it still answers."""
+    """Sends a valid request; fails if it is not answered."""
     with grpc.insecure_channel(f"localhost:{server.port}") as channel:
         channel.unary_unary(PREDICT)(text_request(["a"]).SerializeToString())
-    return "a good request is answered afterwards"
+    return "a valid request is answered afterwards"
 
 
 def described(text) -> str:
-    """Machine, date and versions; what is asked."""
+    """Date, machine, versions and the sentences of the requests."""
     lengths = [len(sentence) for sentence in text.sentences]
     return (
         f"{datetime.date.today()}, {os.cpu_count()} × {platform.machine()}, TensorFlow "
@@ -309,14 +304,12 @@ def row(cells) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    p = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("export", metavar="EXPORT", type=Path)
     add("--model", required=True, metavar="MODEL_DIR", type=Path)
     add("--text", required=True, metavar="FILE")
-    add("--sentences", type=int, default=500, help="so many from the start of FILE")
+    add("--sentences", type=int, default=500, help="number, from the start of FILE")
     add("--clients", type=int, default=16)
     add("--seconds", type=float, default=120.0)
     add("--faults", action="store_true")

@@ -1,20 +1,21 @@
-"""Tokens a second of training in a task, beside AllenNLP.
+"""Tokens a second of training in a task, compared with AllenNLP.
 
     python -m tests.benchmarks.tasks --text FILE
 
 FILE holds one sentence a line, tokens separated by spaces. AllenNLP's `Elmo` on
 PyTorch and elmo-keras' start from the same random weights and make the same steps of
-gradient descent with the same batches, a random sample of the sentences; their losses
-agree where they do the same.
+gradient descent with the same batches of a random sample of the sentences. Equal
+losses show that they compute the same.
 
 - fine-tuning: the loss is the mean square of the vectors, and gradients go through
   the mix into all of the biLM (`requires_grad=True`, `trainable_bilm=True`);
-- frozen: a linear tagger over the vectors of a frozen biLM; here it is the step that
-  `fit` makes (`train_on_batch`).
+- frozen: a linear tagger over the vectors of a frozen biLM; elmo-keras makes the step
+  of `fit` (`train_on_batch`).
 
-Timed is a step from lists of `str` to updated weights. No dropout; AllenNLP's LSTM
-state is reset before each step. The systems take turns, a batch each; a token is a
-real one. The first two steps of each trace and compile, and don't count.
+A step's time covers everything from lists of `str` to updated weights. There is no
+dropout; AllenNLP's LSTM state is reset before each step. The systems take turns, a
+batch each; only real tokens count. The first two steps of each trace and compile, and
+are not counted.
 """
 
 import argparse
@@ -27,6 +28,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from elmo_keras.cli.argument_types import positive
+from elmo_keras.cli.command import WRONG_INPUT, fail
 from elmo_keras.config import PRESETS
 from tests.benchmarks.arithmetic import n_tokens
 from tests.benchmarks.embedding_systems import (
@@ -40,7 +43,6 @@ from tests.benchmarks.workers import (
     HERE,
     ROOT,
     Worker,
-    count,
     heading,
     machine,
     read,
@@ -73,15 +75,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         use_processors(options.threads)
         python = allennlp_python(options.environments)
     except (ValueError, OSError) as error:
-        print(f"tasks.py: {error}", file=sys.stderr)
-        return 2
+        return fail("tasks.py", WRONG_INPUT, error)
     print(f"{options.rounds} batches of {options.batch_size} sentences\n")
     print(heading(COLUMNS), flush=True)
     for preset in options.presets:
         with tempfile.TemporaryDirectory() as folder:
             write_inputs(Path(folder), preset, sentences)
             for kind in KINDS:
-                cells = compared(kind, sentences, Path(folder), python, options)
+                cells = compared(
+                    kind,
+                    sentences,
+                    Path(folder),
+                    python=python,
+                    size=options.batch_size,
+                )
                 lines = [row([preset, kind, *line]) for line in cells]
                 print("\n".join(lines), flush=True)
     print(f"\n{machine(options.threads)}")
@@ -98,15 +105,16 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--presets", nargs="+", default=["small", "original"], choices=presets
     )
-    p.add_argument("--batch-size", type=count, default=32)
-    p.add_argument("--rounds", type=count, default=5)
-    p.add_argument("--threads", type=count, default=cores, help="processors to use")
+    p.add_argument("--batch-size", type=positive(int), default=32)
+    p.add_argument("--rounds", type=positive(int), default=5)
+    p.add_argument(
+        "--threads", type=positive(int), default=cores, help="processors to use"
+    )
     return p
 
 
-def compared(kind, sentences, folder, python, options) -> list[list[str]]:
+def compared(kind, sentences, folder, *, python, size) -> list[list[str]]:
     """Measures both systems with one kind of step: the cells of their rows."""
-    size = options.batch_size
     starts = range(0, len(sentences), size)
     batches = [list(range(start, start + size)) for start in starts]
     with contextlib.ExitStack() as stack:
@@ -138,11 +146,12 @@ def compared(kind, sentences, folder, python, options) -> list[list[str]]:
 def both(
     kind: str, folder: Path, python: Path
 ) -> Iterator[contextlib.AbstractContextManager[Worker]]:
-    """AllenNLP and elmo-keras, each a process."""
+    """AllenNLP and elmo-keras, each in a process."""
     for name, interpreter in ((ALLENNLP, python), ("elmo-keras", Path(sys.executable))):
         script = HERE / f"tasks_{name.lower().replace('-', '_')}.py"
         variables = {} if name == ALLENNLP else {"PYTHONPATH": str(ROOT)}
-        yield started(name, [interpreter, script, folder, kind], folder, variables)
+        command = [interpreter, script, folder, kind]
+        yield started(name, command, folder, environment=variables)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from tasks_worker import FINE_TUNING, LEARNING_RATE, N_TAGS, serve, tags
 
 
 def main(folder: Path, kind: str) -> None:
-    """Makes the steps it is told to, until standard input ends."""
+    """Makes the requested steps until standard input ends."""
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     files = str(folder / "options.json"), str(folder / "weights.hdf5")
     elmo = Elmo(*files, 1, requires_grad=kind == FINE_TUNING, dropout=0.0)

@@ -15,13 +15,13 @@ from elmo_keras import Elmo
 
 
 def main(folder: Path, kind: str) -> None:
-    """Makes the steps it is told to, until standard input ends."""
+    """Makes the requested steps until standard input ends."""
     step = fine_tuning(folder) if kind == FINE_TUNING else frozen(folder)
     serve(folder, ("tensorflow", "keras"), step)
 
 
 def fine_tuning(folder: Path):
-    """A step of a loop of one's own, with gradients into the biLM."""
+    """A step of a custom loop, with gradients into the biLM."""
     elmo = Elmo.from_pretrained(folder, trainable_bilm=True)
     optimizer = keras.optimizers.SGD(LEARNING_RATE)
     optimizer.build(elmo.trainable_variables)

@@ -1,9 +1,9 @@
-"""The side of the benchmark of task training that each system's process has.
+"""The part of the benchmark of task training that runs in each system's process.
 
 Every system's script imports this, in an environment of its own. It answers lines of
-JSON: {"batches": [[3, 5], [4]]} makes a training step with each batch of sentences,
-from lists of `str` to updated weights, and tells {"seconds": …, "loss": …}, the loss
-being that of the last step.
+JSON: for {"batches": [[3, 5], [4]]} it makes a training step with each batch of
+sentences, from lists of `str` to updated weights, and answers {"seconds": …,
+"loss": …} with the loss of the last step.
 """
 
 import json
@@ -25,8 +25,8 @@ def serve(
     """Answers until standard input ends.
 
     Args:
-        folder: has the sentences, one a line.
-        packages: whose versions are told.
+        folder: holds the sentences, one a line.
+        packages: packages whose versions are reported.
         step: makes a step with a batch and returns its loss.
     """
     sentences = read(folder / "sentences.txt")
@@ -41,5 +41,5 @@ def serve(
 
 
 def tags(sentence: list[str]) -> list[int]:
-    """What the tagger learns: a word's number of bytes, counted in a circle."""
+    """The tagger's targets: each word's number of bytes, modulo `N_TAGS`."""
     return [len(word.encode()) % N_TAGS for word in sentence]

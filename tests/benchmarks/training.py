@@ -1,4 +1,4 @@
-"""Tokens a second of a training step, beside bilm-tf's own training graph.
+"""Tokens a second of a training step, compared with bilm-tf's own training graph.
 
     python -m tests.benchmarks.training --text FILE
 
@@ -7,24 +7,25 @@ same sentences of it, each in a random order of its own, and have the same
 vocabulary, the same options and the same processors.
 
 bilm-tf's training lives on in `simple_elmo.training`, which runs here in an
-environment of its own on TensorFlow 2.21: its `train` builds the graph and goes
-through its loop over its own batches. Nothing of the graph is replaced. TensorFlow
-2 refuses its placeholders and its `train_perplexity += loss`, so TensorFlow 1's
-behaviour is switched on (`tf.compat.v1.disable_v2_behavior`), and Keras 3 has no
-`tf.compat.v1.nn.rnn_cell`, so tf_keras brings it (`TF_USE_LEGACY_KERAS=1`). Its
-loop asks each step for a summary of all gradients' norms; that is left in.
+environment of its own on TensorFlow 2.21: its `train` builds the graph and runs its
+own loop over its own batches. Nothing of the graph is replaced. TensorFlow 2 refuses
+its placeholders and its `train_perplexity += loss`, so TensorFlow 1's behaviour is
+switched on (`tf.compat.v1.disable_v2_behavior`). Keras 3 has no
+`tf.compat.v1.nn.rnn_cell`, so tf_keras provides it (`TF_USE_LEGACY_KERAS=1`). Each step
+of its loop computes a summary of all gradients' norms, which is left in.
 
-Timed are the steps alone: `Session.run` with its feeding there, the call of the
-traced function here; making the batches is not timed for either. A token is a
-position of one direction, `batch_size · unroll_steps` of them a step for both. The
-first steps trace and compile, and don't count. Each system is a process of its own;
-they take turns, and the one that has no turn waits.
+Only the steps are timed: bilm-tf's `Session.run` with its feeding, and our call of the
+traced function; making the batches is not timed for either. A token is a position of
+one direction, `batch_size · unroll_steps` of them in a step of either system. The first
+steps trace and compile, and are not counted. Each system is a process of its own; they
+take turns, and the other one waits.
 
-The loss is that of the sampled softmax, in the steps of the last round: both have
-made equally many before. It shows whether both learn alike, but jumps for the first
-dozens of steps. The peak of memory is the process's, text and vocabulary included.
-"Busy" is processor time by time: how many processors the steps had. Where it is well
-below --threads for both, something else was running.
+The loss is that of the sampled softmax in the steps of the last round, before which
+both have made the same number of steps. It shows whether both learn equally well, but
+varies widely in the first dozens of steps. Peak memory is that of the process, text and
+vocabulary included. "Busy" is processor time divided by time: the number of processors
+that the steps used. Where it is well below --threads for both, something else was
+running.
 """
 
 import argparse
@@ -40,15 +41,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from elmo_keras.cli.argument_types import positive
+from elmo_keras.cli.command import WRONG_INPUT, fail
 from elmo_keras.config import PRESETS, ElmoConfig
-from elmo_keras.training import TrainingOptions
-from elmo_keras.vocabulary import Vocabulary
+from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.training.options import TrainingOptions
 from tests.benchmarks.workers import (
     ENVIRONMENTS,
     HERE,
     ROOT,
     Worker,
-    count,
     heading,
     machine,
     python_with,
@@ -83,12 +85,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         use_processors(options.threads)
         python = python_with(PEER_PACKAGES, folder=options.environments)
     except (ValueError, OSError) as error:
-        print(f"training.py: {error}", file=sys.stderr)
-        return 2
+        return fail("training.py", WRONG_INPUT, error)
     print(described(sentences, vocabulary, options))
     print(heading(COLUMNS), flush=True)
     for preset in options.presets:
-        versions = compare(preset, sentences, vocabulary, options, python)
+        versions = compare(
+            preset, sentences, vocabulary, options=options, python=python
+        )
     print(f"\n{machine(options.threads)}; {versions}")
     return 0
 
@@ -101,27 +104,33 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--environments", default=ENVIRONMENTS, metavar="DIR", type=Path)
     presets = ["tiny", "small", "original"]
     p.add_argument("--presets", nargs="+", default=presets, choices=sorted(PRESETS))
-    p.add_argument("--vocabulary-size", type=count, help="most words to keep")
-    p.add_argument("--batch-size", type=count, default=128)
-    p.add_argument("--negatives", type=count, default=8192)
-    p.add_argument("--warmup", type=count, default=3, help="steps that don't count")
-    p.add_argument("--rounds", type=count, default=10)
-    p.add_argument("--steps", type=count, default=4, help="of each system in a round")
-    p.add_argument("--threads", type=count, default=cores, help="processors to use")
+    p.add_argument("--vocabulary-size", type=positive(int), help="maximum")
+    p.add_argument("--batch-size", type=positive(int), default=128)
+    p.add_argument("--negatives", type=positive(int), default=8192)
+    p.add_argument(
+        "--warmup", type=positive(int), default=3, help="steps that are not counted"
+    )
+    p.add_argument("--rounds", type=positive(int), default=10)
+    p.add_argument(
+        "--steps", type=positive(int), default=4, help="of each system in a round"
+    )
+    p.add_argument(
+        "--threads", type=positive(int), default=cores, help="processors to use"
+    )
     return p
 
 
 def check(vocabulary: Vocabulary, options: argparse.Namespace) -> None:
-    """Raises a ValueError where the softmax could not be sampled."""
+    """Raises a ValueError if the vocabulary is too small for a sampled softmax."""
     if len(vocabulary) <= options.negatives:
         raise ValueError(
             f"The vocabulary should have more words than the {options.negatives} "
-            f"negatives. It has {len(vocabulary)}: take more text or less --negatives."
+            f"negatives. It has {len(vocabulary)}: give more text or fewer --negatives."
         )
 
 
 def enough(sentences: list[list[str]], options: argparse.Namespace) -> list[list[str]]:
-    """The first sentences, so many that no row of a batch runs out of text."""
+    """The first sentences, enough for every row of every batch."""
     steps = options.warmup + options.rounds * options.steps
     row_length = steps * TrainingOptions.unroll_steps
     total = longest = 0
@@ -131,9 +140,9 @@ def enough(sentences: list[list[str]], options: argparse.Namespace) -> list[list
         if total >= options.batch_size * (row_length + longest):
             return sentences[:n]
     raise ValueError(
-        f"{steps} steps of {options.batch_size} rows take at least "
+        f"{steps} steps of {options.batch_size} rows need at least "
         f"{options.batch_size * (row_length + longest)} tokens. The text has {total}: "
-        "take more text or less --rounds, --steps or --batch-size."
+        "give more text or fewer --rounds, --steps or --batch-size."
     )
 
 
@@ -141,13 +150,14 @@ def compare(
     preset: str,
     sentences: list[list[str]],
     vocabulary: Vocabulary,
+    *,
     options: argparse.Namespace,
     python: Path,
 ) -> str:
     """Measures one preset and prints its rows; returns the versions."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        write_inputs(folder, preset, sentences, vocabulary, options)
+        write_inputs(folder, preset, sentences, vocabulary=vocabulary, options=options)
         workers = [
             stack.enter_context(start(name, interpreter, folder))
             for name, interpreter in ((PEER, python), (OURS, sys.executable))
@@ -155,7 +165,8 @@ def compare(
         answers = measured(workers, options)
         of_peer = statistics.median(speeds(answers[0]))
         for worker, rounds in zip(workers, answers):
-            print(row(result(preset, worker, rounds, of_peer)), flush=True)
+            cells = result(preset, worker, rounds, of_peer=of_peer)
+            print(row(cells), flush=True)
         return "; ".join(f"{w.name} on {w.hello}" for w in workers)
 
 
@@ -163,10 +174,11 @@ def write_inputs(
     folder: Path,
     preset: str,
     sentences: list[list[str]],
+    *,
     vocabulary: Vocabulary,
     options: argparse.Namespace,
 ) -> None:
-    """What both systems read: options.json, vocab.txt, text.txt."""
+    """Writes the input of both systems: options.json, vocab.txt, text.txt."""
     training = TrainingOptions(
         batch_size=options.batch_size, n_negative_samples_batch=options.negatives
     )
@@ -183,11 +195,11 @@ def write_inputs(
 def start(
     name: str, python: str | Path, folder: Path
 ) -> AbstractContextManager[Worker]:
-    """A system in a process of its own, which makes steps when it is asked to."""
+    """A system in a process of its own, which makes steps on request."""
     script = HERE / f"training_{name.replace('-', '_')}.py"
     ours = {"PYTHONPATH": str(ROOT)}
     variables = {"TF_USE_LEGACY_KERAS": "1"} if name == PEER else ours
-    return started(name, [python, script, folder], folder, variables)
+    return started(name, [python, script, folder], folder, environment=variables)
 
 
 def measured(workers: list[Worker], options: argparse.Namespace) -> list[tuple]:
@@ -210,7 +222,7 @@ def speeds(answers: Sequence[dict[str, Any]]) -> list[float]:
 
 
 def result(
-    preset: str, worker: Worker, answers: Sequence[dict[str, Any]], of_peer: float
+    preset: str, worker: Worker, answers: Sequence[dict[str, Any]], *, of_peer: float
 ) -> list[str]:
     """The cells of a row of the table."""
     rates = speeds(answers)
@@ -229,7 +241,7 @@ def result(
 def described(
     sentences: list[list[str]], vocabulary: Vocabulary, options: argparse.Namespace
 ) -> str:
-    """What was measured, in a sentence or two."""
+    """A description of what is measured."""
     last = options.warmup + options.rounds * options.steps
     return (
         f"A step has {options.batch_size} rows of {TrainingOptions.unroll_steps} tokens "

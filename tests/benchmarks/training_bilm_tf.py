@@ -2,16 +2,13 @@
 
     python training_bilm_tf.py FOLDER
 
-Runs `simple_elmo.training.train` as it is, and sits at two places: where its loop
-asks for batches it waits for a line "step N" and gives N, and its session has a
-clock.
+Runs `simple_elmo.training.train` unchanged, with two hooks: when its loop asks for
+batches, it waits for a line "step N" and gets N batches; and its session is timed.
 """
 
-import importlib.metadata
 import itertools
 import json
 import math
-import platform
 import random
 import statistics
 import sys
@@ -20,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tensorflow as tf
+from embedding_worker import versions
 from simple_elmo.data import BidirectionalLMDataset
 from simple_elmo.training import load_vocab, train
 
@@ -27,7 +25,7 @@ PACKAGES = ("simple-elmo", "tensorflow", "tf_keras")
 
 
 class TimedSession(tf.compat.v1.Session):
-    """Notes the seconds, processor seconds and loss of each training step."""
+    """Records the seconds, processor seconds and loss of each training step."""
 
     steps: list[tuple[float, float, float]] = []
 
@@ -36,7 +34,7 @@ class TimedSession(tf.compat.v1.Session):
         values = super().run(fetches, feed_dict)
         seconds = time.perf_counter() - seconds
         processor_seconds = time.process_time() - processor_seconds
-        # Neither the initial state's, whose first one is a tensor, nor the saver's.
+        # Not the saver's fetches, nor the initial state's, which begin with a tensor.
         if isinstance(fetches, list) and isinstance(fetches[0], tf.Operation):
             loss = math.log(values[2])  # [train_op, summary_op, train_perplexity, …]
             self.steps.append((seconds, processor_seconds, loss))
@@ -44,13 +42,13 @@ class TimedSession(tf.compat.v1.Session):
 
 
 class BatchesOnDemand:
-    """bilm-tf's batches, given to its training loop as steps are asked for."""
+    """Gives bilm-tf's batches to its training loop when steps are requested."""
 
     def __init__(self, data, answers):
         self.data, self.answers = data, answers
 
     def iter_batches(self, batch_size: int, unroll_steps: int) -> Iterator[dict]:
-        """Called by `train`; answers when its loop is through with N batches."""
+        """Called by `train`; answers when its loop has used N batches."""
         batches = self.data.iter_batches(batch_size, unroll_steps)
         for line in sys.stdin:
             TimedSession.steps.clear()
@@ -66,7 +64,7 @@ class BatchesOnDemand:
 
 
 def main(folder: Path) -> None:
-    """Trains on what the folder holds, until standard input ends."""
+    """Trains on the files of the folder, until standard input ends."""
     answers, sys.stdout = sys.stdout, sys.stderr  # `train` prints its variables
     tf.compat.v1.disable_v2_behavior()
     tf.compat.v1.Session = TimedSession
@@ -79,9 +77,7 @@ def main(folder: Path) -> None:
     data = BidirectionalLMDataset(text, vocabulary, shuffle_on_load=True)
     saved = folder / "bilm_tf"
     saved.mkdir()
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
-    versions.append(f"Python {platform.python_version()}")
-    print(json.dumps(", ".join(versions)), file=answers, flush=True)
+    print(json.dumps(versions(PACKAGES)), file=answers, flush=True)
     train(options, BatchesOnDemand(data, answers), 1, str(saved), str(saved))
 
 

@@ -6,10 +6,8 @@ Waits for lines "step N", makes N training steps, and answers with a line of JSO
 """
 
 import dataclasses
-import importlib.metadata
 import itertools
 import json
-import platform
 import statistics
 import sys
 import time
@@ -18,30 +16,36 @@ from pathlib import Path
 
 import keras
 import tensorflow as tf
+from embedding_worker import versions
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary
 from elmo_keras.config import read_options
-from elmo_keras.corpus import Corpus
-from elmo_keras.optimizers import make_optimizer
-from elmo_keras.streams import Streams
-from elmo_keras.text import read_sentences
-from elmo_keras.training import TrainingOptions
-from elmo_keras.training_run import TrainingRun, batches, compiled_step
+from elmo_keras.text.corpus import Corpus
+from elmo_keras.text.files import read_sentences
+from elmo_keras.training.optimizers import make_optimizer
+from elmo_keras.training.options import TrainingOptions
+from elmo_keras.training.run import TrainingRun, batches, compiled_step
+from elmo_keras.training.streams import Streams
 
 PACKAGES = ("tensorflow", "keras")
 
 
 def training_steps(folder: Path) -> Iterator[tuple[float, float, int, float]]:
-    """Makes a step whenever it is asked: seconds, processor seconds, tokens, loss."""
+    """Makes a step on request: seconds, processor seconds, tokens, loss."""
     published = read_options(folder / "options.json")
     names = [field.name for field in dataclasses.fields(TrainingOptions)]
     options = TrainingOptions(**{name: published[name] for name in names})
     config = ElmoConfig.from_options(published)
     vocabulary = Vocabulary.load(folder / "vocab.txt")
     corpus = Corpus.of(read_sentences([str(folder / "text.txt")]))
-    n_negatives = options.n_negatives(len(vocabulary))
-    rows = options.batch_size, options.unroll_steps
-    streams = Streams(corpus, vocabulary, config, *rows, n_negatives)
+    streams = Streams(
+        corpus,
+        vocabulary,
+        config,
+        n_rows=options.batch_size,
+        unroll_steps=options.unroll_steps,
+        n_negatives=options.n_negatives(len(vocabulary)),
+    )
     bilm = BidirectionalLanguageModel(config, len(vocabulary), options.dropout)
     bilm.build()
     optimizer = make_optimizer("adagrad", options.learning_rate)
@@ -59,11 +63,9 @@ def training_steps(folder: Path) -> Iterator[tuple[float, float, int, float]]:
 
 
 def main(folder: Path) -> None:
-    """Trains on what the folder holds, until standard input ends."""
+    """Trains on the files of the folder, until standard input ends."""
     keras.utils.set_random_seed(0)
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
-    versions.append(f"Python {platform.python_version()}")
-    print(json.dumps(", ".join(versions)), flush=True)
+    print(json.dumps(versions(PACKAGES)), flush=True)
     steps = training_steps(folder)
     for line in sys.stdin:
         taken = itertools.islice(steps, int(line.split()[1]))

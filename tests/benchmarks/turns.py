@@ -1,4 +1,4 @@
-"""The systems take turns with the same text, and what they did is noted."""
+"""The systems take turns with the same text; their times are recorded."""
 
 import itertools
 import json
@@ -14,21 +14,21 @@ from tests.benchmarks.arithmetic import n_tokens, needed
 from tests.benchmarks.embedding_systems import OURS
 from tests.benchmarks.workers import Worker
 
-FEWEST_ROUNDS, FEWEST_SENTENCES = 3, 8
+MIN_ROUNDS, MIN_SENTENCES = 3, 8
 
 
 class Text(NamedTuple):
-    """The sentences, and the file that has them, one a line."""
+    """Sentences, and the file that holds them, one a line."""
 
     path: Path
     sentences: list[list[str]]
 
 
 def sample(sentences: list[list[str]], number: int) -> list[list[str]]:
-    """So many of the sentences, the same ones each time, in random order.
+    """N of the sentences in random order, the same ones each time.
 
     Raises:
-        ValueError: there are fewer.
+        ValueError: there are fewer sentences.
     """
     if number > len(sentences):
         raise ValueError(
@@ -38,13 +38,13 @@ def sample(sentences: list[list[str]], number: int) -> list[list[str]]:
 
 
 class Measured:
-    """What a system did in its turns.
+    """The results of a system's turns.
 
     Attributes:
         label: name of the system, and how it was used.
         rates: tokens a second, one for each turn.
-        speeds: needed operations a second.
-        memory: peak of the process until then, in GB.
+        speeds: needed operations a second, one for each turn.
+        memory: the process's peak so far, in GB.
     """
 
     def __init__(self, worker: Worker, label: str):
@@ -52,7 +52,7 @@ class Measured:
         self.rates, self.speeds, self.memory = [], [], 0.0
 
     def turn(self, request: str, tokens: int, operations: float) -> None:
-        """Lets the system embed, and notes how fast it was."""
+        """Lets the system embed, and records its speed."""
         seconds = self.worker.ask(request)["seconds"]
         self.rates.append(tokens / seconds)
         self.speeds.append(operations / seconds)
@@ -65,21 +65,21 @@ class Measured:
 
 
 class Turns:
-    """Has systems embed the same, one after another, round after round.
+    """Lets systems embed the same text, one after another, round after round.
 
     Args:
-        systems: they keep their order.
-        config: of the model; tells the arithmetic.
-        seconds: rounds begin until these are over, but there are three at least.
+        systems: in the order of their turns.
+        config: the model's configuration, for its arithmetic.
+        seconds: rounds start for this long; there are at least three.
     """
 
     def __init__(self, systems: Sequence[Worker], config: ElmoConfig, seconds: float):
         self.systems, self.config, self.seconds = systems, config, seconds
 
     def of_batches(self, text: Text, size: int) -> list[Measured]:
-        """With batches of so many sentences as they come, new ones each round."""
+        """Embeds batches of `size` sentences as they come, new ones in each round."""
         measured = [Measured(worker, worker.name) for worker in self.systems]
-        per_turn = max(1, FEWEST_SENTENCES // size)
+        per_turn = max(1, MIN_SENTENCES // size)
         places = itertools.cycle(range(len(text.sentences)))
 
         def a_round():
@@ -93,7 +93,7 @@ class Turns:
         return measured
 
     def of_file(self, text: Text, batch_sizes: Sequence[int]) -> list[Measured]:
-        """With all sentences: each way of a system once, then its fastest one."""
+        """Embeds all sentences: once in each way of a system, then in its fastest."""
         work = n_tokens(text.sentences), needed(self.config, text.sentences)
         best = []
         for worker in self.systems:
@@ -112,7 +112,7 @@ class Turns:
 
     def _rounds(self, a_round, done):
         end = time.monotonic() + self.seconds
-        while done < FEWEST_ROUNDS or time.monotonic() < end:
+        while done < MIN_ROUNDS or time.monotonic() < end:
             a_round()
             done += 1
 
@@ -120,7 +120,7 @@ class Turns:
 def file_requests(
     name: str, text: Text, batch_sizes: Sequence[int]
 ) -> list[tuple[str, str]]:
-    """The ways in which a system embeds a file: labels and lines for the worker."""
+    """Ways in which a system embeds a file: labels, and requests to the worker."""
     if name in OURS:
         return [(name, json.dumps({"file": str(text.path)}))]
     places = range(len(text.sentences))
@@ -135,5 +135,5 @@ def file_requests(
 
 
 def in_batches(batches: list[list[int]]) -> str:
-    """The line that has a worker embed these sentences."""
+    """The request for a worker to embed these sentences."""
     return json.dumps({"batches": batches})

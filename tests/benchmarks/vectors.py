@@ -1,4 +1,4 @@
-"""The systems' vectors side by side: nobody is to be fast by being wrong."""
+"""Compares the systems' vectors, so that none is fast by being wrong."""
 
 import json
 from pathlib import Path
@@ -20,15 +20,15 @@ N_COMPARED, BATCH = 32, 8
 
 
 def compared(
-    preset: str, systems: list[Worker], sentences: list[list[str]], folder: Path
+    preset: str, systems: list[Worker], sentences: list[list[str]], *, folder: Path
 ) -> list[list[str]]:
-    """Rows about the vectors of the first sentences, all layers and real tokens.
+    """Rows about the vectors of the first sentences: all layers, real tokens only.
 
     Args:
-        preset: of the model.
+        preset: the model's preset.
         systems: their workers.
-        sentences: of the sample.
-        folder: where the vectors go on their way.
+        sentences: the sample.
+        folder: for the file in which workers pass their vectors.
     """
     number = min(N_COMPARED, len(sentences))
     places = list(range(number))
@@ -53,14 +53,14 @@ def compared(
 
 
 def difference(vectors: np.ndarray, expected: np.ndarray | None) -> str:
-    """Of the numbers that differ most, and how large the numbers are."""
+    """The largest difference, and the largest expected value."""
     if expected is None:
         return "–"
     return f"{np.abs(vectors - expected).max():.1e} of {np.abs(expected).max():.1f}"
 
 
 def cosines(vectors: np.ndarray, expected: np.ndarray | None) -> str:
-    """For each layer, mean over the tokens and the worst one."""
+    """For each layer the mean over the tokens, and the lowest."""
     if expected is None:
         return "–"
     lengths = np.linalg.norm(vectors, axis=2) * np.linalg.norm(expected, axis=2)

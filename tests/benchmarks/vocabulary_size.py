@@ -3,9 +3,9 @@
     python -m tests.benchmarks.vocabulary_size --text FILE
 
 FILE holds one sentence a line, tokens separated by spaces. The small vocabulary has
-its most frequent words; the large one has made-up words behind them, which the
-sampler draws as it would real ones. Each is trained in a process of its own; they
-take turns. Options, timing and columns are those of `training.py`.
+its most frequent words; the large one has made-up words after them, which the
+sampler draws like real ones. Each is trained in a process of its own; they take
+turns. Options, timing and columns are those of `training.py`.
 """
 
 import contextlib
@@ -15,7 +15,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from elmo_keras.vocabulary import Vocabulary
+from elmo_keras.cli.command import WRONG_INPUT, fail
+from elmo_keras.text.vocabulary import Vocabulary
 from tests.benchmarks import training
 from tests.benchmarks.training import OURS
 from tests.benchmarks.workers import heading, machine, read, row, spread, use_processors
@@ -26,7 +27,7 @@ COLUMNS = (
     "a step: median (lowest – highest)",
     "ratio",
     "peak memory",
-    "of it weights and accumulators of the softmax",
+    "softmax weights and accumulators",
 )
 
 
@@ -44,44 +45,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sentences = training.enough(sentences, options)
         use_processors(options.threads)
     except (ValueError, OSError) as error:
-        print(f"vocabulary_size.py: {error}", file=sys.stderr)
-        return 2
+        return fail("vocabulary_size.py", WRONG_INPUT, error)
     print(heading(COLUMNS), flush=True)
     for preset in options.presets:
-        versions = compare(preset, sentences, smallest, options)
+        versions = compare(preset, sentences, smallest, options=options)
     print(f"\n{machine(options.threads)}; {versions}")
     return 0
 
 
-def compare(preset, sentences, smallest, options) -> str:
+def compare(preset, sentences, smallest, *, options) -> str:
     """Measures one preset and prints its rows; returns the versions."""
     with contextlib.ExitStack() as stack:
         workers = []
         for size in options.words:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             vocabulary = filled(smallest, size)
-            training.write_inputs(folder, preset, sentences, vocabulary, options)
+            training.write_inputs(
+                folder, preset, sentences, vocabulary=vocabulary, options=options
+            )
             worker = training.start(OURS, sys.executable, folder)
             workers.append(stack.enter_context(worker))
         answers = training.measured(workers, options)
         first = statistics.median(seconds(answers[0], options))
         for size, worker, rounds in zip(options.words, workers, answers):
-            print(row(result(preset, size, worker, seconds(rounds, options), first)))
+            times = seconds(rounds, options)
+            print(row(result(preset, size, worker, times=times, first=first)))
         return workers[0].hello
 
 
 def filled(vocabulary: Vocabulary, size: int) -> Vocabulary:
-    """The vocabulary with made-up words behind its own."""
+    """The vocabulary, with made-up words after its own."""
     more = (f"made-up-{i}" for i in range(size - len(vocabulary)))
     return Vocabulary([*vocabulary.words, *more])
 
 
 def seconds(answers, options) -> list[float]:
-    """Seconds of a step, one number for each round."""
+    """Seconds of a step in each round."""
     return [answer["seconds"] / options.steps for answer in answers]
 
 
-def result(preset, size, worker, times, first) -> list[str]:
+def result(preset, size, worker, *, times, first) -> list[str]:
     """The cells of a row of the table."""
     dim = training.ElmoConfig.preset(preset).projection_dim
     median = statistics.median(times)

@@ -1,11 +1,10 @@
-"""What the benchmarks share: systems in processes and environments of their own.
+"""Systems in processes and environments of their own, and tables of results.
 
-A worker is a process that answers each line it is given with a line of JSON, and
-waits otherwise. Workers that take turns are measured side by side: whatever the
-machine does meanwhile meets all of them.
+A worker is a process that answers each line of its input with a line of JSON, and
+waits otherwise. Workers that take turns are measured side by side: whatever else the
+machine does affects all of them.
 """
 
-import argparse
 import contextlib
 import datetime
 import json
@@ -31,7 +30,7 @@ class Worker:
 
     Attributes:
         name: for tables.
-        hello: the JSON it says when it is ready.
+        hello: the JSON that it sends when it is ready.
         seconds_to_hello: from the start of the process until then.
     """
 
@@ -42,17 +41,17 @@ class Worker:
         self.seconds_to_hello = time.perf_counter() - start
 
     def ask(self, line: str) -> Any:
-        """Gives it a line; returns the JSON it answers.
+        """Sends a line; returns the JSON of the answer.
 
         Raises:
-            RuntimeError: it ended; the message has the end of what it said.
+            RuntimeError: the process ended; the message has the end of its log.
         """
         self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
         return self._answer()
 
     def peak_memory(self) -> float:
-        """Most memory it ever had, in GB."""
+        """The process's peak memory so far, in GB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e9
 
@@ -69,14 +68,15 @@ def started(
     name: str,
     command: Sequence[str | Path],
     folder: Path,
+    *,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Worker]:
-    """A worker, ended with the block.
+    """A worker, which ends with the block.
 
     Args:
-        name: of the worker.
+        name: the worker's name.
         command: interpreter, script, arguments.
-        folder: where its log goes.
+        folder: for its log.
         environment: variables besides this process's own.
     """
     quiet = {"PYTHONUTF8": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
@@ -100,12 +100,12 @@ def started(
 def python_with(
     packages: Sequence[str], bare: Sequence[str] = (), folder: Path = ENVIRONMENTS
 ) -> Path:
-    """The interpreter of an environment, which is made if it isn't there.
+    """The interpreter of an environment, which is made if it is missing.
 
     Args:
-        packages: what pip installs, with versions.
-        bare: what it installs without dependencies.
-        folder: where environments are.
+        packages: installed by pip, with versions.
+        bare: installed without dependencies.
+        folder: holds the environments.
     """
     place = folder / "-".join((*bare, *packages)).replace("==", "-")
     python, complete = place / "bin" / "python", place / "complete"
@@ -121,28 +121,21 @@ def python_with(
 
 
 def use_processors(number: int) -> None:
-    """Binds this process and its children: TensorFlow starts as many threads."""
+    """Binds this process and its children; TensorFlow starts a thread for each."""
     allowed = sorted(os.sched_getaffinity(0))
     if number > len(allowed):
         raise ValueError(f"--threads {number}: there are {len(allowed)} processors.")
     os.sched_setaffinity(0, allowed[:number])
 
 
-def count(text: str) -> int:
-    """An argparse type: a whole number above 0."""
-    if int(text) < 1:
-        raise argparse.ArgumentTypeError(f"should be above 0, not {text}")
-    return int(text)
-
-
 def read(path: Path) -> list[list[str]]:
-    """The sentences; no token holds what any of the systems takes for white space."""
+    """The sentences, split at everything that any system takes for white space."""
     lines = path.read_text(encoding="utf-8").split("\n")
     return [tokens for tokens in map(str.split, lines) if tokens]
 
 
 def spread(values: Sequence[float], digits: int = 0) -> str:
-    """Median and extremes, for a table."""
+    """Median, lowest and highest value, for a table."""
     low, middle, high = min(values), statistics.median(values), max(values)
     return f"{middle:,.{digits}f} ({low:,.{digits}f} – {high:,.{digits}f})"
 
@@ -158,7 +151,7 @@ def heading(columns: Sequence[str]) -> str:
 
 
 def machine(threads: int) -> str:
-    """Processor, how many of them, and the date."""
+    """The number and name of the processors, and the date."""
     info = Path("/proc/cpuinfo").read_text().split("\n")
     names = [line.split(":")[1].strip() for line in info if "model name" in line]
     name = names[0] if names else platform.machine()
