@@ -8,19 +8,34 @@ if keras.backend.backend() != "tensorflow":
         f"{keras.backend.backend()!r}; set KERAS_BACKEND=tensorflow."
     )
 
-from elmo_keras import layers  # noqa: E402
-from elmo_keras.bilm import BidirectionalLanguageModel  # noqa: E402
-from elmo_keras.config import ElmoConfig  # noqa: E402
-from elmo_keras.elmo import Elmo  # noqa: E402
-from elmo_keras.embedding import embed_corpus, read_embeddings  # noqa: E402
-from elmo_keras.vocabulary import Vocabulary  # noqa: E402
+# ruff: noqa: E402, the imports follow the check
+from elmo_keras import layers
+from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.config import ElmoConfig
+from elmo_keras.elmo import Elmo
+from elmo_keras.embed import embed_corpus, read_embeddings
+from elmo_keras.exported_elmo import ExportedElmo
+from elmo_keras.model_files.model_directory import find_model, load_bilm
+from elmo_keras.text.characters import character_ids
+from elmo_keras.text.corpus import Corpus
+from elmo_keras.text.tokenize import tokenize
+from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.training.perplexity import log_probabilities, perplexity
 
 __all__ = [
     "BidirectionalLanguageModel",
+    "Corpus",
     "Elmo",
     "ElmoConfig",
+    "ExportedElmo",
     "Vocabulary",
+    "character_ids",
     "embed_corpus",
+    "find_model",
     "layers",
+    "load_bilm",
+    "log_probabilities",
+    "perplexity",
     "read_embeddings",
+    "tokenize",
 ]

@@ -1,4 +1,4 @@
-"""What the benchmarks count by themselves; the peers are not needed."""
+"""The benchmarks' own arithmetic and requests; the peers are not needed."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_the_arithmetic_of_the_original_model_is_the_published_one():
     assert of_word(config, "w" * 60) == pytest.approx(54e6, rel=0.1)
 
 
-def test_the_arithmetic_of_a_small_model_is_that_of_a_count_by_hand():
+def test_the_arithmetic_of_a_small_model_equals_a_count_by_hand():
     config = ElmoConfig(7, 5, ((1, 2), (3, 4)), char_embedding_dim=2)
     of_lstm = 2 * 2 * 2 * (10 * 28 + 7 * 5)  # two layers, two directions
     per_window = 2 * (1 * 2 * 2 + 3 * 2 * 4)
@@ -46,7 +46,7 @@ def test_the_arithmetic_of_a_small_model_is_that_of_a_count_by_hand():
     assert needed(config, [["a", "bc"], ["a"]]) == expected
 
 
-def test_no_window_ends_behind_the_longest_word():
+def test_no_window_ends_after_the_longest_word():
     config = ElmoConfig(7, 5, ((3, 4),), n_highway=0, max_characters_per_token=9)
     longest, longer = of_word(config, "abcdefg"), of_word(config, "abcdefghij")
     assert longest == longer == 2 * (7 * 3 * 16 * 4 + 4 * 5)
@@ -58,7 +58,7 @@ def test_sentences_of_mixed_lengths_have_as_many_tokens_as_asked_for():
     assert sum(lengths) == 500 and max(lengths) == 100 and min(lengths) < 20
 
 
-def test_the_largest_difference_and_the_worst_cosine_are_told():
+def test_the_largest_difference_and_the_lowest_cosine_are_reported():
     expected = np.ones((2, 3, 5))
     vectors = expected.copy()
     vectors[1, 2, 0] = -1.0
@@ -76,7 +76,7 @@ def test_peers_get_the_file_sorted_and_every_sentence_once():
 
 
 class Clockwork:
-    """A worker that needs a second for each sentence of a batch."""
+    """A worker that takes a second for each sentence of a batch."""
 
     def __init__(self, name):
         self.name, self.asked = name, []
