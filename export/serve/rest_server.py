@@ -15,6 +15,7 @@ from .rest_api import RestApi
 THREADS = 64
 CONNECTIONS = 256
 CLOSE_CHECK = 0.02  # seconds between checks that the last answers are sent
+CLOSE_TIMEOUT = 1  # seconds for the sockets and the threads to close
 MAX_DISCARDED_BYTES = 2**30
 
 
@@ -52,14 +53,22 @@ class RestServer:
             target=self._server.run, name="rest", daemon=True
         )
         self._thread.start()
+        self._closed = threading.Event()
 
     def close(self, grace: float) -> None:
         """Closes after all answers are sent, or after `grace` seconds."""
         end = time.monotonic() + grace
         while self._busy() and time.monotonic() < end:
             time.sleep(CLOSE_CHECK)
+        if not self._closed.is_set():
+            self._server.trigger.pull_trigger(self._close_sockets)
+            self._closed.wait(CLOSE_TIMEOUT)
+        self._server.task_dispatcher.shutdown(timeout=CLOSE_TIMEOUT)
+
+    def _close_sockets(self):
+        # In the server's thread: elsewhere it could be selecting among them.
         self._server.close()
-        self._server.task_dispatcher.shutdown(timeout=1)
+        self._closed.set()
 
     def _busy(self):
         channels = list(self._server.active_channels.values())
