@@ -19,7 +19,7 @@ import tensorflow as tf
 from elmo_keras import Elmo
 from elmo_keras.analyses.neighbors.occurrences import (
     context_vectors,
-    nearest,
+    contrasting_neighbors,
     occurrences,
 )
 from elmo_keras.cli.command import INTERRUPTED, run_command
@@ -161,11 +161,10 @@ def uses_to_show(command: TrainingCommand, inputs: Inputs) -> list:
 
 def show_neighbors(elmo: Elmo, uses: list) -> None:
     """Prints the nearest neighbors of the first use, and of the use least like it."""
-    vectors = context_vectors(elmo, uses)
-    for query in (0, nearest(vectors, 0)[0][-1]):
+    found = contrasting_neighbors(context_vectors(elmo, uses), NEIGHBORS)
+    for query, neighbors in found:
         print(f"\nNearest to   {uses[query].excerpt()}")
-        others, cosines = nearest(vectors, query)
-        for other, cosine in list(zip(others, cosines))[:NEIGHBORS]:
+        for other, cosine in neighbors:
             print(f"      {cosine:6.3f} {uses[other].excerpt()}")
 
 

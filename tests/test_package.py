@@ -1,8 +1,11 @@
 """The package as it is shipped, shown and written."""
 
+import contextlib
 import gzip
+import importlib.metadata
 import json
 import os
+import re
 import runpy
 import shutil
 import signal
@@ -23,7 +26,14 @@ from elmo_keras.model_files.model_directory import save_model
 from tests.support.house import unlinked
 from tests.support.models import randomize
 from tests.support.paths import ROOT
-from tests.support.readmes import READMES, blocks_of, command_lines, run_shell
+from tests.support.readmes import (
+    READMES,
+    blocks_of,
+    command_lines,
+    run_shell,
+    shell_of,
+    text_of,
+)
 
 CLI = "elmo-keras"
 
@@ -78,9 +88,12 @@ def test_a_wheel_holds_each_module_once_and_only_in_the_library(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"elmo_keras"}
-    modules = [name for name in names if name.endswith(".py")]
-    patterns = "elmo_keras/**/*.py", "export/**/*.py", "train.py"
-    assert len(modules) == len(unlinked(ROOT, patterns))
+    modules = sorted(name for name in names if name.endswith(".py"))
+    inside = unlinked(ROOT, ["elmo_keras/**/*.py"])
+    linked = unlinked(ROOT, ["export/**/*.py", "train.py"])
+    expected = [str(path.relative_to(ROOT)) for path in inside]
+    expected += [f"elmo_keras/{path.relative_to(ROOT)}" for path in linked]
+    assert modules == sorted(expected)
     readmes = [name for name in names if name.endswith("README.md")]
     assert readmes == ["elmo_keras/export/tensorflow_serving/README.md"]
 
@@ -110,6 +123,13 @@ def test_an_installed_wheel_works_and_knows_all_commands_of_the_readmes(
     assert not wrong
 
 
+def test_the_console_command_is_a_function_of_the_wheel(site):
+    (info,) = site.glob("*.dist-info")
+    (command,) = importlib.metadata.PathDistribution(info).entry_points
+    assert (command.group, command.name) == ("console_scripts", CLI)
+    assert command.load() is console.main
+
+
 def test_the_command_alone_lists_all_commands(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [CLI])
     assert console.main() == 0
@@ -133,13 +153,15 @@ def quickly(request, monkeypatch, exported_version):
 
 
 @pytest.mark.filterwarnings("ignore:.*this option does not apply to tf.data functions")
-@pytest.mark.parametrize("readme", READMES, ids=str)
+@pytest.mark.parametrize("readme", [r for r in READMES if "```python" in text_of(r)])
 def test_the_python_of_the_readmes_runs(readme, quickly, folder, monkeypatch):
     monkeypatch.chdir(folder)
     for file in "text.hdf5", "tagger.keras":
         Path(file).unlink(missing_ok=True)  # by another README
     names: dict = {}
-    for block in blocks_of(readme, "python"):
+    blocks = blocks_of(readme, "python")
+    assert blocks
+    for block in blocks:
         exec(compile(block, readme, "exec"), names)
 
 
@@ -166,7 +188,7 @@ run() {{
 [ "$1" = serve ] || run "$@"
 (run "$@") > serve.log 2>&1 &
 echo $! > serve.pid
-until grep -q ^Serving serve.log; do sleep 0.2; kill -0 $!; done
+until grep -q ^Serving serve.log; do sleep 0.2; kill -0 $! || exit 1; done
 """
 
 
@@ -181,23 +203,30 @@ def user(folder, tmp_path, site, monkeypatch):
     yield tmp_path
     server = tmp_path / "serve.pid"
     if server.exists():
-        os.kill(int(server.read_text()), signal.SIGTERM)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(server.read_text()), signal.SIGTERM)
 
 
-def free_port():
-    """A port that nobody listens on."""
-    with socket.socket() as s:
-        s.bind(("localhost", 0))
-        return s.getsockname()[1]
+def free_ports():
+    """Two ports that nobody listens on."""
+    with socket.socket() as a, socket.socket() as b:
+        for s in (a, b):
+            s.bind(("localhost", 0))
+        return [str(s.getsockname()[1]) for s in (a, b)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("readme", ["elmo_keras/embed/README.md", "export/README.md"])
-def test_the_shell_of_the_readmes_runs_with_an_installed_wheel(readme, user):
-    script = "\n".join(blocks_of(readme, "sh"))
-    for port in "8500", "8501":
-        script = script.replace(port, str(free_port()))
+@pytest.mark.parametrize(
+    ("readme", "printed"),
+    [
+        ("elmo_keras/embed/README.md", "means.npy"),
+        ("export/README.md", '"predictions"'),
+    ],
+)
+def test_the_shell_of_the_readmes_runs_with_an_installed_wheel(readme, printed, user):
+    ports = dict(zip(("8500", "8501"), free_ports()))
+    script = re.sub("850[01]", lambda port: ports[port[0]], shell_of(readme))
     programs = {CLI: ELMO_KERAS, "pip": "", "curl": 'exec /usr/bin/curl "$@"'}
     done = run_shell(script, programs, user)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "means.npy" in done.stdout or '"predictions"' in done.stdout
+    assert printed in done.stdout

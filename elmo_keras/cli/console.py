@@ -2,10 +2,13 @@
 
 import ast
 import importlib.metadata
-import importlib.util
 import runpy
 import sys
 from pathlib import Path
+
+from elmo_keras.cli.command import WRONG_INPUT, fail
+
+PACKAGE = Path(__file__).parents[1]
 
 MODULES = {
     "train": "train",
@@ -39,7 +42,7 @@ def main() -> int:
         print(importlib.metadata.version("elmo-keras"))
         return 0
     if name not in MODULES:
-        return fail(f"there is no command {name}. Known: {', '.join(MODULES)}")
+        return _fail(f"there is no command {name}. Known: {', '.join(MODULES)}")
     sys.argv[:2] = [f"elmo-keras {name}"]  # for the command's usage line
     try:
         runpy.run_module(f"elmo_keras.{MODULES[name]}", run_name="__main__")
@@ -47,7 +50,7 @@ def main() -> int:
         extra = EXTRAS.get(MODULES[name].split(".")[0])
         if extra is None or error.name.startswith("elmo_keras"):
             raise
-        return fail(f"{name} needs {error.name}: pip install 'elmo-keras[{extra}]'")
+        return _fail(f"{name} needs {error.name}: pip install 'elmo-keras[{extra}]'")
     return 0
 
 
@@ -62,13 +65,10 @@ def listing() -> str:
 
 def first_line(module: str) -> str:
     """The first line of a module's docstring, read without importing it."""
-    package = Path(importlib.util.find_spec("elmo_keras").origin).parent
-    path = package.joinpath(*module.split("."))
+    path = PACKAGE.joinpath(*module.split("."))
     path = path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
     return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).split("\n")[0]
 
 
-def fail(error: str) -> int:
-    """Prints an error as one line on standard error; returns the exit status."""
-    print(f"elmo-keras: {error}", file=sys.stderr)
-    return 2
+def _fail(error):
+    return fail("elmo-keras", WRONG_INPUT, error)

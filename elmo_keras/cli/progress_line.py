@@ -58,6 +58,8 @@ class Progress:
 
     def _left(self, share):
         done = share - self._first_share
+        if done <= 0:  # the rest of the input was read ahead before an interruption
+            return []
         minutes, seconds = divmod(round((1 - share) * self.seconds / done), 60)
         hours, minutes = divmod(minutes, 60)
         return [f"{hours}:{minutes:02}:{seconds:02} left"]

@@ -6,8 +6,8 @@
 FILE holds one sentence a line, tokens separated by spaces. Each checkout runs the
 worker scripts of its own `tests/benchmarks`, in this Python, over the same model,
 sentences and options. The two take turns; the ratio is this checkout's median speed
-to the other's. The largest difference is between the vectors of all layers, or between
-the sampled losses after the same training steps.
+to the other's. The largest difference is between the vectors of all layers of a batch
+of 32, or between the sampled losses after the same training steps.
 """
 
 import argparse
@@ -137,10 +137,10 @@ def compare_embedding(
             turns = Turns(workers, ElmoConfig.preset(preset), options.seconds)
             for size in options.batch_sizes:
                 rates = [system.rates for system in turns.of_batches(text, size)]
+                of_size = difference if size == COMPARED else None
                 work = f"embedding, batch {size}"
-                print_row(preset, work, rates, difference=difference)
-            rates = rates_of_file(workers, text)
-            print_row(preset, "embedding, file", rates, difference=difference)
+                print_row(preset, work, rates, difference=of_size)
+            print_row(preset, "embedding, file", rates_of_file(workers, text))
 
 
 def difference_of_vectors(workers: Sequence[Worker], folder: Path) -> float:
@@ -188,12 +188,17 @@ def compare_training(
 
 
 def print_row(
-    preset: str, work: str, rates: Sequence[Sequence[float]], *, difference: float
+    preset: str,
+    work: str,
+    rates: Sequence[Sequence[float]],
+    *,
+    difference: float | None = None,
 ) -> None:
-    """Prints a row of the table."""
+    """Prints a row of the table; without a difference, none was measured."""
     this, other = map(statistics.median, rates)
     cells = [preset, work, *map(spread, rates), f"{this / other:.2f}"]
-    print(row([*cells, f"{difference:.1e}"]), flush=True)
+    cells.append("–" if difference is None else f"{difference:.1e}")
+    print(row(cells), flush=True)
 
 
 if __name__ == "__main__":

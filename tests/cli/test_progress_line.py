@@ -56,3 +56,11 @@ def test_a_line_that_is_not_wanted_is_not_printed(clock, capsys):
         clock(99)
         progress.add(5, 0.5)
     assert capsys.readouterr().err == ""
+
+
+def test_input_that_was_read_ahead_before_a_stop_gives_no_time_left(clock, capsys):
+    with Progress(True) as progress:
+        progress.skip(1.0)
+        clock(30)
+        progress.add(60, 1.0)
+    assert capsys.readouterr().err == "100% · 60 tokens · 2/s\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.support.house import unlinked
 from tests.support.paths import ROOT
+from tests.support.waiting import PATIENCE
 
 FOLDERS = "", "elmo_keras/**/", "export/", "tests/**/"
 # Not the page of instructions that goes with an export.
@@ -26,8 +27,12 @@ def shell_of(readme: str) -> str:
 
 def blocks_of(readme: str, language: str) -> list[str]:
     """The blocks of a language, in their order."""
-    text = (ROOT / readme).read_text(encoding="utf-8")
-    return re.findall(rf"```{language}\n(.*?)```", text, re.S)
+    return re.findall(rf"```{language}\n(.*?)```", text_of(readme), re.S)
+
+
+def text_of(readme: str) -> str:
+    """The text of a README."""
+    return (ROOT / readme).read_text(encoding="utf-8")
 
 
 def run_shell(
@@ -52,6 +57,7 @@ def run_shell(
         env=os.environ | {"PATH": f"{stand_ins}:/usr/bin:/bin"},
         capture_output=True,
         text=True,
+        timeout=PATIENCE,
     )
 
 

@@ -19,6 +19,7 @@ import tensorflow as tf
 from elmo_keras.analyses.neighbors.occurrences import (
     Occurrence,
     context_vectors,
+    contrasting_neighbors,
     nearest,
     occurrences,
 )
@@ -100,10 +101,9 @@ def use_vectors(
 
 def print_uses(uses: Sequence[Occurrence], vectors: np.ndarray, top: int) -> None:
     """Prints the uses nearest to the first one, and to the one least similar to it."""
-    least_similar = nearest(vectors, 0)[0][-1]
-    for query in (0, least_similar):
+    for query, found in contrasting_neighbors(vectors, top):
         print(f"  Nearest to {uses[query].excerpt()}")
-        for other, cosine in list(zip(*nearest(vectors, query)))[:top]:
+        for other, cosine in found:
             print(f"     {cosine:6.3f} {uses[other].excerpt()}")
 
 

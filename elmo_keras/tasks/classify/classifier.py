@@ -127,7 +127,6 @@ class TextClassifier(TaskModel):
 
     def get_config(self):
         return super().get_config() | {
-            "token_vectors": keras.saving.serialize_keras_object(self.token_vectors),
             "labels": self.labels,
             "several": self.multi_label,  # the key in saved files
             "units": self.units,
