@@ -23,10 +23,11 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.cli.argument_types import positive
-from elmo_keras.cli.command import WRONG_INPUT, fail
+from elmo_keras.cli.command import run_command
 from elmo_keras.config import PRESETS, ElmoConfig
 from elmo_keras.text.vocabulary import Vocabulary
 from tests.benchmarks import embedding_systems, training
+from tests.benchmarks.arithmetic import n_tokens
 from tests.benchmarks.turns import Measured, Text, Turns, sample
 from tests.benchmarks.workers import (
     HERE,
@@ -56,22 +57,23 @@ COLUMNS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns its exit status."""
     options = parser().parse_args(arguments)
-    try:
-        sentences = read(options.text)
-        vocabulary = Vocabulary.count(sentences, options.vocabulary_size)
-        training.check(vocabulary, options)
-        of_training = training.enough(sentences, options)
-        embedded = sample(sentences, options.sentences)
-        scripts(options.other)
-        use_processors(options.threads)
-    except (ValueError, OSError) as error:
-        return fail("checkouts.py", WRONG_INPUT, error)
+    return run_command("checkouts.py", lambda: report(options))
+
+
+def report(options: argparse.Namespace) -> None:
+    """Measures and prints the tables."""
+    sentences = read(options.text)
+    vocabulary = Vocabulary.count(sentences, options.vocabulary_size)
+    training.check(vocabulary, options)
+    of_training = training.enough(sentences, options)
+    embedded = sample(sentences, options.sentences)
+    scripts(options.other)
+    use_processors(options.threads)
     print(heading(COLUMNS), flush=True)
     for preset in options.presets:
         compare_embedding(preset, embedded, options)
         compare_training(preset, of_training, vocabulary, options=options)
     print(f"\n{machine(options.threads)}")
-    return 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -156,10 +158,10 @@ def difference_of_vectors(workers: Sequence[Worker], folder: Path) -> float:
 def rates_of_file(workers: Sequence[Worker], text: Text) -> list[list[float]]:
     """Tokens a second of each worker over the whole text, in turns."""
     systems = [Measured(worker, worker.name) for worker in workers]
-    n_tokens = sum(map(len, text.sentences))
+    tokens = n_tokens(text.sentences)
     for _ in range(FILE_ROUNDS):
         for system in systems:
-            system.turn(json.dumps({"file": str(text.path)}), n_tokens, 0.0)
+            system.turn(json.dumps({"file": str(text.path)}), tokens, 0.0)
     return [system.rates for system in systems]
 
 

@@ -42,7 +42,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from elmo_keras.cli.argument_types import positive
-from elmo_keras.cli.command import WRONG_INPUT, fail
+from elmo_keras.cli.command import run_command
 from elmo_keras.config import PRESETS, ElmoConfig
 from tests.benchmarks.arithmetic import n_tokens
 from tests.benchmarks.embedding_systems import (
@@ -85,19 +85,20 @@ FILE = "whole file"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns its exit status."""
     options = parser().parse_args(arguments)
-    try:
-        sentences = sample(read(options.text), options.sentences)
-        use_processors(options.threads)
-        for system in options.systems:
-            interpreter(system, options.environments)
-    except (ValueError, OSError) as error:
-        return fail("embedding.py", WRONG_INPUT, error)
+    return run_command("embedding.py", lambda: report(options))
+
+
+def report(options: argparse.Namespace) -> None:
+    """Measures and prints the tables."""
+    sentences = sample(read(options.text), options.sentences)
+    use_processors(options.threads)
+    for system in options.systems:
+        interpreter(system, options.environments)
     print(f"{len(sentences):,} sentences of {n_tokens(sentences):,} tokens\n")
     about = [compare(preset, sentences, options) for preset in options.presets]
     print(heading(VECTOR_COLUMNS))
     print("\n".join(row(cells) for of_preset in about for cells in of_preset))
     print(f"\n{machine(options.threads)}")
-    return 0
 
 
 def parser() -> argparse.ArgumentParser:

@@ -32,7 +32,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from elmo_keras.cli.argument_types import positive
-from elmo_keras.cli.command import WRONG_INPUT, fail
+from elmo_keras.cli.command import run_command
 from elmo_keras.config import PRESETS, ElmoConfig
 from tests.benchmarks.arithmetic import n_tokens
 from tests.benchmarks.embedding_systems import OURS, SENTENCES, workers, write_inputs
@@ -60,14 +60,16 @@ COLUMNS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns its exit status."""
     options = parser().parse_args(arguments)
-    try:
-        largest = max(*options.batch_sizes, options.memory_batch)
-        sentences = sample(read(options.text), largest)
-        use_processors(options.threads)
-        if min(options.characters) < MIN_CHARACTERS:
-            raise ValueError(f"--characters should be {MIN_CHARACTERS} or more.")
-    except (ValueError, OSError) as error:
-        return fail("growth.py", WRONG_INPUT, error)
+    return run_command("growth.py", lambda: report(options))
+
+
+def report(options: argparse.Namespace) -> None:
+    """Measures and prints the tables."""
+    largest = max(*options.batch_sizes, options.memory_batch)
+    sentences = sample(read(options.text), largest)
+    use_processors(options.threads)
+    if min(options.characters) < MIN_CHARACTERS:
+        raise ValueError(f"--characters should be {MIN_CHARACTERS} or more.")
     for preset in options.presets:
         print(f"{preset}, {options.dtype}\n")
         for title, batches in tables(sentences, options).items():
@@ -75,7 +77,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("\n".join(map(row, measured(preset, batches, options))), "\n")
         print(memory(preset, sentences, options), "\n", flush=True)
     print(machine(options.threads))
-    return 0
 
 
 def parser() -> argparse.ArgumentParser:

@@ -39,6 +39,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras import Elmo
+from elmo_keras.cli.argument_types import positive
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.text.files import read_sentences
 from export.version_directory import versions
@@ -309,11 +310,16 @@ def parser() -> argparse.ArgumentParser:
     add("export", metavar="EXPORT", type=Path)
     add("--model", required=True, metavar="MODEL_DIR", type=Path)
     add("--text", required=True, metavar="FILE")
-    add("--sentences", type=int, default=500, help="number, from the start of FILE")
-    add("--clients", type=int, default=16)
-    add("--seconds", type=float, default=120.0)
+    add(
+        "--sentences",
+        type=positive(int),
+        default=500,
+        help="number, from the start of FILE",
+    )
+    add("--clients", type=positive(int), default=16)
+    add("--seconds", type=positive(float), default=120.0)
     add("--faults", action="store_true")
-    add("--malformed", type=int, default=10_000, help="messages")
+    add("--malformed", type=positive(int), default=10_000, help="messages")
     return p
 
 

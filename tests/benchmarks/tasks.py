@@ -29,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from elmo_keras.cli.argument_types import positive
-from elmo_keras.cli.command import WRONG_INPUT, fail
+from elmo_keras.cli.command import run_command
 from elmo_keras.config import PRESETS
 from tests.benchmarks.arithmetic import n_tokens
 from tests.benchmarks.embedding_systems import (
@@ -69,13 +69,15 @@ COLUMNS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns its exit status."""
     options = parser().parse_args(arguments)
-    try:
-        number = (options.rounds + WARMUP) * options.batch_size
-        sentences = sample(read(options.text), number)
-        use_processors(options.threads)
-        python = allennlp_python(options.environments)
-    except (ValueError, OSError) as error:
-        return fail("tasks.py", WRONG_INPUT, error)
+    return run_command("tasks.py", lambda: report(options))
+
+
+def report(options: argparse.Namespace) -> None:
+    """Measures and prints the tables."""
+    number = (options.rounds + WARMUP) * options.batch_size
+    sentences = sample(read(options.text), number)
+    use_processors(options.threads)
+    python = allennlp_python(options.environments)
     print(f"{options.rounds} batches of {options.batch_size} sentences\n")
     print(heading(COLUMNS), flush=True)
     for preset in options.presets:
@@ -92,7 +94,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 lines = [row([preset, kind, *line]) for line in cells]
                 print("\n".join(lines), flush=True)
     print(f"\n{machine(options.threads)}")
-    return 0
 
 
 def parser() -> argparse.ArgumentParser:

@@ -42,7 +42,7 @@ from pathlib import Path
 from typing import Any
 
 from elmo_keras.cli.argument_types import positive
-from elmo_keras.cli.command import WRONG_INPUT, fail
+from elmo_keras.cli.command import run_command
 from elmo_keras.config import PRESETS, ElmoConfig
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.options import TrainingOptions
@@ -77,15 +77,17 @@ COLUMNS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns its exit status."""
     options = parser().parse_args(arguments)
-    try:
-        sentences = read(options.text)
-        vocabulary = Vocabulary.count(sentences, options.vocabulary_size)
-        check(vocabulary, options)
-        sentences = enough(sentences, options)
-        use_processors(options.threads)
-        python = python_with(PEER_PACKAGES, folder=options.environments)
-    except (ValueError, OSError) as error:
-        return fail("training.py", WRONG_INPUT, error)
+    return run_command("training.py", lambda: report(options))
+
+
+def report(options: argparse.Namespace) -> None:
+    """Measures and prints the tables."""
+    sentences = read(options.text)
+    vocabulary = Vocabulary.count(sentences, options.vocabulary_size)
+    check(vocabulary, options)
+    sentences = enough(sentences, options)
+    use_processors(options.threads)
+    python = python_with(PEER_PACKAGES, folder=options.environments)
     print(described(sentences, vocabulary, options))
     print(heading(COLUMNS), flush=True)
     for preset in options.presets:
@@ -93,7 +95,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             preset, sentences, vocabulary, options=options, python=python
         )
     print(f"\n{machine(options.threads)}; {versions}")
-    return 0
 
 
 def parser() -> argparse.ArgumentParser:

@@ -135,6 +135,6 @@ class TextClassifier(TaskModel):
 
     @classmethod
     def from_config(cls, config):
-        multi_label = {"multi_label": config["several"]}
-        rest = {name: value for name, value in config.items() if name != "several"}
-        return super().from_config(rest | multi_label)
+        config = dict(config)
+        config["multi_label"] = config.pop("several")
+        return super().from_config(config)
