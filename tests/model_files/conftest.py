@@ -1,10 +1,13 @@
-"""A model with random weights, and its directory."""
+"""A model with random weights, its directory, and a checkpoint of bilm-tf."""
+
+import json
 
 import pytest
 
 from elmo_keras import BidirectionalLanguageModel, Vocabulary
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.models import randomize
+from tests.support.tf1_checkpoints import arrays, options, write
 
 VOCABULARY = Vocabulary.count([["a", "b", "a"]])
 
@@ -18,6 +21,14 @@ def bilm(config):
 
 @pytest.fixture
 def directory(bilm, tmp_path):
-    options = {"n_train_tokens": 3}
-    save_model(tmp_path / "model", bilm, VOCABULARY, options=options)
+    save_model(tmp_path / "model", bilm, VOCABULARY, options={"n_train_tokens": 3})
     return tmp_path / "model"
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """A directory as bilm-tf's training leaves it; no test changes it."""
+    directory = tmp_path_factory.mktemp("trained")
+    write(directory / "model.ckpt-9", arrays())
+    (directory / "options.json").write_text(json.dumps(options()))
+    return directory

@@ -1,6 +1,5 @@
 """Finding the checkpoints of bilm-tf."""
 
-import json
 import os
 
 import pytest
@@ -8,16 +7,7 @@ import pytest
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
 from elmo_keras.model_files.tf1_checkpoint import find_tf1_checkpoint
 from elmo_keras.model_files.tf1_weights import read_tf1_checkpoint
-from tests.support.tf1_checkpoints import WORDS, arrays, copied, options, write
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    """A directory as bilm-tf's training leaves it; no test changes it."""
-    directory = tmp_path_factory.mktemp("trained")
-    write(directory / "model.ckpt-9", arrays())
-    (directory / "options.json").write_text(json.dumps(options()))
-    return directory
+from tests.support.tf1_checkpoints import WORDS, copied
 
 
 def test_a_checkpoint_is_found_by_directory_and_by_prefix(trained):

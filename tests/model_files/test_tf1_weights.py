@@ -1,7 +1,5 @@
 """The weights in bilm-tf's checkpoints, which TensorFlow 1 wrote."""
 
-import json
-
 import h5py
 import numpy as np
 import pytest
@@ -9,19 +7,10 @@ import pytest
 from elmo_keras.layers.panels import to_panels
 from elmo_keras.model_files.published import read_weights
 from elmo_keras.model_files.tf1_weights import read_tf1_checkpoint
-from tests.support.tf1_checkpoints import arrays, built, copied, options, write
+from tests.support.tf1_checkpoints import arrays, built, copied, write
 
 KERNEL = "lm/RNN_1/rnn/multi_rnn_cell/cell_1/lstm_cell/kernel"
 PUBLISHED_CELL = "RNN_{}/RNN/MultiRNNCell/Cell{}/LSTMCell/"
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    """A directory as bilm-tf's training leaves it; no test changes it."""
-    directory = tmp_path_factory.mktemp("trained")
-    write(directory / "model.ckpt-9", arrays())
-    (directory / "options.json").write_text(json.dumps(options()))
-    return directory
 
 
 def read_from_hdf5(path, values, n_layers):

@@ -103,8 +103,9 @@ def bilm_layers(tokens, weights, config):
 
 
 def softmax(x):
-    e = np.exp(x - x.max())
-    return e / e.sum()
+    """Softmax over the last axis."""
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
 
 
 def scalar_mix(layers, weights, gamma, *, layer_norm=False):

@@ -42,9 +42,7 @@ def test_packed_batches_hold_about_the_same_number_of_tokens(tokens):
     # A batch ends with the sentence that reaches its share.
     share = lengths.sum() / -(-lengths.sum() // tokens)
     sums = np.array([lengths[batch].sum() for batch in batches])
-    assert np.all(np.abs(sums - share) < share + 12) and len(sums) <= 60
-    if tokens == 20:
-        assert sums.max() < 2 * tokens
+    assert np.all(np.abs(sums - share) < lengths.max())
 
 
 def test_a_balanced_cut_is_after_the_sentence_that_reaches_the_share():

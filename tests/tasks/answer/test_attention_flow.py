@@ -3,8 +3,8 @@
 import numpy as np
 
 from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
-from tests.support.masked_batches import softmax
 from tests.support.models import randomize
+from tests.support.reference import softmax
 
 
 def test_attention_follows_the_equations():

@@ -75,7 +75,6 @@ def test_the_loss_is_minus_log_of_the_sum_over_right_antecedents(plain_model):
 def test_the_spans_of_highest_score_are_kept(plain_model):
     model = coreferent(None, mentions_per_token=0.3)
     everything, batch = plain_model, INPUTS
-    everything.set_weights(model.get_weights())
     x, at_output, mask = everything.token_vectors(batch["sentences"])
     spans = everything.span_vectors(x, everything.lstm(x, mask=mask), mask)
     hidden = everything.mention_hidden(spans.vectors)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from elmo_keras.tasks.entail import task
 from elmo_keras.tasks.entail.esim import ESIM
@@ -48,6 +49,13 @@ def test_a_saved_model_judges_strings_the_same(esim, inputs, outputs, tmp_path):
     loaded = check_loaded(esim, inputs, tmp_path, expected=outputs)
     expected = np.array(outputs).argmax(axis=1)
     assert loaded.judge(PREMISES, HYPOTHESES) == [LABELS[i] for i in expected]
+
+
+def test_a_graph_predicts_the_same(inputs):
+    esim = built(ESIM(token_vectors(), LABELS, units=3))
+    graph = tf.function(esim.predict_step)
+    # A graph may sum products in another order.
+    np.testing.assert_allclose(graph((inputs,)), esim(inputs), atol=1e-6)
 
 
 def test_it_matters_which_sentence_is_the_premise(esim, outputs):

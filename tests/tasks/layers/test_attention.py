@@ -3,7 +3,8 @@
 import numpy as np
 
 from elmo_keras.tasks.layers.attention import masked_softmax, soft_alignment
-from tests.support.masked_batches import LENGTHS, masked_batch, softmax
+from tests.support.masked_batches import LENGTHS, masked_batch
+from tests.support.reference import softmax
 
 
 def test_softmax_is_shared_among_the_real_places_only():

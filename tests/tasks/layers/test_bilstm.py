@@ -1,3 +1,5 @@
+"""The bidirectional LSTM of the task models."""
+
 import gc
 import weakref
 

@@ -11,7 +11,8 @@ from elmo_keras.tasks.layers.pooling import (
     masked_mean,
     masked_min,
 )
-from tests.support.masked_batches import LENGTHS, masked_batch, softmax
+from tests.support.masked_batches import LENGTHS, masked_batch
+from tests.support.reference import softmax
 
 
 @pytest.mark.parametrize(
