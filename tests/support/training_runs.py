@@ -101,7 +101,8 @@ class ReusedRun:
         with self.compiled_once(around) as patch:
             patch.setattr(report, "write_card", lambda *args, **kwargs: None)
             if stop is not None:
-                patch.setattr(train, "stopping", lambda: _Stopping(stop))
+                answer = types.SimpleNamespace(is_set=stop)
+                patch.setattr(train, "stopping", lambda: contextlib.nullcontext(answer))
             return train.train_and_report(
                 command, self.inputs, self.run, checkpoint=self.begin(folder)
             )
@@ -130,16 +131,3 @@ class ReusedRun:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(loop, "compiled_step", compiled)
             yield patch
-
-
-class _Stopping:
-    """Takes the place of `train.stopping`."""
-
-    def __init__(self, stop):
-        self.stop = stop
-
-    def __enter__(self):
-        return types.SimpleNamespace(is_set=self.stop)
-
-    def __exit__(self, *_):
-        return False
