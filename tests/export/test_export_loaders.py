@@ -49,6 +49,7 @@ def test_code_for_google_elmo_with_another_handle(
         elmo = hub.load(f"{address}/{archive.name}").signatures
     vectors = elmo["default"](tf.constant(SENTENCES))["elmo"]
     check("hub.load", vectors.numpy())
+    check("hub.load, tokens", elmo["tokens"](**padded())["elmo"].numpy())
 
 
 HUB_KERAS_LAYER = """

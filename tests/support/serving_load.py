@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 import grpc
 import numpy as np
 import tensorflow as tf
-from tensorflow_serving.apis.predict_pb2 import PredictRequest
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
+from tests.support.serving_requests import text_request
 from tests.support.waiting import PATIENCE, wait_until
 
 # By default, all gRPC clients of a process share one connection.
@@ -91,8 +91,9 @@ class Load:
             going = itertools.takewhile(lambda _: not self._stop.is_set(), sentences)
             for sentence in going:
                 begin = time.perf_counter()
+                request = text_request([" ".join(sentence)], "elmo")
                 try:
-                    response = predict(_request(sentence), timeout=PATIENCE)
+                    response = predict(request, timeout=PATIENCE)
                 except grpc.RpcError as error:
                     with self._lock:
                         self.refusals[error.code()] += 1
@@ -116,11 +117,3 @@ class Load:
             self.answers[version] += 1
             self.seconds.append(seconds)
             self.tokens += len(sentence)
-
-
-def _request(sentence):
-    request = PredictRequest(output_filter=["elmo"])
-    request.model_spec.name = "elmo"
-    text = tf.make_tensor_proto([" ".join(sentence)])
-    request.inputs["sentences"].CopyFrom(text)
-    return request

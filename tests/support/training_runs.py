@@ -1,4 +1,4 @@
-"""Training runs without the training program."""
+"""Training runs without the training program, and texts for them."""
 
 import contextlib
 import types
@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import train
+from elmo_keras import Vocabulary
+from elmo_keras.text.corpus import Corpus
 from elmo_keras.training import loop, report
 from elmo_keras.training.arguments import TrainingCommand, parse_command
 from elmo_keras.training.checkpoint import checkpoints
@@ -19,6 +21,14 @@ from elmo_keras.training.options import Limits
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.run import CHECKPOINTS, TrainingRun, restore, variables_of
 from elmo_keras.training.setup import make_run, make_streams
+
+# Sentences of letters as words.
+SENTENCES = [list("abca"), list("bd"), ["c"], list("aaabbb")]
+CORPUS = Corpus.of(SENTENCES)
+VOCABULARY = Vocabulary.count(SENTENCES, min_count=2)
+
+TEXT = "the cat sat on the mat\nthe dog sat on a cat\na dog and a cat\n" * 8
+SIZES = ["--preset", "test", "--batch-size", "4", "--unroll-steps", "6"]
 
 # Runs the training program, which dies at a step: `python -c` with the arguments step,
 # then those of the program.
@@ -43,6 +53,13 @@ def mortal(*args, **kwargs):
 loop.compiled_step = mortal
 sys.exit(train.main(sys.argv[2:]))
 """
+
+
+def write_text(folder: Path) -> list[str]:
+    """Writes `TEXT` and a held-out sentence; returns arguments that read them."""
+    (folder / "text.txt").write_text(TEXT)
+    (folder / "valid.txt").write_text("the dog sat on the mat\n")
+    return ["--train", str(folder / "t*.txt"), "--valid", str(folder / "valid.txt")]
 
 
 class Prepared(NamedTuple):
@@ -101,7 +118,8 @@ class ReusedRun:
         with self.compiled_once(around) as patch:
             patch.setattr(report, "write_card", lambda *args, **kwargs: None)
             if stop is not None:
-                patch.setattr(train, "stopping", lambda: _Stopping(stop))
+                answer = types.SimpleNamespace(is_set=stop)
+                patch.setattr(train, "stopping", lambda: contextlib.nullcontext(answer))
             return train.train_and_report(
                 command, self.inputs, self.run, checkpoint=self.begin(folder)
             )
@@ -130,16 +148,3 @@ class ReusedRun:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(loop, "compiled_step", compiled)
             yield patch
-
-
-class _Stopping:
-    """Takes the place of `train.stopping`."""
-
-    def __init__(self, stop):
-        self.stop = stop
-
-    def __enter__(self):
-        return types.SimpleNamespace(is_set=self.stop)
-
-    def __exit__(self, *_):
-        return False

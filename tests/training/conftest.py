@@ -4,10 +4,11 @@ import random
 
 import pytest
 
+from elmo_keras import BidirectionalLanguageModel, ElmoConfig
 from elmo_keras.training import cost
-from tests.support.training_runs import ReusedRun
+from tests.support.models import randomize
+from tests.support.training_runs import SIZES, VOCABULARY, ReusedRun
 
-SIZES = ["--preset", "test", "--batch-size", "4", "--unroll-steps", "6"]
 LIMITS = ["--steps", "12", "--checkpoint-every", "3", "--evaluate-every", "5"]
 
 
@@ -17,6 +18,19 @@ def measured_speed(monkeypatch):
     measure = cost._gemm_speed
     monkeypatch.setattr(cost, "_gemm_speed", lambda dtype: 1e9)
     return measure
+
+
+@pytest.fixture(scope="session")
+def built():
+    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"), len(VOCABULARY))
+    bilm.build()
+    return bilm
+
+
+@pytest.fixture
+def bilm(built):
+    """A model over `VOCABULARY` with the same weights for every test."""
+    return randomize(built)
 
 
 @pytest.fixture(scope="session")

@@ -41,6 +41,17 @@ def test_steps_alone_leave_the_number_of_epochs_open(arguments, n_epochs, n_step
 
 
 @pytest.mark.parametrize(
+    ("arguments", "patience", "raw_text"),
+    [([], None, False), (["--patience", "2"], 2, False), (["--raw-text"], None, True)],
+)
+def test_patience_and_raw_text_are_off_unless_they_are_given(
+    arguments, patience, raw_text
+):
+    command = parse_command("", [*FILES, *arguments])
+    assert (command.limits.patience, command.text.raw_text) == (patience, raw_text)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--train", "x"], "--train and --valid should be given together"),

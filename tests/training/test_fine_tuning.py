@@ -17,19 +17,15 @@ from elmo_keras.training.run import CHECKPOINTS
 from elmo_keras.training.setup import WARM_UP_STEPS
 from tests.support import tf1_checkpoints as tf1
 from tests.support.models import randomize
-from tests.support.training_runs import ReusedRun, prepared
+from tests.support.training_runs import TEXT, ReusedRun, prepared, write_text
 
-TEXT = "the cat sat on the mat\nthe dog sat on a cat\na dog and a cat\n" * 8
 WORDS = Vocabulary.count(line.split() for line in TEXT.splitlines())
 
 
 @pytest.fixture
 def files(tmp_path):
-    (tmp_path / "text.txt").write_text(TEXT)
-    (tmp_path / "valid.txt").write_text("the dog sat on the mat\n")
-    text = ["--train", str(tmp_path / "text.txt")]
-    text += ["--valid", str(tmp_path / "valid.txt")]
-    return [*text, "--output", str(tmp_path / "tuned"), "--batch-size", "4"]
+    tuned = ["--output", str(tmp_path / "tuned"), "--batch-size", "4"]
+    return [*write_text(tmp_path), *tuned]
 
 
 @pytest.fixture

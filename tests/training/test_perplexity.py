@@ -4,28 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary
+from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.training.perplexity import log_probabilities, perplexity
-from tests.support.models import randomize
 from tests.support.oracle_losses import expected_losses
-
-SENTENCES = [list("abca"), list("bd"), ["c"], list("aaabbb")]
-CORPUS = Corpus.of(SENTENCES)
-VOCABULARY = Vocabulary.count(SENTENCES, min_count=2)
-
-
-@pytest.fixture(scope="module")
-def built():
-    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"), len(VOCABULARY))
-    bilm.build()
-    return bilm
-
-
-@pytest.fixture
-def bilm(built):
-    """The same model with the same weights for every test."""
-    return randomize(built)
+from tests.support.training_runs import CORPUS, SENTENCES, VOCABULARY
 
 
 def test_log_probabilities_are_those_of_the_oracle(bilm):

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary
-from elmo_keras.text.corpus import Corpus
+from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.training.optimizers import make_optimizer
 from elmo_keras.training.options import TrainingOptions
 from elmo_keras.training.perplexity import perplexity
@@ -16,24 +15,9 @@ from elmo_keras.training.step import stream_losses, train_step, zero_state
 from elmo_keras.training.streams import Plan, Streams
 from tests.support.models import randomize
 from tests.support.oracle_losses import expected_losses
+from tests.support.training_runs import CORPUS, SENTENCES, VOCABULARY
 
-SENTENCES = [list("abca"), list("bd"), ["c"], list("aaabbb")]
-CORPUS = Corpus.of(SENTENCES)
-VOCABULARY = Vocabulary.count(SENTENCES, min_count=2)
 OPTIONS = TrainingOptions(batch_size=2, unroll_steps=5, dropout=0.0)
-
-
-@pytest.fixture(scope="module")
-def built():
-    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"), len(VOCABULARY))
-    bilm.build()
-    return bilm
-
-
-@pytest.fixture
-def bilm(built):
-    """The same model with the same weights for every test."""
-    return randomize(built)
 
 
 def batches(bilm, n_negatives=None, n_parts=1, epoch=0):

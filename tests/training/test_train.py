@@ -21,21 +21,13 @@ from elmo_keras.training import cost, report, run
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.run import CHECKPOINTS
 from tests.support.paths import ROOT
-from tests.support.training_runs import prepared
+from tests.support.training_runs import SIZES, prepared, write_text
 from train import uses_to_show
-
-TEXT = "the cat sat on the mat\nthe dog sat on a cat\na dog and a cat\n" * 8
-SIZES = ["--preset", "test", "--batch-size", "4", "--unroll-steps", "6"]
 
 
 def arguments_of(folder):
     """Writes the text into a folder; returns arguments that train on it."""
-    (folder / "text.txt").write_text(TEXT)
-    (folder / "valid.txt").write_text("the dog sat on the mat\n")
-    return [
-        *("--train", str(folder / "t*.txt"), "--valid", str(folder / "valid.txt")),
-        *("--output", str(folder / "model"), *SIZES),
-    ]
+    return [*write_text(folder), "--output", str(folder / "model"), *SIZES]
 
 
 @pytest.fixture

@@ -4,11 +4,13 @@ import itertools
 import os
 import signal
 import socket
+import threading
 import time
 
 import grpc
 import numpy as np
 import pytest
+import tensorflow as tf
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from export.serve import __main__ as serve
@@ -92,6 +94,39 @@ def test_a_version_changes_under_load_without_a_lost_request(tmp_path):
         clients.wait_for(50)
     assert not clients.wrong and not clients.refusals
     assert set(clients.answers) == {1, 2, 3}
+
+
+def test_closing_answers_requests_that_are_computed_or_wait(tmp_path, monkeypatch):
+    texts, one = ["a bb", "ccc", "d"], {"num_batch_threads": 1, "max_batch_size": 1}
+    with (
+        stand_in.serving(stand_in.save(tmp_path), **one) as server,
+        stand_in.asking(server) as stub,
+        stand_in.closed_gate(server, monkeypatch) as gate,
+    ):
+        calls = [
+            stub.Predict.future(text_request([text], "elmo"), PATIENCE)
+            for text in texts
+        ]
+        gate.wait_for(1)
+        wait_until(lambda: len(server.model.batcher) == 2)
+        closing = threading.Thread(target=server.close, args=(PATIENCE,))
+        closing.start()
+        wait_until(lambda: not accepts_connections(server.port))
+        assert not any(call.done() for call in calls)
+        gate.open()
+        for text, call in zip(texts, calls, strict=True):
+            vectors = tf.make_ndarray(call.result().outputs["elmo"])[0]
+            np.testing.assert_array_equal(vectors, stand_in.vectors(text.split()))
+        closing.join(PATIENCE)
+        assert not closing.is_alive()
+
+
+def accepts_connections(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), PATIENCE).close()
+    except ConnectionRefusedError:
+        return False
+    return True
 
 
 @pytest.mark.slow
