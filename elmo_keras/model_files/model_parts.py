@@ -29,5 +29,6 @@ def parts_of_model(model: str | Path) -> list[Path]:
         return [path for pattern in OF_OTHERS for path in model.glob(pattern)]
     if model.exists():
         return [model]
-    of_prefix = map(Path, glob.glob(f"{glob.escape(str(model))}.*"))
-    return [model, *of_prefix, model.with_name(OPTIONS), model.with_name(VOCABULARY)]
+    of_prefix = [*map(Path, glob.glob(f"{glob.escape(str(model))}.*"))]
+    beside = [model.with_name(name) for name in (OPTIONS, VOCABULARY)]
+    return [model, *of_prefix, *(beside if of_prefix else [])]
