@@ -20,7 +20,8 @@ def parts_of_model(model: str | Path) -> list[Path]:
 
     Args:
         model: a model directory, or a directory in another layout; a file, such as a
-            zip; or the prefix of a checkpoint of bilm-tf.
+            zip; or the prefix of a checkpoint of bilm-tf. Anything else has no files
+            here.
     """
     model = Path(model)
     if model.is_dir():
@@ -29,6 +30,7 @@ def parts_of_model(model: str | Path) -> list[Path]:
         return [path for pattern in OF_OTHERS for path in model.glob(pattern)]
     if model.exists():
         return [model]
-    of_prefix = [*map(Path, glob.glob(f"{glob.escape(str(model))}.*"))]
-    beside = [model.with_name(name) for name in (OPTIONS, VOCABULARY)]
-    return [model, *of_prefix, *(beside if of_prefix else [])]
+    if not model.with_name(f"{model.name}.index").exists():
+        return [model]
+    of_prefix = model.parent.glob(f"{glob.escape(model.name)}.*")
+    return [*of_prefix, model.with_name(OPTIONS), model.with_name(VOCABULARY)]

@@ -31,7 +31,7 @@ def test_a_directory_in_another_layout_has_files_like_a_model(tmp_path):
 
 
 def test_a_model_that_is_missing_has_no_files_beside_it(tmp_path):
-    made(tmp_path, "options.json vocab.txt")
+    made(tmp_path, "options.json vocab.txt misspelt.npy")
     assert names(tmp_path, tmp_path / "misspelt") == ["misspelt"]
 
 
@@ -39,5 +39,5 @@ def test_a_zip_is_a_file_and_a_checkpoint_has_a_prefix(tmp_path):
     made(tmp_path, "m.zip [m].index [m].data-0 m.index options.json vocab.txt")
     assert names(tmp_path, str(tmp_path / "m.zip")) == ["m.zip"]
     assert names(tmp_path, tmp_path / "[m]") == (
-        "[m] [m].data-0 [m].index options.json vocab.txt".split()
+        "[m].data-0 [m].index options.json vocab.txt".split()
     )
