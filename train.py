@@ -39,7 +39,7 @@ from elmo_keras.training.distribution import (
 )
 from elmo_keras.training.inputs import Inputs, held_out_text, read_inputs
 from elmo_keras.training.loop import fit
-from elmo_keras.training.output_directory import has_model, reserved
+from elmo_keras.training.output_directory import check_output, has_model, reserved
 from elmo_keras.training.perplexity import perplexity
 from elmo_keras.training.run import TrainingRun, restore, save
 from elmo_keras.training.setup import check_same_step, make_run, make_streams
@@ -63,6 +63,7 @@ def train(command: TrainingCommand) -> int:
     """Trains a model and shows what it learned; returns the exit status."""
     strategy = make_strategy(command.replicas)
     output, chief = command.output, is_chief(strategy)
+    check_output(output, command.text, command.words, start=command.start)
     with reserved(output, lock=chief and not command.dry_run):
         cache = output / f"training/corpus-{worker(strategy)}"
         inputs = read_inputs(command.text, command.words, command.start, cache=cache)

@@ -18,6 +18,7 @@ import tensorflow as tf
 from elmo_keras import Elmo
 from elmo_keras.cli.argument_types import non_negative, numbers, positive, rate
 from elmo_keras.cli.command import CommandFailed, command_parser, run_command
+from elmo_keras.model_files.model_parts import parts_of_model
 
 from .in_graph_batching import Batching
 from .saved_model import DTYPES, TRAINABLE, ExportOptions
@@ -25,6 +26,7 @@ from .sentences import TOKENIZERS
 from .serving_files import write_serving_files
 from .source_model import elmo_of_files, elmo_of_keras_model
 from .version_directory import export_elmo, write_archive
+from .version_paths import check_export
 
 PROGRAM = __package__  # `export`, or `elmo_keras.export` when installed
 
@@ -37,6 +39,14 @@ def main(arguments=None) -> int:
 
 def export(arguments: argparse.Namespace) -> None:
     """Reads the model and writes the export with the requested files."""
+    given = filter(None, (arguments.model, arguments.options, arguments.weights))
+    check_export(
+        arguments.output,
+        arguments.version,
+        [part for path in given for part in parts_of_model(path)],
+        archive=arguments.archive,
+        serving_files=arguments.serving_files,
+    )
     try:
         version = export_elmo(
             read_elmo(arguments),

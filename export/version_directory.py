@@ -17,11 +17,11 @@ from elmo_keras.model_files.published import array_of, published_table
 
 from .saved_model import ExportOptions, SavedElmo, make_saved_model
 from .session_graph import unfold_signatures
+from .version_paths import MODEL_NAME, archive_path, new_version
 from .warmup import write_warmup
 
 EXTRA = "assets.extra"  # a folder that all loaders ignore
 INFO = "elmo_keras.json"
-MODEL_NAME = "elmo"
 PACKAGES = ("elmo-keras", "keras", "tensorflow", "tensorflow-text")
 
 
@@ -41,7 +41,8 @@ def export_elmo(
         output: the folder of all versions, made if it is missing.
         options: `ExportOptions()` if None.
         representation: the index of the mix, for a layer with several.
-        version: its number; if None, one more than the highest existing one.
+        version: its number; if None, one more than the highest existing one, also
+            among archives.
         warmup: whether to add warm-up requests for TensorFlow Serving.
 
     Returns:
@@ -58,7 +59,7 @@ def export_elmo(
             f"`representation` should be below {len(elmo.mixes)}, the layer's number of "
             f"mixes. Received: {representation}"
         )
-    with _new_version(Path(output), version) as folder:
+    with _temporary_version(Path(output), version) as folder:
         saved = make_saved_model(elmo, options, representation)
         tf.saved_model.save(saved.root, folder, signatures=saved.signatures)
         unfold_signatures(folder, saved.signatures)
@@ -67,33 +68,17 @@ def export_elmo(
         (folder / EXTRA / INFO).write_text(f"{info}\n", encoding="utf-8")
         if warmup:
             write_warmup(folder / EXTRA, MODEL_NAME)
-        final = _place(folder, Path(output), version)
-    return final
+        # Renamed, so that it appears all at once.
+        return folder.rename(new_version(Path(output), version))
 
 
 @contextlib.contextmanager
-def _new_version(output: Path, version: int | None) -> Iterator[Path]:
+def _temporary_version(output: Path, version: int | None) -> Iterator[Path]:
     """A temporary folder beside the versions, to write one in; removed at the end."""
     output.mkdir(parents=True, exist_ok=True)
-    if version is not None and (output / str(version)).exists():
-        raise _exists(output / str(version))
+    new_version(output, version)
     with tempfile.TemporaryDirectory(prefix=".export-", dir=output) as folder:
         yield Path(folder) / "version"
-
-
-def _place(folder, output, version):
-    """Gives a complete folder the version's name, so that it appears all at once."""
-    final = output / str(version or max(versions(output), default=0) + 1)
-    if final.exists():  # a rename would replace an empty folder
-        raise _exists(final)
-    return folder.rename(final)
-
-
-def _exists(path):
-    return FileExistsError(
-        f"The version {path} exists, and none is ever overwritten. Give another "
-        "--version, or leave it out for the next number."
-    )
 
 
 def versions(output: str | Path) -> list[int]:
@@ -113,7 +98,7 @@ def read_info(version: str | Path) -> dict:
 
 def write_archive(version: Path) -> Path:
     """Writes a `.tar.gz` of a version beside it, which `hub.load` loads from a URL."""
-    path = version.with_name(f"{MODEL_NAME}-{version.name}.tar.gz")
+    path = archive_path(version)
     with (
         replacing(path) as temporary,
         temporary.open("wb") as file,

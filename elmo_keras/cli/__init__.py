@@ -1,1 +1,1 @@
-"""Shared by the commands: argument types, errors and statuses, stopping, locks."""
+"""Shared by the commands: arguments, errors, outputs, stopping, locks."""

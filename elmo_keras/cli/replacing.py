@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,12 +14,24 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises:
         OSError: the file can't be put in place; the old file stays.
     """
-    for left_over in path.parent.glob(f".{path.name}.[0-9]*"):
-        left_over.unlink()  # of a process that was killed
-    # The suffix is the same, because Keras takes the format from it.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
+    for left_over in left_overs(path):
+        left_over.unlink(missing_ok=True)  # of a process that was killed
+    temporary = temporary_path(path)
     try:
         yield temporary
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def temporary_path(path: Path) -> Path:
+    """Where this process writes a file until it is complete."""
+    # The suffix is the same, because Keras takes the format from it.
+    return path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
+
+
+def left_overs(path: Path) -> list[Path]:
+    """The temporary files of all processes for a path, which `replacing` removes."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.\d+{re.escape(path.suffix)}")
+    # A name may hold `*` or `[`, so it is no pattern for `glob`.
+    return [p for p in path.parent.glob(".*") if name.fullmatch(p.name)]

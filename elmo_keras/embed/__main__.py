@@ -28,6 +28,9 @@ from elmo_keras.cli.stopping import stopping
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed import embed_corpus
 from elmo_keras.embed.batch_vectors import CHOICES
+from elmo_keras.embed.corpus_output import checked_output
+from elmo_keras.embed.numbered_batches import Shard
+from elmo_keras.model_files.model_parts import parts_of_model
 
 PROGRAM = "elmo_keras.embed"
 
@@ -37,7 +40,8 @@ def parser() -> argparse.ArgumentParser:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("input", type=Path, metavar="INPUT")
-    add("output", type=Path, metavar="OUTPUT", help="….hdf5, or ….npy for means")
+    help_of_output = "….hdf5 or ….h5, or ….npy for means"
+    add("output", type=Path, metavar="OUTPUT", help=help_of_output)
     add("--model", metavar="MODEL", help="a model directory or a zip of one")
     add("--options", metavar="FILE", help="published options.json, with --weights")
     add("--weights", metavar="FILE", help="published HDF5 weights, with --options")
@@ -52,7 +56,8 @@ def parser() -> argparse.ArgumentParser:
     add("--tokens-at-once", type=positive(int), default=2**13)
     add("--cache-megabytes", type=positive(int), default=256, help="for word vectors")
     add("--forget-sentences", action="store_true", help="leave out sentence_to_index")
-    add("--overwrite", action="store_true", help="delete any earlier output")
+    overwrite = "replace an earlier output as soon as the new one is finished"
+    add("--overwrite", action="store_true", help=overwrite)
     return p
 
 
@@ -95,11 +100,24 @@ def embed(options: argparse.Namespace) -> int:
     return fail(PROGRAM, INTERRUPTED, "Interrupted. The same command resumes.")
 
 
-def read_model(options: argparse.Namespace, layers: str | int) -> Elmo:
-    """The model, with the mix of `--mix` if the layers are mixed."""
+def check_output(options: argparse.Namespace) -> None:
+    """Checks the output before the model is read; `embed_corpus` does the same."""
     given = options.model, options.options, options.weights
     if [path is not None for path in given] not in ([1, 0, 0], [0, 1, 1]):
         raise ValueError("Give --model, or --options and --weights.")
+    inputs = [options.input, *(options.mix or {}).get("files", [])]
+    if options.model:
+        inputs += parts_of_model(options.model)
+    else:
+        inputs += Path(options.options), Path(options.weights)
+    checked_output(
+        options.output, Shard(*options.shard), inputs, overwrite=options.overwrite
+    )
+
+
+def read_model(options: argparse.Namespace, layers: str | int) -> Elmo:
+    """The model, with the mix of `--mix` if the layers are mixed."""
+    check_output(options)  # before hours of work
     elmo = Elmo.from_pretrained(
         options.model or options.options, options.weights, dtype=options.dtype
     )
@@ -138,7 +156,8 @@ def _mix(text):
             return {"scalars": numbers(text)}
         mix = json.loads(path.read_text())
         weights = [float(weight) for weight in mix["scalars"]]
-        return {"scalars": weights, "gamma": float(mix.get("gamma", 1.0))}
+        gamma = float(mix.get("gamma", 1.0))
+        return {"scalars": weights, "gamma": gamma, "files": [path]}
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise argparse.ArgumentTypeError(
             f"should be numbers w0,w1,… or a JSON file with `scalars`: {error!r}"

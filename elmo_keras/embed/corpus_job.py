@@ -1,5 +1,6 @@
 """Writes the vectors of a text file to a file."""
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable
@@ -12,8 +13,16 @@ from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.batch_vectors import SentenceVectors
 from elmo_keras.embed.corpus_loop import Loop, Summary
+from elmo_keras.embed.corpus_output import checked_output
 from elmo_keras.embed.numbered_batches import Shard, read_batches
-from elmo_keras.embed.unfinished import Unfinished, only_run
+from elmo_keras.embed.unfinished import (
+    OtherRun,
+    OtherText,
+    Unfinished,
+    folder_of,
+    only_run,
+    remove_unfinished,
+)
 from elmo_keras.embed.vector_files import is_npy
 
 
@@ -44,8 +53,9 @@ def embed_corpus(
             spaces. Sentence i is line i, from 0; an empty line has no tokens.
         output: an HDF5 file with the dataset `"i"` for sentence i, and
             `sentence_to_index`, JSON that maps each line to the name of its dataset
-            (the last one for repeated lines). If the name ends in `.npy`, one array
-            with the mean over the tokens of each sentence, 0 without tokens.
+            (the last one for repeated lines); its name ends in `.hdf5` or `.h5`. If
+            the name ends in `.npy`, one array with the mean over the tokens of each
+            sentence, 0 without tokens.
         layers: `"all"` `(layers, tokens, 2 · projection_dim)`; or `"average"`,
             `"top"`, `"mix"` (the first mix of `elmo`) or the index of a layer,
             `(tokens, 2 · projection_dim)`.
@@ -58,23 +68,23 @@ def embed_corpus(
         cache_bytes: about how much memory is used to keep the vectors of words.
         forget_sentences: whether to leave out `sentence_to_index`, which is always
             left out for more than 256 MiB of text.
-        overwrite: whether to delete an existing output, finished or not.
+        overwrite: whether to replace an existing output, which stays until the new
+            one is finished, and to discard an unfinished one of another text, model
+            or call.
         verbose: 1 for a progress line on standard error.
         stop: called after every batch; the call ends when it returns True.
 
     Raises:
         ValueError: an argument is out of range, the text is not UTF-8, the output
-            exists, or an unfinished output belongs to another text, model or call.
+            exists, is the text, can't be written or has another suffix, or an
+            unfinished output belongs to another text, model or call.
         OSError: a file can't be read or written; what was written is kept.
     """
     source, shard = Path(source), _checked_shard(shard)
-    output = shard_path(Path(output), shard)
+    output = checked_output(Path(output), shard, [source], overwrite=overwrite)
     vectors = SentenceVectors(elmo, layers, dtype=dtype, mean=is_npy(output))
     word_bytes = elmo.config.projection_dim * np.dtype(np.float32).itemsize
     max_words = max(1, cache_bytes // word_bytes)
-    batches = read_batches(
-        source, shard, tokens_at_once=tokens_at_once, max_words=max_words
-    )
     identity = _identity(
         elmo,
         layers,
@@ -83,24 +93,36 @@ def embed_corpus(
         tokens_at_once=tokens_at_once,
         cache_bytes=cache_bytes,
     )
-    with source.open("rb"), only_run(output):
-        work = Unfinished(output, identity, overwrite)
-        try:
+
+    def run():
+        batches = read_batches(
+            source, shard, tokens_at_once=tokens_at_once, max_words=max_words
+        )
+        work = Unfinished(output, identity)
+        with contextlib.closing(work), Progress(bool(verbose)) as progress:
             loop = Loop(
                 work, elmo, vectors, shard=shard, forget_sentences=forget_sentences
             )
-            with Progress(bool(verbose)) as progress:
-                return loop.embed(batches, progress, stop)
-        finally:
-            work.close()
+            return loop.embed(batches, progress, stop)
+
+    with source.open("rb"), only_run(output):
+        try:
+            return run()
+        except OtherRun as error:
+            if not overwrite:
+                raise
+            _discard(output, source, error)
+            return run()
 
 
-def shard_path(output: Path, shard: Shard) -> Path:
-    """The name of a shard's output."""
-    if shard.count == 1:
-        return output
-    name = f"{output.stem}.{shard.index}-of-{shard.count}{output.suffix}"
-    return output.with_name(name)
+def _discard(output, source, error):
+    """Removes the unfinished file of another run, so that this one can begin."""
+    remove_unfinished(output)
+    if isinstance(error, OtherText) and not source.is_file():
+        raise ValueError(
+            f"{folder_of(output)} belonged to a run over another text, and is removed. "
+            f"{source} can be read only once: give the same command again."
+        ) from error
 
 
 def model_digest(elmo: Elmo) -> str:

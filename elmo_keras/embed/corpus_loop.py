@@ -10,7 +10,7 @@ from elmo_keras.elmo import Elmo
 from elmo_keras.embed.batch_vectors import SentenceVectors, WordVectors
 from elmo_keras.embed.numbered_batches import BOUNDARIES, Batch, Shard
 from elmo_keras.embed.sentence_texts import Texts
-from elmo_keras.embed.unfinished import Unfinished
+from elmo_keras.embed.unfinished import OtherText, Unfinished
 from elmo_keras.embed.vector_files import Hdf5Output, NpyOutput, is_npy
 
 MAX_TEXT_BYTES = 2**28  # of all sentences in `sentence_to_index`
@@ -126,7 +126,7 @@ class Loop:
         return self.batches <= done["batches"]
 
     def _refuse(self):
-        raise ValueError(
+        raise OtherText(
             f"{self.work.folder} belongs to a run over another text. Use that text "
             "to resume, or ask to overwrite."
         )

@@ -8,46 +8,63 @@ from pathlib import Path
 from typing import Any
 
 from elmo_keras.cli.locking import LOCK, only_process
-from elmo_keras.embed.journal import JournaledFile, synchronize_folder
+from elmo_keras.embed.journal import (
+    DATA,
+    JOURNAL,
+    JournaledFile,
+    synchronize_folder,
+)
+
+FILES = DATA, JOURNAL, f"{JOURNAL}.new"
+
+
+class OtherRun(ValueError):
+    """The unfinished file is damaged, or belongs to a run with other values."""
+
+
+class OtherText(OtherRun):
+    """The unfinished file belongs to a run over another text."""
 
 
 class Unfinished:
     """A `JournaledFile` in the folder `OUTPUT.unfinished` that becomes OUTPUT.
 
     Args:
-        output: the path of the finished file.
+        output: the path of the finished file. An earlier file stays in place until
+            this one is finished.
         identity: everything that the content depends on, as JSON values. A run
             resumes only with the same identity.
-        overwrite: whether to delete an earlier file, finished or not.
 
     Attributes:
         file: the `JournaledFile`.
         done: `done` of the last commit, or None.
 
     Raises:
-        ValueError: `output` exists, or the folder belongs to a different run.
+        OtherRun: the folder belongs to a different run, or is damaged.
     """
 
-    def __init__(self, output: Path, identity: dict[str, Any], overwrite: bool):
+    def __init__(self, output: Path, identity: dict[str, Any]):
         self.output, self.identity = output, identity
         self.folder = folder_of(output)
-        if overwrite:
-            output.unlink(missing_ok=True)
-            self._remove_files()
-        if output.exists():
-            raise ValueError(
-                f"{output} exists. Give another name, or ask to overwrite it."
-            )
-        self.file = JournaledFile(self.folder)
+        self.file = self._opened()
         note = self.file.note or {"identity": identity, "done": None}
         self.done = note["done"]
         self._check(note["identity"])
 
+    def _opened(self):
+        try:
+            return JournaledFile(self.folder)
+        except (ValueError, KeyError, TypeError) as error:
+            raise OtherRun(
+                f"{self.folder} is damaged. Remove it, or ask to overwrite. {error}"
+            ) from error
+
     def _check(self, found):
         differ = [k for k, v in self.identity.items() if found.get(k) != v]
         if differ:
+            self.file.close()
             was, now = ([of.get(k) for k in differ] for of in (found, self.identity))
-            raise ValueError(
+            raise OtherRun(
                 f"{self.folder} belongs to a run that differs in: {', '.join(differ)}. "
                 f"It had {was}, this run has {now}. Use the earlier values to resume, "
                 "or ask to overwrite."
@@ -62,27 +79,28 @@ class Unfinished:
         self.file.commit({"identity": self.identity, "done": done})
 
     def finish(self) -> None:
-        """Moves the finished file to its path."""
+        """Moves the finished file to its path, in place of an earlier one."""
         self.file.close()
         os.replace(self.file.path, self.output)
         synchronize_folder(self.output.absolute().parent)
-        self._remove_files()
+        remove_unfinished(self.output)
 
     def close(self) -> None:
         """Closes the file; removes it unless a run can resume from it."""
         self.file.close()
         if not (self.file.note and self.file.note["done"]):
-            self._remove_files()
-
-    def _remove_files(self):
-        for path in self.folder.iterdir():
-            if path.name != LOCK:
-                path.unlink()
+            remove_unfinished(self.output)
 
 
 def folder_of(output: Path) -> Path:
     """The folder in which a file grows."""
     return output.with_name(f"{output.name}.unfinished")
+
+
+def remove_unfinished(output: Path) -> None:
+    """Removes the files of an unfinished run, and nothing else in its folder."""
+    for name in FILES:
+        (folder_of(output) / name).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from h5py import h5d, h5f, h5fd, h5p, h5s, h5t
 
 from elmo_keras.embed.journal import JournaledFile
 
+SUFFIXES = ".hdf5", ".h5", ".npy"
 SENTENCE_TO_INDEX = "sentence_to_index"
 N_SENTENCES = "sentences"  # attribute of a finished file
 
@@ -116,4 +117,17 @@ class NpyOutput:
 
 def is_npy(path: Path) -> bool:
     """Whether a file of this name holds sentence vectors."""
-    return path.suffix == ".npy"
+    return path.suffix.lower() == ".npy"
+
+
+def check_suffix(path: Path) -> None:
+    """Refuses a name that is not one of a file of vectors.
+
+    Raises:
+        ValueError: the name ends in none of `SUFFIXES`, in upper or lower case.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise ValueError(
+            f"The output should end in {' or '.join(SUFFIXES)}, in upper or lower "
+            f"case. Received: {path}"
+        )

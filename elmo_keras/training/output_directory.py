@@ -1,4 +1,4 @@
-"""Reserves a model directory for one training process, and cleans up after it."""
+"""Checks a model directory, reserves it for one training process, cleans up after it."""
 
 import contextlib
 import shutil
@@ -6,9 +6,38 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elmo_keras.cli.locking import only_process
+from elmo_keras.cli.outputs import check_apart, check_file, check_folder
 from elmo_keras.model_files.model_directory import OPTIONS
+from elmo_keras.model_files.model_parts import PARTS, TRAINING, parts_of_model
+from elmo_keras.text.files import text_files
 from elmo_keras.training.checkpoint import checkpoints
+from elmo_keras.training.inputs import StartingPoint, TextFiles, VocabularySource
 from elmo_keras.training.run import CHECKPOINTS
+
+
+def check_output(
+    output: Path, text: TextFiles, words: VocabularySource, *, start: StartingPoint
+) -> None:
+    """Refuses a model directory that can't be written, or would replace an input.
+
+    Args:
+        output: the model directory.
+        text, words, start: arguments of `read_inputs`.
+
+    Raises:
+        ValueError: the directory or one of its files can't be written, or is an input.
+        FileNotFoundError: no file matches a pattern.
+        OSError: the disk is full or fails.
+    """
+    check_folder(output)
+    patterns = [*(text.train or []), *(text.valid or []), *(words.text or [])]
+    inputs = [*text_files(patterns), *filter(None, [words.file, start.weights])]
+    if start.model is not None:
+        inputs += parts_of_model(start.model)
+    check_apart([output / part for part in PARTS], inputs)
+    if output.exists():
+        for part in set(PARTS) - {TRAINING}:
+            check_file(output / part)
 
 
 @contextlib.contextmanager
@@ -33,7 +62,7 @@ def reserved(output: Path, *, lock: bool) -> Iterator[None]:
         f"Another process is training in {output}. Wait until it ends, or give another "
         "--output."
     )
-    folder, existed = output / "training", output.exists()
+    folder, existed = output / TRAINING, output.exists()
     try:
         with only_process(folder, refusal) if lock else contextlib.nullcontext():
             yield

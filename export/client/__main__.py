@@ -21,13 +21,14 @@ import keras
 
 from elmo_keras.cli.argument_types import non_negative, positive, seconds
 from elmo_keras.cli.command import CommandFailed, command_parser, run_command
+from elmo_keras.cli.outputs import check_apart, check_file
+from elmo_keras.embed.vector_files import check_suffix, is_npy
 from elmo_keras.text.files import lines_of
 
-from .embeddings_file import ENDINGS, write_embeddings
+from .embeddings_file import write_embeddings
 from .remote import embed_text
 
 PROGRAM = __package__  # `export.client`, or `elmo_keras.export.client` when installed
-OUTPUTS = {".hdf5": "elmo", ".npy": "default"}
 REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
 
 
@@ -39,14 +40,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def embed_file(options: argparse.Namespace) -> None:
     """Reads the sentences and writes their vectors, with a progress bar."""
-    check_output(options.output_file)
+    check_output(options.output_file, options.input_file)
     sentences = read_lines(options.input_file)
     bar = keras.utils.Progbar(len(sentences), unit_name="sentence")
     vectors = embed_text(
         sentences,
         options.server,
         model=options.model,
-        output=options.output or OUTPUTS[options.output_file.suffix],
+        output=options.output or usual_output(options.output_file),
         batch_tokens=options.batch_tokens,
         batch_size=options.batch_size,
         timeout=options.timeout,
@@ -62,14 +63,22 @@ def embed_file(options: argparse.Namespace) -> None:
         raise kind(f"{options.server}: {status}") from error
 
 
-def check_output(path: Path) -> None:
-    """Refuses other kinds of files, and existing files.
+def usual_output(path: Path) -> str:
+    """The output of the server that a file of this name holds by default."""
+    return "default" if is_npy(path) else "elmo"
+
+
+def check_output(path: Path, source: Path) -> None:
+    """Refuses other kinds of files, existing files, and what can't be written.
 
     Raises:
-        ValueError: the file's name has another ending, or the file exists.
+        ValueError: the file's name has another suffix, or the file exists, is the
+            input or can't be written.
+        OSError: the disk is full or fails.
     """
-    if path.suffix not in ENDINGS:
-        raise ValueError(f"The output should end in {' or '.join(ENDINGS)}: {path}")
+    check_suffix(path)
+    check_apart([path], [source])
+    check_file(path)
     if path.exists():
         raise ValueError(f"{path} exists already. Give another output.")
 
@@ -95,7 +104,7 @@ def parser() -> argparse.ArgumentParser:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("input_file", metavar="INPUT.txt", type=Path)
-    add("output_file", metavar="OUTPUT.hdf5|.npy", type=Path)
+    add("output_file", metavar="OUTPUT.hdf5|.h5|.npy", type=Path)
     add("--server", default="localhost:8500", help="host and port of gRPC")
     add("--model", default="elmo", help="name on the server (default: elmo)")
     add("--output", help="elmo, default, layers or another output")

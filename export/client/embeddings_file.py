@@ -8,8 +8,7 @@ import h5py
 import numpy as np
 
 from elmo_keras.cli.replacing import replacing
-
-ENDINGS = (".hdf5", ".npy")
+from elmo_keras.embed.vector_files import is_npy
 
 
 def write_embeddings(
@@ -17,13 +16,13 @@ def write_embeddings(
 ) -> None:
     """Writes the vectors of sentences.
 
-    A `.hdf5` file has the layout of `allennlp elmo`: the dataset `"i"` holds the
+    A `.hdf5` or `.h5` file has the layout of `allennlp elmo`: the dataset `"i"` holds the
     array of sentence i, and `sentence_to_index` a JSON object sentence → `"i"`, with
     the last index of a repeated sentence. A `.npy` file holds one vector for each
     sentence, `(sentences, vector)`.
 
     Args:
-        path: ends in `.hdf5` or `.npy`.
+        path: ends in `.hdf5`, `.h5` or `.npy`, in upper or lower case.
         sentences: the tokens of each sentence.
         vectors: one array for each sentence.
 
@@ -31,7 +30,7 @@ def write_embeddings(
         ValueError: the file is a `.npy`, and an array is not a vector.
         OSError: the file can't be written.
     """
-    write = _write_npy if path.suffix == ".npy" else _write_hdf5
+    write = _write_npy if is_npy(path) else _write_hdf5
     with replacing(path) as temporary:
         write(temporary, sentences, vectors)
 

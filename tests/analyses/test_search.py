@@ -16,6 +16,7 @@ from elmo_keras.analyses.search import search_index
 from elmo_keras.analyses.search.line_index import LineIndex
 from elmo_keras.analyses.search.search_index import SearchIndex, mean_vector
 from elmo_keras.embed import corpus_loop as loop
+from elmo_keras.embed.unfinished import folder_of
 
 SENTENCES = [
     "the river rose after the rain .",
@@ -120,6 +121,65 @@ def test_an_interrupted_index_is_resumed(text, model, capsys, monkeypatch, tmp_p
     assert search.main(command) == 0
     assert len(written) == n_writes, "no batch was written twice"
     assert (tmp_path / "text.txt.0.npy").read_bytes() == expected.read_bytes()
+
+
+def test_the_old_index_answers_until_the_new_one_is_whole(
+    text, model, capsys, monkeypatch, tmp_path
+):
+    index, note = (tmp_path / f"text.txt.average.npy{end}" for end in ("", ".json"))
+    old = index.read_bytes(), note.read_bytes()
+    text.write_text("\n".join(reversed(SENTENCES)))
+    command = [str(text), "--elmo", model, "rain"]
+    with monkeypatch.context() as patch:
+        counted_writes(patch, interrupt_at=1)
+        assert search.main([*command, "--overwrite"]) == 130
+    assert (index.read_bytes(), note.read_bytes()) == old
+    assert search.main(command) == 2, "the old index is not of this text"
+    text.write_text("\n".join(SENTENCES) + "\n")
+    assert search.main(command) == 0
+    assert len(hits(capsys.readouterr().out)[0]) == 5
+    text.write_text("\n".join(reversed(SENTENCES)))
+    assert search.main([*command, "--overwrite"]) == 0
+    assert search.main([*command, "--top", "9"]) == 0
+    assert (5, SENTENCES[1]) not in hits(capsys.readouterr().out)[-1]
+    np.testing.assert_array_equal(np.load(index)[4], 0)  # the empty line
+    assert note.read_bytes() != old[1] and not folder_of(index).exists()
+
+
+@pytest.mark.parametrize(
+    ("index", "reason"),
+    [
+        ("text.npy", "The output text.npy is an input"),
+        ("link.npy", "it is the same file as text.npy"),
+        ("folder.npy", "folder.npy should be a file, but is a folder"),
+        ("no/index.npy", "There is no folder no"),
+        ("text.npy/index.npy", "The output text.npy/index.npy is in text.npy"),
+        ("noted.npy", "The output noted.npy.json is an input"),
+        ("index.txt", "should end in .npy"),
+    ],
+)
+def test_a_wrong_index_is_refused_before_the_model_is_read(
+    tmp_path, monkeypatch, capsys, index, reason
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(search.Elmo, "from_pretrained", None)
+    for name in ("text.npy", "noted.npy.json"):
+        (tmp_path / name).write_text("a text")
+    (tmp_path / "link.npy").symlink_to("text.npy")
+    (tmp_path / "folder.npy").mkdir()
+    before = {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
+    text = "noted.npy.json" if "noted" in index else "text.npy"
+    command = [text, "--elmo", "lm", "--index", index, "--overwrite", "a"]
+    assert search.main(command) == 2
+    error = capsys.readouterr().err
+    assert reason in error and error.count("\n") == 1
+    assert {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
+
+
+def test_an_index_that_is_only_read_needs_no_room(text, model, monkeypatch, capsys):
+    monkeypatch.setattr(search_index, "check_file", None)
+    assert search.main([str(text), "--elmo", model, "rain"]) == 0
+    assert len(hits(capsys.readouterr().out)[0]) == 5
 
 
 def counted_writes(monkeypatch, interrupt_at=None):

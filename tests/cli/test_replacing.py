@@ -43,8 +43,18 @@ def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch, fails):
 
 
 def test_files_that_killed_processes_left_are_removed(tmp_path):
-    for name in (".file.txt.123.txt", ".file.txt.x", ".other.txt.123.txt"):
+    others = [".file.txt.2024.bak", ".file.txt.x", ".file2txt.1.txt", ".o.txt.123.txt"]
+    for name in (".file.txt.123.txt", *others):
         (tmp_path / name).touch()
     with replacing(tmp_path / "file.txt") as temporary:
         temporary.touch()
-    assert names(tmp_path) == [".file.txt.x", ".other.txt.123.txt", "file.txt"]
+    assert names(tmp_path) == sorted([*others, "file.txt"])
+
+
+def test_a_name_is_not_a_pattern(tmp_path):
+    for name in (".file.123", ".[a].npy.7.npy", ".a.npy.7.npy"):
+        (tmp_path / name).touch()
+    for name in ("*", "[a].npy"):
+        with replacing(tmp_path / name) as temporary:
+            temporary.touch()
+    assert names(tmp_path) == ["*", ".a.npy.7.npy", ".file.123", "[a].npy"]

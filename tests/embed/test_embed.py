@@ -390,7 +390,7 @@ def test_the_command_mixes_layers_and_prints_a_summary(
         (["text.txt", "out.hdf5"], "Give --model"),
         (["text.txt", "out.hdf5", "--options", "o.json"], "Give --model"),
         (["latin.txt", "out.hdf5", "--model", "model"], "UTF-8. Line 2"),
-        (["text.txt", "no/out.hdf5", "--model", "model"], "no/out.hdf5.unfinished"),
+        (["text.txt", "no/out.hdf5", "--model", "model"], "There is no folder no"),
         (["text.txt", "out.hdf5", "--model", "model", "--layers", "3"], "`layers`"),
         (["text.txt", "out.hdf5", "--model", "model", "--mix", "1,2"], "3 weights"),
         (["text.txt", "out.hdf5", "--model", "model", "--layers", "mix"], "--mix"),

@@ -1,8 +1,14 @@
 """A model directory belongs to one process, and a new one does not stay empty."""
 
+import dataclasses
+import os
+from pathlib import Path
+
 import pytest
 
-from elmo_keras.training.output_directory import has_model, reserved
+import train
+from elmo_keras.training.inputs import StartingPoint, TextFiles, VocabularySource
+from elmo_keras.training.output_directory import check_output, has_model, reserved
 from elmo_keras.training.run import CHECKPOINTS
 
 
@@ -39,3 +45,88 @@ def test_without_the_lock_others_are_let_in(tmp_path):
         reserved(tmp_path, lock=True),
     ):
         pass
+
+
+@pytest.fixture
+def user(tmp_path, monkeypatch):
+    """The current folder, with texts and a model directory `old`."""
+    monkeypatch.chdir(tmp_path)
+    for name in "a.txt b.txt old/options.json old/weights.hdf5 old/vocab.txt".split():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(name)
+    return tmp_path
+
+
+TEXT = TextFiles(train=["a.txt"], valid=["b.txt"])
+
+
+@pytest.mark.parametrize(
+    ("output", "inputs", "problem"),
+    [
+        ("a.txt", {}, "a.txt should be a folder, but is none"),
+        ("a.txt/model", {}, "a.txt should be a folder for a.txt/model"),
+        ("/proc", {}, "Nothing can be written to the folder /proc"),
+        ("taken", {}, "taken/curves.png should be a file, but is a folder"),
+        ("old", {"model": Path("old")}, "is an input"),
+        ("link", {"model": Path("old")}, "is an input; it is the same file as old"),
+        ("other", {"model": Path("other/o.json"), "weights": Path("other/weights.hdf5")},
+         "The output other/weights.hdf5 is an input"),
+        ("hard", {"model": Path("o.json"), "weights": Path("old/weights.hdf5")},
+         "The output hard/weights.hdf5 is an input; it is the same file as old"),
+        ("old", {"file": Path("old/vocab.txt")}, "The output old/vocab.txt is an input"),
+        ("old", {"train": ["old/*.txt"]}, "The output old/vocab.txt is an input"),
+        ("old", {"valid": ["old/training/t"]}, "holds the input old/training/t"),
+        ("old", {"text": ["old/options.json"]}, "The output old/options.json is an"),
+    ],
+)  # fmt: skip
+def test_a_wrong_model_directory_is_refused(user, output, inputs, problem):
+    Path("taken/curves.png").mkdir(parents=True)
+    Path("link").symlink_to("old")
+    Path("old/training").mkdir()
+    Path("old/training/t").write_text("a b")
+    for folder in ("other", "hard"):
+        Path(folder).mkdir()
+    for name in ("o.json", "weights.hdf5"):
+        Path("other", name).write_text("published")
+    os.link("old/weights.hdf5", "hard/weights.hdf5")
+    with pytest.raises(ValueError, match=problem):
+        check(Path(output), inputs)
+
+
+def check(output, changes):
+    """Checks an output for the given changes of the inputs."""
+    values = [TEXT, VocabularySource(), StartingPoint()]
+    for i, value in enumerate(values):
+        known = {field.name for field in dataclasses.fields(value)}
+        own = {name: new for name, new in changes.items() if name in known}
+        values[i] = dataclasses.replace(value, **own)
+    check_output(output, *values[:2], start=values[2])
+
+
+@pytest.mark.parametrize(
+    ("output", "inputs"),
+    [
+        ("new", {}),
+        ("old", {"model": Path("misspelt")}),  # which is reported later
+        (".", {}),
+        ("a/b/new", {"model": Path("old")}),
+        ("old/tuned", {"model": Path("old")}),
+        ("old", {}),  # its training is resumed
+        ("new", {"file": Path("old/vocab.txt"), "train": ["?.txt"]}),
+    ],
+)
+def test_other_model_directories_are_fine(user, output, inputs):
+    before = sorted(user.rglob("*"))
+    check(Path(output), inputs)
+    assert sorted(user.rglob("*")) == before
+
+
+def test_a_published_model_in_the_output_stays(user, capsys):
+    Path("old/options.json").rename("old/published.json")
+    arguments = "--train a.txt --valid b.txt --options old/published.json".split()
+    arguments += ["--weights", "old/weights.hdf5", "--output", "old"]
+    assert train.main(arguments) == 2
+    error = capsys.readouterr().err
+    assert "The output old/weights.hdf5 is an input" in error
+    assert Path("old/weights.hdf5").read_text() == "old/weights.hdf5"
+    assert not Path("old/training").exists()

@@ -27,6 +27,8 @@ from elmo_keras.analyses.compare.sample_efficiency import (
 )
 from elmo_keras.cli import argument_types
 from elmo_keras.cli.command import command_parser, run_command
+from elmo_keras.cli.pictures import check_picture
+from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
 from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions
 from elmo_keras.tasks.experiments.results import results_table
@@ -80,6 +82,8 @@ def compare(
         raise ValueError("Give one --elmo: all variants share it.")
     if picture and table != "shares":
         raise ValueError("--picture needs --table shares.")
+    if picture:
+        check_picture(picture, parts_of_model(options.elmo[0]))
     records = experiment.run(task, options, variants(options, table, shares))
     if table != "shares":
         print(results_table(records))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elmo_keras.cli.markdown_table import markdown_table, percent_spread
+from elmo_keras.cli.replacing import replacing
 
 
 class Point(NamedTuple):
@@ -74,4 +75,5 @@ def draw_shares(points: Sequence[Point], score: str, path: Path) -> None:
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=150)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=150)

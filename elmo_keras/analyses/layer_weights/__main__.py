@@ -17,6 +17,8 @@ import numpy as np
 
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.markdown_table import markdown_table, spread
+from elmo_keras.cli.pictures import check_picture
+from elmo_keras.cli.replacing import replacing
 from elmo_keras.tasks.experiments.results import read_results
 
 PROGRAM = "elmo_keras.analyses.layer_weights"
@@ -56,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def layer_weights(results: Sequence[Path], picture: Path | None) -> None:
     """Prints the table and draws the picture."""
+    if picture:
+        check_picture(picture, results)
     mixes = [mix for path in results for mix in learned_mixes(path)]
     print(weights_table(mixes))
     if picture:
@@ -127,7 +131,8 @@ def draw_weights(mixes: Sequence[LearnedMix], path: Path) -> None:
         image = _draw_panel(axes, panel)
         axes.set_title(f"at the {place}")
     figure.colorbar(image, ax=all_axes, label="share of the layer")
-    figure.savefig(path, dpi=150)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=150)
 
 
 def _draw_panel(axes, panel):

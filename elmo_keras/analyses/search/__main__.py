@@ -16,11 +16,17 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.analyses.search.line_index import LineIndex
-from elmo_keras.analyses.search.search_index import SearchIndex, make_index, mean_vector
+from elmo_keras.analyses.search.search_index import (
+    SearchIndex,
+    check_index,
+    make_index,
+    mean_vector,
+)
 from elmo_keras.cli.argument_types import layer_or, positive
 from elmo_keras.cli.command import INTERRUPTED, command_parser, fail, run_command
 from elmo_keras.cli.stopping import stopping
 from elmo_keras.elmo import Elmo
+from elmo_keras.model_files.model_parts import parts_of_model
 
 PROGRAM = "elmo_keras.analyses.search"
 
@@ -45,7 +51,8 @@ def parser() -> argparse.ArgumentParser:
         help="subtract the mean of all sentences, which they have in common",
     )
     add("--index", type=Path, help="(default: FILE.LAYERS.npy)")
-    add("--overwrite", action="store_true", help="replace an index that exists")
+    overwrite = "replace an index that exists as soon as the new one is finished"
+    add("--overwrite", action="store_true", help=overwrite)
     return p
 
 
@@ -68,8 +75,7 @@ def search(
 ) -> int:
     """Makes the index and answers the queries; returns the exit status."""
     index = index or file.with_name(f"{file.name}.{layers}.npy")
-    if index.suffix != ".npy":
-        raise ValueError(f"--index should end in .npy. Received: {index}")
+    check_index(index, [file, *parts_of_model(elmo)], overwrite=overwrite)
     with LineIndex(file) as lines:
         model = Elmo.from_pretrained(elmo)
         with stopping() as stop:

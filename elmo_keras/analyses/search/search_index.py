@@ -1,16 +1,18 @@
 """Search for sentences by their mean vectors."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from elmo_keras.cli.outputs import check_apart, check_file, check_folder
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed import embed_corpus
 from elmo_keras.embed.corpus_job import model_digest
 from elmo_keras.embed.unfinished import folder_of
+from elmo_keras.embed.vector_files import is_npy
 
 ROWS_AT_ONCE = 2**14
 
@@ -82,6 +84,30 @@ def mean_vector(elmo: Elmo, tokens: Sequence[str], layers: str | int) -> np.ndar
     return means[-1 if layers == "top" else layers]
 
 
+def check_index(index: Path, inputs: Iterable[Path], *, overwrite: bool) -> None:
+    """Checks before the work whether an index can be made, or is there already.
+
+    Args:
+        index: see `make_index`.
+        inputs: files and folders that are read.
+        overwrite: see `make_index`.
+
+    Raises:
+        ValueError: the name has another suffix, or the index would change an input
+            or can't be written.
+        OSError: the disk is full or fails.
+    """
+    if not is_npy(index):
+        raise ValueError(f"--index should end in .npy. Received: {index}")
+    if index.is_file() and not overwrite:  # it is only read
+        return
+    files = index, _note_of(index)
+    check_apart([*files, folder_of(index)], inputs)
+    for path in files:
+        check_file(path)
+    check_folder(folder_of(index))
+
+
 def make_index(
     elmo: Elmo,
     source: Path,
@@ -101,7 +127,8 @@ def make_index(
             name, records what it was made from.
         digest: SHA-256 of the text.
         layers: `"average"`, `"top"` or the index of a layer.
-        overwrite: whether to replace an index that exists.
+        overwrite: whether to replace an index that exists, which stays until the new
+            one is finished.
         stop: called after every batch; the call ends if it returns True.
 
     Returns:
@@ -112,19 +139,31 @@ def make_index(
             `embed_corpus`.
     """
     made_of = {"text": digest, "model": model_digest(elmo), "layers": str(layers)}
-    note = index.with_name(f"{index.name}.json")
+    note, replaces = _note_of(index), index.exists()
     if not overwrite and _begun(index):
         _check(index, note, made_of)
-    if index.exists() and not overwrite:
+    if replaces and not overwrite:
         return True
-    with replacing(note) as path:
-        path.write_text(json.dumps(made_of))
+    if not replaces:  # so that an index never lacks its note
+        _write_note(note, made_of)
     try:
         options = {"layers": layers, "overwrite": overwrite, "stop": stop}
-        return embed_corpus(elmo, source, index, verbose=1, **options).finished
+        finished = embed_corpus(elmo, source, index, verbose=1, **options).finished
+        if finished and replaces:
+            _write_note(note, made_of)
+        return finished
     finally:
         if not _begun(index):
             note.unlink()
+
+
+def _note_of(index):
+    return index.with_name(f"{index.name}.json")
+
+
+def _write_note(note, made_of):
+    with replacing(note) as path:
+        path.write_text(json.dumps(made_of))
 
 
 def _begun(index):

@@ -14,6 +14,7 @@ from elmo_keras.tasks.experiments.batches import Batches, predictions
 from elmo_keras.tasks.experiments.early_stopping import Fitted, fit_until_best
 from elmo_keras.tasks.experiments.examples import Data, read_data
 from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions
+from elmo_keras.tasks.experiments.experiment_output import check_output, model_file
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.experiments.results import (
     FILE,
@@ -60,6 +61,7 @@ def run(
         FloatingPointError: a loss is not finite.
         CommandFailed: a file can't be written.
     """
+    check_output(options, variants)
     experiment = Experiment(task, options, read_data(task, options))
     experiment.check(variants)
     try:
@@ -87,6 +89,13 @@ class Experiment:
         Raises:
             ValueError, OSError: see `run`.
         """
+        path = self.options.output / FILE
+        names = {record.get("task", self.task.name) for record in read_results(path)}
+        if names - {self.task.name}:
+            raise ValueError(
+                f"{path} has runs of another task: {min(names - {self.task.name})}. "
+                "Give another --output."
+            )
         for variant in variants:
             found = [self.recorded(variant, seed) for seed in self.options.seeds]
             if None in found:
@@ -227,7 +236,7 @@ class Experiment:
         """Writes the model before the record, so that each recorded model exists."""
         output = self.options.output
         output.mkdir(parents=True, exist_ok=True)
-        path = output / f"{record['variant']}-{record['seed']}.keras"
+        path = output / model_file(record["variant"], record["seed"])
         with replacing(path) as temporary:
             model.save(temporary)
         write_results(output / FILE, [*read_results(output / FILE), record])

@@ -121,7 +121,7 @@ def test_an_hdf5_file_has_the_layout_of_allennlp(address, text, tmp_path, capsys
 
 
 def test_a_npy_file_has_one_vector_for_each_sentence(address, text, tmp_path):
-    output = tmp_path / "out.npy"
+    output = tmp_path / "out.NPY"
     assert client.main([str(text), str(output), "--server", address]) == 0
     found = np.load(output)
     expected = [
@@ -134,14 +134,17 @@ def test_a_npy_file_has_one_vector_for_each_sentence(address, text, tmp_path):
     ("arguments", "message"),
     [
         (["missing.txt", "out.npy"], "missing.txt"),
-        (["TEXT", "out.txt"], "should end in .hdf5 or .npy"),
+        (["TEXT", "out.txt"], "should end in .hdf5 or .h5 or .npy"),
+        (["TEXT.npy", "TEXT.npy"], "The output TEXT.npy is an input"),
+        (["TEXT", "folder.npy"], "should be a file, but is a folder"),
         (["TEXT", "TEXT.npy"], "exists already"),
         (["LATIN", "out.npy"], "Line 2"),
         (["EMPTY", "out.npy"], "no sentence"),
         (["TEXT", "out.npy", "--output", "elmo"], "one vector a sentence"),
         (["TEXT", "out.npy", "--output", "other"], "INVALID_ARGUMENT"),
         (["TEXT", "out.npy", "--model", "other"], "NOT_FOUND"),
-        (["TEXT", "no/folder/out.npy"], "no/folder"),
+        (["TEXT", "no/folder/out.npy"], "There is no folder no/folder"),
+        (["TEXT", "LATIN/out.npy"], "LATIN should be a folder, but is none"),
     ],
 )
 def test_an_error_is_one_line_and_leaves_no_file(
@@ -150,6 +153,7 @@ def test_an_error_is_one_line_and_leaves_no_file(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "TEXT").write_bytes(text.read_bytes())
     (tmp_path / "TEXT.npy").write_bytes(b"")
+    (tmp_path / "folder.npy").mkdir()
     (tmp_path / "LATIN").write_bytes(b"a\n\xff\n")
     (tmp_path / "EMPTY").write_bytes(b"")
     before = sorted(tmp_path.iterdir())

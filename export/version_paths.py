@@ -1,0 +1,78 @@
+"""The paths of a version, checked before a model is read and exported."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from elmo_keras.cli.outputs import check_apart, check_folder
+
+from .serving_files import FOLDER
+
+MODEL_NAME = "elmo"
+_NUMBERED = re.compile(rf"(\d+)|{MODEL_NAME}-(\d+)\.tar\.gz")
+
+
+def new_version(output: Path, version: int | None) -> Path:
+    """The path of a version that is to be written, which does not exist yet.
+
+    Args:
+        output: the folder of all versions.
+        version: its number; None for one more than the highest existing one, also
+            among the archives.
+
+    Raises:
+        FileExistsError: the version exists already.
+    """
+    if version is None:
+        found = [_NUMBERED.fullmatch(path.name) for path in output.glob("*")]
+        numbers = [int(number[1] or number[2]) for number in found if number]
+        version = max(numbers, default=0) + 1
+    path = output / str(version)
+    if path.exists():  # a rename would replace an empty folder
+        raise FileExistsError(
+            f"The version {path} exists, and none is ever overwritten. Give another "
+            "--version, or leave it out for the next number."
+        )
+    return path
+
+
+def archive_path(version: Path) -> Path:
+    """The path of a version's archive, beside it."""
+    return version.with_name(f"{MODEL_NAME}-{version.name}.tar.gz")
+
+
+def check_export(
+    output: Path,
+    version: int | None,
+    inputs: Iterable[Path],
+    *,
+    archive: bool,
+    serving_files: bool,
+) -> None:
+    """Refuses an export that can't be written, or would replace something.
+
+    Args:
+        output: the folder of all versions.
+        version: its number, or None for the next one.
+        inputs: files and folders that are read.
+        archive, serving_files: whether they are written too.
+
+    Raises:
+        FileExistsError: the version or its archive exists already.
+        ValueError: the folder can't be made or written to, or a file would change an
+            input.
+        OSError: the disk is full or fails.
+    """
+    check_folder(output)
+    written = [new_version(output, version)]
+    if archive:
+        written.append(archive_path(written[0]))
+        if written[1].exists():
+            raise FileExistsError(
+                f"{written[1]} exists, and no archive is overwritten. Move it, or give "
+                "another --version."
+            )
+    if serving_files:
+        written.append(output / FOLDER)
+        check_folder(output / FOLDER)
+    check_apart(written, inputs)

@@ -1,0 +1,257 @@
+"""The output of an embedding: checked first, replaced last."""
+
+import functools
+import importlib
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from elmo_keras import Elmo, embed_corpus, read_embeddings
+from elmo_keras.embed import __main__ as command
+from elmo_keras.embed import corpus_loop
+from elmo_keras.embed.batch_vectors import SentenceVectors
+from elmo_keras.embed.unfinished import folder_of
+
+TEXT = "\n".join(f"w{i} {'and more words ' * (i % 5)}" for i in range(40))
+SMALL = {"layers": 0, "tokens_at_once": 60}  # layer 0 needs no LSTM
+
+
+@pytest.fixture(scope="module")
+def elmo(model_directory):
+    return Elmo.from_pretrained(model_directory)
+
+
+traced_once = functools.cache(SentenceVectors)
+
+
+@pytest.fixture(autouse=True)
+def graphs_are_traced_once(monkeypatch):
+    """The graphs of one model are traced once, not in each call of `embed_corpus`."""
+    module = importlib.import_module("elmo_keras.embed.corpus_job")
+    monkeypatch.setattr(module, "SentenceVectors", traced_once)
+
+
+class Whole(NamedTuple):
+    """The content of an output, and the number of batches written."""
+
+    content: bytes
+    n_batches: int
+
+
+@pytest.fixture(scope="module")
+def whole(elmo, tmp_path_factory):
+    """The outputs of uninterrupted runs by their suffix."""
+    folder, found = tmp_path_factory.mktemp("whole"), {}
+    (folder / "text.txt").write_text(TEXT)
+    for suffix in (".hdf5", ".npy"):
+        output = folder / f"out{suffix}"
+        with pytest.MonkeyPatch.context() as patch:
+            written = count_writes(patch, lambda: None)
+            embed_corpus(elmo, folder / "text.txt", output, **SMALL)
+        found[suffix] = Whole(output.read_bytes(), len(written))
+    return found
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The current folder, with a text."""
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text(TEXT)
+    return tmp_path
+
+
+def tree(folder):
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder): path.read_bytes() for path in files}
+
+
+@pytest.fixture
+def model(folder, model_directory):
+    """A model directory, as `model` in the current folder."""
+    for path in model_directory.rglob("*"):
+        if path.is_file():
+            copy = folder / "model" / path.relative_to(model_directory)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+    return "model"
+
+
+@pytest.mark.parametrize(
+    ("output", "problem"),
+    [
+        ("text.txt", "should end in .hdf5 or .h5 or .npy"),
+        ("text", "should end in .hdf5 or .h5 or .npy"),
+        ("vectors.npz", "should end in .hdf5 or .h5 or .npy"),
+        ("text.hdf5", "The output text.hdf5 is an input"),
+        ("hard.NPY", "it is the same file as text.hdf5"),
+        ("link.npy", "it is the same file as text.hdf5"),
+        ("model/../text.hdf5", "it is the same file as text.hdf5"),
+        ("model/weights.hdf5", "The output model/weights.hdf5 is an input"),
+        ("other/weights.hdf5", "it is the same file as model/weights.hdf5"),
+        ("model/training/new.h5", "is in model/training, which is an input"),
+        ("folder.npy", "folder.npy should be a file, but is a folder"),
+        ("text.txt/out.npy", "text.txt should be a folder, but is none"),
+        ("no/out.npy", "There is no folder no for no/out.npy"),
+        ("/proc/out.npy", "Nothing can be written to the folder /proc"),
+        ("taken.npy", "taken.npy.unfinished should be a folder, but is none"),
+    ],
+)
+def test_a_wrong_output_is_refused_before_the_model_is_read(
+    folder, model, monkeypatch, capsys, output, problem
+):
+    monkeypatch.setattr(command.Elmo, "from_pretrained", None)
+    Path("text.hdf5").write_text(TEXT)
+    Path("link.npy").symlink_to("text.hdf5")
+    os.link("text.hdf5", "hard.NPY")
+    Path("other").symlink_to("model")
+    Path("folder.npy").mkdir()
+    Path("taken.npy.unfinished").touch()
+    before = tree(folder)
+    assert command.main(["text.hdf5", output, "--model", model, "--overwrite"]) == 2
+    error = capsys.readouterr().err
+    assert problem in error and error.count("\n") == 1
+    assert tree(folder) == before
+
+
+def test_files_of_options_and_a_mix_are_inputs_too(model, monkeypatch, capsys):
+    monkeypatch.setattr(command.Elmo, "from_pretrained", None)
+    Path("mix.npy").write_text('{"scalars": [1, 2, 3]}')
+    published = ["--options", "model/options.json", "--weights", "model/weights.hdf5"]
+    for output in ("model/weights.hdf5", "mix.npy"):
+        arguments = ["text.txt", output, *published, "--mix", "mix.npy", "--overwrite"]
+        assert command.main(arguments) == 2
+        assert f"The output {output} is an input" in capsys.readouterr().err
+
+
+def test_an_output_in_the_folder_of_the_model_is_fine(elmo, model, monkeypatch):
+    monkeypatch.setattr(command.Elmo, "from_pretrained", lambda *_, **__: elmo)
+    monkeypatch.chdir(model)
+    arguments = ["../text.txt", "out.hdf5", "--model", ".", "--layers", "0"]
+    for more in ([], ["--overwrite"]):
+        assert command.main([*arguments, *more]) == 0
+    assert len(read_embeddings("out.hdf5")) == 40
+
+
+def test_upper_case_suffixes_mean_the_same(elmo, whole):
+    for name, lower in (("out.NPY", ".npy"), ("out.H5", ".hdf5")):
+        embed_corpus(elmo, "text.txt", name, **SMALL)
+        assert Path(name).read_bytes() == whole[lower].content
+        assert len(read_embeddings(name)) == 40
+
+
+def test_the_text_is_no_output_in_python_either(elmo, folder):
+    Path("text.npy").write_text(TEXT)
+    before = tree(folder)
+    with pytest.raises(ValueError, match="The output text.npy is an input"):
+        embed_corpus(elmo, "text.npy", "text.npy", overwrite=True)
+    assert tree(folder) == before
+
+
+@pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
+def test_the_old_output_stays_until_the_new_one_is_whole(
+    elmo, whole, monkeypatch, name
+):
+    content, n_batches = whole[Path(name).suffix]
+    Path(name).write_text("old")
+    seen = count_writes(monkeypatch, lambda: Path(name).read_text())
+    interrupted(elmo, name, overwrite=True)
+    assert Path(name).read_text() == "old" and len(seen) == 3
+    with pytest.raises(ValueError, match=f"{name} exists"):
+        embed_corpus(elmo, "text.txt", name, **SMALL)
+    assert embed_corpus(elmo, "text.txt", name, overwrite=True, **SMALL).finished
+    assert seen == ["old"] * n_batches, "no batch was computed twice"
+    assert Path(name).read_bytes() == content
+    assert not folder_of(Path(name)).exists()
+
+
+def count_writes(monkeypatch, see):
+    """A list that grows by `see()` with each batch written."""
+    seen, write = [], corpus_loop.Loop._write
+
+    def counted(self, *arguments):
+        seen.append(see())
+        write(self, *arguments)
+
+    monkeypatch.setattr(corpus_loop.Loop, "_write", counted)
+    return seen
+
+
+def interrupted(elmo, output="out.hdf5", n_batches=3, **changes):
+    """Leaves an unfinished output after some batches."""
+    stops = iter([False] * n_batches)
+    embed_corpus(
+        elmo, "text.txt", output, stop=lambda: next(stops, True), **SMALL | changes
+    )
+    assert folder_of(Path(output)).exists()
+
+
+def other_values(elmo):
+    interrupted(elmo, dtype="float16")
+
+
+def other_text(elmo):
+    Path("text.txt").write_text(f"another {TEXT}")
+    interrupted(elmo)
+
+
+def longer_text(elmo):
+    Path("text.txt").write_text(TEXT * 9)
+    interrupted(elmo, n_batches=12)
+
+
+def damaged(elmo):
+    interrupted(elmo)
+    (folder_of(Path("out.hdf5")) / "journal").write_text("not a journal")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (other_values, "belongs to a run that differs in: dtype"),
+        (other_text, "belongs to a run over another text"),
+        (longer_text, "belongs to a run over another text"),
+        (damaged, "out.hdf5.unfinished is damaged"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_only_overwriting_discards_an_unfinished_output(elmo, whole, change, problem):
+    change(elmo)
+    Path("text.txt").write_text(TEXT)
+    with pytest.raises(ValueError, match=problem):
+        embed_corpus(elmo, "text.txt", "out.hdf5", **SMALL)
+    assert folder_of(Path("out.hdf5")).exists()
+    embed_corpus(elmo, "text.txt", "out.hdf5", overwrite=True, **SMALL)
+    assert Path("out.hdf5").read_bytes() == whole[".hdf5"].content
+    assert not folder_of(Path("out.hdf5")).exists()
+
+
+def test_a_pipe_is_read_once_so_the_command_is_given_again(elmo, folder):
+    interrupted(elmo)
+
+    def piped():
+        reading, writing = os.pipe()
+        os.write(writing, f"another {TEXT}".encode())
+        os.close(writing)
+        try:
+            source = f"/dev/fd/{reading}"
+            embed_corpus(elmo, source, "out.hdf5", overwrite=True, **SMALL)
+        finally:
+            os.close(reading)
+
+    with pytest.raises(ValueError, match="can be read only once: give the same"):
+        piped()
+    assert sorted(tree(folder)) == [Path("text.txt")]
+    piped()
+    assert len(read_embeddings("out.hdf5")) == 40
+
+
+def test_files_of_others_in_the_unfinished_folder_stay(elmo):
+    mine = folder_of(Path("out.npy")) / "mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    for overwrite in (False, True):
+        embed_corpus(elmo, "text.txt", "out.npy", layers=0, overwrite=overwrite)
+        assert mine.read_text() == "mine" and np.load("out.npy").shape == (40, 10)

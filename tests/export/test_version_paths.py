@@ -1,0 +1,77 @@
+"""The output of an export is checked before the model is read."""
+
+from pathlib import Path
+
+import pytest
+
+from export import __main__ as command
+from export.version_paths import archive_path, new_version
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The current folder: a model directory, a file, and a folder of versions."""
+    monkeypatch.chdir(tmp_path)
+    names = "model/options.json model/weights.hdf5 file versions/3/saved_model.pb"
+    for name in (*names.split(), "versions/elmo-5.tar.gz"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(name)
+    return tmp_path
+
+
+def tree(folder):
+    return sorted(folder.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["model", "file"], "file should be a folder, but is none"),
+        (["file", "file"], "file should be a folder, but is none"),
+        (["model", "file/a/b"], "file should be a folder for file/a/b"),
+        (["model", "/proc/exports"], "Nothing can be written to the folder /proc"),
+        (["model", "versions", "--version", "3"], "none is ever overwritten"),
+        (
+            ["model", "versions", "--version", "5", "--archive"],
+            "versions/elmo-5.tar.gz exists, and no archive is overwritten",
+        ),
+        (["model", "blocked", "--serving-files"], "blocked/serving should be a folder"),
+        (["versions", "versions", "--serving-files"], "versions/serving is an input"),
+    ],
+)
+def test_a_wrong_output_is_refused_before_the_model_is_read(
+    folder, monkeypatch, capsys, arguments, problem
+):
+    monkeypatch.setattr(command, "read_elmo", None)
+    monkeypatch.setattr(command, "parts_of_model", lambda path: [path / "serving"])
+    Path("blocked").mkdir()
+    Path("blocked/serving").touch()
+    before = tree(folder)
+    assert command.main(arguments) == 2
+    error = capsys.readouterr().err
+    assert problem in error and error.count("\n") == 1
+    assert tree(folder) == before
+
+
+@pytest.mark.parametrize("output", ["new", "versions", "model", "model/exports"])
+def test_an_output_beside_or_in_the_model_is_fine(folder, monkeypatch, output):
+    exported = []
+    monkeypatch.setattr(command, "read_elmo", lambda arguments: "elmo")
+    monkeypatch.setattr(
+        command, "export_elmo", lambda elmo, output, *_, **__: exported.append(output)
+    )
+    before = tree(folder)
+    assert command.main(["model", output]) == 0
+    assert exported == [Path(output)] and tree(folder) == before
+
+
+def test_the_next_version_has_the_number_of_no_version_and_no_archive():
+    assert new_version(Path("nowhere"), None) == Path("nowhere/1")
+    assert new_version(Path("versions"), None) == Path("versions/6")
+    assert new_version(Path("versions"), 4) == Path("versions/4")
+    Path("versions/7").touch()  # a file takes a number too
+    assert new_version(Path("versions"), None) == Path("versions/8")
+    for taken in (3, 7):
+        with pytest.raises(FileExistsError, match="none is ever overwritten"):
+            new_version(Path("versions"), taken)
+    assert archive_path(Path("versions/5")).exists()
