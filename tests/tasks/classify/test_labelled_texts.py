@@ -42,6 +42,18 @@ def test_a_tree_has_the_label_of_its_root_and_the_words_of_its_leaves(file):
     ]
 
 
+def test_words_may_hold_white_space_other_than_the_space(file):
+    path = file("(3 (2 A\xa0) (4 (4 2\xa01/2) (2 \u3000)))\n")
+    assert read_trees(path) == [
+        {"tokens": ["A\xa0", "2\xa01/2", "\u3000"], "label": "3"}
+    ]
+    path = file("__label__4 2\xa01/2 \u2028 x\x85\n__label__5\n")
+    assert read_fasttext(path) == [
+        {"tokens": ["2\xa01/2", "\u2028", "x\x85"], "label": "4"},
+        {"tokens": [], "label": "5"},
+    ]
+
+
 def test_a_table_gives_documents_by_the_names_of_its_columns(file):
     path = file('id\tdocument\tlabel\n7\t되게 "좋소~\t1\n8\t\t0\n')
     assert read_table(path) == [
