@@ -18,6 +18,7 @@ _NODE = re.compile(r"\(([^ ()]+) [^()]+\)")
 _LEAF = re.compile(r"\([^ ()]+ ([^ ()]+)\)")
 # Treebanks escape the characters of their own format.
 _ESCAPES = {"-LRB-": "(", "-RRB-": ")"}
+_ESCAPED = re.compile(r"\\([/*])")
 
 
 def read_fasttext(path: str | Path, split: Split = split_at_spaces) -> list[dict]:
@@ -55,7 +56,7 @@ def read_trees(path: str | Path) -> list[dict]:
         if label is None:
             reason = f"a tree such as (3 (2 A) (4 film)) is expected, not {line[:60]!r}"
             raise malformed(path, number, reason)
-        tokens = [token.replace("\\/", "/") for token in _LEAF.findall(line)]
+        tokens = [_ESCAPED.sub(r"\1", token) for token in _LEAF.findall(line)]
         tokens = [_ESCAPES.get(token, token) for token in tokens]
         examples.append({"tokens": tokens, "label": label})
     return examples

@@ -33,11 +33,11 @@ def test_fasttext_lines_have_a_label_and_tokens(file):
 
 def test_a_tree_has_the_label_of_its_root_and_the_words_of_its_leaves(file):
     path = file(
-        "(3 (2 A) (4 (4 fine) (2 film\\/book)))\n(0 Bad)\n(1 (2 -LRB-) (1 x))\n"
+        "(3 (2 A) (4 (4 fine) (2 film\\/book)))\n(0 \\*Bad)\n(1 (2 -LRB-) (1 x))\n"
     )
     assert read_trees(path) == [
         {"tokens": ["A", "fine", "film/book"], "label": "3"},
-        {"tokens": ["Bad"], "label": "0"},
+        {"tokens": ["*Bad"], "label": "0"},
         {"tokens": ["(", "x"], "label": "1"},
     ]
 
