@@ -33,6 +33,18 @@ seed = _number(int, "from 0 to 2**32 - 1", lambda value: 0 <= value < 2**32)
 port = _number(int, "a port from 0 to 65535", lambda value: 0 <= value < 2**16)
 
 
+class Distinct(argparse.Action):
+    """Stores the values of an option with several; each may be given only once."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        repeated = [str(v) for v in dict.fromkeys(values) if values.count(v) > 1]
+        if repeated:
+            raise argparse.ArgumentError(
+                self, f"should be different. Given repeatedly: {', '.join(repeated)}"
+            )
+        setattr(namespace, self.dest, values)
+
+
 def numbers(text: str) -> list[float]:
     """Numbers separated by commas."""
     return [float(number) for number in text.split(",")]

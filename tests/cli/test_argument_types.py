@@ -5,6 +5,7 @@ import argparse
 import pytest
 
 from elmo_keras.cli.argument_types import (
+    Distinct,
     non_negative,
     numbers,
     port,
@@ -63,3 +64,14 @@ def test_a_word_is_refused_with_the_name_of_the_type(kind, name, capsys):
     with pytest.raises(SystemExit, match="2"):
         parser.parse_args(["--n", "many"])
     assert f"invalid {name} value: 'many'" in capsys.readouterr().err
+
+
+def test_a_value_given_repeatedly_is_refused_with_its_name(capsys):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, nargs="+", action=Distinct, default=[1])
+    assert parser.parse_args([]).seeds == [1]
+    assert parser.parse_args(["--seeds", "2", "1"]).seeds == [2, 1]
+    with pytest.raises(SystemExit, match="2"):
+        parser.parse_args(["--seeds", "3", "1", "3", "1", "2"])
+    expected = "argument --seeds: should be different. Given repeatedly: 3, 1"
+    assert expected in capsys.readouterr().err

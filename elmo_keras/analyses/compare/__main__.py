@@ -64,7 +64,13 @@ def parser(task: Task) -> argparse.ArgumentParser:
     p.prog += f" {task.name}"
     add = p.add_argument_group("comparison").add_argument
     add("--table", choices=TABLES, required=True)
-    add("--shares", type=argument_types.share, nargs="+", default=SHARES)
+    add(
+        "--shares",
+        type=argument_types.share,
+        nargs="+",
+        action=argument_types.Distinct,
+        default=SHARES,
+    )
     add("--picture", type=Path, metavar="FILE", help="for --table shares: ….png, ….svg")
     return p
 

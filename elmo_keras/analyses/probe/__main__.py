@@ -15,7 +15,7 @@ import keras
 import numpy as np
 
 from elmo_keras.analyses.probe.layer_probes import LayerProbes
-from elmo_keras.cli.argument_types import positive, seed
+from elmo_keras.cli.argument_types import Distinct, positive, seed
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.markdown_table import markdown_table, percent_spread
 from elmo_keras.elmo import Elmo
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     add("--dev", required=True, metavar="FILE", help="CoNLL-U, for scoring")
     add("--elmo", required=True, metavar="MODEL", help="a model directory or a zip")
     add("--limit", type=positive(int), metavar="N", help="first N training sentences")
-    add("--seeds", type=seed, nargs="+", default=[1])
+    add("--seeds", type=seed, nargs="+", action=Distinct, default=[1])
     add("--epochs", type=positive(int), default=10)
     add("--batch-size", type=positive(int), default=32)
     add("--learning-rate", type=positive(float), default=1e-3)

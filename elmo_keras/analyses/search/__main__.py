@@ -27,6 +27,7 @@ from elmo_keras.cli.command import INTERRUPTED, command_parser, fail, run_comman
 from elmo_keras.cli.stopping import stopping
 from elmo_keras.elmo import Elmo
 from elmo_keras.model_files.model_parts import parts_of_model
+from elmo_keras.tasks.readers.words import split_at_spaces
 
 PROGRAM = "elmo_keras.analyses.search"
 
@@ -106,9 +107,9 @@ def print_hits(lines: LineIndex, indices: np.ndarray, cosines: np.ndarray) -> No
 def queries(given: Sequence[str]) -> Iterator[list[str]]:
     """The tokens of the given query, or of each line of standard input."""
     if not given:
-        yield from filter(None, (line.split() for line in sys.stdin))
+        yield from filter(None, map(split_at_spaces, sys.stdin))
         return
-    tokens = " ".join(given).split()
+    tokens = split_at_spaces(" ".join(given))
     if not tokens:
         raise ValueError("The query should have at least one token.")
     yield tokens

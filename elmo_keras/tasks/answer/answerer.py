@@ -5,7 +5,8 @@ import tensorflow as tf
 
 from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
 from elmo_keras.tasks.answer.best_spans import best_spans
-from elmo_keras.tasks.answer.offset_tokens import offset_tokens
+from elmo_keras.tasks.answer.offset_tokens import AnswerSpan, offset_tokens
+from elmo_keras.tasks.answer.span_cuts import SpanCuts
 from elmo_keras.tasks.layers.attention import NEVER
 from elmo_keras.tasks.layers.bilstm import bilstm
 from elmo_keras.tasks.layers.padding import padded
@@ -30,7 +31,8 @@ class Answerer(TaskModel):
     where z, the score of no answer, is computed from the means of m and n, weighted by
     the softmax of their scores; it is left out unless `unanswerable`. The answer is the
     span with the highest score and at most `LONGEST_ANSWER` tokens, or none if z is
-    higher.
+    higher. If `within_tokens`, `SpanCuts` then choose how many characters of the first
+    token are before the answer, from m, and of the last token after it, from n.
 
     Args:
         token_vectors: a `TokenVectors` layer; its vectors for the output are
@@ -38,6 +40,7 @@ class Answerer(TaskModel):
         unanswerable: whether there are questions without an answer (SQuAD 2.0).
         units: size of each LSTM in each direction.
         dropout: rate of the dropout on the inputs of the layers.
+        within_tokens: whether answers may begin and end within a token.
 
     Call arguments:
         inputs: a mapping with `context` and `question`, strings `(batch, time)`
@@ -46,9 +49,11 @@ class Answerer(TaskModel):
         training: whether dropout is applied.
 
     Output: start and end scores `(batch, time)`, very low at padding, and the score
-    of no answer `(batch,)`. `predict` gives the first and last token of the answers,
-    int32 `(batch, 2)`, `NO_ANSWER` for none. Labels have the same form; the loss is the
-    mean of −log p over those that are not `NOT_KNOWN`.
+    of no answer `(batch,)`; if `within_tokens`, also m and n, `(batch, time, dim)`.
+    `predict` gives the first and last token of the answers, int32 `(batch, 2)`,
+    `NO_ANSWER` for none; if `within_tokens`, int32 `(batch, 4)`, the fields of an
+    `AnswerSpan`. Labels have the same form; the loss is the mean of −log p over those
+    that are not `NOT_KNOWN`, plus that of both cuts.
 
     Example:
 
@@ -68,11 +73,13 @@ class Answerer(TaskModel):
         units: int = 100,
         *,
         dropout: float = 0.2,
+        within_tokens: bool = False,
         **kwargs,
     ):
         super().__init__(token_vectors, **kwargs)
         self.unanswerable = unanswerable
         self.units = units
+        self.within_tokens = within_tokens
         self.dropout = keras.layers.Dropout(dropout)
         self.encoder = bilstm(units, "encoder")
         self.attention = AttentionFlow(name="attention")
@@ -87,6 +94,8 @@ class Answerer(TaskModel):
         if unanswerable:
             self.doubt = keras.layers.Dense(units, "relu", name="doubt")
             self.no_answer_score = keras.layers.Dense(1, name="no_answer_score")
+        if within_tokens:
+            self.cuts = SpanCuts(dropout, name="cuts")
 
     def build(self, input_shape=None):
         vectors, dim = self.token_vectors, 2 * self.units
@@ -104,6 +113,8 @@ class Answerer(TaskModel):
         if self.unanswerable:
             self.doubt.build((None, 2 * dim))
             self.no_answer_score.build((None, self.units))
+        if self.within_tokens:
+            self.cuts.build((None, None, dim))
 
     def call(self, inputs, training=False):
         x, mask = self._attended(inputs, training)
@@ -114,7 +125,8 @@ class Answerer(TaskModel):
             tf.where(mask, tf.squeeze(score(hidden), axis=-1), NEVER)
             for score, hidden in ((self.start_scores, m), (self.end_scores, n))
         )
-        return starts, ends, self._no_answer((starts, m), (ends, n))
+        outputs = starts, ends, self._no_answer((starts, m), (ends, n))
+        return (*outputs, m, n) if self.within_tokens else outputs
 
     def _encoded(self, inputs, field, training):
         """The vectors of a field's tokens (batch, time, dim), and their mask."""
@@ -148,27 +160,36 @@ class Answerer(TaskModel):
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
-        starts, ends, none = y_pred
+        starts, ends, none, *hidden = y_pred
         y = tf.cast(y, tf.int32)
-        first, last = y[:, 0], y[:, 1]
-        spans = sum(
-            tf.gather(scores, tf.maximum(place, 0), batch_dims=1)
-            for scores, place in ((starts, first), (ends, last))
-        )
-        right = tf.where(first == NO_ANSWER, none, spans)
+        places = tf.maximum(y, 0)
+        spans = tf.gather(starts, places[:, 0], batch_dims=1)
+        spans += tf.gather(ends, places[:, 1], batch_dims=1)
+        right = tf.where(y[:, 0] == NO_ANSWER, none, spans)
         total = tf.reduce_logsumexp(starts, axis=1) + tf.reduce_logsumexp(ends, axis=1)
         losses = tf.reduce_logsumexp([total, none], axis=0) - right
-        known = first >= (NO_ANSWER if self.unanswerable else 0)
+        if self.within_tokens:
+            cuts = self.cuts(x["context"], *hidden, spans=places, training=training)
+            cuts = map(
+                tf.nn.sparse_softmax_cross_entropy_with_logits,
+                (places[:, 2], places[:, 3]),
+                cuts,
+            )
+            losses += tf.where(y[:, 0] == NO_ANSWER, 0.0, sum(cuts))
+        known = y[:, 0] >= (NO_ANSWER if self.unanswerable else 0)
         n_known = tf.reduce_sum(tf.cast(known, losses.dtype))
         loss = tf.reduce_sum(tf.where(known, losses, 0)) / tf.maximum(n_known, 1)
         return loss + sum(self.losses)
 
     def decode(self, inputs, outputs):
-        """First and last token of the answers: int32 `(batch, 2)`."""
-        starts, ends, none = outputs
+        """The answers: int32 `(batch, 2)`, or `(batch, 4)` if `within_tokens`."""
+        starts, ends, none, *hidden = outputs
         first, last, score = best_spans(starts, ends, LONGEST_ANSWER)
-        found = (score >= none)[:, None]
-        return tf.where(found, tf.stack([first, last], axis=1), NO_ANSWER)
+        spans = tf.stack([first, last], axis=1)
+        if self.within_tokens:
+            cuts = self.cuts.best(inputs["context"], *hidden, spans=spans)
+            spans = tf.concat([spans, cuts], axis=1)
+        return tf.where((score >= none)[:, None], spans, NO_ANSWER)
 
     def answer(self, context: str, question: str) -> str:
         """The span of the context that answers the question, `""` for no answer.
@@ -186,12 +207,13 @@ class Answerer(TaskModel):
             "context": padded([offsets.tokens]),
             "question": padded([asked.tokens]),
         }
-        first, last = self.predict_on_batch(inputs)[0]
-        return "" if first == NO_ANSWER else offsets.text(context, first, last)
+        span = AnswerSpan(*self.predict_on_batch(inputs)[0])
+        return "" if span.first == NO_ANSWER else offsets.text(context, span)
 
     def get_config(self):
         return super().get_config() | {
             "unanswerable": self.unanswerable,
             "units": self.units,
             "dropout": self.dropout.rate,
+            "within_tokens": self.within_tokens,
         }

@@ -1,10 +1,29 @@
 """Splits text into tokens with their offsets."""
 
+import bisect
 import re
 from typing import NamedTuple
 
-# Letters, digits and "_" together; every other visible character by itself.
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+from elmo_keras.tasks.readers.combining_marks import joined_at_marks
+
+# Letters, digits and "_" together; every other visible character by itself. The zero
+# width space separates words, though Python does not count it as white space.
+_TOKEN = re.compile(r"\w+|[^\w\s\u200b]")
+
+
+class AnswerSpan(NamedTuple):
+    """A piece of text, given by tokens and by characters that are cut off from them.
+
+    Attributes:
+        first, last: the tokens that it begins and ends in.
+        cut_before: number of characters of the first token before the piece.
+        cut_after: number of characters of the last token after it.
+    """
+
+    first: int
+    last: int
+    cut_before: int = 0
+    cut_after: int = 0
 
 
 class OffsetTokens(NamedTuple):
@@ -14,35 +33,36 @@ class OffsetTokens(NamedTuple):
     begins: list[int]
     ends: list[int]
 
-    def text(self, source: str, first: int, last: int) -> str:
-        """The text of `source` from token `first` to token `last`."""
-        return source[self.begins[first] : self.ends[last]]
+    def text(self, source: str, span: AnswerSpan) -> str:
+        """The piece of `source` with this span."""
+        begin = self.begins[span.first] + span.cut_before
+        return source[begin : self.ends[span.last] - span.cut_after]
 
-    def span(self, begin: int, end: int) -> tuple[int, int] | None:
-        """First and last token of the characters `[begin, end)`.
-
-        None if they do not begin and end at token boundaries.
-        """
-        try:
-            return self.begins.index(begin), self.ends.index(end)
-        except ValueError:
+    def span(self, begin: int, end: int) -> AnswerSpan | None:
+        """The span of the characters `[begin, end)`; None if no token is in them."""
+        first = bisect.bisect_right(self.ends, begin)
+        last = bisect.bisect_left(self.begins, end) - 1
+        if first > last:
             return None
+        before, after = begin - self.begins[first], self.ends[last] - end
+        return AnswerSpan(first, last, max(0, before), max(0, after))
 
 
 def offset_tokens(text: str) -> OffsetTokens:
-    """Splits a text into words and single punctuation marks.
+    """Splits a text into words, with their combining marks, and single other signs.
 
     >>> tokens = offset_tokens("In 1990, Ann's.")
     >>> tokens.tokens
     ['In', '1990', ',', 'Ann', "'", 's', '.']
-    >>> tokens.span(3, 8), tokens.span(4, 8)
-    ((1, 2), None)
-    >>> tokens.text("In 1990, Ann's.", 3, 5)
+    >>> tokens.span(4, 8)
+    AnswerSpan(first=1, last=2, cut_before=1, cut_after=0)
+    >>> tokens.text("In 1990, Ann's.", AnswerSpan(3, 5))
     "Ann's"
     """
-    matches = list(_TOKEN.finditer(text))
+    matches = (match.span() for match in _TOKEN.finditer(text))
+    spans = joined_at_marks(text, matches)
     return OffsetTokens(
-        [match.group() for match in matches],
-        [match.start() for match in matches],
-        [match.end() for match in matches],
+        [text[begin:end] for begin, end in spans],
+        [begin for begin, _ in spans],
+        [end for _, end in spans],
     )

@@ -5,25 +5,26 @@ from pathlib import Path
 
 from elmo_keras.tasks.answer.offset_tokens import OffsetTokens, offset_tokens
 from elmo_keras.tasks.readers.json_text import decoded_json
-from elmo_keras.tasks.readers.lines import malformed
+from elmo_keras.tasks.readers.lines import whole_text
 
 _KINDS = {list: "a list", str: "text", int: "a whole number"}
 
 
 def read_squad(path: str | Path) -> list[dict]:
-    """The questions of a file.
+    """The questions of a file, plain or gzipped.
 
     Returns:
         For each question a dict: `id`; the tokens of `context` and `question`;
         `text`, the paragraph; `offsets`, its tokens with their offsets; `answers`,
-        all answer texts, none if the question has no answer; `span`, first and last
-        token of the first answer that is found at its offset and consists of whole
-        tokens, or None.
+        all answer texts without white space around them, none if the question has
+        no answer; `span`, the `AnswerSpan` of the first answer that is at its offset,
+        or None; `misplaced`, for each answer that is not at its offset, its text and
+        the text found there.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is not such JSON; the message names file, place and
-            reason.
+        ValueError: the file is not such JSON, or none of its answers is at its
+            offset; the message names file, place and reason.
     """
     examples = []
     for place, paragraph in _paragraphs(path):
@@ -33,28 +34,39 @@ def read_squad(path: str | Path) -> list[dict]:
             examples.append(_example(text, offsets, question, place=inner))
     if not examples:
         raise ValueError(f"{path}: data should hold questions. Received: none")
+    found = misplaced_answers(examples)
+    if found and not any(example["span"] for example in examples):
+        raise ValueError(
+            f"{path}: answer_start should be the number of characters in the context "
+            f"before an answer. Received: {found}"
+        )
     return examples
 
 
-def unaligned(examples: list[dict]) -> int:
-    """The number of questions with answers, but none that consists of whole tokens."""
-    return sum(bool(e["answers"]) and e["span"] is None for e in examples)
+def misplaced_answers(examples: list[dict]) -> str:
+    """How many answers are not at their offset, and the first one; `""` for none."""
+    found = [(e["id"], *pair) for e in examples for pair in e["misplaced"]]
+    if not found:
+        return ""
+    question, expected, there = found[0]
+    n_answers = sum(len(example["answers"]) for example in examples)
+    return (
+        f"{len(found):,} of {n_answers:,} answers are not at their answer_start, first "
+        f"that of question {question!r}: {_short(expected)} is expected there, and "
+        f"{_short(there)} is found"
+    )
+
+
+def _short(text):
+    return repr(text if len(text) <= 40 else f"{text[:40]}…")
 
 
 def _paragraphs(path) -> Iterator:
     """Each paragraph with its place in the file."""
-    content = decoded_json(path, 1, _text_of_file(path))
+    # The whole file at once: SQuAD's files are a single line of megabytes.
+    content = decoded_json(path, 1, whole_text(path))
     for place, article in _items(content, "data", f"{path}: "):
         yield from _items(article, "paragraphs", place)
-
-
-def _text_of_file(path):
-    """The whole file at once: SQuAD's files are a single line of megabytes."""
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise malformed(path, line, f"should be UTF-8. {error}") from None
 
 
 def _items(parent, key, place):
@@ -80,8 +92,15 @@ def _text(parent, key, place):
 
 
 def _example(text, offsets: OffsetTokens, question, *, place):
-    answers = _answers(question, place)
-    spans = (_span(text, offsets, answer) for answer in answers)
+    spans, misplaced = [], []
+    answers = list(_answers(question, place))
+    for answer, begin in answers:
+        end = begin + len(answer)
+        found = text[begin:end] if begin >= 0 else ""
+        if found == answer:
+            spans.append(offsets.span(begin, end))
+        else:
+            misplaced.append((answer, found))
     return {
         "id": str(question.get("id", "")),
         "context": offsets.tokens,
@@ -89,23 +108,16 @@ def _example(text, offsets: OffsetTokens, question, *, place):
         "text": text,
         "offsets": offsets,
         "answers": [answer for answer, _ in answers],
-        "span": next(filter(None, spans), None),
+        "span": spans[0] if spans else None,
+        "misplaced": misplaced,
     }
 
 
 def _answers(question, place):
-    """Text and offset of each answer."""
+    """Text and offset of each answer, both without white space around it."""
     if isinstance(question, dict) and question.get("is_impossible"):
-        return []
-    answers = []
+        return
     for answer_place, answer in _items(question, "answers", place):
         offset = _value(answer, "answer_start", answer_place, kind=int)
-        answers.append((_text(answer, "text", answer_place), offset))
-    return answers
-
-
-def _span(text, offsets, answer_at):
-    """First and last token of an answer's text at its offset, or None."""
-    answer, begin = answer_at
-    end = begin + len(answer)
-    return offsets.span(begin, end) if text[begin:end] == answer else None
+        text = _text(answer, "text", answer_place)
+        yield text.strip(), offset + len(text) - len(text.lstrip())

@@ -1,12 +1,14 @@
-"""Exact match and F1 of answers, computed as in SQuAD's official script."""
+"""Exact match and F1 of answers, computed as in SQuAD's and KorQuAD's scripts."""
 
 import collections
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+_KOREAN_SIGNS = str.maketrans(dict.fromkeys("'\"‘’()<>〈〉《》", " "))
 
 
 def normalized(answer: str) -> str:
@@ -19,20 +21,56 @@ def normalized(answer: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text).split())
 
 
-def exact_match(prediction: str, gold: str) -> float:
+def korean_normalized(answer: str) -> str:
+    """An answer as KorQuAD compares it: lower case, no ASCII punctuation, one space.
+
+    Quotation marks and brackets become spaces.
+
+    >>> korean_normalized("《Seoul》(서울)에서!")
+    'seoul 서울 에서'
+    """
+    text = answer.translate(_KOREAN_SIGNS).lower().translate(_PUNCTUATION)
+    return " ".join(text.split())
+
+
+class Convention(NamedTuple):
+    """How answers are compared.
+
+    Attributes:
+        normalized: answer → the text that an exact match compares.
+        parts: normalized text → the parts that F1 counts.
+    """
+
+    normalized: Callable[[str], str]
+    parts: Callable[[str], Sequence[str]]
+
+
+CONVENTIONS = {
+    "squad": Convention(normalized, str.split),
+    "korquad": Convention(korean_normalized, lambda text: list("".join(text.split()))),
+}
+SQUAD = CONVENTIONS["squad"]
+
+
+def exact_match(prediction: str, gold: str, convention: Convention = SQUAD) -> float:
     """1 if both are the same after normalization, else 0."""
-    return float(normalized(prediction) == normalized(gold))
+    return float(convention.normalized(prediction) == convention.normalized(gold))
 
 
-def f1(prediction: str, gold: str) -> float:
-    """F1 of the words that both have, counted with their repetitions.
+def f1(prediction: str, gold: str, convention: Convention = SQUAD) -> float:
+    """F1 of the parts that both have, counted with their repetitions.
 
-    If one of them has no words: 1 if the other has none either, else 0.
+    The parts are words for SQuAD and characters for KorQuAD. If one of the answers has
+    none: 1 if the other has none either, else 0.
 
     >>> f1("the red house", "a house")  # precision 1/2, recall 1
     0.6666666666666666
+    >>> f1("서울에서", "서울", CONVENTIONS["korquad"])  # precision 2/4, recall 1
+    0.6666666666666666
     """
-    predicted, wanted = normalized(prediction).split(), normalized(gold).split()
+    predicted, wanted = (
+        convention.parts(convention.normalized(text)) for text in (prediction, gold)
+    )
     if not predicted or not wanted:
         return float(predicted == wanted)
     common = collections.Counter(predicted) & collections.Counter(wanted)
@@ -40,17 +78,20 @@ def f1(prediction: str, gold: str) -> float:
 
 
 def squad_scores(
-    predictions: Sequence[str], answers: Sequence[Sequence[str]]
+    predictions: Sequence[str],
+    answers: Sequence[Sequence[str]],
+    convention: Convention = SQUAD,
 ) -> Mapping[str, float]:
     """Scores over all questions, from 0 to 1.
 
     As in SQuAD 2.0, the best match among several right answers counts. Answers without
     any words are ignored; if none remain, no answer (`""`) is right. If all questions
-    have answers, these are the scores of SQuAD 1.1.
+    have answers, these are the scores of SQuAD 1.1, or of KorQuAD 1.0.
 
     Args:
         predictions: one text for each question, `""` for no answer.
         answers: the right answers of each question.
+        convention: one of `CONVENTIONS`.
 
     Returns:
         `F1` and `exact match`. If some questions have no answer, also both over the
@@ -66,20 +107,26 @@ def squad_scores(
             f"`predictions` should hold one text for each of the {len(answers)} "
             f"questions. Received: {len(predictions)}"
         )
-    right = [[text for text in texts if normalized(text)] for texts in answers]
+    right = [list(filter(convention.normalized, texts)) for texts in answers]
     pairs = list(zip(predictions, right))
     answerable = [pair for pair in pairs if pair[1]]
-    scores = {"F1": _mean(f1, pairs), "exact match": _mean(exact_match, pairs)}
+    scores = _means(pairs, convention)
     if len(answerable) < len(pairs):
         rest = [pair for pair in pairs if not pair[1]]
-        scores["no answer"] = _mean(f1, rest)
+        scores["no answer"] = _means(rest, convention)["F1"]
         if answerable:
-            scores["F1 of answerable"] = _mean(f1, answerable)
-            scores["exact match of answerable"] = _mean(exact_match, answerable)
+            means = _means(answerable, convention)
+            scores |= {f"{name} of answerable": mean for name, mean in means.items()}
     return scores
 
 
-def _mean(score: Callable[[str, str], float], pairs) -> float:
-    """The mean over questions of the score with the best match."""
-    best = (max(score(p, text) for text in right or [""]) for p, right in pairs)
-    return sum(best) / len(pairs)
+def _means(pairs, convention):
+    """The means over questions of the scores with the best match."""
+    return {
+        name: sum(
+            max(score(prediction, text, convention) for text in right or [""])
+            for prediction, right in pairs
+        )
+        / len(pairs)
+        for name, score in (("F1", f1), ("exact match", exact_match))
+    }

@@ -6,8 +6,10 @@ import numpy as np
 
 from elmo_keras.cli.argument_types import positive, rate
 from elmo_keras.tasks.answer.answerer import NO_ANSWER, NOT_KNOWN, Answerer
-from elmo_keras.tasks.answer.squad import read_squad, unaligned
-from elmo_keras.tasks.answer.squad_scores import squad_scores
+from elmo_keras.tasks.answer.character_cuts import LONGEST_CUT
+from elmo_keras.tasks.answer.offset_tokens import AnswerSpan
+from elmo_keras.tasks.answer.squad import misplaced_answers, read_squad
+from elmo_keras.tasks.answer.squad_scores import CONVENTIONS, squad_scores
 from elmo_keras.tasks.experiments.task import Task
 
 
@@ -16,6 +18,7 @@ class AnswerOptions(NamedTuple):
 
     units: int
     layer_dropout: float
+    scores: str = "squad"
 
 
 def add_arguments(parser):
@@ -23,19 +26,27 @@ def add_arguments(parser):
     add = parser.add_argument_group("answerer").add_argument
     add("--units", type=positive(int), default=100, help="LSTM size per direction")
     add("--layer-dropout", type=rate, default=0.2, help="on the inputs of layers")
+    add(
+        "--scores",
+        choices=CONVENTIONS,
+        default="squad",
+        help="whose script: F1 of words (squad, default) or of characters (korquad)",
+    )
 
 
 def read(path, options):
     """The questions of a file; prints how many of them training leaves out."""
     examples = read_squad(path)
-    n_unaligned = unaligned(examples)
-    if n_unaligned:
+    if found := misplaced_answers(examples):
+        print(f"{path}: {found}.")
+    n_left_out = sum(label(e)[0] == NOT_KNOWN for e in examples)
+    if n_left_out:
         print(
-            f"{path}: {n_unaligned:,} of {len(examples):,} questions have no answer "
-            "that is at its offset and consists of whole tokens; they are scored, but "
-            "not trained on."
+            f"{path}: {n_left_out:,} of {len(examples):,} questions are scored, but not "
+            "trained on: their answers are not at their answer_start, or leave out more "
+            f"than {LONGEST_CUT} characters of a token."
         )
-    return examples
+    return [example | {"scores": options.scores} for example in examples]
 
 
 def model(token_vectors, examples, options):
@@ -45,30 +56,36 @@ def model(token_vectors, examples, options):
         unanswerable=any(not example["answers"] for example in examples),
         units=options.units,
         dropout=options.layer_dropout,
+        within_tokens=any(max(label(example)[2:]) > 0 for example in examples),
     )
 
 
 def targets(examples, answerer):
-    """First and last token of each answer."""
-    return [np.array(label(example)) for example in examples]
+    """The spans of the answers, as many of their fields as the model predicts."""
+    n_fields = 4 if answerer.within_tokens else 2
+    return [np.array(label(example)[:n_fields]) for example in examples]
 
 
 def label(example):
-    """First and last token of an answer; `NO_ANSWER` or `NOT_KNOWN` without one."""
+    """The `AnswerSpan` of an answer; `NO_ANSWER` or `NOT_KNOWN` without one."""
     if not example["answers"]:
-        return [NO_ANSWER] * 2
-    return example["span"] or [NOT_KNOWN] * 2
+        return AnswerSpan(*[NO_ANSWER] * 4)
+    span = example["span"]
+    if span is None or max(span.cut_before, span.cut_after) > LONGEST_CUT:
+        return AnswerSpan(*[NOT_KNOWN] * 4)
+    return span
 
 
 def scores(answerer, examples, predictions):
     """F1 and exact match of the answers' texts."""
     texts = [
-        ""
-        if first == NO_ANSWER
-        else example["offsets"].text(example["text"], first, last)
-        for example, (first, last) in zip(examples, predictions)
+        example["offsets"].text(example["text"], AnswerSpan(*span))
+        if span[0] != NO_ANSWER
+        else ""
+        for example, span in zip(examples, predictions)
     ]
-    return squad_scores(texts, [example["answers"] for example in examples])
+    answers = [example["answers"] for example in examples]
+    return squad_scores(texts, answers, CONVENTIONS[examples[0]["scores"]])
 
 
 TASK = Task(

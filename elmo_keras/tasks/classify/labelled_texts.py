@@ -4,18 +4,24 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from elmo_keras.tasks.readers.lines import malformed, numbered_lines
+from elmo_keras.tasks.readers.lines import SPACES, malformed, numbered_lines
 from elmo_keras.tasks.readers.tables import split_line, table_rows
-from elmo_keras.tasks.readers.words import Split, words_and_punctuation
+from elmo_keras.tasks.readers.words import (
+    Split,
+    split_at_spaces,
+    words_and_punctuation,
+)
 
 _LABEL = "__label__"
-_NODE = re.compile(r"\(([^\s()]+) [^()]+\)")
-_LEAF = re.compile(r"\([^\s()]+ ([^\s()]+)\)")
+# A word may hold other white space than the space, such as the no-break space.
+_NODE = re.compile(r"\(([^ ()]+) [^()]+\)")
+_LEAF = re.compile(r"\([^ ()]+ ([^ ()]+)\)")
 # Treebanks escape the characters of their own format.
 _ESCAPES = {"-LRB-": "(", "-RRB-": ")"}
+_ESCAPED = re.compile(r"\\([/*])")
 
 
-def read_fasttext(path: str | Path, split: Split = str.split) -> list[dict]:
+def read_fasttext(path: str | Path, split: Split = split_at_spaces) -> list[dict]:
     """Lines of `__label__LABEL text`.
 
     Args:
@@ -28,7 +34,7 @@ def read_fasttext(path: str | Path, split: Split = str.split) -> list[dict]:
     """
     examples = []
     for number, line in numbered_lines(path):
-        label, text = (line.split(maxsplit=1) + ["", ""])[:2]
+        label, _, text = line.strip(SPACES).replace("\t", " ").partition(" ")
         if not label.startswith(_LABEL) or label == _LABEL or _LABEL in text:
             reason = f"one {_LABEL}… and a text are expected, not {line[:60]!r}"
             raise malformed(path, number, reason)
@@ -46,11 +52,11 @@ def read_trees(path: str | Path) -> list[dict]:
     """
     examples = []
     for number, line in numbered_lines(path):
-        label = _root_label(line.strip())
+        label = _root_label(line.strip(SPACES))
         if label is None:
             reason = f"a tree such as (3 (2 A) (4 film)) is expected, not {line[:60]!r}"
             raise malformed(path, number, reason)
-        tokens = [token.replace("\\/", "/") for token in _LEAF.findall(line)]
+        tokens = [_ESCAPED.sub(r"\1", token) for token in _LEAF.findall(line)]
         tokens = [_ESCAPES.get(token, token) for token in tokens]
         examples.append({"tokens": tokens, "label": label})
     return examples

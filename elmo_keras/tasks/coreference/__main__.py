@@ -7,7 +7,9 @@
 
 Files have the columns of CoNLL-2012. Each step reads one document, so --batch-size has
 no effect; the documents of --train are cut into parts of --sentences. The first score
-is the mean F1 of MUC, B³ and CEAF φ4.
+is the mean F1 of MUC, B³ and CEAF φ4. Whether entities that are mentioned only once are
+learned, found and scored depends on --train: they are if it has such, unless
+--no-singletons leaves them out of all files.
 """
 
 import sys

@@ -4,18 +4,21 @@ import collections
 import re
 from pathlib import Path
 
-from elmo_keras.tasks.readers.lines import malformed, numbered_lines
+from elmo_keras.tasks.readers.lines import SPACES, malformed, numbered_lines
 
 _BEGIN = re.compile(r"#begin document \((?P<name>.*)\); part (?P<part>\d+)\s*$")
 _PIECE = re.compile(r"(?P<begins>\(?)(?P<entity>\d+)(?P<ends>\)?)")
+_COLUMN_ENDS = re.compile(f"[{SPACES}]+")
 _WORD, _SPEAKER, _N_COLUMNS = 3, 9, 12
+_NO_BRACKETS = "-", "_", ""
 
 
 def read_conll_2012(path: str | Path) -> list[dict]:
-    """The documents of a file; each part counts as a document.
+    """The documents of a file, plain or gzipped; each part counts as a document.
 
-    The columns are separated by white space; the 4th (word), the 10th (speaker) and
-    the last (coreference) are read.
+    The columns are separated by tabs, or else by spaces; a word may hold other white
+    space. The 4th column (word), the 10th (speaker) and the last one (coreference) are
+    read. Between tabs the last one may be empty, as in LitBank's files.
 
     Returns:
         For each document a dict: `name` and `part`; `sentences`, lists of tokens;
@@ -36,14 +39,22 @@ def read_conll_2012(path: str | Path) -> list[dict]:
             elif line.startswith("#end document"):
                 documents.append(_open(document).finished())
                 document = None
-            elif not line.startswith("#") and (line.strip() or document):
-                _open(document).add(line.split())
+            elif not line.startswith("#") and (line.strip(SPACES) or document):
+                _open(document).add(_columns(line))
         except ValueError as error:
             raise malformed(path, number, str(error)) from None
     if document or not documents:
         expected = "#end document" if document else "#begin document (name); part 000"
         raise malformed(path, number, f"the file ends without `{expected}`.")
     return documents
+
+
+def _columns(line):
+    """The columns of a line; none of a blank one."""
+    columns = [column.strip(SPACES) for column in line.split("\t")]
+    if len(columns) >= _N_COLUMNS:
+        return columns
+    return [column for column in _COLUMN_ENDS.split(line) if column]
 
 
 def _open(document):
@@ -79,11 +90,13 @@ class _Document:
                 f"a line should have {max(self.n_columns, _N_COLUMNS)} columns. "
                 f"Received: {len(columns)}"
             )
-        # The format writes "." and "?" as "/." and "/?".
         word = columns[_WORD]
+        if not word:
+            raise ValueError("the 4th column should hold a word. Received: ''")
+        # The format writes "." and "?" as "/." and "/?".
         self.tokens.append(word[1:] if word in ("/.", "/?") else word)
         self.turns.append(columns[_SPEAKER])
-        if columns[-1] != "-":
+        if columns[-1] not in _NO_BRACKETS:
             for piece in columns[-1].split("|"):
                 self.add_bracket(piece)
         self.n_tokens += 1

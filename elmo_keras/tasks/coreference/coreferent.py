@@ -14,6 +14,7 @@ from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
 Mention = tuple[int, int]
+NO_ANTECEDENT, NO_MENTION = -1, -2  # instead of the index of an antecedent
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -26,7 +27,9 @@ class Coreferent(TaskModel):
     where i and j are the spans with the highest s, `mentions_per_token` of them for
     each token, s(i, j) comes from `AntecedentScores`, and 1 = exp 0 stands for "no
     antecedent". The biLSTM and ELMo read sentence by sentence. Mentions that are linked
-    by their best antecedents form a cluster.
+    by their best antecedents form a cluster. With `singletons`, a span with s > 0 that
+    is linked to no other is a cluster as well, and s learns whether a span is a mention:
+    p(mention i) = σ(s).
 
     Args:
         token_vectors: a `TokenVectors` layer; its vectors for the output are
@@ -37,6 +40,7 @@ class Coreferent(TaskModel):
         mentions_per_token: λ, the number of spans to keep per token of the document.
         most_antecedents: maximum number of antecedents to score for each mention.
         dropout: rate of the dropout on the LSTM's output and the hidden layers.
+        singletons: whether there are entities that are mentioned only once.
 
     Call arguments:
         inputs: one document: `sentences`, strings `(sentences, time)` padded with
@@ -46,11 +50,13 @@ class Coreferent(TaskModel):
 
     Output: a dict of `first` and `last`, int32 `(mentions,)`, the spans that were
     kept, in tokens of the document; `antecedents`, int32 `(mentions, k)`, indices of
-    such spans; `scores`, `(mentions, 1 + k)`, first the 0 of "no antecedent".
-    `predict` gives int32 `(1, mentions, 3)`: first, last, and index of the best
-    antecedent, −1 for none. Labels are int32 `(1, mentions, 3)`: first, last, and the
-    number of the cluster; the loss is the mean over kept spans of −log Σ p(j | i), the
-    sum over all right j.
+    such spans; `scores`, `(mentions, 1 + k)`, first the 0 of "no antecedent"; with
+    `singletons` also `mention_scores`, `(mentions,)`, the s of the spans. `predict`
+    gives int32 `(1, mentions, 3)`: first, last, and index of the best antecedent,
+    `NO_ANTECEDENT` for none, or `NO_MENTION` if it takes s ≤ 0 for none. Labels are
+    int32 `(1, mentions, 3)`: first, last, and the number of the cluster; the loss is the
+    mean over kept spans of −log Σ p(j | i), the sum over all right j; with `singletons`
+    that of −log p of being a mention or none is added.
 
     Example:
 
@@ -73,6 +79,7 @@ class Coreferent(TaskModel):
         mentions_per_token: float = 0.4,
         most_antecedents: int = 50,
         dropout: float = 0.3,
+        singletons: bool = False,
         **kwargs,
     ):
         super().__init__(token_vectors, **kwargs)
@@ -81,6 +88,7 @@ class Coreferent(TaskModel):
         self.longest = longest
         self.mentions_per_token = mentions_per_token
         self.most_antecedents = most_antecedents
+        self.singletons = singletons
         self.dropout = keras.layers.Dropout(dropout)
         self.lstm = bilstm(units)
         self.span_vectors = SpanVectors(longest, name="span_vectors")
@@ -107,17 +115,20 @@ class Coreferent(TaskModel):
         h = self.dropout(self.lstm(x, mask=mask), training=training)
         if at_output is not None:
             h = tf.concat([h, at_output], axis=-1)
-        spans, scores = self._mentions(self.span_vectors(x, h, mask), mask, training)
+        spans, of_mention = self._mentions(
+            self.span_vectors(x, h, mask), mask, training
+        )
         speakers = tf.gather(tf.boolean_mask(inputs["speakers"], mask), spans.first)
         antecedents, scores = self.antecedent_scores(
-            spans.vectors, scores, speakers, training=training
+            spans.vectors, of_mention, speakers, training=training
         )
-        return {
+        outputs = {
             "first": spans.first,
             "last": spans.last,
             "antecedents": antecedents,
             "scores": tf.pad(scores, [[0, 0], [1, 0]]),
         }
+        return outputs | {"mention_scores": of_mention} if self.singletons else outputs
 
     def _mentions(self, spans, mask, training):
         """The spans that are kept, and their scores."""
@@ -132,17 +143,23 @@ class Coreferent(TaskModel):
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
-        scores = y_pred["scores"]
-        right = tf.where(_right(y_pred, y[0]), scores, scores.dtype.min)
+        scores, clusters = y_pred["scores"], _clusters_of(y_pred, y[0])
+        right = tf.where(_right(y_pred, clusters), scores, scores.dtype.min)
         total, right = (tf.reduce_logsumexp(x, axis=1) for x in (scores, right))
-        return tf.reduce_mean(total - right) + sum(self.losses)
+        losses = total - right
+        if self.singletons:
+            losses += tf.nn.sigmoid_cross_entropy_with_logits(
+                tf.cast(clusters > 0, scores.dtype), y_pred["mention_scores"]
+            )
+        return tf.reduce_mean(losses) + sum(self.losses)
 
     def decode(self, inputs, outputs):
         """The kept spans and their best antecedents: int32 `(1, mentions, 3)`."""
         best = tf.argmax(outputs["scores"], axis=1, output_type=tf.int32)
-        candidates = tf.pad(
-            outputs["antecedents"], [[0, 0], [1, 0]], constant_values=-1
-        )
+        none = tf.fill(tf.shape(best), NO_ANTECEDENT)
+        if self.singletons:
+            none = tf.where(outputs["mention_scores"] > 0, none, NO_MENTION)
+        candidates = tf.concat([none[:, None], outputs["antecedents"]], axis=1)
         antecedent = tf.gather(candidates, best, batch_dims=1)
         return tf.stack([outputs["first"], outputs["last"], antecedent], axis=1)[None]
 
@@ -159,15 +176,15 @@ class Coreferent(TaskModel):
                 a single speaker.
 
         Returns:
-            A list of mentions for each thing that is mentioned more than once: first
-            and last token, counted over the document.
+            A list of mentions for each thing that is mentioned more than once, or with
+            `singletons` at all: first and last token, counted over the document.
 
         Raises:
             ValueError: there are no tokens, one is `""`, or the numbers of tokens and
                 speakers differ.
         """
         inputs = document_inputs(sentences, speakers)
-        return clusters(self.predict_on_batch(inputs)[0])
+        return clusters(self.predict_on_batch(inputs)[0], self.singletons)
 
     def get_config(self):
         return super().get_config() | {
@@ -177,38 +194,43 @@ class Coreferent(TaskModel):
             "mentions_per_token": self.mentions_per_token,
             "most_antecedents": self.most_antecedents,
             "dropout": self.dropout.rate,
+            "singletons": self.singletons,
         }
 
 
-def clusters(links: np.ndarray) -> list[list[Mention]]:
+def clusters(links: np.ndarray, singletons: bool = False) -> list[list[Mention]]:
     """The clusters that links from mentions to antecedents form.
 
     Args:
         links: integers `(mentions, 3)`, one document of `Coreferent.predict`.
+        singletons: whether mentions without any link are clusters, too.
 
     >>> clusters([[0, 0, -1], [2, 3, 0], [5, 5, -1], [7, 7, 1]])
     [[(0, 0), (2, 3), (7, 7)]]
     """
-    clusters = []
+    found, of_mention = [], []
     for first, last, antecedent in np.asarray(links).tolist():
-        cluster = clusters[antecedent] if antecedent >= 0 else []
+        if antecedent < 0:
+            cluster = []
+            found.append((cluster, singletons and antecedent == NO_ANTECEDENT))
+        else:
+            cluster = of_mention[antecedent]
         cluster.append((first, last))
-        clusters.append(cluster)  # the same list for all its mentions
-    return [
-        cluster
-        for cluster, link in zip(clusters, np.asarray(links))
-        if link[2] < 0 and len(cluster) > 1
-    ]
+        of_mention.append(cluster)  # the same list for all its mentions
+    return [cluster for cluster, alone in found if alone or len(cluster) > 1]
 
 
-def _right(outputs, labels):
-    """Whether no antecedent is right, and which ones are: bool (mentions, 1 + k)."""
+def _clusters_of(outputs, labels):
+    """The number of each mention's cluster from 1, 0 for spans that are none."""
     is_label = (outputs["first"][:, None] == labels[None, :, 0]) & (
         outputs["last"][:, None] == labels[None, :, 1]
     )
-    # Clusters count from 1; 0 is for spans that are not mentions.
     numbers = tf.where(is_label, labels[None, :, 2] + 1, 0)
-    cluster = tf.reduce_max(tf.pad(numbers, [[0, 0], [0, 1]]), axis=1)
+    return tf.reduce_max(tf.pad(numbers, [[0, 0], [0, 1]]), axis=1)
+
+
+def _right(outputs, cluster):
+    """Whether no antecedent is right, and which ones are: bool (mentions, 1 + k)."""
     earlier = outputs["antecedents"] < tf.range(tf.size(cluster))[:, None]
     same = tf.gather(cluster, outputs["antecedents"]) == cluster[:, None]
     same &= earlier & (cluster[:, None] > 0)

@@ -1,22 +1,35 @@
 """Cuts documents into windows, and turns them into the inputs of a model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import tensorflow as tf
 
 from elmo_keras.tasks.layers.padding import padded
 
 
-def windows(document: Mapping, n_sentences: int) -> list[dict]:
+def without_singletons(document: Mapping) -> dict:
+    """A document without the entities that are mentioned only once."""
+    clusters = [cluster for cluster in document["clusters"] if len(cluster) > 1]
+    return {**document, "clusters": clusters}
+
+
+def has_singletons(documents: Iterable[Mapping]) -> bool:
+    """Whether an entity is mentioned only once in its document."""
+    return any(len(c) == 1 for document in documents for c in document["clusters"])
+
+
+def windows(
+    document: Mapping, n_sentences: int, singletons: bool = False
+) -> list[dict]:
     """A document cut into parts of `n_sentences`, each with the clusters within it.
 
     Args:
         document: as `read_conll_2012` returns it.
         n_sentences: number of sentences in a part; the last part may have fewer.
+        singletons: whether a cluster with a single mention in a part is kept.
 
     Returns:
-        Documents whose mentions are counted from the start of the part. A cluster with
-        a single mention in a part is left out there.
+        Documents whose mentions are counted from the start of the part.
     """
     parts, begin = [], 0
     for i in range(0, len(document["sentences"]), n_sentences):
@@ -29,9 +42,10 @@ def windows(document: Mapping, n_sentences: int) -> list[dict]:
         part = {
             "sentences": sentences,
             "speakers": document["speakers"][i : i + n_sentences],
-            "clusters": [cluster for cluster in within if len(cluster) > 1],
+            "clusters": [cluster for cluster in within if cluster],
         }
-        parts.append({**document, **part})
+        part = {**document, **part}
+        parts.append(part if singletons else without_singletons(part))
         begin = end
     return parts
 

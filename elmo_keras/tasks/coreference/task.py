@@ -13,7 +13,11 @@ from elmo_keras.tasks.coreference.coreference_scores import (
 )
 from elmo_keras.tasks.coreference.coreferent import Coreferent, clusters
 from elmo_keras.tasks.coreference.document_batches import DocumentBatches
-from elmo_keras.tasks.coreference.documents import windows
+from elmo_keras.tasks.coreference.documents import (
+    has_singletons,
+    windows,
+    without_singletons,
+)
 from elmo_keras.tasks.experiments.task import Task
 
 
@@ -28,6 +32,7 @@ class CoreferenceOptions(NamedTuple):
     mentions_per_token: float
     most_antecedents: int
     sentences: int
+    no_singletons: bool = False
 
 
 def add_arguments(parser):
@@ -47,15 +52,24 @@ def add_arguments(parser):
         "--most-antecedents", type=positive(int), default=50, help="maximum per mention"
     )
     add("--sentences", type=positive(int), default=25, help="per part, in training")
+    add(
+        "--no-singletons",
+        action="store_true",
+        help="leave out entities mentioned once, if --train has such; otherwise they "
+        "are learned and scored",
+    )
 
 
 def read(path, options):
     """The documents of a file; those of the training file are cut into parts."""
     linear_sum_assignment()  # fails before training if SciPy is missing
     documents = read_conll_2012(path)
+    if options.no_singletons:
+        documents = [without_singletons(document) for document in documents]
     if path != options.train:
         return documents
-    return [part for d in documents for part in windows(d, options.sentences)]
+    kept = has_singletons(documents)
+    return [part for d in documents for part in windows(d, options.sentences, kept)]
 
 
 def model(token_vectors, examples, options):
@@ -68,6 +82,7 @@ def model(token_vectors, examples, options):
         mentions_per_token=options.mentions_per_token,
         most_antecedents=options.most_antecedents,
         dropout=options.layer_dropout,
+        singletons=has_singletons(examples),
     )
 
 
@@ -87,10 +102,12 @@ def targets(examples, coreferent):
 
 
 def scores(coreferent, examples, predictions):
-    """F1 of the clusters."""
+    """F1 of the clusters; entities mentioned once count if the model learned such."""
+    if not coreferent.singletons:
+        examples = [without_singletons(example) for example in examples]
     return coreference_scores(
         [example["clusters"] for example in examples],
-        [clusters(links) for links in predictions],
+        [clusters(links, coreferent.singletons) for links in predictions],
     )
 
 

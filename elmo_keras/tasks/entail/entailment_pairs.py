@@ -11,14 +11,18 @@ from pathlib import Path
 from elmo_keras.tasks.readers.json_text import decoded_json
 from elmo_keras.tasks.readers.lines import malformed, numbered_lines
 from elmo_keras.tasks.readers.tables import split_line, table_rows
-from elmo_keras.tasks.readers.words import Split, words_and_punctuation
+from elmo_keras.tasks.readers.words import (
+    Split,
+    split_at_spaces,
+    words_and_punctuation,
+)
 
 _SEPARATOR = re.compile(r"[\s,]*")  # between the objects of a list
 _SNLI_FIELDS = "sentence1", "sentence2", "gold_label"
 _KLUE_FIELDS = "premise", "hypothesis", "gold_label"
 
 
-def read_tabs(path: str | Path, split: Split = str.split) -> list[dict]:
+def read_tabs(path: str | Path, split: Split = split_at_spaces) -> list[dict]:
     """Lines of `premise \\t hypothesis \\t label`.
 
     Args:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from elmo_keras.cli.argument_types import (
+    Distinct,
     layer_or,
     non_negative,
     positive,
@@ -179,7 +180,7 @@ def _add_elmo(add):
 
 
 def _add_training(add):
-    add("--seeds", type=seed, nargs="+", default=[1])
+    add("--seeds", type=seed, nargs="+", action=Distinct, default=[1])
     add("--epochs", type=positive(int), default=50, help="maximum (default: 50)")
     add(
         "--patience",

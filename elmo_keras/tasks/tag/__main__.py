@@ -6,7 +6,8 @@
 
 Files are CoNLL-U (--kind pos: accuracy), columns with entities as IO, BIO or BIOES
 (--kind ner: F1 of entities), KLUE's entities (--kind klue), or columns with the word,
-the predicate and a column of BIO tags for each predicate (--kind srl).
+the predicate and a column of BIO tags for each predicate (--kind srl: F1 of arguments
+as the script of CoNLL-2005 counts, without the predicate itself, which is given).
 """
 
 import sys

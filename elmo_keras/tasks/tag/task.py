@@ -8,6 +8,7 @@ import numpy as np
 from elmo_keras.cli.argument_types import positive, rate
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.tag.entities import entity_scores
+from elmo_keras.tasks.tag.role_scores import role_scores
 from elmo_keras.tasks.tag.tagged_text import (
     read_conll,
     read_conllu,
@@ -76,7 +77,7 @@ def targets(examples, tagger):
 
 
 def scores(tagger, examples, predictions):
-    """F1 of entities, where the tags mark entities, and accuracy."""
+    """F1 of entities or of a predicate's arguments, where tags mark such, and accuracy."""
     gold = [example["tags"] for example in examples]
     predicted = [
         [tagger.tags[number] for number in numbers[: len(tags)]]
@@ -84,6 +85,8 @@ def scores(tagger, examples, predictions):
     ]
     pairs = [pair for g, p in zip(gold, predicted) for pair in zip(g, p)]
     accuracy = {"accuracy": sum(g == p for g, p in pairs) / max(len(pairs), 1)}
+    if tagger.predicate_dim:
+        return role_scores(gold, predicted) | accuracy
     has_entities = any(tag.startswith("B-") for tag in tagger.tags)
     return entity_scores(gold, predicted) | accuracy if has_entities else accuracy
 

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.tasks.answer.answerer import NO_ANSWER, NOT_KNOWN, Answerer
-from elmo_keras.tasks.answer.task import TASK
+from elmo_keras.tasks.answer.task import TASK, label
 from elmo_keras.tasks.experiments.experiment import main
 from tests.support.task_models import (
     built,
@@ -27,9 +27,9 @@ QUESTIONS = [["Who", "?"], ["Where", "is", "Fay"], ["x"]]
 INPUTS = text_inputs(context=CONTEXTS, question=QUESTIONS)
 
 
-def answerer(elmo_at, unanswerable):
+def answerer(elmo_at, unanswerable, **options):
     vectors = token_vectors(elmo_at, words=["ann", "who"])
-    return built(Answerer(vectors, unanswerable, units=3, dropout=0.0))
+    return built(Answerer(vectors, unanswerable, units=3, dropout=0.0, **options))
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +42,12 @@ def model():
 def plain_model():
     """A model without ELMo, for questions that all have answers."""
     return answerer(None, unanswerable=False)
+
+
+@pytest.fixture(scope="module")
+def cutting_model():
+    """A model whose answers may begin and end within a token."""
+    return answerer(None, unanswerable=True, within_tokens=True)
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +79,36 @@ def test_the_loss_is_minus_log_p_among_all_pairs_of_ends(
     assert float(actual) == pytest.approx(np.mean(losses), rel=1e-5)
 
 
+def test_the_loss_of_the_cuts_is_added_for_answers(cutting_model):
+    model = cutting_model
+    outputs = model(INPUTS)
+    labels = [(2, 4, 1, 2), (NO_ANSWER,) * 4, (NOT_KNOWN,) * 4]
+    whole = [row[:2] for row in labels]
+    starts, ends, _, m, n = outputs
+    before = model.cuts.before(tf.constant(["Bob"]), m[:1, 2])
+    after = model.cuts.after(tf.constant(["Rome"]), n[:1, 4])
+    expected = -tf.nn.log_softmax(before)[0, 1] - tf.nn.log_softmax(after)[0, 2]
+    plain = answerer(None, unanswerable=True)
+    of_spans = plain.compute_loss(INPUTS, tf.constant(whole), outputs[:3])
+    actual = model.compute_loss(INPUTS, tf.constant(labels), outputs)
+    assert float(actual) == pytest.approx(float(of_spans + expected / 2), rel=1e-5)
+
+
+def test_a_loaded_model_cuts_the_same(cutting_model, tmp_path):
+    model = cutting_model
+    loaded = check_loaded(model, INPUTS, tmp_path, expected=model(INPUTS))
+    spans = model.predict_on_batch(INPUTS)
+    assert spans.shape == (3, 4)
+    np.testing.assert_array_equal(loaded.predict_on_batch(INPUTS), spans)
+    assert loaded.answer("서울에서 만났다", "어디?") in "서울에서 만났다"
+
+
+def test_a_model_that_was_saved_without_cuts_has_none(plain_model):
+    config = plain_model.get_config()
+    del config["within_tokens"]
+    assert not Answerer.from_config(config).within_tokens
+
+
 def test_padding_changes_no_score(model, outputs):
     alone = text_inputs(context=CONTEXTS[1:2], question=QUESTIONS[1:2])
     starts, ends, none = model(alone)
@@ -94,9 +130,9 @@ def test_a_loaded_model_answers_the_same(model, outputs, tmp_path):
         model.answer(" ", "Who?")
 
 
-def test_a_graph_predicts_the_same(plain_model, plain_outputs):
-    expected = plain_model.decode(INPUTS, plain_outputs)
-    graph = tf.function(plain_model.predict_step)
+def test_a_graph_predicts_the_same(cutting_model):
+    expected = cutting_model.decode(INPUTS, cutting_model(INPUTS))
+    graph = tf.function(cutting_model.predict_step)
     np.testing.assert_array_equal(graph((INPUTS,)), expected)
 
 
@@ -143,6 +179,66 @@ def test_the_command_learns_who_moved_and_where_to(tmp_path, capsys):
     assert record["dev"]["exact match"] > 0.8 and record["dev"]["no answer"] > 0.8
     model = keras.models.load_model(output / "baseline-1.keras")
     assert model.answer("Dora moved to Lima with Bob.", "Who moved?") == "Dora"
+
+
+PARTICLES = ["에서", "에", "으로", "까지", ""]
+KOREAN_TOWNS = ["서울", "부산", "대구시", "광주", "울산", "여수"]
+
+
+def korean_questions(n, rng):
+    """Where, and a number in brackets; towns are followed by particles."""
+    questions = []
+    for i in range(n):
+        town, year = rng.choice(KOREAN_TOWNS), str(rng.integers(10, 99))
+        context = f"그는 x{year}년 {town}{rng.choice(PARTICLES)} 갔다"
+        asked, answer = [("어디?", town), ("언제?", year)][i % 2]
+        answers = [{"text": answer, "answer_start": context.index(answer)}]
+        question = {"id": str(i), "question": asked, "answers": answers}
+        questions.append({"context": context, "qas": [question]})
+    return {"data": [{"paragraphs": questions}]}
+
+
+@pytest.mark.slow
+def test_the_command_learns_where_in_a_word_an_answer_ends(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    for name, size in (("train", 200), ("dev", 40)):
+        text = json.dumps(korean_questions(size, rng), ensure_ascii=False)
+        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    options = f"--train {tmp_path}/train.json --dev {tmp_path}/dev.json"
+    options += f" --output {tmp_path}/out --scores korquad --units 10 --word-dim 10"
+    options += " --character-dim 2 --dropout 0 --epochs 6 --patience 6"
+    options += " --learning-rate 0.01 --layer-dropout 0 --batch-size 16"
+    assert main(TASK, None, options.split()) == 0
+    assert "not trained on" not in capsys.readouterr().out
+    (record,) = json.loads((tmp_path / "out" / "results.json").read_text())
+    with capsys.disabled():
+        print(f"\nQuestions about particles: {record['dev']}, {record['seconds']} s")
+    # Whole tokens answer one of ten questions: towns without a particle.
+    assert record["dev"]["exact match"] > 0.8
+    model = keras.models.load_model(tmp_path / "out" / "baseline-1.keras")
+    assert model.answer("그는 x47년 대구시까지 갔다", "어디?") == "대구시"
+    assert model.answer("그는 x47년 대구시까지 갔다", "언제?") == "47"
+
+
+def test_answers_that_training_leaves_out_are_reported(tmp_path, capsys):
+    context = "Ann moved to Donaudampfschifffahrt."
+    answers = ["Ann", "moved", "Donau"]
+    questions = [
+        {"id": t, "question": "?", "answers": [{"text": t, "answer_start": s}]}
+        for t, s in zip(answers, (0, 3, 13))
+    ]
+    paragraphs = [{"context": context, "qas": questions}]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
+    examples = TASK.read(path, TASK.options(1, 0.0))
+    printed = capsys.readouterr().out.splitlines()
+    assert "1 of 3 answers are not at their answer_start, first that of" in printed[0]
+    assert "'moved' is expected there, and ' move' is found" in printed[0]
+    assert "2 of 3 questions are scored, but not trained on" in printed[1]
+    known = [label(example)[0] != NOT_KNOWN for example in examples]
+    assert known == [True, False, False]
+    gold = [example["span"] or (0, 1, 0, 0) for example in examples]
+    assert TASK.scores(None, examples, gold)["exact match"] == pytest.approx(2 / 3)
 
 
 def test_a_malformed_file_ends_the_command_before_anything_is_written(tmp_path, capsys):

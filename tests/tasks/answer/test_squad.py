@@ -1,11 +1,17 @@
 """SQuAD's files and its scores."""
 
+import gzip
 import json
 
 import pytest
 
-from elmo_keras.tasks.answer.squad import read_squad, unaligned
-from elmo_keras.tasks.answer.squad_scores import exact_match, f1, squad_scores
+from elmo_keras.tasks.answer.squad import misplaced_answers, read_squad
+from elmo_keras.tasks.answer.squad_scores import (
+    CONVENTIONS,
+    exact_match,
+    f1,
+    squad_scores,
+)
 
 CONTEXT = "In 1990, Ann's team won. It was a 3.5-hour race — 끝!"
 
@@ -27,23 +33,48 @@ def test_an_answer_becomes_the_tokens_at_its_offset(tmp_path):
     path = write(tmp_path / "a.json", question(["Ann's team"]), question(["끝"]))
     first, last = read_squad(path)
     assert first["question"] == ["Who", "won", "?"]
-    assert first["context"][slice(*first["span"])] == ["Ann", "'", "s"]
-    assert first["offsets"].text(first["text"], *first["span"]) == "Ann's team"
-    assert last["offsets"].text(last["text"], *last["span"]) == "끝"
+    assert first["context"][slice(*first["span"][:2])] == ["Ann", "'", "s"]
+    assert first["offsets"].text(first["text"], first["span"]) == "Ann's team"
+    assert last["offsets"].text(last["text"], last["span"]) == "끝"
     assert last["offsets"] is first["offsets"]
 
 
-def test_answers_that_are_not_whole_tokens_or_not_at_their_offset_have_no_span(
-    tmp_path,
-):
-    cut, moved = question(["199"]), question(["Ann's"])
+def test_an_answer_may_begin_and_end_within_a_token(tmp_path):
+    path = write(tmp_path / "a.json", question(["99"]), question(["990, A"]))
+    within, across = read_squad(path)
+    assert within["span"] == (1, 1, 1, 1) and across["span"] == (1, 3, 1, 2)
+    assert within["offsets"].text(within["text"], within["span"]) == "99"
+
+
+def test_white_space_around_an_answer_is_left_out(tmp_path):
+    path = write(tmp_path / "a.json", question([" 1990"]), question(["won. "]))
+    first, last = read_squad(path)
+    assert first["span"] == (1, 1, 0, 0) and first["answers"] == ["1990"]
+    assert last["offsets"].text(last["text"], last["span"]) == "won."
+
+
+def test_answers_that_are_not_at_their_offset_are_counted(tmp_path):
+    moved, second = question(["Ann's"], id="m7"), question(["team", "1990"])
     moved["answers"][0]["answer_start"] += 1
-    second = question(["199", "1990"])
-    path = write(tmp_path / "a.json", cut, moved, second, question())
+    second["answers"][0]["answer_start"] = -3
+    path = write(tmp_path / "a.json", moved, second, question())
     examples = read_squad(path)
-    assert [e["span"] for e in examples] == [None, None, (1, 1), None]
-    assert unaligned(examples) == 2
-    assert examples[0]["answers"] == ["199"] and examples[3]["answers"] == []
+    assert [e["span"] for e in examples] == [None, (1, 1, 0, 0), None]
+    assert examples[0]["answers"] == ["Ann's"]
+    assert misplaced_answers(examples) == (
+        "2 of 3 answers are not at their answer_start, first that of question 'm7': "
+        '"Ann\'s" is expected there, and "nn\'s " is found'
+    )
+    assert misplaced_answers(examples[2:]) == ""
+
+
+def test_a_file_without_any_answer_at_its_offset_is_refused(tmp_path):
+    moved = question(["Ann's"]), question(["team " * 99]), question()
+    moved[0]["answers"][0]["answer_start"] = 999
+    path = write(tmp_path / "a.json", *moved)
+    with pytest.raises(ValueError, match="a.json: answer_start .* 2 of 2 ans") as error:
+        read_squad(path)
+    assert "'' is found" in str(error.value) and "\n" not in str(error.value)
 
 
 def test_an_impossible_question_has_no_answer_even_if_plausible_ones_are_given(
@@ -57,6 +88,8 @@ def test_an_impossible_question_has_no_answer_even_if_plausible_ones_are_given(
 def test_a_file_may_be_one_line_of_megabytes_after_a_byte_order_mark(tmp_path):
     path = write(tmp_path / "a.json", question(), context="w" + " " * 2**20)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read_squad(path)[0]["context"] == ["w"]
+    path.write_bytes(gzip.compress(path.read_bytes()))
     assert read_squad(path)[0]["context"] == ["w"]
 
 
@@ -144,3 +177,25 @@ def test_without_unanswerable_questions_there_are_two_scores():
     assert scores == {"F1": 0.5, "exact match": 0.5}
     with pytest.raises(ValueError, match="each of the 2 questions. Received: 1"):
         squad_scores(["Rome"], [["Rome"], ["x"]])
+
+
+@pytest.mark.parametrize(
+    "prediction, gold, f1_by_hand, exact_by_hand",
+    [
+        ("서울에서", "서울", 2 / 3, 0),  # 2 of 4 and 2 of 2 characters
+        ("《광장》", "광장", 1, 1),
+        ("the 'Cave'", "The Cave", 1, 1),  # no articles in Korean: both have it
+        ("a house", "house", 10 / 11, 0),
+        ("1990년 5월", "1990년5월", 1, 0),  # a space counts only in the exact match
+        ("3.5", "35", 1, 1),
+        ("부산", "서울", 0, 0),
+        ("", "서울", 0, 0),
+    ],
+)
+def test_korean_scores_count_characters(prediction, gold, f1_by_hand, exact_by_hand):
+    korquad = CONVENTIONS["korquad"]
+    assert f1(prediction, gold, korquad) == pytest.approx(f1_by_hand)
+    assert exact_match(prediction, gold, korquad) == exact_by_hand
+    means = squad_scores([prediction], [["x" * 99, gold]], korquad)
+    expected = {"F1": f1_by_hand, "exact match": exact_by_hand}
+    assert means == pytest.approx(expected)

@@ -33,12 +33,24 @@ def test_fasttext_lines_have_a_label_and_tokens(file):
 
 def test_a_tree_has_the_label_of_its_root_and_the_words_of_its_leaves(file):
     path = file(
-        "(3 (2 A) (4 (4 fine) (2 film\\/book)))\n(0 Bad)\n(1 (2 -LRB-) (1 x))\n"
+        "(3 (2 A) (4 (4 fine) (2 film\\/book)))\n(0 \\*Bad)\n(1 (2 -LRB-) (1 x))\n"
     )
     assert read_trees(path) == [
         {"tokens": ["A", "fine", "film/book"], "label": "3"},
-        {"tokens": ["Bad"], "label": "0"},
+        {"tokens": ["*Bad"], "label": "0"},
         {"tokens": ["(", "x"], "label": "1"},
+    ]
+
+
+def test_words_may_hold_white_space_other_than_the_space(file):
+    path = file("(3 (2 A\xa0) (4 (4 2\xa01/2) (2 \u3000)))\n")
+    assert read_trees(path) == [
+        {"tokens": ["A\xa0", "2\xa01/2", "\u3000"], "label": "3"}
+    ]
+    path = file("__label__4 2\xa01/2 \u2028 x\x85\n__label__5\n")
+    assert read_fasttext(path) == [
+        {"tokens": ["2\xa01/2", "\u2028", "x\x85"], "label": "4"},
+        {"tokens": [], "label": "5"},
     ]
 
 

@@ -48,6 +48,27 @@ def test_each_part_is_a_document(tmp_path):
     assert documents[0]["clusters"] == []
 
 
+def tabs(word, coreference="", more=""):
+    """A line of LitBank's columns."""
+    return f"d_brat\t0\t0\t{word}" + 8 * "\t_" + f"{more}\t{coreference}\n"
+
+
+def test_between_tabs_a_word_may_hold_white_space_and_the_last_column_be_empty(
+    tmp_path,
+):
+    text = tabs("No.\xa07", "(3") + tabs("New York", "3)|(1)") + tabs("\u2028 ")
+    text = BEGIN + text + tabs("she", "(3)") + END
+    (document,) = read_conll_2012(write(tmp_path / "d.conll", text))
+    assert document["sentences"] == [["No.\xa07", "New York", "\u2028", "she"]]
+    assert document["clusters"] == [[(0, 1), (3, 3)], [(1, 1)]]
+
+
+def test_between_spaces_a_word_may_hold_other_white_space(tmp_path):
+    text = BEGIN + line("2\xa01/2") + line("\u3000") + "\t \n" + line("x") + END
+    (document,) = read_conll_2012(write(tmp_path / "d.conll", text))
+    assert document["sentences"] == [["2\xa01/2", "\u3000"], ["x"]]
+
+
 BROKEN = {
     BEGIN + line("a", "(1") + "\n" + line("b") + END: r"3: \(1 does not end within",
     BEGIN + line("a", "1)") + END: r"2: 1\) ends a mention that did not begin",
@@ -56,6 +77,8 @@ BROKEN = {
     BEGIN + line("a", "(1)|") + END: "2: the last column should be .* ''",
     BEGIN + "a b c\n" + END: "2: a line should have 12 columns. Received: 3",
     BEGIN + line("a") + line("b", more="* ") + END: "3: a line should have 12 .* 13",
+    BEGIN + tabs("") + END: "2: the 4th column should hold a word. Received: ''",
+    BEGIN + tabs("a") + tabs("b", more="\t_") + END: "3: a line should have 13 .* 14",
     BEGIN + line("a"): "2: the file ends without `#end document`",
     BEGIN + END: "3: the document has no tokens",
     BEGIN + line("a") + BEGIN + END: "3: .* is expected",

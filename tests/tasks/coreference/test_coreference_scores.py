@@ -56,6 +56,17 @@ def test_mentions_that_only_one_side_has_count_against_it():
     assert score(METRICS["CEAF φ4"], [key], [response])[:2] == (1 / 4, 1 / 2)
 
 
+def test_single_mentions_count_as_in_the_reference_scorer():
+    """They have no links for MUC; B³ and CEAF count them as any entity."""
+    key, response = [["ab", "c", "d"]], [["ab", "c", "e"]]
+    assert score(METRICS["MUC"], key, response) == (1, 1, 1)
+    assert score(METRICS["B³"], key, response)[:2] == (3 / 4, 3 / 4)
+    assert score(METRICS["CEAF φ4"], key, response)[:2] == (2 / 3, 2 / 3)
+    assert score(METRICS["CEAF φ3"], key, response)[:2] == (3 / 4, 3 / 4)
+    left_out = score(METRICS["B³"], key, [["ab"]])
+    assert left_out[:2] == (1, 2 / 4)
+
+
 @pytest.mark.parametrize("metric", METRICS.values())
 def test_documents_are_summed_not_averaged(metric):
     keys = [[*PRADHAN_KEY], [["x", "y"]], []]

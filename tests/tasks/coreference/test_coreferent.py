@@ -119,6 +119,77 @@ def test_links_become_clusters_and_mentions_without_links_are_left_out():
     assert clusters(np.zeros((0, 3), int)) == []
 
 
+def test_mentions_without_links_are_clusters_of_a_model_with_singletons():
+    links = [[0, 0, -1], [1, 1, -2], [2, 2, 1], [3, 3, -2], [4, 4, -1], [5, 5, 4]]
+    expected = [[(0, 0)], [(1, 1), (2, 2)], [(4, 4), (5, 5)]]
+    assert clusters(links, singletons=True) == expected
+    assert clusters(links) == expected[1:]
+
+
+def test_with_singletons_the_loss_has_whether_spans_are_mentions(plain_model):
+    model = coreferent(None, mentions_per_token=9.0, singletons=True)
+    assert not plain_model.singletons and "mention_scores" not in plain_model(INPUTS)
+    outputs = model(INPUTS)
+    gold = {(0, 0): 0, (4, 4): 0, (5, 6): 1}
+    labels = tf.constant([[(*span, number) for span, number in gold.items()]])
+    kept = zip(outputs["first"].numpy(), outputs["last"].numpy())
+    is_mention = np.array([span in gold for span in kept])
+    assert is_mention.sum() == 3
+    p = 1 / (1 + np.exp(-outputs["mention_scores"].numpy()))
+    expected = -np.mean(np.log(np.where(is_mention, p, 1 - p)))
+    of_links = plain_model.compute_loss(INPUTS, labels, outputs)
+    actual = model.compute_loss(INPUTS, labels, outputs)
+    assert float(actual) == pytest.approx(float(of_links) + expected, rel=1e-5)
+
+
+def test_a_model_with_singletons_finds_mentions_without_links(tmp_path):
+    model = coreferent(None, mentions_per_token=9.0, singletons=True)
+    outputs = model(INPUTS)
+    links = model.decode(INPUTS, outputs)[0].numpy()
+    is_linked = outputs["scores"].numpy().argmax(axis=1) > 0
+    is_mention = outputs["mention_scores"].numpy() > 0
+    assert 0 < is_mention.sum() < len(is_mention)
+    np.testing.assert_array_equal(links[:, 2] == -1, ~is_linked & is_mention)
+    np.testing.assert_array_equal(links[:, 2] == -2, ~is_linked & ~is_mention)
+    loaded = check_loaded(model, INPUTS, tmp_path, expected=outputs)
+    found = loaded.resolve(SENTENCES, SPEAKERS)
+    assert found == clusters(links, singletons=True)
+    config = model.get_config()
+    del config["singletons"]  # as saved by older versions
+    assert not Coreferent.from_config(config).singletons
+
+
+def task_options(train, **changed):
+    values = dict.fromkeys(TASK.options._fields, 1)
+    return TASK.options(
+        **values | {"train": train, "sentences": 9, "no_singletons": False} | changed
+    )
+
+
+def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
+    """Entities mentioned once are learned and scored where --train has such."""
+    write_stories(tmp_path, train=2)
+    text = (tmp_path / "train.conll").read_text()
+    single = tmp_path / "single.conll"
+    single.write_text(text.replace("* -\n", "* (7)\n", 1))
+    for train, options, learned in [
+        (single, {}, True),
+        (single, {"no_singletons": True}, False),
+        (tmp_path / "train.conll", {}, False),
+    ]:
+        options = task_options(train, **options)
+        model = TASK.model(token_vectors(), TASK.read(train, options), options)
+        assert model.singletons == learned
+        documents = TASK.read(single, options)
+        pairs = [max(document["clusters"], key=len) for document in documents]
+        links = [np.array([(*first, -1), (*second, 0)]) for first, second in pairs]
+        scores = TASK.scores(model, documents, links)
+        # The single mention is missing: 4 of 5 mentions, 2 of 3 entities.
+        assert scores["MUC"] == 1
+        assert scores["B³"] == pytest.approx(2 * 4 / 9 if learned else 1)
+        assert scores["CEAF φ4"] == pytest.approx(2 * 2 / 5 if learned else 1)
+
+
 def test_the_labels_are_spans_with_the_number_of_their_cluster():
     documents = [{"clusters": [[(0, 1), (4, 4)], [(2, 2), (3, 3)]]}, {"clusters": []}]
     first, second = targets(documents, None)

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from elmo_keras.tasks.coreference.document_batches import DocumentBatches
-from elmo_keras.tasks.coreference.documents import document_inputs, windows
+from elmo_keras.tasks.coreference.documents import (
+    document_inputs,
+    has_singletons,
+    windows,
+    without_singletons,
+)
 
 SENTENCES = [["Ann", "met", "Bob", "."], ["She"], ["He", "saw", "her"]]
 SPEAKERS = [["a"] * 4, ["b"], ["a"] * 3]
@@ -23,6 +28,17 @@ def test_windows_hold_the_clusters_within_them():
     assert first["clusters"] == [[(0, 0), (4, 4)]]
     assert second["clusters"] == [[(0, 1), (2, 2)]]
     assert windows(document, 3) == [document]
+    kept, last = windows(document, 2, singletons=True)
+    assert kept["clusters"] == [[(0, 0), (4, 4)], [(2, 2)]]
+    assert last["clusters"] == [[(2, 2)], [(0, 0)], [(0, 1), (2, 2)]]
+
+
+def test_entities_that_are_mentioned_once_can_be_left_out():
+    documents = [{"name": "d", "clusters": [[(0, 0)], [(1, 1), (2, 2)]]}]
+    assert has_singletons(documents)
+    documents = [without_singletons(document) for document in documents]
+    assert documents == [{"name": "d", "clusters": [[(1, 1), (2, 2)]]}]
+    assert not has_singletons(documents)
 
 
 def test_inputs_without_tokens_or_speakers_are_refused():

@@ -20,6 +20,8 @@ KLUE = '{\n"premise": "a",\n"hypothesis": "b",\n"gold_label": "x"\n}'
 def test_pairs_have_premise_hypothesis_and_label(file):
     pair = {"premise": ["a", "b"], "hypothesis": ["c"], "label": "1"}
     assert read_tabs(file("a b\tc\t1\n")) == [pair]
+    (other,) = read_tabs(file("2\xa01/2 b\tc\u2028d\t1\n"))
+    assert other["premise"] == ["2\xa01/2", "b"] and other["hypothesis"] == ["c\u2028d"]
     header = "sentence1\tsentence2\tgold_label\n"
     assert read_kornli(file(f"{header}a b\tc\t1\n")) == [pair]
     assert read_kornli(file(header)) == []

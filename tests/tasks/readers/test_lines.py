@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from elmo_keras.tasks.readers.lines import blocks, numbered_lines
+from elmo_keras.tasks.readers.lines import blocks, numbered_lines, whole_text
 
 
 def test_a_file_may_be_gzipped_and_must_be_utf8(tmp_path):
@@ -20,3 +20,20 @@ def test_blank_lines_separate_blocks(tmp_path):
     path = tmp_path / "columns"
     path.write_text("\na b\nc\n \t\n\nd\n")
     assert list(blocks(path)) == [[(2, "a b"), (3, "c")], [(6, "d")]]
+
+
+def test_a_whole_text_may_be_gzipped_and_must_be_complete(tmp_path):
+    path = tmp_path / "a.json.gz"
+    content = "\ufeff" + "가" * 2**20
+    path.write_bytes(gzip.compress(content.encode()))
+    assert whole_text(path) == content[1:]
+    path.write_bytes(gzip.compress(content.encode())[:-9])
+    with pytest.raises(ValueError, match="a.json.gz should be a complete gzip file"):
+        whole_text(path)
+
+
+def test_lines_end_at_line_feeds_only(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes("a\u2028b\x85c\x0bd\r\n\xa0\n".encode())
+    assert list(numbered_lines(path)) == [(1, "a\u2028b\x85c\x0bd"), (2, "\xa0")]
+    assert len(list(blocks(path))) == 1

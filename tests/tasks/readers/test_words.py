@@ -2,7 +2,7 @@
 
 import pytest
 
-from elmo_keras.tasks.readers.words import words_and_punctuation
+from elmo_keras.tasks.readers.words import split_at_spaces, words_and_punctuation
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,14 @@ from elmo_keras.tasks.readers.words import words_and_punctuation
 def test_raw_text_becomes_words_and_punctuation(text, tokens):
     assert words_and_punctuation(text) == tokens.split()
     assert words_and_punctuation(tokens) == tokens.split()
+
+
+def test_split_text_is_split_at_ascii_white_space_only():
+    text = " 2\xa01/2 \t東京\u3000都\u2028x\x85\x1cy\r\n"
+    assert split_at_spaces(text) == ["2\xa01/2", "東京\u3000都\u2028x\x85\x1cy"]
+    # Text of the language model is split as bytes.
+    assert split_at_spaces(text) == [t.decode() for t in text.encode().split()]
+    assert split_at_spaces(" \n") == []
 
 
 def test_korean_reviews_are_split_like_the_text_of_their_language_model(data):

@@ -1,0 +1,96 @@
+"""Where within a token an answer begins or ends."""
+
+import keras
+import tensorflow as tf
+
+from elmo_keras.tasks.layers.attention import NEVER
+
+LONGEST_CUT = 8  # characters of a token that may not belong to an answer
+# A boundary is judged by these numbers of characters that it cuts off and keeps.
+CUT_OFF, KEPT = 5, 3
+BUCKETS = 2**12  # of characters, which share a vector by the remainder of their code
+NOTHING, EDGE = 0, 1  # beyond a short token's other end; before the token's own edge
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class CharacterCuts(keras.layers.Layer):
+    """How many characters at a token's edge do not belong to an answer.
+
+    In Korean an answer mostly ends before a particle, within a token: `서울` in `서울에서`.
+
+        s_c = v · ReLU(A h + B [e_{c−5}; …; e_{c−1}; e_c; …; e_{c+2}]) + b_c
+
+    where c characters are cut off, h is the vector of the token, and e_k is the vector
+    of its character k, counted from 0 at the edge; in front of the edge there are
+    vectors of their own. At least one character of the token remains.
+
+    Args:
+        at_end: whether characters are cut off from the end or from the beginning.
+        units: size of the hidden layer.
+        character_dim: size of a character's vector.
+
+    Call arguments:
+        tokens: strings `(batch,)`.
+        vectors: float `(batch, dim)`, the h above.
+
+    Output: the scores s of 0 to `LONGEST_CUT` characters, float `(batch, LONGEST_CUT +
+    1)`, very low where the token has no more than that number.
+
+    Example:
+
+    >>> cuts = CharacterCuts(at_end=True)
+    >>> scores = cuts(tf.constant(["서울에서", "I"]), tf.zeros((2, 3)))
+    >>> tf.reduce_sum(tf.cast(scores > -1e8, tf.int32), axis=1).numpy().tolist()
+    [4, 1]
+    """
+
+    def __init__(
+        self, at_end: bool, units: int = 50, character_dim: int = 16, **kwargs
+    ):
+        super().__init__(**kwargs)
+        self.supports_jit = False  # XLA has no strings
+        self.at_end = at_end
+        self.units = units
+        self.character_dim = character_dim
+        self.characters = keras.layers.Embedding(2 + BUCKETS, character_dim)
+        self.around = keras.layers.Conv1D(units, CUT_OFF + KEPT, name="around")
+        self.of_token = keras.layers.Dense(units, use_bias=False, name="of_token")
+        self.score = keras.layers.Dense(1, use_bias=False, name="score")
+
+    def build(self, tokens_shape, vectors_shape):
+        self.characters.build((None, None))
+        self.around.build((None, None, self.character_dim))
+        self.of_token.build(vectors_shape)
+        self.score.build((None, None, self.units))
+        self.of_number = self.add_weight(
+            shape=(LONGEST_CUT + 1,), initializer="zeros", name="of_number"
+        )
+
+    def call(self, tokens, vectors):
+        hidden = self.around(self.characters(self._ids(tokens)))
+        hidden = tf.nn.relu(hidden + self.of_token(vectors)[:, None])
+        scores = tf.squeeze(self.score(hidden), axis=2) + self.of_number
+        lengths = tf.strings.length(tokens, unit="UTF8_CHAR")
+        remains = tf.range(LONGEST_CUT + 1) < tf.maximum(lengths, 1)[:, None]
+        return tf.where(remains, scores, NEVER)
+
+    def _ids(self, tokens):
+        """Numbers of the characters around each boundary, from the edge inwards."""
+        codes = tf.strings.unicode_decode(tokens, "UTF-8") % BUCKETS + EDGE + 1
+        lengths = tf.cast(codes.row_lengths(), tf.int32)[:, None]
+        codes = tf.pad(codes.to_tensor(), [[0, 0], [0, 1]])  # never without columns
+        inwards = tf.range(LONGEST_CUT + KEPT)[None]
+        place = lengths - 1 - inwards if self.at_end else inwards + 0 * lengths
+        inside = tf.where(
+            inwards < lengths,
+            tf.gather(codes, tf.clip_by_value(place, 0, lengths), batch_dims=1),
+            NOTHING,
+        )
+        return tf.pad(inside, [[0, 0], [CUT_OFF, 0]], constant_values=EDGE)
+
+    def get_config(self):
+        return super().get_config() | {
+            "at_end": self.at_end,
+            "units": self.units,
+            "character_dim": self.character_dim,
+        }

@@ -1,0 +1,115 @@
+"""Every real file of the tasks and of word senses is read as a whole."""
+
+import functools
+
+import pytest
+
+from elmo_keras.analyses.senses.semcor import read_semcor
+from elmo_keras.tasks.answer.squad import misplaced_answers, read_squad
+from elmo_keras.tasks.answer.task import NOT_KNOWN, label
+from elmo_keras.tasks.classify import labelled_texts
+from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
+from elmo_keras.tasks.coreference.documents import has_singletons
+from elmo_keras.tasks.entail import entailment_pairs
+from elmo_keras.tasks.similarity.korsts import read_korsts
+from elmo_keras.tasks.tag import tagged_text
+
+EMOTIONS = [str(number) for number in range(28)]
+read_goemotions = functools.partial(labelled_texts.read_goemotions, names=EMOTIONS)
+
+# Reader, file, and the number of its sentences, texts, pairs or predicates.
+FILES = [
+    (tagged_text.read_conllu, "en_ewt/en_ewt-ud-train.conllu", 12_544),
+    (tagged_text.read_conllu, "en_ewt/en_ewt-ud-dev.conllu", 2_001),
+    (tagged_text.read_conllu, "ko_ud_gsd/ko_gsd-ud-train.conllu", 4_400),
+    (tagged_text.read_conllu, "ko_ud_gsd/ko_gsd-ud-dev.conllu", 950),
+    (tagged_text.read_conll, "en_ner_wnut17/wnut17train.conll", 3_394),
+    (tagged_text.read_conll, "en_ner_wnut17/emerging.dev.conll", 1_009),
+    (
+        tagged_text.read_conll,
+        "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt",
+        1_696,
+    ),
+    (tagged_text.read_klue, "ko_klue/klue-ner-v1.1_dev.first4000.tsv", 4_000),
+    (tagged_text.read_roles, "en_srl_ewt/train.conll.gz", 35_797),
+    (tagged_text.read_roles, "en_srl_ewt/dev.conll", 4_358),
+    (labelled_texts.read_fasttext, "en_sst5/sst_train.txt", 8_544),
+    (labelled_texts.read_fasttext, "en_sst5/sst_dev.txt", 1_101),
+    (labelled_texts.read_trees, "en_sst5/trees/train.txt", 8_544),
+    (labelled_texts.read_trees, "en_sst5/trees/dev.txt", 1_101),
+    (labelled_texts.read_table, "ko_nsmc/ratings_train.txt", 150_000),
+    (labelled_texts.read_table, "ko_nsmc/ratings_valid.txt", 10_000),
+    (labelled_texts.read_table, "ko_nsmc/ratings_test.txt", 50_000),
+    (read_goemotions, "en_goemotions/train.tsv", 43_410),
+    (read_goemotions, "en_goemotions/dev.tsv", 5_426),
+    (labelled_texts.read_label_names, "en_goemotions/labels.txt", 28),
+    (entailment_pairs.read_tabs, "en_snli/dev.txt", 9_842),
+    (
+        entailment_pairs.read_klue,
+        "ko_klue/klue-nli-v1.1_dev.first2000.json",
+        2_000,
+    ),
+    (read_korsts, "ko_korsts/sts-train.tsv", 5_749),
+    (read_korsts, "ko_korsts/sts-dev.tsv", 1_500),
+    (read_semcor, "en_wsd/SemCor/semcor3.brown1.tsv", 11_182),
+    (read_semcor, "en_wsd/SemCor/semcor3.brown2.tsv", 8_956),
+    (read_semcor, "en_wsd/SemCor/semcor3.brownv.tsv", 17_038),
+]
+# Questions, and how many of them have an answer that ends within a token.
+QUESTIONS = [
+    ("en_qa/train.json", 13_178, 94),
+    ("en_qa/dev.json", 1_180, 0),
+    ("en_qa_unanswerable/train.json", 3_825, 1),
+    ("en_qa_unanswerable/dev.json", 737, 1),
+    ("ko_qa/korquad_train.json", 3_501, 2_007),
+    ("ko_qa/korquad_dev.json", 919, 572),
+    ("ko_qa/tydiqa_train.json", 1_597, 920),
+]
+# Documents, tokens and mentions.
+DOCUMENTS = [
+    ("en_coref_gum/train.conll.gz", 79, 69_935, 8_056),
+    ("en_coref_gum/dev.conll", 10, 8_383, 934),
+    ("en_coref_litbank/train.conll.gz", 64, 133_790, 15_057),
+    ("en_coref_litbank/dev.conll", 16, 32_814, 3_644),
+    ("ko_coref_koconovel/train.conll.gz", 554, 136_236, 10_942),
+    ("ko_coref_koconovel/dev.conll", 136, 32_534, 2_420),
+]
+
+pytestmark = pytest.mark.slow  # reads 80 MB
+
+
+@pytest.mark.parametrize("read, name, n_examples", FILES)
+def test_a_file_is_read_as_a_whole(read, name, n_examples, data):
+    assert len(read(data(name))) == n_examples
+
+
+def test_trees_have_the_words_of_the_lines(data):
+    """Some words of the trees hold a no-break space, as in `2 1/2`."""
+    lines = labelled_texts.read_fasttext(data("en_sst5/sst_train.txt"))
+    trees = labelled_texts.read_trees(data("en_sst5/trees/train.txt"))
+    tokens = ["\xa0".join(example["tokens"]) for example in trees]
+    assert any("\xa0" in token for tree in trees for token in tree["tokens"])
+    assert [text.split("\xa0") for text in tokens] == [e["tokens"] for e in lines]
+
+
+@pytest.mark.parametrize("name, n_questions, n_within", QUESTIONS)
+def test_every_question_can_be_trained_on(name, n_questions, n_within, data):
+    examples = read_squad(data(name))
+    labels = [label(example) for example in examples]
+    assert len(labels) == n_questions and not misplaced_answers(examples)
+    assert all(found.first != NOT_KNOWN for found in labels)
+    assert sum(max(found[2:]) > 0 for found in labels) == n_within
+    for example, found in zip(examples, labels):
+        if example["answers"]:
+            text = example["offsets"].text(example["text"], found)
+            assert text == example["answers"][0]
+
+
+@pytest.mark.parametrize("name, n_documents, n_tokens, n_mentions", DOCUMENTS)
+def test_documents_have_all_their_mentions(
+    name, n_documents, n_tokens, n_mentions, data
+):
+    documents = read_conll_2012(data(name))
+    assert len(documents) == n_documents and not has_singletons(documents)
+    assert n_tokens == sum(len(s) for d in documents for s in d["sentences"])
+    assert n_mentions == sum(len(c) for d in documents for c in d["clusters"])
