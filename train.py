@@ -64,6 +64,8 @@ def train(command: TrainingCommand) -> int:
     strategy = make_strategy(command.replicas)
     output, chief = command.output, is_chief(strategy)
     with reserved(output, lock=chief and not command.dry_run):
+        if chief:
+            print("Reading the text", flush=True)
         cache = output / f"training/corpus-{worker(strategy)}"
         inputs = read_inputs(command.text, command.words, command.start, cache=cache)
         uses = uses_to_show(command, inputs)
@@ -108,15 +110,16 @@ def train_and_report(
 ) -> bool:
     """Trains, keeping the best weights, and reports; False if it was interrupted."""
     output, chief = command.output, is_chief(run.strategy)
-    say = print if chief else lambda *_: None
+    say = functools.partial(print, flush=True) if chief else lambda *_: None
     statistics = report.RunStatistics.of(inputs)
     say(report.describe_inputs(inputs, statistics))
     if checkpoint is not None:
-        say(f"Resuming from step {run.progress.step}, {checkpoint}")
+        say(report.beginning(run.progress, command.limits, checkpoint))
     score = report.held_out_evaluation(inputs, run)
     keep = functools.partial(report.write_model, inputs, run, output)
     with stopping() as stop:
         if not run.progress.held_out:
+            say("Evaluating before training")
             run.progress.held_out.append((0, *score()))
             save(run, output)  # from here on the same command resumes
         say(f"Held-out perplexity before training: {report.perplexity_before(run)}")

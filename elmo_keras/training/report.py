@@ -16,7 +16,9 @@ from elmo_keras.training.distribution import (
 )
 from elmo_keras.training.inputs import Inputs, TextFiles
 from elmo_keras.training.model_card import model_card
+from elmo_keras.training.options import Limits
 from elmo_keras.training.perplexity import Perplexity, log_probabilities
+from elmo_keras.training.progress import Progress
 from elmo_keras.training.run import TrainingRun
 
 CARD, CURVES = "model_card.md", "curves.png"
@@ -97,11 +99,23 @@ def best_perplexity(run: TrainingRun) -> Perplexity | None:
     return min(results, key=lambda result: result.mean, default=None)
 
 
+def beginning(progress: Progress, limits: Limits, checkpoint: Path) -> str:
+    """A line about the checkpoint that a run starts from."""
+    reached = limits.reached_options(progress)
+    if not reached:
+        return f"Resuming from step {progress.step:,}, {checkpoint}"
+    more = " and ".join(option.split()[0] for option in reached)
+    return (
+        f"Training is finished: {checkpoint} has reached {' and '.join(reached)}. "
+        f"To continue, give a higher {more}."
+    )
+
+
 def result(run: TrainingRun, finished: bool) -> str:
     """Lines with both perplexities and their ratio, or the step of the interruption."""
     if not finished:
         step = run.progress.step
-        return f"Interrupted at step {step}. The same command resumes there."
+        return f"Interrupted at step {step:,}. The same command resumes there."
     before, after = perplexity_before(run), best_perplexity(run)
     times = before.mean / after.mean
     verb = "fell to 1/" if times >= 1 else "rose to "
