@@ -48,6 +48,12 @@ class StatusLine:
         if self._terminal:
             self.show([text])
 
+    def print(self, text: str) -> None:
+        """Prints a line that stays, in place of what a terminal shows."""
+        if self._shown:
+            self.clear()
+            print(text, file=self._stream, flush=True)
+
     def clear(self) -> None:
         """Makes room on a terminal for other output."""
         if self._width:

@@ -59,9 +59,7 @@ class Monitor:
 
     def say(self, text: str) -> None:
         """Prints on the chief."""
-        if self.chief:
-            self.line.clear()
-            print(text, flush=True)
+        self.line.print(text)
 
     def warn(self, text: str) -> None:
         """Prints one line on standard error, every time."""

@@ -43,11 +43,10 @@ def test_a_terminal_shows_the_last_state_as_far_as_it_fits(terminal):
     assert screen(terminal.getvalue()) == ["1" * 19]
 
 
-def test_other_output_takes_the_place_of_a_line_that_was_cleared(terminal):
+def test_other_output_takes_the_place_of_the_state(terminal):
     line = StatusLine(terminal)
     line.show(["state"])
-    line.clear()
-    print("ok", file=terminal)
+    line.print("ok")
     line.show_briefly("working")
     line.end()
     assert screen(terminal.getvalue()) == ["ok", "working", ""]
@@ -60,8 +59,9 @@ def test_a_file_gets_a_line_for_each_state():
     line.clear()
     line.show_briefly("working")
     line.end()
+    line.print("ok")
     line.show(["3"])
-    assert file.getvalue() == f"{'1' * 99} · 2\n3\n"
+    assert file.getvalue() == f"{'1' * 99} · 2\nok\n3\n"
 
 
 @pytest.mark.parametrize(("stream", "seconds"), [(Terminal, 0.2), (io.StringIO, 30)])
@@ -81,6 +81,7 @@ def test_an_update_is_due_after_a_while(stream, seconds, monkeypatch):
 def test_a_line_that_is_not_shown_writes_nothing(terminal):
     line = StatusLine(terminal, shown=False)
     line.show(["state"])
+    line.print("ok")
     line.clear()
     line.end()
     assert terminal.getvalue() == ""
