@@ -38,6 +38,7 @@ from elmo_keras.training.distribution import (
     worker,
 )
 from elmo_keras.training.inputs import Inputs, held_out_text, read_inputs
+from elmo_keras.training.learnable import check_vocabulary
 from elmo_keras.training.loop import fit
 from elmo_keras.training.output_directory import has_model, reserved
 from elmo_keras.training.perplexity import perplexity
@@ -86,14 +87,16 @@ def train(command: TrainingCommand) -> int:
 def prepare(
     command: TrainingCommand, inputs: Inputs, strategy: tf.distribute.Strategy
 ) -> TrainingRun | None:
-    """Builds the run; returns None if only its cost was wanted."""
+    """Checks and builds the run; returns None if only its cost was wanted."""
+    check_vocabulary(inputs, command.words)
     settings = command.settings
     streams = make_streams(inputs, settings, strategy)
     n_steps = command.limits.total_steps(streams.n_steps(0))
     n_replicas = strategy.num_replicas_in_sync
     cost = estimate(streams, settings, n_replicas=n_replicas, n_steps=n_steps)
     if command.dry_run:
-        print(report.describe_inputs(inputs, report.RunStatistics.of(inputs)))
+        statistics = report.RunStatistics.of(inputs)
+        print(report.describe_inputs(inputs, statistics, streams))
         print(cost)
     check_fits(cost, n_local_replicas(strategy), command.output)
     if command.dry_run:
@@ -112,7 +115,7 @@ def train_and_report(
     output, chief = command.output, is_chief(run.strategy)
     say = functools.partial(print, flush=True) if chief else lambda *_: None
     statistics = report.RunStatistics.of(inputs)
-    say(report.describe_inputs(inputs, statistics))
+    say(report.describe_inputs(inputs, statistics, run.streams))
     if checkpoint is not None:
         say(report.beginning(run.progress, command.limits, checkpoint))
     score = report.held_out_evaluation(inputs, run)

@@ -15,11 +15,13 @@ from elmo_keras.training.distribution import (
     worker,
 )
 from elmo_keras.training.inputs import Inputs, TextFiles
+from elmo_keras.training.learnable import remarks
 from elmo_keras.training.model_card import model_card
 from elmo_keras.training.options import Limits
 from elmo_keras.training.perplexity import Perplexity, log_probabilities
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.run import TrainingRun
+from elmo_keras.training.streams import Streams
 
 CARD, CURVES = "model_card.md", "curves.png"
 
@@ -38,17 +40,18 @@ class RunStatistics(NamedTuple):
         return cls(*(TextStatistics.of(text, vocabulary, config) for text in texts))
 
 
-def describe_inputs(inputs: Inputs, statistics: RunStatistics) -> str:
-    """Lines about the texts and the sizes of the model."""
+def describe_inputs(inputs: Inputs, statistics: RunStatistics, streams: Streams) -> str:
+    """Lines about the texts and the sizes of the model, and warnings."""
     n_words = len(inputs.vocabulary)
     softmax = n_words * (inputs.config.projection_dim + 1)
-    return (
-        f"Training text: {statistics.training}\n"
-        f"Held-out text: {statistics.held_out}\n"
-        f"Vocabulary: {n_words:,} words\n"
+    lines = [
+        f"Training text: {statistics.training}",
+        f"Held-out text: {statistics.held_out}",
+        f"Vocabulary: {n_words:,} words",
         f"Model: {n_parameters(inputs.config):,} parameters, plus {softmax:,} in the "
-        "softmax"
-    )
+        "softmax",
+    ]
+    return "\n".join([*lines, *remarks(inputs, streams)])
 
 
 def held_out_evaluation(inputs: Inputs, run: TrainingRun) -> Callable[[], Perplexity]:
