@@ -23,6 +23,7 @@ class StatusLine:
         self._terminal = stream.isatty()
         self._last = time.perf_counter()
         self._width = 0  # of what is on the terminal's line
+        self._printed = ""  # to a file
 
     @property
     def due(self) -> bool:
@@ -36,12 +37,17 @@ class StatusLine:
         if not self._shown:
             return
         if not self._terminal:
-            print(" · ".join(parts), file=self._stream, flush=True)
+            self._print_once(" · ".join(parts))
             return
         while len(line := " · ".join(parts)) >= _columns() and len(parts) > 1:
             parts = parts[:-1]
         self._write(line[: _columns() - 1])
         self._width = len(line)
+
+    def _print_once(self, line):
+        if line != self._printed:
+            print(line, file=self._stream, flush=True)
+        self._printed = line
 
     def show_briefly(self, text: str) -> None:
         """Shows a text on a terminal only, until the next update."""
