@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from elmo_keras.cli.command import CommandFailed
 from elmo_keras.model_files.model_directory import save_model
 from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.cost import n_parameters
@@ -77,18 +78,27 @@ def write_model(inputs: Inputs, run: TrainingRun, output: Path) -> None:
 def write_card(
     run: TrainingRun, text: TextFiles, statistics: RunStatistics, *, output: Path
 ) -> None:
-    """Writes the model card and draws the curves."""
+    """Writes the model card and draws the curves.
+
+    Raises:
+        CommandFailed: they can't be written.
+    """
     reference = ["Python's language reference"]
     texts = {
         "Training": (text.train or reference, statistics.training),
         "Held-out": (text.valid or reference, statistics.held_out),
     }
     card = model_card(run, texts, best_perplexity(run))
-    (output / CARD).write_text(card, encoding="utf-8")
     try:
+        (output / CARD).write_text(card, encoding="utf-8")
         draw_curves(run.progress, output / CURVES, run.loss_name)
     except ImportError:
         print("There are no curves without matplotlib: pip install matplotlib")
+    except OSError as error:
+        raise CommandFailed(
+            f"The model in {output} is complete, but {CARD} or {CURVES} was not "
+            f"written: {error.strerror or error}. The same command tries again."
+        ) from error
 
 
 def perplexity_before(run: TrainingRun) -> Perplexity:
