@@ -133,8 +133,7 @@ def train_and_report(
         keep()
     if chief:
         report.write_card(run, command.text, statistics, output=output)
-    say(f"The model is in {output}")
-    say(report.result(run, finished))
+    say(f"The model is in {output}\n{report.result(run, finished)}")
     return finished
 
 

@@ -46,26 +46,18 @@ def fit(
     Raises:
         FloatingPointError: the loss is no longer finite; the checkpoints are
             from before that.
+        CommandFailed: the last checkpoint or the best model can't be written.
     """
     progress = run.progress
     begun = progress.step, len(progress.held_out)
     with Monitor(run, folder, limits) as monitor:
         evaluate = functools.partial(_evaluate, monitor, evaluate, keep)
+        if_due = functools.partial(_evaluate_and_save_if_due, monitor, folder, evaluate)
         take_step = _stepper(monitor)
         while not limits.reached(progress):
-            monitor.start_epoch()
-            for batch in monitor.timed(iter(batches(run))):
-                monitor.add(*take_step(batch))
-                _evaluate_and_save_if_due(monitor, folder, evaluate)
-                if limits.reached(progress):
-                    monitor.end_epoch()
-                    break
-                if _agreed(run, stop):
-                    save_at_the_end(monitor, folder)
-                    return False
-            else:
-                monitor.end_epoch()
-                run.start_next_epoch()
+            if _epoch(monitor, take_step, if_due, stop=stop):
+                save_at_the_end(monitor, folder)
+                return False
             evaluate()
             if not limits.reached(progress):
                 save_if_possible(monitor, folder)
@@ -73,6 +65,23 @@ def fit(
         changed = begun != (progress.step, len(progress.held_out))
         finish(monitor, folder, keep, changed=changed)
     return True
+
+
+def _epoch(monitor, take_step, if_due, *, stop):
+    """Trains for the rest of the epoch; returns whether `stop` ended training."""
+    run = monitor.run
+    monitor.start_epoch()
+    for batch in monitor.timed(iter(batches(run))):
+        monitor.add(*take_step(batch))
+        if_due()
+        if monitor.limits.reached(run.progress):
+            monitor.end_epoch()
+            return False
+        if _agreed(run, stop):
+            return True
+    monitor.end_epoch()
+    run.start_next_epoch()
+    return False
 
 
 def _stepper(monitor):
