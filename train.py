@@ -38,6 +38,7 @@ from elmo_keras.training.distribution import (
     worker,
 )
 from elmo_keras.training.inputs import Inputs, held_out_text, read_inputs
+from elmo_keras.training.learnable import check_vocabulary
 from elmo_keras.training.loop import fit
 from elmo_keras.training.output_directory import check_output, has_model, reserved
 from elmo_keras.training.perplexity import perplexity
@@ -65,6 +66,8 @@ def train(command: TrainingCommand) -> int:
     output, chief = command.output, is_chief(strategy)
     check_output(output, command.text, command.words, start=command.start)
     with reserved(output, lock=chief and not command.dry_run):
+        if chief:
+            print("Reading the text", flush=True)
         cache = output / f"training/corpus-{worker(strategy)}"
         inputs = read_inputs(command.text, command.words, command.start, cache=cache)
         uses = uses_to_show(command, inputs)
@@ -85,14 +88,16 @@ def train(command: TrainingCommand) -> int:
 def prepare(
     command: TrainingCommand, inputs: Inputs, strategy: tf.distribute.Strategy
 ) -> TrainingRun | None:
-    """Builds the run; returns None if only its cost was wanted."""
+    """Checks and builds the run; returns None if only its cost was wanted."""
+    check_vocabulary(inputs, command.words)
     settings = command.settings
     streams = make_streams(inputs, settings, strategy)
     n_steps = command.limits.total_steps(streams.n_steps(0))
     n_replicas = strategy.num_replicas_in_sync
     cost = estimate(streams, settings, n_replicas=n_replicas, n_steps=n_steps)
     if command.dry_run:
-        print(report.describe_inputs(inputs, report.RunStatistics.of(inputs)))
+        statistics = report.RunStatistics.of(inputs)
+        print(report.describe_inputs(inputs, statistics, streams))
         print(cost)
     check_fits(cost, n_local_replicas(strategy), command.output)
     if command.dry_run:
@@ -109,15 +114,16 @@ def train_and_report(
 ) -> bool:
     """Trains, keeping the best weights, and reports; False if it was interrupted."""
     output, chief = command.output, is_chief(run.strategy)
-    say = print if chief else lambda *_: None
+    say = functools.partial(print, flush=True) if chief else lambda *_: None
     statistics = report.RunStatistics.of(inputs)
-    say(report.describe_inputs(inputs, statistics))
+    say(report.describe_inputs(inputs, statistics, run.streams))
     if checkpoint is not None:
-        say(f"Resuming from step {run.progress.step}, {checkpoint}")
+        say(report.beginning(run.progress, command.limits, checkpoint))
     score = report.held_out_evaluation(inputs, run)
     keep = functools.partial(report.write_model, inputs, run, output)
     with stopping() as stop:
         if not run.progress.held_out:
+            say("Evaluating before training")
             run.progress.held_out.append((0, *score()))
             save(run, output)  # from here on the same command resumes
         say(f"Held-out perplexity before training: {report.perplexity_before(run)}")
@@ -128,8 +134,7 @@ def train_and_report(
         keep()
     if chief:
         report.write_card(run, command.text, statistics, output=output)
-    say(f"The model is in {output}")
-    say(report.result(run, finished))
+    say(f"The model is in {output}\n{report.result(run, finished)}")
     return finished
 
 

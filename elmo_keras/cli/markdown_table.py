@@ -4,7 +4,7 @@ Written by hand: model cards have tables too, so `tabulate` would be a requireme
 the package, and would save only the ten lines below.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -27,14 +27,29 @@ def _line(row, widths):
     return f"| {' | '.join(cells)} |"
 
 
+def deviation(values: Sequence[float]) -> float:
+    """The standard deviation of a sample; 0 for a single value."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
 def spread(values: Sequence[float], digits: int = 2) -> str:
     """Mean ± standard deviation of a sample, or the only value."""
     values = np.asarray(values)
     if len(values) == 1:
         return f"{values[0]:.{digits}f}"
-    return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"
+    return f"{values.mean():.{digits}f} ± {deviation(values):.{digits}f}"
 
 
 def percent_spread(scores: Sequence[float]) -> str:
     """The `spread` of scores from 0 to 1, as percentages."""
     return spread(100 * np.asarray(scores))
+
+
+def meaning_of_spread(n_seeds: Iterable[int]) -> str:
+    """What values with a `spread` over seeds are, to be written on a picture."""
+    n_seeds = list(n_seeds)
+    fewest, most = min(n_seeds), max(n_seeds)
+    if most == 1:
+        return "one seed"
+    number = str(most) if fewest == most else f"{fewest} to {most}"
+    return f"mean ± standard deviation of {number} seeds"

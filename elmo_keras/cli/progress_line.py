@@ -3,6 +3,8 @@
 import sys
 import time
 
+from elmo_keras.cli.status_line import StatusLine, duration
+
 
 class Progress:
     """Shows tokens, tokens a second and the time left; `with` ends the line.
@@ -12,9 +14,8 @@ class Progress:
     """
 
     def __init__(self, shown: bool):
-        self._shown = shown
-        self._terminal = sys.stderr.isatty()
-        self._start = self._last = time.perf_counter()
+        self._line = StatusLine(sys.stderr, shown)
+        self._start = time.perf_counter()
         self._tokens, self._first_share = 0, 0.0
 
     @property
@@ -30,7 +31,7 @@ class Progress:
             share: share of the whole input that is done, or None if it is unknown.
         """
         self._tokens += n_tokens
-        if time.perf_counter() - self._last >= (0.2 if self._terminal else 30):
+        if self._line.due:
             self._show(share)
 
     def skip(self, share: float | None) -> None:
@@ -42,24 +43,16 @@ class Progress:
         return self
 
     def __exit__(self, *_):
-        if self._shown and self._terminal:
-            print(file=sys.stderr)
+        self._line.end()
 
     def _show(self, share):
-        self._last = time.perf_counter()
-        if not self._shown:
-            return
         parts = [f"{self._tokens:,} tokens", f"{self._tokens / self.seconds:,.0f}/s"]
         if share is not None:
             parts = [f"{share:4.0%}", *parts, *self._left(share)]
-        line = " · ".join(parts)
-        line = f"\r{line:<70}" if self._terminal else f"{line}\n"
-        print(line, end="", file=sys.stderr, flush=True)
+        self._line.show(parts)
 
     def _left(self, share):
         done = share - self._first_share
         if done <= 0:  # the rest of the input was read ahead before an interruption
             return []
-        minutes, seconds = divmod(round((1 - share) * self.seconds / done), 60)
-        hours, minutes = divmod(minutes, 60)
-        return [f"{hours}:{minutes:02}:{seconds:02} left"]
+        return [f"{duration((1 - share) * self.seconds / done)} left"]

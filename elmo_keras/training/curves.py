@@ -6,6 +6,8 @@ import numpy as np
 
 from elmo_keras.training.progress import Progress
 
+FINE, COARSE = 400, 40  # points of the two curves of the loss
+
 
 def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
     """Draws the loss and the held-out perplexity over the tokens read.
@@ -22,32 +24,62 @@ def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
 
     figure = Figure(figsize=(10, 4), layout="constrained")
     training, held_out = figure.subplots(1, 2)
-    tokens, losses = np.array(progress.losses).reshape(-1, 2).T
-    training.plot(tokens, losses, color="tab:gray", linewidth=0.5, alpha=0.6)
-    training.plot(*_smoothed(tokens, losses), color="black", label="smoothed")
+    _draw_loss(training, progress.loss_rows())
     training.set(title=f"Training text: {loss_name}", ylabel="nats a token")
-    training.legend(frameon=False)
-    points = np.array(progress.held_out).reshape(-1, 3)
-    for name, values, marker in zip(("forward", "backward"), points[:, 1:].T, "><"):
-        held_out.plot(points[:, 0], values, marker=marker, label=name)
-    held_out.set(title="Held-out text: full-softmax perplexity", yscale="log")
-    ticks = _ticks(points[:, 1:])
-    held_out.set_yticks(ticks, labels=[f"{t:g}" for t in ticks], minor=False)
-    held_out.set_yticks([], minor=True)
-    held_out.legend(frameon=False)
+    _draw_perplexity(held_out, np.array(progress.held_out).reshape(-1, 3))
+    held_out.set(title="Held-out text: full softmax", ylabel="perplexity")
     for axes in (training, held_out):
-        axes.set_xlabel("tokens read")
+        axes.set_xlabel("tokens read in each direction")
         axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1e6:g} M")
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=150)
 
 
-def _smoothed(x, y):
-    """Means over neighbours, about fifty points in total."""
-    width = max(1, len(y) // 50)
-    n = len(y) // width * width
-    return (a[:n].reshape(-1, width).mean(axis=1) for a in (x, y))
+def _draw_loss(axes, rows):
+    """Means over short and over long stretches of the text."""
+    if not len(rows):
+        return
+    thin = {"color": "tab:gray", "linewidth": 0.7, "alpha": 0.7}
+    for n_points, style in ((FINE, thin), (COARSE, {"color": "black"})):
+        tokens, means, width = _means(rows, n_points)
+        label = f"mean of {float(f'{width:.2g}'):,.0f} tokens"
+        axes.plot(tokens, means, label=label, **style)
+    axes.legend(frameon=False)
+
+
+def _means(rows, n_points):
+    """Means over stretches of about equally many tokens.
+
+    A row counts by its tokens: one of the last steps of an epoch, when most rows of
+    text have ended, has few of them.
+
+    Args:
+        rows: (first token, token after the last, mean loss).
+        n_points: the maximum number of stretches.
+
+    Returns:
+        The middles of the stretches, the means, and the number of tokens of a stretch.
+    """
+    first, end, losses = rows.T
+    width = end[-1] / min(n_points, len(rows))
+    middles = (first + end) / 2
+    stretches = [middles // width == i for i in np.unique(middles // width)]
+    means = [
+        [np.average(x[some], weights=(end - first)[some]) for some in stretches]
+        for x in (middles, losses)
+    ]
+    return *means, width
+
+
+def _draw_perplexity(axes, points):
+    for name, values, marker in zip(("forward", "backward"), points[:, 1:].T, "><"):
+        axes.plot(points[:, 0], values, marker=marker, label=name)
+    axes.set_yscale("log")
+    ticks = _ticks(points[:, 1:])
+    axes.set_yticks(ticks, labels=[f"{t:g}" for t in ticks], minor=False)
+    axes.set_yticks([], minor=True)
+    axes.legend(frameon=False)
 
 
 def _ticks(values):

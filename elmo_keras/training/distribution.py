@@ -1,6 +1,7 @@
 """Replicas: one device, several devices of a machine, or several machines."""
 
 import contextlib
+import functools
 import json
 import os
 from collections.abc import Iterator
@@ -116,19 +117,25 @@ def distributed(strategy: tf.distribute.Strategy, dataset_of) -> Any:
 
 def scatter_rows(strategy: tf.distribute.Strategy, rows: Any) -> Any:
     """Gives each replica its share of the rows of tensors `(all rows, …)`."""
+    return _on_replicas(strategy, _own_rows)(rows)
 
-    def own_rows():
-        context = tf.distribute.get_replica_context()
-        replica = context.replica_id_in_sync_group
-        n = context.num_replicas_in_sync
 
-        def share(x):
-            size = x.shape[0] // n
-            return tf.convert_to_tensor(x)[replica * size : (replica + 1) * size]
+def _own_rows(rows):
+    context = tf.distribute.get_replica_context()
+    replica = context.replica_id_in_sync_group
+    n = context.num_replicas_in_sync
 
-        return tf.nest.map_structure(share, rows)
+    def share(x):
+        size = x.shape[0] // n
+        return tf.convert_to_tensor(x)[replica * size : (replica + 1) * size]
 
-    return tf.function(strategy.run)(own_rows)
+    return tf.nest.map_structure(share, rows)
+
+
+@functools.cache
+def _on_replicas(strategy, function):
+    """The function on all replicas, one graph for all calls with the same shapes."""
+    return tf.function(lambda *args: strategy.run(function, args), autograph=False)
 
 
 def gather_rows(strategy: tf.distribute.Strategy, rows: Any) -> Any:
@@ -147,12 +154,12 @@ def sum_over_workers(strategy: tf.distribute.Strategy, numbers: Any) -> Any:
     if n_workers(strategy) == 1:
         return numbers
     share = tf.constant(numbers, tf.float64) / n_local_replicas(strategy)
-
-    def sum_up():
-        return tf.distribute.get_replica_context().all_reduce("SUM", share)
-
-    total = tf.function(strategy.run)(sum_up)
+    total = _on_replicas(strategy, _all_reduced)(share)
     return strategy.experimental_local_results(total)[0].numpy()
+
+
+def _all_reduced(share):
+    return tf.distribute.get_replica_context().all_reduce("SUM", share)
 
 
 def wait_for_all_workers(strategy: tf.distribute.Strategy) -> None:

@@ -9,7 +9,7 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.model_files.pretrained import Pretrained, find_pretrained
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.files import raw_text_tokenizer, read_sentences, text_files
-from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.text.vocabulary import SPECIAL_WORDS, Vocabulary
 from elmo_keras.training.python_reference import python_reference
 
 HELD_OUT = slice(5, None, 10)  # topics of Python's reference
@@ -45,12 +45,23 @@ class VocabularySource:
         text: patterns of further files whose words are counted, or None.
         max_size: maximum number of words, or None.
         min_count: rarer words are left out; None for `MIN_COUNT`.
+
+    Raises:
+        ValueError: `max_size` leaves no room for a word besides the special ones.
     """
 
     file: Path | None = None
     text: list[str] | None = None
     max_size: int | None = None
     min_count: int | None = None
+
+    def __post_init__(self):
+        special = len(SPECIAL_WORDS)
+        if self.max_size is not None and self.max_size <= special:
+            raise ValueError(
+                f"--vocabulary-size should be at least {special + 1}, as "
+                f"{', '.join(SPECIAL_WORDS)} are part of it. Received: {self.max_size}"
+            )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,7 +141,13 @@ def read_inputs(
 
 def _new_config(start):
     preset = ElmoConfig.preset(start.preset or "tiny")
-    return dataclasses.replace(preset, **start.changes)
+    try:
+        return dataclasses.replace(preset, **start.changes)
+    except ValueError as error:
+        message = str(error)
+        for field in start.changes:
+            message = message.replace(f"`{field}`", f"--{field.replace('_', '-')}")
+        raise ValueError(message) from error
 
 
 def _python_reference():

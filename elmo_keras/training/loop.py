@@ -2,17 +2,22 @@
 
 import contextlib
 import functools
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from elmo_keras.training.distribution import n_workers, sum_over_workers
+from elmo_keras.training.keeping import (
+    finish,
+    keep_if_better,
+    save_at_the_end,
+    save_if_possible,
+)
 from elmo_keras.training.monitor import DIVERGED, READ_EVERY, Monitor
 from elmo_keras.training.options import Limits
 from elmo_keras.training.perplexity import Perplexity
-from elmo_keras.training.run import TrainingRun, batches, compiled_step, save
+from elmo_keras.training.run import TrainingRun, batches, compiled_step
 
 
 def fit(
@@ -41,40 +46,60 @@ def fit(
     Raises:
         FloatingPointError: the loss is no longer finite; the checkpoints are
             from before that.
+        CommandFailed: the last checkpoint or the best model can't be written.
     """
-    progress, monitor = run.progress, Monitor(run, folder, limits)
-    evaluate = functools.partial(_evaluate, monitor, evaluate, keep)
-    take_step = _stepper(run)
-    while not limits.reached(progress):
-        monitor.start_epoch()
-        for batch in monitor.timed(iter(batches(run))):
-            monitor.add(*take_step(batch))
-            _evaluate_and_save_if_due(monitor, folder, evaluate)
-            if limits.reached(progress):
-                break
-            if _agreed(run, stop):
-                _save(monitor, folder)
+    progress = run.progress
+    begun = progress.step, len(progress.held_out)
+    with Monitor(run, folder, limits) as monitor:
+        evaluate = functools.partial(_evaluate, monitor, evaluate, keep)
+        if_due = functools.partial(_evaluate_and_save_if_due, monitor, folder, evaluate)
+        take_step = _stepper(monitor)
+        while not limits.reached(progress):
+            if _epoch(monitor, take_step, if_due, stop=stop):
+                save_at_the_end(monitor, folder)
                 return False
-        else:
-            run.start_next_epoch()
+            evaluate()
+            if not limits.reached(progress):
+                save_if_possible(monitor, folder)
         evaluate()
-        if not limits.reached(progress):
-            _save_if_possible(monitor, folder)
-    evaluate()
-    _save(monitor, folder)
+        changed = begun != (progress.step, len(progress.held_out))
+        finish(monitor, folder, keep, changed=changed)
     return True
 
 
-def _stepper(run):
+def _epoch(monitor, take_step, if_due, *, stop):
+    """Trains for the rest of the epoch; returns whether `stop` ended training."""
+    run = monitor.run
+    monitor.start_epoch()
+    for batch in monitor.timed(iter(batches(run))):
+        monitor.add(*take_step(batch))
+        if_due()
+        if monitor.limits.reached(run.progress):
+            monitor.end_epoch()
+            return False
+        if _agreed(run, stop):
+            return True
+    monitor.end_epoch()
+    run.start_next_epoch()
+    return False
+
+
+def _stepper(monitor):
     """A function of a batch that updates the run: (loss, number of predictions)."""
+    run, traced = monitor.run, set()
     spec = batches(run).element_spec
     step = {warm: compiled_step(run, spec, warm) for warm in (False, True)}
 
     def take_step(batch):
         warm = run.progress.step < run.warm_up_steps
-        loss, n_predictions, run.state = step[warm](batch, run.state)
-        run.progress.step += 1
-        run.progress.epoch_step += 1
+        first = warm not in traced
+        traced.add(warm)
+        with monitor.tracing() if first else contextlib.nullcontext():
+            loss, n_predictions, run.state = step[warm](batch, run.state)
+            run.progress.step += 1
+            run.progress.epoch_step += 1
+            if first:
+                float(loss)  # waits for the step
         return loss, n_predictions
 
     return take_step
@@ -94,26 +119,7 @@ def _evaluate_and_save_if_due(monitor, folder, evaluate):
     if limits.evaluation_due(progress):
         evaluate()
     if limits.checkpoint_due(progress):
-        _save_if_possible(monitor, folder)
-
-
-def _save(monitor, folder):
-    monitor.read()
-    save(monitor.run, folder)
-
-
-def _save_if_possible(monitor, folder):
-    with _warning_instead("The checkpoint was not written (older ones are kept)"):
-        _save(monitor, folder)
-
-
-@contextlib.contextmanager
-def _warning_instead(what):
-    """Turns an error of the disk into a warning: there may be room the next time."""
-    try:
-        yield
-    except OSError as error:
-        warnings.warn(f"{what}: {error}. Training continues.", stacklevel=3)
+        save_if_possible(monitor, folder)
 
 
 def _evaluate(monitor, evaluate, keep):
@@ -122,14 +128,11 @@ def _evaluate(monitor, evaluate, keep):
     progress = monitor.run.progress
     if progress.held_out and progress.held_out[-1][0] == progress.tokens:
         return
-    result = evaluate()
+    with monitor.other_work("Evaluating the held-out text"):
+        result = evaluate()
     if np.isnan(result.mean):
         raise FloatingPointError(DIVERGED)
     progress.held_out.append((progress.tokens, result.forward, result.backward))
-    monitor.say(f"\nHeld-out perplexity: {result}")
-    monitor.write({"held-out perplexity": result.mean})
-    progress.not_better += 1
-    if progress.best is None or result.mean < progress.best:
-        with _warning_instead("The model was not written (the older one is kept)"):
-            keep()
-            progress.best, progress.not_better = result.mean, 0
+    monitor.say(f"Held-out perplexity: {result}")
+    monitor.write({"held-out perplexity": result.mean}, progress.step)
+    keep_if_better(monitor, result.mean, keep)

@@ -54,19 +54,18 @@ def _text(name: str, files: list[str], found: TextStatistics) -> str:
 
 
 def _training(run):
-    progress = run.progress
-    rate = progress.tokens / max(progress.seconds, 1e-9)
-    last = (
-        f", last {run.loss_name} {progress.losses[-1][1]:.3f}"
-        if progress.losses
-        else ""
-    )
-    return (
-        f"{progress.step:,} steps, {progress.tokens:,} tokens in each direction, "
-        f"{progress.seconds / 60:.1f} minutes of steps, {rate:,.0f} tokens/s on "
-        f"{run.strategy.num_replicas_in_sync} replica(s){last}.\n\n"
-        "![Curves](curves.png)"
-    )
+    progress, loss = run.progress, run.progress.recent_loss()
+    parts = [
+        f"{progress.step:,} steps",
+        f"{progress.tokens:,} tokens in each direction",
+        f"{progress.seconds / 60:.1f} minutes of steps",
+    ]
+    if progress.seconds:
+        speed, n = progress.tokens / progress.seconds, run.strategy.num_replicas_in_sync
+        parts.append(f"{speed:,.0f} tokens/s on {n} replica(s)")
+    if loss is not None:
+        parts.append(f"mean {run.loss_name} of the last steps {loss:.3f}")
+    return f"{', '.join(parts)}.\n\n![Curves](curves.png)"
 
 
 def _versions():

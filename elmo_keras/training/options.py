@@ -100,11 +100,20 @@ class Limits:
 
     def reached(self, progress: Progress) -> bool:
         """Whether training is finished."""
-        return (
-            (self.n_epochs is not None and progress.epoch >= self.n_epochs)
-            or (self.n_steps is not None and progress.step >= self.n_steps)
-            or (self.patience is not None and progress.not_better >= self.patience)
-        )
+        return bool(self.reached_options(progress))
+
+    def reached_options(self, progress: Progress) -> list[str]:
+        """The options of the command line that end training, with their values."""
+        limits = {
+            "epochs": (self.n_epochs, progress.epoch),
+            "steps": (self.n_steps, progress.step),
+            "patience": (self.patience, progress.not_better),
+        }
+        return [
+            f"--{name} {limit}"
+            for name, (limit, value) in limits.items()
+            if limit is not None and value >= limit
+        ]
 
     def total_steps(self, steps_an_epoch: int) -> int:
         """The number of steps, unless patience ends training earlier."""

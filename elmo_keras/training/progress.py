@@ -2,6 +2,11 @@
 
 import dataclasses
 
+import numpy as np
+
+ROW_STEPS = 10  # steps of a row of `losses`
+RECENT_ROWS = 10  # rows of the recent loss
+
 
 @dataclasses.dataclass
 class Progress:
@@ -12,11 +17,17 @@ class Progress:
         epoch_step: steps done in the current epoch.
         step: steps done in total.
         tokens: tokens predicted in each direction.
-        seconds: time spent in steps.
-        losses: rows of (tokens, mean loss since the previous row).
+        seconds: time spent in steps. The first step of a graph, which traces it, counts
+            like the ones after it.
+        losses: rows of (tokens, mean loss of a token since the previous row), one for
+            every `ROW_STEPS` steps.
+        open_steps: steps since the last row of `losses`.
+        open_loss: their loss, summed over tokens.
         held_out: rows of (tokens, forward perplexity, backward perplexity).
-        best: lowest mean held-out perplexity, or None.
-        not_better: evaluations since `best`.
+        best: lowest mean held-out perplexity of which the model was written, or None.
+        unwritten: step and mean held-out perplexity of the best model that could not be
+            written, or None.
+        not_better: evaluations since the lowest perplexity.
     """
 
     epoch: int = 0
@@ -25,6 +36,49 @@ class Progress:
     tokens: int = 0
     seconds: float = 0.0
     losses: list[tuple[int, float]] = dataclasses.field(default_factory=list)
+    open_steps: int = 0
+    open_loss: float = 0.0
     held_out: list[tuple[int, float, float]] = dataclasses.field(default_factory=list)
     best: float | None = None
+    unwritten: tuple[int, float] | None = None
     not_better: int = 0
+
+    def add_step(self, loss: float, n_tokens: int) -> bool:
+        """Adds the result of a step; returns whether that completes a row of `losses`.
+
+        Args:
+            loss: the mean loss of a token.
+            n_tokens: tokens predicted in each direction.
+        """
+        self.tokens += n_tokens
+        self.open_steps += 1
+        self.open_loss += loss * n_tokens
+        if self.open_steps < ROW_STEPS:
+            return False
+        self.losses.append(self._open_row())
+        self.open_steps, self.open_loss = 0, 0.0
+        return True
+
+    def loss_rows(self) -> np.ndarray:
+        """Rows of (first token, token after the last, mean loss), all tokens so far."""
+        return _spans([*self.losses, *([self._open_row()] if self.open_steps else [])])
+
+    def recent_loss(self) -> float | None:
+        """Mean loss of a token over the last hundred steps; None without any step.
+
+        Before the tenth step, the mean of the steps so far.
+        """
+        rows = self.losses[-RECENT_ROWS - 1 :]
+        if not rows:
+            return self._open_row()[1] if self.open_steps else None
+        spans = _spans(rows)[-RECENT_ROWS:]
+        return float(np.average(spans[:, 2], weights=spans[:, 1] - spans[:, 0]))
+
+    def _open_row(self):
+        first = self.losses[-1][0] if self.losses else 0
+        return self.tokens, self.open_loss / (self.tokens - first)
+
+
+def _spans(rows):
+    ends, means = np.array(rows, float).reshape(-1, 2).T
+    return np.stack([np.concatenate([[0], ends])[:-1], ends, means], axis=1)

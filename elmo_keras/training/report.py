@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from elmo_keras.cli.command import CommandFailed
 from elmo_keras.model_files.model_directory import save_model
 from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.cost import n_parameters
@@ -15,9 +16,13 @@ from elmo_keras.training.distribution import (
     worker,
 )
 from elmo_keras.training.inputs import Inputs, TextFiles
+from elmo_keras.training.learnable import remarks
 from elmo_keras.training.model_card import model_card
+from elmo_keras.training.options import Limits
 from elmo_keras.training.perplexity import Perplexity, log_probabilities
+from elmo_keras.training.progress import Progress
 from elmo_keras.training.run import TrainingRun
+from elmo_keras.training.streams import Streams
 
 CARD, CURVES = "model_card.md", "curves.png"
 
@@ -36,17 +41,18 @@ class RunStatistics(NamedTuple):
         return cls(*(TextStatistics.of(text, vocabulary, config) for text in texts))
 
 
-def describe_inputs(inputs: Inputs, statistics: RunStatistics) -> str:
-    """Lines about the texts and the sizes of the model."""
+def describe_inputs(inputs: Inputs, statistics: RunStatistics, streams: Streams) -> str:
+    """Lines about the texts and the sizes of the model, and warnings."""
     n_words = len(inputs.vocabulary)
     softmax = n_words * (inputs.config.projection_dim + 1)
-    return (
-        f"Training text: {statistics.training}\n"
-        f"Held-out text: {statistics.held_out}\n"
-        f"Vocabulary: {n_words:,} words\n"
+    lines = [
+        f"Training text: {statistics.training}",
+        f"Held-out text: {statistics.held_out}",
+        f"Vocabulary: {n_words:,} words",
         f"Model: {n_parameters(inputs.config):,} parameters, plus {softmax:,} in the "
-        "softmax"
-    )
+        "softmax",
+    ]
+    return "\n".join([*lines, *remarks(inputs, streams)])
 
 
 def held_out_evaluation(inputs: Inputs, run: TrainingRun) -> Callable[[], Perplexity]:
@@ -72,18 +78,27 @@ def write_model(inputs: Inputs, run: TrainingRun, output: Path) -> None:
 def write_card(
     run: TrainingRun, text: TextFiles, statistics: RunStatistics, *, output: Path
 ) -> None:
-    """Writes the model card and draws the curves."""
+    """Writes the model card and draws the curves.
+
+    Raises:
+        CommandFailed: they can't be written.
+    """
     reference = ["Python's language reference"]
     texts = {
         "Training": (text.train or reference, statistics.training),
         "Held-out": (text.valid or reference, statistics.held_out),
     }
     card = model_card(run, texts, best_perplexity(run))
-    (output / CARD).write_text(card, encoding="utf-8")
     try:
+        (output / CARD).write_text(card, encoding="utf-8")
         draw_curves(run.progress, output / CURVES, run.loss_name)
     except ImportError:
         print("There are no curves without matplotlib: pip install matplotlib")
+    except OSError as error:
+        raise CommandFailed(
+            f"The model in {output} is complete, but {CARD} or {CURVES} was not "
+            f"written: {error.strerror or error}. The same command tries again."
+        ) from error
 
 
 def perplexity_before(run: TrainingRun) -> Perplexity:
@@ -97,11 +112,23 @@ def best_perplexity(run: TrainingRun) -> Perplexity | None:
     return min(results, key=lambda result: result.mean, default=None)
 
 
+def beginning(progress: Progress, limits: Limits, checkpoint: Path) -> str:
+    """A line about the checkpoint that a run starts from."""
+    reached = limits.reached_options(progress)
+    if not reached:
+        return f"Resuming from step {progress.step:,}, {checkpoint}"
+    more = " and ".join(option.split()[0] for option in reached)
+    return (
+        f"Training is finished: {checkpoint} has reached {' and '.join(reached)}. "
+        f"To continue, give a higher {more}."
+    )
+
+
 def result(run: TrainingRun, finished: bool) -> str:
     """Lines with both perplexities and their ratio, or the step of the interruption."""
     if not finished:
         step = run.progress.step
-        return f"Interrupted at step {step}. The same command resumes there."
+        return f"Interrupted at step {step:,}. The same command resumes there."
     before, after = perplexity_before(run), best_perplexity(run)
     times = before.mean / after.mean
     verb = "fell to 1/" if times >= 1 else "rose to "

@@ -1,9 +1,11 @@
 """Comparisons of variants, their tables and pictures."""
 
 import json
+import re
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 
 from elmo_keras.analyses.compare import __main__ as compare
 from elmo_keras.analyses.compare.sample_efficiency import (
@@ -203,7 +205,8 @@ def test_layer_weights_are_means_of_learned_mixes_over_seeds(tmp_path, capsys):
     assert cells[2][4] == "0.500 ± 0.000" and cells[2][6] == "2.500 ± 0.707"
     assert cells[3] == ["ner", "output", "1", "0.100", "0.200", "0.700", "4.000"]
     assert len(cells) == 4
-    assert "<svg" in picture.read_text()
+    expected = {"Weights of the layers, mean ± standard deviation of 1 to 2 seeds"}
+    assert expected | {"0.30", f"± {np.sqrt(0.02):.2f}"} <= texts_of(picture)
 
 
 @pytest.mark.parametrize("content", [None, "[]", "nothing", '[{"a": 1}]'])
@@ -216,11 +219,40 @@ def test_files_without_learned_weights_are_refused(tmp_path, capsys, content):
     assert str(path) in error and error.count("\n") == 1
 
 
-def test_a_picture_of_shares_has_both_curves(tmp_path):
-    points = [Point(1.0, 50, [0.8, 0.9], [0.9, 0.95]), Point(0.1, 5, [0.2], [0.5])]
-    assert "+7.50" in shares_table(points, "F1") and "20.00" in shares_table(
-        points, "F1"
-    )
-    draw_shares(points, "F1", tmp_path / "shares.svg")
-    picture = (tmp_path / "shares.svg").read_text()
-    assert "with ELMo" in picture and "10%" in picture
+def texts_of(picture):
+    """What is written on a picture in SVG."""
+    return set(re.findall(r"<!-- (.+?) -->", picture.read_text()))
+
+
+def test_a_picture_of_shares_has_both_curves_and_the_deviations_of_the_table(
+    tmp_path, monkeypatch
+):
+    points = [
+        Point(1.0, 50, [0.8, 0.9], [0.9, 0.95]),
+        Point(0.1, 5, [0.2, 0.3, 0.4], [0.5]),
+    ]
+    drawn, errorbar = [], Axes.errorbar
+
+    def noted(axes, x, y, bars, **kwargs):
+        drawn.append((kwargs["label"], x, y, bars))
+        return errorbar(axes, x, y, bars, **kwargs)
+
+    monkeypatch.setattr(Axes, "errorbar", noted)
+    picture = tmp_path / "shares.svg"
+    draw_shares(points, "F1", picture)
+    texts = {"mean ± standard deviation of 1 to 3 seeds", "F1 (%)", "with ELMo", "10%"}
+    assert texts <= texts_of(picture)
+    table = shares_table(points, "F1")
+    assert "+7.50" in table
+    # In the table `baseline` comes first.
+    for _, shares, means, bars in drawn:
+        assert shares == [10, 100]
+        for mean, bar in zip(means, bars):
+            shown = f"{mean:.2f} ± {bar:.2f}" if bar else f"{mean:.2f}"
+            assert f" {shown} |" in table
+    assert drawn[1][3] == pytest.approx([10, 100 * np.sqrt(0.005)])
+
+
+def test_a_picture_of_one_seed_says_so(tmp_path):
+    draw_shares([Point(1.0, 50, [0.8], [0.9])], "F1", tmp_path / "shares.svg")
+    assert "one seed" in texts_of(tmp_path / "shares.svg")

@@ -1,5 +1,6 @@
 """Strategies, and the errors of training that the arguments did not cause."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -11,6 +12,7 @@ from elmo_keras.training.distribution import (
     make_strategy,
     n_local_replicas,
     n_workers,
+    scatter_rows,
 )
 
 
@@ -42,3 +44,22 @@ def test_an_error_of_tensorflow_is_another_worker_only_if_there_is_one(n, monkey
 def test_an_error_of_the_disk_is_not_one_of_the_arguments():
     with pytest.raises(CommandFailed, match="full"), failures_of_training(None):
         raise OSError("full")
+
+
+@pytest.mark.parametrize("n_replicas", [1, 2])
+def test_each_replica_gets_its_rows_from_one_graph(n_replicas, monkeypatch):
+    strategy, traces = make_strategy(n_replicas), []
+    own_rows = distribution._own_rows
+
+    def counted(rows):
+        traces.append(rows)
+        return own_rows(rows)
+
+    monkeypatch.setattr(distribution, "_own_rows", counted)
+    for epoch in range(3):
+        rows = tf.reshape(tf.range(12.0), (4, 3)) + epoch
+        shares = scatter_rows(strategy, [rows])[0]
+        shares = strategy.experimental_local_results(shares)
+        assert [x.shape[0] for x in shares] == [4 // n_replicas] * n_replicas
+        np.testing.assert_array_equal(tf.concat(shares, 0), rows)
+    assert len(traces) == n_replicas

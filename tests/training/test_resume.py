@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import train
+from elmo_keras.cli.command import CommandFailed
 from elmo_keras.cli.locking import only_process
 from elmo_keras.model_files.model_directory import load_bilm
 from elmo_keras.training import checkpoint
@@ -45,10 +46,7 @@ def largest_difference(one, other):
     others, other_about, other_name = other
     assert name == other_name and about["identity"] == other_about["identity"]
     assert arrays.keys() == others.keys() and len(arrays) > 60
-    progress, others_progress = about["progress"], other_about["progress"]
-    # A loss is recorded every ten steps and whenever training stops.
-    for key in progress.keys() - {"losses"}:
-        assert progress[key] == others_progress[key]
+    assert about["progress"] == other_about["progress"]
     return max(np.abs(arrays[k] - others[k]).max() for k in arrays)
 
 
@@ -61,6 +59,7 @@ def test_the_run_has_several_epochs_and_evaluations(uninterrupted):
     progress = uninterrupted[1]["progress"]
     assert progress["step"] == N_STEPS and progress["epoch"] == 1
     assert len(progress["held_out"]) == 1 + 2 + 1 + 1  # with start, epoch and end
+    assert len(progress["losses"]) == 1 and progress["open_steps"] == N_STEPS - 10
 
 
 def test_killed_five_times_it_ends_bit_for_bit_as_if_it_had_not_been(
@@ -130,23 +129,33 @@ def test_ctrl_c_ends_training_after_the_step_and_saves_it(reused, tmp_path, caps
     load_bilm(tmp_path / "model")
 
 
-def test_a_full_disk_loses_no_older_checkpoint(reused, tmp_path, monkeypatch):
+def test_a_full_disk_loses_no_older_checkpoint(reused, tmp_path, monkeypatch, capsys):
     new_hdf5, written = checkpoint.new_hdf5, []
 
     def full(path, size):
         written.append(path)
         if len(written) > 2:
-            raise OSError(28, "No space left on device")
+            raise OSError(28, "No space left on device", "a temporary file")
         return new_hdf5(path, size)
 
     monkeypatch.setattr(checkpoint, "new_hdf5", full)
-    with (
-        pytest.warns(UserWarning, match="was not written.*No space left"),
-        pytest.raises(OSError, match="No space left on device"),
-    ):
+    with pytest.raises(CommandFailed) as failure:
         reused.attempt(tmp_path / "model")
-    kept = sorted(p.name for p in (tmp_path / "model" / CHECKPOINTS).iterdir())
+    folder = tmp_path / "model" / CHECKPOINTS
+    kept = sorted(p.name for p in folder.iterdir())
     assert kept == ["checkpoint-0000000000.hdf5", "checkpoint-0000000003.hdf5"]
+    best = reused.run.progress.best
+    assert str(failure.value) == (
+        "The checkpoint of step 12 was not written: No space left on device. What is "
+        f"left: {folder / kept[1]} and a model with held-out perplexity {best:.1f}. "
+        "Make room, and give the same command again: it resumes from there."
+    )
+    warnings = capsys.readouterr().err.splitlines()
+    assert warnings == [
+        f"Warning: The checkpoint of step {step} was not written (older ones are "
+        "kept): No space left on device"
+        for step in (6, 8, 9, 12)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -195,10 +204,18 @@ def test_two_processes_do_not_train_in_one_directory(small_run, finished, capsys
     assert "Another process is training in" in capsys.readouterr().err
 
 
-def test_a_finished_run_says_so_and_resumes_with_more_steps(reused, finished, capsys):
-    for n_steps in (2, 3):
-        assert reused.attempt(finished, limits=limits_of(reused, n_steps))
-        assert "Resuming from step 2" in capsys.readouterr().out
+def test_a_finished_run_says_so_and_how_to_continue(reused, finished, capsys):
+    before = content(finished)
+    newest = checkpoints(finished / CHECKPOINTS)[0]
+    assert reused.attempt(finished, limits=limits_of(reused, 2))
+    assert (
+        f"Training is finished: {newest} has reached --steps 2. To continue, give a "
+        "higher --steps.\n"
+    ) in capsys.readouterr().out
+    after = content(finished)
+    assert {p for p in after if before.get(p) != after[p]} == set()
+    assert reused.attempt(finished, limits=limits_of(reused, 3))
+    assert "Resuming from step 2, " in capsys.readouterr().out
     assert newest_checkpoint(finished / CHECKPOINTS)[1]["progress"]["step"] == 3
 
 

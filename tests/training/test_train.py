@@ -163,8 +163,9 @@ def test_a_model_without_checkpoints_is_not_overwritten(files, tmp_path, capsys)
         (["--train", "{gz}"], "should be a complete gzip file"),
         (["--vocabulary", "{words}"], "words: A vocabulary should start with <S>"),
         (["--options", "o"], "--options and --weights should be given together"),
-        (["--vocabulary-size", "2"], "`max_size` should be at least 3"),
-        (["--max-characters-per-token", "2"], "no less than the widest filter (3)"),
+        (["--vocabulary-size", "2"], "--vocabulary-size should be at least 4"),
+        (["--min-count", "1000"], "Give a lower --min-count than 1000."),
+        (["--max-characters-per-token", "2"], "--max-characters-per-token should be"),
         (["--neighbors", "absent"], "--neighbors absent: the text has 0 uses of it"),
     ],
 )

@@ -6,7 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.cli.markdown_table import markdown_table, percent_spread
+from elmo_keras.cli.markdown_table import (
+    deviation,
+    markdown_table,
+    meaning_of_spread,
+    percent_spread,
+)
 from elmo_keras.cli.replacing import replacing
 
 
@@ -42,7 +47,7 @@ def shares_table(points: Sequence[Point], score: str) -> str:
 
 
 def draw_shares(points: Sequence[Point], score: str, path: Path) -> None:
-    """Draws both scores against the share; bars are standard deviations over seeds.
+    """Draws both scores against the share, with the deviations that the table shows.
 
     Args:
         points: one for each share.
@@ -65,11 +70,13 @@ def draw_shares(points: Sequence[Point], score: str, path: Path) -> None:
     )
     for name, scores, style, color in curves:
         means = [100 * np.mean(values) for values in scores]
-        bars = [100 * np.std(values) for values in scores]
+        bars = [100 * deviation(values) for values in scores]
         axes.errorbar(
             shares, means, bars, fmt=style, color=color, label=name, capsize=3
         )
-    axes.set(xscale="log", xlabel="share of the training data", ylabel=score)
+    axes.set(xscale="log", xlabel="share of the training data", ylabel=f"{score} (%)")
+    n_seeds = [len(values) for point in points for values in point[2:]]
+    axes.set_title(meaning_of_spread(n_seeds), fontsize="medium")
     axes.set_xticks(shares, labels=[f"{share:g}%" for share in shares])
     axes.set_xticks([], minor=True)
     axes.legend(frameon=False)

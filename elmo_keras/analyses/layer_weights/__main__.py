@@ -16,7 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from elmo_keras.cli.command import command_parser, run_command
-from elmo_keras.cli.markdown_table import markdown_table, spread
+from elmo_keras.cli.markdown_table import (
+    deviation,
+    markdown_table,
+    meaning_of_spread,
+    spread,
+)
 from elmo_keras.cli.pictures import check_picture
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.tasks.experiments.results import read_results
@@ -108,6 +113,9 @@ def weights_table(mixes: Sequence[LearnedMix]) -> str:
 def draw_weights(mixes: Sequence[LearnedMix], path: Path) -> None:
     """Draws the layers' shares as heat maps, one panel for each place.
 
+    A cell shows the mean and, below it, the standard deviation over seeds, as in the
+    table.
+
     Args:
         mixes: mixes with the same number of layers.
         path: the image file; its suffix gives the format.
@@ -130,6 +138,8 @@ def draw_weights(mixes: Sequence[LearnedMix], path: Path) -> None:
     for axes, place, panel in zip(all_axes, places, panels):
         image = _draw_panel(axes, panel)
         axes.set_title(f"at the {place}")
+    meaning = meaning_of_spread(len(mix.gammas) for mix in mixes)
+    figure.suptitle(f"Weights of the layers, {meaning}", fontsize="medium")
     figure.colorbar(image, ax=all_axes, label="share of the layer")
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=150)
@@ -143,7 +153,10 @@ def _draw_panel(axes, panel):
     )
     for (layer, column), weight in np.ndenumerate(weights):
         color = "white" if weight > 0.6 else "black"
-        axes.text(column, layer, f"{weight:.2f}", color=color, ha="center", va="center")
+        text, values = f"{weight:.2f}", panel[column].weights[:, layer]
+        if len(values) > 1:
+            text += f"\n± {deviation(values):.2f}"
+        axes.text(column, layer, text, color=color, ha="center", va="center")
     axes.set_yticks(range(len(weights)), [f"layer {i}" for i in range(len(weights))])
     names = [mix.name for mix in panel]
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right")

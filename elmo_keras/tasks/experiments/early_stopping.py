@@ -1,6 +1,5 @@
 """Training that stops when the score on held-out examples no longer improves."""
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -8,6 +7,7 @@ import keras
 import numpy as np
 
 from elmo_keras.tasks.experiments.batches import Batches
+from elmo_keras.tasks.experiments.epoch_line import EpochLine
 
 
 class Fitted(NamedTuple):
@@ -17,7 +17,7 @@ class Fitted(NamedTuple):
         scores: the scores of the best epoch.
         best_epoch, epochs: the best and the last epoch, counted from 1.
         losses: the mean loss of each epoch.
-        seconds_per_epoch: the median, without scoring.
+        seconds_per_epoch: the median, without scoring and tracing.
     """
 
     scores: dict[str, float]
@@ -49,37 +49,36 @@ def fit_until_best(
         patience: the number of epochs without a better score after which training
             stops.
         seed: seed of the order of the examples.
-        verbose: 1 to print a line for each epoch.
+        verbose: 1 to show the epochs.
 
     Raises:
         FloatingPointError: the loss is not finite.
     """
     best, best_key, best_epoch, losses, seconds = None, None, 0, [], []
-    for epoch in range(1, epochs + 1):
-        start = time.perf_counter()
-        losses.append(_train(model, batches, seed, epoch=epoch))
-        seconds.append(time.perf_counter() - start)
-        scores = score()
-        if verbose:
-            line = f"  epoch {epoch:3}  loss {losses[-1]:.4f}  dev {_shown(scores)}"
-            print(f"{line}  {seconds[-1]:.1f} s", flush=True)
-        key = next(iter(scores.values())), -losses[-1]
-        if best_key is None or key > best_key:
-            best, best_key, best_epoch = scores, key, epoch
-            weights = [np.copy(w) for w in model.trainable_variables]
-        if epoch - best_epoch >= patience:
-            break
+    with EpochLine(bool(verbose)) as line:
+        for epoch in range(1, epochs + 1):
+            line.start(epoch)
+            losses.append(_train(model, batches.shuffled(seed, epoch), line))
+            seconds.append(line.end_steps())
+            scores = score()
+            line.finish(f"loss {losses[-1]:.4f}  dev {_shown(scores)}")
+            key = next(iter(scores.values())), -losses[-1]
+            if best_key is None or key > best_key:
+                best, best_key, best_epoch = scores, key, epoch
+                weights = [np.copy(w) for w in model.trainable_variables]
+            if epoch - best_epoch >= patience:
+                break
     for variable, value in zip(model.trainable_variables, weights):
         variable.assign(value)
     return Fitted(best, best_epoch, epoch, losses, float(np.median(seconds)))
 
 
-def _train(model, batches, seed, *, epoch):
+def _train(model, dataset, line):
     """Trains for one epoch and returns its mean loss."""
-    data = batches.shuffled(seed, epoch)
-    loss = float(model.fit(data, shuffle=False, verbose=0).history["loss"][0])
+    fitted = model.fit(dataset, shuffle=False, verbose=0, callbacks=[line])
+    loss = float(fitted.history["loss"][0])
     if not np.isfinite(loss):
-        raise FloatingPointError(f"The loss of epoch {epoch} is {loss}.")
+        raise FloatingPointError(f"The loss of epoch {line.epoch} is {loss}.")
     return loss
 
 
