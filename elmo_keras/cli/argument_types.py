@@ -36,7 +36,7 @@ port = _number(int, "a port from 0 to 65535", lambda value: 0 <= value < 2**16)
 class Distinct(argparse.Action):
     """Stores the values of an option with several; each may be given only once."""
 
-    def __call__(self, parser, namespace, values, option_string=None):
+    def __call__(self, parser, namespace, values, *_):
         repeated = [str(v) for v in dict.fromkeys(values) if values.count(v) > 1]
         if repeated:
             raise argparse.ArgumentError(
