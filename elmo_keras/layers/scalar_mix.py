@@ -85,7 +85,7 @@ class ScalarMix(keras.layers.Layer):
             self.scalars = self.add_weight(
                 shape=(n_layers,),
                 initializer=self._initial,
-                regularizer=self.regularizer,
+                regularizer=self.regularizer and self._penalty,
                 name="scalars",
             )
         elif self.scheme != "average" and not -n_layers <= self.scheme < n_layers:
@@ -102,6 +102,10 @@ class ScalarMix(keras.layers.Layer):
                 f"layer. Received: {values}"
             )
         return ops.convert_to_tensor(values, dtype=dtype)
+
+    def _penalty(self, weights):
+        # Keras adds this to the loss, which has the default dtype whatever the layer's.
+        return self.regularizer(ops.cast(weights, keras.config.floatx()))
 
     def call(self, inputs):
         if not isinstance(inputs, (list, tuple)):
