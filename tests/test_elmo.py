@@ -269,6 +269,8 @@ def test_the_penalty_of_the_mix_fits_the_loss_of_any_dtype(config, dtype):
     elmo.mixes[0].assign([1.0, 2.0, -1.0])
     (penalty,) = elmo.losses
     assert penalty.dtype == "float32" and float(penalty) == 1.5
+    wide = "float64" if dtype == "float64" else "float32"
+    assert {w.dtype for w in elmo.mixes[0].weights} == {wide}
 
 
 def test_fit_with_a_penalty_in_bfloat16(config, unoptimized_graphs):
