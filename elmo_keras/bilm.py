@@ -15,7 +15,7 @@ from elmo_keras.layers.word_softmax import WordSoftmax
 from elmo_keras.text.characters import (
     BEGIN_OF_SENTENCE_TOKEN,
     END_OF_SENTENCE_TOKEN,
-    character_ids,
+    characters_of_words,
 )
 
 
@@ -160,7 +160,9 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         boundaries = tf.constant([BEGIN_OF_SENTENCE_TOKEN, END_OF_SENTENCE_TOKEN])
         vectors_of = self.word_vectors
         if tokens.dtype != tf.string:
-            boundaries = tf.cast(character_ids(boundaries, self.config), tokens.dtype)
+            boundaries = tf.cast(
+                characters_of_words(boundaries, self.config), tokens.dtype
+            )
             vectors_of = self.token_vectors
         x = vectors_of(with_boundaries(tokens, lengths, boundaries), training)
         return self.layers_of_vectors(
@@ -195,7 +197,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             float tensor `(words, projection_dim)`.
         """
         distinct, index = tf.unique(words)
-        ids = character_ids(distinct, self.config)
+        ids = characters_of_words(distinct, self.config)
         ids.set_shape((None, self.config.max_characters_per_token))
         return tf.gather(self._vectors(ids, training), index)
 
@@ -246,7 +248,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
                 f"{len(set(words))} distinct"
             )
         if words:
-            ids = character_ids(words, self.config)
+            ids = characters_of_words(words, self.config)
             self.token_cache.fill(ids, self.token_representation(ids))
 
     def check_characters(self, character_ids):

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
+from elmo_keras.text.token_batches import dense_tokens, string_tensor
 
 BEGIN_OF_SENTENCE_TOKEN = "<S>"
 END_OF_SENTENCE_TOKEN = "</S>"
@@ -17,25 +18,54 @@ PADDING = 260
 
 
 def character_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
-    """Character ids of every token.
+    """Character ids of the tokens of sentences, 0 at padding.
 
-    A token becomes begin of word, its UTF-8 bytes, end of word, padding. The
-    tokens `<S>` and `</S>` have one character, begin or end of sentence.
+    The empty strings at the end of a sentence are padding. In a RaggedTensor, which
+    has none, they are words without characters, as they are before other tokens.
 
     Args:
-        tokens: string tensor of any shape, holding any bytes.
+        tokens: string tensor `(..., time)`, padded with `""`; a RaggedTensor `(batch,
+            time)`; or lists or an array of `str`. A single string is one word.
+        config: as in `characters_of_words`.
+
+    Returns:
+        int32 `(..., time, config.max_characters_per_token)`.
+
+    Example:
+
+    >>> character_ids([["a", ""]], ElmoConfig.preset("test"))[0, :, :4].numpy()
+    array([[259,  98, 260, 261],
+           [  0,   0,   0,   0]], dtype=int32)
+    """
+    tokens = string_tensor(tokens)
+    if not isinstance(tokens, tf.RaggedTensor):
+        tokens = tf.convert_to_tensor(tokens, tf.string)
+        if tokens.shape.rank == 0:
+            return characters_of_words(tokens, config)
+    tokens, mask = dense_tokens(tokens)
+    return tf.where(mask[..., None], characters_of_words(tokens, config), 0)
+
+
+def characters_of_words(words: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
+    """Character ids of every word.
+
+    A word becomes begin of word, its UTF-8 bytes, end of word, padding. The
+    words `<S>` and `</S>` have one character, begin or end of sentence.
+
+    Args:
+        words: string tensor of any shape, holding any bytes.
         config: gives the length of a row, where longer words are cut, and
             whether words are normalised.
 
     Returns:
         int32 `(..., config.max_characters_per_token)`, each the published
-        training id plus one. No id is 0: the caller must mask padding tokens.
+        training id plus one. No id is 0, also of a word without characters.
 
     Reference: bilm-tf, `UnicodeCharsVocabulary`.
     """
-    tokens = tf.convert_to_tensor(tokens, tf.string)
+    words = tf.convert_to_tensor(words, tf.string)
     length = config.max_characters_per_token
-    flat, sentence_boundary = _set_apart_boundaries(tf.reshape(tokens, [-1]))
+    flat, sentence_boundary = _set_apart_boundaries(tf.reshape(words, [-1]))
     flat = _normalized(flat, config)
     content = tf.io.decode_raw(flat, tf.uint8, fixed_length=length)
     content = tf.reshape(tf.cast(content, tf.int32), [-1, length])
@@ -48,7 +78,7 @@ def character_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     ids = tf.where(place < 0, BEGIN_OF_WORD, ids)
     ids = tf.where(place == ends, END_OF_WORD, ids)
     ids = tf.where(place > ends, PADDING, ids)
-    return tf.reshape(ids + 1, tf.concat([tf.shape(tokens), [length]], axis=0))
+    return tf.reshape(ids + 1, tf.concat([tf.shape(words), [length]], axis=0))
 
 
 def words_cut(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
