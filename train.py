@@ -40,7 +40,7 @@ from elmo_keras.training.distribution import (
 from elmo_keras.training.inputs import Inputs, held_out_text, read_inputs
 from elmo_keras.training.loop import fit
 from elmo_keras.training.output_directory import has_model, reserved
-from elmo_keras.training.perplexity import perplexity
+from elmo_keras.training.perplexity import HeldOutPerplexity, perplexity
 from elmo_keras.training.run import TrainingRun, restore, save
 from elmo_keras.training.setup import check_same_step, make_run, make_streams
 
@@ -117,7 +117,7 @@ def train_and_report(
     keep = functools.partial(report.write_model, inputs, run, output)
     with stopping() as stop:
         if not run.progress.held_out:
-            run.progress.held_out.append((0, *score()))
+            run.progress.add_held_out(score())
             save(run, output)  # from here on the same command resumes
         say(f"Held-out perplexity before training: {report.perplexity_before(run)}")
         finished = fit(
@@ -140,7 +140,11 @@ def evaluate(command: TrainingCommand) -> int:
         raise ValueError(f"{command.output} has no softmax, so there is no perplexity.")
     valid = held_out_text(command.text, bilm.config)
     print(f"Held-out text: {TextStatistics.of(valid, vocabulary, bilm.config)}")
-    print(f"Held-out perplexity: {perplexity(bilm, valid, vocabulary, verbose=1)}")
+    both = (
+        perplexity(bilm, valid, vocabulary, carried=carried, verbose=1)
+        for carried in (False, True)
+    )
+    print(f"Held-out perplexity: {HeldOutPerplexity(*both)}")
     return 0
 
 

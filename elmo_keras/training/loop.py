@@ -11,7 +11,7 @@ import numpy as np
 from elmo_keras.training.distribution import n_workers, sum_over_workers
 from elmo_keras.training.monitor import DIVERGED, READ_EVERY, Monitor
 from elmo_keras.training.options import Limits
-from elmo_keras.training.perplexity import Perplexity
+from elmo_keras.training.perplexity import HeldOutPerplexity
 from elmo_keras.training.run import TrainingRun, batches, compiled_step, save
 
 
@@ -20,7 +20,7 @@ def fit(
     folder: Path,
     limits: Limits,
     *,
-    evaluate: Callable[[], Perplexity],
+    evaluate: Callable[[], HeldOutPerplexity],
     keep: Callable[[], None],
     stop: Callable[[], bool] = lambda: False,
 ) -> bool:
@@ -123,13 +123,18 @@ def _evaluate(monitor, evaluate, keep):
     if progress.held_out and progress.held_out[-1][0] == progress.tokens:
         return
     result = evaluate()
-    if np.isnan(result.mean):
+    if np.isnan(result.zero.mean):
         raise FloatingPointError(DIVERGED)
-    progress.held_out.append((progress.tokens, result.forward, result.backward))
+    mean = progress.add_held_out(result)
     monitor.say(f"\nHeld-out perplexity: {result}")
-    monitor.write({"held-out perplexity": result.mean})
+    monitor.write(
+        {
+            "held-out perplexity": result.zero.mean,
+            "held-out perplexity, state carried over": result.carried.mean,
+        }
+    )
     progress.not_better += 1
-    if progress.best is None or result.mean < progress.best:
+    if progress.best is None or mean < progress.best:
         with _warning_instead("The model was not written (the older one is kept)"):
             keep()
-            progress.best, progress.not_better = result.mean, 0
+            progress.best, progress.not_better = mean, 0

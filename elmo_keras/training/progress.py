@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from elmo_keras.training.perplexity import HeldOutPerplexity, Perplexity
+
 
 @dataclasses.dataclass
 class Progress:
@@ -14,7 +16,10 @@ class Progress:
         tokens: tokens predicted in each direction.
         seconds: time spent in steps.
         losses: rows of (tokens, mean loss since the previous row).
-        held_out: rows of (tokens, forward perplexity, backward perplexity).
+        held_out: rows of (tokens, forward perplexity, backward perplexity), each
+            sentence from the zero state.
+        held_out_carried: such rows with the state carried over.
+        chosen_by: the field of `HeldOutPerplexity` that `best` is about.
         best: lowest mean held-out perplexity, or None.
         not_better: evaluations since `best`.
     """
@@ -26,5 +31,23 @@ class Progress:
     seconds: float = 0.0
     losses: list[tuple[int, float]] = dataclasses.field(default_factory=list)
     held_out: list[tuple[int, float, float]] = dataclasses.field(default_factory=list)
+    held_out_carried: list[tuple[int, float, float]] = dataclasses.field(
+        default_factory=list
+    )
+    chosen_by: str = "zero"  # also in the checkpoints of versions without a choice
     best: float | None = None
     not_better: int = 0
+
+    def add_held_out(self, result: HeldOutPerplexity) -> float:
+        """Adds an evaluation; returns the mean perplexity that chooses the model."""
+        self.held_out.append((self.tokens, *result.zero))
+        self.held_out_carried.append((self.tokens, *result.carried))
+        return getattr(result, self.chosen_by).mean
+
+    def evaluations(self) -> list[HeldOutPerplexity]:
+        """All evaluations so far; early ones of an old checkpoint lack `carried`."""
+        carried = {row[0]: Perplexity(*row[1:]) for row in self.held_out_carried}
+        return [
+            HeldOutPerplexity(Perplexity(*row[1:]), carried.get(row[0]))
+            for row in self.held_out
+        ]

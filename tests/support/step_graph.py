@@ -16,7 +16,6 @@ from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.training.optimizers import make_optimizer
 from elmo_keras.training.options import TrainingOptions
 from elmo_keras.training.run import TrainingRun, compiled_step
-from elmo_keras.training.step import zero_state
 
 INT32 = tf.int32.as_datatype_enum
 ON_HOST = (INT32, tf.resource.as_datatype_enum, tf.string.as_datatype_enum)
@@ -62,7 +61,7 @@ def training_step(config, sizes: Sizes, dtype="float32"):
         optimizer.build(bilm.trainable_weights)
     strategy = tf.distribute.get_strategy()
     run = TrainingRun(strategy, bilm, optimizer, None, options)
-    run.state = zero_state(bilm, sizes.rows)
+    run.state = bilm.lstm.zero_state(sizes.rows)
     batch = (_batch(sizes, config, options.unroll_steps),)
     return compiled_step(run, batch).get_concrete_function(), run
 
