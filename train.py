@@ -37,10 +37,10 @@ from elmo_keras.training.distribution import (
     wait_for_all_workers,
     worker,
 )
+from elmo_keras.training.held_out import held_out_perplexity
 from elmo_keras.training.inputs import Inputs, held_out_text, read_inputs
 from elmo_keras.training.loop import fit
 from elmo_keras.training.output_directory import has_model, reserved
-from elmo_keras.training.perplexity import HeldOutPerplexity, perplexity
 from elmo_keras.training.run import TrainingRun, restore, save
 from elmo_keras.training.setup import check_same_step, make_run, make_streams
 
@@ -140,11 +140,8 @@ def evaluate(command: TrainingCommand) -> int:
         raise ValueError(f"{command.output} has no softmax, so there is no perplexity.")
     valid = held_out_text(command.text, bilm.config)
     print(f"Held-out text: {TextStatistics.of(valid, vocabulary, bilm.config)}")
-    both = (
-        perplexity(bilm, valid, vocabulary, carried=carried, verbose=1)
-        for carried in (False, True)
-    )
-    print(f"Held-out perplexity: {HeldOutPerplexity(*both)}")
+    found = held_out_perplexity(bilm, valid, vocabulary, verbose=1)
+    print(f"Held-out perplexity: {found}")
     return 0
 
 

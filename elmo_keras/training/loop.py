@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.training.distribution import n_workers, sum_over_workers
+from elmo_keras.training.held_out import HeldOutPerplexity
 from elmo_keras.training.monitor import DIVERGED, READ_EVERY, Monitor
 from elmo_keras.training.options import Limits
-from elmo_keras.training.perplexity import HeldOutPerplexity
 from elmo_keras.training.run import TrainingRun, batches, compiled_step, save
 
 

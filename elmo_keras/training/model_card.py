@@ -7,7 +7,7 @@ import platform
 from elmo_keras.cli.installed_version import installed_version
 from elmo_keras.cli.markdown_table import markdown_table
 from elmo_keras.text.corpus import TextStatistics
-from elmo_keras.training.perplexity import HeldOutPerplexity
+from elmo_keras.training.held_out import HeldOutPerplexity
 from elmo_keras.training.run import TrainingRun
 
 _PACKAGES = ("elmo-keras", "tensorflow", "keras", "numpy")

@@ -1,4 +1,4 @@
-"""The perplexities of a language model on held-out text, with the full softmax."""
+"""The perplexity of a language model on held-out text, with the full softmax."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,6 @@ import tensorflow as tf
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.text.corpus import Corpus, sentence_batches
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.training.carried_state import carried_log_probabilities
 
 MAX_TOKENS = 4096  # in a batch, padding included
 
@@ -42,34 +41,11 @@ class Perplexity(NamedTuple):
         )
 
 
-class HeldOutPerplexity(NamedTuple):
-    """The perplexities of a text for the two ways to read it.
-
-    Attributes:
-        zero: each sentence from the zero state, as `Elmo` reads it.
-        carried: the state carried over from sentence to sentence, as in the published
-            training and its perplexities; None if it was not measured.
-    """
-
-    zero: Perplexity
-    carried: Perplexity | None = None
-
-    @classmethod
-    def of(cls, sums: np.ndarray, n_predictions: int) -> "HeldOutPerplexity":
-        """The perplexities for the result of `held_out_sums`."""
-        return cls(*(Perplexity.of(some, n_predictions) for some in sums))
-
-    def __str__(self):
-        carried = f"; state carried over: {self.carried}" if self.carried else ""
-        return f"{self.zero}{carried}"
-
-
 def perplexity(
     bilm: BidirectionalLanguageModel,
     corpus: Corpus,
     vocabulary: Vocabulary,
     *,
-    carried: bool = False,
     verbose: int = 0,
 ) -> Perplexity:
     """Full-softmax perplexities of a corpus, each sentence on its own.
@@ -81,60 +57,15 @@ def perplexity(
         bilm: a biLM with a softmax.
         corpus: held-out sentences.
         vocabulary: the words of the softmax.
-        carried: whether the state is carried over from sentence to sentence instead,
-            see `carried_log_probabilities`.
         verbose: 1 for a progress bar.
 
     Raises:
-        ValueError: the corpus is empty, or the model has no softmax, or one of
-            another size.
+        ValueError: the corpus is empty.
     """
     if not len(corpus):
         raise ValueError("`corpus` should hold at least one sentence. It is empty.")
-    check_softmax(bilm, vocabulary)
-    if carried:
-        sums = carried_log_probabilities(bilm, corpus, vocabulary, verbose=verbose)
-    else:
-        sums = log_probabilities(bilm, corpus, vocabulary, verbose=verbose).sum(axis=0)
-    return Perplexity.of(sums, corpus.n_predictions)
-
-
-def held_out_sums(
-    bilm: BidirectionalLanguageModel,
-    corpus: Corpus,
-    vocabulary: Vocabulary,
-    *,
-    worker: int = 0,
-    n_workers: int = 1,
-) -> np.ndarray:
-    """Log probabilities in nats, summed over one worker's share of a text.
-
-    Args:
-        bilm, corpus, vocabulary: as in `perplexity`.
-        worker, n_workers: the share; the sum over all workers is the text's.
-
-    Returns:
-        float64 `(2, 2)`: from the zero state and carried over, forward and backward.
-    """
-    share = corpus.every(n_workers, worker)
-    zero = log_probabilities(bilm, share, vocabulary).sum(axis=0)
-    carried = carried_log_probabilities(
-        bilm, corpus, vocabulary, worker=worker, n_workers=n_workers
-    )
-    return np.stack([zero, carried])
-
-
-def check_softmax(bilm: BidirectionalLanguageModel, vocabulary: Vocabulary) -> None:
-    """Checks that a model can predict the words of a vocabulary.
-
-    Raises:
-        ValueError: the model has no softmax, or one of another size.
-    """
-    if bilm.vocabulary_size != len(vocabulary):
-        raise ValueError(
-            f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
-            f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
-        )
+    sums = log_probabilities(bilm, corpus, vocabulary, verbose=verbose)
+    return Perplexity.of(sums.sum(axis=0), corpus.n_predictions)
 
 
 def log_probabilities(
@@ -164,6 +95,19 @@ def log_probabilities(
         result[sentences] = _of_sentences(bilm, **batch).numpy()
         progress.add(len(sentences))
     return result
+
+
+def check_softmax(bilm: BidirectionalLanguageModel, vocabulary: Vocabulary) -> None:
+    """Checks that a model can predict the words of a vocabulary.
+
+    Raises:
+        ValueError: the model has no softmax, or one of another size.
+    """
+    if bilm.vocabulary_size != len(vocabulary):
+        raise ValueError(
+            f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
+            f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
+        )
 
 
 @tf.function(reduce_retracing=True, autograph=False)

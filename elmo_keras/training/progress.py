@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from elmo_keras.training.perplexity import HeldOutPerplexity, Perplexity
+from elmo_keras.training.held_out import HeldOutPerplexity
+from elmo_keras.training.perplexity import Perplexity
 
 
 @dataclasses.dataclass

@@ -14,9 +14,9 @@ from elmo_keras.training.distribution import (
     sum_over_workers,
     worker,
 )
+from elmo_keras.training.held_out import HeldOutPerplexity, held_out_sums
 from elmo_keras.training.inputs import Inputs, TextFiles
 from elmo_keras.training.model_card import model_card
-from elmo_keras.training.perplexity import HeldOutPerplexity, held_out_sums
 from elmo_keras.training.run import TrainingRun
 
 CARD, CURVES = "model_card.md", "curves.png"

@@ -6,6 +6,7 @@ step by step (`layers.packing`), they take as many tokens as before, so this cos
 nothing, and no gradient flows from one to the other.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +61,11 @@ class Segments(NamedTuple):
         return cls(*(array.astype(np.int32) for array in arrays))
 
     @classmethod
+    def in_batch(cls, batch: Mapping[str, tf.Tensor]) -> "Segments":
+        """The segments of a batch that has the fields as items."""
+        return cls(*(batch[field] for field in cls._fields))
+
+    @classmethod
     def spec(cls, n_rows: int, time: int) -> "Segments":
         """The `tf.TensorSpec` of each field."""
         shapes = (n_rows * time,), (None,), (None,), (n_rows,)
@@ -78,8 +84,8 @@ def over_segments(function, inputs, segments: Segments, *, state):
     Returns:
         The outputs as `(rows, time, …)`, and the state at the end of each row.
     """
-    n_rows, time, dim = inputs.shape
-    tokens = tf.reshape(inputs, [n_rows * time, dim])
+    shape = tf.shape(inputs)
+    tokens = tf.reshape(inputs, [-1, inputs.shape[-1]])
     outputs, state = function(
         tf.gather(tokens, segments.order),
         segments.sizes,
@@ -88,8 +94,10 @@ def over_segments(function, inputs, segments: Segments, *, state):
 
     def unpacked(packed):
         dim = packed.shape[-1]
-        flat = tf.scatter_nd(segments.order[:, None], packed, [n_rows * time, dim])
-        return tf.reshape(flat, [n_rows, time, dim])
+        flat = [shape[0] * shape[1], dim]
+        flat = tf.scatter_nd(segments.order[:, None], packed, flat)
+        padded = tf.reshape(flat, [shape[0], shape[1], dim])
+        return tf.ensure_shape(padded, (*inputs.shape[:2], dim))
 
     last = tf.nest.map_structure(lambda x: tf.gather(x, segments.last), state)
     return tf.nest.map_structure(unpacked, outputs), last

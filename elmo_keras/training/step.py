@@ -152,8 +152,7 @@ def _over_rows(function, x, batch, *, state):
     """Applies a recurrent function to all rows: outputs and state."""
     if "order" not in batch:
         return over_real_tokens(function, x, None, state=state)
-    segments = Segments(*(batch[field] for field in Segments._fields))
-    return over_segments(function, x, segments, state=state)
+    return over_segments(function, x, Segments.in_batch(batch), state=state)
 
 
 def _word_losses(outputs, batch, d, *, table):

@@ -53,9 +53,9 @@ class Plan(NamedTuple):
 
     @classmethod
     def in_order(cls, corpus: Corpus, n_rows: int) -> "Plan":
-        """The sentences as they come, each continuing from the one before."""
+        """The sentences as they come, each from the zero state."""
         n = len(corpus)
-        return cls._cut(corpus, n_rows, order=np.arange(n), from_zero=np.zeros(n, bool))
+        return cls._cut(corpus, n_rows, order=np.arange(n), from_zero=np.ones(n, bool))
 
     @classmethod
     def _cut(cls, corpus, n_rows, *, order, from_zero):
@@ -65,9 +65,14 @@ class Plan(NamedTuple):
         rows = starts[np.searchsorted(starts, even)]
         return cls(order=order, starts=starts, rows=rows, from_zero=from_zero)
 
+    @property
+    def longest_row(self) -> int:
+        """The number of places of the longest row."""
+        return int(np.diff(self.rows).max())
+
     def n_steps(self, unroll_steps: int) -> int:
         """Steps of `unroll_steps` tokens until the longest row ends."""
-        return -(-int(np.diff(self.rows).max()) // unroll_steps)
+        return -(-self.longest_row // unroll_steps)
 
 
 class Window(NamedTuple):
@@ -93,7 +98,7 @@ def window(
     step: int,
     *,
     unroll_steps: int,
-    rows: slice = slice(None),
+    rows: range | slice = slice(None),
 ) -> Window:
     """The contents of the rows in a step.
 

@@ -1,8 +1,9 @@
 """The loop of training: when it ends and what it keeps."""
 
+from elmo_keras.training.held_out import HeldOutPerplexity
 from elmo_keras.training.loop import fit
 from elmo_keras.training.options import Limits
-from elmo_keras.training.perplexity import HeldOutPerplexity, Perplexity
+from elmo_keras.training.perplexity import Perplexity
 from tests.support.training_runs import ReusedRun
 
 

@@ -4,7 +4,8 @@ import types
 
 import pytest
 
-from elmo_keras.training.perplexity import HeldOutPerplexity, Perplexity
+from elmo_keras.training.held_out import HeldOutPerplexity
+from elmo_keras.training.perplexity import Perplexity
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.report import best_perplexity, perplexity_before, result
 
