@@ -48,7 +48,7 @@ class Plan(NamedTuple):
         """
         rng = np.random.default_rng((seed, epoch))
         order = rng.permutation(len(corpus))
-        from_zero = rng.random(len(corpus), np.float32) < zero_state_share
+        from_zero = rng.random(len(corpus)) < zero_state_share
         return cls._cut(corpus, n_rows, order=order, from_zero=from_zero)
 
     @classmethod
