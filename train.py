@@ -37,11 +37,11 @@ from elmo_keras.training.distribution import (
     wait_for_all_workers,
     worker,
 )
+from elmo_keras.training.held_out import held_out_perplexity
 from elmo_keras.training.inputs import Inputs, held_out_text, read_inputs
 from elmo_keras.training.learnable import check_vocabulary
 from elmo_keras.training.loop import fit
 from elmo_keras.training.output_directory import check_output, has_model, reserved
-from elmo_keras.training.perplexity import perplexity
 from elmo_keras.training.run import TrainingRun, restore, save
 from elmo_keras.training.setup import check_same_step, make_run, make_streams
 
@@ -124,7 +124,7 @@ def train_and_report(
     with stopping() as stop:
         if not run.progress.held_out:
             say("Evaluating before training")
-            run.progress.held_out.append((0, *score()))
+            run.progress.add_held_out(score())
             save(run, output)  # from here on the same command resumes
         say(f"Held-out perplexity before training: {report.perplexity_before(run)}")
         finished = fit(
@@ -146,7 +146,8 @@ def evaluate(command: TrainingCommand) -> int:
         raise ValueError(f"{command.output} has no softmax, so there is no perplexity.")
     valid = held_out_text(command.text, bilm.config)
     print(f"Held-out text: {TextStatistics.of(valid, vocabulary, bilm.config)}")
-    print(f"Held-out perplexity: {perplexity(bilm, valid, vocabulary, verbose=1)}")
+    found = held_out_perplexity(bilm, valid, vocabulary, verbose=1)
+    print(f"Held-out perplexity: {found}")
     return 0
 
 

@@ -21,6 +21,7 @@ from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.mirrored_strategy import MirroredStrategy
 from elmo_keras.text.tokenize import tokenize
 from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.training.held_out import held_out_perplexity
 from elmo_keras.training.perplexity import log_probabilities, perplexity
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "character_ids",
     "embed_corpus",
     "find_model",
+    "held_out_perplexity",
     "layers",
     "load_bilm",
     "log_probabilities",

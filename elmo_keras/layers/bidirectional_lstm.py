@@ -111,6 +111,10 @@ class BidirectionalLSTM(keras.layers.Layer):
             outputs.append([tf.gather(output, places) for output in packed])
         return [tf.concat(pair, axis=-1) for pair in zip(*outputs)]
 
+    def zero_state(self, batch_size):
+        """A pair of states of zeros, forward and backward."""
+        return [d.zero_state(batch_size) for d in (self.forward, self.backward)]
+
     def compute_mask(self, inputs, mask=None):
         return [mask] * self.forward.n_layers
 

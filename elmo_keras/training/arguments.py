@@ -5,12 +5,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from elmo_keras.cli.argument_types import non_negative, positive, rate, seed
+from elmo_keras.cli.argument_types import (
+    non_negative,
+    positive,
+    rate,
+    seed,
+    share,
+)
 from elmo_keras.cli.command import command_parser
 from elmo_keras.config import PRESETS
 from elmo_keras.training.inputs import StartingPoint, TextFiles, VocabularySource
 from elmo_keras.training.optimizers import OPTIMIZERS, SCHEDULES
-from elmo_keras.training.options import Limits, RunSettings, TrainingOptions
+from elmo_keras.training.options import (
+    ZERO_STATE_SHARE,
+    Limits,
+    RunSettings,
+    TrainingOptions,
+)
 
 # Defaults for Python's language reference, which is a small text.
 EXAMPLE = {"n_epochs": 14, "batch_size": 32, "learning_rate": 0.1}
@@ -91,6 +102,22 @@ def _training(add):
     add("--evaluate-every", type=positive(int), metavar="STEPS")
 
 
+def _state(add):
+    add(
+        "--zero-state",
+        type=share,
+        metavar="SHARE",
+        help="probability that a sentence is read from the zero state, as Elmo reads "
+        f"it, and not from where the one before ended (default: {ZERO_STATE_SHARE})",
+    )
+    add(
+        "--published-state",
+        action="store_true",
+        help="always carry the LSTM state over, as bilm-tf does; the perplexity with "
+        "the state carried over chooses the model",
+    )
+
+
 def _updates(add):
     add("--seed", default=0, type=seed)
     add("--batch-size", type=positive(int), help="rows of text per replica")
@@ -129,6 +156,7 @@ _GROUPS = {
     "model": _model,
     "fine-tuning": _fine_tuning,
     "training": _training,
+    "LSTM state": _state,
     "updates": _updates,
     "other": _other,
 }
@@ -239,9 +267,14 @@ def _options(given):
 
 
 def _settings(given, options):
+    if given.zero_state and given.published_state:
+        raise ValueError(
+            "--zero-state and --published-state should not be given together."
+        )
     return RunSettings(
         options=options,
         seed=given.seed,
+        zero_state_share=0.0 if given.published_state else given.zero_state,
         optimizer=given.optimizer,
         schedule=given.schedule,
         dtype=given.dtype,

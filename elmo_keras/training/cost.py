@@ -14,7 +14,8 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 from elmo_keras.training.optimizers import SLOTS
 from elmo_keras.training.options import RunSettings
-from elmo_keras.training.streams import Streams, window
+from elmo_keras.training.streams import Streams
+from elmo_keras.training.windows import window
 
 _FLOAT = 4  # bytes
 _PROCESS = 2**30 * 3 // 4  # TensorFlow and Keras before a model is built

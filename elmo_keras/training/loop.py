@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.training.distribution import n_workers, sum_over_workers
+from elmo_keras.training.held_out import HeldOutPerplexity
 from elmo_keras.training.keeping import (
     finish,
     keep_if_better,
@@ -16,7 +17,6 @@ from elmo_keras.training.keeping import (
 )
 from elmo_keras.training.monitor import DIVERGED, READ_EVERY, Monitor
 from elmo_keras.training.options import Limits
-from elmo_keras.training.perplexity import Perplexity
 from elmo_keras.training.run import TrainingRun, batches, compiled_step
 
 
@@ -25,7 +25,7 @@ def fit(
     folder: Path,
     limits: Limits,
     *,
-    evaluate: Callable[[], Perplexity],
+    evaluate: Callable[[], HeldOutPerplexity],
     keep: Callable[[], None],
     stop: Callable[[], bool] = lambda: False,
 ) -> bool:
@@ -130,9 +130,15 @@ def _evaluate(monitor, evaluate, keep):
         return
     with monitor.other_work("Evaluating the held-out text"):
         result = evaluate()
-    if np.isnan(result.mean):
+    if np.isnan(result.zero.mean):
         raise FloatingPointError(DIVERGED)
-    progress.held_out.append((progress.tokens, result.forward, result.backward))
+    mean = progress.add_held_out(result)
     monitor.say(f"Held-out perplexity: {result}")
-    monitor.write({"held-out perplexity": result.mean}, progress.step)
-    keep_if_better(monitor, result.mean, keep)
+    monitor.write(
+        {
+            "held-out perplexity": result.zero.mean,
+            "held-out perplexity, state carried over": result.carried.mean,
+        },
+        progress.step,
+    )
+    keep_if_better(monitor, mean, keep)

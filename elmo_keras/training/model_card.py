@@ -7,7 +7,7 @@ import platform
 from elmo_keras.cli.installed_version import installed_version
 from elmo_keras.cli.markdown_table import markdown_table
 from elmo_keras.text.corpus import TextStatistics
-from elmo_keras.training.perplexity import Perplexity
+from elmo_keras.training.held_out import HeldOutPerplexity
 from elmo_keras.training.run import TrainingRun
 
 _PACKAGES = ("elmo-keras", "tensorflow", "keras", "numpy")
@@ -16,7 +16,7 @@ _PACKAGES = ("elmo-keras", "tensorflow", "keras", "numpy")
 def model_card(
     run: TrainingRun,
     texts: dict[str, tuple[list[str], TextStatistics]],
-    best: Perplexity | None,
+    best: HeldOutPerplexity | None,
 ) -> str:
     """A model card in Markdown.
 
@@ -27,17 +27,14 @@ def model_card(
     """
     progress = run.progress
     sections = {
-        "Held-out perplexity (full softmax)": str(best or "Not evaluated yet"),
+        "Held-out perplexity (full softmax)": _perplexity(run, best),
         "Text": "\n".join(_text(name, *text) for name, text in texts.items()),
         "Vocabulary": (
             f"{run.streams.vocabulary_size:,} words, SHA-256 "
             f"`{run.identity['vocabulary']}`"
         ),
         "Training": _training(run),
-        "Held-out perplexity during training": markdown_table(
-            ("tokens read", "forward", "backward"),
-            [(f"{t:,}", f"{f:.1f}", f"{b:.1f}") for t, f, b in progress.held_out],
-        ),
+        "Held-out perplexity during training": _evaluations(progress),
         "Options": markdown_table(
             ("option", "value"),
             [(k, f"`{json.dumps(v)}`") for k, v in run.identity.items()],
@@ -47,6 +44,27 @@ def model_card(
     parts = [f"## {title}\n\n{content}\n" for title, content in sections.items()]
     title = f"# ELMo biLM, {run.bilm.count_params():,} parameters\n"
     return "\n".join([title, *parts])
+
+
+def _perplexity(run, best):
+    if best is None:
+        return "Not evaluated yet"
+    chosen = "first" if run.progress.chosen_by == "zero" else "second"
+    return (
+        f"- each sentence from the zero state, as `Elmo` reads it: {best.zero}\n"
+        "- state carried over from sentence to sentence, as in published perplexities: "
+        f"{best.carried or 'not measured'}\n\n"
+        f"The {chosen} mean chose the weights."
+    )
+
+
+def _evaluations(progress):
+    heads = "forward", "backward", "carried: forward", "carried: backward"
+    rows = []
+    for (tokens, *_), found in zip(progress.held_out, progress.evaluations()):
+        numbers = [f"{x:.1f}" for x in (*found.zero, *(found.carried or ()))]
+        rows.append((f"{tokens:,}", *numbers, *[""] * (len(heads) - len(numbers))))
+    return markdown_table(("tokens read", *heads), rows)
 
 
 def _text(name: str, files: list[str], found: TextStatistics) -> str:

@@ -6,6 +6,8 @@ from typing import Any
 
 from elmo_keras.training.progress import Progress
 
+ZERO_STATE_SHARE = 0.1
+
 
 @dataclasses.dataclass(frozen=True)
 class TrainingOptions:
@@ -54,6 +56,10 @@ class RunSettings:
     Args:
         options: the published options.
         seed: fixes initial weights, order of the sentences, negatives and dropout.
+        zero_state_share: the probability that a sentence is read from the zero state,
+            as `Elmo` reads it; 0 for the published procedure, which always carries
+            the state over from the sentence before. If None, `ZERO_STATE_SHARE` in
+            a new run.
         optimizer: a key of `optimizers.OPTIMIZERS`.
         schedule: one of `optimizers.SCHEDULES`.
         dtype: policy of the model, `"float32"` or `"mixed_bfloat16"`.
@@ -65,6 +71,7 @@ class RunSettings:
 
     options: TrainingOptions = TrainingOptions()
     seed: int = 0
+    zero_state_share: float | None = None
     optimizer: str = "adagrad"
     schedule: str = "constant"
     dtype: str = "float32"

@@ -86,11 +86,7 @@ def log_probabilities(
     Raises:
         ValueError: the model has no softmax, or one of another size.
     """
-    if bilm.vocabulary_size != len(vocabulary):
-        raise ValueError(
-            f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
-            f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
-        )
+    check_softmax(bilm, vocabulary)
     batches = sentence_batches(corpus, vocabulary, bilm.config, max_tokens=MAX_TOKENS)
     result = np.zeros((len(corpus), 2))
     progress = keras.utils.Progbar(len(corpus), verbose=verbose, unit_name="sentence")
@@ -99,6 +95,19 @@ def log_probabilities(
         result[sentences] = _of_sentences(bilm, **batch).numpy()
         progress.add(len(sentences))
     return result
+
+
+def check_softmax(bilm: BidirectionalLanguageModel, vocabulary: Vocabulary) -> None:
+    """Checks that a model can predict the words of a vocabulary.
+
+    Raises:
+        ValueError: the model has no softmax, or one of another size.
+    """
+    if bilm.vocabulary_size != len(vocabulary):
+        raise ValueError(
+            f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
+            f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
+        )
 
 
 @tf.function(reduce_retracing=True, autograph=False)

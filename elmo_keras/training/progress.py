@@ -4,6 +4,9 @@ import dataclasses
 
 import numpy as np
 
+from elmo_keras.training.held_out import HeldOutPerplexity
+from elmo_keras.training.perplexity import Perplexity
+
 ROW_STEPS = 10  # steps of a row of `losses`
 RECENT_ROWS = 10  # rows of the recent loss
 
@@ -23,7 +26,10 @@ class Progress:
             every `ROW_STEPS` steps.
         open_steps: steps since the last row of `losses`.
         open_loss: their loss, summed over tokens.
-        held_out: rows of (tokens, forward perplexity, backward perplexity).
+        held_out: rows of (tokens, forward perplexity, backward perplexity), each
+            sentence from the zero state.
+        held_out_carried: such rows with the state carried over.
+        chosen_by: the field of `HeldOutPerplexity` that `best` is about.
         best: lowest mean held-out perplexity of which the model was written, or None.
         unwritten: step and mean held-out perplexity of the best model that could not be
             written, or None.
@@ -39,6 +45,10 @@ class Progress:
     open_steps: int = 0
     open_loss: float = 0.0
     held_out: list[tuple[int, float, float]] = dataclasses.field(default_factory=list)
+    held_out_carried: list[tuple[int, float, float]] = dataclasses.field(
+        default_factory=list
+    )
+    chosen_by: str = "zero"  # also in the checkpoints of versions without a choice
     best: float | None = None
     unwritten: tuple[int, float] | None = None
     not_better: int = 0
@@ -73,6 +83,20 @@ class Progress:
             return self._open_row()[1] if self.open_steps else None
         spans = _spans(rows)[-RECENT_ROWS:]
         return float(np.average(spans[:, 2], weights=spans[:, 1] - spans[:, 0]))
+
+    def add_held_out(self, result: HeldOutPerplexity) -> float:
+        """Adds an evaluation; returns the mean perplexity that chooses the model."""
+        self.held_out.append((self.tokens, *result.zero))
+        self.held_out_carried.append((self.tokens, *result.carried))
+        return getattr(result, self.chosen_by).mean
+
+    def evaluations(self) -> list[HeldOutPerplexity]:
+        """All evaluations so far; early ones of an old checkpoint lack `carried`."""
+        carried = {row[0]: Perplexity(*row[1:]) for row in self.held_out_carried}
+        return [
+            HeldOutPerplexity(Perplexity(*row[1:]), carried.get(row[0]))
+            for row in self.held_out
+        ]
 
     def _open_row(self):
         first = self.losses[-1][0] if self.losses else 0

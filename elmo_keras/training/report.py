@@ -15,11 +15,11 @@ from elmo_keras.training.distribution import (
     sum_over_workers,
     worker,
 )
+from elmo_keras.training.held_out import HeldOutPerplexity, held_out_sums
 from elmo_keras.training.inputs import Inputs, TextFiles
 from elmo_keras.training.learnable import remarks
 from elmo_keras.training.model_card import model_card
 from elmo_keras.training.options import Limits
-from elmo_keras.training.perplexity import Perplexity, log_probabilities
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.run import TrainingRun
 from elmo_keras.training.streams import Streams
@@ -55,14 +55,22 @@ def describe_inputs(inputs: Inputs, statistics: RunStatistics, streams: Streams)
     return "\n".join([*lines, *remarks(inputs, streams)])
 
 
-def held_out_evaluation(inputs: Inputs, run: TrainingRun) -> Callable[[], Perplexity]:
+def held_out_evaluation(
+    inputs: Inputs, run: TrainingRun
+) -> Callable[[], HeldOutPerplexity]:
     """A function that returns the held-out perplexity; workers share the sentences."""
-    valid = inputs.valid.every(n_workers(run.strategy), worker(run.strategy))
+    valid, strategy = inputs.valid, run.strategy
 
-    def evaluate() -> Perplexity:
-        sums = log_probabilities(run.bilm, valid, inputs.vocabulary).sum(axis=0)
-        sums = sum_over_workers(run.strategy, sums)
-        return Perplexity.of(sums, inputs.valid.n_predictions)
+    def evaluate() -> HeldOutPerplexity:
+        sums = held_out_sums(
+            run.bilm,
+            valid,
+            inputs.vocabulary,
+            worker=worker(strategy),
+            n_workers=n_workers(strategy),
+        )
+        sums = sum_over_workers(strategy, sums)
+        return HeldOutPerplexity.of(sums, valid.n_predictions)
 
     return evaluate
 
@@ -101,15 +109,20 @@ def write_card(
         ) from error
 
 
-def perplexity_before(run: TrainingRun) -> Perplexity:
+def perplexity_before(run: TrainingRun) -> HeldOutPerplexity:
     """The held-out perplexity before the first step."""
-    return Perplexity(*run.progress.held_out[0][1:])
+    return run.progress.evaluations()[0]
 
 
-def best_perplexity(run: TrainingRun) -> Perplexity | None:
+def best_perplexity(run: TrainingRun) -> HeldOutPerplexity | None:
     """The lowest held-out perplexity after a step; None if there is no evaluation."""
-    results = [Perplexity(*row[1:]) for row in run.progress.held_out[1:]]
-    return min(results, key=lambda result: result.mean, default=None)
+    results = run.progress.evaluations()[1:]
+    return min(results, key=lambda result: _mean(run, result), default=None)
+
+
+def _mean(run, result):
+    """The mean that chooses the model."""
+    return getattr(result, run.progress.chosen_by).mean
 
 
 def beginning(progress: Progress, limits: Limits, checkpoint: Path) -> str:
@@ -130,7 +143,7 @@ def result(run: TrainingRun, finished: bool) -> str:
         step = run.progress.step
         return f"Interrupted at step {step:,}. The same command resumes there."
     before, after = perplexity_before(run), best_perplexity(run)
-    times = before.mean / after.mean
+    times = _mean(run, before) / _mean(run, after)
     verb = "fell to 1/" if times >= 1 else "rose to "
     return (
         f"Held-out perplexity before training: {before}\n"

@@ -19,10 +19,11 @@ from elmo_keras.training.distribution import (
 )
 from elmo_keras.training.options import TrainingOptions
 from elmo_keras.training.progress import Progress
-from elmo_keras.training.step import train_step, zero_state
+from elmo_keras.training.step import train_step
 from elmo_keras.training.streams import Streams
 
 CHECKPOINTS = "training/checkpoints"
+ZERO_STATE = "share of the sentences read from the zero state"  # in the identity
 
 
 @dataclasses.dataclass
@@ -37,6 +38,8 @@ class TrainingRun:
         identity: JSON values that must not change when the run is resumed.
         n_parts: parts of a replica's rows, computed one after another.
         warm_up_steps: steps at the start that train only the softmax.
+        state_by_default: whether the share of the sentences that are read from the
+            zero state was not asked for.
         progress: how far the run has come.
         state: LSTM state of each replica's rows.
     """
@@ -49,6 +52,7 @@ class TrainingRun:
     identity: dict[str, Any] = dataclasses.field(default_factory=dict)
     n_parts: int = 1
     warm_up_steps: int = 0
+    state_by_default: bool = False
     progress: Progress = dataclasses.field(default_factory=Progress)
     state: Any = None
 
@@ -60,7 +64,7 @@ class TrainingRun:
     def reset_state(self):
         """Sets the LSTM state of all rows to zeros."""
         self.state = scatter_rows(
-            self.strategy, zero_state(self.bilm, self.streams.n_rows)
+            self.strategy, self.bilm.lstm.zero_state(self.streams.n_rows)
         )
 
     def start_next_epoch(self):
@@ -111,10 +115,12 @@ def restore(run: TrainingRun, folder: Path) -> Path | None:
         run.reset_state()
         return None
     arrays, about, path = found
+    if ZERO_STATE not in about["identity"]:
+        about["identity"] |= {ZERO_STATE: _always_carried(run)}
     check_identity(run.identity, about["identity"], path)
     for name, variable in variables_of(run).items():
         variable.assign(arrays[name])
-    like = zero_state(run.bilm, run.streams.n_rows)
+    like = run.bilm.lstm.zero_state(run.streams.n_rows)
     rows = [
         tf.cast(arrays[f"state/{i}"], x.dtype)
         for i, x in enumerate(tf.nest.flatten(like))
@@ -122,6 +128,14 @@ def restore(run: TrainingRun, folder: Path) -> Path | None:
     run.state = scatter_rows(run.strategy, tf.nest.pack_sequence_as(like, rows))
     run.progress = Progress(**about["progress"])
     return path
+
+
+def _always_carried(run):
+    """The share of runs begun before there was a choice, which they resume with."""
+    if run.state_by_default:
+        run.streams.carry_state()
+        run.identity[ZERO_STATE] = 0.0
+    return 0.0
 
 
 def check_identity(now: dict[str, Any], then: dict[str, Any], path: Path) -> None:

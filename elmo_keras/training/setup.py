@@ -12,8 +12,9 @@ from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.training.distribution import n_workers, sum_over_workers
 from elmo_keras.training.inputs import Inputs
 from elmo_keras.training.optimizers import RowAdagrad, make_optimizer
-from elmo_keras.training.options import RunSettings
-from elmo_keras.training.run import TrainingRun
+from elmo_keras.training.options import ZERO_STATE_SHARE, RunSettings
+from elmo_keras.training.progress import Progress
+from elmo_keras.training.run import ZERO_STATE, TrainingRun
 from elmo_keras.training.streams import Streams
 
 WARM_UP_STEPS = 500  # default for a new softmax of a pretrained model
@@ -32,7 +33,13 @@ def make_streams(
         unroll_steps=options.unroll_steps,
         n_negatives=options.n_negatives(len(inputs.vocabulary)),
         seed=settings.seed,
+        zero_state_share=_zero_state_share(settings),
     )
+
+
+def _zero_state_share(settings):
+    share = settings.zero_state_share
+    return ZERO_STATE_SHARE if share is None else share
 
 
 def make_run(
@@ -71,6 +78,8 @@ def make_run(
         identity=identity,
         n_parts=settings.n_parts,
         warm_up_steps=warm_up_steps,
+        state_by_default=settings.zero_state_share is None,
+        progress=Progress(chosen_by="zero" if streams.zero_state_share else "carried"),
     )
 
 
@@ -115,6 +124,7 @@ def _identity(inputs, streams, settings) -> dict[str, Any]:
         "training text": inputs.train.digest,
         "held-out text": inputs.valid.digest,
         "seed": settings.seed,
+        ZERO_STATE: streams.zero_state_share,
         "optimizer": settings.optimizer,
         "schedule": settings.schedule,
         "dtype": settings.dtype,

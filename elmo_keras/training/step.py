@@ -1,18 +1,14 @@
 """One step of training a biLM on streams of text."""
 
+import functools
+
 import tensorflow as tf
 
-from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.packing import over_real_tokens
 from elmo_keras.layers.sampled_softmax import sampled_softmax_losses
 from elmo_keras.layers.word_softmax import word_logits
 from elmo_keras.training.options import TrainingOptions
-
-
-def zero_state(bilm: BidirectionalLanguageModel, n_rows: int):
-    """LSTM state of zeros for both directions, in the form that `train_step` takes."""
-    lstm = bilm.lstm
-    return [d.zero_state(n_rows) for d in (lstm.forward, lstm.backward)]
+from elmo_keras.training.segments import Segments, over_segments
 
 
 def train_step(
@@ -145,17 +141,18 @@ def stream_losses(bilm, batch, state, *, table=None):
     for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
         seed = batch["seed"] * [1, 2] + [0, d]  # each direction has its own
         # Both streams come in reading order, so neither is reversed here.
-        outputs, direction_state = over_real_tokens(
-            lambda *packed, lstm=direction, seed=seed: lstm.call_packed(
-                *packed, training=True, seed=seed
-            ),
-            x[d],
-            None,
-            state=state[d],
-        )
+        read = functools.partial(direction.call_packed, training=True, seed=seed)
+        outputs, direction_state = _over_rows(read, x[d], batch, state=state[d])
         losses.append(_word_losses(outputs[-1], batch, d, table=table))
         last.append(direction_state)
     return tf.stack(losses), last
+
+
+def _over_rows(function, x, batch, *, state):
+    """Applies a recurrent function to all rows: outputs and state."""
+    if "order" not in batch:
+        return over_real_tokens(function, x, None, state=state)
+    return over_segments(function, x, Segments.in_batch(batch), state=state)
 
 
 def _word_losses(outputs, batch, d, *, table):

@@ -5,87 +5,20 @@ training can resume at any step as if it had never stopped.
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.text.characters import characters_of_words
-from elmo_keras.text.corpus import BEGIN, END, Corpus
+from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.negatives import draw_negatives
+from elmo_keras.training.segments import Segments
+from elmo_keras.training.windows import Plan, Window, window
 
 PREFETCHED = 4
-
-
-class Plan(NamedTuple):
-    """An epoch: the sentences in random order, cut into rows of about equal length.
-
-    Attributes:
-        order: `(sentences,)`, the sentence numbers in reading order.
-        starts: `(sentences + 1,)`, where each sentence starts in one long stream. A
-            sentence takes one place more than it has tokens, for a boundary.
-        rows: `(rows + 1,)`, where each row starts in the stream, and the stream's end.
-    """
-
-    order: np.ndarray
-    starts: np.ndarray
-    rows: np.ndarray
-
-    @classmethod
-    def of(cls, corpus: Corpus, n_rows: int, *, seed: int, epoch: int) -> "Plan":
-        """The plan of an epoch, a function of the arguments."""
-        order = np.random.default_rng((seed, epoch)).permutation(len(corpus))
-        starts = np.zeros(len(corpus) + 1, np.int64)
-        np.cumsum(corpus.lengths()[order] + 1, out=starts[1:])
-        even = np.arange(n_rows + 1) * starts[-1] // n_rows
-        rows = starts[np.searchsorted(starts, even)]
-        return cls(order=order, starts=starts, rows=rows)
-
-    def n_steps(self, unroll_steps: int) -> int:
-        """Steps of `unroll_steps` tokens until the longest row ends."""
-        return -(-int(np.diff(self.rows).max()) // unroll_steps)
-
-
-class Window(NamedTuple):
-    """The contents of all rows in one step.
-
-    Attributes:
-        inputs: `(2, rows, time)`, word numbers to read, forward and backward.
-        targets: `(2, rows, time)`, word numbers to predict.
-        real: bool `(rows, time)`, False after the end of a row.
-    """
-
-    inputs: np.ndarray
-    targets: np.ndarray
-    real: np.ndarray
-
-
-def window(corpus: Corpus, plan: Plan, step: int, *, unroll_steps: int) -> Window:
-    """The contents of the rows in a step.
-
-    A sentence is read as `<S> w_1 … w_n`, predicting `w_1 … w_n </S>`; backward as
-    `</S> w_n … w_1`, predicting `w_n … w_1 <S>`.
-    """
-    places = plan.rows[:-1, None] + step * unroll_steps + np.arange(unroll_steps)
-    real = places < plan.rows[1:, None]
-    places = np.where(real, places, 0)
-    sentence = np.searchsorted(plan.starts, places, side="right") - 1
-    offset = places - plan.starts[sentence]
-    length = plan.starts[sentence + 1] - plan.starts[sentence] - 1
-    end = corpus.ends[plan.order[sentence]]
-
-    def tokens(at, boundary_at, boundary):
-        # Only the places of boundaries can be outside the corpus.
-        inside = np.clip(at, 0, len(corpus.tokens) - 1)
-        return np.where(boundary_at, boundary, corpus.tokens[inside])
-
-    forward, backward = end - length + offset, end - offset
-    first, over = offset == 0, offset == length
-    inputs = tokens(forward - 1, first, BEGIN), tokens(backward, first, END)
-    targets = tokens(forward, over, END), tokens(backward - 1, over, BEGIN)
-    return Window(inputs=np.stack(inputs), targets=np.stack(targets), real=real)
 
 
 class Streams:
@@ -98,7 +31,10 @@ class Streams:
         n_rows: rows of text, over all replicas and parts.
         unroll_steps: tokens of a row in a batch.
         n_negatives: negatives of the sampled softmax, or None for the full one.
-        seed: fixes the order of the sentences, the negatives and the dropout.
+        seed: fixes the order of the sentences, the negatives, the dropout, and the
+            sentences that are read from the zero state.
+        zero_state_share: the probability that a sentence is read from the zero
+            state. With 0 the state is always carried over, as published.
     """
 
     def __init__(
@@ -111,6 +47,7 @@ class Streams:
         unroll_steps: int,
         n_negatives: int | None,
         seed: int = 0,
+        zero_state_share: float = 0.0,
     ):
         self.corpus = corpus
         self.config = config
@@ -118,13 +55,26 @@ class Streams:
         self.unroll_steps = unroll_steps
         self.n_negatives = n_negatives
         self.seed = seed
+        self.zero_state_share = zero_state_share
         self.vocabulary_size = len(vocabulary)
         self.ids = vocabulary.encode(corpus.words)
         self.plan = functools.lru_cache(maxsize=1)(self._plan)
         self._shared = functools.lru_cache(maxsize=1)(self._of_all_parts)
 
     def _plan(self, epoch):
-        return Plan.of(self.corpus, self.n_rows, seed=self.seed, epoch=epoch)
+        return Plan.of(
+            self.corpus,
+            self.n_rows,
+            seed=self.seed,
+            epoch=epoch,
+            zero_state_share=self.zero_state_share,
+        )
+
+    def carry_state(self) -> None:
+        """From now on, no sentence is read from the zero state."""
+        self.zero_state_share = 0.0
+        self.plan.cache_clear()
+        self._shared.cache_clear()
 
     def n_steps(self, epoch: int) -> int:
         """The number of batches of an epoch."""
@@ -143,7 +93,8 @@ class Streams:
 
         The rows are divided among the replicas, and the rows of a replica into parts
         that it computes one after another. A row continues where it ended in the
-        previous batch, so the LSTM state must be carried over.
+        previous batch, so the LSTM state must be carried over, except to the
+        sentences that are read from the zero state.
 
         Args:
             epoch: number of the epoch, from 0.
@@ -164,7 +115,8 @@ class Streams:
             `(candidates,)`, the ids whose rows of the softmax the batch needs, the
             same for all parts; `negatives` `(2, negatives)`, indices into
             `candidates`, as `targets` are in this case; and `log_expected`
-            `(2, candidates)`, the result of `Negatives.log_expected_counts`.
+            `(2, candidates)`, the result of `Negatives.log_expected_counts`. If
+            sentences are read from the zero state also the fields of `Segments`.
         """
         replicas = range(n_replicas) if replicas is None else replicas
         part = self._part_reader(epoch, n_replicas * n_parts)
@@ -209,6 +161,8 @@ class Streams:
             "n_predictions": tf.TensorSpec((), tf.float32),
             "seed": tf.TensorSpec((2,), tf.int32),
         }
+        if self.zero_state_share:
+            spec |= Segments.spec(n_rows, time)._asdict()
         if self.n_negatives is not None:
             spec |= {
                 "candidates": tf.TensorSpec((None,), tf.int32),
@@ -231,6 +185,7 @@ class Streams:
             of_all.real[rows].astype(np.float32),
             np.float32(of_all.real.sum()),
             np.array([seed, number], np.int32),
+            *(Segments.of(of_all.from_zero[rows]) if self.zero_state_share else ()),
             *shared,
         ]
 

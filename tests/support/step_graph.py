@@ -16,7 +16,7 @@ from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.training.optimizers import make_optimizer
 from elmo_keras.training.options import TrainingOptions
 from elmo_keras.training.run import TrainingRun, compiled_step
-from elmo_keras.training.step import zero_state
+from elmo_keras.training.segments import Segments
 
 INT32 = tf.int32.as_datatype_enum
 ON_HOST = (INT32, tf.resource.as_datatype_enum, tf.string.as_datatype_enum)
@@ -32,7 +32,10 @@ BOUNDARIES = (
 
 
 class Sizes(NamedTuple):
-    """Sizes of a batch; None if they differ from batch to batch."""
+    """Sizes of a batch, None if they differ from batch to batch.
+
+    `segments` says whether some sentences are read from the zero state.
+    """
 
     rows: int
     vocabulary: int
@@ -40,6 +43,7 @@ class Sizes(NamedTuple):
     words: int | None = None
     characters: int | None = None
     candidates: int | None = None
+    segments: bool = False
 
 
 def without_memory(next_creator, initial_value=None, shape=None, dtype=None, **kwargs):
@@ -62,7 +66,7 @@ def training_step(config, sizes: Sizes, dtype="float32"):
         optimizer.build(bilm.trainable_weights)
     strategy = tf.distribute.get_strategy()
     run = TrainingRun(strategy, bilm, optimizer, None, options)
-    run.state = zero_state(bilm, sizes.rows)
+    run.state = bilm.lstm.zero_state(sizes.rows)
     batch = (_batch(sizes, config, options.unroll_steps),)
     return compiled_step(run, batch).get_concrete_function(), run
 
@@ -95,6 +99,8 @@ def _batch(sizes, config, time):
         "n_predictions": spec((), tf.float32),
         "seed": spec((2,), tf.int32),
     }
+    if sizes.segments:
+        batch |= Segments.spec(sizes.rows, time)._asdict()
     if sizes.negatives is not None:
         batch |= {
             "candidates": spec((sizes.candidates,), tf.int32),

@@ -93,6 +93,7 @@ class ReusedRun:
     def __init__(self, arguments):
         self.command, self.inputs, self.run = prepared(arguments)
         self._compiled = {}
+        self._chosen_by = self.run.progress.chosen_by
         variables = variables_of(self.run).values()
         self._initial = [np.copy(variable) for variable in variables]
 
@@ -126,7 +127,7 @@ class ReusedRun:
 
     def begin(self, folder: Path) -> Path | None:
         """Makes the run what it is in a new process; returns the checkpoint, if any."""
-        self.run.progress = Progress()
+        self.run.progress = Progress(chosen_by=self._chosen_by)
         for variable, value in zip(variables_of(self.run).values(), self._initial):
             variable.assign(value)
         if checkpoints(folder / CHECKPOINTS):  # which must overwrite all of them

@@ -15,6 +15,15 @@ def test_the_defaults_are_the_published_options():
     assert (command.text.train, command.text.valid) == (["t"], ["v"])
 
 
+@pytest.mark.parametrize(
+    ("arguments", "share"),
+    [([], None), (["--zero-state", "0.25"], 0.25), (["--published-state"], 0.0)],
+)
+def test_the_share_of_sentences_from_the_zero_state_is_an_option(arguments, share):
+    command = parse_command("", [*FILES, *arguments])
+    assert command.settings.zero_state_share == share
+
+
 def test_the_example_text_has_defaults_of_its_own():
     options = parse_command("", []).settings.options
     assert (options.n_epochs, options.batch_size, options.learning_rate) == (
@@ -62,6 +71,7 @@ def test_patience_and_raw_text_are_off_unless_they_are_given(
         (["--init", "m", "--options", "o", "--weights", "w"], "--init and --options"),
         (["--init", "m", "--preset", "tiny"], "Leave out --preset"),
         (["--init", "m", "--cut-at", "byte"], "Leave out --cut-at"),
+        (["--zero-state", "1", "--published-state"], "should not be given together"),
         (["--batch-size", "3", "--parts", "2"], "should be a multiple of --parts 2"),
     ],
 )
@@ -75,6 +85,7 @@ def test_contradictions_are_refused(arguments, message):
     [
         (["--epochs", "0"], "should be above 0. Received: 0"),
         (["--learning-rate", "nan"], "should be above 0. Received: nan"),
+        (["--zero-state", "0"], "should be above 0 and at most 1. Received: 0"),
         (["--seed", "-1"], "should be from 0 to"),
     ],
 )

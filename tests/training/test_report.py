@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from elmo_keras.training.held_out import HeldOutPerplexity
 from elmo_keras.training.options import Limits
 from elmo_keras.training.perplexity import Perplexity
 from elmo_keras.training.progress import Progress
@@ -15,14 +16,33 @@ from elmo_keras.training.report import (
     result,
 )
 
+ZERO = [(0, 2.0, 2.0), (10, 9.0, 4.0), (20, 3.0, 11.0), (30, 2.0, 32.0)]
+CARRIED = [(0, 2.0, 3.0), (10, 5.0, 4.0), (20, 6.0, 5.0), (30, 7.0, 8.0)]
 
-def test_the_best_perplexity_leaves_out_the_one_before_training():
-    rows = [(0, 2.0, 2.0), (10, 9.0, 4.0), (20, 3.0, 11.0), (30, 2.0, 32.0)]
-    run = types.SimpleNamespace(progress=Progress(held_out=rows))
-    assert perplexity_before(run) == Perplexity(2.0, 2.0)
-    assert best_perplexity(run) == Perplexity(3.0, 11.0)  # the lowest mean alone
-    run.progress.held_out = rows[:1]
+
+@pytest.mark.parametrize(("chosen_by", "best"), [("zero", 2), ("carried", 1)])
+def test_the_best_perplexity_leaves_out_the_one_before_training(chosen_by, best):
+    progress = Progress(held_out=ZERO, held_out_carried=CARRIED, chosen_by=chosen_by)
+    run = types.SimpleNamespace(progress=progress)
+    both = [
+        HeldOutPerplexity(Perplexity(*z[1:]), Perplexity(*c[1:]))
+        for z, c in zip(ZERO, CARRIED)
+    ]
+    assert perplexity_before(run) == both[0]
+    assert best_perplexity(run) == both[best]  # the lowest mean alone
+    progress.held_out = ZERO[:1]
     assert best_perplexity(run) is None
+
+
+def test_evaluations_of_earlier_versions_lack_the_carried_perplexity():
+    progress = Progress(held_out=ZERO, held_out_carried=CARRIED[2:])
+    found = progress.evaluations()
+    assert [result.carried is None for result in found] == [True, True, False, False]
+    assert str(found[1]) == "forward 9.0, backward 4.0, mean 6.0"
+    assert str(found[2]) == (
+        "forward 3.0, backward 11.0, mean 5.7; "
+        "state carried over: forward 6.0, backward 5.0, mean 5.5"
+    )
 
 
 @pytest.mark.parametrize(

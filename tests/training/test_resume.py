@@ -14,11 +14,12 @@ import train
 from elmo_keras.cli.command import CommandFailed
 from elmo_keras.cli.locking import only_process
 from elmo_keras.model_files.model_directory import load_bilm
-from elmo_keras.training import checkpoint
+from elmo_keras.training import checkpoint, report
 from elmo_keras.training.checkpoint import checkpoints, newest_checkpoint
-from elmo_keras.training.run import CHECKPOINTS
+from elmo_keras.training.options import ZERO_STATE_SHARE
+from elmo_keras.training.run import CHECKPOINTS, ZERO_STATE
 from tests.support.paths import ROOT
-from tests.support.training_runs import DYING_PROGRAM
+from tests.support.training_runs import DYING_PROGRAM, ReusedRun
 
 N_STEPS = 12
 
@@ -174,6 +175,8 @@ def limits_of(reused, n_steps):
     ("change", "message"),
     [
         (["--learning-rate", "0.3"], "made with learning_rate 0.2; this run has 0.3"),
+        (["--zero-state", "1"], f"made with {ZERO_STATE} {ZERO_STATE_SHARE}; this"),
+        (["--published-state"], f"made with {ZERO_STATE} {ZERO_STATE_SHARE}; this"),
         (["--seed", "1"], "made with seed 0; this run has 1"),
         (["--vocabulary-size", "30"], "made with vocabulary"),
         (["--preset", "tiny"], "made with model"),
@@ -188,6 +191,44 @@ def test_options_that_differ_from_the_checkpoint_are_refused(
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert before == content(finished)
+
+
+def begun_before_there_was_a_choice(reused, folder):
+    """Trains a published run for two steps, and makes its checkpoint an old one."""
+    assert reused.attempt(folder, limits=limits_of(reused, 2))
+    arrays, about, path = newest_checkpoint(folder / CHECKPOINTS)
+    del about["identity"][ZERO_STATE]
+    for new in ("held_out_carried", "chosen_by"):
+        del about["progress"][new]
+    checkpoint.save_checkpoint(path.parent, 2, arrays, about=about)
+
+
+def test_a_run_of_an_earlier_version_resumes_as_it_was_begun(
+    small_run, tmp_path, capsys
+):
+    published = ReusedRun([*small_run, "--published-state"])
+    limits = limits_of(published, 3)
+    assert published.attempt(tmp_path / "whole", limits=limits)
+    assert published.run.progress.chosen_by == "carried"
+    begun_before_there_was_a_choice(published, tmp_path / "old")
+
+    by_default = ReusedRun(small_run)
+    assert by_default.run.streams.zero_state_share == ZERO_STATE_SHARE
+    assert by_default.attempt(tmp_path / "old", limits=limits)
+    assert by_default.run.progress.chosen_by == "zero"  # as in that version
+    (arrays, about, _), (others, other_about, _) = (
+        newest_checkpoint(tmp_path / name / CHECKPOINTS) for name in ("old", "whole")
+    )
+    assert about["identity"] == other_about["identity"]
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, others[name], err_msg=name)
+    assert len(report.best_perplexity(by_default.run).zero) == 2
+
+    begun_before_there_was_a_choice(published, tmp_path / "older")
+    capsys.readouterr()
+    older = [*small_run, "--output", str(tmp_path / "older"), "--zero-state", "0.2"]
+    assert train.main(older) == 2
+    assert f"made with {ZERO_STATE} 0.0; this run has 0.2" in capsys.readouterr().err
 
 
 def content(folder):

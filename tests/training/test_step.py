@@ -11,8 +11,8 @@ from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.training.optimizers import make_optimizer
 from elmo_keras.training.options import TrainingOptions
 from elmo_keras.training.perplexity import perplexity
-from elmo_keras.training.step import stream_losses, train_step, zero_state
-from elmo_keras.training.streams import Plan, Streams
+from elmo_keras.training.step import stream_losses, train_step
+from elmo_keras.training.streams import Streams
 from tests.support.models import randomize
 from tests.support.oracle_losses import expected_losses
 from tests.support.training_runs import CORPUS, SENTENCES, VOCABULARY
@@ -20,17 +20,21 @@ from tests.support.training_runs import CORPUS, SENTENCES, VOCABULARY
 OPTIONS = TrainingOptions(batch_size=2, unroll_steps=5, dropout=0.0)
 
 
-def batches(bilm, n_negatives=None, n_parts=1, epoch=0):
-    """The parts of each batch in an epoch."""
-    streams = Streams(
+def streams_of(bilm, n_negatives=None, zero_state_share=0.0):
+    return Streams(
         CORPUS,
         VOCABULARY,
         bilm.config,
         n_rows=OPTIONS.batch_size,
         unroll_steps=OPTIONS.unroll_steps,
         n_negatives=n_negatives,
+        zero_state_share=zero_state_share,
     )
-    return list(streams.batches(epoch, n_parts=n_parts))
+
+
+def batches(bilm, n_negatives=None, n_parts=1, epoch=0):
+    """The parts of each batch in an epoch."""
+    return list(streams_of(bilm, n_negatives).batches(epoch, n_parts=n_parts))
 
 
 def updated(bilm, parts, options=OPTIONS, *, only_softmax=False, name="adagrad"):
@@ -38,7 +42,7 @@ def updated(bilm, parts, options=OPTIONS, *, only_softmax=False, name="adagrad")
     randomize(bilm)
     optimizer = make_optimizer(name, options.learning_rate)
     optimizer.build(bilm.trainable_weights)
-    state = zero_state(bilm, options.batch_size)
+    state = bilm.lstm.zero_state(options.batch_size)
     results = train_step(
         bilm,
         optimizer,
@@ -50,26 +54,37 @@ def updated(bilm, parts, options=OPTIONS, *, only_softmax=False, name="adagrad")
     return [np.copy(w) for w in bilm.get_weights()], results, optimizer
 
 
-def test_stream_losses_are_those_of_the_oracle_with_state_carried_over(bilm):
-    state = zero_state(bilm, 2)
+@pytest.mark.parametrize(
+    ("share", "in_the_first_row"),
+    [(0, [False] * 3), (0.5, [True, True, False]), (1, [True] * 3)],
+)
+def test_stream_losses_are_those_of_the_oracle(bilm, share, in_the_first_row):
+    """With the state carried over, except to sentences read from the zero state."""
+    streams = streams_of(bilm, zero_state_share=share)
+    plan = streams.plan(0)
+    assert plan.from_zero[:3].tolist() == in_the_first_row
+    state = bilm.lstm.zero_state(2)
     losses = []
-    for (batch,) in batches(bilm):
+    for (batch,) in streams.batches(0):
         step, state = stream_losses(bilm, batch, state)
         losses.append(np.where(batch["weights"] > 0, step, np.nan))
     losses = np.concatenate(losses, axis=2)  # (2, rows, time)
-    plan = Plan.of(CORPUS, 2, seed=0, epoch=0)
     rows = [[], []]
-    for i, start in zip(plan.order, plan.starts):
-        rows[int(start >= plan.rows[1])].append(SENTENCES[i])
+    for i, start, from_zero in zip(plan.order, plan.starts, plan.from_zero):
+        rows[int(start >= plan.rows[1])].append((SENTENCES[i], from_zero))
     assert len(rows[0]) > 1  # the state goes from sentence to sentence
     for direction in range(2):
         for r, row in enumerate(rows):
             expected, oracle = [], None
-            for sentence in row:
+            for sentence, from_zero in row:
                 tokens = ["<S>", *sentence, "</S>"]
                 reading = tokens[::-1] if direction else tokens
                 some, oracle = expected_losses(
-                    bilm, VOCABULARY, reading, direction=direction, state=oracle
+                    bilm,
+                    VOCABULARY,
+                    reading,
+                    direction=direction,
+                    state=None if from_zero else oracle,
                 )
                 expected.extend(some)
             actual = losses[direction, r]
@@ -85,7 +100,7 @@ def test_a_step_is_adagrad_on_the_clipped_gradient_of_the_mean_loss(bilm, n_nega
     assert 0 < int(tf.reduce_sum(tf.cast(real, tf.int32))) < tf.size(real)
     before = [np.copy(w) for w in bilm.get_weights()]
     with tf.GradientTape() as tape:
-        losses, _ = stream_losses(bilm, batch, zero_state(bilm, 2))
+        losses, _ = stream_losses(bilm, batch, bilm.lstm.zero_state(2))
         loss = tf.reduce_mean(tf.boolean_mask(losses, [real] * 2))
         objective = loss * options.unroll_steps
     gradients = tape.gradient(objective, [w.value for w in bilm.trainable_weights])
@@ -149,7 +164,7 @@ def test_dropout_is_a_function_of_the_seed(config):
     (batch,) = batches(bilm)[0]
 
     def losses(seed):
-        step = stream_losses(bilm, batch | {"seed": seed}, zero_state(bilm, 2))
+        step = stream_losses(bilm, batch | {"seed": seed}, bilm.lstm.zero_state(2))
         return step[0].numpy().tolist()
 
     first, other = tf.constant([1, 0]), tf.constant([1, 1])
@@ -172,7 +187,7 @@ def test_training_makes_the_text_more_probable(config, n_negatives):
         autograph=False,
         reduce_retracing=True,
     )
-    state = zero_state(bilm, 2)
+    state = bilm.lstm.zero_state(2)
     # In several orders, so that none is learnt by heart.
     epochs = [batches(bilm, n_negatives, epoch=epoch) for epoch in range(8)]
     for parts in 10 * [parts for epoch in epochs for parts in epoch]:

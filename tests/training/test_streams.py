@@ -5,7 +5,9 @@ import pytest
 
 from elmo_keras import Vocabulary
 from elmo_keras.text.corpus import Corpus
-from elmo_keras.training.streams import Plan, Streams, window
+from elmo_keras.training.segments import Segments
+from elmo_keras.training.streams import Streams
+from elmo_keras.training.windows import Plan, window
 from tests.support import reference
 
 # The long sentence makes rows of very unequal length.
@@ -102,9 +104,55 @@ def test_an_empty_corpus_has_no_steps(config):
     assert streams.n_steps(0) == 0 and list(streams.batches(0)) == []
 
 
+def test_the_state_is_always_carried_over_unless_asked_otherwise():
+    for epoch in range(3):
+        assert not Plan.of(CORPUS, 2, seed=0, epoch=epoch).from_zero.any()
+        assert Plan.of(
+            CORPUS, 2, seed=0, epoch=epoch, zero_state_share=1
+        ).from_zero.all()
+
+
+def test_a_share_of_the_sentences_starts_from_the_zero_state():
+    corpus = Corpus.of([["a"]] * 10_000)
+    plans = [
+        Plan.of(corpus, n_rows, seed=seed, epoch=epoch, zero_state_share=0.1)
+        for n_rows, seed, epoch in [(2, 0, 0), (7, 0, 0), (2, 0, 1), (2, 1, 0)]
+    ]
+    for plan in plans:
+        # The standard deviation of the share is 0.003.
+        assert plan.from_zero.mean() == pytest.approx(0.1, abs=0.012)
+    chosen = [tuple(np.flatnonzero(plan.from_zero)) for plan in plans]
+    assert chosen[0] == chosen[1] and len(set(chosen)) == 3
+    always = Plan.of(corpus, 2, seed=0, epoch=0)
+    np.testing.assert_array_equal(always.order, plans[0].order)
+
+
+@pytest.mark.parametrize("n_rows", N_ROWS)
+@pytest.mark.parametrize("unroll_steps", UNROLL_STEPS)
+def test_windows_show_where_a_sentence_starts_from_the_zero_state(n_rows, unroll_steps):
+    plan = Plan.of(CORPUS, n_rows, seed=1, epoch=2, zero_state_share=0.5)
+    assert 0 < plan.from_zero.sum() < len(SENTENCES)
+    windows = [
+        window(CORPUS, plan, step, unroll_steps=unroll_steps)
+        for step in range(plan.n_steps(unroll_steps))
+    ]
+    real, from_zero = (
+        np.concatenate(arrays, axis=1)
+        for arrays in zip(*((w.real, w.from_zero) for w in windows))
+    )
+    expected = np.zeros(CORPUS.n_predictions, bool)
+    expected[plan.starts[:-1]] = plan.from_zero
+    for r, (start, end) in enumerate(zip(plan.rows, plan.rows[1:])):
+        np.testing.assert_array_equal(from_zero[r, real[r]], expected[start:end])
+        assert not from_zero[r, ~real[r]].any()
+    some = window(CORPUS, plan, 0, unroll_steps=unroll_steps, rows=slice(1, None, 2))
+    for part, whole in zip(some, windows[0], strict=True):
+        np.testing.assert_array_equal(part, whole[..., 1::2, :])
+
+
 @pytest.fixture
 def streams(config):
-    def of(n_rows=4, unroll_steps=5, n_negatives=None, seed=3):
+    def of(n_rows=4, unroll_steps=5, n_negatives=None, seed=3, zero_state_share=0.0):
         return Streams(
             CORPUS,
             VOCABULARY,
@@ -113,6 +161,7 @@ def streams(config):
             unroll_steps=unroll_steps,
             n_negatives=n_negatives,
             seed=seed,
+            zero_state_share=zero_state_share,
         )
 
     return of
@@ -156,6 +205,27 @@ def test_batches_hold_what_the_windows_hold(streams, n_negatives):
         assert batch["n_predictions"] == of_all.real.sum()
     total = sum(batch["n_predictions"] for (batch,) in found)
     assert total == CORPUS.n_predictions
+
+
+def test_parts_have_the_segments_of_their_rows(streams):
+    streams = streams(zero_state_share=0.5)
+    n_zero = 0
+    for step, parts in enumerate(batches(streams, 1, n_parts=2)):
+        of_all = window(CORPUS, streams.plan(1), step, unroll_steps=5)
+        for rows, part in zip((slice(0, 2), slice(2, 4)), parts, strict=True):
+            expected = Segments.of(of_all.from_zero[rows])
+            for name, array in expected._asdict().items():
+                np.testing.assert_array_equal(part[name], array)
+            n_zero += of_all.from_zero[rows].sum()
+    assert 0 < n_zero == streams.plan(1).from_zero.sum() < len(SENTENCES)
+
+
+def test_streams_that_carry_the_state_again_are_those_that_always_did(streams):
+    always, again = streams(), streams(zero_state_share=0.5)
+    batches(again, 1)
+    again.carry_state()
+    for (a,), (b,) in zip(batches(again, 1), batches(always, 1), strict=True):
+        assert_same(a, b)
 
 
 def test_negatives_are_distinct_words_with_their_expected_counts(streams):

@@ -71,6 +71,14 @@ def test_it_trains_on_files_and_saves_a_model(trained):
     assert load_bilm(model).vocabulary_size == 11
     card = (model / "model_card.md").read_text()
     assert "t*.txt" in card and "136 tokens" in card and "full softmax" in card
+    best = shown.split("after training: ")[1].splitlines()[0].strip()
+    for way, result in zip(
+        ("`Elmo` reads it: ", "published perplexities: "),
+        best.split("; state carried over: "),
+        strict=True,
+    ):
+        assert f"{way}{result}\n" in card
+    assert "The first mean chose the weights." in card
     assert (model / "curves.png").read_bytes()[:4] == b"\x89PNG"
     assert newest_checkpoint(model / CHECKPOINTS)[1]["progress"]["epoch"] == 2
     elmo = Elmo.from_pretrained(model)

@@ -1,0 +1,108 @@
+"""Segments: rows cut where a sentence starts from the zero state.
+
+A row whose state becomes zero within a window is two rows to the LSTM, one that
+continues from the previous batch and a shorter one that starts from zeros. Stored
+step by step (`layers.packing`), they take as many tokens as before, so this costs
+nothing, and no gradient flows from one to the other.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+
+class Segments(NamedTuple):
+    """The segments of a window, packed; the longest segments come first.
+
+    Attributes:
+        order: int32 `(rows · time,)`, the index of each packed token in the window.
+        sizes: int32 `(steps,)`, the number of segments with a token at each step.
+        begin: int32 `(segments,)`, the row whose state a segment continues; the
+            number of rows for the zero state.
+        last: int32 `(rows,)`, the last segment of each row.
+    """
+
+    order: Any
+    sizes: Any
+    begin: Any
+    last: Any
+
+    @classmethod
+    def of(cls, from_zero: np.ndarray) -> "Segments":
+        """The segments of a window, as arrays.
+
+        Args:
+            from_zero: bool `(rows, time)`, see `windows.Window`.
+
+        Example:
+
+        >>> [x.tolist() for x in Segments.of(np.array([[False, True, False]]))]
+        [[1, 0, 2], [2, 1], [1, 0], [0]]
+        """
+        n_rows, time = from_zero.shape
+        starting = from_zero.copy()
+        starting[:, 0] = True
+        starts = np.flatnonzero(starting)
+        longest_first = np.argsort(
+            -np.diff(starts, append=starting.size), kind="stable"
+        )
+        rank = np.argsort(longest_first)
+        segment = np.cumsum(starting) - 1  # of each token
+        step = np.arange(starting.size) - starts[segment]
+        begin = np.where(from_zero.ravel()[starts], n_rows, starts // time)
+        arrays = (
+            np.lexsort((rank[segment], step)),
+            np.bincount(step),
+            begin[longest_first],
+            rank[segment.reshape(from_zero.shape)[:, -1]],
+        )
+        return cls(*(array.astype(np.int32) for array in arrays))
+
+    @classmethod
+    def in_batch(cls, batch: Mapping[str, tf.Tensor]) -> "Segments":
+        """The segments of a batch that has the fields as items."""
+        return cls(*(batch[field] for field in cls._fields))
+
+    @classmethod
+    def spec(cls, n_rows: int, time: int) -> "Segments":
+        """The `tf.TensorSpec` of each field."""
+        shapes = (n_rows * time,), (None,), (None,), (n_rows,)
+        return cls(*(tf.TensorSpec(shape, tf.int32) for shape in shapes))
+
+
+def over_segments(function, inputs, segments: Segments, *, state):
+    """Applies a recurrent `function` to the segments of rows without padding.
+
+    Args:
+        function: see `packing.over_real_tokens`.
+        inputs: `(rows, time, dim)`.
+        segments: of these rows.
+        state: structure of tensors `(rows, …)` that the rows continue from.
+
+    Returns:
+        The outputs as `(rows, time, …)`, and the state at the end of each row.
+    """
+    shape = tf.shape(inputs)
+    tokens = tf.reshape(inputs, [-1, inputs.shape[-1]])
+    outputs, state = function(
+        tf.gather(tokens, segments.order),
+        segments.sizes,
+        tf.nest.map_structure(lambda rows: _begin(rows, segments), state),
+    )
+
+    def unpacked(packed):
+        dim = packed.shape[-1]
+        flat = [shape[0] * shape[1], dim]
+        flat = tf.scatter_nd(segments.order[:, None], packed, flat)
+        padded = tf.reshape(flat, [shape[0], shape[1], dim])
+        return tf.ensure_shape(padded, (*inputs.shape[:2], dim))
+
+    last = tf.nest.map_structure(lambda x: tf.gather(x, segments.last), state)
+    return tf.nest.map_structure(unpacked, outputs), last
+
+
+def _begin(rows, segments):
+    """The state that each segment begins with."""
+    return tf.gather(tf.concat([rows, tf.zeros_like(rows[:1])], 0), segments.begin)

@@ -1,0 +1,141 @@
+"""Windows: what the rows of a text hold in one step, forward and backward.
+
+Every window is a function of the corpus, the plan and the step.
+"""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from elmo_keras.text.corpus import BEGIN, END, Corpus
+
+
+class Plan(NamedTuple):
+    """Sentences in reading order, cut into rows of about equal length.
+
+    Attributes:
+        order: `(sentences,)`, the sentence numbers in reading order.
+        starts: `(sentences + 1,)`, where each sentence starts in one long stream. A
+            sentence takes one place more than it has tokens, for a boundary.
+        rows: `(rows + 1,)`, where each row starts in the stream, and the stream's end.
+        from_zero: bool `(sentences,)` in reading order, True for sentences that are
+            read from the zero state; all others continue from the one before.
+    """
+
+    order: np.ndarray
+    starts: np.ndarray
+    rows: np.ndarray
+    from_zero: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        corpus: Corpus,
+        n_rows: int,
+        *,
+        seed: int,
+        epoch: int,
+        zero_state_share: float = 0.0,
+    ) -> "Plan":
+        """The plan of an epoch, in random order; a function of the arguments.
+
+        Args:
+            corpus: the sentences.
+            n_rows: the number of rows.
+            seed, epoch: fix the order, and the sentences read from the zero state.
+            zero_state_share: the probability that a sentence is read from there.
+        """
+        rng = np.random.default_rng((seed, epoch))
+        order = rng.permutation(len(corpus))
+        from_zero = rng.random(len(corpus)) < zero_state_share
+        return cls._cut(corpus, n_rows, order=order, from_zero=from_zero)
+
+    @classmethod
+    def in_order(cls, corpus: Corpus, n_rows: int) -> "Plan":
+        """The sentences as they come, each from the zero state."""
+        n = len(corpus)
+        return cls._cut(corpus, n_rows, order=np.arange(n), from_zero=np.ones(n, bool))
+
+    @classmethod
+    def _cut(cls, corpus, n_rows, *, order, from_zero):
+        starts = np.zeros(len(corpus) + 1, np.int64)
+        np.cumsum(corpus.lengths()[order] + 1, out=starts[1:])
+        even = np.arange(n_rows + 1) * starts[-1] // n_rows
+        rows = starts[np.searchsorted(starts, even)]
+        return cls(order=order, starts=starts, rows=rows, from_zero=from_zero)
+
+    @property
+    def longest_row(self) -> int:
+        """The number of places of the longest row."""
+        return int(np.diff(self.rows).max())
+
+    def n_steps(self, unroll_steps: int) -> int:
+        """Steps of `unroll_steps` tokens until the longest row ends."""
+        return -(-self.longest_row // unroll_steps)
+
+
+class Window(NamedTuple):
+    """The contents of some rows in one step.
+
+    Attributes:
+        inputs: `(2, rows, time)`, word numbers to read, forward and backward.
+        targets: `(2, rows, time)`, word numbers to predict.
+        real: bool `(rows, time)`, False after the end of a row.
+        from_zero: bool `(rows, time)`, True where a sentence starts that is read from
+            the zero state. Both directions start it at the same place.
+    """
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    real: np.ndarray
+    from_zero: np.ndarray
+
+
+def window(
+    corpus: Corpus,
+    plan: Plan,
+    step: int,
+    *,
+    unroll_steps: int,
+    rows: range | slice = slice(None),
+) -> Window:
+    """The contents of the rows in a step.
+
+    A sentence is read as `<S> w_1 … w_n`, predicting `w_1 … w_n </S>`; backward as
+    `</S> w_n … w_1`, predicting `w_n … w_1 <S>`.
+
+    Args:
+        corpus: the sentences.
+        plan: made from `corpus`.
+        step: number of the step, from 0.
+        unroll_steps: tokens of each row in a step.
+        rows: the rows that are wanted.
+    """
+    begins, ends = plan.rows[:-1][rows, None], plan.rows[1:][rows, None]
+    places = begins + step * unroll_steps + np.arange(unroll_steps)
+    real = places < ends
+    places = np.where(real, places, 0)
+    sentence = np.searchsorted(plan.starts, places, side="right") - 1
+    offset = places - plan.starts[sentence]
+    length = plan.starts[sentence + 1] - plan.starts[sentence] - 1
+    end = corpus.ends[plan.order[sentence]]
+
+    tokens = functools.partial(_tokens, corpus)
+    forward, backward = end - length + offset, end - offset
+    first, over = offset == 0, offset == length
+    inputs = tokens(forward - 1, begin=first), tokens(backward, end=first)
+    targets = tokens(forward, end=over), tokens(backward - 1, begin=over)
+    return Window(
+        inputs=np.stack(inputs),
+        targets=np.stack(targets),
+        real=real,
+        from_zero=real & first & plan.from_zero[sentence],
+    )
+
+
+def _tokens(corpus, at, *, begin=False, end=False):
+    """The tokens at these places of the corpus, `<S>` or `</S>` where asked for."""
+    # Only the places of boundaries can be outside the corpus.
+    inside = np.clip(at, 0, len(corpus.tokens) - 1)
+    return np.where(begin, BEGIN, np.where(end, END, corpus.tokens[inside]))

@@ -1,0 +1,85 @@
+"""Held-out perplexity for both ways to read a text, against plain NumPy."""
+
+import numpy as np
+import pytest
+
+from elmo_keras.text.corpus import Corpus
+from elmo_keras.training import held_out
+from elmo_keras.training.held_out import (
+    HeldOutPerplexity,
+    held_out_perplexity,
+    held_out_sums,
+)
+from elmo_keras.training.perplexity import log_probabilities, perplexity
+from tests.support.oracle_losses import expected_losses
+from tests.support.training_runs import CORPUS, SENTENCES, VOCABULARY
+
+
+def sums_with_state_carried_over(bilm, sentences):
+    """Log probabilities by the oracle: (2,)."""
+    sums, states = np.zeros(2), [None, None]
+    for sentence in sentences:
+        tokens = ["<S>", *sentence, "</S>"]
+        for direction, reading in enumerate((tokens, tokens[::-1])):
+            losses, states[direction] = expected_losses(
+                bilm,
+                VOCABULARY,
+                reading,
+                direction=direction,
+                state=states[direction],
+            )
+            sums[direction] -= losses.sum()
+    return sums
+
+
+def carried(bilm, rows):
+    return sum(sums_with_state_carried_over(bilm, row) for row in rows)
+
+
+@pytest.mark.parametrize("max_tokens", [4, 2048])
+def test_both_sums_are_those_of_the_oracle(bilm, max_tokens, monkeypatch):
+    monkeypatch.setattr(held_out, "MAX_TOKENS", max_tokens)
+    zero = carried(bilm, [[sentence] for sentence in SENTENCES])
+    expected = [zero, carried(bilm, [SENTENCES])]
+    assert np.abs(np.subtract(*expected)).min() > 0.01
+    actual = held_out_sums(bilm, CORPUS, VOCABULARY)
+    np.testing.assert_allclose(actual, expected, atol=1e-4)
+    alone = log_probabilities(bilm, CORPUS, VOCABULARY).sum(axis=0)
+    np.testing.assert_allclose(actual[0], alone, rtol=1e-6)
+
+
+@pytest.mark.parametrize("max_tokens", [4, 2048])
+def test_a_long_text_is_read_in_rows(bilm, max_tokens, monkeypatch):
+    monkeypatch.setattr(held_out, "MAX_TOKENS", max_tokens)
+    monkeypatch.setattr(held_out, "SENTENCES_A_ROW", 2)
+    # 17 predictions in two rows: the second starts with the first sentence from 8 on.
+    rows = SENTENCES[:2], SENTENCES[2:]
+    actual = held_out_sums(bilm, CORPUS, VOCABULARY)
+    np.testing.assert_allclose(actual[1], carried(bilm, rows), atol=1e-4)
+    zero = carried(bilm, [[sentence] for sentence in SENTENCES])
+    np.testing.assert_allclose(actual[0], zero, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_workers", [2, 3])
+def test_shares_of_workers_sum_to_the_text(bilm, n_workers, monkeypatch):
+    monkeypatch.setattr(held_out, "SENTENCES_A_ROW", 2)
+    shares = [
+        held_out_sums(bilm, CORPUS, VOCABULARY, worker=w, n_workers=n_workers)
+        for w in range(n_workers)
+    ]
+    whole = held_out_sums(bilm, CORPUS, VOCABULARY)
+    np.testing.assert_allclose(sum(shares), whole, atol=1e-4)
+
+
+def test_both_perplexities_are_per_predicted_token(bilm):
+    found = held_out_perplexity(bilm, CORPUS, VOCABULARY)
+    sums = held_out_sums(bilm, CORPUS, VOCABULARY)
+    assert found == HeldOutPerplexity.of(sums, CORPUS.n_predictions)
+    assert found.carried.forward == pytest.approx(np.exp(-sums[1, 0] / 17))
+    alone = perplexity(bilm, CORPUS, VOCABULARY)
+    assert found.zero == pytest.approx(alone, rel=1e-6)
+
+
+def test_a_text_without_sentences_is_refused(bilm):
+    with pytest.raises(ValueError, match="at least one sentence"):
+        held_out_perplexity(bilm, Corpus.of([]), VOCABULARY)
