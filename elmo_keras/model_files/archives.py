@@ -5,6 +5,7 @@ import contextlib
 import gzip
 import lzma
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -23,7 +24,9 @@ _ERRORS = (
     tarfile.TarError,
     zlib.error,
     lzma.LZMAError,
+    struct.error,
     EOFError,
+    LookupError,
     NotImplementedError,
     OverflowError,
     RuntimeError,
