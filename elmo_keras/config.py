@@ -254,7 +254,9 @@ def parse_options(content: bytes, name: str | Path) -> dict[str, Any]:
         )
     try:
         options = json.loads(content.decode())
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise ValueError(f"{name} should hold JSON. It is nested too deep.") from error
+    except ValueError as error:
         raise ValueError(f"{name} should hold JSON. {error}") from error
     if not isinstance(options, dict):
         raise ValueError(

@@ -130,6 +130,24 @@ class _Hdf5Part:
         self._file.close()
 
 
+def open_npy(path: Path) -> np.ndarray:
+    """The array in a `.npy` file, read when it is used.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is damaged, or holds no array of floats with two axes or more.
+    """
+    try:
+        array = np.lib.format.open_memmap(path, mode="r")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"There is no file {path}.") from None
+    except (EOFError, OSError, SyntaxError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} should be a .npy file. {error}") from error
+    if array.dtype.kind != "f" or array.ndim < 2:
+        raise ValueError(f"{path} should hold one array of vectors.")
+    return array
+
+
 def _opened(path):
     try:
         return h5py.File(path, "r")
@@ -155,7 +173,7 @@ class _NpyPart:
     has_tokens = False
 
     def __init__(self, path):
-        self._array = np.load(path, mmap_mode="r")
+        self._array = open_npy(path)
         self.attributes = {}
 
     def __len__(self):

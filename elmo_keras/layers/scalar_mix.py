@@ -65,14 +65,11 @@ class ScalarMix(keras.layers.Layer):
                 "`initial_weights` should be None unless `scheme` is 'learned'. "
                 f"Received: {initial_weights!r} with {scheme!r}"
             )
-        _require_finite("`initial_weights`", initial_weights)
         _require_finite("`initial_gamma`", initial_gamma)
         super().__init__(**kwargs)
         self.supports_masking = True
         self.scheme = scheme
-        self.initial_weights = (
-            None if initial_weights is None else [float(w) for w in initial_weights]
-        )
+        self.initial_weights = _finite_list("`initial_weights`", initial_weights)
         self.initial_gamma = initial_gamma
         self.layer_norm = layer_norm
         self.regularizer = keras.regularizers.get(regularizer)
@@ -165,6 +162,11 @@ class ScalarMix(keras.layers.Layer):
             "layer_norm": self.layer_norm,
             "regularizer": keras.regularizers.serialize(self.regularizer),
         }
+
+
+def _finite_list(name, values):
+    _require_finite(name, values)
+    return None if values is None else [float(value) for value in values]
 
 
 def _require_finite(name, values):

@@ -39,7 +39,9 @@ def load_keras_model(path: Path) -> keras.Model:
     try:
         model = keras.models.load_model(path, compile=False)
     except Exception as error:  # Keras raises all kinds
-        raise ValueError(f"{path} should be a sound Keras model. {error}") from error
+        raise ValueError(
+            f"{path} should be a sound Keras model. {error!s:.500}"
+        ) from error
     for weight in model.weights:
         if weight.dtype.startswith(("float", "bfloat")):
             finite(weight.path, keras.ops.convert_to_numpy(weight).astype("float32"))

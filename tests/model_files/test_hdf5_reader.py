@@ -108,10 +108,10 @@ def virtual(file):
             "`a`: .*external storage",
         ),
         (virtual, "`a`: .*virtual"),
-        (lambda f: f.__setitem__("a", h5py.SoftLink("/b")), "'a' is a soft or ext"),
+        (lambda f: f.__setitem__("a", h5py.SoftLink("/b")), "`a` is a soft or ext"),
         (
             lambda f: f.__setitem__("a", h5py.ExternalLink("/other", "b")),
-            "'a' is a soft or external link",
+            "`a` is a soft or external link",
         ),
         (lambda f: f.__setitem__("a", f.create_group("b")), "object twice"),
         (lambda f: f.__setitem__("a", np.dtype("f4")), "no group and no dataset"),

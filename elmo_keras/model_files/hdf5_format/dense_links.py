@@ -100,7 +100,7 @@ def _tree_records(data, address):
     if depth > _MAX_DEPTH or not 4 < record_size < node_size:
         raise Damaged("A tree of it has wrong sizes.")
     pointers = _pointer_sizes(node_size, record_size, depth)
-    yield from _records(data, (root, count), record_size, pointers)
+    yield from _records(data, (root, count), record_size, pointers=pointers)
 
 
 def _pointer_sizes(node_size, record_size, depth):
@@ -116,7 +116,7 @@ def _pointer_sizes(node_size, record_size, depth):
     return sizes[::-1]
 
 
-def _records(data, root, record_size, pointers):
+def _records(data, root, record_size, *, pointers):
     todo, seen = [(*root, 0)], set()
     while todo:
         address, count, level = todo.pop()

@@ -113,9 +113,9 @@ def _link(cursor):
 
 
 def _elsewhere(name):
+    name = name[:_MAX_NAME].decode(errors="replace")
     return Damaged(
-        f"{name[:_MAX_NAME]!r} is a soft or external link. All data should be in the "
-        "file itself."
+        f"`{name}` is a soft or external link. All data should be in the file itself."
     )
 
 

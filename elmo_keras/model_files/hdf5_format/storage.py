@@ -44,7 +44,7 @@ def read(
     chunks = _chunks_4 if version == 4 else _chunks_3
     array, n_chunks = np.zeros(shape, dtype), 0
     for place, content, chunk in chunks(data, cursor, array):
-        values = _unfiltered(content, filters, dtype, math.prod(chunk))
+        values = _unfiltered(content, filters, dtype, count=math.prod(chunk))
         _put(array, place, values.reshape(chunk))
         n_chunks += 1
     expected = math.prod(-(-n // c) for n, c in zip(shape, chunk)) if n_chunks else 1
@@ -153,7 +153,7 @@ def _chunk_shape(sizes, array):
     return tuple(chunk)
 
 
-def _unfiltered(content, filters, dtype, count):
+def _unfiltered(content, filters, dtype, *, count):
     size = count * dtype.itemsize
     for identity in reversed(filters):
         if identity == _FLETCHER32:
