@@ -16,6 +16,7 @@ from typing import BinaryIO, NamedTuple
 MAX_MEMBERS = 10_000
 # Weights hardly shrink, text does by 3 to 5: more than this is a bomb.
 FREE_BYTES, MAX_RATIO = 2**26, 30
+_MAX_HEADER = 2**20  # bytes of a tar's header, with long names
 _COMPRESSIONS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2}
 _ENCRYPTED = 1  # flag of a zip's member
 _OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
@@ -152,7 +153,7 @@ def _is_file(info):
 def _tar(path):
     with (
         _tar_opener(path)(path, "rb") as stream,
-        tarfile.open(fileobj=_Bounded(path, stream), mode="r:") as file,
+        tarfile.open(fileobj=(bounded := _Bounded(path, stream)), mode="r:") as file,
     ):
         infos = {}
         members = []
@@ -161,19 +162,25 @@ def _tar(path):
             if info.isreg() and not info.issparse():
                 infos[info.name] = info
                 members.append(Member(info.name, info.size))
+        bounded.most = None
         yield Archive(path, members, lambda name: file.extractfile(infos[name]))
 
 
 class _Bounded:
-    """A stream of which not more than an archive may hold is read."""
+    """A stream of which not more than an archive may hold is read.
+
+    Attributes:
+        most: the largest number of bytes to be read at once, or None.
+    """
 
     def __init__(self, path, stream):
-        self.path, self.stream = path, stream
+        self.path, self.stream, self.most = path, stream, _MAX_HEADER
 
     def read(self, size):
-        content = self.stream.read(size)
-        _check_size(self.path, self.stream.tell())
-        return content
+        if self.most and size > self.most:
+            raise ValueError("It has a header that is too long.")
+        _check_size(self.path, self.stream.tell() + size)
+        return self.stream.read(size)
 
     def seek(self, position):
         _check_size(self.path, position)

@@ -15,10 +15,12 @@ from elmo_keras.model_files.archives import Archive, is_archive, open_archive
 from elmo_keras.model_files.hdf5 import new_hdf5, open_hdf5
 from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
 from elmo_keras.model_files.published import (
+    check_shapes,
     check_weights,
     published_shapes,
     read_table,
     read_weights,
+    softmax_shapes,
     softmax_table,
     write_table,
     write_weights,
@@ -195,14 +197,17 @@ def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
         ValueError: a file doesn't fit; the message says what was expected.
     """
     files = find_model(model)
-    softmax = files.directory / SOFTMAX if files.directory else None
+    config, vocabulary = files.config, None
+    softmax = files.directory and files.directory / SOFTMAX
     if softmax and softmax.exists() and (vocabulary := files.vocabulary):
+        with _open_softmax(softmax, vocabulary) as file:
+            check_shapes(softmax_shapes(config, len(vocabulary)), file.datasets)
         kwargs["vocabulary_size"] = len(vocabulary)
-    bilm = BidirectionalLanguageModel(files.config, **kwargs)
+    bilm = BidirectionalLanguageModel(config, **kwargs)
     bilm.build()
     with files.open_weights() as file:
         read_weights(bilm, file)
-    if bilm.softmax is not None:
+    if vocabulary is not None:
         read_softmax(bilm, softmax, vocabulary)
     return bilm
 
@@ -213,15 +218,20 @@ def read_softmax(
     """Reads the softmax of a model directory into a built biLM.
 
     Raises:
-        ValueError: it has other words, or doesn't fit.
+        ValueError: it has other words, doesn't fit, is damaged or holds NaN.
     """
-    with open_hdf5(path) as file:
-        if file.attributes.get(_DIGEST, vocabulary.digest) != vocabulary.digest:
-            raise ValueError(
-                f"{VOCABULARY} is not the one that {path} was trained with. Put that "
-                "one back."
-            )
+    with _open_softmax(path, vocabulary) as file:
         read_table(softmax_table(bilm), file.datasets)
+
+
+def _open_softmax(path, vocabulary):
+    file = open_hdf5(path)
+    if file.text_attribute(_DIGEST) not in (None, vocabulary.digest):
+        raise ValueError(
+            f"{VOCABULARY} is not the one that {path} was trained with. Put that one "
+            "back."
+        )
+    return file
 
 
 def save_model(

@@ -99,10 +99,17 @@ def _variables(bilm):
 
 def softmax_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
     """Name → entry of the softmax, which published HDF5 files leave out."""
+    shapes = softmax_shapes(bilm.config, bilm.vocabulary_size)
+    variables = bilm.softmax.kernel, bilm.softmax.bias
     return {
-        f"softmax/{name}": Entry(tuple(variable.shape), (variable,))
-        for name, variable in (("W", bilm.softmax.kernel), ("b", bilm.softmax.bias))
+        name: Entry(shape, (variable,))
+        for (name, shape), variable in zip(shapes.items(), variables, strict=True)
     }
+
+
+def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...]]:
+    """Name → shape of the softmax over a vocabulary."""
+    return {"softmax/W": (n_words, config.projection_dim), "softmax/b": (n_words,)}
 
 
 def check_weights(config: ElmoConfig, file: Hdf5File) -> None:

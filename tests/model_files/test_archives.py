@@ -164,3 +164,10 @@ def test_cut_archives_are_refused(directory, tmp_path):
             with pytest.raises(ValueError, match=f"{path.name}") as error:
                 find_model(path)
             assert "\n" not in str(error.value)
+
+
+def test_a_long_header_of_a_tar_is_not_read(tmp_path):
+    path = tmp_path / "m.tar.gz"
+    with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(tarfile.TarInfo("x" * 2**21))
+    refused(path, "m.tar.gz should be .* It has a header that is too long")

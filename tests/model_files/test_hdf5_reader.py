@@ -82,11 +82,13 @@ def test_one_compressed_piece_of_the_newest_layout_is_read():
 @pytest.mark.parametrize("options", [{}, {"libver": "latest"}, {"track_order": True}])
 def test_texts_are_read(options):
     def fill(file):
+        file.attrs["number"] = 3
         file.attrs["words"] = "Wörter"
         file["about"] = "x" * 100_000
 
     found = open_hdf5(content(fill, **options), "f")
-    assert found.attributes == {"words": "Wörter"}
+    assert found.text_attribute("words") == "Wörter"
+    assert found.text_attribute("number") is found.text_attribute("none") is None
     assert found.datasets["about"].text() == "x" * 100_000
 
 
@@ -181,3 +183,21 @@ def test_a_loop_in_a_tree_of_links_ends():
     data[inner + 32 : inner + 40] = inner.to_bytes(8, "little")
     with pytest.raises(ValueError, match="a loop|the wrong level"):
         open_hdf5(bytes(data), "file")
+
+
+def test_a_long_header_is_not_read_to_its_end():
+    data = bytearray(content(lambda f: f.__setitem__("a", np.zeros(10**6))))
+    root = int.from_bytes(data[64:72], "little")
+    data[root + 8 : root + 12] = (4 * 10**6).to_bytes(4, "little")
+    with pytest.raises(ValueError, match="a header of more than 1 MiB"):
+        open_hdf5(bytes(data), "file")
+
+
+def test_a_piece_may_not_be_much_larger_than_its_array():
+    data = content(
+        lambda f: f.create_dataset(
+            "a", data=np.zeros(5), maxshape=(None,), chunks=(2**22,), compression=9
+        )
+    )
+    with pytest.raises(ValueError, match="`a` is damaged. .* chunks of wrong sizes"):
+        open_hdf5(data, "file").datasets["a"][...]

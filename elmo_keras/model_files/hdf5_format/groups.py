@@ -9,7 +9,7 @@ from elmo_keras.model_files.hdf5_format.headers import (
     Message,
 )
 
-MAX_LINKS = 100_000
+MAX_LINKS, _MAX_CHILDREN = 100_000, 2**20  # of a group, of a tree
 _MAX_NAME = 1024
 _HARD = 0
 _CACHED_SOFT_LINK = 2
@@ -62,7 +62,7 @@ def tree_leaves(data, address, *, kind, key_size, keys=False):
     Raises:
         Damaged: the tree is damaged or has a loop.
     """
-    todo, seen = [(address, None)], set()
+    todo, seen, n_children = [(address, None)], set(), 0
     while todo:
         address, parent_level = todo.pop()
         if address in seen:
@@ -75,6 +75,9 @@ def tree_leaves(data, address, *, kind, key_size, keys=False):
         if parent_level is not None and level != parent_level - 1:
             raise Damaged("A tree of it has a node at the wrong level.")
         cursor.take(16)
+        n_children += count
+        if n_children > _MAX_CHILDREN:
+            raise Damaged("A tree of it has too many nodes.")
         for _ in range(count):
             key, child = cursor.take(key_size), cursor.address()
             if level:

@@ -13,6 +13,8 @@ from elmo_keras.model_files.hdf5_format.groups import is_group, links
 from elmo_keras.model_files.hdf5_format.storage import check_layout, filter_ids, read
 
 _MAX_OBJECTS, _MAX_DEPTH = 10_000, 32
+_MAX_MESSAGES = 10**6  # in the headers of all objects
+_MAX_TEXTS = 2**16  # in a heap, where a text has a number of 2 bytes
 
 
 class Dataset:
@@ -91,7 +93,6 @@ class Hdf5File:
 
     Attributes:
         datasets: name → `Dataset`, including those in groups.
-        attributes: name → text, of the attributes of the file that are text.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -102,10 +103,25 @@ class Hdf5File:
         if not isinstance(source, bytes):
             with open(source, "rb") as file:
                 source = _mapped(file)
-        data, root = headers.superblock(memoryview(source))
-        header = headers.messages(data, root)
-        self.datasets = dict(_datasets(data, root, header))
-        self.attributes = dict(_attributes(data, header))
+        self._data, root = headers.superblock(memoryview(source))
+        self._header = headers.messages(self._data, root)
+        self.datasets = dict(_datasets(self._data, root, self._header))
+
+    def text_attribute(self, name: str) -> str | None:
+        """The attribute of a name; None if there is none that is a text.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        try:
+            for kind, body in self._header:
+                if kind == headers.ATTRIBUTE:
+                    found, value = _attribute(Cursor(body))
+                    if found == name and value is not None:
+                        return _text(self._data, value)
+        except ValueError as error:
+            raise ValueError(f"The attribute `{name}` is damaged. {error}") from error
+        return None
 
     def __enter__(self) -> "Hdf5File":
         return self
@@ -122,7 +138,7 @@ def _mapped(file):
 
 
 def _datasets(data, root, header) -> Iterator[tuple[str, Dataset]]:
-    todo, seen = [("", header)], {root}
+    todo, seen, n_messages = [("", header)], {root}, len(header)
     while todo:
         path, header = todo.pop()
         if path.count("/") > _MAX_DEPTH:
@@ -134,6 +150,9 @@ def _datasets(data, root, header) -> Iterator[tuple[str, Dataset]]:
                 raise Damaged("It holds an object twice, or too many.")
             seen.add(address)
             header, name = headers.messages(data, address), f"{path}{name}"
+            n_messages += len(header)
+            if n_messages > _MAX_MESSAGES:
+                raise Damaged("It has too much in its headers.")
             if any(message.kind == headers.LAYOUT for message in header):
                 yield name, _dataset(data, name, header)
             else:
@@ -149,13 +168,8 @@ def _dataset(data, name, header):
         raise Damaged(f"`{name}`: {error}") from None
 
 
-def _attributes(data, header) -> Iterator[tuple[str, str]]:
-    for kind, body in header:
-        if kind == headers.ATTRIBUTE:
-            yield from _attribute(data, Cursor(body))
-
-
-def _attribute(data, cursor):
+def _attribute(cursor):
+    """The name of an attribute and, of a text of variable length, its place."""
     version = cursor.require(1, 2, 3)
     cursor.take(1)
     sizes = [cursor.uint(2) for _ in range(3)]
@@ -163,10 +177,10 @@ def _attribute(data, cursor):
     if version == 1:
         sizes = [-(-size // 8) * 8 for size in sizes]
     name, dtype, shape = (cursor.take(size) for size in sizes)
-    if dtype_of(dtype) == TEXT and shape_of(shape) == ():
-        value = np.frombuffer(cursor.take(TEXT.itemsize), TEXT)[0]
-        text = bytes(name).partition(b"\0")[0].decode(errors="replace")
-        yield text, _text(data, value)
+    name = bytes(name).partition(b"\0")[0].decode(errors="replace")
+    if dtype_of(dtype) != TEXT or shape_of(shape) != ():
+        return name, None
+    return name, np.frombuffer(cursor.take(TEXT.itemsize), TEXT)[0]
 
 
 def _text(data, value):
@@ -176,7 +190,7 @@ def _text(data, value):
     cursor.require(1)
     cursor.take(3)
     cursor = Cursor(Cursor(data, int(value["heap"])).take(cursor.uint(8)), 16)
-    while cursor.left >= 16:
+    for _ in range(_MAX_TEXTS):
         index = cursor.uint(2)
         cursor.take(6)
         size = cursor.uint(8)

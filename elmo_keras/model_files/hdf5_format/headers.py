@@ -10,8 +10,7 @@ DATASPACE, LINK_INFO, DATATYPE, LINK, EXTERNAL = 1, 2, 3, 6, 7
 LAYOUT, FILTERS, ATTRIBUTE, SYMBOL_TABLE = 8, 11, 12, 17
 _CONTINUATION = 16
 _SHARED = 2  # flag of a message that is stored elsewhere
-# A header of more is no header of weights: 16 attributes of 64 KiB each.
-_MAX_BYTES, _MAX_BLOCKS = 2**20, 100
+_MAX_BYTES = 2**20  # of a header: 16 attributes of the largest size
 
 
 class Message(NamedTuple):
@@ -69,7 +68,7 @@ def superblock(data: memoryview) -> Start:
 
 
 def messages(data: memoryview, address: int | None) -> list[Message]:
-    """The messages of the object header at an address.
+    """The messages of the object header at an address, empty ones included.
 
     Raises:
         Damaged: there is no sound header.
@@ -90,14 +89,14 @@ class _Blocks:
 
     def read_blocks(self, first):
         self.read_block(first)
-        for number, (address, size) in enumerate(self.places):
-            self.n_bytes += size
-            if number > _MAX_BLOCKS or self.n_bytes > _MAX_BYTES:
-                raise Damaged("It has a header of more than 1 MiB.")
+        for address, size in self.places:
             self.read_block(self.inside(Cursor(self.data, address).take(size)))
         return self.found
 
     def read_block(self, block):
+        self.n_bytes += len(block) + self.prefix  # so that empty blocks end, too
+        if self.n_bytes > _MAX_BYTES:
+            raise Damaged("It has a header of more than 1 MiB.")
         cursor = Cursor(block)
         while cursor.left >= self.prefix:
             kind, size, flags = self.next(cursor)
@@ -107,8 +106,7 @@ class _Blocks:
                 self.places.append((place.address(), place.uint(8)))
             elif flags & _SHARED:
                 raise Damaged("It shares parts of headers, which weights don't need.")
-            elif kind:
-                self.found.append(Message(kind, body))
+            self.found.append(Message(kind, body))
 
 
 class _Version1(_Blocks):

@@ -11,7 +11,7 @@ from elmo_keras.model_files.hdf5_format.groups import tree_leaves
 _COMPACT, _CONTIGUOUS, _CHUNKED = range(3)
 _SINGLE_CHUNK, _FILTERED = 1, 2  # of version 4
 _DEFLATE, _SHUFFLE, _FLETCHER32 = 1, 2, 3
-_MAX_CHUNK = 2**30  # bytes
+_FREE_CHUNK = 2**24  # bytes that a chunk may have; above, twice those of its array
 
 
 def read(
@@ -148,7 +148,7 @@ def _chunks_4(data, cursor, array):
 def _chunk_shape(sizes, array):
     *chunk, item = sizes or [0]
     is_sound = len(chunk) == array.ndim and item == array.itemsize and all(chunk)
-    if not is_sound or math.prod(sizes) > _MAX_CHUNK:
+    if not is_sound or math.prod(sizes) > _FREE_CHUNK + 2 * array.nbytes:
         raise Damaged("A dataset has chunks of wrong sizes.")
     return tuple(chunk)
 
