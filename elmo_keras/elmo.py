@@ -164,8 +164,8 @@ class Elmo(keras.layers.Layer):
         """An `Elmo` layer with the weights of a trained biLM.
 
         Args:
-            model: a model directory (`options.json`, `weights.hdf5`), a `.zip`
-                of one, or, with `weights`, the path of an `options.json`.
+            model: a model directory (`options.json`, `weights.hdf5`), a zip or
+                tar of one, or, with `weights`, the path of an `options.json`.
             weights: the path of published HDF5 weights.
             cached_words: words whose context-independent vectors are stored, such
                 as the most frequent ones. They skip the character CNN: the vectors
@@ -178,8 +178,7 @@ class Elmo(keras.layers.Layer):
         """
         files = find_model(model, weights)
         words = list(dict.fromkeys(cached_words))
-        config = ElmoConfig.from_options(files.options)
-        elmo = cls(config, n_cached_words=len(words), **kwargs)
+        elmo = cls(files.config, n_cached_words=len(words), **kwargs)
         elmo.build()
         with files.open_weights() as file:
             read_weights(elmo.bilm, file)
