@@ -49,12 +49,15 @@ class Progress:
         self._last = time.perf_counter()
         if not self._shown:
             return
-        parts = [f"{self._tokens:,} tokens", f"{self._tokens / self.seconds:,.0f}/s"]
+        parts = self._counted()
         if share is not None:
             parts = [f"{share:4.0%}", *parts, *self._left(share)]
         line = " · ".join(parts)
         line = f"\r{line:<70}" if self._terminal else f"{line}\n"
         print(line, end="", file=sys.stderr, flush=True)
+
+    def _counted(self):
+        return f"{self._tokens:,} tokens", f"{self._tokens / self.seconds:,.0f}/s"
 
     def _left(self, share):
         done = share - self._first_share

@@ -1,7 +1,7 @@
 """Writes the ELMo vectors of a text file.
 
-    python -m elmo_keras.embed INPUT.txt OUTPUT.hdf5 --model MODEL_DIR
-    python -m elmo_keras.embed INPUT.txt OUTPUT.npy --model MODEL_DIR
+    python -m elmo_keras.embed INPUT.txt OUTPUT.hdf5 --model MODEL
+    python -m elmo_keras.embed INPUT.txt OUTPUT.npy --model MODEL
 
 INPUT holds one sentence a line, tokens separated by spaces, plain or gzipped.
 OUTPUT.hdf5 has a dataset for each line, named by its number from 0; OUTPUT.npy has
@@ -12,7 +12,7 @@ command resumes.
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from elmo_keras.cli.argument_types import numbers, positive
@@ -28,6 +28,8 @@ from elmo_keras.cli.stopping import stopping
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed import embed_corpus
 from elmo_keras.embed.batch_vectors import CHOICES
+from elmo_keras.embed.corpus_loop import Summary
+from elmo_keras.models.local_files import MODEL_HELP, local_files
 
 PROGRAM = "elmo_keras.embed"
 
@@ -38,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     add = p.add_argument
     add("input", type=Path, metavar="INPUT")
     add("output", type=Path, metavar="OUTPUT", help="….hdf5, or ….npy for means")
-    add("--model", metavar="MODEL", help="a model directory or a zip of one")
+    add("--model", metavar="MODEL", help=MODEL_HELP)
     add("--options", metavar="FILE", help="published options.json, with --weights")
     add("--weights", metavar="FILE", help="published HDF5 weights, with --options")
     add("--layers", type=_layers, help="all (default), average, top, mix, 0, 1, …")
@@ -66,43 +68,62 @@ def embed(options: argparse.Namespace) -> int:
     """Writes the vectors; returns the exit status."""
     # Opened before the model is read: a missing file is reported at once, and the
     # writer of a pipe keeps its reader.
-    with options.input.open("rb"), stopping() as stop:
+    with options.input.open("rb"):
         layers = chosen_layers(options)
-        try:
-            summary = embed_corpus(
-                read_model(options, layers),
-                options.input,
-                options.output,
-                layers=layers,
-                dtype="float16" if options.float16 else "float32",
-                shard=options.shard,
-                tokens_at_once=options.tokens_at_once,
-                cache_bytes=options.cache_megabytes * 2**20,
-                forget_sentences=options.forget_sentences,
-                overwrite=options.overwrite,
-                verbose=1,
-                stop=stop.is_set,
-            )
-        except OSError as error:
-            if error.errno not in DISK_ERRORS:
-                raise
-            raise CommandFailed(
-                f"{error}. What was written is kept; the same command resumes."
-            ) from error
+        paths = model_paths(options)  # Ctrl-C ends a download: not yet `stopping`
+        with stopping() as stop:
+            elmo = read_model(options, paths, layers)
+            summary = write_vectors(options, elmo, layers, stop=stop.is_set)
     print(summary)
     if summary.finished:
         return 0
     return fail(PROGRAM, INTERRUPTED, "Interrupted. The same command resumes.")
 
 
-def read_model(options: argparse.Namespace, layers: str | int) -> Elmo:
-    """The model, with the mix of `--mix` if the layers are mixed."""
+def write_vectors(
+    options: argparse.Namespace,
+    elmo: Elmo,
+    layers: str | int,
+    *,
+    stop: Callable[[], bool],
+) -> Summary:
+    """Writes the vectors until all are written, or until `stop()`."""
+    try:
+        return embed_corpus(
+            elmo,
+            options.input,
+            options.output,
+            layers=layers,
+            dtype="float16" if options.float16 else "float32",
+            shard=options.shard,
+            tokens_at_once=options.tokens_at_once,
+            cache_bytes=options.cache_megabytes * 2**20,
+            forget_sentences=options.forget_sentences,
+            overwrite=options.overwrite,
+            verbose=1,
+            stop=stop,
+        )
+    except OSError as error:
+        if error.errno not in DISK_ERRORS:
+            raise
+        raise CommandFailed(
+            f"{error}. What was written is kept; the same command resumes."
+        ) from error
+
+
+def model_paths(options: argparse.Namespace) -> tuple[Path, Path | None]:
+    """The paths of the model, and of its weights if they are given, downloaded."""
     given = options.model, options.options, options.weights
     if [path is not None for path in given] not in ([1, 0, 0], [0, 1, 1]):
         raise ValueError("Give --model, or --options and --weights.")
-    elmo = Elmo.from_pretrained(
-        options.model or options.options, options.weights, dtype=options.dtype
-    )
+    return local_files(options.model or options.options, options.weights)
+
+
+def read_model(
+    options: argparse.Namespace, paths: tuple[Path, Path | None], layers: str | int
+) -> Elmo:
+    """The model, with the mix of `--mix` if the layers are mixed."""
+    elmo = Elmo.from_pretrained(*paths, dtype=options.dtype)
     if layers == "mix":
         gamma = options.mix.get("gamma", 1.0)
         gamma = gamma if options.gamma is None else options.gamma

@@ -22,6 +22,7 @@ from elmo_keras.model_files.published import (
     write_table,
     write_weights,
 )
+from elmo_keras.models.local_files import local_files
 from elmo_keras.text.vocabulary import Vocabulary
 
 OPTIONS = "options.json"
@@ -77,16 +78,18 @@ def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFil
     Args:
         model: a model directory, a `.zip` with one `….hdf5` and one
             `…options.json` (and a `vocab.txt`), as the NLPL repository ships
-            them, or, with `weights`, the path of an `options.json`.
-        weights: the path of HDF5 weights.
+            them; the name or address of a published model, which is downloaded
+            (see `models.local_files`); or, with `weights`, an `options.json`.
+        weights: the path or address of HDF5 weights.
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.
+        ConnectionError: the model can't be downloaded.
         ValueError: a file is not what it should be.
     """
-    model = Path(model)
+    model, weights = local_files(model, weights)
     if weights is not None and not model.is_dir():
-        return ModelFiles(read_options(_existing(model)), _existing(Path(weights)))
+        return ModelFiles(read_options(_existing(model)), _existing(weights))
     if model.is_dir() and weights is None:
         return _in_directory(model)
     if weights is None and zipfile.is_zipfile(_existing(model)):
@@ -145,7 +148,7 @@ def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
     """The language model of a model directory, with its softmax if it has one.
 
     Args:
-        model: a model directory.
+        model: what `find_model` takes.
         **kwargs: arguments of the layer.
 
     Raises:

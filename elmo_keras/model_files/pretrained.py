@@ -14,6 +14,7 @@ from elmo_keras.model_files.model_directory import (
 from elmo_keras.model_files.published import read_weights
 from elmo_keras.model_files.tf1_checkpoint import Tf1Checkpoint, find_tf1_checkpoint
 from elmo_keras.model_files.tf1_weights import read_tf1_checkpoint
+from elmo_keras.models.local_files import local_files
 from elmo_keras.text.vocabulary import Vocabulary
 
 
@@ -64,21 +65,28 @@ class Pretrained(NamedTuple):
 
 
 def find_pretrained(
-    path: Path, weights: Path | None = None, vocabulary: Path | None = None
+    model: str | Path,
+    weights: str | Path | None = None,
+    vocabulary: Path | None = None,
 ) -> Pretrained:
-    """The model at a path.
+    """The files of a model to start from.
 
     Args:
-        path: a model directory, a zip, an `options.json` (with `weights`), or a
-            checkpoint of bilm-tf by its directory or prefix.
-        weights: published HDF5 weights.
+        model: what `find_model` takes, or a checkpoint of bilm-tf by its directory or
+            prefix.
+        weights: published HDF5 weights, if `model` is an `options.json`.
         vocabulary: file with the words of the checkpoint's softmax; by default
             `vocab.txt` beside it.
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.
+        ConnectionError: the model can't be downloaded.
         ValueError: a file is not what it should be, or the vocabulary is missing.
     """
+    if weights is None and _is_tf1_prefix(model):
+        path = Path(model)
+    else:
+        path, weights = local_files(model, weights)
     if weights is None and _is_tf1(path):
         found = find_tf1_checkpoint(path)
         vocabulary = vocabulary or found.prefix.with_name("vocab.txt")
@@ -96,4 +104,8 @@ def find_pretrained(
 def _is_tf1(path):
     if path.is_dir():
         return any(path.glob("*.index"))
-    return path.with_name(f"{path.name}.index").exists()
+    return _is_tf1_prefix(path)
+
+
+def _is_tf1_prefix(path):
+    return Path(f"{path}.index").exists()

@@ -54,17 +54,16 @@ def _model(add):
 def _fine_tuning(add):
     add(
         "--init",
-        type=Path,
         metavar="MODEL",
-        help="a model directory, a zip, or a checkpoint of bilm-tf",
+        help="a model directory, a zip, a checkpoint of bilm-tf, or a published "
+        "model's name or address",
     )
     add(
         "--options",
-        type=Path,
         metavar="FILE",
         help="published options.json, with --weights",
     )
-    add("--weights", type=Path, metavar="FILE", help="published HDF5 weights")
+    add("--weights", metavar="FILE", help="published HDF5 weights")
     add(
         "--new-softmax",
         action="store_true",
