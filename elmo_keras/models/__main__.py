@@ -6,8 +6,8 @@
     python -m elmo_keras.models remove small
     python -m elmo_keras.models path
 
-`list` shows all models or those with a word in their row; `fetch` downloads models to
-the cache; `remove` deletes them there; `path` prints the folder of the cache.
+`list` shows all models, or those whose row holds the given words; `fetch` downloads
+models to the cache; `remove` deletes them there; `path` prints the folder of the cache.
 """
 
 import argparse

@@ -34,7 +34,7 @@ def model_at(address: str) -> PublishedModel:
     Raises:
         ValueError: it is neither http, https nor hf, or names no host or repository.
     """
-    url = _hugging_face(address) if address.startswith("hf://") else checked(address)
+    url = checked(_hugging_face(address))
     if _ending(url).endswith(ARCHIVES):
         return PublishedModel(address, "not stated", archive(url), "archive")
     parts = urlsplit(url)
@@ -52,7 +52,7 @@ def file_at(address: str) -> RemoteFile:
     Raises:
         ValueError: see `model_at`.
     """
-    url = _hugging_face(address) if address.startswith("hf://") else checked(address)
+    url = checked(_hugging_face(address))
     return RemoteFile(url, f"files/{_ending(url) or 'file'}")
 
 
@@ -87,6 +87,9 @@ def _ending(url):
 
 
 def _hugging_face(address):
+    """The address of a repository at Hugging Face; others as they are."""
+    if not address.startswith("hf://"):
+        return address
     owner, _, rest = address.removeprefix("hf://").partition("/")
     name, _, file = rest.partition("/")
     if not (owner and name):

@@ -35,7 +35,7 @@ def _softmax(folder, vocabulary):
 
 def _checkpoint():
     folder = f"{BASE}/{ORIGINAL}_tf_checkpoint"
-    endings = ".index", ".data-00000-of-00001", ".meta"
+    endings = ".index", ".data-00000-of-00001"
     names = ["checkpoint", "options.json", *(f"model.ckpt-935588{e}" for e in endings)]
     return (
         *(RemoteFile(f"{folder}/{name}", name) for name in names),

@@ -16,6 +16,7 @@ CATALOGUE = (
     *OTHER_MODELS,
     *NLPL_MODELS,
 )
+CUTOFF = 0.7  # of difflib, for names that are similar
 _BY_NAME = {
     name.casefold(): model
     for model in CATALOGUE
@@ -52,12 +53,9 @@ def published_model(name: str) -> PublishedModel | None:
 def similar_names(name: str, most: int = 4) -> list[str]:
     """Names of models that may have been meant: of that language, or similar."""
     lowered = name.casefold()
-    of_language = [m.name for m in CATALOGUE if m.language.casefold() == lowered]
     languages = {m.language.casefold(): m.name for m in CATALOGUE}
-    close = difflib.get_close_matches(lowered, [*_BY_NAME, *languages], most)
-    found = [*of_language, *(_name(match, languages) for match in close)]
-    return list(dict.fromkeys(found))[:most]
-
-
-def _name(match, languages):
-    return _BY_NAME[match].name if match in _BY_NAME else languages[match]
+    if lowered in languages:
+        return [m.name for m in CATALOGUE if m.language.casefold() == lowered][:most]
+    names = languages | {name: model.name for name, model in _BY_NAME.items()}
+    close = difflib.get_close_matches(lowered, names, most, CUTOFF)
+    return list(dict.fromkeys(names[match] for match in close))

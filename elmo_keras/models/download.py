@@ -75,11 +75,14 @@ def fetch(file: RemoteFile, folder: Path, shown: bool = True) -> Path:
             f"There is no {target}, and {OFFLINE} forbids downloads. "
             f"{_by_hand(file, target)}"
         )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, _unwritten(error, target.parent)) from error
     with one_at_a_time(folder, f"Waiting for another download to {folder}."):
         if target.exists():
             _check_present(file, folder)
         else:
-            target.parent.mkdir(parents=True, exist_ok=True)
             _download(file, folder, shown)
     return target
 
@@ -120,15 +123,14 @@ def _download(file, folder, shown):
         text = f"{address} is not the right file: {error}. {_by_hand(file, target)}"
         raise ValueError(text) from error
     except OSError as error:
-        raise OSError(error.errno, _unwritten(error, transfer.part)) from error
+        text = f"{_unwritten(error, transfer.part)}. What is there is kept"
+        raise OSError(error.errno, f"{text}: the same call resumes") from error
 
 
 def _by_hand(file, target):
     return f"Download {file.address} by hand to {target}, or give the path of a model."
 
 
-def _unwritten(error, part):
-    return (
-        f"{error.strerror or error}: {part} can't be written. What was downloaded is "
-        f"kept, and the same call resumes; {CACHE} names another folder"
-    )
+def _unwritten(error, path):
+    reason = error.strerror or error
+    return f"{reason}: {path} can't be written; {CACHE} names another folder"

@@ -23,7 +23,7 @@ from elmo_keras.models.transfer_progress import TransferProgress
 
 TIMEOUT = 60.0  # seconds without a byte
 ATTEMPTS = 5  # in a row without a new byte
-PAUSES = 1.0, 2.0, 4.0, 8.0  # seconds before each further attempt
+PAUSES = 1.0, 1.0, 2.0, 4.0, 8.0  # seconds after 0, 1, 2, … attempts without a byte
 BLOCK = 2**18
 
 
@@ -59,12 +59,12 @@ class Transfer:
             try:
                 return self._attempt()
             except PassingFault as fault:
-                failures = 1 if self._size() > most else failures + 1
+                failures = 0 if self._size() > most else failures + 1
                 most = max(most, self._size())
                 if failures >= ATTEMPTS:
                     text = f"{fault} ({failures} times in a row)"
                     raise TransferFailed(text) from fault
-            time.sleep(PAUSES[min(failures, len(PAUSES)) - 1])
+            time.sleep(PAUSES[min(failures, len(PAUSES) - 1)])
 
     def discard(self) -> None:
         """Deletes the partial file."""
@@ -105,8 +105,9 @@ class Transfer:
         with self.part.open("ab") as file, TransferProgress(self.shown) as progress:
             progress.skip(total and done / total)
             for block in _blocks(response):
-                is_cut = total is not None and len(block) < min(START, total)
-                if file.tell() == 0 and not is_cut:
+                if file.tell() == 0:
+                    if total is not None and len(block) < min(START, total):
+                        break  # too few bytes to tell what they are
                     self.check_start(block)
                 file.write(block)
                 progress.add(len(block), total and file.tell() / total)
@@ -149,11 +150,12 @@ class Transfer:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, req, *args):
+    def redirect_request(self, req, fp, *args):
         address = args[-1]
         if not address.startswith("https:" if req.type == "https" else "http"):
+            fp.close()
             raise TransferFailed(f"it redirects to {address}, which is not https")
-        return super().redirect_request(req, *args)
+        return super().redirect_request(req, fp, *args)
 
 
 def _headers():
@@ -166,10 +168,9 @@ def _headers():
 def _blocks(response) -> Iterator[bytes]:
     """The content in pieces; the first is shorter than `START` only if all is."""
     try:
-        block = response.read(START)
-        while block:
+        yield response.read(START)
+        while block := response.read1(BLOCK):
             yield block
-            block = response.read1(BLOCK)
     except NETWORK_ERRORS as error:
         raise_fault(error, TIMEOUT)
 

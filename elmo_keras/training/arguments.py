@@ -45,7 +45,9 @@ def _text(add):
 
 def _model(add):
     add("--output", default="model", metavar="MODEL_DIR", type=Path)
-    add("--preset", choices=sorted(PRESETS), help="sizes of the model (default: tiny)")
+    add(
+        "--preset", choices=sorted(PRESETS), help="sizes of a new model (default: tiny)"
+    )
     add("--max-characters-per-token", type=positive(int), help="longer words are cut")
     add("--cut-at", choices=["byte", "character"])
     add("--unicode-normalization", choices=["NFC"])
