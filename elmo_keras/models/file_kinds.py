@@ -13,6 +13,9 @@ from pathlib import Path
 START = 1024  # bytes that `check_start` wants to see
 BLOCK = 2**20
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+# Version of an HDF5 file's superblock → the positions of the width of addresses and of
+# the address of the file's end.
+HDF5_ADDRESSES = {0: (13, 40), 1: (13, 44), 2: (9, 28), 3: (9, 28)}
 PAGE = re.compile(rb"(?i)\s*<(!doctype|html|head|body|\?xml|error|!--)")
 # Ending of the name → the kind of file, and how one starts.
 KINDS = {
@@ -81,12 +84,13 @@ def _json(path):
 def _hdf5(path):
     """What is wrong with an HDF5 file that is shorter than its superblock says."""
     with path.open("rb") as file:
-        head = file.read(48)
-    offset = 40 if head[8:9] in (b"\0", b"\1") else 28
-    offset += 4 * (head[8:9] == b"\1")
-    if len(head) < offset + 8:
+        head = file.read(START)
+    width_at, end_at = HDF5_ADDRESSES.get(head[8] if len(head) > 8 else 0, (0, 0))
+    if len(head) < end_at + 8:
         return "it ends in its first bytes"
-    (end,) = struct.unpack_from("<Q", head, offset)
+    if head[width_at] != 8:
+        return None  # of a version or a width of addresses that is never seen
+    (end,) = struct.unpack_from("<Q", head, end_at)
     if path.stat().st_size < end:
         return f"it ends after {path.stat().st_size:,} of {end:,} bytes"
     return None

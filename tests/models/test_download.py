@@ -32,10 +32,10 @@ from tests.support.waiting import wait_until
 PATH = "/weights.hdf5"
 
 
-def hdf5(seed=0):
+def hdf5(seed=0, **kwargs):
     """The bytes of an HDF5 file."""
     file = io.BytesIO()
-    with h5py.File(file, "w") as content:
+    with h5py.File(file, "w", **kwargs) as content:
         content["x"] = np.random.default_rng(seed).random(20_000, np.float32)
     return file.getvalue()
 
@@ -78,11 +78,8 @@ def contents(folder):
 def test_a_download_survives_faults(answers, asked, server, weights, cache):
     server.fail(PATH, *answers)
     path = fetch(weights, cache / "model")
-    if server.files[PATH] == WEIGHTS:
-        assert contents(cache / "model") == {"weights.hdf5": WEIGHTS}
-    assert path.read_bytes() == WEIGHTS
-    assert server.firsts(PATH)[: len(asked)] == asked
-    assert len(server.requests) == len(asked)
+    assert contents(path.parent) == {"weights.hdf5": WEIGHTS}
+    assert server.firsts(PATH) == asked
 
 
 def test_a_server_that_falls_silent_is_asked_again(server, weights, cache, monkeypatch):
@@ -165,6 +162,8 @@ ZIP = io.BytesIO()
 with zipfile.ZipFile(ZIP, "w") as archive:
     archive.writestr("options.json", "{}")
 WHOLE = {
+    "weights.hdf5": WEIGHTS,
+    "latest.hdf5": hdf5(libver="latest"),
     "a.zip": ZIP.getvalue(),
     "a.tar.gz": gzip.compress(os.urandom(3000)),
     "options.json": b'{"lstm": {"dim": 4096}}',

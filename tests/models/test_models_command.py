@@ -103,7 +103,7 @@ def test_a_softmax_is_fetched_on_request(run, small, with_softmax):
         small.files[f"{STORE}/{size}/{name}"] = (with_softmax / own).read_bytes()
     assert run("fetch", "large", "--softmax")[0] == 0
     assert load_bilm("5.5B").softmax is not None
-    assert find_pretrained("5.5B").vocabulary.words[-2:] == ["a", "model"]
+    assert find_pretrained("5.5B").vocabulary.words[-2:] == ("a", "model")
 
 
 @pytest.mark.parametrize(
