@@ -72,6 +72,7 @@ def contents(folder):
         ([cut_after(HALF, tag='W/"weak"')], [0, 0]),
         ([cut_after(None, announced=len(WEIGHTS) + 9)], [0, len(WEIGHTS)]),
         ([cut_after(HALF), status(416)], [0, HALF, 0]),
+        ([cut_after(HALF), cut_after(None, shift=9)], [0, HALF, 0]),
         ([status(429), status(500), status(502)], [0, 0, 0, 0]),
     ],
 )

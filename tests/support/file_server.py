@@ -80,7 +80,15 @@ def serving() -> Iterator[FileServer]:
 
 
 def serve(
-    handler, files, content=None, *, ranges=True, tag=None, cut=None, announced=None
+    handler,
+    files,
+    content=None,
+    *,
+    ranges=True,
+    tag=None,
+    cut=None,
+    announced=None,
+    shift=0,
 ):
     """Serves a file, from where it was asked for.
 
@@ -91,12 +99,14 @@ def serve(
         tag: instead of the content's own; "" for none.
         cut: bytes after which the connection is closed.
         announced: the length that is announced instead of the true one; 0 for none.
+        shift: bytes between what was asked for and what a part starts with.
     """
     content = files.files[handler.path] if content is None else content
     tag = f'"{hashlib.sha1(content).hexdigest()}"' if tag is None else tag
     first = files.requests[-1].first if ranges else 0
     if handler.headers.get("If-Range", tag) != tag:
         first = 0
+    first += shift if first else 0
     body = content[first:]
     if first and not body:
         handler.send_response(416)
