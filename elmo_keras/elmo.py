@@ -151,12 +151,13 @@ class Elmo(keras.layers.Layer):
     ) -> "Elmo":
         """An `Elmo` layer with the weights of a trained biLM.
 
+        The name of a published model (`python -m elmo_keras.models` lists them) or
+        its address is downloaded to a cache.
+
         Args:
             model: a model directory (`options.json`, `weights.hdf5`), a `.zip`
-                of one, the name of a published model (`python -m elmo_keras.models`
-                lists them) or its address, which is downloaded to the cache; or,
-                with `weights`, the path or address of an `options.json`.
-            weights: the path or address of published HDF5 weights.
+                of one, or, with `weights`, the path of an `options.json`.
+            weights: the path of published HDF5 weights.
             cached_words: words whose context-independent vectors are stored, such
                 as the most frequent ones. They skip the character CNN: the vectors
                 are the same, but computed faster.
@@ -164,7 +165,6 @@ class Elmo(keras.layers.Layer):
 
         Raises:
             FileNotFoundError: a file is missing; the message names it.
-            ConnectionError: the model can't be downloaded.
             ValueError: a file doesn't fit; the message says what was expected.
         """
         files = find_model(model, weights)

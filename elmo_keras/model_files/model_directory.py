@@ -75,21 +75,21 @@ class ModelFiles(NamedTuple):
 def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFiles:
     """The files of a model.
 
+    The name or address of a published model is downloaded, see `models.local_files`.
+
     Args:
         model: a model directory, a `.zip` with one `….hdf5` and one
             `…options.json` (and a `vocab.txt`), as the NLPL repository ships
-            them; the name or address of a published model, which is downloaded
-            (see `models.local_files`); or, with `weights`, an `options.json`.
-        weights: the path or address of HDF5 weights.
+            them, or, with `weights`, the path of an `options.json`.
+        weights: the path of HDF5 weights.
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.
-        ConnectionError: the model can't be downloaded.
         ValueError: a file is not what it should be.
     """
     model, weights = local_files(model, weights)
     if weights is not None and not model.is_dir():
-        return ModelFiles(read_options(_existing(model)), _existing(weights))
+        return ModelFiles(read_options(_existing(model)), _existing(Path(weights)))
     if model.is_dir() and weights is None:
         return _in_directory(model)
     if weights is None and zipfile.is_zipfile(_existing(model)):
@@ -148,7 +148,7 @@ def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
     """The language model of a model directory, with its softmax if it has one.
 
     Args:
-        model: what `find_model` takes.
+        model: a model directory, or what else `find_model` takes.
         **kwargs: arguments of the layer.
 
     Raises:

@@ -65,28 +65,28 @@ class Pretrained(NamedTuple):
 
 
 def find_pretrained(
-    model: str | Path,
+    path: str | Path,
     weights: str | Path | None = None,
     vocabulary: Path | None = None,
 ) -> Pretrained:
-    """The files of a model to start from.
+    """The model at a path.
+
+    The name or address of a published model is downloaded, see `models.local_files`.
 
     Args:
-        model: what `find_model` takes, or a checkpoint of bilm-tf by its directory or
-            prefix.
-        weights: published HDF5 weights, if `model` is an `options.json`.
+        path: a model directory, a zip, an `options.json` (with `weights`), or a
+            checkpoint of bilm-tf by its directory or prefix.
+        weights: published HDF5 weights.
         vocabulary: file with the words of the checkpoint's softmax; by default
             `vocab.txt` beside it.
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.
-        ConnectionError: the model can't be downloaded.
         ValueError: a file is not what it should be, or the vocabulary is missing.
     """
-    if weights is None and _is_tf1_prefix(model):
-        path = Path(model)
-    else:
-        path, weights = local_files(model, weights)
+    if weights is not None or not _is_tf1(Path(path)):
+        path, weights = local_files(path, weights)
+    path = Path(path)
     if weights is None and _is_tf1(path):
         found = find_tf1_checkpoint(path)
         vocabulary = vocabulary or found.prefix.with_name("vocab.txt")
@@ -104,8 +104,4 @@ def find_pretrained(
 def _is_tf1(path):
     if path.is_dir():
         return any(path.glob("*.index"))
-    return _is_tf1_prefix(path)
-
-
-def _is_tf1_prefix(path):
-    return Path(f"{path}.index").exists()
+    return path.with_name(f"{path.name}.index").exists()
