@@ -12,7 +12,7 @@ command resumes.
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from elmo_keras.cli.argument_types import numbers, positive
@@ -28,7 +28,6 @@ from elmo_keras.cli.stopping import stopping
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed import embed_corpus
 from elmo_keras.embed.batch_vectors import CHOICES
-from elmo_keras.embed.corpus_loop import Summary
 from elmo_keras.models.local_files import MODEL_HELP, local_files
 
 PROGRAM = "elmo_keras.embed"
@@ -65,65 +64,59 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def embed(options: argparse.Namespace) -> int:
-    """Writes the vectors; returns the exit status."""
+    """Reads the model and writes the vectors; returns the exit status."""
     # Opened before the model is read: a missing file is reported at once, and the
     # writer of a pipe keeps its reader.
     with options.input.open("rb"):
         layers = chosen_layers(options)
-        paths = model_paths(options)  # Ctrl-C ends a download: not yet `stopping`
-        with stopping() as stop:
-            elmo = read_model(options, paths, layers)
-            summary = write_vectors(options, elmo, layers, stop=stop.is_set)
+        download_model(options)
+        return write_vectors(options, layers)
+
+
+def download_model(options: argparse.Namespace) -> None:
+    """Downloads a published model, while Ctrl-C still ends the command at once."""
+    if model := options.model or options.options:
+        local_files(model, options.weights)
+
+
+def write_vectors(options: argparse.Namespace, layers: str | int) -> int:
+    """Writes the vectors until a signal stops it; returns the exit status."""
+    with stopping() as stop:
+        try:
+            summary = embed_corpus(
+                read_model(options, layers),
+                options.input,
+                options.output,
+                layers=layers,
+                dtype="float16" if options.float16 else "float32",
+                shard=options.shard,
+                tokens_at_once=options.tokens_at_once,
+                cache_bytes=options.cache_megabytes * 2**20,
+                forget_sentences=options.forget_sentences,
+                overwrite=options.overwrite,
+                verbose=1,
+                stop=stop.is_set,
+            )
+        except OSError as error:
+            if error.errno not in DISK_ERRORS:
+                raise
+            raise CommandFailed(
+                f"{error}. What was written is kept; the same command resumes."
+            ) from error
     print(summary)
     if summary.finished:
         return 0
     return fail(PROGRAM, INTERRUPTED, "Interrupted. The same command resumes.")
 
 
-def write_vectors(
-    options: argparse.Namespace,
-    elmo: Elmo,
-    layers: str | int,
-    *,
-    stop: Callable[[], bool],
-) -> Summary:
-    """Writes the vectors until all are written, or until `stop()`."""
-    try:
-        return embed_corpus(
-            elmo,
-            options.input,
-            options.output,
-            layers=layers,
-            dtype="float16" if options.float16 else "float32",
-            shard=options.shard,
-            tokens_at_once=options.tokens_at_once,
-            cache_bytes=options.cache_megabytes * 2**20,
-            forget_sentences=options.forget_sentences,
-            overwrite=options.overwrite,
-            verbose=1,
-            stop=stop,
-        )
-    except OSError as error:
-        if error.errno not in DISK_ERRORS:
-            raise
-        raise CommandFailed(
-            f"{error}. What was written is kept; the same command resumes."
-        ) from error
-
-
-def model_paths(options: argparse.Namespace) -> tuple[Path, Path | None]:
-    """The paths of the model, and of its weights if they are given, downloaded."""
+def read_model(options: argparse.Namespace, layers: str | int) -> Elmo:
+    """The model, with the mix of `--mix` if the layers are mixed."""
     given = options.model, options.options, options.weights
     if [path is not None for path in given] not in ([1, 0, 0], [0, 1, 1]):
         raise ValueError("Give --model, or --options and --weights.")
-    return local_files(options.model or options.options, options.weights)
-
-
-def read_model(
-    options: argparse.Namespace, paths: tuple[Path, Path | None], layers: str | int
-) -> Elmo:
-    """The model, with the mix of `--mix` if the layers are mixed."""
-    elmo = Elmo.from_pretrained(*paths, dtype=options.dtype)
+    elmo = Elmo.from_pretrained(
+        options.model or options.options, options.weights, dtype=options.dtype
+    )
     if layers == "mix":
         gamma = options.mix.get("gamma", 1.0)
         gamma = gamma if options.gamma is None else options.gamma
