@@ -161,11 +161,14 @@ class ElmoConfig:
 
     @classmethod
     def preset(cls, name: str) -> "ElmoConfig":
-        """A configuration by name.
+        """Sizes by name. They hold no weights: a biLM made of them starts at random.
+
+        `Elmo.from_pretrained` reads the weights that were published in some of these
+        sizes.
 
         Args:
-            name: `small`, `medium`, `original` (published), `tiny` (trains in
-                minutes on a laptop) or `test`.
+            name: `small`, `medium`, `original` (sizes of published models), `tiny`
+                (trains in minutes on a laptop) or `test`.
 
         Raises:
             ValueError: there is no preset of that name.

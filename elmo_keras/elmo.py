@@ -163,6 +163,9 @@ class Elmo(keras.layers.Layer):
     ) -> "Elmo":
         """An `Elmo` layer with the weights of a trained biLM.
 
+        The name of a published model (`python -m elmo_keras.models` lists them) or
+        its address is downloaded to a cache.
+
         Args:
             model: a model directory (`options.json`, `weights.hdf5`), a zip or
                 tar of one, or, with `weights`, the path of an `options.json`.

@@ -4,9 +4,9 @@
     python -m export OUT_DIR --options options.json --weights weights.hdf5
     python -m export tagger.keras OUT_DIR
 
-MODEL is a model directory, a .zip of one, or a Keras model saved with an `Elmo`
-layer, whose language model and mix are exported. The export is written to
-OUT_DIR/<version>, a new folder each time.
+MODEL is a model directory, a .zip of one, the name or address of a published model, or
+a Keras model saved with an `Elmo` layer, whose language model and mix are exported. The
+export is written to OUT_DIR/<version>, a new folder each time.
 """
 
 import argparse
@@ -102,13 +102,13 @@ def read_elmo(arguments: argparse.Namespace) -> Elmo:
     }
     choices = {name: value for name, value in choices.items() if value is not None}
     model = arguments.model or arguments.options
-    if model.suffix == ".keras":
+    if Path(model).suffix == ".keras":
         if choices:
             raise ValueError(
                 "--mix, --gamma, --layer-norm, --dropout, --l2 and --cached-words come "
                 "from the layer in a .keras MODEL. Leave them out."
             )
-        return elmo_of_keras_model(model, arguments.layer)
+        return elmo_of_keras_model(Path(model), arguments.layer)
     if arguments.layer is not None:
         raise ValueError("--layer needs a .keras MODEL.")
     if "n_cached_words" in choices and arguments.trainable == "all":
@@ -120,10 +120,10 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
-    add("model", nargs="?", type=Path, metavar="MODEL")
+    add("model", nargs="?", metavar="MODEL")
     add("output", type=Path, metavar="OUT_DIR")
-    add("--options", type=Path, metavar="FILE", help="options.json, with --weights")
-    add("--weights", type=Path, metavar="FILE", help="HDF5 weights, with --options")
+    add("--options", metavar="FILE", help="options.json, with --weights")
+    add("--weights", metavar="FILE", help="HDF5 weights, with --options")
     add("--version", type=positive(int), help="default: the next number")
     add("--archive", action="store_true", help="also write a .tar.gz, for hub.load")
     add("--serving-files", action="store_true", help="also write files for TF Serving")

@@ -8,8 +8,8 @@ from elmo_keras.model_files.model_directory import VOCABULARY, find_model
 
 
 def elmo_of_files(
-    model: Path,
-    weights: Path | None = None,
+    model: str | Path,
+    weights: str | Path | None = None,
     n_cached_words: int | None = None,
     *,
     scalars: list[float] | None = None,
@@ -19,9 +19,7 @@ def elmo_of_files(
     """A layer with the weights of a trained biLM and the given mix.
 
     Args:
-        model: a model directory, a `.zip` of one, or, with `weights`, the path of a
-            published `options.json`.
-        weights: the path of published HDF5 weights.
+        model, weights: see `Elmo.from_pretrained`.
         n_cached_words: the number of words of `vocab.txt`, from the first one, whose
             context-independent vectors are cached.
         scalars: the weights of the mix before the softmax.
@@ -41,7 +39,7 @@ def elmo_of_files(
 def _first_words(model, weights, n):
     vocabulary = find_model(model, weights).vocabulary
     if vocabulary is None:
-        raise ValueError(f"--cached-words needs {model / VOCABULARY}.")
+        raise ValueError(f"--cached-words needs {VOCABULARY} in {model}.")
     return vocabulary.words[:n]
 
 

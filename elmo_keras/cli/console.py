@@ -11,6 +11,7 @@ from elmo_keras.cli.command import WRONG_INPUT, fail
 PACKAGE = Path(__file__).parents[1]
 
 MODULES = {
+    "models": "models",
     "train": "train",
     "embed": "embed",
     "export": "export",

@@ -9,21 +9,26 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 
-def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], n_left: int = 1
+) -> str:
     """A table in Markdown whose columns are aligned.
 
     Args:
         head: names of the columns.
-        rows: the cells; the first column is aligned left, the others right.
+        rows: the cells.
+        n_left: the number of columns, from the first, that are aligned left; the
+            others are aligned right.
     """
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
-    return "\n".join(_line(row, widths) for row in [head, rule, *rows])
+    rule = ["-" * width for width in widths[:n_left]]
+    rule += ["-" * (width - 1) + ":" for width in widths[n_left:]]
+    return "\n".join(_line(row, widths, n_left) for row in [head, rule, *rows])
 
 
-def _line(row, widths):
-    first, *others = zip(row, widths)
-    cells = [first[0].ljust(first[1]), *(cell.rjust(w) for cell, w in others)]
+def _line(row, widths, n_left):
+    cells = [cell.ljust(width) for cell, width in zip(row[:n_left], widths)]
+    cells += [cell.rjust(width) for cell, width in zip(row, widths)][n_left:]
     return f"| {' | '.join(cells)} |"
 
 

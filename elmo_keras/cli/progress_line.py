@@ -46,10 +46,13 @@ class Progress:
         self._line.end()
 
     def _show(self, share):
-        parts = [f"{self._tokens:,} tokens", f"{self._tokens / self.seconds:,.0f}/s"]
+        parts = self._counted()
         if share is not None:
             parts = [f"{share:4.0%}", *parts, *self._left(share)]
         self._line.show(parts)
+
+    def _counted(self):
+        return f"{self._tokens:,} tokens", f"{self._tokens / self.seconds:,.0f}/s"
 
     def _left(self, share):
         done = share - self._first_share

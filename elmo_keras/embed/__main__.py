@@ -1,7 +1,7 @@
 """Writes the ELMo vectors of a text file.
 
-    python -m elmo_keras.embed INPUT.txt OUTPUT.hdf5 --model MODEL_DIR
-    python -m elmo_keras.embed INPUT.txt OUTPUT.npy --model MODEL_DIR
+    python -m elmo_keras.embed INPUT.txt OUTPUT.hdf5 --model MODEL
+    python -m elmo_keras.embed INPUT.txt OUTPUT.npy --model MODEL
 
 INPUT holds one sentence a line, tokens separated by spaces, plain or gzipped.
 OUTPUT.hdf5 has a dataset for each line, named by its number from 0; OUTPUT.npy has
@@ -31,6 +31,7 @@ from elmo_keras.embed.batch_vectors import CHOICES
 from elmo_keras.embed.corpus_output import checked_output
 from elmo_keras.embed.numbered_batches import Shard
 from elmo_keras.model_files.model_parts import parts_of_model
+from elmo_keras.models.local_files import MODEL_HELP, local_files
 
 PROGRAM = "elmo_keras.embed"
 
@@ -42,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     add("input", type=Path, metavar="INPUT")
     help_of_output = "….hdf5 or ….h5, or ….npy for means"
     add("output", type=Path, metavar="OUTPUT", help=help_of_output)
-    add("--model", metavar="MODEL", help="a model directory or a zip of one")
+    add("--model", metavar="MODEL", help=MODEL_HELP)
     add("--options", metavar="FILE", help="published options.json, with --weights")
     add("--weights", metavar="FILE", help="published HDF5 weights, with --options")
     add("--layers", type=_layers, help="all (default), average, top, mix, 0, 1, …")
@@ -68,11 +69,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def embed(options: argparse.Namespace) -> int:
-    """Writes the vectors; returns the exit status."""
+    """Reads the model and writes the vectors; returns the exit status."""
     # Opened before the model is read: a missing file is reported at once, and the
     # writer of a pipe keeps its reader.
-    with options.input.open("rb"), stopping() as stop:
+    with options.input.open("rb"):
         layers = chosen_layers(options)
+        check_output(options)
+        # A published model is downloaded while Ctrl-C still ends the command at once.
+        local_files(options.model or options.options, options.weights)
+        return write_vectors(options, layers)
+
+
+def write_vectors(options: argparse.Namespace, layers: str | int) -> int:
+    """Writes the vectors until a signal stops it; returns the exit status."""
+    with stopping() as stop:
         try:
             summary = embed_corpus(
                 read_model(options, layers),
@@ -101,7 +111,7 @@ def embed(options: argparse.Namespace) -> int:
 
 
 def check_output(options: argparse.Namespace) -> None:
-    """Checks the output before the model is read; `embed_corpus` does the same."""
+    """Checks the output before the model is read or downloaded."""
     given = options.model, options.options, options.weights
     if [path is not None for path in given] not in ([1, 0, 0], [0, 1, 1]):
         raise ValueError("Give --model, or --options and --weights.")
@@ -117,7 +127,6 @@ def check_output(options: argparse.Namespace) -> None:
 
 def read_model(options: argparse.Namespace, layers: str | int) -> Elmo:
     """The model, with the mix of `--mix` if the layers are mixed."""
-    check_output(options)  # before hours of work
     elmo = Elmo.from_pretrained(
         options.model or options.options, options.weights, dtype=options.dtype
     )

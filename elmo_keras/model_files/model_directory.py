@@ -25,6 +25,7 @@ from elmo_keras.model_files.published import (
     write_table,
     write_weights,
 )
+from elmo_keras.models.local_files import local_files
 from elmo_keras.text.vocabulary import Vocabulary
 
 OPTIONS = "options.json"
@@ -106,6 +107,8 @@ class ModelFiles(NamedTuple):
 def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFiles:
     """The files of a model.
 
+    The name or address of a published model is downloaded, see `models.local_files`.
+
     Args:
         model: a model directory, a `.zip`, `.tar.gz` or `.tar.bz2` with one
             `….hdf5` and one `…options.json` (and a `vocab.txt`), as the NLPL
@@ -117,7 +120,7 @@ def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFil
         FileNotFoundError: a file is missing; the message names it.
         ValueError: a file is not what it should be.
     """
-    model = Path(model)
+    model, weights = local_files(model, weights)
     if weights is not None and not model.is_dir():
         return ModelFiles(read_options(_existing(model)), _existing(Path(weights)))
     if model.is_dir() and weights is None:
@@ -189,7 +192,7 @@ def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
     """The language model of a model directory, with its softmax if it has one.
 
     Args:
-        model: a model directory.
+        model: a model directory, or what else `find_model` takes.
         **kwargs: arguments of the layer.
 
     Raises:

@@ -17,6 +17,7 @@ from elmo_keras.model_files.tf1_weights import (
     check_tf1_checkpoint,
     read_tf1_checkpoint,
 )
+from elmo_keras.models.local_files import local_files
 from elmo_keras.text.vocabulary import Vocabulary
 
 
@@ -71,9 +72,13 @@ class Pretrained(NamedTuple):
 
 
 def find_pretrained(
-    path: Path, weights: Path | None = None, vocabulary: Path | None = None
+    path: str | Path,
+    weights: str | Path | None = None,
+    vocabulary: Path | None = None,
 ) -> Pretrained:
     """The model at a path.
+
+    The name or address of a published model is downloaded, see `models.local_files`.
 
     Args:
         path: a model directory, a zip or tar, an `options.json` (with `weights`), or a
@@ -86,6 +91,9 @@ def find_pretrained(
         FileNotFoundError: a file is missing; the message names it.
         ValueError: a file is not what it should be, or the vocabulary is missing.
     """
+    if weights is not None or not _is_tf1(Path(path)):
+        path, weights = local_files(path, weights)
+    path = Path(path)
     if weights is None and _is_tf1(path):
         found = find_tf1_checkpoint(path)
         vocabulary = vocabulary or found.prefix.with_name("vocab.txt")

@@ -56,7 +56,9 @@ def _text(add):
 
 def _model(add):
     add("--output", default="model", metavar="MODEL_DIR", type=Path)
-    add("--preset", choices=sorted(PRESETS), help="sizes of the model (default: tiny)")
+    add(
+        "--preset", choices=sorted(PRESETS), help="sizes of a new model (default: tiny)"
+    )
     add("--max-characters-per-token", type=positive(int), help="longer words are cut")
     add("--cut-at", choices=["byte", "character"])
     add("--unicode-normalization", choices=["NFC"])
@@ -65,17 +67,16 @@ def _model(add):
 def _fine_tuning(add):
     add(
         "--init",
-        type=Path,
         metavar="MODEL",
-        help="a model directory, a zip, or a checkpoint of bilm-tf",
+        help="a model directory, a zip, a checkpoint of bilm-tf, or a published "
+        "model's name or address",
     )
     add(
         "--options",
-        type=Path,
         metavar="FILE",
         help="published options.json, with --weights",
     )
-    add("--weights", type=Path, metavar="FILE", help="published HDF5 weights")
+    add("--weights", metavar="FILE", help="published HDF5 weights")
     add(
         "--new-softmax",
         action="store_true",

@@ -77,8 +77,8 @@ class StartingPoint:
         warm_up_steps: steps that train only the softmax; None for the default.
     """
 
-    model: Path | None = None
-    weights: Path | None = None
+    model: str | Path | None = None
+    weights: str | Path | None = None
     preset: str | None = None
     changes: dict[str, Any] = dataclasses.field(default_factory=dict)
     new_softmax: bool = False

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.models.local_files import absolute
 from elmo_keras.training.distribution import n_workers, sum_over_workers
 from elmo_keras.training.inputs import Inputs
 from elmo_keras.training.optimizers import RowAdagrad, make_optimizer
@@ -128,7 +129,7 @@ def _identity(inputs, streams, settings) -> dict[str, Any]:
         "optimizer": settings.optimizer,
         "schedule": settings.schedule,
         "dtype": settings.dtype,
-        "model to start from": start.model and str(start.model.resolve()),
+        "model to start from": start.model and absolute(start.model),
         "new softmax": start.new_softmax,
     }
     # A resumed run may have more epochs, and divide the rows differently.

@@ -1,8 +1,11 @@
 """One process at a time in a folder."""
 
+import threading
+
 import pytest
 
-from elmo_keras.cli.locking import only_process
+from elmo_keras.cli.locking import one_at_a_time, only_process
+from tests.support.waiting import wait_until
 
 
 def lock_again(folder):
@@ -19,3 +22,19 @@ def test_a_folder_is_made_and_locked_until_the_block_ends(tmp_path):
         assert [path.name for path in folder.iterdir()] == ["lock"]
     with only_process(folder, "taken"):
         pass
+
+
+def test_a_folder_is_waited_for_and_the_wait_is_said_once(tmp_path, capsys):
+    shown, done = [], []
+
+    def wait():
+        with one_at_a_time(tmp_path / "a", "waiting"):
+            done.append("waited")
+
+    with one_at_a_time(tmp_path / "a", "never said"):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        wait_until(lambda: shown.append(capsys.readouterr().err) or any(shown))
+        assert done == []
+    thread.join()
+    assert done == ["waited"] and "".join(shown) == "waiting\n"

@@ -11,6 +11,7 @@ def test_columns_are_aligned_in_the_source_and_in_markdown():
         "| one    |      7 |      |",
         "| twenty | 10,000 |    x |",
     ]
+    assert markdown_table(("a", "bc"), [("d", "e")], 2).endswith("| d | e  |")
     assert markdown_table(("name",), []) == "| name |\n| ---- |"
 
 

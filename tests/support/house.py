@@ -29,6 +29,7 @@ ROOMS = (
     {"elmo_keras.training"},
     {"elmo_keras.elmo"},
     {"elmo_keras.model_files"},
+    {"elmo_keras.models"},
     {"elmo_keras.bilm"},
     {"elmo_keras.text"},
     {"elmo_keras.config"},

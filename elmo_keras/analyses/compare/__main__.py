@@ -5,7 +5,7 @@
     python -m elmo_keras.analyses.compare TASK --table shares --picture FILE.png OPTIONS
 
 TASK is the name of a task's command, such as `tag`, and OPTIONS are that command's:
---train, --dev, --elmo MODEL_DIR, --output DIR, --seeds 1 2 3, … Each run is kept in
+--train, --dev, --elmo MODEL, --output DIR, --seeds 1 2 3, … Each run is kept in
 --output; neither another table nor the task's command repeats it. `mixes` compares no
 ELMo, the last layer, the average of the layers and the learned mix with λ = 1 and
 0.001; `places` compares ELMo at the input, at the output and at both; `shares` compares

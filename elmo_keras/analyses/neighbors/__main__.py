@@ -1,6 +1,6 @@
 """Prints the nearest neighbours of words and of their uses: the paper's Table 4.
 
-    python -m elmo_keras.analyses.neighbors FILE --elmo MODEL_DIR --words play bank
+    python -m elmo_keras.analyses.neighbors FILE --elmo MODEL --words play bank
 
 FILE holds one sentence a line, tokens separated by spaces. A word by itself is compared
 by its context-independent vector, with one list of nearest words. Its uses are compared
@@ -26,6 +26,7 @@ from elmo_keras.analyses.neighbors.occurrences import (
 from elmo_keras.cli.argument_types import positive
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.elmo import Elmo
+from elmo_keras.models.local_files import MODEL_HELP
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.files import read_sentences
 
@@ -39,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("file", type=Path, metavar="FILE", help="plain or gzipped text")
-    add("--elmo", required=True, metavar="MODEL", help="a model directory or a zip")
+    add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
     add("--words", required=True, nargs="+", metavar="WORD")
     add("--top", type=positive(int), default=3, help="length of a list (default: 3)")
     add("--most", type=positive(int), default=1000, help="uses of a word to compare")

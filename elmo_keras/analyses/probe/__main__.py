@@ -1,6 +1,6 @@
 """Predicts parts of speech from the vectors of each layer: the paper's Table 6.
 
-    python -m elmo_keras.analyses.probe --train A.conllu --dev B.conllu --elmo MODEL_DIR
+    python -m elmo_keras.analyses.probe --train A.conllu --dev B.conllu --elmo MODEL
 
 Trains a linear classifier for each layer of the frozen biLM, whose vectors are computed
 once. The number of epochs is fixed, so that nothing is chosen on --dev.
@@ -19,6 +19,7 @@ from elmo_keras.cli.argument_types import Distinct, positive, seed
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.markdown_table import markdown_table, percent_spread
 from elmo_keras.elmo import Elmo
+from elmo_keras.models.local_files import MODEL_HELP
 from elmo_keras.tasks.experiments.batches import Batches, predictions
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.tag.tagged_text import read_conllu
@@ -33,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     add = p.add_argument
     add("--train", required=True, metavar="FILE", help="CoNLL-U")
     add("--dev", required=True, metavar="FILE", help="CoNLL-U, for scoring")
-    add("--elmo", required=True, metavar="MODEL", help="a model directory or a zip")
+    add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
     add("--limit", type=positive(int), metavar="N", help="first N training sentences")
     add("--seeds", type=seed, nargs="+", action=Distinct, default=[1])
     add("--epochs", type=positive(int), default=10)

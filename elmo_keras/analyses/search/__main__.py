@@ -1,6 +1,6 @@
 """Finds the sentences of a file that are similar to a query.
 
-    python -m elmo_keras.analyses.search FILE --elmo MODEL_DIR "a query" --top 5
+    python -m elmo_keras.analyses.search FILE --elmo MODEL "a query" --top 5
 
 FILE holds one sentence a line, tokens separated by spaces. The query is one such
 sentence; without it, queries are read from standard input, one a line. Sentences are
@@ -28,6 +28,7 @@ from elmo_keras.cli.stopping import stopping
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embeddings import open_npy
 from elmo_keras.model_files.model_parts import parts_of_model
+from elmo_keras.models.local_files import MODEL_HELP
 from elmo_keras.tasks.readers.words import split_at_spaces
 
 PROGRAM = "elmo_keras.analyses.search"
@@ -39,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     add = p.add_argument
     add("file", type=Path, metavar="FILE", help="plain or gzipped text")
     add("query", nargs="*", metavar="QUERY")
-    add("--elmo", required=True, metavar="MODEL", help="a model directory or a zip")
+    add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
     add("--top", type=positive(int), default=10, help="sentences (default: 10)")
     add(
         "--layers",

@@ -1,6 +1,6 @@
 """Disambiguates word senses by nearest neighbours: the paper's Table 5.
 
-    python -m elmo_keras.analyses.senses --train A.tsv --test B.tsv --elmo MODEL_DIR
+    python -m elmo_keras.analyses.senses --train A.tsv --test B.tsv --elmo MODEL
 
 A use of a word gets the sense whose uses in training have the nearest mean vector.
 Words that are not in training back off to their first sense, the most frequent sense of
@@ -25,6 +25,7 @@ from elmo_keras.cli.argument_types import positive
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.markdown_table import markdown_table
 from elmo_keras.elmo import Elmo
+from elmo_keras.models.local_files import MODEL_HELP
 
 PROGRAM = "elmo_keras.analyses.senses"
 
@@ -35,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     add = p.add_argument
     add("--train", required=True, metavar="FILE", help="word, lemma, tag, sense key")
     add("--test", required=True, metavar="FILE", help="the same")
-    add("--elmo", required=True, metavar="MODEL", help="a model directory or a zip")
+    add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
     add(
         "--limit",
         type=positive(int),

@@ -2,7 +2,7 @@
 
     python -m elmo_keras.tasks.answer --train train.json --dev dev.json --output DIR
     python -m elmo_keras.tasks.answer --train train.json --dev dev.json --output DIR \\
-        --elmo MODEL_DIR --baseline --seeds 1 2 3
+        --elmo MODEL --baseline --seeds 1 2 3
 
 Files are SQuAD's JSON, version 1.1 or 2.0; a model learns that some questions have no
 answer if --train has such questions. The scores are F1 and exact match as SQuAD's

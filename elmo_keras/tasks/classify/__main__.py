@@ -2,7 +2,7 @@
 
     python -m elmo_keras.tasks.classify --train train.txt --dev dev.txt --output DIR
     python -m elmo_keras.tasks.classify --format nsmc --train train.tsv --output DIR \\
-        --elmo MODEL_DIR --baseline --seeds 1 2 3
+        --elmo MODEL --baseline --seeds 1 2 3
 
 Files are lines of `__label__LABEL text` (--format fasttext), lines of trees as in the
 Stanford Sentiment Treebank (trees), or a table with the columns `document` and `label`

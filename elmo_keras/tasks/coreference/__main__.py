@@ -3,7 +3,7 @@
     python -m elmo_keras.tasks.coreference --train train.conll --dev dev.conll \\
         --output DIR
     python -m elmo_keras.tasks.coreference --train train.conll --dev dev.conll \\
-        --output DIR --elmo MODEL_DIR --baseline --seeds 1 2 3
+        --output DIR --elmo MODEL --baseline --seeds 1 2 3
 
 Files have the columns of CoNLL-2012. Each step reads one document, so --batch-size has
 no effect; the documents of --train are cut into parts of --sentences. The first score

@@ -2,7 +2,7 @@
 
     python -m elmo_keras.tasks.entail --train train.txt --dev dev.txt --output DIR
     python -m elmo_keras.tasks.entail --format snli --train snli_1.0_train.jsonl \\
-        --output DIR --elmo MODEL_DIR --baseline --seeds 1 2 3
+        --output DIR --elmo MODEL --baseline --seeds 1 2 3
 
 Files are lines of premise, hypothesis and label, separated by tabs (--format tabs),
 SNLI's and MultiNLI's lines of JSON (snli), KorNLI's table (kornli), or KLUE's JSON

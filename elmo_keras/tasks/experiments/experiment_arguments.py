@@ -16,6 +16,7 @@ from elmo_keras.cli.argument_types import (
     share,
 )
 from elmo_keras.cli.command import command_parser
+from elmo_keras.models.local_files import MODEL_HELP, path_or_name
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.experiments.variants import Variant
 from elmo_keras.tasks.layers.token_vectors import PLACES
@@ -39,7 +40,7 @@ class ExperimentOptions:
     limit: int | None
     share: float
     output: Path
-    elmo: Sequence[Path]
+    elmo: Sequence[str | Path]
     baseline: bool
     elmo_at: str
     scheme: str | int
@@ -80,7 +81,7 @@ class ExperimentOptions:
         names = [variant.name for variant in given]
         if len(set(names)) < len(names):
             raise ValueError(
-                "The folders of --elmo should have different names, as results are "
+                "The models of --elmo should have different names, as results are "
                 f"named after them. Received: {' '.join(map(str, self.elmo))}"
             )
         return given
@@ -153,11 +154,11 @@ def _add_elmo(add):
     usual = Variant()
     add(
         "--elmo",
-        type=Path,
+        type=path_or_name,
         action="append",
         default=[],
-        metavar="MODEL_DIR",
-        help="trained biLM; repeat it to compare several",
+        metavar="MODEL",
+        help=f"{MODEL_HELP}; repeat it to compare several",
     )
     add("--baseline", action="store_true", help="train the baseline as well")
     add("--elmo-at", choices=PLACES, default=usual.elmo_at, help="where ELMo is added")

@@ -6,13 +6,14 @@ from typing import NamedTuple
 import keras
 
 from elmo_keras.elmo import Elmo
+from elmo_keras.models.local_files import model_title
 
 
 class Variant(NamedTuple):
     """One way to make the token vectors of a task.
 
     Attributes:
-        elmo: the model directory of the biLM; None for the baseline.
+        elmo: the biLM, see `Elmo.from_pretrained`; None for the baseline.
         elmo_at: `"input"`, `"output"` or `"both"`, see `TokenVectors`.
         scheme: how layers are mixed, see `layers.ScalarMix`; also `"top"`.
         l2: the paper's λ.
@@ -21,7 +22,7 @@ class Variant(NamedTuple):
         share: the share of the training data.
     """
 
-    elmo: Path | None = None
+    elmo: str | Path | None = None
     elmo_at: str = "input"
     scheme: str | int = "learned"
     l2: float = 0.001
@@ -41,7 +42,7 @@ class Variant(NamedTuple):
         usual = Variant()
         parts = ["baseline"]
         if self.elmo is not None:
-            parts = ["elmo", self.elmo.resolve().stem]
+            parts = ["elmo", model_title(self.elmo)]
             parts += [self.elmo_at] * (self.elmo_at != usual.elmo_at)
             layer = isinstance(self.scheme, int)
             scheme = f"layer-{self.scheme}" if layer else self.scheme
@@ -59,7 +60,7 @@ class Variant(NamedTuple):
         return self.elmo is not None and not self.fine_tune
 
     def layer(self) -> Elmo | None:
-        """The `Elmo` layer, with the weights of the model directory.
+        """The `Elmo` layer, with the weights of the biLM.
 
         Raises:
             ValueError, OSError: see `Elmo.from_pretrained`.

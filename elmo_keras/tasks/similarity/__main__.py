@@ -3,7 +3,7 @@
     python -m elmo_keras.tasks.similarity --train sts-train.tsv --dev sts-dev.tsv \\
         --output DIR
     python -m elmo_keras.tasks.similarity --train sts-train.tsv --output DIR \\
-        --elmo MODEL_DIR --baseline --seeds 1 2 3
+        --elmo MODEL --baseline --seeds 1 2 3
 
 Files are tables with the columns `sentence1`, `sentence2` and `score`, from 0 to 5, as
 in KorSTS and the STS benchmark. The scores are Pearson's and Spearman's correlations.

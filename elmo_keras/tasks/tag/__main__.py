@@ -2,7 +2,7 @@
 
     python -m elmo_keras.tasks.tag --train train.conllu --dev dev.conllu --output DIR
     python -m elmo_keras.tasks.tag --train train.conll --dev dev.conll --output DIR \\
-        --elmo MODEL_DIR --baseline --seeds 1 2 3
+        --elmo MODEL --baseline --seeds 1 2 3
 
 Files are CoNLL-U (--kind pos: accuracy), columns with entities as IO, BIO or BIOES
 (--kind ner: F1 of entities), KLUE's entities (--kind klue), or columns with the word,

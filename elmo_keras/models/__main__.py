@@ -1,0 +1,120 @@
+"""Lists the published models, and downloads or removes them.
+
+    python -m elmo_keras.models
+    python -m elmo_keras.models list korean
+    python -m elmo_keras.models fetch small
+    python -m elmo_keras.models remove small
+    python -m elmo_keras.models path
+
+`list` shows all models, or those whose row holds the given words; `fetch` downloads
+models to the cache; `remove` deletes them there; `path` prints the folder of the cache.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from elmo_keras.cli.command import command_parser, run_command
+from elmo_keras.cli.markdown_table import markdown_table
+from elmo_keras.models.addresses import folder_name
+from elmo_keras.models.cache_settings import cache_folder
+from elmo_keras.models.catalogue import CATALOGUE, published_model
+from elmo_keras.models.download import download
+from elmo_keras.models.local_files import unknown_model
+from elmo_keras.models.model_cache import cached_folders, remove, source
+from elmo_keras.models.published_model import PublishedModel
+
+PROGRAM = "elmo_keras.models"
+HEAD = "name", "language", "trained on", "files", "licence", "MB", "cached MB"
+N_TEXTS = 5  # columns that hold no numbers
+MEGABYTE = 10**6
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    p = command_parser(PROGRAM, __doc__)
+    add = p.add_argument
+    add("action", nargs="?", default="list", choices=["list", *ACTIONS, "path"])
+    add("name", nargs="*", metavar="NAME", help="of models; words for list")
+    add(
+        "--softmax",
+        action="store_true",
+        help="fetch the softmax and the vocabulary of original or 5.5B too",
+    )
+    return p
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
+    p = parser()
+    options = p.parse_args(arguments)
+    if options.action in ACTIONS and not options.name:
+        p.error(f"{options.action} needs the NAME of a model")
+
+    def work():
+        if options.action == "list":
+            print(listing(options.name))
+        elif options.action == "path":
+            print(cache_folder())
+        for name in options.name if options.action in ACTIONS else ():
+            print(ACTIONS[options.action](name, options.softmax))
+
+    return run_command(PROGRAM, work, "Interrupted. The same command resumes.")
+
+
+def listing(words: Sequence[str] = ()) -> str:
+    """A table of all models, or of those whose row holds all the words."""
+    cached = {folder.name: size for folder, size in cached_folders().items()}
+    rows = [_row(model, cached.pop(_folder(model), 0)) for model in CATALOGUE]
+    for name, size in cached.items():
+        address = source(cache_folder() / name)
+        rows.append([name, "", address, "", "", "", _megabytes(size)])
+    wanted = [word.casefold() for word in words]
+    shown = [row for row in rows if all(w in " ".join(row).casefold() for w in wanted)]
+    return markdown_table(HEAD, shown, N_TEXTS)
+
+
+def _row(model, cached):
+    size = "by hand" if model.unavailable else ""
+    return [
+        ", ".join([model.name, *model.aliases]),
+        model.language,
+        model.text,
+        model.layout,
+        model.licence,
+        f"{model.megabytes:,}" if model.megabytes else size,
+        _megabytes(cached),
+    ]
+
+
+def _folder(model):
+    return folder_name(model.name)
+
+
+def _megabytes(size):
+    return f"{size / MEGABYTE:,.1f}" if size else ""
+
+
+def _fetch(name, with_softmax):
+    model = _known(name)
+    if with_softmax and not model.extra:
+        raise ValueError(f"No softmax of {name} is published. Leave out --softmax.")
+    return f"{name} is in {download(model, with_extra=with_softmax)}"
+
+
+def _known(name) -> PublishedModel:
+    model = published_model(name)
+    if model is None:
+        raise FileNotFoundError(unknown_model(name))
+    return model
+
+
+def _remove(name, _):
+    return f"{remove(name)} was removed."
+
+
+ACTIONS = {"fetch": _fetch, "remove": _remove}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""The files of a published model, in its folder of the cache."""
+
+import sys
+from pathlib import Path
+
+from elmo_keras.cli.locking import one_at_a_time
+from elmo_keras.models.addresses import folder_name
+from elmo_keras.models.cache_settings import (
+    CACHE,
+    OFFLINE,
+    cache_folder,
+    is_offline,
+    mirrored,
+)
+from elmo_keras.models.digests import check_digest, is_known
+from elmo_keras.models.file_kinds import check_start, check_whole
+from elmo_keras.models.network_faults import TransferFailed
+from elmo_keras.models.published_model import PublishedModel, RemoteFile
+from elmo_keras.models.transfer import Transfer
+
+
+def folder_of(model: PublishedModel) -> Path:
+    """The folder of a model in the cache, whether it exists or not."""
+    return cache_folder() / folder_name(model.name)
+
+
+def download(
+    model: PublishedModel, shown: bool = True, *, with_extra: bool = False
+) -> Path:
+    """Downloads the files of a model that are not in the cache.
+
+    Args:
+        model: the model.
+        shown: whether to show the progress on standard error.
+        with_extra: whether the files for its language model's predictions are wanted.
+
+    Returns:
+        The archive, or the folder of the files.
+
+    Raises:
+        FileNotFoundError: the model can't be downloaded, or not in offline mode.
+        ConnectionError: a server can't be reached, refuses or breaks off.
+        ValueError: a file is not what it should be.
+        OSError: a file can't be written.
+    """
+    folder = folder_of(model)
+    if model.unavailable:
+        raise FileNotFoundError(
+            f"{model.name} can't be downloaded: {model.unavailable}."
+        )
+    for file in (*model.files, *(model.extra if with_extra else ())):
+        fetch(file, folder, shown)
+    return folder / model.files[0].name if model.is_archive else folder
+
+
+def fetch(file: RemoteFile, folder: Path, shown: bool = True) -> Path:
+    """Downloads a file unless it is there; several processes may ask for it at once.
+
+    Args:
+        file: the file.
+        folder: the folder of its model in the cache.
+        shown: whether to show the progress on standard error.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        FileNotFoundError, ConnectionError, ValueError, OSError: see `download`.
+    """
+    target = folder / file.name
+    if is_known(folder, file):
+        return target
+    if is_offline() and not target.exists():
+        raise FileNotFoundError(
+            f"There is no {target}, and {OFFLINE} forbids downloads. "
+            f"{_by_hand(file, target)}"
+        )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, _unwritten(error, target.parent)) from error
+    with one_at_a_time(folder, f"Waiting for another download to {folder}."):
+        if target.exists():
+            _check_present(file, folder)
+        else:
+            _download(file, folder, shown)
+    return target
+
+
+def _check_present(file, folder):
+    """Checks a file that was put there by hand, or changed."""
+    path = folder / file.name
+    try:
+        check_whole(file.name, path)
+        check_digest(folder, file, path)
+    except ValueError as error:
+        raise ValueError(
+            f"{path} is not what {file.address} should be: {error}. Delete it to "
+            "download it again, or move it elsewhere and give its path."
+        ) from error
+
+
+def _download(file, folder, shown):
+    target, address = folder / file.name, mirrored(file.address)
+    transfer = Transfer(
+        address,
+        target.with_name(f"{target.name}.part"),
+        lambda start: check_start(file.name, start),
+        shown,
+    )
+    if shown:
+        print(f"Downloading {address} to {target}", file=sys.stderr, flush=True)
+    try:
+        transfer.run()
+        check_whole(file.name, transfer.part)
+        check_digest(folder, file, transfer.part)
+        transfer.put_in_place(target)
+    except TransferFailed as error:
+        text = f"{address} could not be downloaded: {error}. {_by_hand(file, target)}"
+        raise ConnectionError(text) from error
+    except ValueError as error:
+        transfer.discard()
+        text = f"{address} is not the right file: {error}. {_by_hand(file, target)}"
+        raise ValueError(text) from error
+    except OSError as error:
+        text = f"{_unwritten(error, transfer.part)}. What is there is kept"
+        raise OSError(error.errno, f"{text}: the same call resumes") from error
+
+
+def _by_hand(file, target):
+    return f"Download {file.address} by hand to {target}, or give the path of a model."
+
+
+def _unwritten(error, path):
+    reason = error.strerror or error
+    return f"{reason}: {path} can't be written; {CACHE} names another folder"

@@ -1,0 +1,121 @@
+"""What names a model, turned into files: a path, a published name or an address."""
+
+import contextlib
+import functools
+import os
+import sys
+from pathlib import Path
+
+from elmo_keras.config import PRESETS
+from elmo_keras.models.addresses import file_at, folder_name, is_address
+from elmo_keras.models.cache_settings import cache_folder
+from elmo_keras.models.catalogue import published_model, similar_names
+from elmo_keras.models.download import download, fetch
+
+COMMAND = "python -m elmo_keras.models"
+MODEL_HELP = "a model directory, a zip, or a published model's name or address"
+
+
+def local_files(
+    model: str | Path, weights: str | Path | None = None
+) -> tuple[Path, Path | None]:
+    """The paths of a model, downloaded if needed.
+
+    Args:
+        model: a path; or a string with the name of a published model, `nlpl:NUMBER`,
+            `hf://OWNER/NAME` or an `https://` address. A path that exists comes first,
+            and a `Path` is never a name. With `weights`, the path or address of
+            options.
+        weights: the path or address of weights, or None.
+
+    Returns:
+        The paths of both; `weights` is None if it was None. Paths of the user are
+        returned as they are, whether they exist or not.
+
+    Raises:
+        FileNotFoundError: there is neither a path nor a model of that name, or the
+            model can't be downloaded; the message says what to do.
+        ConnectionError: the download failed.
+        ValueError: a downloaded file, or the address, is not what it should be.
+    """
+    if weights is not None:
+        return _file(model), _file(weights)
+    if isinstance(model, os.PathLike) or os.path.exists(model):
+        _say_which(model)
+        return Path(model), None
+    published = published_model(model)
+    if published is None:
+        raise FileNotFoundError(unknown_model(model))
+    return download(published), None
+
+
+def path_or_name(text: str) -> str | Path:
+    """A type for `argparse`: a path that exists as `Path`, all else as it is."""
+    return Path(text) if os.path.exists(text) and not _is_also_a_name(text) else text
+
+
+def model_title(model: str | Path) -> str:
+    """A short name for what names a model, fit for a file name.
+
+    >>> model_title("models/en"), model_title("nlpl:161")
+    ('en', 'nlpl-161')
+    """
+    if _is_name(model):
+        return folder_name(published_model(model).name)
+    return Path(model).resolve().stem
+
+
+def absolute(model: str | Path) -> str:
+    """What names a model, independent of the current directory."""
+    return model if _is_name(model) else str(Path(model).resolve())
+
+
+def _is_name(model):
+    if isinstance(model, os.PathLike) or os.path.exists(model):
+        return False
+    return published_model(model) is not None
+
+
+def _file(path):
+    """A single file: an address is downloaded."""
+    if isinstance(path, str) and is_address(path):
+        return fetch(file_at(path), cache_folder() / folder_name(path))
+    return Path(path)
+
+
+def _is_also_a_name(path):
+    with contextlib.suppress(ValueError):
+        return isinstance(path, str) and published_model(path) is not None
+    return False
+
+
+def _say_which(model):
+    if _is_also_a_name(model):
+        _say(
+            f"{model} is a published model, and a path in this folder; the path is read."
+            " Run elsewhere, or rename it, to read the published model."
+        )
+
+
+@functools.cache
+def _say(text):
+    """Prints a line, the first time only."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def unknown_model(model: str) -> str:
+    """Why a string names no model, and what may have been meant."""
+    if model in PRESETS:
+        return (
+            f"There is no {model}: it names sizes (ElmoConfig.preset), and no weights "
+            f"of these sizes are published. {COMMAND} lists the models with weights."
+        )
+    missing = f"There is no {model}."
+    if "/" in model or Path(model).suffix in (".zip", ".json", ".hdf5", ".gz"):
+        return missing
+    similar = similar_names(model)
+    meant = f" Did you mean {' or '.join(similar)}?" if similar else ""
+    return (
+        f"{missing} It is neither a path nor the name of a published model.{meant} "
+        f"{COMMAND} lists the names."
+    )

@@ -1,0 +1,189 @@
+"""One file over HTTP: resumed where it broke off, and tried again after a fault."""
+
+import dataclasses
+import errno
+import json
+import os
+import shutil
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from elmo_keras.cli.installed_version import installed_version
+from elmo_keras.models.file_kinds import START
+from elmo_keras.models.network_faults import (
+    NETWORK_ERRORS,
+    PassingFault,
+    TransferFailed,
+    raise_fault,
+)
+from elmo_keras.models.transfer_progress import TransferProgress
+
+TIMEOUT = 60.0  # seconds without a byte
+ATTEMPTS = 5  # in a row without a new byte
+PAUSES = 1.0, 1.0, 2.0, 4.0, 8.0  # seconds after 0, 1, 2, … attempts without a byte
+BLOCK = 2**18
+
+
+@dataclasses.dataclass(frozen=True)
+class Transfer:
+    """The download of an address to a file, after what the file holds already.
+
+    The partial file stays if the download fails or is interrupted. The next one
+    resumes if the server says that its file is still the same.
+
+    Args:
+        address: http or https.
+        part: the partial file.
+        check_start: takes the first bytes; raises if they are not what they should be.
+        shown: whether to show the progress on standard error.
+    """
+
+    address: str
+    part: Path
+    check_start: Callable[[bytes], None]
+    shown: bool
+
+    def run(self) -> None:
+        """Downloads the whole content.
+
+        Raises:
+            TransferFailed: the server can't be reached, refuses, or breaks off again
+                and again.
+            OSError: the file can't be written.
+        """
+        most, failures = self._size(), 0
+        while True:
+            try:
+                return self._attempt()
+            except PassingFault as fault:
+                failures = 0 if self._size() > most else failures + 1
+                most = max(most, self._size())
+                if failures >= ATTEMPTS:
+                    text = f"{fault} ({failures} times in a row)"
+                    raise TransferFailed(text) from fault
+            time.sleep(PAUSES[min(failures, len(PAUSES) - 1)])
+
+    def discard(self) -> None:
+        """Deletes the partial file."""
+        self.part.unlink(missing_ok=True)
+        self._validator_file().unlink(missing_ok=True)
+
+    def put_in_place(self, target: Path) -> None:
+        """Renames the partial file."""
+        self.part.replace(target)
+        self._validator_file().unlink(missing_ok=True)
+
+    def _attempt(self):
+        done, validator = self._size(), self._validator()
+        request = urllib.request.Request(self.address, headers=_headers())
+        if done and validator:
+            request.add_header("Range", f"bytes={done}-")
+            request.add_header("If-Range", validator)
+        try:
+            response = urllib.request.build_opener(_Redirects).open(
+                request, timeout=TIMEOUT
+            )
+        except NETWORK_ERRORS as error:
+            return self._refused(error)
+        with response:
+            if response.status != 206:
+                self.part.unlink(missing_ok=True)
+            elif _first_byte(response.headers) != done:
+                self.part.unlink()
+                raise PassingFault("the server sent another part than it was asked for")
+            self._keep_validator(response.headers)
+            self._receive(response)
+
+    def _receive(self, response):
+        done = self._size()
+        announced = response.headers.get("Content-Length", "")
+        total = done + int(announced) if announced.isdecimal() else None
+        _check_space(self.part.parent, total and total - done)
+        with self.part.open("ab") as file, TransferProgress(self.shown) as progress:
+            progress.skip(total and done / total)
+            for block in _blocks(response):
+                if file.tell() == 0:
+                    if total is not None and len(block) < min(START, total):
+                        break  # too few bytes to tell what they are
+                    self.check_start(block)
+                file.write(block)
+                progress.add(len(block), total and file.tell() / total)
+            file.flush()
+            os.fsync(file.fileno())
+        if total is not None and self._size() < total:
+            here = f"{self._size():,} of {total:,} bytes"
+            raise PassingFault(f"the server broke off after {here}")
+
+    def _refused(self, error):
+        """Raises what an error means; returns if the partial file is the whole one."""
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+            if error.code == 416:  # there is nothing after the bytes that are here
+                if error.headers.get("Content-Range") == f"bytes */{self._size()}":
+                    return
+                self.part.unlink(missing_ok=True)
+                raise PassingFault("the server's file is shorter than what is here")
+        raise_fault(error, TIMEOUT)
+
+    def _size(self):
+        return self.part.stat().st_size if self.part.exists() else 0
+
+    def _validator_file(self):
+        return self.part.with_name(f"{self.part.name}.from")
+
+    def _keep_validator(self, headers):
+        """Keeps the server's name for the content: a strong tag, or its time."""
+        tag = headers.get("ETag", "")
+        validator = tag if tag.startswith('"') else headers.get("Last-Modified")
+        text = json.dumps({"address": self.address, "validator": validator})
+        self._validator_file().write_text(text, encoding="utf-8")
+
+    def _validator(self):
+        try:
+            kept = json.loads(self._validator_file().read_text(encoding="utf-8"))
+            return kept["validator"] if kept["address"] == self.address else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, req, fp, *args):
+        address = args[-1]
+        if not address.startswith("https:" if req.type == "https" else "http"):
+            fp.close()
+            raise TransferFailed(f"it redirects to {address}, which is not https")
+        return super().redirect_request(req, fp, *args)
+
+
+def _headers():
+    return {
+        "User-Agent": f"elmo-keras/{installed_version('elmo-keras') or '0'}",
+        "Accept-Encoding": "identity",
+    }
+
+
+def _blocks(response) -> Iterator[bytes]:
+    """The content in pieces; the first is shorter than `START` only if all is."""
+    try:
+        yield response.read(START)
+        while block := response.read1(BLOCK):
+            yield block
+    except NETWORK_ERRORS as error:
+        raise_fault(error, TIMEOUT)
+
+
+def _check_space(folder, needed):
+    free = shutil.disk_usage(folder).free
+    if needed and needed > free:
+        raise OSError(
+            errno.ENOSPC, f"{needed:,} bytes are needed, and {free:,} are free"
+        )
+
+
+def _first_byte(headers):
+    unit, _, rest = headers.get("Content-Range", "").partition(" ")
+    first = rest.partition("-")[0]
+    return int(first) if unit == "bytes" and first.isdecimal() else None

@@ -1,0 +1,31 @@
+"""A cache of its own for each test, and a server that fails on request."""
+
+import pytest
+
+from elmo_keras.models import transfer
+from tests.support.file_server import serving
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """The folder of the cache, without any other setting."""
+    for name in "MIRROR", "OFFLINE":
+        monkeypatch.delenv(f"ELMO_KERAS_{name}", raising=False)
+    monkeypatch.setenv("ELMO_KERAS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setattr(transfer, "PAUSES", (0.0,))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def server():
+    """A server on this machine."""
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def mirror(server, monkeypatch):
+    """The server, as a mirror of everything."""
+    monkeypatch.setenv("ELMO_KERAS_MIRROR", f"{server.address}/")
+    return server

@@ -1,0 +1,110 @@
+"""The names of published models, and what is downloaded for them."""
+
+import pytest
+
+from elmo_keras.models import addresses
+from elmo_keras.models.catalogue import CATALOGUE, published_model, similar_names
+from elmo_keras.models.published_model import SOFTMAX_FILE, VOCABULARY_FILE
+
+
+def downloaded(name):
+    """Name → address of the files of a model."""
+    return {file.name: file.address for file in published_model(name).files}
+
+
+def test_each_name_is_one_model_with_files_or_a_reason_why_not():
+    names = [n.casefold() for m in CATALOGUE for n in (m.name, *m.aliases)]
+    assert len(set(names)) == len(names)
+    folders = [addresses.folder_name(model.name) for model in CATALOGUE]
+    assert len(set(folders)) == len(folders)
+    for model in CATALOGUE:
+        assert bool(model.files) != bool(model.unavailable), model.name
+        for file in (*model.files, *model.extra):
+            assert addresses.checked(file.address)
+        assert published_model(model.name) == published_model(model.name.upper())
+
+
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [
+        (
+            "https://host/a/elmo_small_options.json",
+            {
+                "options.json": "https://host/a/elmo_small_options.json",
+                "weights.hdf5": "https://host/a/elmo_small_weights.hdf5",
+            },
+        ),
+        (
+            "https://host/a/",
+            {
+                "options.json": "https://host/a/options.json",
+                "weights.hdf5": "https://host/a/weights.hdf5",
+            },
+        ),
+        (
+            "hf://owner/name",
+            {
+                "options.json": "https://huggingface.co/owner/name/resolve/main/options.json",
+                "weights.hdf5": "https://huggingface.co/owner/name/resolve/main/weights.hdf5",
+            },
+        ),
+        (
+            "hf://owner/name/b.zip",
+            {"b.zip": "https://huggingface.co/owner/name/resolve/main/b.zip"},
+        ),
+        (
+            "https://host/b.tar.gz?download=1",
+            {"b.tar.gz": "https://host/b.tar.gz?download=1"},
+        ),
+        ("nlpl:7", {"7.zip": "http://vectors.nlpl.eu/repository/20/7.zip"}),
+    ],
+)
+def test_an_address_names_options_with_weights_or_an_archive(name, files):
+    assert downloaded(name) == files
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nlpl:korean", "the number of a model .*nlpl:161. Received: nlpl:korean"),
+        ("hf://owner", "OWNER/NAME of a repository"),
+        ("ftp://host/a.zip", "https://HOST/PATH, .* Received: ftp:"),
+        ("https:///a.zip", "https://HOST/PATH"),
+        ("https://host/a b.zip", "without spaces"),
+        ("hf://owner/na me", "without spaces"),
+    ],
+)
+def test_an_address_in_another_form_is_refused(name, message):
+    with pytest.raises(ValueError, match=message):
+        published_model(name)
+
+
+def test_a_path_is_no_published_model():
+    for path in "model", "models/en", "a.zip", "../original", "C:/original", "":
+        assert published_model(path) is None
+
+
+def test_models_of_a_language_and_similar_names_are_suggested():
+    assert similar_names("Korean") == ["ratsgo_ko", "nlpl:161"]
+    assert similar_names("orignal")[0] == "original"
+    assert similar_names("pub-med") == ["pubmed"]
+    assert similar_names("ukranian")[0] == "nlpl:176"
+    assert similar_names("qqqq") == []
+
+
+def test_the_softmax_is_where_a_model_directory_has_it():
+    from elmo_keras.model_files import model_directory
+
+    assert SOFTMAX_FILE == model_directory.SOFTMAX
+    assert VOCABULARY_FILE == model_directory.VOCABULARY
+    for name in "original", "5.5B":
+        names = [file.name for file in published_model(name).extra]
+        assert names == [SOFTMAX_FILE, VOCABULARY_FILE]
+
+
+def test_folders_of_addresses_are_short_and_distinct():
+    long = "https://host/" + 300 * "a"
+    names = [addresses.folder_name(f"{long}{ending}") for ending in "12"]
+    assert names[0] != names[1] and all(len(name) < 80 for name in names)
+    assert addresses.folder_name("hf://a/b").startswith("hf-a-b-")
+    assert addresses.folder_name("5.5B") == "5.5B"

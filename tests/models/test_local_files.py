@@ -1,0 +1,194 @@
+"""What names a model: a path, a published name or an address, in every command."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmo_keras import Elmo, find_model, load_bilm
+from elmo_keras.analyses.neighbors import __main__ as neighbors
+from elmo_keras.analyses.probe import __main__ as probe
+from elmo_keras.analyses.search import __main__ as search
+from elmo_keras.analyses.senses import __main__ as senses
+from elmo_keras.cli.command import WRONG_INPUT
+from elmo_keras.embed import __main__ as embed
+from elmo_keras.model_files.pretrained import find_pretrained
+from elmo_keras.models.local_files import (
+    absolute,
+    local_files,
+    model_title,
+    path_or_name,
+)
+from elmo_keras.tasks.experiments.variants import Variant
+from elmo_keras.training.arguments import parse_command
+from export import __main__ as export
+
+STORE = "/allennlp.s3.amazonaws.com/models/elmo"
+SMALL = f"{STORE}/2x1024_128_2048cnn_1xhighway/elmo_2x1024_128_2048cnn_1xhighway"
+
+
+@pytest.fixture
+def published(mirror, model_directory):
+    """A server that has a tiny model under several addresses."""
+    files = [model_directory / name for name in ("options.json", "weights.hdf5")]
+    options, weights = (file.read_bytes() for file in files)
+    for stem in f"{SMALL}_", "/huggingface.co/owner/name/resolve/main/", "/host/a/":
+        mirror.files[f"{stem}options.json"] = options
+        mirror.files[f"{stem}weights.hdf5"] = weights
+    mirror.files["/host/pair.json"], mirror.files["/host/pair.hdf5"] = options, weights
+    return mirror
+
+
+def same_weights(one, two):
+    return all(map(np.array_equal, one.get_weights(), two.get_weights()))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["small"],
+        ["SMALL"],
+        ["hf://owner/name"],
+        ["https://host/a"],
+        ["https://host/a/options.json"],
+        ["https://host/pair.json", "https://host/pair.hdf5"],
+    ],
+)
+def test_names_and_addresses_give_the_files_which_are_downloaded_once(
+    given, published, model_directory
+):
+    for _ in range(2):
+        files = find_model(*given)
+        assert files.options == find_model(model_directory).options
+        weights = (model_directory / "weights.hdf5").read_bytes()
+        assert files.weights.read_bytes() == weights
+        assert len(published.requests) == 2
+
+
+def test_the_layer_of_a_name_has_the_published_weights(published, model_directory):
+    elmo = Elmo.from_pretrained("small")
+    assert same_weights(elmo.bilm, load_bilm(model_directory))
+
+
+def test_an_archive_is_handed_over_as_it_is(mirror, tmp_path, model_directory, cache):
+    content = Path(shutil.make_archive(tmp_path / "a", "zip", model_directory))
+    mirror.files["/vectors.nlpl.eu/repository/20/999.zip"] = content.read_bytes()
+    assert local_files("nlpl:999") == (cache / "nlpl-999" / "999.zip", None)
+    assert find_model("nlpl:999").options == find_model(model_directory).options
+
+
+def test_training_starts_from_a_published_model(published, model_directory):
+    pretrained = find_pretrained("small")
+    assert pretrained.vocabulary is None
+    assert pretrained.source.directory.name == "small"
+    command = parse_command(None, ["--init", "hf://owner/name"])
+    assert command.start.model == "hf://owner/name"
+    assert absolute("hf://owner/name") == "hf://owner/name"
+
+
+def test_a_published_checkpoint_of_bilm_tf_is_a_folder_with_its_vocabulary(mirror):
+    stem = f"{STORE}/2x4096_512_2048cnn_2xhighway_tf_checkpoint"
+    prefix = "model.ckpt-935588"
+    mirror.files |= {
+        f"{stem}/checkpoint": f'model_checkpoint_path: "/tmp/{prefix}"'.encode(),
+        f"{stem}/options.json": b"{}",
+        f"{stem}/{prefix}.index": b"index",
+        f"{stem}/{prefix}.data-00000-of-00001": b"data",
+        f"{STORE}/vocab-2016-09-10.txt": b"<S>\n</S>\n<UNK>\nthe\n",
+    }
+    pretrained = find_pretrained("original_checkpoint")
+    assert pretrained.source.prefix.name == prefix
+    assert pretrained.vocabulary.words[-1] == "the"
+
+
+def test_the_command_that_embeds_downloads_the_model(
+    published, tmp_path, capsys, cache
+):
+    text = tmp_path / "text.txt"
+    text.write_text("A sentence\n")
+    arguments = [str(text), str(tmp_path / "text.npy"), "--model"]
+    options = embed.parser().parse_args([*arguments, "small"])
+    embed.download_model(options)
+    assert (cache / "small" / "weights.hdf5").exists()
+    capsys.readouterr()
+    assert embed.main([*arguments, "smal"]) == WRONG_INPUT
+    error = capsys.readouterr().err
+    assert "There is no smal. It is neither" in error and "mean small?" in error
+
+
+@pytest.mark.parametrize(
+    ("parser", "arguments", "name"),
+    [
+        (embed.parser, ["a", "b", "--model"], "model"),
+        (search.parser, ["file", "--elmo"], "elmo"),
+        (neighbors.parser, ["file", "--words", "w", "--elmo"], "elmo"),
+        (senses.parser, ["--train", "a", "--test", "b", "--elmo"], "elmo"),
+        (probe.parser, ["--train", "a", "--dev", "b", "--elmo"], "elmo"),
+        (lambda: export.parser(), ["out"], "model"),
+    ],
+)
+def test_commands_take_addresses_as_they_are(parser, arguments, name):
+    given = "https://host/a.zip"
+    first = [given] if name == "model" and arguments == ["out"] else []
+    last = [] if first else [given]
+    options = parser().parse_args([*first, *arguments, *last])
+    assert getattr(options, name) == given
+
+
+def test_a_path_comes_before_a_name(tmp_path, monkeypatch, capsys, published):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pubmed").mkdir()
+    assert local_files("pubmed") == (Path("pubmed"), None)
+    line = "pubmed is a published model, and a path in this folder; the path is read."
+    assert line in capsys.readouterr().err
+    assert local_files(Path("small")) == (Path("small"), None)
+    assert published.requests == []
+    assert path_or_name("pubmed") == "pubmed"
+    (tmp_path / "own").mkdir()
+    assert path_or_name("own/") == Path("own")
+    assert absolute("own") == str(tmp_path / "own")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("tiny", r"names sizes \(ElmoConfig.preset\), and no weights of these sizes"),
+        ("korean", "Did you mean ratsgo_ko or nlpl:161?"),
+        ("qqqq", "neither a path nor the name .* python -m elmo_keras.models lists"),
+        ("no/model.zip", "^There is no no/model.zip.$"),
+        ("pt_brwac", "pt_brwac can't be downloaded: only the address of its options"),
+    ],
+)
+def test_a_string_that_names_nothing_is_explained(name, message, mirror):
+    with pytest.raises(FileNotFoundError, match=message):
+        Elmo.from_pretrained(name)
+    assert mirror.requests == []
+
+
+def test_results_are_named_after_the_model(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert Variant("5.5B").name == "elmo-5.5B"
+    assert Variant("nlpl:161").name == "elmo-nlpl-161"
+    assert Variant("LARGE").name == "elmo-5.5B"
+    assert model_title("hf://owner/name").startswith("hf-owner-name-")
+    assert model_title("models/en.zip") == "en"
+
+
+def test_files_that_differ_from_what_is_stated_are_refused(mirror, model_directory):
+    weights = (model_directory / "weights.hdf5").read_bytes()
+    options = (model_directory / "options.json").read_bytes()
+    stem = f"{STORE}/2x4096_512_2048cnn_2xhighway/elmo_2x4096_512_2048cnn_2xhighway"
+    mirror.files |= {f"{stem}_options.json": options, f"{stem}_weights.hdf5": weights}
+    with pytest.raises(ValueError, match="should have 374,434,792 bytes"):
+        Elmo.from_pretrained("original")
+    release = "/t-systems-on-site-services-gmbh/german-elmo-model/releases/download"
+    mirror.files[f"/github.com{release}/files_1/options.json"] = options
+    with pytest.raises(ValueError, match="its SHA1 should be 04afb8bc"):
+        Elmo.from_pretrained("german")
+
+
+def test_a_mirror_must_be_an_address(monkeypatch):
+    monkeypatch.setenv("ELMO_KERAS_MIRROR", "/local/folder")
+    with pytest.raises(ValueError, match="ELMO_KERAS_MIRROR should start with https"):
+        Elmo.from_pretrained("small")

@@ -1,0 +1,135 @@
+"""The command that lists, downloads and removes published models."""
+
+from pathlib import Path
+
+import pytest
+
+from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary, load_bilm
+from elmo_keras.cli.command import WRONG_INPUT
+from elmo_keras.cli.locking import only_process
+from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.model_files.pretrained import find_pretrained
+from elmo_keras.models.__main__ import main
+from elmo_keras.models.cache_settings import cache_folder
+from tests.support.paths import ROOT
+
+STORE = "/allennlp.s3.amazonaws.com/models/elmo"
+SMALL = f"{STORE}/2x1024_128_2048cnn_1xhighway/elmo_2x1024_128_2048cnn_1xhighway"
+
+
+@pytest.fixture
+def run(capsys):
+    """Runs the command; returns its status, output and errors."""
+
+    def run(*arguments):
+        status = main(arguments)
+        return status, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def small(mirror, model_directory):
+    """A server that has a tiny model under the name `small`."""
+    for name in "options.json", "weights.hdf5":
+        mirror.files[f"{SMALL}_{name}"] = (model_directory / name).read_bytes()
+    return mirror
+
+
+def test_the_readme_shows_the_listing(run):
+    status, printed, _ = run()
+    assert status == 0
+    readme = (ROOT / "elmo_keras/models/README.md").read_text(encoding="utf-8")
+    assert readme.endswith(printed)
+
+
+def test_words_choose_rows(run):
+    _, printed, _ = run("list", "KOREAN", "elmoformany")
+    head, rule, row = printed.splitlines()
+    assert row.split() == [
+        "|",
+        "nlpl:161",
+        *"| Korean | | ELMoForManyLangs | | | |".split(),
+    ]
+
+
+def test_models_are_fetched_listed_and_removed(run, small, cache):
+    folder = cache / "small"
+    status, printed, errors = run("fetch", "small")
+    assert (status, printed) == (0, f"small is in {folder}\n")
+    assert f"_weights.hdf5 to {folder / 'weights.hdf5'}" in errors
+    _, printed, _ = run("list", "small")
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    assert printed.splitlines()[2].split()[-2] == f"{size / 1e6:,.1f}"
+    with only_process(folder, ""):
+        assert run("remove", "small")[0] == WRONG_INPUT
+    assert run("remove", "small")[:2] == (0, f"{folder} was removed.\n")
+    assert not folder.exists()
+    status, _, error = run("remove", "small")
+    assert status == WRONG_INPUT and "not in the cache" in error
+
+
+def test_models_of_an_address_are_listed_by_their_folder(run, small, model_directory):
+    for name in "options.json", "weights.hdf5":
+        small.files[f"/host/a/{name}"] = (model_directory / name).read_bytes()
+    run("fetch", "https://host/a")
+    _, printed, _ = run("list", "https://host/a/weights.hdf5")
+    folder = printed.splitlines()[2].split()[1]
+    assert folder.startswith("host-a-")
+    assert run("remove", folder)[0] == 0
+
+
+@pytest.fixture
+def with_softmax(tmp_path):
+    """A tiny model directory with a softmax."""
+    vocabulary = Vocabulary.count([["a", "model"]])
+    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"), len(vocabulary))
+    bilm.build()
+    save_model(tmp_path / "lm", bilm, vocabulary)
+    return tmp_path / "lm"
+
+
+def test_a_softmax_is_fetched_on_request(run, small, with_softmax):
+    status, _, error = run("fetch", "small", "--softmax")
+    assert status == WRONG_INPUT and "No softmax of small is published." in error
+    size = "2x4096_512_2048cnn_2xhighway_5.5B"
+    files = {
+        f"elmo_{size}_options.json": "options.json",
+        f"elmo_{size}_weights.hdf5": "weights.hdf5",
+        f"elmo_{size}_softmax_weights.hdf5": "training/softmax.hdf5",
+        "tf_checkpoint/vocab-enwiki-news-500000.txt": "vocab.txt",
+    }
+    for name, own in files.items():
+        small.files[f"{STORE}/{size}/{name}"] = (with_softmax / own).read_bytes()
+    assert run("fetch", "large", "--softmax")[0] == 0
+    assert load_bilm("5.5B").softmax is not None
+    assert find_pretrained("5.5B").vocabulary.words[-2:] == ("a", "model")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fetch", "smal"], "Did you mean small?"),
+        (["fetch", "ratsgo_ko"], "Google Drive gives it only to a browser"),
+        (["remove", "../x"], "../x is not in the cache"),
+    ],
+)
+def test_wrong_names_are_explained(arguments, message, run):
+    status, _, error = run(*arguments)
+    assert status == WRONG_INPUT and message in error and error.count("\n") == 1
+
+
+def test_a_name_is_needed(capsys):
+    with pytest.raises(SystemExit):
+        main(["fetch"])
+    assert "fetch needs the NAME of a model" in capsys.readouterr().err
+
+
+def test_the_cache_is_in_keras_folder_unless_it_is_set(run, monkeypatch):
+    monkeypatch.setenv("ELMO_KERAS_CACHE", "~/models")
+    assert run("path")[1] == f"{Path.home() / 'models'}\n"
+    monkeypatch.delenv("ELMO_KERAS_CACHE")
+    monkeypatch.setenv("KERAS_HOME", "/keras")
+    assert cache_folder() == Path("/keras/elmo_keras")
+    monkeypatch.delenv("KERAS_HOME")
+    assert cache_folder() == Path.home() / ".keras/elmo_keras"
