@@ -13,7 +13,7 @@ from elmo_keras import layers
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.elmo import Elmo
-from elmo_keras.embed import embed_corpus, read_embeddings
+from elmo_keras.embed import Embedder, embed_corpus, read_embeddings
 from elmo_keras.exported_elmo import ExportedElmo
 from elmo_keras.model_files.model_directory import find_model, load_bilm
 from elmo_keras.text.characters import character_ids
@@ -27,6 +27,7 @@ __all__ = [
     "Corpus",
     "Elmo",
     "ElmoConfig",
+    "Embedder",
     "ExportedElmo",
     "Vocabulary",
     "character_ids",

@@ -1,7 +1,5 @@
 """Writes the vectors of a text file to a file."""
 
-import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.batch_vectors import SentenceVectors
 from elmo_keras.embed.corpus_loop import Loop, Summary
+from elmo_keras.embed.model_digest import mix_values, model_digest
 from elmo_keras.embed.numbered_batches import Shard, read_batches
 from elmo_keras.embed.unfinished import Unfinished, only_run
 from elmo_keras.embed.vector_files import is_npy
@@ -69,7 +68,8 @@ def embed_corpus(
     """
     source, shard = Path(source), _checked_shard(shard)
     output = shard_path(Path(output), shard)
-    vectors = SentenceVectors(elmo, layers, dtype=dtype, mean=is_npy(output))
+    pooling = "mean" if is_npy(output) else None
+    vectors = SentenceVectors(elmo, layers, dtype=dtype, pooling=pooling)
     word_bytes = elmo.config.projection_dim * np.dtype(np.float32).itemsize
     max_words = max(1, cache_bytes // word_bytes)
     batches = read_batches(
@@ -103,14 +103,6 @@ def shard_path(output: Path, shard: Shard) -> Path:
     return output.with_name(name)
 
 
-def model_digest(elmo: Elmo) -> str:
-    """SHA-256 of the configuration and the weights of the biLM."""
-    digest = hashlib.sha256(json.dumps(elmo.config.to_dict()).encode())
-    for weight in elmo.bilm.weights:
-        digest.update(weight.numpy().tobytes())
-    return digest.hexdigest()
-
-
 def _checked_shard(shard):
     index, count = shard
     if not 1 <= index <= count:
@@ -122,7 +114,8 @@ def _checked_shard(shard):
 
 def _identity(elmo, layers, *, dtype, shard, tokens_at_once, cache_bytes):
     """Everything that the file's content depends on, besides the text."""
-    return {
+    mix = mix_values(elmo.mixes[0]) if layers == "mix" else {}
+    return mix | {
         "model": model_digest(elmo),
         "layers": str(layers),
         "dtype": dtype,
@@ -131,16 +124,4 @@ def _identity(elmo, layers, *, dtype, shard, tokens_at_once, cache_bytes):
         "tokens_at_once": tokens_at_once,
         "cache_bytes": cache_bytes,
         "elmo_keras": installed_version("elmo-keras") or "(not installed)",
-    } | _mix(elmo, layers)
-
-
-def _mix(elmo, layers):
-    if layers != "mix":
-        return {}
-    mix = elmo.mixes[0]
-    weights = np.asarray(mix.layer_weights()).tolist()
-    return {
-        "mix": weights,
-        "gamma": float(mix.gamma.numpy()),
-        "layer_norm": elmo.layer_norm,
     }

@@ -9,7 +9,7 @@ import numpy as np
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed import embed_corpus
-from elmo_keras.embed.corpus_job import model_digest
+from elmo_keras.embed.model_digest import model_digest
 from elmo_keras.embed.unfinished import folder_of
 
 ROWS_AT_ONCE = 2**14
