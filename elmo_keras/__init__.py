@@ -15,6 +15,7 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed import Embedder, embed_corpus, read_embeddings
 from elmo_keras.exported_elmo import ExportedElmo
+from elmo_keras.language_model import LanguageModel
 from elmo_keras.model_files.model_directory import find_model, load_bilm
 from elmo_keras.text.characters import character_ids
 from elmo_keras.text.corpus import Corpus
@@ -29,6 +30,7 @@ __all__ = [
     "ElmoConfig",
     "Embedder",
     "ExportedElmo",
+    "LanguageModel",
     "Vocabulary",
     "character_ids",
     "embed_corpus",
