@@ -13,8 +13,9 @@ from elmo_keras import layers
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.elmo import Elmo
-from elmo_keras.embed import embed_corpus, read_embeddings
+from elmo_keras.embed import Embedder, embed_corpus, read_embeddings
 from elmo_keras.exported_elmo import ExportedElmo
+from elmo_keras.language_model import LanguageModel
 from elmo_keras.model_files.model_directory import find_model, load_bilm
 from elmo_keras.text.characters import character_ids
 from elmo_keras.text.corpus import Corpus
@@ -29,7 +30,9 @@ __all__ = [
     "Corpus",
     "Elmo",
     "ElmoConfig",
+    "Embedder",
     "ExportedElmo",
+    "LanguageModel",
     "MirroredStrategy",
     "Vocabulary",
     "character_ids",

@@ -29,6 +29,8 @@ MODULES = {
     "senses": "analyses.senses",
     "search": "analyses.search",
     "neighbors": "analyses.neighbors",
+    "score": "analyses.score",
+    "substitutes": "analyses.substitutes",
 }
 EXTRAS = {"train": "train", "export": "serve", "tasks": "tasks", "analyses": "tasks"}
 

@@ -2,6 +2,7 @@
 
 from elmo_keras.embed.corpus_job import embed_corpus
 from elmo_keras.embed.corpus_loop import Summary
+from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.embeddings import Embeddings, read_embeddings
 
-__all__ = ["Embeddings", "Summary", "embed_corpus", "read_embeddings"]
+__all__ = ["Embedder", "Embeddings", "Summary", "embed_corpus", "read_embeddings"]

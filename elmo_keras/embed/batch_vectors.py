@@ -4,12 +4,13 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.elmo import Elmo
-from elmo_keras.embed.numbered_batches import Batch
-from elmo_keras.layers.flat_sentences import means
+from elmo_keras.layers.flat_sentences import maxima, means
+from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.characters import characters_of_words
 
 WORDS_AT_ONCE = 1024
 CHOICES = "all", "average", "top", "mix"
+POOLINGS = {"mean": means, "max": maxima}
 
 
 class WordVectors:
@@ -32,16 +33,20 @@ class WordVectors:
 
         self._vectors = _graph(vectors, tf.TensorSpec((None,), tf.string))
 
-    def expect(self, batch: Batch) -> None:
+    def expect(self, new_words: list[bytes], renumbered: bool = False) -> None:
         """Notes the new words of a batch, to be computed when they are needed.
 
         Call it with every batch, even one whose vectors are not needed: the
         last digit of a word's vector may depend on the words it is computed with.
+
+        Args:
+            new_words: their numbers follow those of the words before.
+            renumbered: whether words are numbered from 0 again.
         """
-        if batch.renumbered:
+        if renumbered:
             self._known = 0
             self._waiting.clear()
-        self._waiting.append(batch.new_words)
+        self._waiting.append(new_words)
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """The vectors of the words with these numbers, `(words, projection_dim)`."""
@@ -72,18 +77,28 @@ class SentenceVectors:
     """The vectors of a batch: both LSTMs over its real tokens, then the chosen layers.
 
     Args:
-        elmo: the layer whose biLM computes them; `"mix"` is its first mix.
+        elmo: the layer whose biLM computes them.
         layers: `"all"`, `"average"`, `"top"`, `"mix"` or the index of a layer.
         dtype: dtype of the result, `"float32"` or `"float16"`.
-        mean: whether a sentence has one vector, the mean over its tokens, 0 if it
-            has none.
+        pooling: None for a vector of each token; or `"mean"` or `"max"` over the
+            tokens of a sentence, 0 if it has none.
+        mix: for `"mix"`, by default the first mix of `elmo`.
 
     Raises:
-        ValueError: there are no such layers, or no such dtype.
+        ValueError: there are no such layers, or no such dtype or pooling.
     """
 
-    def __init__(self, elmo: Elmo, layers: str | int, *, dtype: str, mean: bool):
-        self.elmo, self.layers, self.dtype, self.mean = elmo, layers, dtype, mean
+    def __init__(
+        self,
+        elmo: Elmo,
+        layers: str | int,
+        *,
+        dtype: str,
+        pooling: str | None,
+        mix: ScalarMix | None = None,
+    ):
+        self.elmo, self.layers, self.dtype = elmo, layers, dtype
+        self.pooling, self.mix = pooling, mix or elmo.mixes[0]
         self.n_layers = elmo.config.n_layers + 1
         self._check()
         self._compute = _graph(
@@ -97,6 +112,10 @@ class SentenceVectors:
             raise ValueError(
                 f"`dtype` should be 'float32' or 'float16'. Received: {self.dtype!r}"
             )
+        if self.pooling not in (None, *POOLINGS):
+            raise ValueError(
+                f"`pooling` should be None, 'mean' or 'max'. Received: {self.pooling!r}"
+            )
         allowed = (*CHOICES, *range(self.n_layers))
         if self.layers not in allowed or isinstance(self.layers, bool):
             raise ValueError(
@@ -107,31 +126,39 @@ class SentenceVectors:
     def shape(self) -> tuple[int | None, ...]:
         """The shape of a sentence's vectors; None is the number of tokens."""
         shape = (None, 2 * self.elmo.config.projection_dim)
-        shape = shape[1:] if self.mean else shape
+        shape = shape[1:] if self.pooling else shape
         return (self.n_layers, *shape) if self.layers == "all" else shape
 
-    def of(self, batch: Batch, words: WordVectors) -> list[np.ndarray]:
-        """The vectors of each sentence of a batch, each of `shape`."""
-        lengths = (batch.lengths - 2).astype(np.int32)
-        x = tf.constant(words.of(batch.words))
-        result = self._compute(x, tf.constant(lengths)).numpy()
+    def of(self, words: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+        """The vectors of each sentence of a batch.
+
+        Args:
+            words: the vectors of its words, sentence after sentence, each with
+                `<S>` and `</S>`: `(tokens + 2 · sentences, projection_dim)`.
+            lengths: the number of tokens of each sentence, `(sentences,)`.
+
+        Returns:
+            An array of `shape` for each sentence.
+        """
+        lengths = lengths.astype(np.int32)
+        result = self._compute(tf.constant(words), tf.constant(lengths)).numpy()
         axis = 1 if self.layers == "all" else 0
-        if self.mean:
+        if self.pooling:
             return list(np.moveaxis(result, axis, 0))
         return np.split(result, np.cumsum(lengths)[:-1], axis)
 
     def _vectors(self, x, lengths):
         layers = self.elmo.bilm.layers_of_vectors(x, lengths)
         vectors = self._chosen(layers)
-        if self.mean:
-            vectors = [means(v, lengths) for v in vectors]
+        if self.pooling:
+            vectors = [POOLINGS[self.pooling](v, lengths) for v in vectors]
         vectors = [tf.cast(v, self.dtype) for v in vectors]
         return tf.stack(vectors) if self.layers == "all" else vectors[0]
 
     def _chosen(self, layers):
         """The chosen layers in float32: all of them, or a list of one."""
         if self.layers == "mix":
-            return [_float32(self.elmo.mixes[0](layers))]
+            return [_float32(self.mix(layers))]
         layers = [_float32(h) for h in layers]
         if self.layers == "all":
             return layers

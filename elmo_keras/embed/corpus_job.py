@@ -1,8 +1,6 @@
 """Writes the vectors of a text file to a file."""
 
 import contextlib
-import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from elmo_keras.elmo import Elmo
 from elmo_keras.embed.batch_vectors import SentenceVectors
 from elmo_keras.embed.corpus_loop import Loop, Summary
 from elmo_keras.embed.corpus_output import checked_output
+from elmo_keras.embed.model_digest import mix_values, model_digest
 from elmo_keras.embed.numbered_batches import Shard, read_batches
 from elmo_keras.embed.unfinished import (
     OtherRun,
@@ -82,7 +81,8 @@ def embed_corpus(
     """
     source, shard = Path(source), _checked_shard(shard)
     output = checked_output(Path(output), shard, [source], overwrite=overwrite)
-    vectors = SentenceVectors(elmo, layers, dtype=dtype, mean=is_npy(output))
+    pooling = "mean" if is_npy(output) else None
+    vectors = SentenceVectors(elmo, layers, dtype=dtype, pooling=pooling)
     word_bytes = elmo.config.projection_dim * np.dtype(np.float32).itemsize
     max_words = max(1, cache_bytes // word_bytes)
     identity = _identity(
@@ -125,14 +125,6 @@ def _discard(output, source, error):
         ) from error
 
 
-def model_digest(elmo: Elmo) -> str:
-    """SHA-256 of the configuration and the weights of the biLM."""
-    digest = hashlib.sha256(json.dumps(elmo.config.to_dict()).encode())
-    for weight in elmo.bilm.weights:
-        digest.update(weight.numpy().tobytes())
-    return digest.hexdigest()
-
-
 def _checked_shard(shard):
     index, count = shard
     if not 1 <= index <= count:
@@ -144,7 +136,8 @@ def _checked_shard(shard):
 
 def _identity(elmo, layers, *, dtype, shard, tokens_at_once, cache_bytes):
     """Everything that the file's content depends on, besides the text."""
-    return {
+    mix = mix_values(elmo.mixes[0]) if layers == "mix" else {}
+    return mix | {
         "model": model_digest(elmo),
         "layers": str(layers),
         "dtype": dtype,
@@ -153,16 +146,4 @@ def _identity(elmo, layers, *, dtype, shard, tokens_at_once, cache_bytes):
         "tokens_at_once": tokens_at_once,
         "cache_bytes": cache_bytes,
         "elmo_keras": installed_version("elmo-keras") or "(not installed)",
-    } | _mix(elmo, layers)
-
-
-def _mix(elmo, layers):
-    if layers != "mix":
-        return {}
-    mix = elmo.mixes[0]
-    weights = np.asarray(mix.layer_weights()).tolist()
-    return {
-        "mix": weights,
-        "gamma": float(mix.gamma.numpy()),
-        "layer_norm": elmo.layer_norm,
     }

@@ -9,6 +9,7 @@ from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.batch_vectors import SentenceVectors, WordVectors
 from elmo_keras.embed.numbered_batches import BOUNDARIES, Batch, Shard
+from elmo_keras.embed.reading_ahead import reading_ahead
 from elmo_keras.embed.sentence_texts import Texts
 from elmo_keras.embed.unfinished import OtherText, Unfinished
 from elmo_keras.embed.vector_files import Hdf5Output, NpyOutput, is_npy
@@ -90,16 +91,17 @@ class Loop:
         if self.work.file.note is None:
             self.output.begin(self.work.identity)
             self.work.commit(None)
-        with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(1) as writer:
+        with ThreadPoolExecutor(1) as writer:
             written = writer.submit(int)
-            for batch in _ahead(reader, batches):
+            for batch in reading_ahead(batches):
                 if stop():
                     break
                 self._count(batch)
                 if self._is_done(batch):
                     progress.skip(batch.share)
                     continue
-                vectors = self.vectors.of(batch, self.words)
+                x = self.words.of(batch.words)
+                vectors = self.vectors.of(x, batch.lengths - len(BOUNDARIES))
                 written.result()
                 written = writer.submit(self._write, batch, vectors)
                 self.tokens_now += batch.n_tokens
@@ -111,7 +113,7 @@ class Loop:
         return self._summary(finished, progress.seconds)
 
     def _count(self, batch):
-        self.words.expect(batch)
+        self.words.expect(batch.new_words, batch.renumbered)
         self.texts.add(batch)
         self.batches += 1
         self.sentences += len(batch.sentences)
@@ -156,11 +158,3 @@ class Loop:
             tokens_now=self.tokens_now,
             texts_left_out=self.texts.too_long and not self.forget_sentences,
         )
-
-
-def _ahead(thread: ThreadPoolExecutor, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The batches; each is read while the one before it is computed."""
-    following = thread.submit(next, batches, None)
-    while (batch := following.result()) is not None:
-        following = thread.submit(next, batches, None)
-        yield batch

@@ -2,9 +2,10 @@
 
 import concurrent.futures
 import contextlib
+import functools
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import grpc
 import numpy as np
@@ -12,6 +13,7 @@ import tensorflow as tf
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
+from elmo_keras.text.in_order import in_order
 from elmo_keras.text.length_batches import length_batches
 
 RETRIED = (
@@ -30,7 +32,7 @@ Sentence = Sequence[str]
 
 
 def embed_text(
-    sentences: Sequence[Sentence],
+    sentences: Iterable[Sentence],
     server: str = "localhost:8500",
     *,
     model: str = "elmo",
@@ -71,23 +73,25 @@ def embed_text(
     with _predicting(server) as predict, _threads(in_flight) as pool:
 
         def vectors_of(batch):
-            request = _request([sentences[i] for i in batch], model, output)
+            request = _request(batch, model, output)
             response = _retried(lambda: predict(request, timeout=timeout), retries)
             rows = zip(batch, tf.make_ndarray(response.outputs[output]))
-            return [_unpadded(row, len(sentences[i]), output) for i, row in rows]
+            return [_unpadded(row, len(sentence), output) for sentence, row in rows]
 
-        for part in _parts(sentences, batch_tokens * SORTED_BATCHES):
-            batches = length_batches(
-                [len(sentences[i]) for i in part],
-                max_tokens=batch_tokens,
-                max_sentences=batch_size,
-            )
-            batches = [[part[i] for i in batch] for batch in batches]
-            found = {}
+        def results_of(batches):
+            batches = list(batches)
             for batch, vectors in zip(batches, pool.map(vectors_of, batches)):
-                found.update(zip(batch, vectors))
                 progress(len(batch))
-            yield from (found[i] for i in part)
+                yield vectors
+
+        yield from in_order(
+            sentences,
+            results_of,
+            batches_of=functools.partial(
+                length_batches, max_tokens=batch_tokens, max_sentences=batch_size
+            ),
+            tokens_at_once=batch_tokens * SORTED_BATCHES,
+        )
 
 
 @contextlib.contextmanager
@@ -105,19 +109,6 @@ def _threads(n):
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _parts(sentences, tokens):
-    """Consecutive indices in parts of at least `tokens` tokens, except the last one."""
-    part, size = [], 0
-    for i, sentence in enumerate(sentences):
-        part.append(i)
-        size += len(sentence) + 1  # empty sentences count too
-        if size >= tokens:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
 
 
 def _request(sentences, model, output):

@@ -12,7 +12,9 @@ the same processors, and return all layers of every token:
 - simple-elmo graph: simple-elmo 0.9.2 on TensorFlow 2.21 (`tf.compat.v1`), its
   batched graph alone, fed by its own `Batcher`;
 - simple-elmo API: its `ElmoModel.get_elmo_vectors`;
-- elmo-keras: `Elmo.layers` in a `tf.function`, dtype policies float32 and bfloat16.
+- elmo-keras: `Elmo.layers` in a `tf.function`, dtype policies float32 and bfloat16;
+  for a whole file `embed_corpus`, with its output file;
+- elmo-keras Embedder: an `Embedder` in float32, also for a whole file.
 
 The peers run in environments of their own, which are made at the first start. Each
 system is a process; they take turns, and the others wait. The time covers everything
@@ -170,8 +172,8 @@ def compare(preset, sentences, options) -> list[list[str]]:
 def update(peak: dict[str, float], systems: list[Worker], size: int) -> None:
     """Measures a large matrix product in each dtype; the best so far is kept."""
     for worker in systems:
-        if worker.name in OURS:
-            dtype = worker.name.split()[-1]
+        dtype = worker.name.split()[-1]
+        if worker.name in OURS and "float" in dtype:
             speed = worker.ask(json.dumps({"gemm": size}))
             peak[dtype] = max(speed, peak.get(dtype, 0))
 

@@ -1,11 +1,12 @@
 """elmo-keras' side of the embedding benchmark; `embedding.py` starts it.
 
-    python embedding_elmo_keras.py FOLDER DTYPE
+    python embedding_elmo_keras.py FOLDER DTYPE|embedder
 
 Runs `Elmo.layers` in a `tf.function`, with DTYPE as Keras' dtype policy, and
 `embed_corpus` for a whole file, which it writes as HDF5. It also answers
 {"gemm": SIZE}: operations a second of a product of two matrices of SIZE rows and
-columns in DTYPE.
+columns in DTYPE. `embedder` runs an `Embedder` instead, from lists of tokens to
+arrays, also for a whole file.
 """
 
 import sys
@@ -16,16 +17,36 @@ from pathlib import Path
 import h5py
 import numpy as np
 import tensorflow as tf
-from embedding_worker import Sentences, serve
+from embedding_worker import Sentences, read, serve
 
-from elmo_keras import Elmo
+from elmo_keras import Elmo, Embedder
 from elmo_keras.embed import embed_corpus
 
+PACKAGES = "tensorflow", "keras"
 REPEATS = 5
 
 
-def main(folder: Path, dtype: str) -> None:
+def main(folder: Path, way: str) -> None:
     """Embeds the requested sentences until standard input ends."""
+    if way == "embedder":
+        run_embedder(folder)
+    else:
+        run_layer(folder, way)
+
+
+def run_embedder(folder: Path) -> None:
+    """Embeds with an `Embedder`."""
+    embedder = Embedder(folder, layers="all")
+    serve(
+        folder,
+        PACKAGES,
+        embedder.encode,
+        embed_file=lambda path: embedder.stream(read(path)),
+    )
+
+
+def run_layer(folder: Path, dtype: str) -> None:
+    """Embeds with the layer, and files with `embed_corpus`."""
     elmo = Elmo.from_pretrained(folder, dtype=dtype)
     tokens = tf.RaggedTensorSpec((None, None), tf.string, ragged_rank=1)
     layers = tf.function(elmo.layers, input_signature=[tokens])
@@ -43,7 +64,7 @@ def main(folder: Path, dtype: str) -> None:
 
     serve(
         folder,
-        ("tensorflow", "keras"),
+        PACKAGES,
         embed,
         embed_file=embed_file,
         more=lambda request: product_speed(request["gemm"], dtype),

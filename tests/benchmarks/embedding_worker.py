@@ -29,7 +29,7 @@ Sentences = list[list[str]]
 def serve(
     folder: Path,
     packages: Sequence[str],
-    embed: Callable[[Sentences], np.ndarray],
+    embed: Callable[[Sentences], np.ndarray | list[np.ndarray]],
     *,
     forget: Callable[[], None] = lambda: None,
     embed_file: Callable[[Path], Iterable[np.ndarray]] | None = None,
@@ -40,7 +40,8 @@ def serve(
     Args:
         folder: holds the sentences, one a line.
         packages: packages whose versions are reported.
-        embed: returns vectors (sentences, layers, longest, dimensions) of a batch.
+        embed: returns vectors (sentences, layers, longest, dimensions) of a batch, or
+            a list of the vectors (layers, tokens, dimensions) of each sentence.
         forget: resets the LSTM state, if the system keeps one; called before a
             batch that is saved.
         embed_file: yields vectors of the sentences of a file, in any pieces.
@@ -75,12 +76,13 @@ def versions(packages: Sequence[str]) -> str:
     return ", ".join([*found, f"Python {platform.python_version()}"])
 
 
-def timed(arrays: Iterable[np.ndarray]) -> dict[str, float]:
+def timed(arrays: Iterable[np.ndarray | list[np.ndarray]]) -> dict[str, float]:
     """The time until all arrays are there."""
     seconds, processor_seconds = time.perf_counter(), time.process_time()
     for array in arrays:
-        if not isinstance(array, np.ndarray):
-            raise TypeError(f"The vectors should be in NumPy. Received: {type(array)}")
+        first = array[0] if isinstance(array, list) else array
+        if not isinstance(first, np.ndarray):
+            raise TypeError(f"The vectors should be in NumPy. Received: {type(first)}")
     return {
         "seconds": time.perf_counter() - seconds,
         "processor_seconds": time.process_time() - processor_seconds,

@@ -1,0 +1,1 @@
+"""Probabilities of sentences and words by a language model."""

@@ -1,0 +1,110 @@
+"""Prints how probable a language model finds each sentence of a file.
+
+    python -m elmo_keras.analyses.score FILE --elmo MODEL_DIR
+    python -m elmo_keras.analyses.score FILE --elmo MODEL_DIR --tokens --output scores.tsv
+
+FILE holds one sentence a line, tokens separated by spaces; `-` is standard input. The
+result is a table with tabs: the line, its number of tokens and of unknown ones, the log
+probabilities in nats by the forward and the backward direction, the perplexity by both,
+and the text. With --tokens it has a line for each token instead.
+"""
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from elmo_keras.cli.command import command_parser, run_command
+from elmo_keras.cli.outputs import check_apart, check_file
+from elmo_keras.cli.progress_line import Progress
+from elmo_keras.cli.replacing import replacing
+from elmo_keras.language_model import LanguageModel, SentenceScores
+from elmo_keras.model_files.model_parts import parts_of_model
+from elmo_keras.models.local_files import MODEL_HELP
+from elmo_keras.text.files import lines_of
+
+PROGRAM = "elmo_keras.analyses.score"
+OF_SENTENCES = "line", "tokens", "unknown", "forward", "backward", "perplexity", "text"
+OF_TOKENS = "line", "position", "token", "unknown", "forward", "backward"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    p = command_parser(PROGRAM, __doc__)
+    add = p.add_argument
+    add("file", metavar="FILE", help="plain or gzipped text, or -")
+    add("--elmo", required=True, metavar="MODEL", help=f"{MODEL_HELP}, with a softmax")
+    add("--tokens", action="store_true", help="a line for each token")
+    add("--output", type=Path, metavar="FILE", help="(default: standard output)")
+    return p
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the program; returns its exit status."""
+    options = parser().parse_args(arguments)
+    return run_command(PROGRAM, lambda: score(**vars(options)))
+
+
+def score(file: str, elmo: str, tokens: bool, *, output: Path | None) -> None:
+    """Scores the sentences of a file and writes the table."""
+    if output is not None:
+        check_file(output)
+        check_apart([output], [Path(file), *parts_of_model(elmo)])
+    with opened(file) as text:
+        model = LanguageModel.from_pretrained(elmo)
+        lines = (line.split() for line in lines_of(text, file))
+        with Progress(output is not None) as progress, written(output) as table:
+            scores = model.score(lines, lambda n: progress.add(n, None))
+            print(*(OF_TOKENS if tokens else OF_SENTENCES), sep="\t", file=table)
+            for number, of_sentence in enumerate(scores, 1):
+                rows = (
+                    token_rows(of_sentence) if tokens else [sentence_row(of_sentence)]
+                )
+                for row in rows:
+                    print(number, *row, sep="\t", file=table)
+
+
+def sentence_row(scores: SentenceScores) -> tuple:
+    """The cells of a sentence, after its line number."""
+    forward, backward = scores.totals
+    return (
+        len(scores.tokens),
+        scores.unknown.sum(),
+        f"{forward:.4f}",
+        f"{backward:.4f}",
+        f"{scores.perplexity:.2f}",
+        " ".join(scores.tokens),
+    )
+
+
+def token_rows(scores: SentenceScores) -> Iterator[tuple]:
+    """The cells of each token, after the line number; positions count from 0."""
+    columns = zip(scores.tokens, scores.unknown, scores.forward, scores.backward)
+    for position, (token, unknown, forward, backward) in enumerate(columns):
+        yield position, token, int(unknown), f"{forward:.4f}", f"{backward:.4f}"
+
+
+@contextlib.contextmanager
+def opened(file: str) -> Iterator[BinaryIO]:
+    """The file for reading; `-` is standard input."""
+    if file == "-":
+        yield sys.stdin.buffer
+    else:
+        with open(file, "rb") as text:
+            yield text
+
+
+@contextlib.contextmanager
+def written(output: Path | None) -> Iterator[TextIO]:
+    """A file that is whole or not there; without a path, standard output."""
+    if output is None:
+        yield sys.stdout
+        return
+    with replacing(output) as path, path.open("w", encoding="utf-8") as table:
+        yield table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

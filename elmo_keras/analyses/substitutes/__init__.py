@@ -1,0 +1,1 @@
+"""Words that a language model expects in place of another."""

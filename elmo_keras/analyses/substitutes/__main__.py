@@ -1,0 +1,93 @@
+"""Prints the words that a language model expects in place of a word.
+
+    python -m elmo_keras.analyses.substitutes "The bank of the river" --word bank --elmo MODEL_DIR
+    python -m elmo_keras.analyses.substitutes "The bank of the river" --position 4 --direction forward --elmo MODEL_DIR
+
+The sentence's tokens are separated by spaces. With --direction, the words are the
+likeliest ones whatever word is there: forward by the tokens before it, backward by
+those after it, both by the product of the two.
+"""
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+
+from elmo_keras.cli.argument_types import non_negative, positive
+from elmo_keras.cli.command import command_parser, run_command
+from elmo_keras.language_model import DIRECTIONS, LanguageModel
+from elmo_keras.models.local_files import MODEL_HELP
+
+PROGRAM = "elmo_keras.analyses.substitutes"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    p = command_parser(PROGRAM, __doc__)
+    p.add_argument("sentence", nargs="+", metavar="SENTENCE")
+    p.add_argument(
+        "--elmo", required=True, metavar="MODEL", help=f"{MODEL_HELP}, with a softmax"
+    )
+    place = p.add_mutually_exclusive_group(required=True)
+    place.add_argument("--word", help="a word that occurs once in the sentence")
+    place.add_argument(
+        "--position", type=non_negative(int), help="the number of a token, from 0"
+    )
+    p.add_argument("--top", type=positive(int), default=10, help="(default: 10)")
+    p.add_argument("--direction", choices=DIRECTIONS, help="also the word itself")
+    return p
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the program; returns its exit status."""
+    options = parser().parse_intermixed_args(arguments)
+    return run_command(PROGRAM, lambda: substitutes(**vars(options)))
+
+
+def substitutes(
+    sentence: Sequence[str],
+    elmo: str,
+    word: str | None,
+    *,
+    position: int | None,
+    top: int,
+    direction: str | None,
+) -> None:
+    """Prints the words with their probabilities."""
+    tokens = " ".join(sentence).split()
+    if position is None:
+        position = position_of(word, tokens)
+    elif position >= len(tokens):
+        raise ValueError(
+            f"--position should be from 0 to {len(tokens) - 1}, as the sentence has "
+            f"{len(tokens)} tokens. Received: {position}"
+        )
+    model = LanguageModel.from_pretrained(elmo)
+    if direction is None:
+        found = model.substitutes(tokens, position, top)
+    else:
+        found = model.likeliest(tokens, position, top, direction=direction)
+    for other, log_probability in found:
+        print(f"{math.exp(log_probability):9.3%}  {other}")
+
+
+def position_of(word: str, tokens: Sequence[str]) -> int:
+    """The index of a word that occurs once.
+
+    Raises:
+        ValueError: it occurs more than once, or not at all.
+    """
+    places = [i for i, token in enumerate(tokens) if token == word]
+    if len(places) != 1:
+        found = (
+            f"at the positions {', '.join(map(str, places))}" if places else "nowhere"
+        )
+        raise ValueError(
+            f"--word should occur once in the sentence; {word!r} is {found}. Give "
+            "--position instead."
+        )
+    return places[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

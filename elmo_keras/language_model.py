@@ -1,0 +1,270 @@
+"""The language model itself: probabilities of words, sentences and substitutes."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
+from elmo_keras.model_files.model_directory import find_model, load_bilm
+from elmo_keras.text.given_sentences import Sentence, tokens_of_sentences
+from elmo_keras.text.in_order import in_order
+from elmo_keras.text.length_batches import balanced_batches
+from elmo_keras.text.vocabulary import SPECIAL_WORDS, Vocabulary
+
+DIRECTIONS = "both", "forward", "backward"
+CHUNK_BATCHES = 8  # how many batches of sentences are sorted by length together
+
+
+class SentenceScores(NamedTuple):
+    """The log probabilities of a sentence, in nats.
+
+    Each direction predicts every token and one boundary: the forward one `</S>`, the
+    backward one `<S>`. Words outside of the vocabulary are predicted as `<UNK>`.
+
+    Attributes:
+        tokens: the tokens.
+        forward: float32 `(tokens,)`, of each token given those before it.
+        backward: float32 `(tokens,)`, of each token given those after it.
+        boundaries: float32 `(2,)`, of `</S>` by the forward and of `<S>` by the
+            backward direction.
+        unknown: bool `(tokens,)`, whether a token is outside of the vocabulary.
+    """
+
+    tokens: tuple[str, ...]
+    forward: np.ndarray
+    backward: np.ndarray
+    boundaries: np.ndarray
+    unknown: np.ndarray
+
+    @property
+    def totals(self) -> np.ndarray:
+        """The sentence's log probability by each direction: float64 `(2,)`."""
+        sums = [self.forward.sum(dtype=float), self.backward.sum(dtype=float)]
+        return np.array(sums) + self.boundaries
+
+    @property
+    def perplexity(self) -> float:
+        """exp of the mean loss of all predictions of both directions."""
+        return float(np.exp(-self.totals.mean() / (len(self.tokens) + 1)))
+
+
+class LanguageModel:
+    """A biLM with its softmax and vocabulary, asked for probabilities of words.
+
+    Each sentence is read from the zero state.
+
+    Args:
+        bilm: a built biLM with a softmax.
+        vocabulary: the words of the softmax.
+        tokens_at_once: about how many tokens go through the LSTMs together.
+
+    Raises:
+        ValueError: the biLM has no softmax over these words.
+
+    Example:
+
+    >>> config = ElmoConfig.preset("test")
+    >>> vocabulary = Vocabulary.count([["a", "rose", "is", "a", "rose"]])
+    >>> bilm = BidirectionalLanguageModel(config, vocabulary_size=len(vocabulary))
+    >>> bilm.build()
+    >>> model = LanguageModel(bilm, vocabulary)
+    >>> [scores] = model.score(["a rose"])
+    >>> scores.forward.shape
+    (2,)
+    >>> len(model.likeliest(["a", "rose"], position=1, top=2))
+    2
+    """
+
+    def __init__(
+        self,
+        bilm: BidirectionalLanguageModel,
+        vocabulary: Vocabulary,
+        tokens_at_once: int = 2**12,
+    ):
+        if bilm.vocabulary_size != len(vocabulary):
+            raise ValueError(
+                f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
+                f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
+            )
+        self.bilm, self.vocabulary = bilm, vocabulary
+        self._tokens_at_once = tokens_at_once
+        words, numbers = (tf.TensorSpec((None,), d) for d in (tf.string, tf.int32))
+        of_targets, at_position = (words, numbers, numbers), (words, numbers)
+        self._of_targets = _graph(self._log_probabilities_of_targets, of_targets)
+        self._at_position = _graph(self._log_probabilities_at_position, at_position)
+
+    @classmethod
+    def from_pretrained(cls, model: str | Path) -> "LanguageModel":
+        """The language model of a model directory.
+
+        Raises:
+            FileNotFoundError: a file is missing; the message names it.
+            ValueError: a file doesn't fit, or the model has no softmax.
+        """
+        bilm = load_bilm(model)
+        if bilm.softmax is None:
+            raise ValueError(
+                f"{model} should have a softmax and its vocabulary, which predict "
+                "words. It has vectors only."
+            )
+        return cls(bilm, find_model(model).vocabulary)
+
+    def score(
+        self,
+        sentences: Iterable[Sentence],
+        progress: Callable[[int], None] = lambda n_tokens: None,
+    ) -> Iterator[SentenceScores]:
+        """Yields the scores of each sentence in turn, within bounded memory.
+
+        Args:
+            sentences: each a `str`, split at ASCII white space, or a list of tokens.
+            progress: called with the number of tokens of each finished batch.
+
+        Raises:
+            TypeError: a sentence is neither a `str` nor a list of tokens.
+            ValueError: a token is empty.
+        """
+
+        def scores_of(batches):
+            for batch in batches:
+                yield self._scores(batch)
+                progress(sum(map(len, batch)))
+
+        yield from in_order(
+            tokens_of_sentences(sentences),
+            scores_of,
+            batches_of=lambda lengths: balanced_batches(
+                [length + 2 for length in lengths], self._tokens_at_once
+            ),
+            tokens_at_once=CHUNK_BATCHES * self._tokens_at_once,
+        )
+
+    def _scores(self, batch):
+        """The scores of each sentence of a batch."""
+        words = [[token.decode() for token in sentence] for sentence in batch]
+        lengths = np.array([len(sentence) for sentence in words], np.int32)
+        ids = self.vocabulary.encode(itertools.chain(*words))
+        tokens = tf.constant(list(itertools.chain(*batch)), tf.string)
+        forward, backward = self._of_targets(tokens, ids, lengths)
+        borders = np.cumsum(lengths + 1)[:-1]
+        return [
+            SentenceScores(
+                tokens=tuple(sentence),
+                forward=ahead[:-1],
+                backward=back[1:],
+                boundaries=np.array([ahead[-1], back[0]]),
+                unknown=numbers == self.vocabulary.unknown,
+            )
+            for sentence, ahead, back, numbers in zip(
+                words,
+                np.split(forward.numpy(), borders),
+                np.split(backward.numpy(), borders),
+                np.split(ids, np.cumsum(lengths)[:-1]),
+            )
+        ]
+
+    def _log_probabilities_of_targets(self, tokens, ids, lengths):
+        """Forward and backward log probabilities, each `(tokens + sentences,)`."""
+        ahead, back = self._last_layer(tokens, lengths)
+        ids = with_boundaries(ids, lengths, tf.range(2))
+        rows = sentence_numbers(lengths + 2)
+        border = rows[1:] != rows[:-1]
+        not_begin = ~tf.concat([[True], border], axis=0)
+        not_end = ~tf.concat([border, [True]], axis=0)
+        return [
+            self.bilm.softmax.log_probabilities_of(
+                tf.boolean_mask(vectors, reads), tf.boolean_mask(ids, predicts)
+            )
+            for vectors, reads, predicts in (
+                (ahead, not_end, not_begin),
+                (back, not_begin, not_end),
+            )
+        ]
+
+    def _last_layer(self, tokens, lengths):
+        """The last layer of both directions, with `<S>` and `</S>`."""
+        layers = self.bilm.layers_of_sentences(tokens, lengths, keep_boundaries=True)
+        return tf.split(layers[-1], 2, axis=-1)
+
+    def likeliest(
+        self,
+        tokens: Sequence[str],
+        position: int,
+        top: int = 10,
+        *,
+        direction: str = "both",
+    ) -> list[tuple[str, float]]:
+        """The words that are likeliest at a position, whatever word is there.
+
+        Args:
+            tokens: the tokens of a sentence.
+            position: index of a token.
+            top: the number of words.
+            direction: `"forward"` reads the tokens before the position, `"backward"`
+                those after it; `"both"` multiplies the two probabilities of each word
+                and normalises the products.
+
+        Returns:
+            Words with their log probabilities in nats, the likeliest first. `<S>`,
+            `</S>` and `<UNK>` are left out.
+
+        Raises:
+            ValueError: there is no such position or direction.
+        """
+        logs = self._logs(tokens, position, direction)
+        return self._best(logs, top, leave_out=range(len(SPECIAL_WORDS)))
+
+    def substitutes(
+        self, tokens: Sequence[str], position: int, top: int = 10
+    ) -> list[tuple[str, float]]:
+        """The likeliest words in place of a token, by both directions.
+
+        Args:
+            tokens, position, top: as in `likeliest`.
+
+        Returns:
+            As `likeliest`, without the token itself, in upper or lower case.
+        """
+        logs = self._logs(tokens, position, "both")
+        word = tokens[position]
+        same = self.vocabulary.encode({word, word.lower(), word.title(), word.upper()})
+        return self._best(logs, top, leave_out=[*range(len(SPECIAL_WORDS)), *same])
+
+    def _logs(self, tokens, position, direction):
+        """Log probabilities of all words at a position: float32 `(words,)`."""
+        if direction not in DIRECTIONS:
+            raise ValueError(
+                f"`direction` should be one of {DIRECTIONS}. Received: {direction!r}"
+            )
+        if not 0 <= position < len(tokens):
+            raise ValueError(
+                f"`position` should be from 0 to {len(tokens) - 1}, the index of one of "
+                f"{len(tokens)} tokens. Received: {position}"
+            )
+        [sentence] = tokens_of_sentences([tokens])
+        logs = self._at_position(tf.constant(sentence, tf.string), [position]).numpy()
+        return logs[DIRECTIONS.index(direction)]
+
+    def _log_probabilities_at_position(self, tokens, position):
+        """By both directions together, by the forward and the backward one."""
+        ahead, back = self._last_layer(tokens, tf.size(tokens)[None])
+        # `<S>` is before the first token: the one before the position has its index.
+        vectors = tf.gather(ahead, position), tf.gather(back, position + 2)
+        logs = tf.nn.log_softmax(self.bilm.softmax(tf.concat(vectors, axis=0)))
+        both = tf.nn.log_softmax(tf.reduce_sum(logs, axis=0, keepdims=True))
+        return tf.concat([both, logs], axis=0)
+
+    def _best(self, logs, top, leave_out):
+        logs[np.asarray(leave_out)] = -np.inf
+        top = min(top, int(np.isfinite(logs).sum()))
+        best = np.argsort(-logs, kind="stable")[:top]
+        return [(self.vocabulary.words[i], float(logs[i])) for i in best]
+
+
+def _graph(function, signature):
+    return tf.function(function, input_signature=signature, autograph=False)

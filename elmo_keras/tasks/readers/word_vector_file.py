@@ -1,0 +1,145 @@
+"""Reads files of word vectors: GloVe, and word2vec as text or binary."""
+
+import gzip
+import zlib
+from collections.abc import Container, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+
+from elmo_keras.text.files import unzipped
+
+LONGEST_LINE = 2**20  # bytes
+LONGEST_WORD = 2**12
+LARGEST_DIM = 2**14
+
+
+class WordVectorFile(NamedTuple):
+    """The words of a file that were wanted, and their vectors.
+
+    Attributes:
+        words: the words, in the order of the file.
+        vectors: float32 `(words, dim)`.
+    """
+
+    words: tuple[str, ...]
+    vectors: np.ndarray
+
+
+def read_word_vectors(
+    path: str | Path, wanted: Container[str] | None = None
+) -> WordVectorFile:
+    """Reads the vectors of words; of repeated words, the first one counts.
+
+    The formats are told apart by their content: word2vec's text and binary files (and
+    fastText's `.vec`) start with the numbers of words and of dimensions, GloVe's text
+    starts with the first word.
+
+    Args:
+        path: plain or gzipped.
+        wanted: the words to keep; by default all.
+
+    Raises:
+        OSError: the file can't be read.
+        ValueError: the file is damaged or in another format; the message says where.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            entries = _entries(unzipped(file))
+            return _collected(entries, wanted)
+        except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{path} should hold word vectors. {error}") from error
+
+
+def _collected(entries, wanted):
+    found: dict[str, np.ndarray] = {}
+    for number, (word, vector) in enumerate(entries, 1):
+        word = word.decode("utf-8", "replace")
+        if word in found or not (wanted is None or word in wanted):
+            continue
+        if not np.isfinite(vector).all():
+            raise ValueError(
+                f"The numbers of word {number}, {word!r}, should be finite."
+            )
+        found[word] = vector
+    return WordVectorFile(tuple(found), np.array(list(found.values()), np.float32))
+
+
+def _entries(file: BinaryIO) -> Iterator[tuple[bytes, np.ndarray]]:
+    """Words and vectors of a file in any format."""
+    first = file.readline(LONGEST_LINE)
+    heading = first.split()
+    if len(heading) != 2 or not all(cell.isdigit() for cell in heading):
+        dim = len(first.rstrip().split(b" ")) - 1
+        if dim < 2:
+            raise ValueError(f"Line 1 should be a word and its numbers: {first[:80]!r}")
+        yield _of_line(first, dim, 1)
+        yield from _text(file, dim, n_words=None)
+        return
+    n_words, dim = map(int, heading)
+    if not 0 < dim <= LARGEST_DIM:
+        raise ValueError(f"Line 1 says that vectors have {dim} dimensions.")
+    is_text = _is_text(file.peek(LONGEST_LINE))
+    yield from (_text if is_text else _binary)(file, dim, n_words)
+
+
+def _is_text(start):
+    """Whether numbers follow the first word, as far as the line was read ahead."""
+    line, line_end, _ = start.partition(b"\n")
+    cells = line.rstrip().split(b" ")[1:]
+    if not line_end:
+        cells = cells[:-1]  # may be cut
+    try:
+        return all(np.isfinite(float(cell)) for cell in cells) and bool(cells)
+    except ValueError:
+        return False
+
+
+def _text(file, dim, n_words):
+    """Entries of lines; the word may contain spaces, as some of GloVe's do."""
+    first = 2
+    number = first
+    while line := file.readline(LONGEST_LINE):
+        yield _of_line(line, dim, number)
+        number += 1
+    if n_words is not None and number - first < n_words:
+        raise ValueError(
+            f"Line 1 says {n_words:,} words. Found: {number - first:,}; the end of "
+            "the file is missing."
+        )
+
+
+def _of_line(line, dim, number):
+    cells = line.rstrip().split(b" ")
+    try:
+        if len(cells) <= dim:
+            raise ValueError
+        return b" ".join(cells[:-dim]), np.array(cells[-dim:], np.float32)
+    except ValueError:
+        raise ValueError(
+            f"Line {number:,} should hold a word and {dim} numbers. Found: "
+            f"{line[:80].decode('utf-8', 'replace')!r}"
+        ) from None
+
+
+def _binary(file: BinaryIO, dim, n_words):
+    """Entries `word SPACE float32…`, with or without a line break between them."""
+    for number in range(1, n_words + 1):
+        word = _word(file, number)
+        content = file.read(4 * dim)
+        if len(content) < 4 * dim:
+            raise ValueError(
+                f"Line 1 says {n_words:,} words. The file ends within word {number:,}."
+            )
+        yield word, np.frombuffer(content, "<f4")
+
+
+def _word(file, number):
+    word = bytearray()
+    while (byte := file.read(1)) != b" ":
+        if not byte or len(word) > LONGEST_WORD:
+            raise ValueError(f"Word {number:,} has no end.")
+        if byte != b"\n":
+            word += byte
+    return bytes(word)

@@ -1,0 +1,187 @@
+"""The embedder for programs: NumPy arrays of any sentences."""
+
+import itertools
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from elmo_keras import Elmo, Embedder
+from elmo_keras.model_files.model_directory import save_model
+from tests.support.paths import ROOT
+
+SENTENCES = [
+    "Rivers bend .",
+    ["two tokens", "한국어"],
+    "",
+    "The bank of the river , again and again",
+    ["One"],
+]
+
+
+@pytest.fixture(scope="module")
+def elmo(model_directory):
+    return Elmo.from_pretrained(model_directory)
+
+
+@pytest.fixture(scope="module")
+def all_layers(model_directory):
+    return Embedder(model_directory, layers="all", tokens_at_once=10)
+
+
+@pytest.fixture(scope="module")
+def means(model_directory):
+    return Embedder(model_directory, pooling="mean", tokens_at_once=10)
+
+
+def test_arrays_come_in_the_order_of_the_sentences(all_layers, elmo):
+    arrays = all_layers(SENTENCES)
+    for sentence, array in zip(SENTENCES, arrays, strict=True):
+        tokens = sentence.split() if isinstance(sentence, str) else sentence
+        expected = elmo.layers([tokens]).numpy()[0]
+        # float32 sums in another order, in batches of other sizes.
+        np.testing.assert_allclose(array, expected, atol=1e-6)
+
+
+def test_mean_and_maximum_over_the_tokens(model_directory, all_layers, means):
+    averages = [array.mean(axis=0) for array in all_layers(SENTENCES)]
+    nothing = np.zeros(means.dim, np.float32)
+    pooled = means(SENTENCES)
+    expected = [a.mean(axis=0) if len(a) else nothing for a in averages]
+    np.testing.assert_allclose(pooled, expected, atol=1e-6)
+    highest = Embedder(model_directory, pooling="max", dtype="float16")(SENTENCES)
+    assert highest.dtype == np.float16
+    expected = [a.max(axis=0) if len(a) else nothing for a in averages]
+    np.testing.assert_allclose(highest, expected, atol=1e-3)  # float16
+
+
+def test_weights_of_a_mix(model_directory, all_layers):
+    mixed = Embedder(model_directory, layers=[0.5, -1, 2], gamma=3)(SENTENCES[:1])[0]
+    weights = np.exp([0.5, -1, 2]) / np.exp([0.5, -1, 2]).sum()
+    expected = 3 * np.einsum("l,ltd->td", weights, all_layers(SENTENCES[:1])[0])
+    np.testing.assert_allclose(mixed, expected, atol=1e-5)
+
+
+def test_normalized_vectors_have_length_1_or_0(means):
+    lengths = np.linalg.norm(means.encode(SENTENCES, normalize=True), axis=1)
+    np.testing.assert_allclose(lengths, [1, 1, 0, 1, 1], atol=1e-6)
+
+
+def test_one_str_is_one_sentence(means):
+    np.testing.assert_array_equal(means("One"), means(["One"])[0])
+
+
+def test_no_sentences(means, all_layers):
+    assert means([]).shape == (0, means.dim)
+    assert all_layers([]) == []
+
+
+def test_a_stream_has_bounded_memory(means):
+    read = itertools.count()
+    stream = means.stream(f"word {next(read)}" for _ in itertools.count())
+    np.testing.assert_allclose(next(stream), means("word 0"), atol=1e-6)
+    stream.close()
+    assert next(read) < 100
+
+
+def test_forgotten_words_are_computed_again(model_directory, all_layers):
+    forgetful = Embedder(
+        model_directory, layers="all", tokens_at_once=10, cache_bytes=1
+    )
+    for array, expected in zip(forgetful(SENTENCES), all_layers(SENTENCES)):
+        np.testing.assert_allclose(array, expected, atol=1e-6)
+
+
+def test_a_tokenizer_splits_text(model_directory, means):
+    letters = Embedder(model_directory, pooling="mean", tokenizer=list)
+    np.testing.assert_allclose(letters("abc"), means([["a", "b", "c"]])[0], atol=1e-6)
+
+
+def test_threads_share_an_embedder(means):
+    texts = [[f"{i} {j} word" for j in range(20)] for i in range(4)]
+    expected = [means(text) for text in texts]
+    found = [None] * len(texts)
+
+    def work(i):
+        for _ in range(5):
+            found[i] = means(texts[i])
+
+    threads = [threading.Thread(target=work, args=[i]) for i in range(len(texts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_pickled_embedder_reads_its_model_at_the_first_use(means):
+    copy = pickle.loads(pickle.dumps(means))
+    assert len(pickle.dumps(means)) < 2000  # no weights
+    np.testing.assert_array_equal(copy(SENTENCES), means(SENTENCES))
+    assert copy == means and hash(copy) == hash(means)
+
+
+def test_a_changed_model_is_noticed(model_directory, tmp_path):
+    elmo = Elmo.from_pretrained(model_directory)
+    save_model(tmp_path, elmo.bilm)
+    pickled = pickle.dumps(Embedder(tmp_path))
+    elmo.bilm.lstm.forward.lstms[0].bias.assign_add([1.0] * 4 * elmo.config.units)
+    save_model(tmp_path, elmo.bilm)
+    with pytest.raises(ValueError, match="has changed since the embedder was pickled"):
+        pickle.loads(pickled)(["a"])
+
+
+@pytest.mark.slow  # it starts a process that imports TensorFlow
+def test_the_hash_is_the_same_in_another_process(means, model_directory):
+    code = "import sys, elmo_keras as e\nprint(hash(e.Embedder(sys.argv[1], pooling='mean')))"
+    other = subprocess.run(
+        [sys.executable, "-c", code, model_directory],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert other.stdout.strip() == str(hash(means)), other.stderr
+
+
+def test_other_settings_make_another_embedder(means, model_directory):
+    assert Embedder(model_directory, pooling="max") != means
+
+
+def test_an_embedder_of_a_layer_is_not_pickled(elmo):
+    with pytest.raises(TypeError, match="can't be pickled. Make it from the path"):
+        pickle.dumps(Embedder(elmo))
+
+
+@pytest.mark.parametrize(
+    ("sentences", "error", "message"),
+    [
+        ([["a"], 3], TypeError, r"Sentence 1 should be a str or a list .* Received: 3"),
+        ([["a", None]], TypeError, "Sentence 0 should be a str or a list of tokens"),
+        ([["a", ""]], ValueError, "The tokens of sentence 0 .* Token 1 is ''"),
+    ],
+)
+def test_bad_sentences(means, sentences, error, message):
+    with pytest.raises(error, match=message):
+        means(sentences)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"pooling": "sum"}, "`pooling` should be None, 'mean' or 'max'"),
+        ({"layers": "last"}, "`layers` should be one of"),
+        ({"layers": [1, 2]}, "The mix should have 3 weights"),
+        ({"dtype": "int8"}, "`dtype` should be 'float32' or 'float16'"),
+    ],
+)
+def test_bad_settings(elmo, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Embedder(elmo, **arguments)
+
+
+def test_weights_beside_a_layer_are_refused(elmo):
+    with pytest.raises(ValueError, match="belong to a model that is read"):
+        Embedder(elmo, arithmetic="bfloat16")

@@ -1,0 +1,77 @@
+"""Files of word vectors in their three formats."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from elmo_keras.tasks.readers.word_vector_file import read_word_vectors
+
+WORDS = "the", "한국어", "New York", "of"
+VECTORS = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+
+
+def text(words=WORDS, vectors=VECTORS):
+    rows = zip(words, vectors.tolist())
+    return "".join(f"{w} {' '.join(map(repr, row))}\n" for w, row in rows).encode()
+
+
+def binary(between=b"\n"):
+    rows = zip(WORDS, VECTORS)
+    entries = [w.replace(" ", "_").encode() + b" " + v.tobytes() for w, v in rows]
+    return b"4 3\n" + between.join(entries)
+
+
+@pytest.mark.parametrize(
+    ("content", "spaces"),
+    [
+        (text(), True),
+        (b"4 3\n" + text(), True),
+        (b"4 3\n" + text().replace(b"\n", b" \n"), True),  # as fastText writes
+        (binary(), False),
+        (binary(between=b""), False),
+        (gzip.compress(text()), True),
+        (gzip.compress(binary()), False),
+    ],
+    ids="glove word2vec fasttext binary unbroken glove.gz binary.gz".split(),
+)
+def test_all_formats_hold_the_same(content, spaces, tmp_path):
+    path = tmp_path / "vectors"
+    path.write_bytes(content)
+    words, vectors = read_word_vectors(path)
+    # "New York" has a space in text only.
+    expected = WORDS if spaces else [word.replace(" ", "_") for word in WORDS]
+    assert list(words) == list(expected)
+    np.testing.assert_array_equal(vectors, VECTORS)
+
+
+def test_only_wanted_words_are_kept_and_the_first_of_repeated_ones(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_bytes(text(["of", "a", "of", "the"]))
+    words, vectors = read_word_vectors(path, {"of", "the", "absent"})
+    assert words == ("of", "the")
+    np.testing.assert_array_equal(vectors, VECTORS[[0, 3]])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "Line 1 should be a word and its numbers: b''"),
+        (b"word\n", "Line 1 should be a word"),
+        (text() + b"last 0.5\n", "Line 5 should hold a word and 3 numbers. .*last"),
+        (text() + b"last 0.5 x 1\n", "Line 5 should hold a word and 3 numbers"),
+        (b"9 3\n" + text(), "Line 1 says 9 words. Found: 4; the end"),
+        (binary()[:-5], "Line 1 says 4 words. The file ends within word 4"),
+        (binary().replace(b" ", b"_"), "Line 1 should be a word|Word 1 has no end"),
+        (b"4 0\n" + text(), "Line 1 says that vectors have 0 dimensions"),
+        (text() + b"last nan 1 2\n", "numbers of word 5, 'last', should be finite"),
+        (gzip.compress(text())[:-9], "Compressed file ended"),
+    ],
+)
+def test_damaged_files_are_refused(content, message, tmp_path):
+    path = tmp_path / "vectors"
+    path.write_bytes(content)
+    with pytest.raises(
+        ValueError, match=f"vectors should hold word vectors. .*{message}"
+    ):
+        read_word_vectors(path)

@@ -1,0 +1,167 @@
+"""Probabilities of words, sentences and substitutes, against plain NumPy."""
+
+import numpy as np
+import pytest
+
+from elmo_keras import BidirectionalLanguageModel, ElmoConfig, LanguageModel
+from elmo_keras.analyses.score import __main__ as score
+from elmo_keras.analyses.substitutes import __main__ as substitutes
+from elmo_keras.model_files.model_directory import save_model
+from tests.support.models import randomize
+from tests.support.oracle_losses import expected_losses
+from tests.support.training_runs import SENTENCES, VOCABULARY
+
+
+@pytest.fixture(scope="module")
+def model():
+    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"), len(VOCABULARY))
+    bilm.build()
+    return LanguageModel(randomize(bilm), VOCABULARY, tokens_at_once=12)
+
+
+@pytest.fixture
+def read(model, monkeypatch):
+    """Lets commands "read" the model, so that its graphs are traced once."""
+    monkeypatch.setattr(LanguageModel, "from_pretrained", {"lm": model}.get)
+
+
+def log_probabilities(model, tokens, direction):
+    """By the oracle: what each token's target has, in reading order."""
+    tokens = ["<S>", *tokens, "</S>"]
+    reading = tokens[::-1] if direction else tokens
+    losses, _ = expected_losses(model.bilm, VOCABULARY, reading, direction=direction)
+    return -losses
+
+
+def test_scores_are_those_of_the_oracle_in_the_order_of_the_sentences(model):
+    for scores, tokens in zip(model.score(SENTENCES), SENTENCES, strict=True):
+        assert scores.tokens == tuple(tokens)
+        forward = log_probabilities(model, tokens, 0)
+        backward = log_probabilities(model, tokens, 1)
+        # float32 in the model, float64 in the oracle.
+        np.testing.assert_allclose(scores.forward, forward[:-1], atol=1e-4)
+        np.testing.assert_allclose(scores.backward, backward[:-1][::-1], atol=1e-4)
+        ends = forward[-1], backward[-1]
+        np.testing.assert_allclose(scores.boundaries, ends, atol=1e-4)
+        totals = forward.sum(), backward.sum()
+        np.testing.assert_allclose(scores.totals, totals, atol=1e-3)
+
+
+def test_unknown_words_are_marked_and_perplexity_counts_one_boundary(model):
+    known = VOCABULARY.words[-1]
+    [scores] = model.score([[known, "notaword"]])
+    assert scores.unknown.tolist() == [False, True]
+    expected = np.exp(-scores.totals.sum() / 2 / 3)
+    assert scores.perplexity == pytest.approx(expected)
+
+
+def test_an_empty_sentence_has_its_boundaries_only(model):
+    [scores] = model.score([""])
+    assert scores.forward.shape == (0,) and np.isfinite(scores.boundaries).all()
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_the_likeliest_words_have_the_probabilities_of_the_scores(model, direction):
+    tokens = list(VOCABULARY.words[3:])
+    found = dict(model.likeliest(tokens, 1, top=100, direction=direction))
+    assert set(found) == set(VOCABULARY.words[3:])
+    for word in found:
+        [scores] = model.score([[tokens[0], word, *tokens[2:]]])
+        assert found[word] == pytest.approx(getattr(scores, direction)[1], abs=1e-4)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+def test_both_directions_are_a_normalised_product(model):
+    tokens = list(VOCABULARY.words[3:])
+    one, other, both = (
+        dict(model.likeliest(tokens, 0, top=100, direction=direction))
+        for direction in ("forward", "backward", "both")
+    )
+    offsets = [both[word] - one[word] - other[word] for word in both]
+    np.testing.assert_allclose(offsets, offsets[0], atol=1e-4)
+    assert np.exp(list(both.values())).sum() < 1  # the special words have a share
+
+
+def test_a_substitute_is_another_word(model):
+    tokens = list(VOCABULARY.words[3:])
+    found = [word for word, _ in model.substitutes(tokens, 2, top=2)]
+    expected = [word for word, _ in model.likeliest(tokens, 2) if word != tokens[2]]
+    assert found == expected[:2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["a"], 1), "`position` should be from 0 to 0.* Received: 1"),
+        ((["a"], -1), "`position` should be from 0 to 0"),
+    ],
+)
+def test_positions_outside_of_the_sentence_are_refused(model, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        model.likeliest(*arguments)
+
+
+def test_other_directions_are_refused(model):
+    with pytest.raises(ValueError, match="`direction` should be one of"):
+        model.likeliest(["a"], 0, direction="up")
+
+
+def test_a_model_without_a_softmax_predicts_no_words(model_directory):
+    with pytest.raises(ValueError, match="should have a softmax and its vocabulary"):
+        LanguageModel.from_pretrained(model_directory)
+
+
+def test_a_model_directory_is_read_with_its_words(model, tmp_path):
+    save_model(tmp_path, model.bilm, VOCABULARY)
+    assert LanguageModel.from_pretrained(tmp_path).vocabulary.words == VOCABULARY.words
+
+
+@pytest.mark.usefixtures("read")
+def test_the_command_prints_a_line_for_each_sentence(model, tmp_path, capsys):
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(" ".join(tokens) for tokens in SENTENCES))
+    assert score.main([str(text), "--elmo", "lm"]) == 0
+    heading, *rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert tuple(heading) == score.OF_SENTENCES
+    for number, (row, scores) in enumerate(zip(rows, model.score(SENTENCES)), 1):
+        assert row[0] == str(number) and row[-1] == " ".join(scores.tokens)
+        np.testing.assert_allclose([*map(float, row[3:5])], scores.totals, atol=1e-3)
+    assert len(rows) == len(SENTENCES)
+
+
+@pytest.mark.usefixtures("read")
+def test_the_command_prints_a_line_for_each_token(tmp_path):
+    text, output = tmp_path / "text.txt", tmp_path / "scores.tsv"
+    text.write_text("a b\n\nc\n")
+    command = [str(text), "--elmo", "lm", "--tokens", "--output", str(output)]
+    assert score.main(command) == 0
+    rows = [line.split("\t") for line in output.read_text().splitlines()[1:]]
+    assert [row[:3] for row in rows] == [
+        ["1", "0", "a"],
+        ["1", "1", "b"],
+        ["3", "0", "c"],
+    ]
+
+
+@pytest.mark.usefixtures("read")
+def test_the_command_prints_substitutes(capsys):
+    word = VOCABULARY.words[3]
+    assert substitutes.main([f"{word} x", "--word", word, "--elmo", "lm"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines] and word not in lines
+    command = [f"{word} x", "--position", "0", "--direction", "backward", "--top", "1"]
+    assert substitutes.main([*command, "--elmo", "lm"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a b a", "--word", "a"], "'a' is at the positions 0, 2. Give --position"),
+        (["a b", "--word", "c"], "'c' is nowhere"),
+        (["a b", "--position", "2"], "--position should be from 0 to 1"),
+    ],
+)
+def test_a_word_that_is_not_in_one_place(arguments, message, capsys):
+    assert substitutes.main([*arguments, "--elmo", "lm"]) == 2
+    assert message in capsys.readouterr().err
