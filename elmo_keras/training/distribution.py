@@ -159,6 +159,7 @@ def sum_over_workers(strategy: tf.distribute.Strategy, numbers: Any) -> Any:
 
 
 def _all_reduced(share):
+    share = tf.identity(share)  # a graph's argument has no device
     return tf.distribute.get_replica_context().all_reduce("SUM", share)
 
 

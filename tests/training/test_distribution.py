@@ -63,3 +63,20 @@ def test_each_replica_gets_its_rows_from_one_graph(n_replicas, monkeypatch):
         assert [x.shape[0] for x in shares] == [4 // n_replicas] * n_replicas
         np.testing.assert_array_equal(tf.concat(shares, 0), rows)
     assert len(traces) == n_replicas
+
+
+def test_numbers_are_summed_by_one_graph(monkeypatch):
+    strategy, traces = make_strategy(2), []
+    all_reduced = distribution._all_reduced
+
+    def counted(share):
+        traces.append(share)
+        return all_reduced(share)
+
+    monkeypatch.setattr(distribution, "_all_reduced", counted)
+    # As if each replica were a worker's only one.
+    monkeypatch.setattr(distribution, "n_workers", lambda strategy: 2)
+    for x in (1.0, 2.0, 3.0):
+        total = distribution.sum_over_workers(strategy, np.array([x, 5.0]))
+        assert total.tolist() == [2 * x, 10.0]
+    assert len(traces) == 2
