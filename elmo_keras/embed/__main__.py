@@ -75,8 +75,10 @@ def embed(options: argparse.Namespace) -> int:
 
 def download_model(options: argparse.Namespace) -> None:
     """Downloads a published model, while Ctrl-C still ends the command at once."""
-    if model := options.model or options.options:
-        local_files(model, options.weights)
+    if options.model:
+        local_files(options.model)
+    elif options.options and options.weights:
+        local_files(options.options, options.weights)
 
 
 def write_vectors(options: argparse.Namespace, layers: str | int) -> int:
