@@ -103,13 +103,13 @@ def test_a_published_checkpoint_of_bilm_tf_is_a_folder_with_its_vocabulary(mirro
 
 
 def test_the_command_that_embeds_downloads_the_model(
-    published, tmp_path, capsys, cache
+    published, tmp_path, capsys, cache, monkeypatch
 ):
+    monkeypatch.setattr(embed, "write_vectors", lambda *_: 0)
     text = tmp_path / "text.txt"
     text.write_text("A sentence\n")
     arguments = [str(text), str(tmp_path / "text.npy"), "--model"]
-    options = embed.parser().parse_args([*arguments, "small"])
-    embed.download_model(options)
+    assert embed.main([*arguments, "small"]) == 0
     assert (cache / "small" / "weights.hdf5").exists()
     capsys.readouterr()
     assert embed.main([*arguments, "smal"]) == WRONG_INPUT
