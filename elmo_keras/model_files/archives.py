@@ -67,8 +67,9 @@ class Archive:
                 raise ValueError(f"{name!r} lies outside of it.")
         _check_size(path, sum(member.size for member in members))
 
-    def read(self, name: str, most: int) -> bytes:
-        """The content of a file.
+    @contextlib.contextmanager
+    def open(self, name: str, most: int) -> Iterator[BinaryIO]:
+        """A file, open for reading; it ends at its declared size at the latest.
 
         Args:
             name: a name in `members`.
@@ -84,9 +85,18 @@ class Archive:
                 f"{name} in {self.path} should have at most {most:,} bytes. It has "
                 f"{size:,}."
             )
-        with _errors_named(f"{name} in {self.path} can't be read."):
-            with self._open(name) as file:
-                content = file.read(size)
+        message = f"{name} in {self.path} can't be read."
+        with _errors_named(message), self._open(name) as file:
+            yield file
+
+    def read(self, name: str, most: int) -> bytes:
+        """The content of a file.
+
+        Args, Raises: as in `open`.
+        """
+        size = self.members[name].size
+        with self.open(name, most) as file:
+            content = file.read(size)
             if len(content) < size:
                 raise ValueError("It ends too early.")
         return content
@@ -100,9 +110,11 @@ def is_archive(path: Path) -> bool:
 
 
 def _tar_opener(path):
-    """The function that opens the stream of a tar; None if it is no tar."""
+    """The function that opens the stream of a tar; None for anything else."""
     with path.open("rb") as file:
         start = file.read(512)
+    if start.startswith(b"PK\3\4"):  # a zip, whatever follows
+        return None
     if start[257:262] == b"ustar":
         return open
     return next(

@@ -1,5 +1,6 @@
 """Damage to files, chosen by a random generator."""
 
+import copy
 import io
 import json
 import zipfile
@@ -109,7 +110,8 @@ def change_value(tree, random):
     if random.random() < 0.2:
         del node[key]
     else:
-        node[key] = random.choice(VALUES)
+        # Copied: a shared list would be changed later on, or put into itself.
+        node[key] = copy.deepcopy(random.choice(VALUES))
 
 
 def mutated_zip(content: bytes, random: Random) -> bytes:
