@@ -78,20 +78,21 @@ def embed_text(
             rows = zip(batch, tf.make_ndarray(response.outputs[output]))
             return [_unpadded(row, len(sentence), output) for sentence, row in rows]
 
-        def results_of(batches):
-            batches = list(batches)
-            for batch, vectors in zip(batches, pool.map(vectors_of, batches)):
-                progress(len(batch))
-                yield vectors
-
         yield from in_order(
             sentences,
-            results_of,
+            lambda batches: _reported(pool.map(vectors_of, batches), progress),
             batches_of=functools.partial(
                 length_batches, max_tokens=batch_tokens, max_sentences=batch_size
             ),
             tokens_at_once=batch_tokens * SORTED_BATCHES,
         )
+
+
+def _reported(results, progress):
+    """The results of each request, whose number of sentences is reported."""
+    for vectors in results:
+        progress(len(vectors))
+        yield vectors
 
 
 @contextlib.contextmanager
