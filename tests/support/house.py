@@ -27,6 +27,7 @@ ROOMS = (
     {"elmo_keras.exported_elmo"},
     {"elmo_keras.embed"},
     {"elmo_keras.training"},
+    {"elmo_keras.language_model"},
     {"elmo_keras.elmo"},
     {"elmo_keras.model_files"},
     {"elmo_keras.models"},
