@@ -60,6 +60,7 @@ def check_digest(folder: Path, file: RemoteFile, path: Path) -> None:
     if first != digest:
         raise ValueError(
             f"its SHA-256 was {first} when it was first downloaded, and is now {digest}"
+            f" (if its publisher has replaced it, delete {folder / RECORDS})"
         )
     kept[file.name] = {"address": file.address, "sha256": digest} | _times(path)
     with contextlib.suppress(PermissionError), replacing(folder / RECORDS) as temporary:

@@ -13,7 +13,7 @@ from elmo_keras.models.cache_settings import (
     mirrored,
 )
 from elmo_keras.models.digests import check_digest, is_known
-from elmo_keras.models.file_kinds import check_start, check_whole
+from elmo_keras.models.file_kinds import START, check_start, check_whole
 from elmo_keras.models.network_faults import TransferFailed
 from elmo_keras.models.published_model import PublishedModel, RemoteFile
 from elmo_keras.models.transfer import Transfer
@@ -91,6 +91,8 @@ def _check_present(file, folder):
     """Checks a file that was put there by hand, or changed."""
     path = folder / file.name
     try:
+        with path.open("rb") as content:
+            check_start(file.name, content.read(START))
         check_whole(file.name, path)
         check_digest(folder, file, path)
     except ValueError as error:

@@ -41,14 +41,14 @@ def check_start(name: str, start: bytes) -> None:
     kind, signature = KINDS.get(Path(name).suffix, ("a file of a model", b""))
     start = start.removeprefix(b"\xef\xbb\xbf")
     if PAGE.match(start):
-        found = f"a web page or an error message: {_text(start)}"
+        found = f"is a web page or an error message: {_text(start)}"
     elif not start:
-        found = "nothing"
+        found = "is empty"
     elif not start.startswith(signature) or (kind == "JSON" and not _is_object(start)):
-        found = f"bytes that start with {start[:16]!r}"
+        found = f"starts with {start[:16]!r}"
     else:
         return
-    raise ValueError(f"it should be {kind}, but the server sent {found}")
+    raise ValueError(f"it should be {kind}, but it {found}")
 
 
 def check_whole(name: str, path: Path) -> None:

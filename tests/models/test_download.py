@@ -115,8 +115,8 @@ PAGE = b"<!DOCTYPE html><title>Sign in</title><p>Please sign in first</p>"
         (status(302, Location="ftp://a/b"), ConnectionError, "redirects to ftp", 0),
         (status(302, Location=PATH), ConnectionError, "302", 0),
         (sends(PAGE), ValueError, "a web page .*'Sign in Please sign in first'", 0),
-        (sends(b""), ValueError, "an HDF5 file, but the server sent nothing", 0),
-        (sends(b"{}"), ValueError, "sent bytes that start with b'{}'", 0),
+        (sends(b""), ValueError, "an HDF5 file, but it is empty", 0),
+        (sends(b"{}"), ValueError, "but it starts with b'{}'", 0),
         (cut_after(HALF, announced=HALF), ValueError, "it ends after", 0),
     ],
 )
@@ -201,7 +201,7 @@ def test_later_downloads_must_be_the_first_one(server, weights, cache):
     path = fetch(weights, cache / "model")
     path.unlink()
     server.fail(PATH, sends(hdf5(seed=1)))
-    with pytest.raises(ValueError, match="its SHA-256 was .* when it was first"):
+    with pytest.raises(ValueError, match="its SHA-256 was .*if its publisher"):
         fetch(weights, cache / "model")
     assert not path.exists()
     assert fetch(weights, cache / "model").read_bytes() == WEIGHTS
@@ -226,8 +226,12 @@ def test_offline_a_file_is_read_from_the_cache_or_wanted_by_hand(
     monkeypatch.setenv("ELMO_KERAS_OFFLINE", "1")
     with pytest.raises(FileNotFoundError, match="OFFLINE forbids .* by hand to"):
         fetch(weights, cache / "model")
-    (cache / "model").mkdir(parents=True)
-    (cache / "model" / "weights.hdf5").write_bytes(WEIGHTS)
+    path = cache / "model" / "weights.hdf5"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(PAGE)
+    with pytest.raises(ValueError, match="weights.hdf5 is not what .* a web page"):
+        fetch(weights, cache / "model")
+    path.write_bytes(WEIGHTS)
     assert fetch(weights, cache / "model").read_bytes() == WEIGHTS
     assert "weights.hdf5" in json.loads((cache / "model/.downloads.json").read_text())
     assert server.requests == []
