@@ -11,10 +11,10 @@ from elmo_keras.model_files.hdf5_format.cursor import Cursor, Damaged
 from elmo_keras.model_files.hdf5_format.datatypes import TEXT, dtype_of, shape_of
 from elmo_keras.model_files.hdf5_format.groups import is_group, links
 from elmo_keras.model_files.hdf5_format.storage import check_layout, filter_ids, read
+from elmo_keras.model_files.hdf5_format.texts import attribute, text_at
 
 _MAX_OBJECTS, _MAX_DEPTH = 10_000, 32
 _MAX_MESSAGES = 10**6  # in the headers of all objects
-_MAX_TEXTS = 2**16  # in a heap, where a text has a number of 2 bytes
 
 
 class Dataset:
@@ -76,7 +76,7 @@ class Dataset:
         array = self._read()
         if array.dtype != TEXT or array.size != 1:
             raise ValueError(f"`{self.name}` should hold one string.")
-        return _text(self._data, array.reshape(-1)[0])
+        return text_at(self._data, array.reshape(-1)[0])
 
 
 class Hdf5File:
@@ -116,9 +116,9 @@ class Hdf5File:
         try:
             for kind, body in self._header:
                 if kind == headers.ATTRIBUTE:
-                    found, value = _attribute(Cursor(body))
+                    found, value = attribute(Cursor(body))
                     if found == name and value is not None:
-                        return _text(self._data, value)
+                        return text_at(self._data, value)
         except ValueError as error:
             raise ValueError(f"The attribute `{name}` is damaged. {error}") from error
         return None
@@ -166,38 +166,3 @@ def _dataset(data, name, header):
         raise Damaged(f"The dataset `{name}` has no shape or no dtype.") from None
     except Damaged as error:
         raise Damaged(f"`{name}`: {error}") from None
-
-
-def _attribute(cursor):
-    """The name of an attribute and, of a text of variable length, its place."""
-    version = cursor.require(1, 2, 3)
-    cursor.take(1)
-    sizes = [cursor.uint(2) for _ in range(3)]
-    cursor.take(1 if version == 3 else 0)
-    if version == 1:
-        sizes = [-(-size // 8) * 8 for size in sizes]
-    name, dtype, shape = (cursor.take(size) for size in sizes)
-    name = bytes(name).partition(b"\0")[0].decode(errors="replace")
-    if dtype_of(dtype) != TEXT or shape_of(shape) != ():
-        return name, None
-    return name, np.frombuffer(cursor.take(TEXT.itemsize), TEXT)[0]
-
-
-def _text(data, value):
-    """The text that an element of the dtype `TEXT` refers to."""
-    cursor = Cursor(data, int(value["heap"]))
-    cursor.expect(b"GCOL")
-    cursor.require(1)
-    cursor.take(3)
-    cursor = Cursor(Cursor(data, int(value["heap"])).take(cursor.uint(8)), 16)
-    for _ in range(_MAX_TEXTS):
-        index = cursor.uint(2)
-        cursor.take(6)
-        size = cursor.uint(8)
-        content = cursor.take(size)
-        if index == value["index"]:
-            return bytes(content[: int(value["size"])]).decode()
-        if not index:
-            break
-        cursor.take(min(cursor.left, -size % 8))
-    raise Damaged("It lacks a text.")
