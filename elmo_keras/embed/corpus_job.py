@@ -15,6 +15,7 @@ from elmo_keras.embed.corpus_loop import Loop, Summary
 from elmo_keras.embed.numbered_batches import Shard, read_batches
 from elmo_keras.embed.unfinished import Unfinished, only_run
 from elmo_keras.embed.vector_files import is_npy
+from elmo_keras.text.characters import boundary_tokens
 
 
 def embed_corpus(
@@ -73,7 +74,11 @@ def embed_corpus(
     word_bytes = elmo.config.projection_dim * np.dtype(np.float32).itemsize
     max_words = max(1, cache_bytes // word_bytes)
     batches = read_batches(
-        source, shard, tokens_at_once=tokens_at_once, max_words=max_words
+        source,
+        shard,
+        boundaries=boundary_tokens(elmo.config),
+        tokens_at_once=tokens_at_once,
+        max_words=max_words,
     )
     identity = _identity(
         elmo,
