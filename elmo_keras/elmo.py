@@ -166,8 +166,7 @@ class Elmo(keras.layers.Layer):
         """
         files = find_model(model, weights)
         words = list(dict.fromkeys(cached_words))
-        config = ElmoConfig.from_options(files.options)
-        elmo = cls(config, n_cached_words=len(words), **kwargs)
+        elmo = cls(files.config, n_cached_words=len(words), **kwargs)
         elmo.build()
         with files.open_weights() as file:
             read_weights(elmo.bilm, file)

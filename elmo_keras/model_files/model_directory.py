@@ -13,8 +13,20 @@ import h5py
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.config import ElmoConfig, read_options
+from elmo_keras.config import ElmoConfig, TokenDictionary, has_dictionary, read_options
+from elmo_keras.model_files.dictionary_files import (
+    MAX_SIZE,
+    WORDS,
+    dictionary_files,
+    read_dictionary,
+)
 from elmo_keras.model_files.hdf5 import datasets, new_hdf5, open_hdf5
+from elmo_keras.model_files.many_langs import (
+    Folder,
+    ManyLangsModel,
+    is_many_langs,
+    read_many_langs,
+)
 from elmo_keras.model_files.published import (
     read_table,
     read_weights,
@@ -36,15 +48,27 @@ class ModelFiles(NamedTuple):
 
     Attributes:
         options: the content of its `options.json`.
-        weights: the HDF5 file: a path, or bytes out of a zip.
+        weights: the HDF5 file: a path, or bytes out of a zip; or the weights of a model
+            of ELMoForManyLangs.
         vocabulary_file: its `vocab.txt`: a path, or bytes out of a zip, or None.
         directory: the model directory, or None.
+        dictionary: its characters and words, if they are not bytes.
     """
 
     options: dict[str, Any]
-    weights: Path | bytes
+    weights: Path | bytes | ManyLangsModel
     vocabulary_file: Path | bytes | None = None
     directory: Path | None = None
+    dictionary: TokenDictionary | None = None
+
+    @property
+    def config(self) -> ElmoConfig:
+        """The configuration of its biLM.
+
+        Raises:
+            ValueError: its options describe no biLM, or are not those of its dictionary.
+        """
+        return ElmoConfig.from_options(self.options, self.dictionary)
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -59,13 +83,16 @@ class ModelFiles(NamedTuple):
         return content and Vocabulary.load(content)
 
     @contextlib.contextmanager
-    def open_weights(self) -> Iterator[h5py.File]:
-        """The HDF5 file, open for reading.
+    def open_weights(self) -> Iterator[h5py.File | ManyLangsModel]:
+        """What `read_weights` reads: the HDF5 file, open for reading, if it is one.
 
         Raises:
             ValueError: it is not an HDF5 file.
         """
         content = self.weights
+        if isinstance(content, ManyLangsModel):
+            yield content
+            return
         source = io.BytesIO(content) if isinstance(content, bytes) else content
         with open_hdf5(source) as file:
             yield file
@@ -77,7 +104,7 @@ def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFil
     Args:
         model: a model directory, a `.zip` with one `….hdf5` and one
             `…options.json` (and a `vocab.txt`), as the NLPL repository ships
-            them, or, with `weights`, the path of an `options.json`.
+            them, a directory or zip of ELMoForManyLangs, or, with `weights`, the path of an `options.json`.
         weights: the path of HDF5 weights.
 
     Raises:
@@ -104,23 +131,71 @@ def _existing(path):
 
 
 def _in_directory(model):
+    folder = _directory_folder(model)
+    if is_many_langs(folder.files) and OPTIONS not in folder.files:
+        return _of_many_langs(folder)
     vocabulary = model / VOCABULARY
+    options = read_options(_existing(model / OPTIONS))
     return ModelFiles(
-        read_options(_existing(model / OPTIONS)),
+        options,
         _existing(model / WEIGHTS),
         vocabulary if vocabulary.exists() else None,
         model,
+        _dictionary(options, folder),
+    )
+
+
+def _directory_folder(model):
+    def read(name, most):
+        path = _existing(model / name)
+        if path.stat().st_size > most:
+            raise ValueError(f"{path} should have at most {most:,} bytes.")
+        return path.read_bytes()
+
+    files = tuple(path.name for path in model.iterdir() if path.is_file())
+    return Folder(str(model), files, read)
+
+
+def _zip_folder(archive):
+    def read(name, most):
+        if archive.getinfo(name).file_size > most:
+            raise ValueError(
+                f"{name} in {archive.filename} should have at most {most:,} bytes."
+            )
+        return archive.read(name)
+
+    return Folder(archive.filename, tuple(archive.namelist()), read)
+
+
+def _of_many_langs(folder):
+    model = read_many_langs(folder)
+    options, dictionary = model.config.to_options(), model.config.dictionary
+    return ModelFiles(options, weights=model, dictionary=dictionary)
+
+
+def _dictionary(options, folder):
+    """The dictionary of a directory or zip of this package, None without one."""
+    if not has_dictionary(options):
+        return None
+    names = {Path(name).name: name for name in folder.files}
+    return read_dictionary(
+        lambda name: folder.read(names.get(name, name), MAX_SIZE), WORDS in names
     )
 
 
 def _in_zip(model):
     try:
         with zipfile.ZipFile(model) as archive, tempfile.TemporaryDirectory() as folder:
+            files = _zip_folder(archive)
+            if is_many_langs(files.files):
+                return _of_many_langs(files)
             options = archive.extract(_member(archive, OPTIONS), folder)
+            options = read_options(options)
             weights = archive.read(_member(archive, ".hdf5"))
             has_words = any(_is_own(n, VOCABULARY) for n in archive.namelist())
             words = archive.read(_member(archive, VOCABULARY)) if has_words else None
-            return ModelFiles(read_options(options), weights, words)
+            dictionary = _dictionary(options, files)
+            return ModelFiles(options, weights, words, dictionary=dictionary)
     except zipfile.BadZipFile as error:
         raise ValueError(f"{model} should be a complete zip. {error}") from error
 
@@ -156,7 +231,7 @@ def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
     softmax = files.directory / SOFTMAX if files.directory else None
     if softmax and softmax.exists() and (vocabulary := files.vocabulary):
         kwargs["vocabulary_size"] = len(vocabulary)
-    bilm = BidirectionalLanguageModel(ElmoConfig.from_options(files.options), **kwargs)
+    bilm = BidirectionalLanguageModel(files.config, **kwargs)
     bilm.build()
     with files.open_weights() as file:
         read_weights(bilm, file)
@@ -203,6 +278,8 @@ def save_model(
     with contextlib.ExitStack() as stack:  # its exit puts all files in place
         with new_hdf5(stack.enter_context(replacing(directory / WEIGHTS))) as file:
             write_weights(bilm, file)
+        for name, content in _dictionary_files(bilm.config).items():
+            stack.enter_context(replacing(directory / name)).write_bytes(content)
         if vocabulary is not None:
             vocabulary.save(stack.enter_context(replacing(directory / VOCABULARY)))
         if bilm.softmax is not None:
@@ -215,3 +292,7 @@ def save_model(
         content = json.dumps((options or {}) | bilm.config.to_options(), indent=2)
         path = stack.enter_context(replacing(directory / OPTIONS))
         path.write_text(f"{content}\n", encoding="utf-8")
+
+
+def _dictionary_files(config):
+    return dictionary_files(config.dictionary) if config.dictionary else {}

@@ -35,7 +35,9 @@ class Pretrained(NamedTuple):
         Raises:
             ValueError: its options describe no biLM.
         """
-        return ElmoConfig.from_options(self.source.options)
+        if isinstance(self.source, Tf1Checkpoint):
+            return ElmoConfig.from_options(self.source.options)
+        return self.source.config
 
     def read_into(self, bilm: BidirectionalLanguageModel, with_softmax: bool):
         """Reads the weights into a built biLM.

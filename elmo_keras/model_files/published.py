@@ -11,6 +11,7 @@ import numpy as np
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.panels import from_panels, to_panels
 from elmo_keras.model_files.hdf5 import datasets
+from elmo_keras.model_files.many_langs import ManyLangsModel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +44,8 @@ def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
     """
     cnn = bilm.token_representation
     table = {"char_embed": _entry(cnn.embeddings)}
+    if bilm.config.word_embedding_dim:
+        table["word_embed"] = _entry(cnn.word_embeddings)
     for i, (kernel, bias) in enumerate(zip(cnn.kernels, cnn.biases)):
         table[f"CNN/W_cnn_{i}"] = Entry((1, *kernel.shape), (kernel,))
         table[f"CNN/b_cnn_{i}"] = _entry(bias)
@@ -60,7 +63,8 @@ def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
             table[f"{cell}/W_0"] = _entry(
                 lstm.kernel, MatrixInPanels(lstm.recurrent_kernel)
             )
-            # Without the forget gate's bias of 1.0, which is added at run time.
+            # Without the forget gate's bias of 1.0, which is added at run time, unless
+            # `config.forget_bias` is 0.
             table[f"{cell}/B"] = _entry(lstm.bias)
             table[f"{cell}/W_P_0"] = _entry(MatrixInPanels(lstm.projection_kernel))
     return table
@@ -79,7 +83,9 @@ def _entry(*variables):
     return Entry((rows, *variables[0].shape[1:]), variables)
 
 
-def read_weights(bilm: BidirectionalLanguageModel, file: h5py.File) -> None:
+def read_weights(
+    bilm: BidirectionalLanguageModel, file: h5py.File | ManyLangsModel
+) -> None:
     """Reads published weights into a built biLM.
 
     Raises:
@@ -87,7 +93,7 @@ def read_weights(bilm: BidirectionalLanguageModel, file: h5py.File) -> None:
             layer the biLM doesn't have. No weight has been changed.
     """
     table = published_table(bilm)
-    found = datasets(file)
+    found = file.datasets if isinstance(file, ManyLangsModel) else datasets(file)
     _check_projection(bilm, found)
     refuse_surplus(
         [name for name in found if name not in table and _is_published(name)]
@@ -194,7 +200,7 @@ def _rows(variable):
 
 
 def _is_published(name):
-    return name.startswith(("char_embed", "CNN/", "CNN_high_", "RNN_"))
+    return name.startswith(("char_embed", "word_embed", "CNN/", "CNN_high_", "RNN_"))
 
 
 def _check_projection(bilm, found):
