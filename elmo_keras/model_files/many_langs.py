@@ -34,6 +34,9 @@ _SAMPLE = {
     },
 }
 
+_WORD_EMBEDDING = "word_emb_layer.embedding.weight"
+_CHARACTER_EMBEDDING = "char_emb_layer.embedding.weight"
+
 Tensors = dict[str, np.ndarray]
 
 
@@ -90,10 +93,16 @@ def read_many_langs(folder: Folder) -> ManyLangsModel:
         dictionary = _dictionary(folder, embedder)
         config = _config(settings, dictionary)
         datasets = _of_embedder(embedder, config) | _of_encoder(encoder, config)
+        surplus = [*embedder, *encoder]  # what they have not taken out
     except KeyError as error:
         raise ValueError(
             f"{folder.name} lacks {error} in its weights or its configuration."
         ) from error
+    if surplus:
+        raise ValueError(
+            f"{folder.name} holds weights that its configuration doesn't ask for: "
+            f"{', '.join(surplus[:4])}"
+        )
     return ManyLangsModel(config, datasets)
 
 
@@ -161,10 +170,6 @@ def _with_sizes(settings, embedder, encoder):
     return settings
 
 
-_WORD_EMBEDDING = "word_emb_layer.embedding.weight"
-_CHARACTER_EMBEDDING = "char_emb_layer.embedding.weight"
-
-
 def _count(tensors, name):
     return next(i for i in range(len(tensors) + 1) if name.format(i) not in tensors)
 
@@ -209,22 +214,22 @@ def _config(settings, dictionary):
 
 
 def _of_embedder(tensors, config):
-    arrays = {"char_embed": tensors[_CHARACTER_EMBEDDING]}
+    arrays = {"char_embed": tensors.pop(_CHARACTER_EMBEDDING)}
     if config.word_embedding_dim:
-        arrays["word_embed"] = tensors[_WORD_EMBEDDING]
+        arrays["word_embed"] = tensors.pop(_WORD_EMBEDDING)
     for i in range(len(config.filters)):
-        kernel = tensors[f"convolutions.{i}.weight"]
+        kernel = tensors.pop(f"convolutions.{i}.weight")
         arrays[f"CNN/W_cnn_{i}"] = kernel.transpose(2, 1, 0)[None]
-        arrays[f"CNN/b_cnn_{i}"] = tensors[f"convolutions.{i}.bias"]
+        arrays[f"CNN/b_cnn_{i}"] = tensors.pop(f"convolutions.{i}.bias")
     for i in range(config.n_highway):
-        kernels = np.split(tensors[f"highways._layers.{i}.weight"], 2)
-        biases = np.split(tensors[f"highways._layers.{i}.bias"], 2)
+        kernels = np.split(tensors.pop(f"highways._layers.{i}.weight"), 2)
+        biases = np.split(tensors.pop(f"highways._layers.{i}.bias"), 2)
         # Their gate weighs the input, bilm-tf's the transformed part.
         for gate, sign in ("transform", 1), ("carry", -1):
             arrays[f"CNN_high_{i}/W_{gate}"] = sign * kernels.pop(0).T
             arrays[f"CNN_high_{i}/b_{gate}"] = sign * biases.pop(0)
-    arrays["CNN_proj/W_proj"] = tensors["projection.weight"].T
-    arrays["CNN_proj/b_proj"] = tensors["projection.bias"]
+    arrays["CNN_proj/W_proj"] = tensors.pop("projection.weight").T
+    arrays["CNN_proj/b_proj"] = tensors.pop("projection.bias")
     return arrays
 
 
@@ -235,12 +240,12 @@ def _of_encoder(tensors, config):
             theirs = f"{direction}_layer_{j}"
             ours = f"RNN_{d}/RNN/MultiRNNCell/Cell{j}/LSTMCell"
             kernels = (
-                _gates(tensors[f"{theirs}.{part}_linearity.weight"]).T
+                _gates(tensors.pop(f"{theirs}.{part}_linearity.weight")).T
                 for part in ("input", "state")
             )
             arrays[f"{ours}/W_0"] = np.concatenate([*kernels])
-            arrays[f"{ours}/B"] = _gates(tensors[f"{theirs}.state_linearity.bias"])
-            arrays[f"{ours}/W_P_0"] = tensors[f"{theirs}.state_projection.weight"].T
+            arrays[f"{ours}/B"] = _gates(tensors.pop(f"{theirs}.state_linearity.bias"))
+            arrays[f"{ours}/W_P_0"] = tensors.pop(f"{theirs}.state_projection.weight").T
     return arrays
 
 

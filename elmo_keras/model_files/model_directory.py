@@ -158,6 +158,8 @@ def _directory_folder(model):
 
 def _zip_folder(archive):
     def read(name, most):
+        if name not in archive.namelist():
+            raise FileNotFoundError(f"{archive.filename} lacks {name}.")
         if archive.getinfo(name).file_size > most:
             raise ValueError(
                 f"{name} in {archive.filename} should have at most {most:,} bytes."

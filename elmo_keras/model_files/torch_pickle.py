@@ -7,7 +7,9 @@ before it is called.
 
 import collections
 import io
+import math
 import pickle
+import struct
 import zipfile
 from typing import NamedTuple
 
@@ -20,6 +22,7 @@ _ERRORS = (
     pickle.UnpicklingError,
     zipfile.BadZipFile,
     ArithmeticError,
+    AssertionError,
     AttributeError,
     EOFError,
     LookupError,
@@ -27,6 +30,7 @@ _ERRORS = (
     NotImplementedError,
     RecursionError,
     RuntimeError,
+    struct.error,
     TypeError,
     ValueError,
 )
@@ -66,9 +70,10 @@ def read_tensors(content: bytes, name: str) -> dict[str, np.ndarray]:
             raise ValueError(f"It holds a {type(tensors).__name__}.")
         return {str(key): _array(key, tensors[key], values) for key in tensors}
     except _ERRORS as error:
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         raise ValueError(
             f"{name} should be a complete dictionary of tensors, saved by torch.save. "
-            f"{type(error).__name__}: {error}"
+            f"{kind}{error}"
         ) from error
 
 
@@ -76,7 +81,9 @@ def _in_zip(content):
     """The unpickled object and a function key → bytes, from a zip."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = {info.filename: info.file_size for info in archive.infolist()}
-        (pickled,) = (name for name in sizes if name.endswith("/data.pkl"))
+        pickled = next((name for name in sizes if name.endswith("/data.pkl")), None)
+        if pickled is None:
+            raise ValueError("It is a zip without data.pkl.")
         if sizes[pickled] > _MAX_PICKLE or sum(sizes.values()) > len(content):
             raise ValueError("It is larger unpacked than its own size.")
         folder = pickled.removesuffix("data.pkl")
@@ -101,6 +108,8 @@ def _in_pickles(content):
     found = {}
     for key in _unpickled(file):
         count = int.from_bytes(file.read(8), "little")
+        if key not in storages:
+            raise ValueError("It holds values of no tensor.")
         first, size = file.tell(), count * storages[key].dtype.itemsize
         found[key] = memoryview(content)[first : first + size]
         file.seek(first + size)
@@ -132,35 +141,37 @@ def _array(name, tensor, values):
     steps = zip(tensor.shape, tensor.strides, strict=True)
     last = tensor.offset + sum((size - 1) * stride for size, stride in steps)
     smallest = min(tensor.offset, *tensor.shape, *tensor.strides, 1)
-    if smallest < 0 or 0 in tensor.shape or last >= storage.count:
+    is_part = last < storage.count and math.prod(tensor.shape) <= storage.count
+    if smallest < 0 or 0 in tensor.shape or not is_part:
         raise ValueError(f"{name!r} is not within its {storage.count:,} values.")
     flat = np.frombuffer(data, storage.dtype)[tensor.offset :]
     strides = [stride * storage.dtype.itemsize for stride in tensor.strides]
     return np.lib.stride_tricks.as_strided(flat, tensor.shape, strides, writeable=False)
 
 
-# In Python: the one in C makes room for as many values as a damaged file asks for.
+# The one in Python: the one in C makes room for as many objects as the file asks for.
 class _Unpickler(pickle._Unpickler):
     def find_class(self, module, name):
         if (module, name) in _ALLOWED:
             return _ALLOWED[module, name]
         if module == "torch" and name in _DTYPES:
-            return np.dtype(_DTYPES[name])
+            return name
         raise ValueError(
             f"It asks for {module}.{name}, which no dictionary of float tensors needs."
         )
 
     def persistent_load(self, pid):
         kind, dtype, key, _, count, *view = pid
-        is_known = (
-            kind == "storage" and isinstance(dtype, np.dtype) and view in _NO_VIEW
-        )
+        is_known = kind == "storage" and dtype in _DTYPES and view in ([], [None])
         if not is_known or not isinstance(key, str) or not _is_size(count):
-            raise ValueError(f"It refers to an unknown storage: {pid!r}")
-        return _Storage(key, dtype, count)
+            raise ValueError("It refers to an unknown storage.")
+        return _Storage(key, np.dtype(_DTYPES[dtype]), count)
 
+    def _skip_state(self):
+        """Ignores the state of an object: that of a dictionary is about versions."""
+        self.stack.pop()
 
-_NO_VIEW = [], [None]
+    dispatch = pickle._Unpickler.dispatch | {pickle.BUILD[0]: _skip_state}
 
 
 def _rebuilt(storage, offset, shape, strides, *_):
