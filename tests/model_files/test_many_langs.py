@@ -208,7 +208,7 @@ NO_CHARACTERS = "char_emb_layer.embedding.weight"
         (changed("encoder", n_layers=3), "lacks 'forward_layer_2"),
         (
             changed("token_embedder", filters=[[1, 2], [2, 3]]),
-            "shape .* by the options",
+            "ask for: convolutions.2",
         ),
         (changed("token_embedder", word_dim=0), "word_embedding_dim"),
         (changed("token_embedder", activation="gelu"), "activation.*relu"),
