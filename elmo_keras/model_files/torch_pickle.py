@@ -174,8 +174,9 @@ class _Unpickler(pickle._Unpickler):
     dispatch = pickle._Unpickler.dispatch | {pickle.BUILD[0]: _skip_state}
 
 
-def _rebuilt(storage, offset, shape, strides, *_):
+def _rebuilt(storage, offset, *arguments):
     """A tensor, from the arguments of PyTorch's functions that rebuild one."""
+    shape, strides = arguments[:2]
     numbers = (offset, *shape, *strides)
     if not isinstance(storage, _Storage) or not all(map(_is_size, numbers)):
         raise ValueError("A tensor has no storage or no sizes.")
