@@ -68,7 +68,7 @@ class Folder(NamedTuple):
 
 def is_many_langs(files: Iterable[str]) -> bool:
     """Whether files of these names are a model of ELMoForManyLangs."""
-    return any(PurePosixPath(name).name == TOKEN_EMBEDDER for name in files)
+    return any(PurePosixPath(file).name in (TOKEN_EMBEDDER, ENCODER) for file in files)
 
 
 def read_many_langs(folder: Folder) -> ManyLangsModel:
@@ -82,10 +82,7 @@ def read_many_langs(folder: Folder) -> ManyLangsModel:
         ValueError: a file is damaged or doesn't fit, or the model has another
             architecture.
     """
-    embedder, encoder = (
-        _finite(read_tensors(_read(folder, name, _MAX_PICKLE), name), name)
-        for name in (TOKEN_EMBEDDER, ENCODER)
-    )
+    embedder, encoder = (_tensors(folder, name) for name in (TOKEN_EMBEDDER, ENCODER))
     settings = _settings(folder)
     _check_names(settings or _SAMPLE)
     try:
@@ -113,6 +110,11 @@ def _read(folder, name, most):
     if not found:
         raise FileNotFoundError(f"{folder.name} lacks {name}.")
     return folder.read(min(found, key=len), most)
+
+
+def _tensors(folder, name) -> Tensors:
+    place = f"{name} in {folder.name}"
+    return _finite(read_tensors(_read(folder, name, _MAX_PICKLE), place), place)
 
 
 def _settings(folder) -> dict[str, Any] | None:
@@ -175,24 +177,24 @@ def _count(tensors, name):
 
 
 def _dictionary(folder, embedder):
-    texts = []
-    for name, table in (
-        ("char.dic", _CHARACTER_EMBEDDING),
-        ("word.dic", _WORD_EMBEDDING),
-    ):
-        has_table = table in embedder
-        if not has_table and table == _CHARACTER_EMBEDDING:
-            raise ValueError(
-                f"{TOKEN_EMBEDDER} should hold {table}. A model without vectors of "
-                "characters can't be read."
-            )
-        n_ids = len(embedder[table]) if has_table else 0
-        content = _read(folder, name, MAX_SIZE) if has_table else b""
-        texts.append(parse_dic(content, name, n_ids) if has_table else "")
+    if _CHARACTER_EMBEDDING not in embedder:
+        raise ValueError(
+            f"{TOKEN_EMBEDDER} in {folder.name} should hold {_CHARACTER_EMBEDDING}. A "
+            "model without vectors of characters can't be read."
+        )
+    characters = _keys(folder, "char.dic", len(embedder[_CHARACTER_EMBEDDING]))
+    words = ""
+    if _WORD_EMBEDDING in embedder:
+        words = _keys(folder, "word.dic", len(embedder[_WORD_EMBEDDING]))
     try:
-        return TokenDictionary(*texts)
+        return TokenDictionary(characters, words)
     except ValueError as error:
-        raise ValueError(f"char.dic or word.dic: {error}") from error
+        raise ValueError(f"char.dic or word.dic in {folder.name}: {error}") from error
+
+
+def _keys(folder, name, n_ids):
+    content = _read(folder, name, MAX_SIZE)
+    return parse_dic(content, f"{name} in {folder.name}", n_ids)
 
 
 def _config(settings, dictionary):
@@ -255,7 +257,7 @@ def _gates(rows):
     return np.concatenate([i, g, f, o])
 
 
-def _finite(tensors: Tensors, file: str) -> Tensors:
+def _finite(tensors: Tensors, place: str) -> Tensors:
     """The tensors as float32.
 
     Raises:
@@ -266,7 +268,7 @@ def _finite(tensors: Tensors, file: str) -> Tensors:
     for name, x in tensors.items():
         if not np.isfinite(x).all():
             raise ValueError(
-                f"`{name}` in {file} should hold finite numbers. It holds "
+                f"`{name}` of {place} should hold finite numbers. It holds "
                 f"{np.sum(~np.isfinite(x)):,} that are not. Get the file again."
             )
     return tensors

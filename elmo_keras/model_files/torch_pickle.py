@@ -71,9 +71,10 @@ def read_tensors(content: bytes, name: str) -> dict[str, np.ndarray]:
         return {str(key): _array(key, tensors[key], values) for key in tensors}
     except _ERRORS as error:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        reason = f"{kind}{error}".removesuffix(".")
         raise ValueError(
             f"{name} should be a complete dictionary of tensors, saved by torch.save. "
-            f"{kind}{error}"
+            f"{reason}. Get the file again."
         ) from error
 
 

@@ -216,29 +216,32 @@ NO_CHARACTERS = "char_emb_layer.embedding.weight"
         (model_files() | {"config.json": b"[]"}, r"config\.json .* JSON object"),
         (
             damaged(put(0, "projection.weight", np.nan)),
-            r"`projection.weight` in token_em",
+            r"`projection.weight` of token_em",
         ),
         (
             damaged(put(1, "backward_layer_1.state_linearity.bias", np.inf)),
-            r"`backward_layer_1.* in encoder\.pkl should hold finite numbers",
+            r"`backward_layer_1.* of encoder\.pkl in .* should hold finite numbers",
         ),
         (damaged(lambda a, _: a.pop(NO_CHARACTERS)), "A model without vectors of char"),
         (damaged(lambda a, _: a.pop("projection.bias")), "lacks 'projection.bias'"),
         (
             model_files() | {"char.dic": b"a\tx\n"},
-            r"char\.dic, line 1, should be a key",
+            r"char\.dic in .*, line 1, should be a key",
         ),
         (
             model_files() | {"char.dic": b"a\t99\n"},
-            r"char\.dic, line 1, .* below \d\d, the",
+            r"char\.dic in .*, line 1, .* below \d\d, the",
         ),
-        (model_files() | {"char.dic": b"\xff\t1\n"}, r"char\.dic should be UTF-8"),
+        (
+            model_files() | {"char.dic": b"\xff\t1\n"},
+            r"char\.dic in .* should be UTF-8",
+        ),
         (model_files() | {"char.dic": b"a\t1\nb\t1\n"}, "one id for each key"),
         (model_files() | {"char.dic": dic(CHARACTERS[:-1])}, "Missing: <eow>"),
         (model_files() | {"word.dic": dic(["a", "b"])}, "Missing: <oov>"),
         (
             model_files() | {"encoder.pkl": b"junk"},
-            r"encoder\.pkl should be a complete",
+            r"encoder\.pkl in .* should be a complete",
         ),
     ],
 )
@@ -247,7 +250,9 @@ def test_files_that_do_not_fit_are_refused(tmp_path, files, message):
         load_bilm(zipped(tmp_path / "161.zip", files))
 
 
-@pytest.mark.parametrize("name", ["encoder.pkl", "char.dic", "word.dic"])
+@pytest.mark.parametrize(
+    "name", ["token_embedder.pkl", "encoder.pkl", "char.dic", "word.dic"]
+)
 def test_a_missing_file_is_named(tmp_path, name):
     files = model_files()
     del files[name]
