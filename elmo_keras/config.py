@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from elmo_keras.cli.shortened import shortened
+
 # Field of `ElmoConfig` → where the published options.json keeps it.
 _PUBLISHED_KEYS = {
     "units": ("lstm", "dim"),
@@ -46,7 +48,16 @@ _ALLOWED = {
     "unicode_normalization": (None, "NFC"),
     "cut_at": ("byte", "character"),
 }
-_POSITIVE = ("units", "projection_dim", "n_layers", "char_embedding_dim")
+# Larger sizes are a mistake: `original`, the largest published model, has 4096 units.
+_POSITIVE = {
+    "units": 2**16,
+    "projection_dim": 2**16,
+    "n_layers": 100,
+    "char_embedding_dim": 2**12,
+}
+_MAX_HIGHWAY, _MAX_CHARACTERS, _MAX_FILTERS, _MAX_FILTER_GROUPS = 100, 2**12, 2**16, 100
+_MAX_CLIP = 3e38  # of float32
+_MAX_OPTIONS = 2**20  # bytes of an options.json
 
 _PUBLISHED_FILTERS = (
     (1, 32),
@@ -175,28 +186,42 @@ class ElmoConfig:
     word_embedding_dim: int = 0
 
     def __post_init__(self):
-        filters = _pairs(self.filters)
-        object.__setattr__(self, "filters", filters)
+        object.__setattr__(self, "filters", _pairs(self.filters))
         self._check_dictionary()
         for field, allowed in _ALLOWED.items():
             self._require(getattr(self, field) in allowed, field, f"one of {allowed}")
-        for field in _POSITIVE:
-            is_positive = _is_count(getattr(self, field))
-            self._require(is_positive, field, "a positive integer")
+        for field, most in _POSITIVE.items():
+            is_positive = _is_count(getattr(self, field), 1, most)
+            self._require(is_positive, field, f"a positive integer up to {most}")
         for field in ("cell_clip", "proj_clip"):
             clip = getattr(self, field)
-            is_bound = isinstance(clip, int | float) and clip > 0
-            self._require(clip is None or is_bound, field, "None or above 0")
+            self._require(clip is None or _is_bound(clip), field, "None or above 0")
         skip = self.use_skip_connections
         self._require(isinstance(skip, bool), "use_skip_connections", "a boolean")
-        self._require(_is_count(self.n_highway, 0), "n_highway", "0 or more")
-        are_counts = all(_is_count(size) for pair in filters for size in pair)
-        expected = "pairs of (width, count) above 0"
-        self._require(filters and are_counts, "filters", expected)
-        widest = max(width for width, _ in filters)
-        fits = _is_count(self.max_characters_per_token, max(3, widest))
-        expected = f"at least 3 and no less than the widest filter ({widest})"
-        self._require(fits, "max_characters_per_token", expected)
+        expected = f"0 or more, up to {_MAX_HIGHWAY}"
+        fits = _is_count(self.n_highway, 0, _MAX_HIGHWAY)
+        self._require(fits, "n_highway", expected)
+        self._check_characters()
+
+    def _check_characters(self):
+        are_counts = all(
+            _is_count(width, 1, _MAX_CHARACTERS) and _is_count(count, 1, _MAX_FILTERS)
+            for width, count in self.filters
+        )
+        fit = are_counts and 0 < len(self.filters) <= _MAX_FILTER_GROUPS
+        self._require(
+            fit and self.n_filters <= _MAX_FILTERS,
+            "filters",
+            f"up to {_MAX_FILTER_GROUPS} pairs of (width, count) above 0, with widths "
+            f"up to {_MAX_CHARACTERS} and {_MAX_FILTERS} filters in all",
+        )
+        widest = max(width for width, _ in self.filters)
+        self._require(
+            _is_count(self.max_characters_per_token, max(3, widest), _MAX_CHARACTERS),
+            "max_characters_per_token",
+            f"at least 3 and no less than the widest filter ({widest}), up to "
+            f"{_MAX_CHARACTERS}",
+        )
 
     def _check_dictionary(self):
         if isinstance(self.dictionary, Mapping):
@@ -206,14 +231,15 @@ class ElmoConfig:
             no_words = self.word_embedding_dim == 0
             self._require(no_words, "word_embedding_dim", "0 without words")
         else:
-            is_positive = _is_count(self.word_embedding_dim)
-            self._require(is_positive, "word_embedding_dim", "a positive integer")
+            most = _POSITIVE["char_embedding_dim"]
+            fits = _is_count(self.word_embedding_dim, 1, most)
+            expected = f"a positive integer up to {most}"
+            self._require(fits, "word_embedding_dim", expected)
 
     def _require(self, condition, field, expected):
         if not condition:
-            raise ValueError(
-                f"`{field}` should be {expected}. Received: {getattr(self, field)!r}"
-            )
+            found = shortened(getattr(self, field))
+            raise ValueError(f"`{field}` should be {expected}. Received: {found}")
 
     @property
     def n_filters(self) -> int:
@@ -224,6 +250,11 @@ class ElmoConfig:
     def ids_per_token(self) -> int:
         """Length of a token's row of ids: its characters', and its own if it has one."""
         return self.max_characters_per_token + bool(self.word_embedding_dim)
+
+    @property
+    def has_projection(self) -> bool:
+        """Whether the token representation ends with a projection."""
+        return self.dictionary is not None or self.n_filters != self.projection_dim
 
     @property
     def forget_bias(self) -> float:
@@ -281,7 +312,9 @@ class ElmoConfig:
         for field in ("units", "projection_dim", "filters"):
             if field not in given:
                 key = ".".join(_KEYS[field])
-                raise ValueError(f"The options lack `{key}`. Received: {options!r}")
+                raise ValueError(
+                    f"The options lack `{key}`. Received: {shortened(options)}"
+                )
         # In a published file a missing key means "none", not the default.
         absent = dict(
             n_layers=1,
@@ -325,13 +358,13 @@ def _check_characters(options, dictionary):
     if digest != (dictionary and dictionary.digest):
         raise ValueError(
             "The options should come with the dictionary of characters and words that "
-            f"the model was trained with, of SHA-256 {digest}. Received: "
+            f"the model was trained with, of SHA-256 {shortened(digest)}. Received: "
             f"{dictionary and dictionary.digest}. Put its files back."
         )
     if dictionary is None and n_characters not in (261, 262, None):
         raise ValueError(
             "`char_cnn.n_characters` should be 261 (training) or 262 "
-            f"(prediction). Received: {n_characters!r}"
+            f"(prediction). Received: {shortened(n_characters)}"
         )
 
 
@@ -341,12 +374,34 @@ def read_options(path: str | Path) -> dict[str, Any]:
     Raises:
         ValueError: the file is not a JSON object.
     """
+    with Path(path).open("rb") as file:
+        return parse_options(file.read(_MAX_OPTIONS + 1), path)
+
+
+def parse_options(content: bytes, name: str | Path) -> dict[str, Any]:
+    """The options in the content of an `options.json`.
+
+    Args:
+        content: the bytes of the file.
+        name: the name of the file in error messages.
+
+    Raises:
+        ValueError: the content is not a JSON object.
+    """
+    if len(content) > _MAX_OPTIONS:
+        raise ValueError(
+            f"{name} should hold options. It has over {_MAX_OPTIONS} bytes."
+        )
     try:
-        options = json.loads(Path(path).read_text(encoding="utf-8"))
+        options = json.loads(content.decode())
+    except RecursionError as error:
+        raise ValueError(f"{name} should hold JSON. It is nested too deep.") from error
     except ValueError as error:
-        raise ValueError(f"{path} should hold JSON. {error}") from error
+        raise ValueError(f"{name} should hold JSON. {error}") from error
     if not isinstance(options, dict):
-        raise ValueError(f"{path} should hold a JSON object. Received: {options!r}")
+        raise ValueError(
+            f"{name} should hold a JSON object. Received: {shortened(options)}"
+        )
     return options
 
 
@@ -355,12 +410,19 @@ def _pairs(filters):
         return tuple((width, count) for width, count in filters)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"`filters` should be pairs of (width, count). Received: {filters!r}"
+            "`filters` should be pairs of (width, count). Received: "
+            f"{shortened(filters)}"
         ) from error
 
 
-def _is_count(value, minimum=1):
-    return isinstance(value, int) and not isinstance(value, bool) and value >= minimum
+def _is_count(value, minimum, maximum):
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return is_integer and minimum <= value <= maximum
+
+
+def _is_bound(value):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 < value <= _MAX_CLIP
 
 
 def _lookup(options, path):

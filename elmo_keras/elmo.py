@@ -152,8 +152,8 @@ class Elmo(keras.layers.Layer):
         """An `Elmo` layer with the weights of a trained biLM.
 
         Args:
-            model: a model directory (`options.json`, `weights.hdf5`), a `.zip`
-                of one, or, with `weights`, the path of an `options.json`.
+            model: a model directory (`options.json`, `weights.hdf5`), a zip or
+                tar of one, or, with `weights`, the path of an `options.json`.
             weights: the path of published HDF5 weights.
             cached_words: words whose context-independent vectors are stored, such
                 as the most frequent ones. They skip the character CNN: the vectors

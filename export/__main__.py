@@ -16,7 +16,13 @@ from pathlib import Path
 import tensorflow as tf
 
 from elmo_keras import Elmo
-from elmo_keras.cli.argument_types import non_negative, numbers, positive, rate
+from elmo_keras.cli.argument_types import (
+    finite_number,
+    non_negative,
+    numbers,
+    positive,
+    rate,
+)
 from elmo_keras.cli.command import CommandFailed, command_parser, run_command
 
 from .in_graph_batching import Batching
@@ -119,7 +125,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_mix(add):
     add("--mix", type=numbers, metavar="W0,W1,…", help="weights before the softmax")
-    add("--gamma", type=float, help="factor of the mix (default: 1)")
+    add("--gamma", type=finite_number, help="factor of the mix (default: 1)")
     add("--layer-norm", action="store_true", help="normalise layers before the mix")
     add("--dropout", type=rate, help="dropout rate on the mix, in training")
     add("--l2", type=float, help="the paper's λ, in training")

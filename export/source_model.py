@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import keras
-
 from elmo_keras import Elmo
+from elmo_keras.model_files.keras_files import load_keras_model
 from elmo_keras.model_files.model_directory import VOCABULARY, find_model
 
 
@@ -55,11 +54,12 @@ def elmo_of_keras_model(path: Path, name: str | None = None) -> Elmo:
 
     Raises:
         FileNotFoundError: the file is missing.
-        ValueError: there is no such layer, or there are several and no name.
+        ValueError: it is not a sound Keras model, there is no such layer, or there are
+            several and no name.
     """
     if not path.exists():
         raise FileNotFoundError(f"There is no {path}.")
-    model = keras.models.load_model(path, compile=False)
+    model = load_keras_model(path)
     layers = {layer.name: layer for layer in model.layers if isinstance(layer, Elmo)}
     found = [layers.get(name)] if name else [*layers.values()]
     if len(found) != 1 or found[0] is None:

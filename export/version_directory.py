@@ -13,6 +13,7 @@ import tensorflow as tf
 from elmo_keras import Elmo
 from elmo_keras.cli.installed_version import installed_version
 from elmo_keras.cli.replacing import replacing
+from elmo_keras.config import read_options
 from elmo_keras.model_files.published import array_of, published_table
 
 from .saved_model import ExportOptions, SavedElmo, make_saved_model
@@ -107,8 +108,13 @@ def versions(output: str | Path) -> list[int]:
 
 
 def read_info(version: str | Path) -> dict:
-    """The description stored in a version; see the README."""
-    return json.loads((Path(version) / EXTRA / INFO).read_text(encoding="utf-8"))
+    """The description stored in a version; see the README.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: it is not a JSON object.
+    """
+    return read_options(Path(version) / EXTRA / INFO)
 
 
 def write_archive(version: Path) -> Path:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 
 import pytest
 
@@ -58,7 +59,11 @@ def test_a_missing_key_of_a_published_file_means_none(config):
     ("path", "value", "message"),
     [
         (("char_cnn", "n_characters"), 300, "261 .* or 262 .* Received: 300"),
-        (("lstm", "dim"), 0, "`units` should be a positive integer. Received: 0"),
+        (
+            ("lstm", "dim"),
+            0,
+            "`units` should be a positive integer up to 65536. Received: 0",
+        ),
         (("lstm", "cell_clip"), -1, "`cell_clip` should be None or above 0"),
         (("char_cnn", "activation"), "elu", "`activation` should be one of"),
         (("char_cnn", "max_characters_per_token"), 2, "at least 3 and no less than"),
@@ -67,6 +72,25 @@ def test_a_missing_key_of_a_published_file_means_none(config):
         (("char_cnn", "filters"), [[1]], "pairs of .width, count.. Received"),
         (("lstm", "cell_clip"), "3", "`cell_clip` should be None or above 0"),
         (("lstm", "use_skip_connections"), "false", "should be a boolean"),
+        (
+            ("lstm", "dim"),
+            10**9,
+            "`units` should be .* up to 65536. Received: 1000000000",
+        ),
+        (("lstm", "n_layers"), 10**5, "`n_layers` should be .* up to 100"),
+        (("lstm", "projection_dim"), math.nan, "`projection_dim` .* Received: nan"),
+        (("lstm", "cell_clip"), math.nan, "`cell_clip` .* Received: nan"),
+        (("lstm", "proj_clip"), math.inf, "`proj_clip` .* Received: inf"),
+        (("lstm", "cell_clip"), True, "`cell_clip` .* Received: True"),
+        (("lstm", "cell_clip"), 10**400, "`cell_clip` should be None or above 0"),
+        (
+            ("char_cnn", "n_highway"),
+            10**5,
+            "`n_highway` should be 0 or more, up to 100",
+        ),
+        (("char_cnn", "filters"), [[1, 1]] * 101, "up to 100 pairs of"),
+        (("char_cnn", "filters"), [[1, 2**16], [2, 1]], "65536 filters in all"),
+        (("char_cnn", "max_characters_per_token"), 10**9, "up to 4096"),
         (("char_cnn", "filters"), None, "The options lack `char_cnn.filters`"),
     ],
 )
@@ -82,9 +106,29 @@ def test_an_unknown_preset_is_refused():
         ElmoConfig.preset("huge")
 
 
-@pytest.mark.parametrize("content", ["not json", "[1]"])
+@pytest.mark.parametrize(
+    "content", ["not json", "[1]", "[" * 100_000, '{"a": ' * 100_000, "9" * 10_000]
+)
 def test_a_file_that_is_not_a_json_object_is_refused(tmp_path, content):
     path = tmp_path / "options.json"
     path.write_text(content)
     with pytest.raises(ValueError, match="options.json should hold"):
         read_options(path)
+
+
+def test_a_large_file_is_not_taken_for_options(tmp_path):
+    path = tmp_path / "options.json"
+    with path.open("wb") as file:
+        file.truncate(2**40)  # a hole, which takes no space
+    with pytest.raises(
+        ValueError, match="options.json should hold options. It has over"
+    ):
+        read_options(path)
+
+
+def test_an_error_shows_a_part_of_a_long_value(config):
+    options = config.to_options()
+    options["lstm"]["dim"] = "x" * 10**6
+    with pytest.raises(ValueError, match="`units` should be") as error:
+        ElmoConfig.from_options(options)
+    assert len(str(error.value)) < 1000

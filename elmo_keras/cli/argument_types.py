@@ -26,6 +26,7 @@ def _number(kind, expected, is_allowed):
     return parse
 
 
+finite_number = _number(float, "a finite number", lambda value: value > -math.inf)
 rate = _number(float, "from 0 to below 1", lambda value: 0 <= value < 1)
 share = _number(float, "above 0 and at most 1", lambda value: 0 < value <= 1)
 seconds = _number(float, "0 to 86400 seconds", lambda value: 0 <= value <= 86400)
@@ -34,8 +35,8 @@ port = _number(int, "a port from 0 to 65535", lambda value: 0 <= value < 2**16)
 
 
 def numbers(text: str) -> list[float]:
-    """Numbers separated by commas."""
-    return [float(number) for number in text.split(",")]
+    """Finite numbers separated by commas."""
+    return [finite_number(number) for number in text.split(",")]
 
 
 def layer_or(*names: str) -> Callable[[str], str | int]:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from elmo_keras.cli.argument_types import numbers, positive
+from elmo_keras.cli.argument_types import finite_number, numbers, positive
 from elmo_keras.cli.command import (
     DISK_ERRORS,
     INTERRUPTED,
@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     add("--layers", type=_layers, help="all (default), average, top, mix, 0, 1, …")
     mix = "w0,w1,… before the softmax, or a JSON file with `scalars` and `gamma`"
     add("--mix", type=_mix, metavar="WEIGHTS", help=mix)
-    add("--gamma", type=float, help="the factor of the mix (default: 1)")
+    add("--gamma", type=finite_number, help="the factor of the mix (default: 1)")
     add("--float16", action="store_true", help="write numbers in 2 bytes, not 4")
     dtypes = ["float32", "mixed_bfloat16", "bfloat16"]
     add("--dtype", default="float32", choices=dtypes, help="dtype of the arithmetic")
@@ -137,8 +137,8 @@ def _mix(text):
         if not path.exists():
             return {"scalars": numbers(text)}
         mix = json.loads(path.read_text())
-        weights = [float(weight) for weight in mix["scalars"]]
-        return {"scalars": weights, "gamma": float(mix.get("gamma", 1.0))}
+        weights = [finite_number(weight) for weight in mix["scalars"]]
+        return {"scalars": weights, "gamma": finite_number(mix.get("gamma", 1.0))}
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise argparse.ArgumentTypeError(
             f"should be numbers w0,w1,… or a JSON file with `scalars`: {error!r}"

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import h5py
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.embed.vector_files import N_SENTENCES, SENTENCE_TO_INDEX, is_npy
-from elmo_keras.model_files.hdf5 import open_hdf5
 
 
 class Embeddings(Sequence):
@@ -70,6 +70,9 @@ def read_embeddings(path: str | Path) -> Embeddings:
         FileNotFoundError: there is no such file, or a shard is missing; the message
             names it.
         ValueError: the file has another format.
+
+    libhdf5 reads these files, and one that is made to harm can crash it: read only
+    files whose origin you trust. (Weights are read without libhdf5.)
     """
     path = Path(path)
     paths = [path] if path.exists() else list(_shards(path))
@@ -106,7 +109,7 @@ class _Hdf5Part:
     has_tokens = True
 
     def __init__(self, path):
-        self._file = open_hdf5(path)
+        self._file, self._path = _opened(path), path
         self.attributes = dict(self._file.attrs)
         others = SENTENCE_TO_INDEX in self._file
         self._length = self.attributes.get(N_SENTENCES, len(self._file) - others)
@@ -115,17 +118,62 @@ class _Hdf5Part:
         return int(self._length)
 
     def of(self, sentence, _):
-        return self._file[str(sentence)][()]
+        name = str(sentence)
+        try:
+            return _own_dataset(self._file, name)[()]
+        except (KeyError, OSError, RuntimeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self._path} should hold the vectors `{name}`. {error}"
+            ) from error
 
     def close(self):
         self._file.close()
+
+
+def open_npy(path: Path) -> np.ndarray:
+    """The array in a `.npy` file, read when it is used.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is damaged, or holds no array of floats with two axes or more.
+    """
+    try:
+        array = np.lib.format.open_memmap(path, mode="r")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"There is no file {path}.") from None
+    except (EOFError, OSError, SyntaxError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} should be a .npy file. {error}") from error
+    if array.dtype.kind != "f" or array.ndim < 2:
+        raise ValueError(f"{path} should hold one array of vectors.")
+    return array
+
+
+def _opened(path):
+    try:
+        return h5py.File(path, "r")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"There is no file {path}.") from None
+    except (OSError, RuntimeError) as error:
+        raise ValueError(f"{path} should be an HDF5 file. {error}") from error
+
+
+def _own_dataset(file, name):
+    """A dataset of floats; one whose values are in another file is refused."""
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+        raise ValueError("It is missing, or a link to somewhere else.")
+    dataset = file[name]
+    if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind != "f":
+        raise ValueError("It should be an array of floats.")
+    if dataset.external or dataset.is_virtual:
+        raise ValueError("Its values are in another file.")
+    return dataset
 
 
 class _NpyPart:
     has_tokens = False
 
     def __init__(self, path):
-        self._array = np.load(path, mmap_mode="r")
+        self._array = open_npy(path)
         self.attributes = {}
 
     def __len__(self):

@@ -1,6 +1,6 @@
 """A file that changes only at a commit, whatever happens in between."""
 
-import contextlib
+import hashlib
 import io
 import json
 import os
@@ -21,8 +21,8 @@ class JournaledFile(io.RawIOBase):
 
     The folder holds two files, `data` and `journal`. A commit first appends to
     `data` everything past the committed size, which no reader looks at yet. Then it
-    replaces `journal`, which holds the new size, the new content of the changed
-    pages within the old size, and a note: this is the moment of the commit. Then the
+    replaces `journal`, which holds its SHA-256, the new size, the new content of the
+    changed pages within the old size, and a note: this is the moment of the commit. Then the
     pages are copied into `data`; after a crash that is done when the file is opened
     again.
 
@@ -34,6 +34,9 @@ class JournaledFile(io.RawIOBase):
         note: the note of the last commit, or None if there was none.
 
     Memory: as much as was written since the last commit.
+
+    Raises:
+        ValueError: the journal is damaged. No file has been changed.
     """
 
     def __init__(self, folder: Path):
@@ -46,18 +49,30 @@ class JournaledFile(io.RawIOBase):
         if not self.path.exists():
             self._journal.unlink(missing_ok=True)  # of a file that was moved away
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-        self._committed = self._size = self._recovered()
+        try:
+            self._committed = self._size = self._recovered()
+        except BaseException:
+            self.close()
+            raise
 
     def _recovered(self):
         """Completes the last commit; returns the size."""
-        size = 0
-        with contextlib.suppress(FileNotFoundError), self._journal.open("rb") as file:
-            about = json.loads(file.readline())
-            self.note, size = about["note"], about["size"]
-            for start, length in about["pages"]:
-                _write(self._fd, file.read(length), start)
-        os.ftruncate(self._fd, size)
-        return size
+        try:
+            content = self._journal.read_bytes()
+        except FileNotFoundError:
+            content = _journal_of({"size": 0, "pages": [], "note": None}, [])
+        try:
+            about, pages = _parsed(content, os.fstat(self._fd).st_size)
+        except (KeyError, RecursionError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self._journal} is damaged. {error} Delete the folder "
+                f"{self._journal.parent} and start again."
+            ) from error
+        for start, page in pages.items():
+            _write(self._fd, page, start)
+        os.ftruncate(self._fd, about["size"])
+        self.note = about["note"]
+        return about["size"]
 
     def commit(self, note: Any) -> None:
         """Makes everything written so far permanent.
@@ -70,6 +85,8 @@ class JournaledFile(io.RawIOBase):
                 this object can't be used any more.
         """
         _write(self._fd, self._tail, self._committed)
+        if os.fstat(self._fd).st_size < self._size:
+            os.ftruncate(self._fd, self._size)
         os.fsync(self._fd)
         pages = {n * PAGE: self._pages[n] for n in sorted(self._pages)}
         self._replace_journal(pages, note)
@@ -86,8 +103,7 @@ class JournaledFile(io.RawIOBase):
         about = {"size": self._size, "pages": sizes, "note": note}
         new = self._journal.with_suffix(".new")
         with new.open("wb") as file:
-            file.write(json.dumps(about).encode() + b"\n")
-            file.writelines(pages.values())
+            file.write(_journal_of(about, pages.values()))
             file.flush()
             os.fsync(file.fileno())
         os.replace(new, self._journal)
@@ -174,6 +190,30 @@ class JournaledFile(io.RawIOBase):
         if not self.closed:
             os.close(self._fd)
         super().close()
+
+
+def _journal_of(about, pages):
+    """The content of a journal: a digest of the rest, a line of JSON, the pages."""
+    content = b"".join([json.dumps(about).encode(), b"\n", *pages])
+    return hashlib.sha256(content).hexdigest().encode() + b"\n" + content
+
+
+def _parsed(content, data_size):
+    """What a journal says, and its pages by their places in a file of `data_size`."""
+    is_old = content.startswith(b"{")  # elmo-keras 0.2.0 wrote no digest
+    digest, _, rest = (b"", b"", content) if is_old else content.partition(b"\n")
+    if not is_old and digest != hashlib.sha256(rest).hexdigest().encode():
+        raise ValueError("Its content is not what was written.")
+    line, _, rest = rest.partition(b"\n")
+    about = json.loads(line)
+    if about["size"] < 0 or (about["size"] > data_size and not is_old):
+        raise ValueError(f"{DATA} beside it was cut to {data_size:,} bytes.")
+    pages, file = {}, io.BytesIO(rest)
+    for start, length in about["pages"]:
+        pages[start] = file.read(length)
+        if len(pages[start]) < length:
+            raise ValueError("It ends too early.")
+    return about, pages
 
 
 def synchronize_folder(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The weighted sum of the biLM's layers."""
 
 import keras
+import numpy as np
 from keras import ops
 
 
@@ -31,7 +32,8 @@ class ScalarMix(keras.layers.Layer):
 
     Raises:
         ValueError: `initial_weights` or the layer's index doesn't fit the
-            number of layers, or a call has more or fewer layers than the first.
+            number of layers, an initial value is NaN or infinite, or a call has more
+            or fewer layers than the first.
 
     Example:
 
@@ -63,12 +65,11 @@ class ScalarMix(keras.layers.Layer):
                 "`initial_weights` should be None unless `scheme` is 'learned'. "
                 f"Received: {initial_weights!r} with {scheme!r}"
             )
+        _require_finite("`initial_gamma`", initial_gamma)
         super().__init__(**kwargs)
         self.supports_masking = True
         self.scheme = scheme
-        self.initial_weights = (
-            None if initial_weights is None else [float(w) for w in initial_weights]
-        )
+        self.initial_weights = _finite_list("`initial_weights`", initial_weights)
         self.initial_gamma = initial_gamma
         self.layer_norm = layer_norm
         self.regularizer = keras.regularizers.get(regularizer)
@@ -130,8 +131,11 @@ class ScalarMix(keras.layers.Layer):
         """Sets w and γ of a built mix; None leaves a value as it is.
 
         Raises:
-            ValueError: `scalars` does not hold one number for each layer.
+            ValueError: `scalars` does not hold one number for each layer, or a value
+                is NaN or infinite.
         """
+        _require_finite("The weights of the mix", scalars)
+        _require_finite("The factor of the mix", gamma)
         if scalars is not None:
             if len(scalars) != self.n_layers:
                 raise ValueError(
@@ -158,6 +162,19 @@ class ScalarMix(keras.layers.Layer):
             "layer_norm": self.layer_norm,
             "regularizer": keras.regularizers.serialize(self.regularizer),
         }
+
+
+def _finite_list(name, values):
+    _require_finite(name, values)
+    return None if values is None else [float(value) for value in values]
+
+
+def _require_finite(name, values):
+    if values is None:
+        return
+    values = ops.convert_to_numpy(values)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} should be finite. Received: {values.tolist()}")
 
 
 def _normalized(x):

@@ -1,4 +1,4 @@
-"""HDF5 files: opened with a clear error, written whole, listed by dataset."""
+"""HDF5 files: opened with a clear error, and written whole."""
 
 import contextlib
 import hashlib
@@ -6,24 +6,30 @@ import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import h5py
 
+from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
 
-def open_hdf5(source: str | Path | BinaryIO) -> h5py.File:
-    """`h5py.File` for reading, with an error that says what is wrong.
+
+def open_hdf5(source: str | Path | bytes, name: str | None = None) -> Hdf5File:
+    """The datasets of a file that nobody vouches for, read without libhdf5.
+
+    Args:
+        source: a path, or the content.
+        name: the name in error messages; by default the path.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is not HDF5.
+        ValueError: it is not HDF5, it is damaged, or it refers to other files.
     """
+    name = source if name is None else name
     try:
-        return h5py.File(source, "r")
+        return Hdf5File(source)
     except FileNotFoundError:
-        raise FileNotFoundError(f"There is no file {source}.") from None
-    except OSError as error:
-        raise ValueError(f"{source} should be an HDF5 file. {error}") from error
+        raise FileNotFoundError(f"There is no file {name}.") from None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{name} should be an HDF5 file. {error}") from error
 
 
 @contextlib.contextmanager
@@ -47,14 +53,3 @@ def new_hdf5(path: Path, userblock_size: int = 0) -> Iterator[h5py.File]:
         written.write(content)
         written.flush()
         os.fsync(written.fileno())
-
-
-def datasets(file: h5py.File) -> dict[str, h5py.Dataset]:
-    """Name → dataset for every dataset of a file, including those in groups."""
-    found = {}
-    file.visititems(
-        lambda name, item: (
-            found.update({name: item}) if isinstance(item, h5py.Dataset) else None
-        )
-    )
-    return found

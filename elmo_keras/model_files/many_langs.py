@@ -17,6 +17,7 @@ import numpy as np
 
 from elmo_keras.config import ElmoConfig, TokenDictionary
 from elmo_keras.model_files.dictionary_files import MAX_SIZE, parse_dic
+from elmo_keras.model_files.finite import finite
 from elmo_keras.model_files.torch_pickle import read_tensors
 
 TOKEN_EMBEDDER, ENCODER = "token_embedder.pkl", "encoder.pkl"
@@ -114,7 +115,8 @@ def _read(folder, name, most):
 
 def _tensors(folder, name) -> Tensors:
     place = f"{name} in {folder.name}"
-    return _finite(read_tensors(_read(folder, name, _MAX_PICKLE), place), place)
+    tensors = read_tensors(_read(folder, name, _MAX_PICKLE), place)
+    return {key: finite(f"{key} of {place}", x) for key, x in tensors.items()}
 
 
 def _settings(folder) -> dict[str, Any] | None:
@@ -255,20 +257,3 @@ def _gates(rows):
     """Rows of the gates i, f, g, o in the order i, g, f, o."""
     i, f, g, o = np.split(rows, 4)
     return np.concatenate([i, g, f, o])
-
-
-def _finite(tensors: Tensors, place: str) -> Tensors:
-    """The tensors as float32.
-
-    Raises:
-        ValueError: one holds NaN or infinity.
-    """
-    with np.errstate(over="ignore"):
-        tensors = {name: np.asarray(x, np.float32) for name, x in tensors.items()}
-    for name, x in tensors.items():
-        if not np.isfinite(x).all():
-            raise ValueError(
-                f"`{name}` of {place} should hold finite numbers. It holds "
-                f"{np.sum(~np.isfinite(x)):,} that are not. Get the file again."
-            )
-    return tensors

@@ -1,26 +1,31 @@
-"""Model directories and zips: options, weights and vocabulary, read and written."""
+"""Model directories and archives: options, weights and vocabulary, read and written."""
 
 import contextlib
-import io
 import json
-import tempfile
-import zipfile
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import h5py
-
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.config import ElmoConfig, TokenDictionary, has_dictionary, read_options
+from elmo_keras.cli.shortened import shortened
+from elmo_keras.config import (
+    ElmoConfig,
+    TokenDictionary,
+    has_dictionary,
+    parse_options,
+    read_options,
+)
+from elmo_keras.model_files.archives import Archive, is_archive, open_archive
 from elmo_keras.model_files.dictionary_files import (
     MAX_SIZE,
     WORDS,
     dictionary_files,
     read_dictionary,
 )
-from elmo_keras.model_files.hdf5 import datasets, new_hdf5, open_hdf5
+from elmo_keras.model_files.hdf5 import new_hdf5, open_hdf5
+from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
 from elmo_keras.model_files.many_langs import (
     Folder,
     ManyLangsModel,
@@ -28,8 +33,12 @@ from elmo_keras.model_files.many_langs import (
     read_many_langs,
 )
 from elmo_keras.model_files.published import (
+    check_shapes,
+    check_weights,
+    published_shapes,
     read_table,
     read_weights,
+    softmax_shapes,
     softmax_table,
     write_table,
     write_weights,
@@ -41,6 +50,22 @@ WEIGHTS = "weights.hdf5"
 VOCABULARY = "vocab.txt"
 SOFTMAX = "training/softmax.hdf5"
 _DIGEST = "vocabulary_sha256"
+# Bytes that a file of an archive may have. Weights may come with a softmax, and in
+# float64: so many times what the options ask for, and so many bytes for their names.
+_MAX_OPTIONS, _MAX_VOCABULARY = 2**20, 2**30
+_MAX_WEIGHTS_RATIO, _FREE_WEIGHTS = 16, 2**26
+
+
+class Content(NamedTuple):
+    """A file of an archive.
+
+    Attributes:
+        name: the names of the file and of the archive, for error messages.
+        data: its bytes.
+    """
+
+    name: str
+    data: bytes
 
 
 class ModelFiles(NamedTuple):
@@ -48,27 +73,31 @@ class ModelFiles(NamedTuple):
 
     Attributes:
         options: the content of its `options.json`.
-        weights: the HDF5 file: a path, or bytes out of a zip; or the weights of a model
-            of ELMoForManyLangs.
-        vocabulary_file: its `vocab.txt`: a path, or bytes out of a zip, or None.
+        weights: the HDF5 file: a path, or its content out of an archive; or the weights
+            of a model of ELMoForManyLangs.
+        vocabulary_file: its `vocab.txt`: a path, or its content, or None.
         directory: the model directory, or None.
         dictionary: its characters and words, if they are not bytes.
     """
 
     options: dict[str, Any]
-    weights: Path | bytes | ManyLangsModel
-    vocabulary_file: Path | bytes | None = None
+    weights: Path | Content | ManyLangsModel
+    vocabulary_file: Path | Content | None = None
     directory: Path | None = None
     dictionary: TokenDictionary | None = None
 
     @property
     def config(self) -> ElmoConfig:
-        """The configuration of its biLM.
+        """The configuration of its biLM, which its weights were found to fit.
 
         Raises:
-            ValueError: its options describe no biLM, or are not those of its dictionary.
+            ValueError: its options describe no biLM, or that of other weights or of
+                another dictionary.
         """
-        return ElmoConfig.from_options(self.options, self.dictionary)
+        config = ElmoConfig.from_options(self.options, self.dictionary)
+        with self.open_weights() as file:
+            check_weights(config, file)
+        return config
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -78,23 +107,24 @@ class ModelFiles(NamedTuple):
             ValueError: the file is not a vocabulary.
         """
         content = self.vocabulary_file
-        if isinstance(content, bytes):
-            return Vocabulary.parse(content)
+        if isinstance(content, Content):
+            return Vocabulary.parse(content.data, content.name)
         return content and Vocabulary.load(content)
 
     @contextlib.contextmanager
-    def open_weights(self) -> Iterator[h5py.File | ManyLangsModel]:
+    def open_weights(self) -> Iterator[Hdf5File | ManyLangsModel]:
         """What `read_weights` reads: the HDF5 file, open for reading, if it is one.
 
         Raises:
-            ValueError: it is not an HDF5 file.
+            ValueError: it is not a sound HDF5 file.
         """
         content = self.weights
         if isinstance(content, ManyLangsModel):
             yield content
             return
-        source = io.BytesIO(content) if isinstance(content, bytes) else content
-        with open_hdf5(source) as file:
+        in_archive = isinstance(content, Content)
+        source, name = (content.data, content.name) if in_archive else (content, None)
+        with open_hdf5(source, name) as file:
             yield file
 
 
@@ -102,9 +132,10 @@ def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFil
     """The files of a model.
 
     Args:
-        model: a model directory, a `.zip` with one `….hdf5` and one
-            `…options.json` (and a `vocab.txt`), as the NLPL repository ships
-            them, a directory or zip of ELMoForManyLangs, or, with `weights`, the path of an `options.json`.
+        model: a model directory, a `.zip`, `.tar.gz` or `.tar.bz2` with one
+            `….hdf5` and one `…options.json` (and a `vocab.txt`), as the NLPL
+            repository ships them, a directory or archive of ELMoForManyLangs, or,
+            with `weights`, the path of an `options.json`.
         weights: the path of HDF5 weights.
 
     Raises:
@@ -116,11 +147,16 @@ def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFil
         return ModelFiles(read_options(_existing(model)), _existing(Path(weights)))
     if model.is_dir() and weights is None:
         return _in_directory(model)
-    if weights is None and zipfile.is_zipfile(_existing(model)):
-        return _in_zip(model)
+    if weights is None and is_archive(_existing(model)):
+        return _in_archive(model)
+    if weights is None:
+        raise ValueError(
+            f"{model} should be a model directory, or a zip or tar of one. If it is an "
+            "options.json, give the weights as well."
+        )
     raise ValueError(
-        "`model` should be a model directory or a .zip, or the path of an "
-        f"options.json with `weights`. Received: {model} and {weights}"
+        f"{model} is a directory, which holds weights itself. With other weights "
+        f"({weights}), give the path of their options.json."
     )
 
 
@@ -156,17 +192,13 @@ def _directory_folder(model):
     return Folder(str(model), files, read)
 
 
-def _zip_folder(archive):
+def _archive_folder(archive):
     def read(name, most):
-        if name not in archive.namelist():
-            raise FileNotFoundError(f"{archive.filename} lacks {name}.")
-        if archive.getinfo(name).file_size > most:
-            raise ValueError(
-                f"{name} in {archive.filename} should have at most {most:,} bytes."
-            )
-        return archive.read(name)
+        if name not in archive.members:
+            raise FileNotFoundError(f"{archive.path} lacks {name}.")
+        return archive.read(name, most)
 
-    return Folder(archive.filename, tuple(archive.namelist()), read)
+    return Folder(str(archive.path), tuple(archive.members), read)
 
 
 def _of_many_langs(folder):
@@ -176,7 +208,7 @@ def _of_many_langs(folder):
 
 
 def _dictionary(options, folder):
-    """The dictionary of a directory or zip of this package, None without one."""
+    """The dictionary of a directory or archive of this package, None without one."""
     if not has_dictionary(options):
         return None
     names = {Path(name).name: name for name in folder.files}
@@ -185,35 +217,40 @@ def _dictionary(options, folder):
     )
 
 
-def _in_zip(model):
-    try:
-        with zipfile.ZipFile(model) as archive, tempfile.TemporaryDirectory() as folder:
-            files = _zip_folder(archive)
-            if is_many_langs(files.files):
-                return _of_many_langs(files)
-            options = archive.extract(_member(archive, OPTIONS), folder)
-            options = read_options(options)
-            weights = archive.read(_member(archive, ".hdf5"))
-            has_words = any(_is_own(n, VOCABULARY) for n in archive.namelist())
-            words = archive.read(_member(archive, VOCABULARY)) if has_words else None
-            dictionary = _dictionary(options, files)
-            return ModelFiles(options, weights, words, dictionary=dictionary)
-    except zipfile.BadZipFile as error:
-        raise ValueError(f"{model} should be a complete zip. {error}") from error
+def _in_archive(model):
+    with open_archive(model) as archive:
+        folder = _archive_folder(archive)
+        if is_many_langs(folder.files):
+            return _of_many_langs(folder)
+        name = _member(archive, OPTIONS)
+        options = parse_options(archive.read(name, _MAX_OPTIONS), f"{name} in {model}")
+        dictionary = _dictionary(options, folder)
+        config = ElmoConfig.from_options(options, dictionary)
+        expected = 4 * sum(map(math.prod, published_shapes(config).values()))
+        most = _FREE_WEIGHTS + _MAX_WEIGHTS_RATIO * expected
+        weights = _content(archive, ".hdf5", most)
+        has_words = any(_is_own(name, VOCABULARY) for name in archive.members)
+        words = _content(archive, VOCABULARY, _MAX_VOCABULARY) if has_words else None
+        return ModelFiles(options, weights, words, dictionary=dictionary)
 
 
-def _member(archive, ending):
-    names = [name for name in archive.namelist() if _is_own(name, ending)]
+def _content(archive, ending, most):
+    name = _member(archive, ending)
+    return Content(f"{name} in {archive.path}", archive.read(name, most))
+
+
+def _member(archive: Archive, ending):
+    names = [name for name in archive.members if _is_own(name, ending)]
     if len(names) != 1:
         raise ValueError(
-            f"{archive.filename} should hold one file *{ending}. Found: "
-            f"{names or archive.namelist()}"
+            f"{archive.path} should hold one file *{ending}. Found: "
+            f"{shortened(names or list(archive.members))}"
         )
     return names[0]
 
 
 def _is_own(name, ending):
-    """Whether a file of a zip belongs to the model itself, not to its training."""
+    """Whether a file of an archive belongs to the model itself, not to its training."""
     folders = Path(name).parts[:-1]
     return name.endswith(ending) and not {"training", "__MACOSX"} & set(folders)
 
@@ -230,14 +267,17 @@ def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
         ValueError: a file doesn't fit; the message says what was expected.
     """
     files = find_model(model)
-    softmax = files.directory / SOFTMAX if files.directory else None
+    config, vocabulary = files.config, None
+    softmax = files.directory and files.directory / SOFTMAX
     if softmax and softmax.exists() and (vocabulary := files.vocabulary):
+        with _open_softmax(softmax, vocabulary) as file:
+            check_shapes(softmax_shapes(config, len(vocabulary)), file.datasets)
         kwargs["vocabulary_size"] = len(vocabulary)
-    bilm = BidirectionalLanguageModel(files.config, **kwargs)
+    bilm = BidirectionalLanguageModel(config, **kwargs)
     bilm.build()
     with files.open_weights() as file:
         read_weights(bilm, file)
-    if bilm.softmax is not None:
+    if vocabulary is not None:
         read_softmax(bilm, softmax, vocabulary)
     return bilm
 
@@ -248,15 +288,20 @@ def read_softmax(
     """Reads the softmax of a model directory into a built biLM.
 
     Raises:
-        ValueError: it has other words, or doesn't fit.
+        ValueError: it has other words, doesn't fit, is damaged or holds NaN.
     """
-    with open_hdf5(path) as file:
-        if file.attrs.get(_DIGEST, vocabulary.digest) != vocabulary.digest:
-            raise ValueError(
-                f"{VOCABULARY} is not the one that {path} was trained with. Put that "
-                "one back."
-            )
-        read_table(softmax_table(bilm), datasets(file))
+    with _open_softmax(path, vocabulary) as file:
+        read_table(softmax_table(bilm), file.datasets)
+
+
+def _open_softmax(path, vocabulary):
+    file = open_hdf5(path)
+    if file.text_attribute(_DIGEST) not in (None, vocabulary.digest):
+        raise ValueError(
+            f"{VOCABULARY} is not the one that {path} was trained with. Put that one "
+            "back."
+        )
+    return file
 
 
 def save_model(

@@ -13,7 +13,10 @@ from elmo_keras.model_files.model_directory import (
 )
 from elmo_keras.model_files.published import read_weights
 from elmo_keras.model_files.tf1_checkpoint import Tf1Checkpoint, find_tf1_checkpoint
-from elmo_keras.model_files.tf1_weights import read_tf1_checkpoint
+from elmo_keras.model_files.tf1_weights import (
+    check_tf1_checkpoint,
+    read_tf1_checkpoint,
+)
 from elmo_keras.text.vocabulary import Vocabulary
 
 
@@ -33,10 +36,12 @@ class Pretrained(NamedTuple):
         """The configuration of its biLM.
 
         Raises:
-            ValueError: its options describe no biLM.
+            ValueError: its options describe no biLM, or that of other weights.
         """
         if isinstance(self.source, Tf1Checkpoint):
-            return ElmoConfig.from_options(self.source.options)
+            config = ElmoConfig.from_options(self.source.options)
+            check_tf1_checkpoint(config, self.source.prefix)
+            return config
         return self.source.config
 
     def read_into(self, bilm: BidirectionalLanguageModel, with_softmax: bool):
@@ -71,7 +76,7 @@ def find_pretrained(
     """The model at a path.
 
     Args:
-        path: a model directory, a zip, an `options.json` (with `weights`), or a
+        path: a model directory, a zip or tar, an `options.json` (with `weights`), or a
             checkpoint of bilm-tf by its directory or prefix.
         weights: published HDF5 weights.
         vocabulary: file with the words of the checkpoint's softmax; by default

@@ -1,6 +1,7 @@
 """Published HDF5 weights: the one table of their names, for reading and writing."""
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -9,8 +10,12 @@ import keras
 import numpy as np
 
 from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.cli.shortened import shortened
+from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.character_cnn import N_CHARACTERS
 from elmo_keras.layers.panels import from_panels, to_panels
-from elmo_keras.model_files.hdf5 import datasets
+from elmo_keras.model_files.finite import finite
+from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
 from elmo_keras.model_files.many_langs import ManyLangsModel
 
 
@@ -37,68 +42,112 @@ class Entry(NamedTuple):
     variables: tuple[keras.Variable | MatrixInPanels, ...]
 
 
+def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
+    """Name → shape of every dataset of the published layout; nothing is built."""
+    n_filters, dim = config.n_filters, config.projection_dim
+    dictionary, word_dim = config.dictionary, config.word_embedding_dim
+    n_characters = dictionary.n_characters if dictionary else N_CHARACTERS
+    shapes = {"char_embed": (n_characters, config.char_embedding_dim)}
+    if word_dim:
+        shapes["word_embed"] = (dictionary.n_words, word_dim)
+    for i, (width, count) in enumerate(config.filters):
+        shapes[f"CNN/W_cnn_{i}"] = (1, width, config.char_embedding_dim, count)
+        shapes[f"CNN/b_cnn_{i}"] = (count,)
+    for i in range(config.n_highway):
+        for gate in ("carry", "transform"):
+            shapes[f"CNN_high_{i}/W_{gate}"] = (n_filters, n_filters)
+            shapes[f"CNN_high_{i}/b_{gate}"] = (n_filters,)
+    if config.has_projection:
+        kernel = word_dim + n_filters, dim
+        shapes |= {"CNN_proj/W_proj": kernel, "CNN_proj/b_proj": (dim,)}
+    for direction, layer in itertools.product(range(2), range(config.n_layers)):
+        cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
+        shapes[f"{cell}/W_0"] = (2 * dim, 4 * config.units)
+        # Without the forget gate's bias of 1.0, which is added at run time, unless
+        # `config.forget_bias` is 0.
+        shapes[f"{cell}/B"] = (4 * config.units,)
+        shapes[f"{cell}/W_P_0"] = (config.units, dim)
+    return shapes
+
+
 def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
     """Name → entry for every dataset of the published layout.
 
     Gates are in the published order i, j, f, o, as in the layers.
     """
+    shapes = published_shapes(bilm.config).items()
+    return {
+        name: Entry(shape, variables)
+        for (name, shape), variables in zip(shapes, _variables(bilm), strict=True)
+    }
+
+
+def _variables(bilm):
+    """The variables of each dataset, in the order of `published_shapes`."""
     cnn = bilm.token_representation
-    table = {"char_embed": _entry(cnn.embeddings)}
+    yield (cnn.embeddings,)
     if bilm.config.word_embedding_dim:
-        table["word_embed"] = _entry(cnn.word_embeddings)
-    for i, (kernel, bias) in enumerate(zip(cnn.kernels, cnn.biases)):
-        table[f"CNN/W_cnn_{i}"] = Entry((1, *kernel.shape), (kernel,))
-        table[f"CNN/b_cnn_{i}"] = _entry(bias)
-    for i, highway in enumerate(cnn.highways):
-        table[f"CNN_high_{i}/W_carry"] = _entry(highway.carry_kernel)
-        table[f"CNN_high_{i}/b_carry"] = _entry(highway.carry_bias)
-        table[f"CNN_high_{i}/W_transform"] = _entry(highway.transform_kernel)
-        table[f"CNN_high_{i}/b_transform"] = _entry(highway.transform_bias)
+        yield (cnn.word_embeddings,)
+    for kernel, bias in zip(cnn.kernels, cnn.biases):
+        yield (kernel,)
+        yield (bias,)
+    for highway in cnn.highways:
+        yield (highway.carry_kernel,)
+        yield (highway.carry_bias,)
+        yield (highway.transform_kernel,)
+        yield (highway.transform_bias,)
     if cnn.projection is not None:
-        table["CNN_proj/W_proj"] = _entry(cnn.projection.kernel)
-        table["CNN_proj/b_proj"] = _entry(cnn.projection.bias)
-    for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
-        for j, lstm in enumerate(direction.lstms):
-            cell = f"RNN_{d}/RNN/MultiRNNCell/Cell{j}/LSTMCell"
-            table[f"{cell}/W_0"] = _entry(
-                lstm.kernel, MatrixInPanels(lstm.recurrent_kernel)
-            )
-            # Without the forget gate's bias of 1.0, which is added at run time, unless
-            # `config.forget_bias` is 0.
-            table[f"{cell}/B"] = _entry(lstm.bias)
-            table[f"{cell}/W_P_0"] = _entry(MatrixInPanels(lstm.projection_kernel))
-    return table
+        yield (cnn.projection.kernel,)
+        yield (cnn.projection.bias,)
+    for direction in (bilm.lstm.forward, bilm.lstm.backward):
+        for lstm in direction.lstms:
+            yield lstm.kernel, MatrixInPanels(lstm.recurrent_kernel)
+            yield (lstm.bias,)
+            yield (MatrixInPanels(lstm.projection_kernel),)
 
 
 def softmax_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
     """Name → entry of the softmax, which published HDF5 files leave out."""
+    shapes = softmax_shapes(bilm.config, bilm.vocabulary_size)
+    variables = bilm.softmax.kernel, bilm.softmax.bias
     return {
-        "softmax/W": _entry(bilm.softmax.kernel),
-        "softmax/b": _entry(bilm.softmax.bias),
+        name: Entry(shape, (variable,))
+        for (name, shape), variable in zip(shapes.items(), variables, strict=True)
     }
 
 
-def _entry(*variables):
-    rows = sum(variable.shape[0] for variable in variables)
-    return Entry((rows, *variables[0].shape[1:]), variables)
+def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...]]:
+    """Name → shape of the softmax over a vocabulary."""
+    return {"softmax/W": (n_words, config.projection_dim), "softmax/b": (n_words,)}
+
+
+def check_weights(config: ElmoConfig, file: Hdf5File | ManyLangsModel) -> None:
+    """Checks that a file holds the weights that a configuration asks for.
+
+    Only names and shapes are compared: nothing is built, and no values are read.
+
+    Raises:
+        ValueError: a dataset is missing, has another shape, or belongs to a
+            layer that the configuration doesn't have.
+    """
+    shapes, found = published_shapes(config), file.datasets
+    _check_projection(config, found)
+    surplus = [name for name in found if name not in shapes and _is_published(name)]
+    refuse_surplus(surplus)
+    check_shapes(shapes, found)
 
 
 def read_weights(
-    bilm: BidirectionalLanguageModel, file: h5py.File | ManyLangsModel
+    bilm: BidirectionalLanguageModel, file: Hdf5File | ManyLangsModel
 ) -> None:
     """Reads published weights into a built biLM.
 
     Raises:
-        ValueError: a dataset is missing, has another shape, or belongs to a
-            layer the biLM doesn't have. No weight has been changed.
+        ValueError: a dataset is missing, has another shape, belongs to a layer the
+            biLM doesn't have, is damaged or holds NaN. No weight has been changed.
     """
-    table = published_table(bilm)
-    found = file.datasets if isinstance(file, ManyLangsModel) else datasets(file)
-    _check_projection(bilm, found)
-    refuse_surplus(
-        [name for name in found if name not in table and _is_published(name)]
-    )
-    read_table(table, found)
+    check_weights(bilm.config, file)
+    read_table(published_table(bilm), file.datasets)
 
 
 def read_table(table: dict[str, Entry], found: Mapping[str, Any]) -> None:
@@ -109,30 +158,36 @@ def read_table(table: dict[str, Entry], found: Mapping[str, Any]) -> None:
         found: name → array-like with a `shape`, read by indexing with `[...]`.
 
     Raises:
-        ValueError: an array is missing or has another shape. No weight has been
-            changed.
+        ValueError: an array is missing, has another shape, is damaged or holds NaN or
+            infinity. No weight has been changed.
     """
-    check_table(table, found)
+    check_shapes({name: entry.shape for name, entry in table.items()}, found)
+    # All are read before any is assigned. Arrays of HDF5 files are not copied here.
+    arrays = {name: finite(name, found[name][...]) for name in table}
     for name, entry in table.items():
-        assign(entry, found[name][...])
+        assign(entry, arrays[name])
 
 
-def check_table(table: Mapping[str, Entry], found: Mapping[str, Any]) -> None:
-    """Checks that `found` holds every entry of `table` in its shape.
+def check_shapes(
+    shapes: Mapping[str, tuple[int, ...]], found: Mapping[str, Any]
+) -> None:
+    """Checks that `found` holds an array of each name and shape.
 
     Raises:
         ValueError: an array is missing or has another shape.
     """
-    for name, entry in table.items():
+    for name, shape in shapes.items():
         if name not in found:
             raise ValueError(
-                f"The weights should hold `{name}` of shape {list(entry.shape)}. "
-                f"Found: {sorted(found)}"
+                f"The weights should hold `{name}` of shape {list(shape)}. "
+                f"Found: {shortened(sorted(found))}"
             )
-        if found[name].shape != entry.shape:
+        actual = found[name].shape
+        if actual != shape:
+            actual = "no value" if actual is None else list(actual)
             raise ValueError(
-                f"`{name}` should have the shape {list(entry.shape)} by the options. "
-                f"Found: {list(found[name].shape)}"
+                f"`{name}` should have the shape {list(shape)} by the options. "
+                f"Found: {actual}"
             )
 
 
@@ -144,7 +199,7 @@ def refuse_surplus(surplus: Iterable[str]) -> None:
     """
     if surplus:
         raise ValueError(
-            f"The weights hold {sorted(surplus)}, which a biLM of these options "
+            f"The weights hold {shortened(sorted(surplus))}, which a biLM of these options "
             "doesn't have. Check that options and weights belong together."
         )
 
@@ -203,14 +258,13 @@ def _is_published(name):
     return name.startswith(("char_embed", "word_embed", "CNN/", "CNN_high_", "RNN_"))
 
 
-def _check_projection(bilm, found):
+def _check_projection(config, found):
     """Refuses a projection that bilm-tf would not apply."""
-    kernel = found.get("CNN_proj/W_proj")
-    if bilm.token_representation.projection is not None or kernel is None:
+    kernel, dim = found.get("CNN_proj/W_proj"), config.projection_dim
+    if config.has_projection or kernel is None:
         return
-    if not np.array_equal(kernel[...], np.eye(bilm.config.projection_dim)):
+    if kernel.shape != (dim, dim) or not np.array_equal(kernel[...], np.eye(dim)):
         raise ValueError(
             "The weights hold `CNN_proj/W_proj`, but there is no projection where "
-            "`lstm.projection_dim` is the number of filters "
-            f"({bilm.config.projection_dim})."
+            f"`lstm.projection_dim` is the number of filters ({dim})."
         )

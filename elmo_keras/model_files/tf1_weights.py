@@ -9,10 +9,13 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.config import ElmoConfig
+from elmo_keras.model_files.finite import finite
 from elmo_keras.model_files.published import (
     Entry,
     assign,
-    check_table,
+    check_shapes,
+    published_shapes,
     published_table,
     refuse_surplus,
     softmax_table,
@@ -62,8 +65,8 @@ def read_tf1_checkpoint(
 
     Raises:
         FileNotFoundError: there is no such checkpoint.
-        ValueError: it is damaged, or a variable is missing, has another shape,
-            or belongs to a layer the biLM doesn't have. No weight has been changed.
+        ValueError: it is damaged, or a variable is missing, has another shape, belongs
+            to a layer the biLM doesn't have, or holds NaN. No weight has been changed.
     """
     table = tf1_table(bilm)
     slots = {f"{name}/Adagrad": entry for name, entry in table.items()}
@@ -73,9 +76,9 @@ def read_tf1_checkpoint(
         _check_vocabulary(bilm, found)
         if slots.keys().isdisjoint(found):
             slots = {}
-        check_table(table | slots, found)
+        check_shapes({n: entry.shape for n, entry in (table | slots).items()}, found)
         # Everything is read before anything is assigned: only reading shows damage.
-        arrays = {name: found[name][...] for name in table | slots}
+        arrays = {name: finite(name, found[name][...]) for name in table | slots}
     for name, entry in table.items():
         assign(entry, arrays[name])
     accumulators = {
@@ -84,6 +87,24 @@ def read_tf1_checkpoint(
         for variable, rows in split(entry, arrays[name])
     }
     return [accumulators[id(v)] for v in bilm.trainable_weights] if slots else None
+
+
+def check_tf1_checkpoint(config: ElmoConfig, prefix: str | Path) -> None:
+    """Checks that a checkpoint holds the weights that a configuration asks for.
+
+    Only names and shapes are compared: nothing is built, and no values are read.
+
+    Raises:
+        FileNotFoundError, ValueError: as in `read_tf1_checkpoint`.
+    """
+    shapes = {
+        _tf1_name(name, config.n_layers): shape
+        for name, shape in published_shapes(config).items()
+    }
+    with _reading(prefix):
+        found = _checkpoint_variables(prefix)
+    refuse_surplus(_surplus_names(found, shapes))
+    check_shapes(shapes, found)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from elmo_keras.cli.shortened import shortened
+
 SPECIAL_WORDS = ("<S>", "</S>", "<UNK>")
 
 
@@ -37,14 +39,20 @@ class Vocabulary:
         if self.words[:3] != SPECIAL_WORDS:
             raise ValueError(
                 f"A vocabulary should start with {', '.join(SPECIAL_WORDS)}. "
-                f"Received: {', '.join(map(repr, self.words[:3]))}"
+                f"Received: {', '.join(map(shortened, self.words[:3]))}"
             )
-        self._ids = {word: i for i, word in enumerate(self.words)}
+        self._ids: dict[str, int] = {}
         for i, word in enumerate(self.words):
-            if word.encode().split() != [word.encode()] or self._ids[word] != i:
+            first = self._ids.setdefault(word, i)
+            if first != i:
                 raise ValueError(
-                    "A word should occur once and hold no white space. Received: "
-                    f"{word!r} in line {i + 1}"
+                    f"A word should occur once. Received: {shortened(word)} in lines "
+                    f"{first + 1} and {i + 1}"
+                )
+            if word.encode().split() != [word.encode()]:
+                raise ValueError(
+                    "A line should hold one word, without white space. Received: "
+                    f"{shortened(word)} in line {i + 1}"
                 )
 
     def __len__(self) -> int:
@@ -124,22 +132,37 @@ class Vocabulary:
         Raises:
             ValueError: the file is not UTF-8 or not a vocabulary.
         """
-        try:
-            return cls.parse(Path(path).read_bytes())
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
+        return cls.parse(Path(path).read_bytes(), path)
 
     @classmethod
-    def parse(cls, content: bytes) -> "Vocabulary":
+    def parse(cls, content: bytes, name: str | Path) -> "Vocabulary":
         """The vocabulary in the content of a `vocab.txt`.
+
+        Args:
+            content: the bytes of the file.
+            name: the name of the file in error messages.
 
         Raises:
             ValueError: the content is not UTF-8 or not a vocabulary.
         """
         lines = content.removesuffix(b"\n").split(b"\n")
-        return cls([line.removesuffix(b"\r").decode() for line in lines])
+        try:
+            return cls(list(_words(lines)))
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
 
     def save(self, path: str | Path) -> None:
         """Writes a `vocab.txt`, one word a line."""
         lines = "".join(f"{word}\n" for word in self.words)
         Path(path).write_text(lines, encoding="utf-8", newline="\n")
+
+
+def _words(lines):
+    for number, line in enumerate(lines, 1):
+        try:
+            yield line.removesuffix(b"\r").decode()
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"The words should be in UTF-8. Line {number}: byte "
+                f"{line[error.start]:#x}, {error.reason}"
+            ) from error

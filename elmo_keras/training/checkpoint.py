@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.model_files.hdf5 import datasets, new_hdf5
+from elmo_keras.model_files.hdf5 import new_hdf5, open_hdf5
 
 KEPT = 2
 _ABOUT = "about"
@@ -76,14 +75,16 @@ def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         ValueError: the file is damaged.
     """
     try:
-        # Checked before HDF5 reads it, which may crash or hang on a damaged file.
         with path.open("rb") as file:
             if file.read(32) != _digest(file):
                 raise ValueError("Its content is not what was written.")
-        with h5py.File(path, "r") as file:
-            arrays = {name: array[()] for name, array in datasets(file).items()}
-            return arrays, json.loads(arrays.pop(_ABOUT))
-    except (OSError, KeyError, RuntimeError, ValueError) as error:
+        with open_hdf5(path) as file:
+            about = json.loads(file.datasets.pop(_ABOUT).text())
+            arrays = {name: array[...] for name, array in file.datasets.items()}
+            if not isinstance(about, dict):
+                raise ValueError(f"`{_ABOUT}` should be a JSON object.")
+            return arrays, about
+    except (OSError, KeyError, RecursionError, ValueError) as error:
         raise ValueError(f"{path} is damaged. {error}") from error
 
 

@@ -5,6 +5,7 @@ import argparse
 import pytest
 
 from elmo_keras.cli.argument_types import (
+    finite_number,
     non_negative,
     numbers,
     port,
@@ -29,6 +30,7 @@ from elmo_keras.cli.argument_types import (
         (seed, "4294967295", 2**32 - 1),
         (port, "0", 0),
         (numbers, "1,-2.5", [1.0, -2.5]),
+        (finite_number, "-1e30", -1e30),
     ],
 )
 def test_a_value_in_the_range_is_parsed(kind, text, value):
@@ -39,6 +41,8 @@ def test_a_value_in_the_range_is_parsed(kind, text, value):
 @pytest.mark.parametrize(
     ("kind", "text", "expected"),
     [
+        (finite_number, "nan", "a finite number"),
+        (finite_number, "-inf", "a finite number"),
         (positive(int), "0", "above 0"),
         (positive(float), "nan", "above 0"),
         (positive(float), "inf", "above 0"),
@@ -54,6 +58,13 @@ def test_a_value_out_of_the_range_is_refused(kind, text, expected):
     message = f"should be {expected}. Received: {text}"
     with pytest.raises(argparse.ArgumentTypeError, match=message):
         kind(text)
+
+
+def test_a_list_holds_finite_numbers():
+    with pytest.raises(
+        argparse.ArgumentTypeError, match="finite number. Received: inf"
+    ):
+        numbers("1,inf")
 
 
 @pytest.mark.parametrize(("kind", "name"), [(positive(int), "int"), (rate, "float")])

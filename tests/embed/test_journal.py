@@ -134,3 +134,41 @@ def test_hdf5_in_it_can_be_read_after_each_commit(tmp_path, monkeypatch):
         assert len(hdf5) == 30
         for i in range(30):
             np.testing.assert_array_equal(hdf5[str(i)], np.arange(i * 100))
+
+
+def committed(folder):
+    file = JournaledFile(folder)
+    file.write(b"the first part")
+    file.commit({"n": 1})
+    file.seek(3)
+    file.write(b"changed, and longer than before")
+    file.commit({"n": 2})
+    expected = content(file)
+    file.close()
+    return expected
+
+
+def test_a_damaged_journal_is_named_and_changes_nothing(tmp_path):
+    committed(tmp_path)
+    data, path = tmp_path / journal.DATA, tmp_path / journal.JOURNAL
+    before, whole = data.read_bytes(), path.read_bytes()
+    flipped = [whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :] for i in (0, 70, -9)]
+    for damaged in [b"", b"\n", b"{", whole[:-1], whole[1:], b"{}\n", *flipped]:
+        path.write_bytes(damaged)
+        message = f"{path} is damaged. .* Delete the folder {tmp_path} and start again"
+        with pytest.raises(ValueError, match=message):
+            JournaledFile(tmp_path)
+        assert data.read_bytes() == before
+    path.write_bytes(whole)
+    data.write_bytes(before[:5])
+    with pytest.raises(ValueError, match="data beside it was cut to 5 bytes"):
+        JournaledFile(tmp_path)
+
+
+def test_a_journal_without_a_digest_is_read(tmp_path):
+    expected = committed(tmp_path)
+    path = tmp_path / journal.JOURNAL
+    path.write_bytes(path.read_bytes().partition(b"\n")[2])
+    with contextlib.closing(JournaledFile(tmp_path)) as file:
+        assert content(file) == expected
+        assert file.note == {"n": 2}

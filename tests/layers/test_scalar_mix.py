@@ -102,3 +102,20 @@ def test_values_can_be_assigned():
     assert float(mix.gamma) == 2
     with pytest.raises(ValueError, match=r"3 weights, one for each layer. .*: \[1"):
         mix.assign([1.0, 2.0])
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_weights_and_factors_that_are_not_finite_are_refused(wrong):
+    for arguments in (
+        {"initial_weights": [1.0, wrong, 0.0]},
+        {"initial_gamma": wrong},
+    ):
+        with pytest.raises(ValueError, match="should be finite. Received: .*(nan|inf)"):
+            ScalarMix(**arguments)
+    mix = ScalarMix(initial_weights=WEIGHTS)
+    mix(LISTED)
+    with pytest.raises(ValueError, match="weights of the mix should be finite"):
+        mix.assign([1.0, wrong, 0.0])
+    with pytest.raises(ValueError, match="factor of the mix should be finite"):
+        mix.assign([0.0, 0.0, 0.0], wrong)
+    np.testing.assert_array_equal(mix.scalars, WEIGHTS)

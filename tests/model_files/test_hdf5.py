@@ -5,14 +5,14 @@ import hashlib
 import numpy as np
 import pytest
 
-from elmo_keras.model_files.hdf5 import datasets, new_hdf5, open_hdf5
+from elmo_keras.model_files.hdf5 import new_hdf5, open_hdf5
 
 
 def test_all_datasets_are_found_in_groups_too(tmp_path):
     with new_hdf5(tmp_path / "file") as file:
         file["a"], file["b/c/d"] = np.arange(3), np.zeros((2, 5))
     with open_hdf5(tmp_path / "file") as file:
-        shapes = {name: array.shape for name, array in datasets(file).items()}
+        shapes = {name: array.shape for name, array in file.datasets.items()}
     assert shapes == {"a": (3,), "b/c/d": (2, 5)}
 
 

@@ -1,5 +1,6 @@
 """Model directories and zips."""
 
+import json
 import zipfile
 from pathlib import Path
 
@@ -65,8 +66,25 @@ def test_a_zip_of_a_model_directory_can_be_read(directory, tmp_path):
         + bytes(byte ^ 0xFF for byte in content[middle : middle + 64])
         + content[middle + 64 :]
     )
-    with pytest.raises(ValueError, match="own.zip should be a complete zip"):
+    with pytest.raises(ValueError, match="in .*own.zip can't be read"):
         find_model(tmp_path / "own.zip")
+
+
+def test_options_of_other_weights_are_refused_before_anything_is_built(
+    directory, monkeypatch
+):
+    path = directory / "options.json"
+    options = json.loads(path.read_text())
+    options["lstm"]["dim"] = 60_000
+    path.write_text(json.dumps(options))
+
+    def fails(*_, **__):
+        raise AssertionError("Something was built.")
+
+    monkeypatch.setattr("keras.layers.Layer.__init__", fails)
+    for load in (Elmo.from_pretrained, load_bilm):
+        with pytest.raises(ValueError, match=r"W_0` should have .*\[10, 240000\]"):
+            load(directory)
 
 
 def test_vectors_need_no_readable_vocabulary(directory):
@@ -79,9 +97,11 @@ def test_vectors_need_no_readable_vocabulary(directory):
 def test_missing_and_wrong_files_are_named(directory, tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no .*nowhere"):
         find_model(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="a model directory or a .zip, or the path"):
+    with pytest.raises(
+        ValueError, match="options.json should be a model directory, or a zip or tar"
+    ):
         find_model(directory / "options.json")
-    with pytest.raises(ValueError, match="the path of an options.json with"):
+    with pytest.raises(ValueError, match="give the path of their options.json"):
         find_model(directory, directory / "weights.hdf5")
     with pytest.raises(FileNotFoundError, match="no_weights"):
         Elmo.from_pretrained(directory / "options.json", tmp_path / "no_weights")

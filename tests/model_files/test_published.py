@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import BidirectionalLanguageModel, Elmo
+from elmo_keras.model_files.hdf5 import open_hdf5
 from elmo_keras.model_files.model_directory import load_bilm, save_model
 from elmo_keras.model_files.published import read_weights
 from tests.support.models import published_weights, randomize
@@ -78,18 +79,40 @@ def replaced(file, name, array):
             lambda f: f.create_dataset("CNN_high_1/W_carry", (9, 9)),
             "hold .*CNN_high_1/W_carry",
         ),
+        (
+            lambda f: f["CNN_proj/W_proj"].__setitem__((4, 3), np.nan),
+            r"`CNN_proj/W_proj` should hold finite numbers. Found: nan at \[4, 3\], and "
+            "0 more. Get the file again, or use weights from before",
+        ),
+        (
+            lambda f: f[f"{CELL}/B"].__setitem__(slice(3, 5), -np.inf),
+            r"`RNN_1.*/B` should hold finite numbers. Found: -inf at \[3\], and 1 more",
+        ),
+        (
+            lambda f: replaced(f, "CNN_proj/b_proj", np.full(5, 1e39)),
+            r"`CNN_proj/b_proj` should hold finite numbers. Found: inf at \[0\]",
+        ),
+        (
+            lambda f: replaced(f, "CNN_proj/b_proj", h5py.Empty("f4")),
+            r"`CNN_proj/b_proj` should have the shape \[5\] .* Found: no value",
+        ),
+        (
+            lambda f: replaced(f, "CNN_proj/b_proj", np.array([b"a"] * 5)),
+            "`CNN_proj/b_proj` should hold numbers. Found: strings",
+        ),
     ],
 )
 def test_weights_that_do_not_fit_are_refused_and_nothing_is_changed(
     bilm, directory, damage, message
 ):
     before = [np.copy(w) for w in bilm.get_weights()]
-    with h5py.File(directory / "weights.hdf5", "a") as file:
+    path = directory / "weights.hdf5"
+    with h5py.File(path, "a") as file:
         for name in ("char_embed", f"{CELL}/B"):
             file[name][...] = 7
         damage(file)
-        with pytest.raises(ValueError, match=message):
-            read_weights(bilm, file)
+    with open_hdf5(path) as file, pytest.raises(ValueError, match=message):
+        read_weights(bilm, file)
     for a, b in zip(before, bilm.get_weights()):
         np.testing.assert_array_equal(a, b)
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from elmo_keras.layers.panels import to_panels
+from elmo_keras.model_files.hdf5 import open_hdf5
 from elmo_keras.model_files.published import read_weights
 from elmo_keras.model_files.tf1_weights import read_tf1_checkpoint
 from tests.support.tf1_checkpoints import arrays, built, copied, write
@@ -25,7 +26,8 @@ def read_from_hdf5(path, values, n_layers):
                     cell = PUBLISHED_CELL.format(parts[0][4], j)
                     parts = [cell, names[parts[1]]]
                 file["".join(parts)] = value
-        bilm = built(n_layers, vocabulary_size=None)
+    bilm = built(n_layers, vocabulary_size=None)
+    with open_hdf5(path) as file:
         read_weights(bilm, file)
     return bilm
 
@@ -138,6 +140,14 @@ def reshaped(name, *shape):
         (
             lambda values: values.pop(f"{KERNEL}/Adagrad"),
             r"should hold `lm/RNN_1.*kernel/Adagrad` of shape \[10, 28\]",
+        ),
+        (
+            lambda values: values["lm/char_embed"].__setitem__((5, 2), np.nan),
+            r"`lm/char_embed` should hold finite numbers. Found: nan at \[5, 2\]",
+        ),
+        (
+            lambda values: values["lm/softmax/W"].__setitem__((1, 2), np.inf),
+            r"`lm/softmax/W` should hold finite numbers. Found: inf at \[1, 2\]",
         ),
         (
             reshaped("lm/softmax/b/Adagrad", 13),

@@ -40,10 +40,10 @@ def test_a_file_round_trip_keeps_every_word(tmp_path):
     [
         (b"a\nb\n", "should start with <S>, </S>, <UNK>. Received: 'a', 'b'"),
         (b"", "should start with"),
-        (b"<S>\n</S>\n<UNK>\na\nb\na\n", "Received: 'a' in line 4"),
+        (b"<S>\n</S>\n<UNK>\na\nb\na\n", "Received: 'a' in lines 4 and 6"),
         (b"<S>\n</S>\n<UNK>\na b\n", "Received: 'a b' in line 4"),
         (b"<S>\n</S>\n<UNK>\n\nb\n", "Received: '' in line 4"),
-        (b"<S>\n</S>\n<UNK>\n\xff\n", "can't decode"),
+        (b"<S>\n</S>\n<UNK>\n\xff\n", "UTF-8. Line 4: byte 0xff"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_name_and_line(tmp_path, content, message):

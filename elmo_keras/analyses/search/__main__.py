@@ -21,6 +21,7 @@ from elmo_keras.cli.argument_types import layer_or, positive
 from elmo_keras.cli.command import INTERRUPTED, command_parser, fail, run_command
 from elmo_keras.cli.stopping import stopping
 from elmo_keras.elmo import Elmo
+from elmo_keras.embed.embeddings import open_npy
 
 PROGRAM = "elmo_keras.analyses.search"
 
@@ -84,7 +85,7 @@ def search(
             )
         if not finished:
             return fail(PROGRAM, INTERRUPTED, "Interrupted. The same command resumes.")
-        found = SearchIndex(np.load(index, mmap_mode="r"), center)
+        found = SearchIndex(open_npy(index), center)
         for tokens in queries(query):
             print(f"Closest to: {' '.join(tokens)}")
             print_hits(lines, *found.closest(mean_vector(model, tokens, layers), top))

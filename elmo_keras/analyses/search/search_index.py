@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.cli.replacing import replacing
+from elmo_keras.config import read_options
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed import embed_corpus
 from elmo_keras.embed.corpus_job import model_digest
@@ -132,7 +133,7 @@ def _begun(index):
 
 
 def _check(index, note, made_of):
-    found = json.loads(note.read_text()) if note.exists() else {}
+    found = read_options(note) if note.exists() else {}
     differ = [name for name, value in made_of.items() if found.get(name) != value]
     if differ:
         raise ValueError(

@@ -1,0 +1,203 @@
+"""An HDF5 file, read without libhdf5."""
+
+import mmap
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from elmo_keras.model_files.hdf5_format import headers
+from elmo_keras.model_files.hdf5_format.cursor import Cursor, Damaged
+from elmo_keras.model_files.hdf5_format.datatypes import TEXT, dtype_of, shape_of
+from elmo_keras.model_files.hdf5_format.groups import is_group, links
+from elmo_keras.model_files.hdf5_format.storage import check_layout, filter_ids, read
+
+_MAX_OBJECTS, _MAX_DEPTH = 10_000, 32
+_MAX_MESSAGES = 10**6  # in the headers of all objects
+_MAX_TEXTS = 2**16  # in a heap, where a text has a number of 2 bytes
+
+
+class Dataset:
+    """An array of a file; nothing but its header has been read.
+
+    Attributes:
+        name: its name, with those of its groups.
+        shape: its shape; None if it has no value (`h5py.Empty`).
+        dtype: its dtype, or a description of values that NumPy arrays don't hold.
+    """
+
+    def __init__(self, data: memoryview, name: str, header: list[headers.Message]):
+        parts = {kind: body for kind, body in header}
+        self.name, self._data = name, data
+        self.shape = shape_of(parts[headers.DATASPACE])
+        self.dtype = dtype_of(parts[headers.DATATYPE])
+        self._layout = parts[headers.LAYOUT]
+        self._filters = parts.get(headers.FILTERS)
+        if headers.EXTERNAL in parts:
+            raise Damaged(
+                "Its values are in other files (external storage). All data should be "
+                "in the file itself."
+            )
+        check_layout(self._layout)
+
+    def __getitem__(self, everything) -> np.ndarray:
+        """The values, given `...`; read-only, and not copied where that is possible.
+
+        Raises:
+            ValueError: they are no numbers, or not completely in the file.
+        """
+        if everything is not ...:
+            raise IndexError(f"A dataset is read whole, by [...]. Got {everything!r}")
+        if self.dtype == TEXT:
+            raise ValueError(f"`{self.name}` should hold numbers. Found: strings")
+        return self._read()
+
+    def _read(self):
+        found = "no value" if self.shape is None else self.dtype
+        if isinstance(found, str):
+            raise ValueError(f"`{self.name}` should hold numbers. Found: {found}")
+        try:
+            return self._values()
+        except (ValueError, OverflowError, MemoryError) as error:
+            raise ValueError(f"`{self.name}` is damaged. {error}") from error
+
+    def _values(self):
+        filters = filter_ids(self._filters) if self._filters else []
+        return read(
+            self._data, self._layout, filters, shape=self.shape, dtype=self.dtype
+        )
+
+    def text(self) -> str:
+        """The value of a dataset that holds one string of variable length.
+
+        Raises:
+            ValueError: it doesn't, or is damaged.
+        """
+        array = self._read()
+        if array.dtype != TEXT or array.size != 1:
+            raise ValueError(f"`{self.name}` should hold one string.")
+        return _text(self._data, array.reshape(-1)[0])
+
+
+class Hdf5File:
+    """The datasets and the texts of an HDF5 file.
+
+    It understands the files that h5py writes by default and what else weights come
+    in: all versions of groups, values in one piece or in chunks, gzip, shuffle. It
+    refuses what refers to other files (external storage, virtual datasets, soft and
+    external links) and everything unknown. It reads no byte outside of the file,
+    ends on loops, and takes memory for the values only.
+
+    Args:
+        source: a path, or the content.
+
+    Attributes:
+        datasets: name → `Dataset`, including those in groups.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is damaged, or holds what is refused; the message says what.
+    """
+
+    def __init__(self, source: str | Path | bytes):
+        if not isinstance(source, bytes):
+            with open(source, "rb") as file:
+                source = _mapped(file)
+        self._data, root = headers.superblock(memoryview(source))
+        self._header = headers.messages(self._data, root)
+        self.datasets = dict(_datasets(self._data, root, self._header))
+
+    def text_attribute(self, name: str) -> str | None:
+        """The attribute of a name; None if there is none that is a text.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        try:
+            for kind, body in self._header:
+                if kind == headers.ATTRIBUTE:
+                    found, value = _attribute(Cursor(body))
+                    if found == name and value is not None:
+                        return _text(self._data, value)
+        except ValueError as error:
+            raise ValueError(f"The attribute `{name}` is damaged. {error}") from error
+        return None
+
+    def __enter__(self) -> "Hdf5File":
+        return self
+
+    def __exit__(self, *_):
+        """Nothing is to be closed: arrays that were read keep what they need."""
+
+
+def _mapped(file):
+    try:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except ValueError:
+        return b""  # an empty file can't be mapped
+
+
+def _datasets(data, root, header) -> Iterator[tuple[str, Dataset]]:
+    todo, seen, n_messages = [("", header)], {root}, len(header)
+    while todo:
+        path, header = todo.pop()
+        if path.count("/") > _MAX_DEPTH:
+            raise Damaged("It has too many groups within each other.")
+        if not is_group(header):
+            raise Damaged("It holds something that is no group and no dataset.")
+        for name, address in links(data, header).items():
+            if address in seen or len(seen) == _MAX_OBJECTS:
+                raise Damaged("It holds an object twice, or too many.")
+            seen.add(address)
+            header, name = headers.messages(data, address), f"{path}{name}"
+            n_messages += len(header)
+            if n_messages > _MAX_MESSAGES:
+                raise Damaged("It has too much in its headers.")
+            if any(message.kind == headers.LAYOUT for message in header):
+                yield name, _dataset(data, name, header)
+            else:
+                todo.append((f"{name}/", header))
+
+
+def _dataset(data, name, header):
+    try:
+        return Dataset(data, name, header)
+    except KeyError:
+        raise Damaged(f"The dataset `{name}` has no shape or no dtype.") from None
+    except Damaged as error:
+        raise Damaged(f"`{name}`: {error}") from None
+
+
+def _attribute(cursor):
+    """The name of an attribute and, of a text of variable length, its place."""
+    version = cursor.require(1, 2, 3)
+    cursor.take(1)
+    sizes = [cursor.uint(2) for _ in range(3)]
+    cursor.take(1 if version == 3 else 0)
+    if version == 1:
+        sizes = [-(-size // 8) * 8 for size in sizes]
+    name, dtype, shape = (cursor.take(size) for size in sizes)
+    name = bytes(name).partition(b"\0")[0].decode(errors="replace")
+    if dtype_of(dtype) != TEXT or shape_of(shape) != ():
+        return name, None
+    return name, np.frombuffer(cursor.take(TEXT.itemsize), TEXT)[0]
+
+
+def _text(data, value):
+    """The text that an element of the dtype `TEXT` refers to."""
+    cursor = Cursor(data, int(value["heap"]))
+    cursor.expect(b"GCOL")
+    cursor.require(1)
+    cursor.take(3)
+    cursor = Cursor(Cursor(data, int(value["heap"])).take(cursor.uint(8)), 16)
+    for _ in range(_MAX_TEXTS):
+        index = cursor.uint(2)
+        cursor.take(6)
+        size = cursor.uint(8)
+        content = cursor.take(size)
+        if index == value["index"]:
+            return bytes(content[: int(value["size"])]).decode()
+        if not index:
+            break
+        cursor.take(min(cursor.left, -size % 8))
+    raise Damaged("It lacks a text.")

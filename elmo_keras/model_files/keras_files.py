@@ -1,0 +1,81 @@
+"""Saved Keras models: `.keras` files, looked through before Keras loads them."""
+
+import json
+import math
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import keras
+
+from elmo_keras.config import ElmoConfig
+from elmo_keras.model_files.archives import Archive, open_archive
+from elmo_keras.model_files.finite import finite
+from elmo_keras.model_files.hdf5 import open_hdf5
+from elmo_keras.model_files.published import published_shapes
+
+_CONFIG, _WEIGHTS = "config.json", "model.weights.h5"
+_MAX_CONFIG, _MAX_WEIGHTS = 2**26, 2**40  # bytes
+
+
+def load_keras_model(path: Path) -> keras.Model:
+    """The model in a `.keras` file, which may come from anywhere.
+
+    Keras reads the file with libhdf5 and builds what its configuration says. So the
+    HDF5 content is first read by this package's own reader, and an `Elmo` layer that
+    is larger than the weights is refused. Other layers of a file that is made to harm
+    can still ask for any memory; Keras' safe mode keeps code from being run.
+
+    Raises:
+        ValueError: it is not a sound Keras model, or has weights that are not finite.
+    """
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{path} should be a complete .keras file.")
+    with open_archive(path) as archive:
+        missing = {_CONFIG, _WEIGHTS} - archive.members.keys()
+        if missing:
+            raise ValueError(f"{path} should be a .keras file. It lacks {missing}.")
+        _check(archive)
+    try:
+        model = keras.models.load_model(path, compile=False)
+    except Exception as error:  # Keras raises all kinds
+        raise ValueError(
+            f"{path} should be a sound Keras model. {error!s:.500}"
+        ) from error
+    for weight in model.weights:
+        if weight.dtype.startswith(("float", "bfloat")):
+            finite(weight.path, keras.ops.convert_to_numpy(weight).astype("float32"))
+    return model
+
+
+def _check(archive: Archive):
+    named = f"{_WEIGHTS} in {archive.path}"
+    with open_hdf5(archive.read(_WEIGHTS, _MAX_WEIGHTS), named) as file:
+        n_numbers = sum(math.prod(d.shape or ()) for d in file.datasets.values())
+    try:
+        config = json.loads(archive.read(_CONFIG, _MAX_CONFIG).decode())
+        for layer in _elmo_layers(config):
+            elmo = ElmoConfig(**layer["config"]["config"])
+            expected = sum(map(math.prod, published_shapes(elmo).values()))
+            if expected > n_numbers:
+                raise ValueError(
+                    f"Its Elmo layer has {expected:,} weights, but {_WEIGHTS} holds "
+                    f"{n_numbers:,} numbers."
+                )
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{_CONFIG} in {archive.path} should describe a Keras model. {error}"
+        ) from error
+
+
+def _elmo_layers(config) -> Iterator[dict]:
+    """The descriptions of `Elmo` layers anywhere in a configuration."""
+    todo = [config]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, dict):
+            if part.get("registered_name") == "elmo_keras>Elmo":
+                yield part
+            todo.extend(part.values())
+        elif isinstance(part, list):
+            todo.extend(part)

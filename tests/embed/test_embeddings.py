@@ -1,0 +1,62 @@
+"""Files of vectors that were damaged, or refer to other files."""
+
+import h5py
+import numpy as np
+import pytest
+
+from elmo_keras import read_embeddings
+
+
+def virtual(file):
+    layout = h5py.VirtualLayout((2, 3), "float32")
+    layout[...] = h5py.VirtualSource("other.hdf5", "a", (2, 3))
+    file.create_virtual_dataset("1", layout)
+
+
+@pytest.mark.parametrize(
+    ("fill", "message"),
+    [
+        (virtual, "in another file"),
+        (
+            lambda f: f.create_dataset(
+                "1", (3,), "f4", external=[("/etc/passwd", 0, 12)]
+            ),
+            "in another file",
+        ),
+        (lambda f: f.__setitem__("1", h5py.SoftLink("/0")), "a link to somewhere else"),
+        (
+            lambda f: f.__setitem__("1", h5py.ExternalLink("/other", "0")),
+            "a link to somewhere else",
+        ),
+        (lambda f: f.create_group("1"), "an array of floats"),
+        (lambda f: f.__setitem__("1", b"text"), "an array of floats"),
+        (lambda f: f.__setitem__("2", np.ones(3)), "missing"),
+    ],
+)
+def test_only_arrays_of_the_file_itself_are_read(tmp_path, fill, message):
+    path = tmp_path / "vectors.hdf5"
+    with h5py.File(path, "w") as file:
+        file["0"] = np.ones((2, 3), "float32")
+        fill(file)
+    with read_embeddings(path) as vectors:
+        np.testing.assert_array_equal(vectors[0], np.ones((2, 3)))
+        expected = f"vectors.hdf5 should hold the vectors `1`. .*{message}"
+        with pytest.raises(ValueError, match=expected):
+            vectors[1]
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"\x93NUMPY\1\0", b"PK\3\4"])
+def test_what_is_no_npy_file_is_named(tmp_path, content):
+    path = tmp_path / "vectors.npy"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="vectors.npy should be a .npy file"):
+        read_embeddings(path)
+
+
+@pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 3), "int32")])
+def test_an_array_of_something_else_is_refused(tmp_path, array):
+    np.save(tmp_path / "vectors.npy", array)
+    with pytest.raises(
+        ValueError, match="vectors.npy should hold one array of vectors"
+    ):
+        read_embeddings(tmp_path / "vectors.npy")

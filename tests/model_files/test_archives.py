@@ -1,0 +1,173 @@
+"""Zips and tars: what is read, and what is refused within bounds."""
+
+import io
+import json
+import tarfile
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import Elmo
+from elmo_keras.model_files.archives import FREE_BYTES, open_archive
+from elmo_keras.model_files.model_directory import find_model
+
+TOKENS = tf.constant([["a", "b", "unseen"]])
+
+
+def zipped(path, files, **options):
+    with zipfile.ZipFile(path, "w", **options) as archive:
+        for name, content in files:
+            archive.writestr(name, content)
+    return path
+
+
+def patched(path, offsets, value):
+    """Changes a field in the local header and in the central directory of a zip."""
+    content = bytearray(path.read_bytes())
+    for signature, offset in zip((b"PK\3\4", b"PK\1\2"), offsets):
+        start = content.rindex(signature) + offset
+        content[start : start + len(value)] = value
+    path.write_bytes(content)
+
+
+def refused(path, message):
+    with pytest.raises(ValueError, match=message), open_archive(path) as archive:
+        for name in archive.members:
+            archive.read(name, 2**40)
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2"])
+def test_a_tar_of_a_model_gives_the_same_vectors(directory, tmp_path, mode):
+    path = tmp_path / "model.tar"
+    with tarfile.open(path, mode) as archive:
+        archive.add(directory, "model")
+    expected = Elmo.from_pretrained(directory)(TOKENS)
+    actual = Elmo.from_pretrained(path)(TOKENS)
+    np.testing.assert_array_equal(actual, expected)
+    assert find_model(path).vocabulary.words == find_model(directory).vocabulary.words
+
+
+def test_errors_name_the_archive_and_its_file(directory, tmp_path):
+    files = {
+        path.name: path.read_bytes() for path in directory.glob("*.*") if path.is_file()
+    }
+    for name, content, message in [
+        ("options.json", b"[" * 100_000, r"options.json in .*m.zip should hold JSON"),
+        ("weights.hdf5", b"no", r"weights.hdf5 in .*m.zip should be an HDF5 file"),
+        ("vocab.txt", b"a", r"vocab.txt in .*m.zip: A vocabulary should start with"),
+    ]:
+        path = zipped(tmp_path / "m.zip", (files | {name: content}).items())
+        with pytest.raises(ValueError, match=message) as error:
+            found = find_model(path)
+            with found.open_weights():
+                found.vocabulary  # noqa: B018
+        assert str(tmp_path / "m.zip") in str(error.value)
+
+
+def test_an_encrypted_file_is_refused(tmp_path):
+    path = zipped(tmp_path / "m.zip", [("a", b"text")])
+    patched(path, (6, 8), b"\1")
+    refused(path, "a in .*m.zip can't be read. It is encrypted: unpack the archive")
+
+
+@pytest.mark.parametrize("method", [14, 95, 200])
+def test_an_unknown_compression_is_refused(tmp_path, method):
+    path = zipped(tmp_path / "m.zip", [("a", b"text")])
+    patched(path, (8, 10), bytes([method]))
+    refused(path, "a in .*m.zip can't be read. Its compression should be deflate")
+
+
+@pytest.mark.parametrize("name", ["../a", "/etc/a", "b/../../a"])
+def test_a_path_out_of_the_archive_is_refused(tmp_path, name):
+    refused(zipped(tmp_path / "m.zip", [(name, b"")]), "lies outside of it")
+    with tarfile.open(tmp_path / "m.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+    refused(tmp_path / "m.tar", "m.tar should be .*lies outside of it")
+
+
+def test_links_are_left_out_and_files_of_one_name_refused(tmp_path):
+    path = tmp_path / "m.tar"
+    link = tarfile.TarInfo("vocab.txt")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    with tarfile.open(path, "w") as archive:
+        archive.addfile(link)
+    with open_archive(path) as archive:
+        assert archive.members == {}
+    with tarfile.open(path, "a") as archive:
+        for _ in range(2):
+            archive.addfile(tarfile.TarInfo("twice"))
+    refused(path, "m.tar .*two files of one name")
+    with pytest.warns(UserWarning, match="Duplicate"):
+        zipped(tmp_path / "m.zip", [("a", b"1"), ("a", b"2")])
+    refused(tmp_path / "m.zip", "m.zip .*two files of one name")
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_a_bomb_is_refused_without_filling_the_memory(tmp_path, kind):
+    path, size = tmp_path / "bomb", FREE_BYTES * 3 // 2
+    if kind == "zip":
+        files = [("options.json", b"{}"), ("weights.hdf5", bytes(size))]
+        zipped(path, files, compression=zipfile.ZIP_DEFLATED)
+    else:
+        with tarfile.open(path, "w:gz") as archive:
+            info = tarfile.TarInfo("weights.hdf5")
+            info.size = size
+            archive.addfile(info, io.BytesIO(bytes(size)))
+    tracemalloc.start()
+    try:
+        refused(path, "bomb should be a complete zip or tar. Its .* bytes unpack to")
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+
+
+def test_more_bytes_than_declared_are_not_read(tmp_path):
+    path = zipped(tmp_path / "m.zip", [("a", bytes(10_000))])
+    patched(path, (22, 24), (100).to_bytes(4, "little"))
+    refused(path, "a in .*m.zip can't be read. Bad CRC-32")
+
+
+def test_weights_of_another_size_than_the_options_ask_for_are_not_read(
+    directory, tmp_path
+):
+    files = [
+        ("options.json", (directory / "options.json").read_bytes()),
+        ("weights.hdf5", bytes(FREE_BYTES + 2**20)),
+    ]
+    path = zipped(tmp_path / "m.zip", files)
+    with pytest.raises(ValueError, match="weights.hdf5 in .* should have at most"):
+        find_model(path)
+
+
+def test_too_many_files_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("elmo_keras.model_files.archives.MAX_MEMBERS", 20)
+    files = [(str(i), b"") for i in range(21)]
+    refused(zipped(tmp_path / "m.zip", files), "more than 20 files")
+    with tarfile.open(tmp_path / "m.tar", "w") as archive:
+        for name, _ in [*files, ("more", b"")]:
+            archive.addfile(tarfile.TarInfo(name))
+    refused(tmp_path / "m.tar", "more than 20 files")
+
+
+def test_cut_archives_are_refused(directory, tmp_path):
+    zip_file, tar_file = tmp_path / "m.zip", tmp_path / "m.tar.gz"
+    zipped(zip_file, [("options.json", json.dumps({})), ("a", bytes(999))])
+    with tarfile.open(tar_file, "w:gz") as archive:
+        archive.add(directory, "model")
+    for path in (zip_file, tar_file):
+        content = path.read_bytes()
+        for size in range(8, len(content) - 8, len(content) // 17):
+            path.write_bytes(content[:size])
+            with pytest.raises(ValueError, match=f"{path.name}") as error:
+                find_model(path)
+            assert "\n" not in str(error.value)
+
+
+def test_a_long_header_of_a_tar_is_not_read(tmp_path):
+    path = tmp_path / "m.tar.gz"
+    with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(tarfile.TarInfo("x" * 2**21))
+    refused(path, "m.tar.gz should be .* It has a header that is too long")

@@ -1,0 +1,83 @@
+"""Ten thousand damaged files: each is loaded, or refused in one line."""
+
+import collections
+import concurrent.futures
+import os
+import queue
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tests.support.fuzz_worker import make_seeds
+from tests.support.paths import ROOT
+
+FILES = 10_000
+PROCESSES = 2
+SILENCE = 120  # seconds without a line, on a busy machine, that mean a hang
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("seeds")
+    make_seeds(folder)
+    return folder
+
+
+def lines_of(process):
+    """A queue of the lines of a process, with None after the last one."""
+    lines = queue.Queue()
+
+    def read():
+        for line in process.stdout:
+            lines.put(line.rstrip("\n"))
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    return lines
+
+
+def outcomes(seeds, start):
+    """Yields (number, kind, outcome) for every PROCESSES-th file."""
+    while start < FILES:
+        with worker(seeds, start) as process:
+            lines, kind = lines_of(process), None
+            try:
+                while started := lines.get(timeout=SILENCE):
+                    number, kind = started.split()
+                    start = int(number) + PROCESSES
+                    found = lines.get(timeout=SILENCE)
+                    yield int(number), kind, found or "failed: the process died"
+                    if found is None:
+                        break
+            except queue.Empty:
+                yield int(number), kind, "failed: the process hangs"
+            finally:
+                process.kill()
+            assert kind, "A worker doesn't start."
+
+
+def worker(seeds, start):
+    command = [sys.executable, "-m", "tests.support.fuzz_worker", str(seeds)]
+    return subprocess.Popen(
+        [*command, *map(str, (start, FILES, PROCESSES))],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "OMP_NUM_THREADS": "1"},
+    )
+
+
+@pytest.mark.slow  # 10,000 files take minutes
+def test_damaged_files_are_loaded_or_refused_in_one_line(seeds):
+    with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
+        shares = pool.map(lambda n: list(outcomes(seeds, n)), range(PROCESSES))
+        found = [outcome for share in shares for outcome in share]
+    assert sorted(number for number, _, _ in found) == list(range(FILES))
+    assert [outcome for outcome in found if outcome[2].startswith("failed")] == []
+    counts = collections.Counter((kind, result) for _, kind, result in found)
+    for (kind, result), n in sorted(counts.items()):
+        print(f"{kind:12} {result:8} {n:6,}")
+    for kind in {kind for kind, _ in counts}:
+        assert counts[kind, "refused"] > 0

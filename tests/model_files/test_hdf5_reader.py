@@ -1,0 +1,203 @@
+"""The reader of untrusted HDF5 files, against libhdf5, and what it refuses."""
+
+import io
+import zlib
+
+import h5py
+import numpy as np
+import pytest
+
+from elmo_keras.model_files.hdf5 import open_hdf5
+
+VALUES = np.random.default_rng(0).normal(size=(37, 23))
+
+
+def content(fill, **options):
+    """The bytes of a file that `fill` writes to."""
+    target = io.BytesIO()
+    with h5py.File(target, "w", **options) as file:
+        fill(file)
+    return target.getvalue()
+
+
+def varied(file):
+    file.attrs["words"] = "Wörter"
+    file["scalar"] = 3.5
+    file["empty"] = np.zeros((0, 3), "float32")
+    file["big_endian"] = VALUES.astype(">f4")
+    file["half"] = VALUES.astype("float16")
+    file["counts"] = np.arange(5, dtype="uint8")
+    file["flags"] = np.array([True, False])
+    for i in range(700):  # more than fit one block of links, in any version
+        file[f"many/nested/{i}"] = np.full(i % 5, i, "float32")
+
+
+def chunked(file):
+    chunks = {"chunks": (10, 7)}
+    file.create_dataset("gzip", data=VALUES, compression="gzip", **chunks)
+    file.create_dataset("all", data=VALUES, compression=9, shuffle=True, **chunks)
+    file.create_dataset("checked", data=VALUES, fletcher32=True, **chunks)
+    file.create_dataset("plain", data=VALUES, **chunks)
+    file.create_dataset("small", data=np.zeros((40, 600)), chunks=(3, 7))
+
+
+@pytest.mark.parametrize(
+    ("fill", "options"),
+    [
+        (varied, {}),
+        (varied, {"libver": ("v108", "v108")}),
+        (varied, {"libver": "latest"}),
+        (varied, {"track_order": True}),
+        (varied, {"userblock_size": 1024}),
+        (chunked, {}),
+        (chunked, {"libver": ("v108", "v108")}),
+    ],
+)
+def test_arrays_are_those_that_libhdf5_reads(fill, options):
+    data = content(fill, **options)
+    found = open_hdf5(data, "file").datasets
+    expected = {}
+    with h5py.File(io.BytesIO(data)) as file:
+        file.visititems(
+            lambda name, item: (
+                expected.update({name: item[()]})
+                if isinstance(item, h5py.Dataset)
+                else None
+            )
+        )
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        assert found[name].shape == values.shape
+        np.testing.assert_array_equal(found[name][...], values)
+
+
+def test_one_compressed_piece_of_the_newest_layout_is_read():
+    data = content(
+        lambda f: f.create_dataset("a", data=VALUES, chunks=(37, 23), compression=1),
+        libver="latest",
+    )
+    np.testing.assert_array_equal(open_hdf5(data, "f").datasets["a"][...], VALUES)
+
+
+@pytest.mark.parametrize("options", [{}, {"libver": "latest"}, {"track_order": True}])
+def test_texts_are_read(options):
+    def fill(file):
+        file.attrs["number"] = 3
+        file.attrs["words"] = "Wörter"
+        file["about"] = "x" * 100_000
+
+    found = open_hdf5(content(fill, **options), "f")
+    assert found.text_attribute("words") == "Wörter"
+    assert found.text_attribute("number") is found.text_attribute("none") is None
+    assert found.datasets["about"].text() == "x" * 100_000
+
+
+def virtual(file):
+    """A virtual dataset."""
+    layout = h5py.VirtualLayout((3,), "float32")
+    layout[:] = h5py.VirtualSource("other.hdf5", "a", (3,))
+    file.create_virtual_dataset("a", layout)
+
+
+@pytest.mark.parametrize("options", [{}, {"libver": "latest"}])
+@pytest.mark.parametrize(
+    ("fill", "message"),
+    [
+        (
+            lambda f: f.create_dataset(
+                "a", (3,), "f4", external=[("/etc/passwd", 0, 12)]
+            ),
+            "`a`: .*external storage",
+        ),
+        (virtual, "`a`: .*virtual"),
+        (lambda f: f.__setitem__("a", h5py.SoftLink("/b")), "`a` is a soft or ext"),
+        (
+            lambda f: f.__setitem__("a", h5py.ExternalLink("/other", "b")),
+            "`a` is a soft or external link",
+        ),
+        (lambda f: f.__setitem__("a", f.create_group("b")), "object twice"),
+        (lambda f: f.__setitem__("a", np.dtype("f4")), "no group and no dataset"),
+    ],
+)
+def test_what_refers_to_other_places_is_refused(fill, message, options):
+    with pytest.raises(ValueError, match=f"file should be an HDF5 file.*{message}"):
+        open_hdf5(content(fill, **options), "file")
+
+
+@pytest.mark.parametrize(
+    ("fill", "message"),
+    [
+        (lambda f: f.__setitem__("a", h5py.Empty("f4")), "no value"),
+        (lambda f: f.__setitem__("a", np.zeros(3, "f4,i4")), "compound values"),
+        (lambda f: f.__setitem__("a", b"abc"), "strings"),
+        (lambda f: f.create_dataset("a", (3,), h5py.ref_dtype), "references"),
+        (lambda f: f.create_dataset("a", (3,), "f4"), "never written"),
+        (lambda f: f.create_dataset("a", (3,), "f4", chunks=(2,)), "lacks a part"),
+        (
+            lambda f: f.create_dataset("a", data=VALUES, compression="lzf"),
+            "HDF5 filter 32000. Only gzip can be read: write the file again",
+        ),
+        (
+            lambda f: f.create_dataset("a", (2**50,), "f4", chunks=(2,)),
+            "Unable to allocate|lacks a part",
+        ),
+    ],
+)
+def test_values_that_are_no_arrays_in_the_file_are_refused(fill, message):
+    dataset = open_hdf5(content(fill), "file").datasets["a"]
+    with pytest.raises(ValueError, match=f"`a` .*({message})"):
+        dataset[...]
+
+
+def test_a_chunk_inflates_to_its_size_and_no_further():
+    noise = np.random.default_rng(0).integers(0, 256, 1000).astype("u1")
+    data = content(
+        lambda f: f.create_dataset("a", data=noise, chunks=(1000,), compression=9)
+    )
+    start = data.index(zlib.compress(noise.tobytes(), 9))
+    bomb = zlib.compress(bytes(500_000), 9)
+    data = data[:start] + bomb + data[start + len(bomb) :]
+    with pytest.raises(ValueError, match="A compressed chunk is damaged"):
+        open_hdf5(data, "file").datasets["a"][...]
+
+
+def test_every_cut_is_refused_in_one_line():
+    data = content(varied)
+    for size in range(0, len(data), 997):
+        with pytest.raises(ValueError, match=r"^file should be an HDF5 file\. .+$"):
+            open_hdf5(data[:size], "file")
+
+
+def test_a_loop_of_groups_ends():
+    def fill(file):
+        file.create_group("a")["b"] = file["/"]
+
+    with pytest.raises(ValueError, match="an object twice"):
+        open_hdf5(content(fill), "file")
+
+
+def test_a_loop_in_a_tree_of_links_ends():
+    data = bytearray(content(varied))
+    nodes = [i for i in range(len(data)) if data[i : i + 4] == b"TREE"]
+    inner = next(i for i in nodes if data[i + 5])  # a node with nodes below
+    data[inner + 32 : inner + 40] = inner.to_bytes(8, "little")
+    with pytest.raises(ValueError, match="a loop|the wrong level"):
+        open_hdf5(bytes(data), "file")
+
+
+def test_a_long_header_is_not_read_to_its_end():
+    data = bytearray(content(lambda f: f.__setitem__("a", np.zeros(10**6))))
+    root = int.from_bytes(data[64:72], "little")
+    data[root + 8 : root + 12] = (4 * 10**6).to_bytes(4, "little")
+    with pytest.raises(ValueError, match="a header of more than 1 MiB"):
+        open_hdf5(bytes(data), "file")
+
+
+def test_a_piece_may_not_be_much_larger_than_its_array():
+    data = content(
+        lambda f: f.create_dataset(
+            "a", data=np.zeros(5), maxshape=(None,), chunks=(2**22,), compression=9
+        )
+    )
+    with pytest.raises(ValueError, match="`a` is damaged. .* chunks of wrong sizes"):
+        open_hdf5(data, "file").datasets["a"][...]

@@ -1,0 +1,116 @@
+"""Saved Keras models that were damaged or made to harm."""
+
+import io
+import json
+import zipfile
+
+import h5py
+import keras
+import numpy as np
+import pytest
+
+from elmo_keras import Elmo
+from elmo_keras.model_files.keras_files import load_keras_model
+
+WEIGHTS, CONFIG = "model.weights.h5", "config.json"
+
+
+@pytest.fixture
+def saved(config, tmp_path):
+    """The path of a saved model."""
+    tokens = keras.Input((None,), dtype="string")
+    keras.Model(tokens, Elmo(config)(tokens)).save(tmp_path / "model.keras")
+    return tmp_path / "model.keras"
+
+
+def change(path, name, edit):
+    """Replaces a file in a zip by what `edit` makes of its content; None removes it."""
+    with zipfile.ZipFile(path) as archive:
+        files = {n: archive.read(n) for n in archive.namelist()}
+    files[name] = edit(files[name])
+    with zipfile.ZipFile(path, "w") as archive:
+        for n, content in files.items():
+            if content is not None:
+                archive.writestr(n, content)
+
+
+def in_hdf5(edit):
+    """Edits the first array of an HDF5 file, by its group and name."""
+
+    def edited(content):
+        target, found = io.BytesIO(content), []
+        with h5py.File(target, "a") as file:
+            file.visititems(
+                lambda n, x: found.append(x) if getattr(x, "shape", ()) else None
+            )
+            edit(found[0].parent, found[0].name.rpartition("/")[2])
+        return target.getvalue()
+
+    return edited
+
+
+def in_config(edit):
+    def edited(content):
+        config = json.loads(content)
+        (layer,) = (
+            layer["config"]["config"]
+            for layer in config["config"]["layers"]
+            if layer["class_name"] == "Elmo"
+        )
+        edit(layer)
+        return json.dumps(config).encode()
+
+    return edited
+
+
+def virtual(group, name):
+    shape = group[name].shape
+    del group[name]
+    layout = h5py.VirtualLayout(shape, "float32")
+    layout[...] = h5py.VirtualSource("/etc/other.hdf5", "a", shape)
+    group.create_virtual_dataset(name, layout)
+
+
+def test_a_sound_model_is_loaded(saved):
+    expected = keras.models.load_model(saved).get_weights()
+    for a, b in zip(expected, load_keras_model(saved).get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "message"),
+    [
+        (WEIGHTS, lambda c: c[: len(c) // 2], "model.weights.h5 in .* an HDF5 file"),
+        (WEIGHTS, lambda c: None, "lacks {'model.weights.h5'}"),
+        (WEIGHTS, in_hdf5(virtual), "model.weights.h5 in .* virtual"),
+        (
+            WEIGHTS,
+            in_hdf5(lambda group, name: group[name].__setitem__(..., np.nan)),
+            "should hold finite numbers. Found: nan at",
+        ),
+        (CONFIG, lambda c: None, "lacks {'config.json'}"),
+        (CONFIG, lambda c: b"[" * 100_000, "config.json in .* should describe a"),
+        (CONFIG, lambda c: b"{}", "should be a sound Keras model"),
+        (
+            CONFIG,
+            in_config(lambda sizes: sizes.update(units=60_000)),
+            "Its Elmo layer has .* weights, but model.weights.h5 holds",
+        ),
+        (
+            CONFIG,
+            in_config(lambda sizes: sizes.update(n_layers=10**5)),
+            "config.json in .*`n_layers` should be a positive integer up to 100",
+        ),
+    ],
+)
+def test_what_is_not_sound_is_refused(saved, name, edit, message):
+    change(saved, name, edit)
+    with pytest.raises(ValueError, match=message) as error:
+        load_keras_model(saved)
+    assert str(saved) in str(error.value) or "finite" in message
+
+
+def test_another_file_is_named(tmp_path):
+    (tmp_path / "model.keras").write_text("no zip")
+    with pytest.raises(ValueError, match="model.keras should be a complete .keras"):
+        load_keras_model(tmp_path / "model.keras")

@@ -1,0 +1,248 @@
+"""Loads damaged model files one after another, and prints what came of each.
+
+    python -m tests.support.fuzz_worker SEEDS START STOP STEP
+
+prints a line before each file, `NUMBER KIND`, and one after it: `loaded`, `refused` or
+`failed ERROR`. SEEDS is a folder that `make_seeds` filled; the number of a file decides
+its damage.
+"""
+
+import contextlib
+import gzip
+import hashlib
+import io
+import json
+import resource
+import shutil
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from random import Random
+
+import h5py
+import keras
+import numpy as np
+
+from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
+from elmo_keras.config import read_options
+from elmo_keras.embed.journal import JOURNAL, JournaledFile
+from elmo_keras.model_files.keras_files import load_keras_model
+from elmo_keras.model_files.model_directory import find_model, save_model
+from elmo_keras.model_files.published import read_weights
+from elmo_keras.model_files.tf1_weights import check_tf1_checkpoint, read_tf1_checkpoint
+from elmo_keras.training.checkpoint import read_checkpoint, save_checkpoint
+from export.version_directory import EXTRA, INFO, read_info
+from tests.support.mutations import mutated, mutated_json, mutated_zip
+from tests.support.tf1_checkpoints import arrays, options, write
+
+MEMORY = 2**31  # bytes that a worker may take on top of what it has after its start
+LONGEST_LINE = 5000
+VOCABULARY = Vocabulary.count([["a", "b", "a", "단어"]])
+
+
+def make_seeds(folder: Path) -> None:
+    """Writes a small sound file of each kind."""
+    bilm = _bilm()
+    save_model(folder / "model", bilm, VOCABULARY)
+    _make_archives(folder)
+    _make_hdf5(folder)
+    tokens = keras.Input((None,), dtype="string")
+    keras.Model(tokens, Elmo(bilm.config)(tokens)).save(folder / "model.keras")
+    state = {"a": np.arange(5.0), "b/c": np.ones((2, 3), "float32")}
+    checkpoint = save_checkpoint(folder / "training", 3, state, about={"step": 3})
+    checkpoint.rename(folder / "checkpoint.hdf5")
+    (folder / "tf1").mkdir()
+    write(folder / "tf1/model.ckpt-9", arrays())
+    (folder / "tf1/options.json").write_text(json.dumps(options()))
+    (folder / "unfinished").mkdir()
+    with contextlib.closing(JournaledFile(folder / "unfinished")) as file:
+        file.write(bytes(range(256)) * 20)
+        file.commit({"identity": {"model": "x"}, "done": None})
+        file.seek(100)
+        file.write(b"changed")
+        file.commit({"identity": {"model": "x"}, "done": {"batches": 1}})
+    (folder / "version" / EXTRA).mkdir(parents=True)
+    about = {"options": bilm.config.to_options(), "mix": {"gamma": 1.0}}
+    (folder / "version" / EXTRA / INFO).write_text(json.dumps(about))
+
+
+def _bilm():
+    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"))
+    bilm.build()
+    return bilm
+
+
+def _make_archives(folder):
+    shutil.make_archive(str(folder / "archive"), "tar", folder / "model")
+    content = (folder / "archive.tar").read_bytes()
+    (folder / "archive.tar.gz").write_bytes(gzip.compress(content))
+    with zipfile.ZipFile(folder / "archive.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted((folder / "model").glob("*.*")):
+            archive.write(path, path.name)
+
+
+def _make_hdf5(folder):
+    """The weights in other kinds of HDF5."""
+    (folder / "weights").mkdir()
+    shutil.copy(folder / "model/weights.hdf5", folder / "weights/0.hdf5")
+    kinds = [
+        ({"libver": ("v108", "v108")}, {}),
+        ({"libver": "latest"}, {}),
+        ({"track_order": True}, {}),
+        ({}, {"chunks": True, "compression": "gzip", "shuffle": True}),
+    ]
+    with h5py.File(folder / "weights/0.hdf5") as source:
+        found = {}
+        source.visititems(lambda name, x: found.update({name: x}))
+        for number, (of_file, of_dataset) in enumerate(kinds, 1):
+            with h5py.File(folder / f"weights/{number}.hdf5", "w", **of_file) as file:
+                for name, dataset in found.items():
+                    if isinstance(dataset, h5py.Dataset):
+                        file.create_dataset(name, data=dataset[()], **of_dataset)
+
+
+class Worker:
+    """Damages and loads files.
+
+    Args:
+        seeds: the folder of sound files.
+        target: an empty folder for damaged ones.
+    """
+
+    def __init__(self, seeds: Path, target: Path):
+        self.seeds, self.target, self.bilm = seeds, target, _bilm()
+        self.kinds = {
+            "options": 3,
+            "hdf5": 6,
+            "zip": 3,
+            "tar": 1,
+            "keras": 1,
+            "vocabulary": 2,
+            "checkpoint": 1,
+            "tf1": 1,
+            "journal": 1,
+            "info": 1,
+        }
+        self.order = [kind for kind, n in self.kinds.items() for _ in range(n)]
+
+    def kind(self, number: int) -> str:
+        """The kind of a file."""
+        return self.order[number % len(self.order)]
+
+    def load(self, number: int) -> None:
+        """Damages a file and loads it.
+
+        Raises:
+            ValueError, OSError: the file was refused.
+        """
+        getattr(self, self.kind(number))(Random(number))
+
+    def _damaged(self, name, damage, random):
+        path = self.target / Path(name).name
+        path.write_bytes(damage((self.seeds / name).read_bytes(), random))
+        return path
+
+    def _load_weights(self, files):
+        assert files.config == self.bilm.config
+        with files.open_weights() as file:
+            read_weights(self.bilm, file)
+
+    def options(self, random):
+        path = self._damaged("model/options.json", mutated_json, random)
+        files = find_model(path, self.seeds / "model/weights.hdf5")
+        config = files.config
+        assert config.units == self.bilm.config.units
+
+    def hdf5(self, random):
+        name = f"weights/{random.randrange(5)}.hdf5"
+        path = self._damaged(name, mutated, random)
+        self._load_weights(find_model(self.seeds / "model/options.json", path))
+
+    def zip(self, random):
+        files = find_model(self._damaged("archive.zip", mutated_zip, random))
+        self._load_archive(files)
+
+    def tar(self, random):
+        name = random.choice(("archive.tar", "archive.tar.gz"))
+        self._load_archive(find_model(self._damaged(name, mutated, random)))
+
+    def _load_archive(self, files):
+        assert files.config.units == self.bilm.config.units
+        with files.open_weights() as file:
+            for dataset in file.datasets.values():
+                dataset[...]
+        assert files.vocabulary is None or len(files.vocabulary) >= 3
+
+    def keras(self, random):
+        load_keras_model(self._damaged("model.keras", mutated_zip, random))
+
+    def vocabulary(self, random):
+        Vocabulary.load(self._damaged("model/vocab.txt", mutated, random))
+
+    def checkpoint(self, random):
+        def damage(content, random):
+            if random.random() < 0.2:
+                return mutated(content, random)
+            front, content = content[:512], mutated(content[512:], random)
+            return hashlib.sha256(content).digest() + front[32:] + content
+
+        read_checkpoint(self._damaged("checkpoint.hdf5", damage, random))
+
+    def tf1(self, random):
+        for path in (self.seeds / "tf1").iterdir():
+            shutil.copy(path, self.target)
+        ending = random.choice((".index", ".data-00000-of-00001"))
+        self._damaged(f"tf1/model.ckpt-9{ending}", mutated, random)
+        config = ElmoConfig.from_options(read_options(self.target / "options.json"))
+        check_tf1_checkpoint(config, self.target / "model.ckpt-9")
+        read_tf1_checkpoint(self.bilm, self.target / "model.ckpt-9")
+
+    def journal(self, random):
+        folder = self.target / "unfinished"
+        shutil.copytree(self.seeds / "unfinished", folder, dirs_exist_ok=True)
+        content = (folder / JOURNAL).read_bytes()
+        (folder / JOURNAL).write_bytes(mutated(content, random))
+        JournaledFile(folder).close()
+
+    def info(self, random):
+        extra = self.target / EXTRA
+        extra.mkdir(exist_ok=True)
+        content = (self.seeds / "version" / EXTRA / INFO).read_bytes()
+        (extra / INFO).write_bytes(mutated_json(content, random))
+        read_info(self.target)
+
+
+def outcome(worker: Worker, number: int) -> str:
+    """What came of a file."""
+    try:
+        worker.load(number)
+    except (ValueError, OSError) as error:
+        line = " ".join(str(error).split())
+        return "refused" if 0 < len(line) <= LONGEST_LINE else f"failed {line[:500]}"
+    except Exception as error:
+        return f"failed {error!r:.500}".replace("\n", " ")
+    return "loaded"
+
+
+def limit_memory() -> None:
+    """Makes allocations fail that go far beyond what the process has."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def main(seeds: str, *numbers: str) -> None:
+    """Loads the files of some numbers."""
+    with tempfile.TemporaryDirectory() as target:
+        worker = Worker(Path(seeds), Path(target))
+        limit_memory()
+        for number in range(*map(int, numbers)):
+            print(number, worker.kind(number), flush=True)
+            with contextlib.redirect_stderr(io.StringIO()):
+                found = outcome(worker, number)
+            print(found, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
