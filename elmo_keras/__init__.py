@@ -18,6 +18,7 @@ from elmo_keras.exported_elmo import ExportedElmo
 from elmo_keras.model_files.model_directory import find_model, load_bilm
 from elmo_keras.text.characters import character_ids
 from elmo_keras.text.corpus import Corpus
+from elmo_keras.text.mirrored_strategy import MirroredStrategy
 from elmo_keras.text.tokenize import tokenize
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.perplexity import log_probabilities, perplexity
@@ -28,6 +29,7 @@ __all__ = [
     "Elmo",
     "ElmoConfig",
     "ExportedElmo",
+    "MirroredStrategy",
     "Vocabulary",
     "character_ids",
     "embed_corpus",

@@ -13,7 +13,7 @@ from elmo_keras.layers.dictionary_character_cnn import DictionaryCharacterCNN
 from elmo_keras.layers.flat_sentences import inner_tokens, with_boundaries
 from elmo_keras.layers.token_cache import TokenCache
 from elmo_keras.layers.word_softmax import WordSoftmax
-from elmo_keras.text.characters import boundary_tokens, character_ids
+from elmo_keras.text.characters import boundary_tokens, characters_of_words
 
 LARGEST_DIGIT = 0x7FFF  # of `distinct_rows`: a code point, far from the surrogates
 
@@ -152,7 +152,9 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         boundaries = tf.constant(boundary_tokens(self.config))
         vectors_of = self.word_vectors
         if tokens.dtype != tf.string:
-            boundaries = tf.cast(character_ids(boundaries, self.config), tokens.dtype)
+            boundaries = tf.cast(
+                characters_of_words(boundaries, self.config), tokens.dtype
+            )
             vectors_of = self.token_vectors
         x = vectors_of(with_boundaries(tokens, lengths, boundaries), training)
         return self.layers_of_vectors(
@@ -187,7 +189,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             float tensor `(words, projection_dim)`.
         """
         distinct, index = tf.unique(words)
-        ids = character_ids(distinct, self.config)
+        ids = characters_of_words(distinct, self.config)
         ids.set_shape((None, self.config.ids_per_token))
         return tf.gather(self._vectors(ids, training), index)
 
@@ -238,7 +240,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
                 f"{len(set(words))} distinct"
             )
         if words:
-            ids = character_ids(words, self.config)
+            ids = characters_of_words(words, self.config)
             self.token_cache.fill(ids, self.token_representation(ids))
 
     def check_characters(self, character_ids):

@@ -12,6 +12,16 @@ from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.model_files.published import read_weights
+from elmo_keras.text.mirrored_strategy import warn_of_replicas
+from elmo_keras.text.token_batches import (
+    dense_tokens,
+    kind_and_rank,
+    last_position,
+    positions,
+    received,
+    string_tensor,
+    up_to_last,
+)
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -41,7 +51,8 @@ class Elmo(keras.layers.Layer):
     Call arguments:
         inputs: tokens, character ids or layers. Tokens are a string tensor
             `(batch, time)` padded with `""` after each sentence, a RaggedTensor, or
-            (outside of a functional model) lists of `str`. Character ids are an
+            (outside of a functional model) lists or an array of `str`. They are not
+            split: blanks in a token are characters of it. Character ids are an
             integer tensor `(batch, time, characters)` as `elmo_keras.character_ids`
             returns them, all 0 at padding. Layers are a float tensor
             `(batch, num_layers + 1, time, 2 · projection_dim)` as
@@ -53,7 +64,8 @@ class Elmo(keras.layers.Layer):
 
     Raises:
         ValueError: an argument is out of range, the shape of the inputs does
-            not fit their dtype, or layers are passed while the biLM is trained.
+            not fit their dtype, such as that of sentences that are not split into
+            tokens, or layers are passed while the biLM is trained.
 
     Example:
 
@@ -182,7 +194,9 @@ class Elmo(keras.layers.Layer):
         self._set_trainable(self.trainable)  # now that there are variables
 
     def __call__(self, inputs, *args, **kwargs):
-        return super().__call__(_tensor(inputs), *args, **kwargs)
+        inputs = self._checked(inputs)
+        warn_of_replicas(inputs)
+        return super().__call__(inputs, *args, **kwargs)
 
     def call(self, inputs, training=False):
         layers, mask = self._bilm_layers(inputs, training)
@@ -203,7 +217,7 @@ class Elmo(keras.layers.Layer):
         """
         if not self.built:
             self.build()
-        layers, mask = self._bilm_layers(inputs, training)
+        layers, mask = self._bilm_layers(self._checked(inputs), training)
         return tf.stack([padded(h, mask) for h in layers], axis=1)
 
     def _bilm_layers(self, inputs, training):
@@ -227,38 +241,45 @@ class Elmo(keras.layers.Layer):
             mask = _with_boundaries(mask)
         return layers, mask
 
-    def _dense(self, inputs):
-        """The inputs as a dense tensor, and the mask of the real tokens."""
-        if isinstance(inputs, tf.RaggedTensor):
-            return inputs.to_tensor(), tf.sequence_mask(inputs.row_lengths())
-        inputs = tf.convert_to_tensor(_tensor(inputs))
-        rank = 4 if inputs.dtype.is_floating else 2 if inputs.dtype == tf.string else 3
-        if inputs.shape.rank != rank:
+    def _checked(self, inputs):
+        """The inputs, with lists and arrays of `str` as a tensor."""
+        inputs = string_tensor(inputs)
+        kind, rank = kind_and_rank(inputs)
+        if kind is None or rank != {"string": 2, "integer": 3, "float": 4}[kind]:
             raise ValueError(
-                "`inputs` should be strings (batch, time), integer character ids "
-                "(batch, time, characters) or float layers (batch, layers, time, dim). "
-                f"Received: {inputs.dtype.name} of shape {inputs.shape}"
+                "`inputs` should be strings (batch, time), which `elmo_keras.tokenize` "
+                "makes of sentences, integer character ids (batch, time, characters) "
+                "or float layers (batch, layers, time, dim). "
+                f"Received: {received(inputs)}"
             )
-        if inputs.dtype.is_floating:
-            self._check_layers(inputs)
-            return inputs, _up_to_last(tf.reduce_any(inputs != 0, axis=(1, 3)))
-        if inputs.dtype == tf.string:
-            return inputs, token_mask(inputs)
-        self.bilm.check_characters(inputs)
-        return inputs, self.bilm.compute_token_mask(inputs)
+        if kind == "float":
+            self._check_layers(tf.TensorShape(inputs.shape))
+        if kind == "integer":
+            self.bilm.check_characters(inputs)
+        return inputs
 
-    def _check_layers(self, layers):
+    def _check_layers(self, shape):
         if self.trainable_bilm:
             raise ValueError(
                 "A trainable biLM (`trainable_bilm`) should compute its layers. "
                 "Received: layers. Pass tokens."
             )
         n_layers, dim = self.config.n_layers + 1, 2 * self.config.projection_dim
-        if not layers.shape.is_compatible_with((None, n_layers, None, dim)):
+        if not shape.is_compatible_with((None, n_layers, None, dim)):
             raise ValueError(
                 f"Layers of this biLM should have the shape (batch, {n_layers}, time, "
-                f"{dim}). Received: {layers.shape}"
+                f"{dim}). Received: {shape}"
             )
+
+    def _dense(self, inputs):
+        """The inputs as a dense tensor, and the mask of the real tokens."""
+        if not isinstance(inputs, tf.RaggedTensor):
+            inputs = tf.convert_to_tensor(inputs)
+        if isinstance(inputs, tf.RaggedTensor) or inputs.dtype == tf.string:
+            return dense_tokens(inputs)
+        if inputs.dtype.is_floating:
+            return inputs, up_to_last(tf.reduce_any(inputs != 0, axis=(1, 3)))
+        return inputs, self.bilm.compute_token_mask(inputs)
 
     def compute_mask(self, inputs, mask=None):
         if keras.utils.is_keras_tensor(inputs):
@@ -290,37 +311,9 @@ class Elmo(keras.layers.Layer):
         }
 
 
-def _tensor(inputs):
-    """Lists of `str` as a padded tensor; Keras would take a list as many inputs."""
-    if isinstance(inputs, (list, tuple)):
-        return tf.ragged.constant(inputs, tf.string, ragged_rank=1).to_tensor()
-    return inputs
-
-
-def token_mask(tokens: tf.Tensor) -> tf.Tensor:
-    """True up to the last non-empty string of each row of `(batch, time)`."""
-    return _up_to_last(tokens != "")
-
-
-def _up_to_last(mask):
-    return _positions(mask) <= _last(mask)
-
-
-def _positions(tokens):
-    return tf.range(tf.shape(tokens)[1])[None, :]
-
-
-def _last(mask):
-    """The last true position of each row, −1 where there is none: (batch, 1)."""
-    places = tf.pad(
-        tf.where(mask, _positions(mask), -1), [[0, 0], [1, 0]], constant_values=-1
-    )
-    return tf.reduce_max(places, axis=1, keepdims=True)
-
-
 def _with_boundaries(mask):
     """A mask (batch, time) with `<S>` and `</S>`: (batch, time + 2)."""
     mask = tf.pad(mask, [[0, 0], [1, 1]])
-    positions = _positions(mask)
-    is_end = positions == tf.maximum(_last(mask), 0) + 1
-    return mask | (positions == 0) | is_end
+    places = positions(mask)
+    is_end = places == tf.maximum(last_position(mask), 0) + 1
+    return mask | (places == 0) | is_end

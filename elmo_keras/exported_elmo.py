@@ -3,6 +3,14 @@
 import keras
 import tensorflow as tf
 
+from elmo_keras.text.mirrored_strategy import warn_of_replicas
+from elmo_keras.text.token_batches import (
+    dense_tokens,
+    kind_and_rank,
+    received,
+    string_tensor,
+)
+
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class ExportedElmo(keras.layers.Layer):
@@ -19,7 +27,9 @@ class ExportedElmo(keras.layers.Layer):
 
     Call arguments:
         inputs: sentences, string tensor `(batch,)`, split by the tokenizer of the
-            export; or tokens, string tensor `(batch, time)` padded with `""`.
+            export; or tokens, string tensor `(batch, time)` padded with `""` or a
+            RaggedTensor. Outside of a functional model, lists or an array of `str`
+            as well.
         training: whether dropout is applied.
 
     Output: float32 `(batch, time, 2 · projection_dim)` for `"elmo"`, 0 at
@@ -27,7 +37,8 @@ class ExportedElmo(keras.layers.Layer):
     token have a mask.
 
     Raises:
-        ValueError: `directory` is not such a SavedModel, or has no such output.
+        ValueError: `directory` is not such a SavedModel, or has no such output; or
+            the inputs are no such strings.
 
     Example:
 
@@ -53,6 +64,17 @@ class ExportedElmo(keras.layers.Layer):
             self._track_variable(_adopted(variable))
         self.built = True
 
+    def __call__(self, inputs, *args, **kwargs):
+        inputs = string_tensor(inputs)
+        kind, rank = kind_and_rank(inputs)
+        if kind != "string" or rank not in (1, 2):
+            raise ValueError(
+                "`inputs` should be strings: sentences (batch,) or tokens (batch, "
+                f"time). Received: {received(inputs, declared='()')}"
+            )
+        warn_of_replicas(inputs)
+        return super().__call__(inputs, *args, **kwargs)
+
     def call(self, inputs, training=False):
         for loss in self.loaded.regularization_losses:
             self.add_loss(loss())
@@ -65,7 +87,7 @@ class ExportedElmo(keras.layers.Layer):
             return None  # a functional model computes its masks when it runs
         if inputs.shape.rank == 1:
             return tf.sequence_mask(self.loaded.sequence_len(inputs))
-        return tf.sequence_mask(_lengths(inputs), tf.shape(inputs)[1])
+        return dense_tokens(inputs)[1]
 
     def compute_output_spec(self, inputs, training=False):
         _, *rest = self.output_shapes[self.output_key]
@@ -114,10 +136,6 @@ def _adopted(variable):
 def _given(inputs):
     if inputs.shape.rank == 1:
         return inputs
-    return {"tokens": inputs, "sequence_len": _lengths(inputs)}
-
-
-def _lengths(tokens):
-    """The number of tokens of each row up to the last non-empty one: int32."""
-    counts = tf.where(tokens != "", tf.range(1, tf.shape(tokens)[1] + 1), 0)
-    return tf.reduce_max(tf.pad(counts, [[0, 0], [1, 0]]), axis=1)
+    tokens, mask = dense_tokens(inputs)
+    lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+    return {"tokens": tokens, "sequence_len": lengths}

@@ -76,6 +76,8 @@ def test_strings_ragged_and_character_ids_are_the_same(config):
     for dtype in (tf.int32, tf.int64):
         masked = tf.cast(tf.where(mask[..., None], ids, 0), dtype)
         np.testing.assert_array_equal(elmo(masked), expected)
+    np.testing.assert_array_equal(elmo(ids), expected)
+    np.testing.assert_array_equal(elmo(character_ids(ragged, config)), expected)
 
 
 def test_empty_tokens_at_the_end_count_in_ragged_input_only(config):
@@ -130,11 +132,54 @@ def test_dropout_and_l2_act_in_training(config):
 
 @pytest.mark.parametrize(
     "inputs",
-    [np.zeros((2, 3), "float32"), np.zeros((2, 3), "int32"), tf.constant(["a b"])],
+    [
+        np.zeros((2, 3), "float32"),
+        np.zeros((2, 3), "int32"),
+        np.zeros((2, 3, 9), bool),
+        tf.constant(["a b"]),
+        tf.ragged.constant([[["a"]]]),
+        "a b",
+        ["a b"],
+    ],
 )
 def test_inputs_of_another_rank_are_refused(config, inputs):
-    with pytest.raises(ValueError, match="should be strings .* Received: .* of shape"):
+    message = "^`inputs` should be strings .* Received: .* of shape"
+    for call in (Elmo(config), Elmo(config).layers):
+        with pytest.raises(ValueError, match=message):
+            call(inputs)
+
+
+@pytest.mark.parametrize("inputs", [{"tokens": [["a"]]}, None, iter([["a"]])])
+def test_inputs_that_are_no_tensor_are_refused(config, inputs):
+    with pytest.raises(ValueError, match="Received: an object of type"):
         Elmo(config)(inputs)
+
+
+def test_sentences_in_one_string_are_not_split(config):
+    with pytest.raises(ValueError, match="not split into tokens$"):
+        Elmo(config)(["a b", "c"])
+    elmo = elmo_layer(config)
+    assert elmo([["a b"]]).shape == (1, 1, 10)
+    assert np.any(elmo([["a b"]]) != elmo([["a", "b"]])[:, :1])
+
+
+def test_lists_and_arrays_of_strings_are_taken(config):
+    elmo = elmo_layer(config)
+    expected = elmo(tf.constant([["a", "b"], ["c", ""]]))
+    for tokens in (
+        [("a", "b"), ("c",)],
+        np.array([["a", "b"], ["c", ""]]),
+        np.array([["a", "b"], ["c"]], object),
+    ):
+        np.testing.assert_array_equal(elmo(tokens), expected)
+        np.testing.assert_array_equal(elmo.layers(tokens).shape, (2, 3, 2, 10))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 9)])
+def test_a_sequential_model_without_an_input_names_the_remedy(config, shape):
+    model = keras.Sequential([Elmo(config), keras.layers.Dense(3)])
+    with pytest.raises(ValueError, match=r"begin with keras.Input\(.*Sequential"):
+        model(tf.fill(shape, "a") if len(shape) == 2 else tf.ones(shape, tf.int32))
 
 
 @pytest.mark.parametrize("width", [1, 8, 20])
@@ -215,6 +260,23 @@ def test_fit_on_a_dataset_of_character_ids(config, unoptimized_graphs):
     (in_mix,) = changed_by_fit(model, ids, elmo.mixes[0])
     assert all(in_mix)
     assert model.predict(ids, verbose=0).shape == (2, 3, 3)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "mixed_bfloat16", "float64"])
+def test_the_penalty_of_the_mix_fits_the_loss_of_any_dtype(config, dtype):
+    elmo = Elmo(config, l2=0.25, dtype=dtype)
+    elmo.build()
+    elmo.mixes[0].assign([1.0, 2.0, -1.0])
+    (penalty,) = elmo.losses
+    assert penalty.dtype == "float32" and float(penalty) == 1.5
+    wide = "float64" if dtype == "float64" else "float32"
+    assert {w.dtype for w in elmo.mixes[0].weights} == {wide}
+
+
+def test_fit_with_a_penalty_in_bfloat16(config, unoptimized_graphs):
+    elmo = Elmo(config, l2=0.25, dtype="bfloat16")
+    (in_mix,) = changed_by_fit(tagger(elmo, **STRINGS), TOKENS, elmo.mixes[0])
+    assert all(in_mix)
 
 
 def test_a_frozen_bilm_stays_frozen_when_the_model_is_unfrozen(config):

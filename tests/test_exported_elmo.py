@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import ExportedElmo
+from elmo_keras import ExportedElmo, MirroredStrategy
 from export.saved_model import ExportOptions
 from export.version_directory import export_elmo
-from tests.support.exported import SENTENCES, STRINGS, padded, tagger
+from tests.support.exported import SENTENCES, elmo_layer, padded, tagger
+from tests.support.replicas import check_like_one_replica, fitted
 
 
 @pytest.mark.slow
@@ -58,43 +59,38 @@ def test_a_folder_without_an_export_is_refused(exported_version, tmp_path):
         ExportedElmo(tmp_path)
 
 
-def trained_mix(strategy, exported_version):
-    """The mix after a step on four sentences that the replicas share."""
-    with strategy.scope():
-        layer = ExportedElmo(exported_version)
-        model = keras.Model(entry := keras.Input(**STRINGS), layer(entry))
-    parts = np.array_split(SENTENCES, strategy.num_replicas_in_sync)
-    sentences = strategy.experimental_distribute_values_from_function(
-        lambda context: tf.constant(parts[context.replica_id_in_sync_group])
-    )
+def test_lists_arrays_and_ragged_tokens_are_taken(exported_version):
+    layer = ExportedElmo(exported_version)
+    expected = layer(tf.constant(["a b", "c"]))
+    tokens = [["a", "b"], ["c"]]
+    for inputs in (["a b", "c"], tokens, np.array(tokens, object)):
+        np.testing.assert_array_equal(layer(inputs), expected)
+    ragged = tf.ragged.constant(tokens)
+    np.testing.assert_array_equal(layer(ragged), expected)
+    np.testing.assert_array_equal(layer.compute_mask(ragged), [[1, 1], [1, 0]])
 
-    @tf.function
-    def step(sentences):
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_sum(model(sentences) ** 2)
-        weights = [v.value for v in model.trainable_weights]
-        gradients = tape.gradient(loss, weights)
-        context = tf.distribute.get_replica_context()
-        gradients = context.all_reduce("sum", gradients)
-        for weight, gradient in zip(model.trainable_weights, gradients):
-            weight.assign_sub(0.01 * gradient)
 
-    strategy.run(step, args=(sentences,))
-    return [w.numpy() for w in model.trainable_weights]
+def test_other_inputs_are_refused(exported_version):
+    layer = ExportedElmo(exported_version)
+    for inputs in (tf.constant("a b"), tf.zeros((2, 3)), {"tokens": [["a"]]}):
+        with pytest.raises(ValueError, match=r"sentences \(batch,\) or tokens .*Rec"):
+            layer(inputs)
+    with pytest.raises(ValueError, match=r'keras.Input\(\(\), dtype="string"\)'):
+        keras.Sequential([layer])(tf.constant(["a b"]))
 
 
 @pytest.mark.slow
-def test_two_replicas_train_an_exported_layer_as_one_does(exported_version):
-    two = tf.distribute.MirroredStrategy(
-        ["CPU:0", "CPU:1"], cross_device_ops=tf.distribute.ReductionToOneDevice()
-    )
-    one = tf.distribute.OneDeviceStrategy("CPU:0")
-    start = [v.numpy() for v in ExportedElmo(exported_version).trainable_weights]
-    actual, wanted = (
-        trained_mix(two, exported_version),
-        trained_mix(one, exported_version),
-    )
-    assert len(actual) == len(wanted) == 2
-    for first, a, b in zip(start, actual, wanted):
-        np.testing.assert_allclose(a, b, rtol=1e-5)
-        assert np.all(first != a)
+def test_two_replicas_fit_an_exported_layer_as_one_does(unoptimized_graphs, tmp_path):
+    elmo = elmo_layer(layer_norm=True, l2=0.25)  # replicas draw dropouts of their own
+    version = export_elmo(elmo, tmp_path, ExportOptions(), warmup=False)
+
+    def make():
+        model = tagger(ExportedElmo(version))
+        model.compile(keras.optimizers.SGD(0.01), "mse")
+        return model
+
+    dataset = tf.data.Dataset.from_tensor_slices((SENTENCES, np.ones((4, 3))))
+    dataset = dataset.batch(4).repeat(3)
+    one, before = fitted(tf.distribute.OneDeviceStrategy("CPU:0"), make, dataset)
+    two, _ = fitted(MirroredStrategy(["CPU:0", "CPU:1"]), make, dataset)
+    check_like_one_replica(two, one, before, dataset)

@@ -6,7 +6,7 @@ import tensorflow as tf
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.numbered_batches import Batch
 from elmo_keras.layers.flat_sentences import means
-from elmo_keras.text.characters import character_ids
+from elmo_keras.text.characters import characters_of_words
 
 WORDS_AT_ONCE = 1024
 CHOICES = "all", "average", "top", "mix"
@@ -26,7 +26,9 @@ class WordVectors:
         self._table = np.empty((0, dim), tf.as_dtype(dtype).as_numpy_dtype)
 
         def vectors(words):
-            return elmo.bilm.token_representation(character_ids(words, elmo.config))
+            return elmo.bilm.token_representation(
+                characters_of_words(words, elmo.config)
+            )
 
         self._vectors = _graph(vectors, tf.TensorSpec((None,), tf.string))
 

@@ -16,7 +16,8 @@ class ScalarMix(keras.layers.Layer):
             or the index of one layer (s_j is 1 there; −1 is the last layer). γ is
             always trained.
         initial_weights: initial values of w, one for each layer; zeros if None.
-            With `trainable=False` they stay fixed.
+            With `trainable=False` they stay fixed. w and γ are stored in float32 or
+            more.
         initial_gamma: initial value of γ.
         layer_norm: whether each layer is normalised first, over the features of
             each token, without parameters. (bilm-tf normalises over all tokens
@@ -77,16 +78,20 @@ class ScalarMix(keras.layers.Layer):
     def build(self, input_shape):
         stacked = not isinstance(input_shape[0], (list, tuple))
         self.n_layers = n_layers = input_shape[1] if stacked else len(input_shape)
+        # Optimizers can't train few numbers of 8 bits; in half precision they stay 32.
+        dtype = keras.backend.result_type("float32", self.variable_dtype)
         self.gamma = self.add_weight(
             shape=(),
+            dtype=dtype,
             initializer=keras.initializers.Constant(self.initial_gamma),
             name="gamma",
         )
         if self.scheme == "learned":
             self.scalars = self.add_weight(
                 shape=(n_layers,),
+                dtype=dtype,
                 initializer=self._initial,
-                regularizer=self.regularizer,
+                regularizer=self.regularizer and self._penalty,
                 name="scalars",
             )
         elif self.scheme != "average" and not -n_layers <= self.scheme < n_layers:
@@ -104,6 +109,10 @@ class ScalarMix(keras.layers.Layer):
             )
         return ops.convert_to_tensor(values, dtype=dtype)
 
+    def _penalty(self, weights):
+        # Keras adds this to the loss, which has the default dtype whatever the layer's.
+        return self.regularizer(ops.cast(weights, keras.config.floatx()))
+
     def call(self, inputs):
         if not isinstance(inputs, (list, tuple)):
             inputs = ops.unstack(inputs, axis=1)
@@ -114,10 +123,11 @@ class ScalarMix(keras.layers.Layer):
             )
         if self.layer_norm:
             inputs = [_normalized(x) for x in inputs]
+        gamma = ops.cast(self.gamma, self.compute_dtype)
         if self.scheme not in ("learned", "average"):
-            return self.gamma * inputs[self.scheme]
+            return gamma * inputs[self.scheme]
         weights = ops.unstack(ops.cast(self.layer_weights(), self.compute_dtype))
-        return self.gamma * sum(w * x for w, x in zip(weights, inputs))
+        return gamma * sum(w * x for w, x in zip(weights, inputs))
 
     def layer_weights(self):
         """The weights s of the layers, `(layers,)`; they sum to 1."""

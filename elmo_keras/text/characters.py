@@ -8,6 +8,7 @@ from elmo_keras.text.dictionary_ids import (
     END_OF_DICTIONARY_SENTENCE,
     dictionary_ids,
 )
+from elmo_keras.text.token_batches import dense_tokens, string_tensor
 
 BEGIN_OF_SENTENCE_TOKEN = "<S>"
 END_OF_SENTENCE_TOKEN = "</S>"
@@ -22,30 +23,59 @@ PADDING = 260
 
 
 def character_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
-    """Character ids of every token.
+    """Character ids of the tokens of sentences, 0 at padding.
 
-    A token becomes begin of word, its UTF-8 bytes, end of word, padding. The
-    tokens `<S>` and `</S>` have one character, begin or end of sentence. With a
+    The empty strings at the end of a sentence are padding. In a RaggedTensor, which
+    has none, they are words without characters, as they are before other tokens.
+
+    Args:
+        tokens: string tensor `(..., time)`, padded with `""`; a RaggedTensor `(batch,
+            time)`; or lists or an array of `str`. A single string is one word.
+        config: as in `characters_of_words`.
+
+    Returns:
+        int32 `(..., time, config.ids_per_token)`.
+
+    Example:
+
+    >>> character_ids([["a", ""]], ElmoConfig.preset("test"))[0, :, :4].numpy()
+    array([[259,  98, 260, 261],
+           [  0,   0,   0,   0]], dtype=int32)
+    """
+    tokens = string_tensor(tokens)
+    if not isinstance(tokens, tf.RaggedTensor):
+        tokens = tf.convert_to_tensor(tokens, tf.string)
+        if tokens.shape.rank == 0:
+            return characters_of_words(tokens, config)
+    tokens, mask = dense_tokens(tokens)
+    return tf.where(mask[..., None], characters_of_words(tokens, config), 0)
+
+
+def characters_of_words(words: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
+    """Character ids of every word.
+
+    A word becomes begin of word, its UTF-8 bytes, end of word, padding. The
+    words `<S>` and `</S>` have one character, begin or end of sentence. With a
     dictionary, see `text.dictionary_ids`.
 
     Args:
-        tokens: string tensor of any shape, holding any bytes.
+        words: string tensor of any shape, holding any bytes.
         config: gives the length of a row, where longer words are cut,
             whether words are normalised, and the dictionary.
 
     Returns:
         int32 `(..., config.ids_per_token)`, each the published training id plus one.
-        No id is 0: the caller must mask padding tokens.
+        No id is 0, also of a word without characters.
 
     Reference: bilm-tf, `UnicodeCharsVocabulary`.
     """
-    tokens = tf.convert_to_tensor(tokens, tf.string)
-    flat = tf.reshape(tokens, [-1])
+    words = tf.convert_to_tensor(words, tf.string)
+    flat = tf.reshape(words, [-1])
     if config.dictionary is None:
         ids = _byte_ids(flat, config)
     else:
         ids = dictionary_ids(_normalized(flat, config), config)
-    shape = tf.concat([tf.shape(tokens), [config.ids_per_token]], axis=0)
+    shape = tf.concat([tf.shape(words), [config.ids_per_token]], axis=0)
     return tf.reshape(ids + 1, shape)
 
 

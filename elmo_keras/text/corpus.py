@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.text.characters import boundary_tokens, character_ids, words_cut
+from elmo_keras.text.characters import boundary_tokens, characters_of_words, words_cut
 from elmo_keras.text.length_batches import length_batches
 from elmo_keras.text.vocabulary import Vocabulary
 
@@ -248,7 +248,7 @@ def sentence_batches(
     for batch in length_batches(corpus.lengths() + 2, max_tokens=max_tokens):
         words, mask = _padded(corpus, batch)
         distinct, places = np.unique(words, return_inverse=True)
-        characters = character_ids([tokens[i] for i in distinct], config)
+        characters = characters_of_words([tokens[i] for i in distinct], config)
         yield {
             "sentences": tf.constant(batch),
             "characters": tf.gather(characters, places.reshape(words.shape)),

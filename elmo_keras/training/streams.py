@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.text.characters import character_ids
+from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import BEGIN, END, Corpus
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.negatives import draw_negatives
@@ -194,7 +194,7 @@ class Streams:
             arrays = tf.numpy_function(arrays_of, [step, number], dtypes)
             batch = {k: tf.ensure_shape(a, spec[k].shape) for k, a in zip(spec, arrays)}
             words = tf.gather(strings, batch.pop("distinct"))
-            return {"characters": character_ids(words, self.config)} | batch
+            return {"characters": characters_of_words(words, self.config)} | batch
 
         return part
 

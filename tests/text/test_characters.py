@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmo_keras import ElmoConfig
-from elmo_keras.text.characters import character_ids, words_cut
+from elmo_keras.text.characters import character_ids, characters_of_words, words_cut
 from elmo_keras.text.tokenize import tokenize
 from tests.support import reference
 
@@ -32,7 +32,7 @@ def with_length(length, **changes):
 @settings(deadline=None, max_examples=150)
 @given(TOKENS, LENGTHS, st.sampled_from(["byte", "character"]))
 def test_ids_of_any_bytes_are_those_of_the_plain_mapper(tokens, length, cut_at):
-    actual = character_ids(
+    actual = characters_of_words(
         tf.constant(tokens, tf.string), with_length(length, cut_at=cut_at)
     )
     assert actual.shape == (len(tokens), length) and actual.dtype == tf.int32
@@ -43,7 +43,7 @@ def test_ids_of_any_bytes_are_those_of_the_plain_mapper(tokens, length, cut_at):
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.text(max_size=20).filter(lambda t: t not in SPECIAL), max_size=5))
 def test_cutting_at_a_character_leaves_valid_text(tokens):
-    ids = character_ids(
+    ids = characters_of_words(
         tf.constant(tokens, tf.string), with_length(9, cut_at="character")
     )
     for token, row in zip(tokens, ids.numpy() - 1):
@@ -55,7 +55,7 @@ def test_cutting_at_a_character_leaves_valid_text(tokens):
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.text(max_size=12), max_size=5))
 def test_nfc_equals_that_of_unicodedata(tokens):
-    ids = character_ids(
+    ids = characters_of_words(
         tf.constant(tokens, tf.string), with_length(50, unicode_normalization="NFC")
     )
     expected = [
@@ -66,10 +66,36 @@ def test_nfc_equals_that_of_unicodedata(tokens):
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0), (0, 0), (2, 3), ()])
 def test_any_shape_of_tokens(shape):
-    ids = tf.function(lambda x: character_ids(x, CONFIG))(tf.fill(shape, "ab"))
+    ids = tf.function(lambda x: characters_of_words(x, CONFIG))(tf.fill(shape, "ab"))
     assert ids.shape == (*shape, 9)
     expected = np.broadcast_to(reference.character_ids("ab", 9), ids.shape)
     np.testing.assert_array_equal(ids, expected)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0), (0, 0), (2, 3), (2, 1, 3)])
+def test_empty_strings_after_a_sentence_have_the_ids_of_padding(shape):
+    graph = tf.function(lambda x: character_ids(x, CONFIG))
+    assert not np.any(graph(tf.fill(shape, "")))
+    assert graph(tf.fill(shape, "")).shape == (*shape, 9)
+    row = ["", "a", "", "b", "", ""]
+    expected = np.array([reference.character_ids(t, 9) for t in row])
+    expected[4:] = 0
+    for tokens in (row, [row, row], np.array([row]), tf.constant([[row]])):
+        ids = character_ids(tokens, CONFIG)
+        np.testing.assert_array_equal(ids, np.broadcast_to(expected, ids.shape))
+
+
+def test_all_tokens_of_a_ragged_tensor_have_the_ids_of_words():
+    tokens = tf.ragged.constant([["a", ""], [], [""]])
+    words = characters_of_words(["a", ""], CONFIG)
+    ids = character_ids(tokens, CONFIG)
+    np.testing.assert_array_equal(ids[0], words)
+    assert not np.any(ids[1]) and not np.any(ids[2, 1])
+    np.testing.assert_array_equal(ids[2, 0], words[1])
+    lists = [["b"], ["c", "d"]]
+    np.testing.assert_array_equal(
+        character_ids(lists, CONFIG), character_ids(tf.ragged.constant(lists), CONFIG)
+    )
 
 
 def test_words_cut_are_those_longer_than_the_row():

@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 from elmo_keras.config import ElmoConfig, TokenDictionary
 from elmo_keras.text import dictionary_ids
-from elmo_keras.text.characters import boundary_tokens, character_ids, words_cut
+from elmo_keras.text.characters import (
+    boundary_tokens,
+    characters_of_words,
+    words_cut,
+)
 from tests.support.dictionaries import CHARACTERS, DICTIONARY, WORDS, dictionary_config
 
 CONFIG = dictionary_config()
@@ -37,7 +41,7 @@ def plain_ids(token, length, with_words):
 def test_ids_of_any_text_are_those_of_the_plain_mapper(tokens, length, with_words):
     config = dictionary_config(with_words, max_characters_per_token=length)
     strings = [token.encode("utf-8", "replace") for token in tokens]
-    actual = character_ids(tf.constant(strings, tf.string), config)
+    actual = characters_of_words(tf.constant(strings, tf.string), config)
     assert actual.shape == (len(tokens), length + with_words)
     assert actual.dtype == tf.int32
     tokens = [string.decode() for string in strings]
@@ -47,14 +51,14 @@ def test_ids_of_any_text_are_those_of_the_plain_mapper(tokens, length, with_word
 
 def test_tokens_of_any_shape_are_mapped_in_a_graph_as_well():
     tokens = tf.constant([["a", "한국어"], ["", "<bos>"]])
-    graph = tf.function(lambda x: character_ids(x, CONFIG))
+    graph = tf.function(lambda x: characters_of_words(x, CONFIG))
     assert graph(tokens).shape == (2, 2, CONFIG.ids_per_token)
-    np.testing.assert_array_equal(graph(tokens), character_ids(tokens, CONFIG))
+    np.testing.assert_array_equal(graph(tokens), characters_of_words(tokens, CONFIG))
 
 
 @pytest.mark.parametrize("token", [b"\xff", b"a\x80b", b"\xed\xa0\x80", b"\xff" * 99])
 def test_bytes_that_are_not_utf_8_are_unknown_characters(token):
-    ids = character_ids(tf.constant([token]), CONFIG)[0].numpy()
+    ids = characters_of_words(tf.constant([token]), CONFIG)[0].numpy()
     assert ids[0] == WORDS.index("<oov>") + 1
     assert CHARACTERS.index("<oov>") + 1 in ids[1:]
     assert ids.min() > 0
@@ -66,7 +70,7 @@ def test_words_with_the_same_fingerprint_are_told_apart(monkeypatch):
     config = dataclasses.replace(CONFIG, dictionary=dictionary)
     monkeypatch.setattr(dictionary_ids, "N_FINGERPRINTS", 3)
     tokens = [*words, "word50", "wor", ""]
-    ids = character_ids(tokens, config)[:, 0]
+    ids = characters_of_words(tokens, config)[:, 0]
     np.testing.assert_array_equal(ids, [*range(1, 52), 1, 1, 1])
 
 
@@ -74,7 +78,7 @@ def test_graphs_share_the_dictionary():
     words = ["<oov>", *(f"word{i}" for i in range(1000))]
     dictionary = TokenDictionary(DICTIONARY.characters, "\n".join(words))
     config = dataclasses.replace(CONFIG, dictionary=dictionary)
-    graph = tf.function(lambda x: character_ids(x, config)).get_concrete_function(
+    graph = tf.function(lambda x: characters_of_words(x, config)).get_concrete_function(
         tf.TensorSpec((None,), tf.string)
     )
     assert graph.graph.as_graph_def().ByteSize() < 20_000
@@ -86,7 +90,7 @@ def test_an_id_without_a_key_is_never_used():
     dictionary = TokenDictionary("\n".join(lines), "\n<oov>\n\n")
     assert (dictionary.n_characters, dictionary.n_words) == (len(lines), 4)
     config = dataclasses.replace(CONFIG, dictionary=dictionary)
-    ids = character_ids([CHARACTERS[0], "", "x"], config)
+    ids = characters_of_words([CHARACTERS[0], "", "x"], config)
     np.testing.assert_array_equal(ids[:, 0], 2)
     assert ids[0, 2] == lines.index("<oov>") + 1
 

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from elmo_keras.elmo import token_mask
+from elmo_keras.text.token_batches import token_mask
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

@@ -4,10 +4,10 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.elmo import token_mask
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.tasks.layers.layer_argument import LayerArgument
-from elmo_keras.text.characters import character_ids
+from elmo_keras.text.characters import characters_of_words
+from elmo_keras.text.token_batches import token_mask
 
 PLACES = "input", "output", "both"
 # Words become characters as in the published models.
@@ -162,7 +162,7 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
     def _of_characters(self, tokens, training):
         """The CNN's vectors; it reads each distinct word once."""
         words, index = tf.unique(tf.reshape(tokens, [-1]))
-        ids = character_ids(words, CHARACTERS)
+        ids = characters_of_words(words, CHARACTERS)
         ids.set_shape((None, CHARACTERS.max_characters_per_token))
         vectors = tf.gather(self.characters(ids, training=training), index)
         shape = tf.concat([tf.shape(tokens), [self.character_dim]], axis=0)

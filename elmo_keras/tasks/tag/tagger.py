@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-from elmo_keras.elmo import token_mask
 from elmo_keras.tasks.layers.bilstm import bilstm
 from elmo_keras.tasks.layers.padding import padded
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
+from elmo_keras.text.token_batches import token_mask
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

@@ -1,0 +1,124 @@
+"""Batches of tokens in any form as string tensors, and where their real tokens are."""
+
+import reprlib
+
+import numpy as np
+import tensorflow as tf
+
+
+def string_tensor(inputs):
+    """Lists and NumPy arrays of `str` or `bytes` as a tensor; other inputs as they are.
+
+    Args:
+        inputs: a list of strings; a list of lists of them, of any lengths; an array of
+            strings or objects; or anything else. Tuples count as lists.
+
+    Returns:
+        A string tensor `(strings,)` or `(lists, time)`, padded with `""`; other inputs
+        unchanged.
+
+    Raises:
+        ValueError: a list or an array of objects holds something else.
+    """
+    if isinstance(inputs, np.ndarray) and inputs.dtype.kind in "OSU":
+        inputs = inputs.tolist()
+    if isinstance(inputs, (str, bytes)):
+        return tf.constant(inputs)
+    if not isinstance(inputs, (list, tuple)):
+        return inputs
+    if inputs and isinstance(inputs[0], (str, bytes)):
+        return tf.constant(_encoded(inputs), tf.string)
+    rows = [_encoded(row) for row in inputs]
+    tokens = tf.constant([token for row in rows for token in row], tf.string)
+    return tf.RaggedTensor.from_row_lengths(tokens, [*map(len, rows)]).to_tensor()
+
+
+def _encoded(row):
+    """The bytes of a list of strings."""
+    if isinstance(row, np.ndarray):
+        row = row.tolist()
+    if not isinstance(row, (list, tuple)):
+        raise _not_tokens(row)
+    for token in row:
+        if not isinstance(token, (str, bytes)):
+            raise _not_tokens(token)
+    return [tf.compat.as_bytes(token) for token in row]
+
+
+def _not_tokens(found):
+    return ValueError(
+        "Tokens in lists should be a list of `str` for each sentence, such as "
+        '[["A", "sentence"], ["Another"]]. Numbers should be a tensor. '
+        f"Received in a list: {reprlib.repr(found)} of type {type(found).__name__}"
+    )
+
+
+def kind_and_rank(inputs) -> tuple[str | None, int | None]:
+    """`"string"`, `"integer"`, `"float"` or None, and the number of axes or None."""
+    if not hasattr(inputs, "dtype") or not hasattr(inputs, "shape"):
+        return None, None
+    dtype = tf.as_dtype(inputs.dtype)
+    kinds = {
+        "string": dtype == tf.string,
+        "integer": dtype.is_integer,
+        "float": dtype.is_floating,
+    }
+    kind = next((kind for kind, found in kinds.items() if found), None)
+    return kind, tf.TensorShape(inputs.shape).rank
+
+
+def received(inputs, declared: str = "(None,)") -> str:
+    """Describes inputs that a layer refuses, and the most likely reason.
+
+    Args:
+        inputs: tensor, array, Keras tensor or anything else.
+        declared: the shape that `keras.Input` should have got for strings.
+    """
+    kind, rank = kind_and_rank(inputs)
+    if rank is None and not hasattr(inputs, "dtype"):
+        return f"an object of type {type(inputs).__name__}"
+    found = f"{tf.as_dtype(inputs.dtype).name} of shape {inputs.shape}"
+    if kind == "string" and rank == 1:
+        return f"{found}, not split into tokens"
+    if kind == "float":
+        return (
+            f"{found}. A Keras model for strings should begin with "
+            f'keras.Input({declared}, dtype="string"), also a Sequential one'
+        )
+    return found
+
+
+def dense_tokens(tokens) -> tuple[tf.Tensor, tf.Tensor]:
+    """Tokens as a dense tensor, and the mask of the real ones.
+
+    Args:
+        tokens: string tensor `(..., time)`, padded with `""` after each sentence; or a
+            RaggedTensor `(batch, time)`, all of whose tokens are real.
+
+    Returns:
+        The dense tokens, and a bool tensor of their shape.
+    """
+    if isinstance(tokens, tf.RaggedTensor):
+        return tokens.to_tensor(), tf.sequence_mask(tokens.row_lengths())
+    return tokens, token_mask(tokens)
+
+
+def token_mask(tokens: tf.Tensor) -> tf.Tensor:
+    """True up to the last non-empty string of each row of `(..., time)`."""
+    return up_to_last(tokens != "")
+
+
+def up_to_last(mask: tf.Tensor) -> tf.Tensor:
+    """True up to the last true position of each row of `(..., time)`."""
+    return positions(mask) <= last_position(mask)
+
+
+def positions(mask: tf.Tensor) -> tf.Tensor:
+    """The numbers of the columns of `(..., time)`: int32 `(time,)`."""
+    return tf.range(tf.shape(mask)[-1])
+
+
+def last_position(mask: tf.Tensor) -> tf.Tensor:
+    """The last true position of each row, below 0 if there is none: `(..., 1)`."""
+    places = tf.where(mask, positions(mask), -1)
+    return tf.reduce_max(places, axis=-1, keepdims=True)

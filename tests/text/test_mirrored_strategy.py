@@ -1,0 +1,119 @@
+"""Keras' own fit on two logical CPUs, with strings."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import Elmo, ElmoConfig, MirroredStrategy, character_ids
+from tests.support.replicas import check_like_one_replica, fitted
+
+CONFIG = ElmoConfig.preset("test")
+DEVICES = ["CPU:0", "CPU:1"]
+# As many tokens in each half of a batch: a replica's loss is the mean over its own.
+TOKENS = [["a", "b", "c"], ["d"], ["한국어"], ["e", "", "naïve"]]
+TAGS = [[0, 1, 2], [1, 0, 0], [2, 0, 0], [2, 1, 0]]
+PADDED = tf.ragged.constant(TOKENS).to_tensor()
+STRINGS = tf.data.Dataset.from_tensor_slices((PADDED, TAGS)).batch(4).repeat(3)
+
+
+def plain_strategy():
+    return tf.distribute.MirroredStrategy(
+        DEVICES, cross_device_ops=tf.distribute.ReductionToOneDevice()
+    )
+
+
+def one_device():
+    return tf.distribute.OneDeviceStrategy("CPU:0")
+
+
+def tagger(entry, functional=True):
+    elmo = Elmo(CONFIG, l2=0.01)
+    tags = keras.layers.Dense(3, activation="softmax")
+    if functional:
+        model = keras.Model(entry, tags(elmo(entry)))
+    else:
+        model = keras.Sequential([entry, elmo, tags])
+    model.compile(
+        keras.optimizers.SGD(0.1),
+        "sparse_categorical_crossentropy",
+        weighted_metrics=["accuracy"],
+    )
+    return model
+
+
+def of_strings(functional=True):
+    return tagger(keras.Input((None,), dtype="string"), functional)
+
+
+def of_characters():
+    return tagger(keras.Input((None, 9), dtype="int32"))
+
+
+@pytest.mark.slow  # Keras traces fit, evaluate and predict for each strategy
+@pytest.mark.parametrize("functional", [True, False])
+def test_two_replicas_fit_strings_as_one_does(unoptimized_graphs, capsys, functional):
+    def make():
+        return of_strings(functional)
+
+    one, before = fitted(one_device(), make, STRINGS)
+    two, _ = fitted(MirroredStrategy(DEVICES), make, STRINGS)
+    worst = check_like_one_replica(two, one, before, STRINGS)
+    with capsys.disabled():
+        print(f"\nfit with strings, two replicas against one: {worst:.1e}")
+
+
+@pytest.mark.slow  # the same
+def test_two_replicas_of_any_strategy_fit_character_ids(unoptimized_graphs):
+    characters = STRINGS.map(lambda tokens, tags: (character_ids(tokens, CONFIG), tags))
+    one, before = fitted(one_device(), of_strings, STRINGS)
+    two, _ = fitted(plain_strategy(), of_characters, characters)
+    one_of_characters = fitted(one_device(), of_characters, characters)[0]
+    check_like_one_replica(two, one_of_characters, before, characters)
+    for a, b in zip(two.get_weights(), one.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, atol=1.2e-7)
+
+
+def test_a_model_of_strings_is_warned_of_other_strategies():
+    with plain_strategy().scope():
+        with pytest.warns(UserWarning, match="AddN.* `elmo_keras.MirroredStrategy`"):
+            model = of_strings()
+        of_characters()  # no warning
+    with pytest.raises(tf.errors.InvalidArgumentError, match="AddN"):
+        model.fit(STRINGS, shuffle=False, verbose=0)
+
+
+def values(strategy, *tensors):
+    return strategy.experimental_distribute_values_from_function(
+        lambda context: tensors[context.replica_id_in_sync_group]
+    )
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        (tf.constant(["a"]), tf.constant(["b"])),
+        (tf.constant([1.0, 2.0]), tf.constant([3.0])),
+        (tf.ragged.constant([["a"], []]), tf.ragged.constant([["b"]])),
+    ],
+    ids=["strings", "shapes", "ragged"],
+)
+def test_the_mean_of_what_has_none_is_the_first_part(tensors):
+    strategy = MirroredStrategy(DEVICES)
+    mean = strategy.reduce("MEAN", (values(strategy, *tensors),), axis=None)[0]
+    assert type(mean) is type(tensors[0])
+    assert str(mean) == str(tensors[0])
+
+
+def test_all_other_reductions_are_those_of_tensorflow():
+    strategy = MirroredStrategy(DEVICES)
+    numbers = values(strategy, tf.constant([1.0, 2.0]), tf.constant([3.0, 8.0]))
+    for operation in ("MEAN", "mean", "SUM", tf.distribute.ReduceOp.MEAN):
+        for axis in (None, 0):
+            np.testing.assert_array_equal(
+                strategy.reduce(operation, numbers, axis=axis),
+                plain_strategy().reduce(operation, numbers, axis=axis),
+            )
+    strings = values(strategy, tf.constant(["a"]), tf.constant(["b"]))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        strategy.reduce("SUM", strings, axis=None)

@@ -1,0 +1,69 @@
+"""Tokens in any form as tensors."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras.text.token_batches import kind_and_rank, received, string_tensor
+
+PADDED = [[b"a", "한".encode()], [b"c", b""]]
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        [["a", "한"], ["c"]],
+        (("a", "한"), ("c",)),
+        [["a", "한".encode()], [np.str_("c")]],
+        [np.array(["a", "한"]), np.array(["c"], object)],
+        np.array([["a", "한"], ["c", ""]]),
+        np.array([["a", "한"], ["c", ""]], object),
+        np.array([["a", "한"], ["c"]], object),
+        np.array([[b"a", "한".encode()], [b"c", b""]]),
+    ],
+)
+def test_lists_and_arrays_become_a_padded_tensor(tokens):
+    np.testing.assert_array_equal(string_tensor(tokens), PADDED)
+
+
+def test_one_level_of_strings_stays_one():
+    for strings in (["a b", b"c"], ("a b", "c"), np.array(["a b", "c"])):
+        np.testing.assert_array_equal(string_tensor(strings), [b"a b", b"c"])
+    assert string_tensor("a b").numpy() == b"a b"
+
+
+@pytest.mark.parametrize(("lists", "shape"), [([], (0, 0)), ([[], []], (2, 0))])
+def test_empty_lists_have_no_tokens(lists, shape):
+    assert string_tensor(lists).shape == shape
+
+
+def test_other_inputs_stay_as_they_are():
+    for inputs in (tf.constant(["a"]), tf.ragged.constant([["a"]]), np.ones(2), None):
+        assert string_tensor(inputs) is inputs
+
+
+@pytest.mark.parametrize(
+    ("tokens", "found"),
+    [
+        ([["a"], "b"], "'b' of type str"),
+        (["b", ["a"]], "'a'. of type list"),
+        ([["a", None]], "None of type NoneType"),
+        (np.array([["a", float("nan")]], object), "nan of type float"),
+        ([[1, 2]], "1 of type int"),
+        ([[["a"]]], "'a'. of type list"),
+    ],
+)
+def test_lists_of_other_things_are_refused(tokens, found):
+    with pytest.raises(ValueError, match=f"a list of `str` for each .*: .*{found}"):
+        string_tensor(tokens)
+
+
+def test_refused_inputs_are_described_with_the_likely_reason():
+    assert received(tf.constant(["a b"])).endswith("(1,), not split into tokens")
+    assert received(np.zeros((2, 3), bool)) == "bool of shape (2, 3)"
+    assert received({"a": 1}) == "an object of type dict"
+    assert kind_and_rank({"a": 1}) == (None, None)
+    undeclared = received(keras.Input((None,)), declared="(3,)")
+    assert undeclared.startswith("float32 of shape (None, None). ")
+    assert 'keras.Input((3,), dtype="string")' in undeclared
