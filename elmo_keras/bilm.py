@@ -9,14 +9,13 @@ from keras import ops
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN
+from elmo_keras.layers.dictionary_character_cnn import DictionaryCharacterCNN
 from elmo_keras.layers.flat_sentences import inner_tokens, with_boundaries
 from elmo_keras.layers.token_cache import TokenCache
 from elmo_keras.layers.word_softmax import WordSoftmax
-from elmo_keras.text.characters import (
-    BEGIN_OF_SENTENCE_TOKEN,
-    END_OF_SENTENCE_TOKEN,
-    characters_of_words,
-)
+from elmo_keras.text.characters import boundary_tokens, characters_of_words
+
+LARGEST_DIGIT = 0x7FFF  # of `distinct_rows`: a code point, far from the surrogates
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -81,15 +80,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
 
     def _add_sublayers(self):
         config = self.config
-        self.token_representation = CharacterCNN(
-            config.filters,
-            config.projection_dim,
-            config.char_embedding_dim,
-            n_highway=config.n_highway,
-            activation=config.activation,
-            name="token_representation",
-            dtype=self.dtype_policy,
-        )
+        self.token_representation = _token_representation(config, self.dtype_policy)
         self.token_cache = None
         if self.n_cached_words:
             self.token_cache = TokenCache(
@@ -104,6 +95,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             config.projection_dim,
             cell_clip=config.cell_clip,
             proj_clip=config.proj_clip,
+            forget_bias=config.forget_bias,
             use_skip_connections=config.use_skip_connections,
             dropout=self.dropout,
             return_state=True,
@@ -118,9 +110,9 @@ class BidirectionalLanguageModel(keras.layers.Layer):
 
     def build(self, input_shape=None):
         config = self.config
-        self.token_representation.build((None, config.max_characters_per_token))
+        self.token_representation.build((None, config.ids_per_token))
         if self.token_cache is not None:
-            self.token_cache.build((None, config.max_characters_per_token))
+            self.token_cache.build((None, config.ids_per_token))
         self.lstm.build((None, None, config.projection_dim))
         if self.softmax is not None:
             self.softmax.build((None, config.projection_dim))
@@ -157,7 +149,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         Returns:
             A list of `config.n_layers + 1` tensors `(tokens, 2 · projection_dim)`.
         """
-        boundaries = tf.constant([BEGIN_OF_SENTENCE_TOKEN, END_OF_SENTENCE_TOKEN])
+        boundaries = tf.constant(boundary_tokens(self.config))
         vectors_of = self.word_vectors
         if tokens.dtype != tf.string:
             boundaries = tf.cast(
@@ -198,7 +190,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         """
         distinct, index = tf.unique(words)
         ids = characters_of_words(distinct, self.config)
-        ids.set_shape((None, self.config.max_characters_per_token))
+        ids.set_shape((None, self.config.ids_per_token))
         return tf.gather(self._vectors(ids, training), index)
 
     def token_vectors(self, ids, training=False):
@@ -213,7 +205,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         """
         self.check_characters(ids)
         words = tf.reshape(ids, [-1, tf.shape(ids)[-1]])
-        distinct, index = distinct_rows(words)
+        distinct, index = distinct_rows(words, _largest_id(self.config))
         distinct.set_shape((None, ids.shape[-1]))
         vectors = tf.gather(self._vectors(distinct, training), index)
         shape = (*ids.shape[:-1], self.config.projection_dim)
@@ -257,11 +249,12 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         Raises:
             ValueError: the last axis has another size.
         """
-        expected, found = self.config.max_characters_per_token, character_ids.shape[-1]
+        expected, found = self.config.ids_per_token, character_ids.shape[-1]
         if found not in (expected, None):
             raise ValueError(
                 f"Character ids should come in rows of {expected}, the model's "
-                f"`max_characters_per_token`. Received: shape {character_ids.shape}"
+                f"`max_characters_per_token`{' + 1' * bool(self.config.word_embedding_dim)}. "
+                f"Received: shape {character_ids.shape}"
             )
 
     def compute_token_mask(self, inputs):
@@ -290,16 +283,48 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         }
 
 
-def distinct_rows(rows):
-    """The distinct rows of a matrix of small non-negative integers.
+def _token_representation(config, dtype):
+    """The layer from ids to the context-independent vectors x."""
+    arguments = {
+        "filters": config.filters,
+        "projection_dim": config.projection_dim,
+        "embedding_dim": config.char_embedding_dim,
+        "n_highway": config.n_highway,
+        "activation": config.activation,
+        "name": "token_representation",
+        "dtype": dtype,
+    }
+    if config.dictionary is None:
+        return CharacterCNN(**arguments)
+    return DictionaryCharacterCNN(
+        **arguments,
+        n_characters=config.dictionary.n_characters,
+        n_words=config.dictionary.n_words,
+        word_dim=config.word_embedding_dim,
+    )
+
+
+def _largest_id(config):
+    dictionary = config.dictionary
+    return max(dictionary.n_characters, dictionary.n_words) if dictionary else 261
+
+
+def distinct_rows(rows, largest=LARGEST_DIGIT):
+    """The distinct rows of a matrix of non-negative integers.
 
     Args:
         rows: int32 `(rows, length)`.
+        largest: the largest integer that may occur.
 
     Returns:
         The distinct rows `(distinct, length)` in the order of their first
         occurrence and int32 `(rows,)`, the index of each row among them.
     """
+    if largest > LARGEST_DIGIT:
+        digits, base = tf.shape(rows)[1], LARGEST_DIGIT + 1
+        rows = tf.concat([rows // base, rows % base], axis=1)
+        distinct, index = distinct_rows(rows)
+        return distinct[:, :digits] * base + distinct[:, digits:], index
     # `tf.unique` takes scalars only, so a row becomes a string. Encoding would change
     # some of the first code points, so these are skipped.
     first = 0x100

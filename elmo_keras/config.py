@@ -1,6 +1,7 @@
 """The configuration of a biLM and its published form, `options.json`."""
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,12 +28,20 @@ _PUBLISHED_KEYS = {
 _OWN_KEYS = {
     "unicode_normalization": ("elmo_keras", "unicode_normalization"),
     "cut_at": ("elmo_keras", "cut_at"),
+    "word_embedding_dim": ("elmo_keras", "word_embedding_dim"),
 }
 _KEYS = _PUBLISHED_KEYS | _OWN_KEYS
 
 # bilm-tf and AllenNLP require 262 at prediction (the 261 of training and the id 0
 # of masked positions); a file written by training says 261.
 _N_CHARACTERS = ("char_cnn", "n_characters")
+
+# What identifies the files of a dictionary, which are beside the options.
+_DICTIONARY = ("elmo_keras", "dictionary_sha256")
+
+# Keys of a dictionary that stand for no character of a word, and for no word.
+CHARACTER_MARKS = ("<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>")
+UNKNOWN_WORD = "<oov>"
 
 _ALLOWED = {
     "activation": ("relu", "tanh"),
@@ -62,6 +71,62 @@ _PUBLISHED_FILTERS = (
 
 
 @dataclasses.dataclass(frozen=True)
+class TokenDictionary:
+    """The characters and words that a model of ELMoForManyLangs knows.
+
+    Each has one key on a line; line i, counted from 0, is the key of id i. The line of
+    an id without a key is empty.
+
+    Args:
+        characters: Unicode characters, and the marks of `CHARACTER_MARKS`.
+        words: words, among them `<oov>`; empty for a model of characters only.
+
+    Raises:
+        ValueError: a mark is missing, or a key occurs twice.
+    """
+
+    characters: str = dataclasses.field(repr=False)
+    words: str = dataclasses.field(default="", repr=False)
+
+    def __post_init__(self):
+        _check_keys("characters", self.characters, CHARACTER_MARKS)
+        if self.words:
+            _check_keys("words", self.words, (UNKNOWN_WORD,))
+
+    @property
+    def n_characters(self) -> int:
+        """Number of ids of characters."""
+        return self.characters.count("\n") + 1
+
+    @property
+    def n_words(self) -> int:
+        """Number of ids of words, 0 for a model of characters only."""
+        return self.words.count("\n") + bool(self.words)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the keys."""
+        digest = hashlib.sha256(self.characters.encode())
+        digest.update(b"\n\n" + self.words.encode())
+        return digest.hexdigest()
+
+
+def _check_keys(field, text, marks):
+    keys = [key for key in text.split("\n") if key]
+    missing = sorted(set(marks) - set(keys))
+    if missing:
+        raise ValueError(
+            f"The dictionary of {field} should hold {' '.join(marks)}. Missing: "
+            f"{' '.join(missing)}"
+        )
+    if len(set(keys)) != len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(
+            f"The dictionary of {field} should hold each key once. Twice: {twice!r}"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
 class ElmoConfig:
     """The sizes of a biLM and the details of its arithmetic.
 
@@ -85,6 +150,12 @@ class ElmoConfig:
             `"NFC"`.
         cut_at: where a word that is too long is cut: `"byte"` (as published)
             or `"character"`, after the last whole UTF-8 character that fits.
+        dictionary: None if the characters of a word are its UTF-8 bytes; the
+            `TokenDictionary`, or a mapping of its fields, of a model of
+            ELMoForManyLangs. There the characters are Unicode characters, and words are
+            cut after `max_characters_per_token` − 2 of them.
+        word_embedding_dim: size of the vector that each word of the dictionary has
+            beside those of its characters, 0 without words.
 
     Raises:
         ValueError: a value is out of range; the message names the field.
@@ -111,9 +182,12 @@ class ElmoConfig:
     use_skip_connections: bool = True
     unicode_normalization: str | None = None
     cut_at: str = "byte"
+    dictionary: TokenDictionary | None = None
+    word_embedding_dim: int = 0
 
     def __post_init__(self):
         object.__setattr__(self, "filters", _pairs(self.filters))
+        self._check_dictionary()
         for field, allowed in _ALLOWED.items():
             self._require(getattr(self, field) in allowed, field, f"one of {allowed}")
         for field, most in _POSITIVE.items():
@@ -149,6 +223,19 @@ class ElmoConfig:
             f"{_MAX_CHARACTERS}",
         )
 
+    def _check_dictionary(self):
+        if isinstance(self.dictionary, Mapping):
+            dictionary = TokenDictionary(**self.dictionary)
+            object.__setattr__(self, "dictionary", dictionary)
+        if self.dictionary is None or not self.dictionary.words:
+            no_words = self.word_embedding_dim == 0
+            self._require(no_words, "word_embedding_dim", "0 without words")
+        else:
+            most = _POSITIVE["char_embedding_dim"]
+            fits = _is_count(self.word_embedding_dim, 1, most)
+            expected = f"a positive integer up to {most}"
+            self._require(fits, "word_embedding_dim", expected)
+
     def _require(self, condition, field, expected):
         if not condition:
             found = shortened(getattr(self, field))
@@ -158,6 +245,21 @@ class ElmoConfig:
     def n_filters(self) -> int:
         """Number of character n-gram filters of all widths."""
         return sum(count for _, count in self.filters)
+
+    @property
+    def ids_per_token(self) -> int:
+        """Length of a token's row of ids: its characters', and its own if it has one."""
+        return self.max_characters_per_token + bool(self.word_embedding_dim)
+
+    @property
+    def has_projection(self) -> bool:
+        """Whether the token representation ends with a projection."""
+        return self.dictionary is not None or self.n_filters != self.projection_dim
+
+    @property
+    def forget_bias(self) -> float:
+        """Added to the forget gate at run time, unless the stored bias includes it."""
+        return 1.0 if self.dictionary is None else 0.0
 
     @classmethod
     def preset(cls, name: str) -> "ElmoConfig":
@@ -181,23 +283,33 @@ class ElmoConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as values that JSON can hold; `ElmoConfig(**…)` takes them."""
-        return dataclasses.asdict(self) | {"filters": [list(f) for f in self.filters]}
+        fields = dataclasses.asdict(self) | {"filters": [list(f) for f in self.filters]}
+        if self.dictionary is None:
+            del fields["dictionary"], fields["word_embedding_dim"]
+        return fields
+
+    def to_summary(self) -> dict[str, Any]:
+        """Like `to_dict`, but with the SHA-256 of a dictionary instead of its keys."""
+        digest = self.dictionary and self.dictionary.digest
+        return self.to_dict() | ({"dictionary": digest} if digest else {})
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> "ElmoConfig":
+    def from_options(
+        cls, options: Mapping[str, Any], dictionary: TokenDictionary | None = None
+    ) -> "ElmoConfig":
         """Makes a configuration from the content of a published `options.json`.
 
         Keys for training are ignored.
 
+        Args:
+            options: the content.
+            dictionary: of a model of ELMoForManyLangs.
+
         Raises:
-            ValueError: a key is missing or a value is out of range.
+            ValueError: a key is missing or a value is out of range, or the dictionary
+                is missing or not that of the options.
         """
-        n_characters = _lookup(options, _N_CHARACTERS)
-        if n_characters not in (261, 262, None):
-            raise ValueError(
-                "`char_cnn.n_characters` should be 261 (training) or 262 "
-                f"(prediction). Received: {shortened(n_characters)}"
-            )
+        _check_characters(options, dictionary)
         values = {field: _lookup(options, path) for field, path in _KEYS.items()}
         given = {field: value for field, value in values.items() if value is not None}
         for field in ("units", "projection_dim", "filters"):
@@ -214,21 +326,49 @@ class ElmoConfig:
             proj_clip=None,
             use_skip_connections=False,
         )
-        return cls(**(absent | given))
+        return cls(**(absent | given), dictionary=dictionary)
 
     def to_options(self) -> dict[str, Any]:
         """The content of this configuration's `options.json`, with the published keys.
 
-        `n_characters` is 262, which bilm-tf and AllenNLP require at prediction.
+        `n_characters` is 262, which bilm-tf and AllenNLP require at prediction, or the
+        size of the dictionary.
         """
         options: dict[str, Any] = {}
+        fields = self.to_dict()
         defaults = {f.name: f.default for f in dataclasses.fields(self)}
         for field, path in _KEYS.items():
-            value = self.to_dict()[field]
+            value = fields.get(field, defaults[field])
             if field in _PUBLISHED_KEYS or value != defaults[field]:
                 _insert(options, path, value)
-        _insert(options, _N_CHARACTERS, 262)
+        if self.dictionary is None:
+            _insert(options, _N_CHARACTERS, 262)
+        else:
+            _insert(options, _N_CHARACTERS, self.dictionary.n_characters)
+            _insert(options, _DICTIONARY, self.dictionary.digest)
         return options
+
+
+def has_dictionary(options: Mapping[str, Any]) -> bool:
+    """Whether the options are those of a model with a `TokenDictionary`."""
+    return _lookup(options, _DICTIONARY) is not None
+
+
+def _check_characters(options, dictionary):
+    """Refuses options of other characters than bytes or those of the dictionary."""
+    n_characters = _lookup(options, _N_CHARACTERS)
+    digest = _lookup(options, _DICTIONARY)
+    if digest != (dictionary and dictionary.digest):
+        raise ValueError(
+            "The options should come with the dictionary of characters and words that "
+            f"the model was trained with, of SHA-256 {shortened(digest)}. Received: "
+            f"{dictionary and dictionary.digest}. Put its files back."
+        )
+    if dictionary is None and n_characters not in (261, 262, None):
+        raise ValueError(
+            "`char_cnn.n_characters` should be 261 (training) or 262 "
+            f"(prediction). Received: {shortened(n_characters)}"
+        )
 
 
 def read_options(path: str | Path) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from elmo_keras.embed.unfinished import (
     remove_unfinished,
 )
 from elmo_keras.embed.vector_files import is_npy
+from elmo_keras.text.characters import boundary_tokens
 
 
 def embed_corpus(
@@ -96,7 +97,11 @@ def embed_corpus(
 
     def run():
         batches = read_batches(
-            source, shard, tokens_at_once=tokens_at_once, max_words=max_words
+            source,
+            shard,
+            boundaries=boundary_tokens(elmo.config),
+            tokens_at_once=tokens_at_once,
+            max_words=max_words,
         )
         work = Unfinished(output, identity)
         with contextlib.closing(work), Progress(bool(verbose)) as progress:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.batch_vectors import SentenceVectors, WordVectors
-from elmo_keras.embed.numbered_batches import BOUNDARIES, Batch, Shard
+from elmo_keras.embed.numbered_batches import N_BOUNDARIES, Batch, Shard
 from elmo_keras.embed.reading_ahead import reading_ahead
 from elmo_keras.embed.sentence_texts import Texts
 from elmo_keras.embed.unfinished import OtherText, Unfinished
@@ -101,7 +101,7 @@ class Loop:
                     progress.skip(batch.share)
                     continue
                 x = self.words.of(batch.words)
-                vectors = self.vectors.of(x, batch.lengths - len(BOUNDARIES))
+                vectors = self.vectors.of(x, batch.lengths - N_BOUNDARIES)
                 written.result()
                 written = writer.submit(self._write, batch, vectors)
                 self.tokens_now += batch.n_tokens
@@ -118,7 +118,7 @@ class Loop:
         self.batches += 1
         self.sentences += len(batch.sentences)
         self.tokens += batch.n_tokens
-        self.n_words += len(batch.new_words) - batch.renumbered * len(BOUNDARIES)
+        self.n_words += len(batch.new_words) - batch.renumbered * N_BOUNDARIES
 
     def _is_done(self, batch):
         done = self.work.done or {"batches": 0}

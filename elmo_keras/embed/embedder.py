@@ -11,7 +11,7 @@ import numpy as np
 from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder_settings import Settings
-from elmo_keras.embed.numbered_batches import BATCHES_AT_ONCE, BOUNDARIES
+from elmo_keras.embed.numbered_batches import BATCHES_AT_ONCE, N_BOUNDARIES
 from elmo_keras.embed.reading_ahead import reading_ahead
 from elmo_keras.models.local_files import absolute
 from elmo_keras.text.given_sentences import Sentence, tokens_of_sentences
@@ -169,7 +169,7 @@ class Embedder:
                 yield _normalized(array) if normalize else array
 
     def _batches_of(self, lengths):
-        with_boundaries = [length + len(BOUNDARIES) for length in lengths]
+        with_boundaries = [length + N_BOUNDARIES for length in lengths]
         return balanced_batches(with_boundaries, self._settings.tokens_at_once)
 
     def _computed(self, batches):

@@ -10,12 +10,11 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from elmo_keras.text.characters import BEGIN_OF_SENTENCE_TOKEN, END_OF_SENTENCE_TOKEN
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.length_batches import balanced_batches
 
-BOUNDARIES = BEGIN_OF_SENTENCE_TOKEN.encode(), END_OF_SENTENCE_TOKEN.encode()
 BEGIN, END = 0, 1  # numbers of the boundaries
+N_BOUNDARIES = 2
 BATCHES_AT_ONCE = 8  # how many batches of sentences are sorted together
 
 
@@ -69,7 +68,12 @@ class Shard(NamedTuple):
 
 
 def read_batches(
-    source: Path, shard: Shard, *, tokens_at_once: int, max_words: int
+    source: Path,
+    shard: Shard,
+    *,
+    boundaries: tuple[str, str],
+    tokens_at_once: int,
+    max_words: int,
 ) -> Iterator[Batch]:
     """Yields the sentences of a file in batches of similar length, each sentence once.
 
@@ -80,6 +84,7 @@ def read_batches(
         source: text, plain or gzipped, one sentence a line, tokens separated by
             ASCII white space.
         shard: which lines are read.
+        boundaries: the tokens around each sentence, see `text.boundary_tokens`.
         tokens_at_once: about the number of tokens in a batch; a longer sentence is a
             batch by itself.
         max_words: after this many words, numbering starts from 0 again.
@@ -88,6 +93,7 @@ def read_batches(
         ValueError: see `text.lines_of`.
         OSError: the file can't be read.
     """
+    around = [token.encode() for token in boundaries]
     numbers: dict[bytes, int] = {}
     count = itertools.count()
     with source.open("rb") as file:
@@ -99,7 +105,7 @@ def read_batches(
                 numbers = {}
             known = len(numbers)
             before, share = share, _share(file)
-            sentences = list(_numbered(lines, numbers))
+            sentences = list(_numbered(lines, numbers, around))
             lengths = [len(sentence.words) for sentence in sentences]
             parts = balanced_batches(lengths, tokens_at_once)
             new_words = list(itertools.islice(numbers, known, None))
@@ -137,9 +143,9 @@ def _chunks(numbered_lines, shard, tokens_at_once):
         yield chunk, digest.hexdigest()
 
 
-def _numbered(lines, numbers):
+def _numbered(lines, numbers, around):
     number = numbers.setdefault
-    for word in BOUNDARIES:
+    for word in around:
         number(word, len(numbers))
     for line, text, tokens in lines:
         words = [number(token, len(numbers)) for token in tokens]

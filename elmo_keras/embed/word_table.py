@@ -8,7 +8,8 @@ import numpy as np
 
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.batch_vectors import WordVectors
-from elmo_keras.embed.numbered_batches import BEGIN, BOUNDARIES, END
+from elmo_keras.embed.numbered_batches import BEGIN, END
+from elmo_keras.text.characters import boundary_tokens
 
 
 class WordTable:
@@ -24,6 +25,8 @@ class WordTable:
     def __init__(self, elmo: Elmo, max_words: int):
         self._max_words = max_words
         self._vectors = WordVectors(elmo)
+        boundaries = boundary_tokens(elmo.config)
+        self._boundaries = [token.encode() for token in boundaries]
         self._numbers: dict[bytes, int] = {}
         self._lock = threading.Lock()
 
@@ -39,7 +42,7 @@ class WordTable:
     def _numbered(self, sentences):
         renumbered = not self._numbers or len(self._numbers) >= self._max_words
         if renumbered:
-            self._numbers = dict(zip(BOUNDARIES, (BEGIN, END)))
+            self._numbers = dict(zip(self._boundaries, (BEGIN, END)))
         known = 0 if renumbered else len(self._numbers)
         numbers = self._numbers
         words = []

@@ -2,6 +2,7 @@
 
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN
+from elmo_keras.layers.dictionary_character_cnn import DictionaryCharacterCNN
 from elmo_keras.layers.highway import Highway
 from elmo_keras.layers.projected_lstm import ProjectedLSTM
 from elmo_keras.layers.scalar_mix import ScalarMix
@@ -11,6 +12,7 @@ from elmo_keras.layers.word_softmax import WordSoftmax
 __all__ = [
     "BidirectionalLSTM",
     "CharacterCNN",
+    "DictionaryCharacterCNN",
     "Highway",
     "ProjectedLSTM",
     "ScalarMix",

@@ -16,7 +16,7 @@ class BidirectionalLSTM(keras.layers.Layer):
     LSTM reads each row from its own last real token to its first.
 
     Args:
-        n_layers, units, projection_dim, cell_clip, proj_clip,
+        n_layers, units, projection_dim, cell_clip, proj_clip, forget_bias,
         use_skip_connections, dropout, return_state: as in `StackedLSTM`.
 
     Call arguments:
@@ -47,6 +47,7 @@ class BidirectionalLSTM(keras.layers.Layer):
         *,
         cell_clip=3.0,
         proj_clip=3.0,
+        forget_bias=1.0,
         use_skip_connections=True,
         dropout=0.0,
         return_state=False,
@@ -62,6 +63,7 @@ class BidirectionalLSTM(keras.layers.Layer):
                 projection_dim,
                 cell_clip=cell_clip,
                 proj_clip=proj_clip,
+                forget_bias=forget_bias,
                 use_skip_connections=use_skip_connections,
                 dropout=dropout,
                 reverse=reverse,
@@ -130,6 +132,7 @@ class BidirectionalLSTM(keras.layers.Layer):
             "projection_dim",
             "cell_clip",
             "proj_clip",
+            "forget_bias",
             "use_skip_connections",
             "dropout",
         )

@@ -51,6 +51,8 @@ class CharacterCNN(keras.layers.Layer):
     Reference: Kim et al. 2016; Jozefowicz et al. 2016; Peters et al. 2018, 3.4.
     """
 
+    n_characters = N_CHARACTERS
+
     def __init__(
         self,
         filters,
@@ -76,7 +78,7 @@ class CharacterCNN(keras.layers.Layer):
             for i in range(n_highway)
         ]
         self.projection = None
-        if self.n_filters != projection_dim:
+        if self._has_projection:
             normal = keras.initializers.RandomNormal(stddev=self.n_filters**-0.5)
             self.projection = keras.layers.Dense(
                 projection_dim,
@@ -90,9 +92,18 @@ class CharacterCNN(keras.layers.Layer):
         """Number of filters of all widths."""
         return sum(count for _, count in self.filters)
 
+    @property
+    def _has_projection(self):
+        return self.n_filters != self.projection_dim
+
+    @property
+    def _n_features(self):
+        """Size of what is projected."""
+        return self.n_filters
+
     def build(self, input_shape):
         self.embeddings = self.add_weight(
-            shape=(N_CHARACTERS, self.embedding_dim),
+            shape=(self.n_characters, self.embedding_dim),
             initializer=keras.initializers.RandomUniform(-1.0, 1.0),
             name="embeddings",
         )
@@ -111,7 +122,7 @@ class CharacterCNN(keras.layers.Layer):
         for highway in self.highways:
             highway.build((None, self.n_filters))
         if self.projection is not None:
-            self.projection.build((None, self.n_filters))
+            self.projection.build((None, self._n_features))
 
     def _kernel_initializer(self, width):
         # As in bilm-tf: Kim et al.'s ±0.05 for ReLU, Glorot's normal for tanh.
@@ -133,12 +144,18 @@ class CharacterCNN(keras.layers.Layer):
     def _of_all(self, words):
         """The vectors of words, with one window of padding after the longest word."""
         widest = max(width for width, _ in self.filters)
-        end = tf.reduce_max(tf.concat([[0], _ends(words)], 0))
-        return self._vectors(words[:, : end + widest])
+        characters = self._characters(words)
+        end = tf.reduce_max(tf.concat([[0], _ends(characters)], 0))
+        x = self._filtered(characters[:, : end + widest])
+        return self._projected(x, words)
+
+    def _characters(self, words):
+        """The character ids within the rows of the input."""
+        return words
 
     def _in_pieces(self, words):
         # A piece takes as long as its longest word does.
-        order = tf.argsort(_ends(words), stable=True)
+        order = tf.argsort(_ends(self._characters(words)), stable=True)
         words = tf.gather(words, order)
         n_words = tf.shape(words)[0]
         n_pieces = tf.maximum(1, (n_words + WORDS_AT_ONCE - 1) // WORDS_AT_ONCE)
@@ -160,7 +177,7 @@ class CharacterCNN(keras.layers.Layer):
         )
         return tf.gather(vectors.concat(), tf.math.invert_permutation(order))
 
-    def _vectors(self, words):
+    def _filtered(self, words):
         table = tf.cast(tf.convert_to_tensor(self.embeddings), self.compute_dtype)
         table = tf.pad(table, [[1, 0], [0, 0]])  # id 0: a masked position
         # With int64 the gradient's indices stay on a GPU.
@@ -171,6 +188,9 @@ class CharacterCNN(keras.layers.Layer):
         x = keras.activations.get(self.activation)(x)  # (words, n_filters)
         for highway in self.highways:
             x = highway(x)
+        return x  # (words, n_filters)
+
+    def _projected(self, x, words):
         return x if self.projection is None else self.projection(x)
 
     def compute_mask(self, inputs, mask=None):

@@ -17,7 +17,7 @@ class ProjectedLSTM(keras.layers.Layer):
     """An LSTM whose output is a clipped projection of the cell's output.
 
         i, j, f, o = x W + h R + b
-        c' = clip(sigmoid(f + 1) · c + sigmoid(i) · tanh(j))
+        c' = clip(sigmoid(f + forget_bias) · c + sigmoid(i) · tanh(j))
         h' = clip((sigmoid(o) · tanh(c')) P)
 
     Masked positions are not computed: their output is 0, and the state stays as it
@@ -28,6 +28,8 @@ class ProjectedLSTM(keras.layers.Layer):
         projection_dim: size of the output.
         cell_clip: bound of the absolute cell state, or None.
         proj_clip: bound of the absolute output, or None.
+        forget_bias: added to the forget gate at run time. Weights in the published
+            layout need 1.0; it is 0.0 if the stored bias includes it.
         reverse: whether each row is read from its own last real token to its
             first. Outputs are at the position of their token either way.
         return_state: whether the state is returned as well.
@@ -60,6 +62,7 @@ class ProjectedLSTM(keras.layers.Layer):
         *,
         cell_clip=3.0,
         proj_clip=3.0,
+        forget_bias=1.0,
         reverse=False,
         return_state=False,
         **kwargs,
@@ -70,6 +73,7 @@ class ProjectedLSTM(keras.layers.Layer):
         self.projection_dim = projection_dim
         self.cell_clip = cell_clip
         self.proj_clip = proj_clip
+        self.forget_bias = forget_bias
         self.reverse = reverse
         self.return_state = return_state
 
@@ -117,7 +121,7 @@ class ProjectedLSTM(keras.layers.Layer):
         weights = Weights(
             self._as(self.kernel, self.compute_dtype),
             self._as(self.recurrent_kernel, self.compute_dtype),
-            self._as(self.bias, self.cell_dtype),
+            self._gate_biases(),
             self._as(self.projection_kernel, self.compute_dtype),
         )
         output, cell = state
@@ -134,6 +138,12 @@ class ProjectedLSTM(keras.layers.Layer):
         )
         outputs, state = run(tf.cast(x, self.compute_dtype), sizes, (weights, state))
         return outputs, tuple(state)
+
+    def _gate_biases(self):
+        # The published bias lacks the forget gate's 1.0: TF 1 added it at run time.
+        bias = self._as(self.bias, self.cell_dtype)
+        forget = tf.constant([0.0, 0.0, self.forget_bias, 0.0], bias.dtype)
+        return tf.reshape(tf.reshape(bias, [4, -1]) + forget[:, None], [-1])
 
     def _as(self, variable, dtype):
         return tf.cast(tf.convert_to_tensor(variable), dtype)
@@ -164,6 +174,7 @@ class ProjectedLSTM(keras.layers.Layer):
             "projection_dim": self.projection_dim,
             "cell_clip": self.cell_clip,
             "proj_clip": self.proj_clip,
+            "forget_bias": self.forget_bias,
             "reverse": self.reverse,
             "return_state": self.return_state,
         }

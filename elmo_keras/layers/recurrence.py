@@ -2,7 +2,7 @@
 
 At each step, for the rows that still have a token (`packing.Packing`):
 
-    i, j, f, o = x W + h R + b          (f: forget bias 1.0 added here)
+    i, j, f, o = x W + h R + b
     c' = clip(sigmoid(f) · c + sigmoid(i) · tanh(j))
     h' = clip((sigmoid(o) · tanh(c')) P)
 
@@ -30,7 +30,7 @@ class Weights(NamedTuple):
 
     `kernel` (in, 4 · units) and, in panels, `recurrent_kernel` (projection,
     4 · units) and `projection_kernel` (units, projection) in the compute dtype,
-    `bias` (4 · units) in the dtype of the cell state.
+    `bias` (4 · units) in the dtype of the cell state, with the forget gate's bias.
     """
 
     kernel: tf.Tensor
@@ -178,10 +178,7 @@ def _piece_ends(steps, weights):
 
 
 def _gate_inputs(x, weights):
-    # The published bias lacks the forget gate's 1.0: TF 1 added it at run time.
-    forget = tf.constant([0.0, 0.0, 1.0, 0.0], weights.bias.dtype)
-    bias = tf.reshape(weights.bias, [4, -1]) + forget[:, None]
-    bias = tf.reshape(bias, [-1])
+    bias = weights.bias
     return tf.nn.bias_add(tf.cast(tf.matmul(x, weights.kernel), bias.dtype), bias)
 
 

@@ -18,8 +18,8 @@ class StackedLSTM(keras.layers.Layer):
 
     Args:
         n_layers: number of layers.
-        units, projection_dim, cell_clip, proj_clip, reverse, return_state: as
-            in `ProjectedLSTM`.
+        units, projection_dim, cell_clip, proj_clip, forget_bias, reverse,
+        return_state: as in `ProjectedLSTM`.
         use_skip_connections: whether the layers have skip connections.
         dropout: rate of the dropout on the input of each layer and on the
             output of the last one.
@@ -51,6 +51,7 @@ class StackedLSTM(keras.layers.Layer):
         *,
         cell_clip=3.0,
         proj_clip=3.0,
+        forget_bias=1.0,
         use_skip_connections=True,
         dropout=0.0,
         reverse=False,
@@ -64,6 +65,7 @@ class StackedLSTM(keras.layers.Layer):
         self.projection_dim = projection_dim
         self.cell_clip = cell_clip
         self.proj_clip = proj_clip
+        self.forget_bias = forget_bias
         self.use_skip_connections = use_skip_connections
         self.dropout = dropout
         self.reverse = reverse
@@ -74,6 +76,7 @@ class StackedLSTM(keras.layers.Layer):
                 projection_dim,
                 cell_clip=cell_clip,
                 proj_clip=proj_clip,
+                forget_bias=forget_bias,
                 name=f"lstm_{i}",
                 dtype=self.dtype_policy,
             )
@@ -154,6 +157,7 @@ class StackedLSTM(keras.layers.Layer):
             "projection_dim": self.projection_dim,
             "cell_clip": self.cell_clip,
             "proj_clip": self.proj_clip,
+            "forget_bias": self.forget_bias,
             "use_skip_connections": self.use_skip_connections,
             "dropout": self.dropout,
             "reverse": self.reverse,

@@ -10,10 +10,28 @@ from typing import Any, NamedTuple
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.cli.shortened import shortened
-from elmo_keras.config import ElmoConfig, parse_options, read_options
+from elmo_keras.config import (
+    ElmoConfig,
+    TokenDictionary,
+    has_dictionary,
+    parse_options,
+    read_options,
+)
 from elmo_keras.model_files.archives import Archive, is_archive, open_archive
+from elmo_keras.model_files.dictionary_files import (
+    MAX_SIZE,
+    WORDS,
+    dictionary_files,
+    read_dictionary,
+)
 from elmo_keras.model_files.hdf5 import new_hdf5, open_hdf5
 from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
+from elmo_keras.model_files.many_langs import (
+    Folder,
+    ManyLangsModel,
+    is_many_langs,
+    read_many_langs,
+)
 from elmo_keras.model_files.published import (
     check_shapes,
     check_weights,
@@ -56,24 +74,28 @@ class ModelFiles(NamedTuple):
 
     Attributes:
         options: the content of its `options.json`.
-        weights: the HDF5 file: a path, or its content out of an archive.
+        weights: the HDF5 file: a path, or its content out of an archive; or the weights
+            of a model of ELMoForManyLangs.
         vocabulary_file: its `vocab.txt`: a path, or its content, or None.
         directory: the model directory, or None.
+        dictionary: its characters and words, if they are not bytes.
     """
 
     options: dict[str, Any]
-    weights: Path | Content
+    weights: Path | Content | ManyLangsModel
     vocabulary_file: Path | Content | None = None
     directory: Path | None = None
+    dictionary: TokenDictionary | None = None
 
     @property
     def config(self) -> ElmoConfig:
         """The configuration of its biLM, which its weights were found to fit.
 
         Raises:
-            ValueError: its options describe no biLM, or that of other weights.
+            ValueError: its options describe no biLM, or that of other weights or of
+                another dictionary.
         """
-        config = ElmoConfig.from_options(self.options)
+        config = ElmoConfig.from_options(self.options, self.dictionary)
         with self.open_weights() as file:
             check_weights(config, file)
         return config
@@ -91,13 +113,16 @@ class ModelFiles(NamedTuple):
         return content and Vocabulary.load(content)
 
     @contextlib.contextmanager
-    def open_weights(self) -> Iterator[Hdf5File]:
-        """The HDF5 file, open for reading.
+    def open_weights(self) -> Iterator[Hdf5File | ManyLangsModel]:
+        """What `read_weights` reads: the HDF5 file, open for reading, if it is one.
 
         Raises:
             ValueError: it is not a sound HDF5 file.
         """
         content = self.weights
+        if isinstance(content, ManyLangsModel):
+            yield content
+            return
         in_archive = isinstance(content, Content)
         source, name = (content.data, content.name) if in_archive else (content, None)
         with open_hdf5(source, name) as file:
@@ -112,8 +137,8 @@ def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFil
     Args:
         model: a model directory, a `.zip`, `.tar.gz` or `.tar.bz2` with one
             `….hdf5` and one `…options.json` (and a `vocab.txt`), as the NLPL
-            repository ships them, or, with `weights`, the path of an
-            `options.json`.
+            repository ships them, a directory or archive of ELMoForManyLangs, or,
+            with `weights`, the path of an `options.json`.
         weights: the path of HDF5 weights.
 
     Raises:
@@ -145,26 +170,71 @@ def _existing(path):
 
 
 def _in_directory(model):
+    folder = _directory_folder(model)
+    if is_many_langs(folder.files) and OPTIONS not in folder.files:
+        return _of_many_langs(folder)
     vocabulary = model / VOCABULARY
+    options = read_options(_existing(model / OPTIONS))
     return ModelFiles(
-        read_options(_existing(model / OPTIONS)),
+        options,
         _existing(model / WEIGHTS),
         vocabulary if vocabulary.exists() else None,
         model,
+        _dictionary(options, folder),
+    )
+
+
+def _directory_folder(model):
+    def read(name, most):
+        path = _existing(model / name)
+        if path.stat().st_size > most:
+            raise ValueError(f"{path} should have at most {most:,} bytes.")
+        return path.read_bytes()
+
+    files = tuple(path.name for path in model.iterdir() if path.is_file())
+    return Folder(str(model), files, read)
+
+
+def _archive_folder(archive):
+    def read(name, most):
+        if name not in archive.members:
+            raise FileNotFoundError(f"{archive.path} lacks {name}.")
+        return archive.read(name, most)
+
+    return Folder(str(archive.path), tuple(archive.members), read)
+
+
+def _of_many_langs(folder):
+    model = read_many_langs(folder)
+    options, dictionary = model.config.to_options(), model.config.dictionary
+    return ModelFiles(options, weights=model, dictionary=dictionary)
+
+
+def _dictionary(options, folder):
+    """The dictionary of a directory or archive of this package, None without one."""
+    if not has_dictionary(options):
+        return None
+    names = {Path(name).name: name for name in folder.files}
+    return read_dictionary(
+        lambda name: folder.read(names.get(name, name), MAX_SIZE), WORDS in names
     )
 
 
 def _in_archive(model):
     with open_archive(model) as archive:
+        folder = _archive_folder(archive)
+        if is_many_langs(folder.files):
+            return _of_many_langs(folder)
         name = _member(archive, OPTIONS)
         options = parse_options(archive.read(name, _MAX_OPTIONS), f"{name} in {model}")
-        config = ElmoConfig.from_options(options)
+        dictionary = _dictionary(options, folder)
+        config = ElmoConfig.from_options(options, dictionary)
         expected = 4 * sum(map(math.prod, published_shapes(config).values()))
         most = _FREE_WEIGHTS + _MAX_WEIGHTS_RATIO * expected
         weights = _content(archive, ".hdf5", most)
         has_words = any(_is_own(name, VOCABULARY) for name in archive.members)
         words = _content(archive, VOCABULARY, _MAX_VOCABULARY) if has_words else None
-        return ModelFiles(options, weights, words)
+        return ModelFiles(options, weights, words, dictionary=dictionary)
 
 
 def _content(archive, ending, most):
@@ -258,6 +328,8 @@ def save_model(
     with contextlib.ExitStack() as stack:  # its exit puts all files in place
         with new_hdf5(stack.enter_context(replacing(directory / WEIGHTS))) as file:
             write_weights(bilm, file)
+        for name, content in _dictionary_files(bilm.config).items():
+            stack.enter_context(replacing(directory / name)).write_bytes(content)
         if vocabulary is not None:
             vocabulary.save(stack.enter_context(replacing(directory / VOCABULARY)))
         if bilm.softmax is not None:
@@ -270,3 +342,7 @@ def save_model(
         content = json.dumps((options or {}) | bilm.config.to_options(), indent=2)
         path = stack.enter_context(replacing(directory / OPTIONS))
         path.write_text(f"{content}\n", encoding="utf-8")
+
+
+def _dictionary_files(config):
+    return dictionary_files(config.dictionary) if config.dictionary else {}

@@ -16,6 +16,7 @@ from elmo_keras.layers.character_cnn import N_CHARACTERS
 from elmo_keras.layers.panels import from_panels, to_panels
 from elmo_keras.model_files.finite import finite
 from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
+from elmo_keras.model_files.many_langs import ManyLangsModel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +45,11 @@ class Entry(NamedTuple):
 def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
     """Name → shape of every dataset of the published layout; nothing is built."""
     n_filters, dim = config.n_filters, config.projection_dim
-    shapes = {"char_embed": (N_CHARACTERS, config.char_embedding_dim)}
+    dictionary, word_dim = config.dictionary, config.word_embedding_dim
+    n_characters = dictionary.n_characters if dictionary else N_CHARACTERS
+    shapes = {"char_embed": (n_characters, config.char_embedding_dim)}
+    if word_dim:
+        shapes["word_embed"] = (dictionary.n_words, word_dim)
     for i, (width, count) in enumerate(config.filters):
         shapes[f"CNN/W_cnn_{i}"] = (1, width, config.char_embedding_dim, count)
         shapes[f"CNN/b_cnn_{i}"] = (count,)
@@ -52,12 +57,14 @@ def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
         for gate in ("carry", "transform"):
             shapes[f"CNN_high_{i}/W_{gate}"] = (n_filters, n_filters)
             shapes[f"CNN_high_{i}/b_{gate}"] = (n_filters,)
-    if n_filters != dim:
-        shapes |= {"CNN_proj/W_proj": (n_filters, dim), "CNN_proj/b_proj": (dim,)}
+    if config.has_projection:
+        kernel = word_dim + n_filters, dim
+        shapes |= {"CNN_proj/W_proj": kernel, "CNN_proj/b_proj": (dim,)}
     for direction, layer in itertools.product(range(2), range(config.n_layers)):
         cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
         shapes[f"{cell}/W_0"] = (2 * dim, 4 * config.units)
-        # Without the forget gate's bias of 1.0, which is added at run time.
+        # Without the forget gate's bias of 1.0, which is added at run time, unless
+        # `config.forget_bias` is 0.
         shapes[f"{cell}/B"] = (4 * config.units,)
         shapes[f"{cell}/W_P_0"] = (config.units, dim)
     return shapes
@@ -79,6 +86,8 @@ def _variables(bilm):
     """The variables of each dataset, in the order of `published_shapes`."""
     cnn = bilm.token_representation
     yield (cnn.embeddings,)
+    if bilm.config.word_embedding_dim:
+        yield (cnn.word_embeddings,)
     for kernel, bias in zip(cnn.kernels, cnn.biases):
         yield (kernel,)
         yield (bias,)
@@ -112,7 +121,7 @@ def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...
     return {"softmax/W": (n_words, config.projection_dim), "softmax/b": (n_words,)}
 
 
-def check_weights(config: ElmoConfig, file: Hdf5File) -> None:
+def check_weights(config: ElmoConfig, file: Hdf5File | ManyLangsModel) -> None:
     """Checks that a file holds the weights that a configuration asks for.
 
     Only names and shapes are compared: nothing is built, and no values are read.
@@ -128,7 +137,9 @@ def check_weights(config: ElmoConfig, file: Hdf5File) -> None:
     check_shapes(shapes, found)
 
 
-def read_weights(bilm: BidirectionalLanguageModel, file: Hdf5File) -> None:
+def read_weights(
+    bilm: BidirectionalLanguageModel, file: Hdf5File | ManyLangsModel
+) -> None:
     """Reads published weights into a built biLM.
 
     Raises:
@@ -244,13 +255,13 @@ def _rows(variable):
 
 
 def _is_published(name):
-    return name.startswith(("char_embed", "CNN/", "CNN_high_", "RNN_"))
+    return name.startswith(("char_embed", "word_embed", "CNN/", "CNN_high_", "RNN_"))
 
 
 def _check_projection(config, found):
     """Refuses a projection that bilm-tf would not apply."""
     kernel, dim = found.get("CNN_proj/W_proj"), config.projection_dim
-    if config.n_filters != dim or kernel is None:
+    if config.has_projection or kernel is None:
         return
     if kernel.shape != (dim, dim) or not np.array_equal(kernel[...], np.eye(dim)):
         raise ValueError(

@@ -3,6 +3,11 @@
 import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
+from elmo_keras.text.dictionary_ids import (
+    BEGIN_OF_DICTIONARY_SENTENCE,
+    END_OF_DICTIONARY_SENTENCE,
+    dictionary_ids,
+)
 from elmo_keras.text.token_batches import dense_tokens, string_tensor
 
 BEGIN_OF_SENTENCE_TOKEN = "<S>"
@@ -29,7 +34,7 @@ def character_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
         config: as in `characters_of_words`.
 
     Returns:
-        int32 `(..., time, config.max_characters_per_token)`.
+        int32 `(..., time, config.ids_per_token)`.
 
     Example:
 
@@ -50,22 +55,41 @@ def characters_of_words(words: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     """Character ids of every word.
 
     A word becomes begin of word, its UTF-8 bytes, end of word, padding. The
-    words `<S>` and `</S>` have one character, begin or end of sentence.
+    words `<S>` and `</S>` have one character, begin or end of sentence. With a
+    dictionary, see `text.dictionary_ids`.
 
     Args:
         words: string tensor of any shape, holding any bytes.
-        config: gives the length of a row, where longer words are cut, and
-            whether words are normalised.
+        config: gives the length of a row, where longer words are cut,
+            whether words are normalised, and the dictionary.
 
     Returns:
-        int32 `(..., config.max_characters_per_token)`, each the published
-        training id plus one. No id is 0, also of a word without characters.
+        int32 `(..., config.ids_per_token)`, each the published training id plus one.
+        No id is 0, also of a word without characters.
 
     Reference: bilm-tf, `UnicodeCharsVocabulary`.
     """
     words = tf.convert_to_tensor(words, tf.string)
+    flat = tf.reshape(words, [-1])
+    if config.dictionary is None:
+        ids = _byte_ids(flat, config)
+    else:
+        ids = dictionary_ids(_normalized(flat, config), config)
+    shape = tf.concat([tf.shape(words), [config.ids_per_token]], axis=0)
+    return tf.reshape(ids + 1, shape)
+
+
+def boundary_tokens(config: ElmoConfig) -> tuple[str, str]:
+    """The tokens before and after each sentence."""
+    if config.dictionary is None:
+        return BEGIN_OF_SENTENCE_TOKEN, END_OF_SENTENCE_TOKEN
+    return BEGIN_OF_DICTIONARY_SENTENCE, END_OF_DICTIONARY_SENTENCE
+
+
+def _byte_ids(tokens, config):
+    """The published ids for training: (tokens, max_characters_per_token)."""
     length = config.max_characters_per_token
-    flat, sentence_boundary = _set_apart_boundaries(tf.reshape(words, [-1]))
+    flat, sentence_boundary = _set_apart_boundaries(tokens)
     flat = _normalized(flat, config)
     content = tf.io.decode_raw(flat, tf.uint8, fixed_length=length)
     content = tf.reshape(tf.cast(content, tf.int32), [-1, length])
@@ -77,14 +101,14 @@ def characters_of_words(words: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     place = tf.range(length)[None, :] - 1
     ids = tf.where(place < 0, BEGIN_OF_WORD, ids)
     ids = tf.where(place == ends, END_OF_WORD, ids)
-    ids = tf.where(place > ends, PADDING, ids)
-    return tf.reshape(ids + 1, tf.concat([tf.shape(words), [length]], axis=0))
+    return tf.where(place > ends, PADDING, ids)
 
 
 def words_cut(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     """Whether each token is too long and loses its end: bool, shape of `tokens`."""
     tokens = tf.convert_to_tensor(tokens, tf.string)
-    lengths = tf.strings.length(_normalized(tokens, config))
+    unit = "BYTE" if config.dictionary is None else "UTF8_CHAR"
+    lengths = tf.strings.length(_normalized(tokens, config), unit)
     return lengths > config.max_characters_per_token - 2
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.text.characters import characters_of_words, words_cut
+from elmo_keras.text.characters import boundary_tokens, characters_of_words, words_cut
 from elmo_keras.text.length_batches import length_batches
 from elmo_keras.text.vocabulary import Vocabulary
 
@@ -103,6 +103,10 @@ class Corpus:
     def n_predictions(self) -> int:
         """Number of predictions of each direction: all tokens and sentence ends."""
         return len(self.tokens) + len(self)
+
+    def tokens_of(self, config: ElmoConfig) -> list[str]:
+        """`words` with the model's own tokens before and after a sentence."""
+        return [*boundary_tokens(config), *self.words[2:]]
 
     def counts(self) -> np.ndarray:
         """The number of occurrences of each of `words`: int64 `(words,)`."""
@@ -240,10 +244,11 @@ def sentence_batches(
         `ids` `(batch, time)` of the vocabulary.
     """
     ids = vocabulary.encode(corpus.words)
+    tokens = corpus.tokens_of(config)
     for batch in length_batches(corpus.lengths() + 2, max_tokens=max_tokens):
         words, mask = _padded(corpus, batch)
         distinct, places = np.unique(words, return_inverse=True)
-        characters = characters_of_words([corpus.words[i] for i in distinct], config)
+        characters = characters_of_words([tokens[i] for i in distinct], config)
         yield {
             "sentences": tf.constant(batch),
             "characters": tf.gather(characters, places.reshape(words.shape)),

@@ -104,10 +104,19 @@ def n_parameters(config: ElmoConfig) -> int:
     """Number of parameters of a biLM without its softmax."""
     units, dim, n = config.units, config.projection_dim, config.n_filters
     characters = config.char_embedding_dim
-    cnn = N_CHARACTERS * characters
+    cnn = _n_embeddings(config)
     cnn += sum(width * characters * count + count for width, count in config.filters)
     cnn += config.n_highway * 2 * (n * n + n) + (n * dim + dim) * (n != dim)
     return cnn + 2 * config.n_layers * (2 * dim * 4 * units + 4 * units + units * dim)
+
+
+def _n_embeddings(config):
+    """Parameters of the token representation that depend on its dictionary, if any."""
+    dictionary, dim = config.dictionary, config.char_embedding_dim
+    if dictionary is None:
+        return N_CHARACTERS * dim
+    words = config.word_embedding_dim * (dictionary.n_words + config.projection_dim)
+    return dictionary.n_characters * dim + words
 
 
 def _first_words(streams, n_rows):

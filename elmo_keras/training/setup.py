@@ -120,7 +120,7 @@ def _identity(inputs, streams, settings) -> dict[str, Any]:
     identity = dataclasses.asdict(settings.options) | {
         "rows of text in all": streams.n_rows,
         "parts": settings.n_parts,
-        "model": inputs.config.to_dict(),
+        "model": inputs.config.to_summary(),
         "vocabulary": inputs.vocabulary.digest,
         "training text": inputs.train.digest,
         "held-out text": inputs.valid.digest,

@@ -135,7 +135,7 @@ class Streams:
 
     def _part_reader(self, epoch, n_parts):
         """A function from step and part number (tensors) to the dict of that part."""
-        strings = tf.constant(self.corpus.words)
+        strings = tf.constant(self.corpus.tokens_of(self.config))
         spec = self._spec(self.n_rows // n_parts)
         dtypes = [s.dtype for s in spec.values()]
 

@@ -28,6 +28,8 @@ from elmo_keras.embed import journal
 from elmo_keras.embed.__main__ import main
 from elmo_keras.embed.batch_vectors import SentenceVectors
 from elmo_keras.model_files.model_directory import save_model
+from tests.support.dictionaries import dictionary_config
+from tests.support.exported import elmo_layer
 from tests.support.models import randomize
 from tests.support.paths import ROOT
 
@@ -246,6 +248,18 @@ def test_gzip_and_pipes_are_read(elmo, lines, expected, tmp_path):
         pipe = f"/dev/fd/{cat.stdout.fileno()}"
         embed_corpus(elmo, pipe, tmp_path / "piped.hdf5", layers="top")
     assert_close(read_embeddings(tmp_path / "piped.hdf5"), [h[-1] for h in expected])
+
+
+def test_a_model_with_a_dictionary_knows_its_own_boundaries(source, lines, tmp_path):
+    elmo = elmo_layer(dictionary_config())
+    embed_corpus(elmo, source, tmp_path / "vectors.hdf5")
+    chosen = [i for i, line in enumerate(lines) if "<S>" in line.split()][:5]
+    with h5py.File(tmp_path / "vectors.hdf5") as file:
+        found = [file[str(i)][...] for i in chosen]
+    for i, vectors in zip(chosen, found, strict=True):
+        wanted = elmo.layers([lines[i].split()])[0]
+        np.testing.assert_allclose(vectors, wanted, rtol=0, atol=1e-6)
+    assert chosen
 
 
 def test_no_lines_give_an_empty_file(elmo, tmp_path):

@@ -3,9 +3,7 @@
 import contextlib
 import http.server
 import importlib.util
-import os
 import shutil
-import subprocess
 import sys
 import threading
 from functools import partial
@@ -16,6 +14,7 @@ import pytest
 import tensorflow as tf
 
 from export.version_directory import write_archive
+from tests.support.cpp_program import run, values_of_cpp_program
 from tests.support.exported import SENTENCES, STRINGS, expected, padded
 
 
@@ -66,15 +65,6 @@ for key in ("default", "elmo"):
     changed = [w.name for w, b in zip(layer.weights, before) if np.any(w != b)]
     print(key, len(layer.losses), len(before), sorted(changed))
 """
-
-
-def run(*command, **kwargs):
-    environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, **kwargs
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.mark.slow
@@ -130,49 +120,11 @@ def test_saved_model_cli(exported_version, check, tmp_path):
     check("saved_model_cli", np.load(tmp_path / "elmo.npy"))
 
 
-CPP = r"""
-#include <cstdio>
-#include <fstream>
-#include "tensorflow/cc/saved_model/loader.h"
-
-// Prints the values of `elmo` for the sentences in the arguments.
-int main(int argc, char** argv) {
-  tensorflow::SavedModelBundle bundle;
-  TF_CHECK_OK(tensorflow::LoadSavedModel({}, {}, argv[1],
-              {"serve"}, &bundle));
-  const auto& signature = bundle.GetSignatures().at("default");
-  tensorflow::Tensor sentences(tensorflow::DT_STRING, {argc - 2});
-  for (int i = 2; i < argc; ++i)
-    sentences.vec<tensorflow::tstring>()(i - 2) = argv[i];
-  std::vector<tensorflow::Tensor> outputs;
-  TF_CHECK_OK(bundle.session->Run(
-      {{signature.inputs().at("sentences").name(), sentences}},
-      {signature.outputs().at("elmo").name()}, {}, &outputs));
-  const auto values = outputs[0].flat<float>();
-  for (int64_t i = 0; i < values.size(); ++i) printf("%.9g\n", values(i));
-}
-"""
-
-
 @pytest.mark.slow
 def test_a_cpp_program_as_tensorflow_serving_loads_it(
     exported_version, exported_elmo, check, tmp_path
 ):
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
-    library = tf.sysconfig.get_lib()
-    (tmp_path / "main.cc").write_text(CPP)
-    run(
-        *("g++", tmp_path / "main.cc", "-o", tmp_path / "main", "-O0"),
-        *tf.sysconfig.get_compile_flags(),
-        # The session is in the first library, which no symbol of the program asks for.
-        f"-Wl,--no-as-needed,-rpath,{library}",
-        *(
-            f"-L{library}",
-            "-l:libtensorflow_cc.so.2",
-            "-l:libtensorflow_framework.so.2",
-        ),
-    )
-    printed = run(tmp_path / "main", exported_version, *SENTENCES)
-    values = np.array(printed.split(), "float32")
+    values = values_of_cpp_program(tmp_path, exported_version, SENTENCES)
     check("C++, LoadSavedModel", values.reshape(expected(exported_elmo)["elmo"].shape))

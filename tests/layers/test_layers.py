@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, layers
+from tests.support.dictionaries import DICTIONARY, dictionary_config
 from tests.support.models import randomize
 
 CONFIG = ElmoConfig.preset("test")
@@ -19,6 +20,10 @@ LENGTHS = np.array([6, 2, 1, 4])
 MASK = tf.sequence_mask(LENGTHS, TIME)
 IDS = tf.constant(RNG.integers(1, 262, size=(BATCH, TIME, 9)).astype("int32"))
 IDS = tf.where(MASK[..., None], IDS, 0)
+N_WORDS, N_CHARACTERS = DICTIONARY.n_words, DICTIONARY.n_characters
+NUMBERS = RNG.integers(1, N_CHARACTERS + 1, size=(BATCH, TIME, 10)).astype("int32")
+NUMBERS[..., 0] = RNG.integers(1, N_WORDS + 1, size=(BATCH, TIME))
+NUMBERS = tf.where(MASK[..., None], tf.constant(NUMBERS), 0)
 WORDS = [
     ["A", "", "naïve", "word", "too", "longlonglong"],
     ["b", "b"],
@@ -40,6 +45,25 @@ ROWS = {
         lambda **k: layers.CharacterCNN(((1, 2), (3, 5)), 7, 3, n_highway=0, **k),
         IDS,
     ),
+    "DictionaryCharacterCNN": (
+        lambda **k: layers.DictionaryCharacterCNN(
+            ((1, 2), (3, 5)),
+            4,
+            3,
+            n_characters=N_CHARACTERS,
+            n_words=N_WORDS,
+            word_dim=6,
+            activation="tanh",
+            **k,
+        ),
+        NUMBERS,
+    ),
+    "DictionaryCharacterCNN_without_words": (
+        lambda **k: layers.DictionaryCharacterCNN(
+            ((1, 2), (3, 5)), 7, 3, n_characters=N_CHARACTERS, **k
+        ),
+        NUMBERS[..., 1:],
+    ),
     "ProjectedLSTM": (lambda **k: layers.ProjectedLSTM(7, 5, **k), FEATURES),
     "ProjectedLSTM_reverse": (
         lambda **k: layers.ProjectedLSTM(
@@ -50,7 +74,14 @@ ROWS = {
     "StackedLSTM": (lambda **k: layers.StackedLSTM(3, 7, 5, **k), FEATURES),
     "BidirectionalLSTM": (
         lambda **k: layers.BidirectionalLSTM(
-            2, 7, 5, cell_clip=0.5, proj_clip=0.4, use_skip_connections=False, **k
+            2,
+            7,
+            5,
+            cell_clip=0.5,
+            proj_clip=0.4,
+            forget_bias=0.0,
+            use_skip_connections=False,
+            **k,
         ),
         FEATURES,
     ),
@@ -70,6 +101,14 @@ ROWS = {
     "BidirectionalLanguageModel": (
         lambda **k: BidirectionalLanguageModel(CONFIG, 11, **k),
         IDS,
+    ),
+    "BidirectionalLanguageModel_with_dictionary": (
+        lambda **k: BidirectionalLanguageModel(dictionary_config(), 11, **k),
+        NUMBERS,
+    ),
+    "Elmo_with_dictionary": (
+        lambda **k: Elmo(dictionary_config(), trainable_bilm=True, **k),
+        TOKENS,
     ),
     "Elmo": (
         lambda **k: Elmo(CONFIG, trainable_bilm=True, layer_norm=True, l2=0.1, **k),

@@ -8,13 +8,14 @@ import pytest
 
 import train
 from elmo_keras import BidirectionalLanguageModel, Vocabulary
-from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.model_files.model_directory import load_bilm, save_model
 from elmo_keras.model_files.published import write_weights
 from elmo_keras.model_files.tf1_weights import read_tf1_checkpoint
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.options import Limits
 from elmo_keras.training.run import CHECKPOINTS
 from elmo_keras.training.setup import WARM_UP_STEPS
+from tests.support import many_langs_models as many_langs
 from tests.support import tf1_checkpoints as tf1
 from tests.support.models import randomize
 from tests.support.training_runs import TEXT, ReusedRun, prepared, write_text
@@ -132,3 +133,24 @@ def test_a_starting_point_that_does_not_fit_is_refused(
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert not (tmp_path / "tuned").exists()
+
+
+def test_a_model_of_elmo_for_many_langs_is_tuned_with_its_own_boundaries(
+    files, tmp_path
+):
+    source = many_langs.write_files(tmp_path / "ko", many_langs.model_files())
+    reused = ReusedRun([*files, "--init", str(source), "--warm-up", "0"])
+    start = load_bilm(source)
+    assert_same_weights(*map(weights_but_the_softmax, (reused.run.bilm, start)))
+    (part,) = next(iter(reused.run.streams.batches(0)))
+    begin, end = (
+        many_langs.WORDS.index("<bos>") + 1,
+        many_langs.WORDS.index("<eos>") + 1,
+    )
+    assert {begin, end} <= set(part["characters"][:, 0].numpy())
+    limits = Limits(n_epochs=None, n_steps=2)
+    assert reused.attempt(tmp_path / "tuned", limits=limits)
+    tuned = load_bilm(tmp_path / "tuned")
+    assert tuned.config == start.config
+    for new, old in zip(tuned.get_weights()[:-2], start.get_weights(), strict=True):
+        assert (new != old).any()

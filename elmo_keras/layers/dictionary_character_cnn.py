@@ -1,0 +1,99 @@
+"""The context-independent vectors of words that a model knows by dictionaries."""
+
+import keras
+import tensorflow as tf
+
+from elmo_keras.layers.character_cnn import CharacterCNN
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class DictionaryCharacterCNN(CharacterCNN):
+    """The token representation x of ELMoForManyLangs.
+
+    Beside the vectors of its characters a word has one of its own:
+
+        x = [word; highways(activation(max over positions of the n-grams))] W + b
+
+    Args:
+        filters, projection_dim, embedding_dim, n_highway, activation: as in
+            `CharacterCNN`; there always is a projection.
+        n_characters: number of characters in the dictionary.
+        n_words: number of words in the dictionary; 0 for vectors of characters only.
+        word_dim: size of a word's own vector.
+
+    Call arguments:
+        inputs: integer tensor `(..., ids)` as `elmo_keras.character_ids` returns it:
+            the id of the word, if `n_words`, and then those of its characters. 0 is a
+            masked position; any other id is that of the dictionary plus one.
+        training: as in `CharacterCNN`.
+
+    Output: float tensor `(..., projection_dim)`. The mask `(...)` is true for
+    words with any id above 0.
+
+    Example:
+
+    >>> cnn = DictionaryCharacterCNN(
+    ...     ((1, 4), (2, 8)), projection_dim=6, n_characters=40, n_words=9, word_dim=5
+    ... )
+    >>> cnn(keras.ops.ones((2, 3, 1 + 10), "int32")).shape
+    TensorShape([2, 3, 6])
+
+    Reference: Che et al. 2018, "Towards Better UD Parsing", section 2.1.
+    """
+
+    def __init__(
+        self,
+        filters,
+        projection_dim,
+        embedding_dim=50,
+        *,
+        n_characters,
+        n_words=0,
+        word_dim=0,
+        **kwargs,
+    ):
+        if bool(n_words) != bool(word_dim):
+            raise ValueError(
+                "`n_words` and `word_dim` should both be 0, or both above 0. "
+                f"Received: {n_words} and {word_dim}"
+            )
+        super().__init__(filters, projection_dim, embedding_dim, **kwargs)
+        self.n_characters = n_characters
+        self.n_words = n_words
+        self.word_dim = word_dim
+
+    @property
+    def _has_projection(self):
+        return True
+
+    @property
+    def _n_features(self):
+        return self.word_dim + self.n_filters
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        if self.n_words:
+            self.word_embeddings = self.add_weight(
+                shape=(self.n_words, self.word_dim),
+                initializer=keras.initializers.RandomUniform(-1.0, 1.0),
+                name="word_embeddings",
+            )
+
+    def _characters(self, words):
+        return words[:, 1:] if self.n_words else words
+
+    def _projected(self, x, words):
+        if self.n_words:
+            # A masked position has no word; its vector is arbitrary.
+            numbers = tf.maximum(tf.cast(words[:, 0], tf.int64) - 1, 0)
+            table = tf.convert_to_tensor(self.word_embeddings)
+            word = tf.cast(tf.gather(table, numbers), x.dtype)
+            x = tf.concat([word, x], axis=-1)  # (words, word_dim + n_filters)
+        return self.projection(x)
+
+    def get_config(self):
+        return super().get_config() | {
+            "n_characters": self.n_characters,
+            "n_words": self.n_words,
+            "word_dim": self.word_dim,
+        }

@@ -1,0 +1,86 @@
+"""Files of a `TokenDictionary`: this package's, and those of ELMoForManyLangs."""
+
+from collections.abc import Callable
+
+from elmo_keras.config import TokenDictionary
+
+CHARACTERS, WORDS = "characters.txt", "words.txt"
+MAX_SIZE = 2**28  # bytes
+_SPACE = "\u3000"  # the key that stands for white space
+
+
+def read_dictionary(
+    read: Callable[[str], bytes], with_words: bool = True
+) -> TokenDictionary:
+    """The dictionary of a model directory: line i of a file is the key of id i.
+
+    Args:
+        read: from the name of a file to its content.
+        with_words: whether the model has vectors of words.
+
+    Raises:
+        ValueError: a file is no dictionary; the message names it.
+    """
+    words = _text(read(WORDS), WORDS) if with_words else ""
+    characters = _text(read(CHARACTERS), CHARACTERS)
+    try:
+        return TokenDictionary(characters.removesuffix("\n"), words.removesuffix("\n"))
+    except ValueError as error:
+        raise ValueError(f"{CHARACTERS} or {WORDS}: {error}") from error
+
+
+def dictionary_files(dictionary: TokenDictionary) -> dict[str, bytes]:
+    """Name → content of the files that `read_dictionary` reads."""
+    texts = {CHARACTERS: dictionary.characters, WORDS: dictionary.words}
+    return {name: f"{text}\n".encode() for name, text in texts.items() if text}
+
+
+def parse_dic(content: bytes, name: str, n_ids: int) -> str:
+    """The keys of a `char.dic` or `word.dic`, one on the line of each id.
+
+    A line holds a key, a tab and an id. A key of white space is missing in effect,
+    because ELMoForManyLangs strips the lines; it becomes U+3000, and the last one wins.
+
+    Args:
+        content: the bytes of the file.
+        name: its name in error messages.
+        n_ids: the number of vectors that the model has for the ids.
+
+    Raises:
+        ValueError: a line is no key and id, or two keys have one id.
+    """
+    ids: dict[str, int] = {}
+    lines = _text(content, name).removesuffix("\n").split("\n")
+    for number, line in enumerate(lines, 1):
+        key, number_of_key = _entry(line, f"{name}, line {number},", n_ids)
+        ids[key] = number_of_key
+    if len(set(ids.values())) < len(ids):
+        raise ValueError(f"{name} should have one id for each key. Some share one.")
+    keys = [""] * n_ids
+    for key, i in ids.items():
+        keys[i] = key
+    return "\n".join(keys)
+
+
+def _entry(line, place, n_ids):
+    parts = line.strip().split("\t")
+    if len(parts) == 1:
+        parts.insert(0, _SPACE)
+    if len(parts) != 2 or not (parts[1].isascii() and parts[1].isdigit()):
+        raise ValueError(
+            f"{place} should be a key, a tab and an id. Received: {line[:80]!r}"
+        )
+    key, number = parts[0], int(parts[1][:18])
+    if number >= n_ids:
+        raise ValueError(
+            f"{place} should have an id below {n_ids}, the number of vectors in "
+            f"token_embedder.pkl. Received: {number}"
+        )
+    return key, number
+
+
+def _text(content, name):
+    try:
+        return content.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} should be UTF-8. {error}") from error

@@ -1,0 +1,259 @@
+"""Models of ELMoForManyLangs: files, configuration, names and layout of the weights.
+
+They are those of https://github.com/HIT-SCIR/ELMoForManyLangs. A gate's weights come in
+PyTorch's order i, f, g, o there and in TensorFlow's order i, g, f, o here; matrices are
+transposed; the gate of a highway layer has the opposite sign; the bias of the forget gate
+is in the weights.
+"""
+
+import copy
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from elmo_keras.config import ElmoConfig, TokenDictionary
+from elmo_keras.model_files.dictionary_files import MAX_SIZE, parse_dic
+from elmo_keras.model_files.finite import finite
+from elmo_keras.model_files.torch_pickle import read_tensors
+
+TOKEN_EMBEDDER, ENCODER = "token_embedder.pkl", "encoder.pkl"
+_CONFIG, _MAX_CONFIG = "config.json", 2**20
+_MAX_PICKLE = 2**33  # bytes: the published ones have less than a tenth
+
+# cnn_50_100_512_4096_sample.json, which the published models were trained with and
+# which their zips lack. The sizes are those of the weights.
+_SAMPLE = {
+    "encoder": {"name": "elmo", "cell_clip": 3, "proj_clip": 3},
+    "token_embedder": {
+        "name": "cnn",
+        "activation": "relu",
+        "max_characters_per_token": 50,
+    },
+}
+
+_WORD_EMBEDDING = "word_emb_layer.embedding.weight"
+_CHARACTER_EMBEDDING = "char_emb_layer.embedding.weight"
+
+Tensors = dict[str, np.ndarray]
+
+
+class ManyLangsModel(NamedTuple):
+    """A model that was read.
+
+    Attributes:
+        config: with its dictionary.
+        datasets: name → float32 array, in the layout of `published_table`.
+    """
+
+    config: ElmoConfig
+    datasets: Tensors
+
+
+class Folder(NamedTuple):
+    """The files of a directory or archive.
+
+    Attributes:
+        name: of the directory or archive, for error messages.
+        files: the names of its files.
+        read: from the name of a file and the most bytes that it may have to its bytes.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    read: Callable[[str, int], bytes]
+
+
+def is_many_langs(files: Iterable[str]) -> bool:
+    """Whether files of these names are a model of ELMoForManyLangs."""
+    return any(PurePosixPath(file).name in (TOKEN_EMBEDDER, ENCODER) for file in files)
+
+
+def read_many_langs(folder: Folder) -> ManyLangsModel:
+    """Reads a model.
+
+    Without its configuration, as published, the arithmetic is that of the sample
+    configuration that the published models were trained with.
+
+    Raises:
+        FileNotFoundError: a file is missing; the message names it.
+        ValueError: a file is damaged or doesn't fit, or the model has another
+            architecture.
+    """
+    embedder, encoder = (_tensors(folder, name) for name in (TOKEN_EMBEDDER, ENCODER))
+    settings = _settings(folder)
+    _check_names(settings or _SAMPLE)
+    try:
+        settings = settings or _with_sizes(_SAMPLE, embedder, encoder)
+        dictionary = _dictionary(folder, embedder)
+        config = _config(settings, dictionary)
+        datasets = _of_embedder(embedder, config) | _of_encoder(encoder, config)
+        surplus = [*embedder, *encoder]  # what they have not taken out
+    except KeyError as error:
+        raise ValueError(
+            f"{folder.name} lacks {error} in its weights or its configuration."
+        ) from error
+    if surplus:
+        raise ValueError(
+            f"{folder.name} holds weights that its configuration doesn't ask for: "
+            f"{', '.join(surplus[:4])}"
+        )
+    return ManyLangsModel(config, datasets)
+
+
+def _read(folder, name, most):
+    """The content of the file of this name, in whatever folder of the archive."""
+    found = [file for file in folder.files if PurePosixPath(file).name == name]
+    found = [file for file in found if "__MACOSX" not in PurePosixPath(file).parts]
+    if not found:
+        raise FileNotFoundError(f"{folder.name} lacks {name}.")
+    return folder.read(min(found, key=len), most)
+
+
+def _tensors(folder, name) -> Tensors:
+    place = f"{name} in {folder.name}"
+    tensors = read_tensors(_read(folder, name, _MAX_PICKLE), place)
+    return {key: finite(f"{key} of {place}", x) for key, x in tensors.items()}
+
+
+def _settings(folder) -> dict[str, Any] | None:
+    """The configuration that `config.json` names, or None if it isn't there."""
+    try:
+        about = _json(folder, _CONFIG)
+        path = str(about.get("config_path", ""))
+        name = re.split(r"[\\/]", path)[-1]  # it is the path on the trainer's machine
+        return _json(folder, name)
+    except FileNotFoundError:
+        return None
+
+
+def _json(folder, name):
+    content = _read(folder, name, _MAX_CONFIG)
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{name} in {folder.name} should hold JSON. {error}"
+        ) from error
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} in {folder.name} should hold a JSON object.")
+    return value
+
+
+def _check_names(settings):
+    for part, expected in {"encoder": "elmo", "token_embedder": "cnn"}.items():
+        name = settings.get(part, {}).get("name")
+        if str(name).lower() != expected:
+            raise ValueError(
+                f"The {part} of a model of ELMoForManyLangs should be {expected!r}, "
+                f"the one of the published models. Received: {name!r}"
+            )
+
+
+def _with_sizes(settings, embedder, encoder):
+    """The settings with the sizes of the weights."""
+    settings = copy.deepcopy(settings)
+    widths = _count(embedder, "convolutions.{}.weight")
+    shapes = [embedder[f"convolutions.{i}.weight"].shape for i in range(widths)]
+    has_words = _WORD_EMBEDDING in embedder
+    settings["token_embedder"] |= {
+        "filters": [[shape[2], shape[0]] for shape in shapes],
+        "n_highway": _count(embedder, "highways._layers.{}.weight"),
+        "char_dim": embedder[_CHARACTER_EMBEDDING].shape[1],
+        "word_dim": embedder[_WORD_EMBEDDING].shape[1] if has_words else 0,
+    }
+    rows, projection_dim = encoder["forward_layer_0.input_linearity.weight"].shape
+    settings["encoder"] |= {
+        "dim": rows // 4,
+        "projection_dim": projection_dim,
+        "n_layers": _count(encoder, "forward_layer_{}.input_linearity.weight"),
+    }
+    return settings
+
+
+def _count(tensors, name):
+    return next(i for i in range(len(tensors) + 1) if name.format(i) not in tensors)
+
+
+def _dictionary(folder, embedder):
+    if _CHARACTER_EMBEDDING not in embedder:
+        raise ValueError(
+            f"{TOKEN_EMBEDDER} in {folder.name} should hold {_CHARACTER_EMBEDDING}. A "
+            "model without vectors of characters can't be read."
+        )
+    characters = _keys(folder, "char.dic", len(embedder[_CHARACTER_EMBEDDING]))
+    words = ""
+    if _WORD_EMBEDDING in embedder:
+        words = _keys(folder, "word.dic", len(embedder[_WORD_EMBEDDING]))
+    try:
+        return TokenDictionary(characters, words)
+    except ValueError as error:
+        raise ValueError(f"char.dic or word.dic in {folder.name}: {error}") from error
+
+
+def _keys(folder, name, n_ids):
+    content = _read(folder, name, MAX_SIZE)
+    return parse_dic(content, f"{name} in {folder.name}", n_ids)
+
+
+def _config(settings, dictionary):
+    embedder, encoder = settings["token_embedder"], settings["encoder"]
+    return ElmoConfig(
+        encoder["dim"],
+        encoder["projection_dim"],
+        embedder["filters"],
+        n_layers=encoder["n_layers"],
+        n_highway=embedder["n_highway"],
+        char_embedding_dim=embedder["char_dim"],
+        max_characters_per_token=embedder["max_characters_per_token"],
+        activation=embedder["activation"],
+        cell_clip=encoder.get("cell_clip") or None,
+        proj_clip=encoder.get("proj_clip") or None,
+        dictionary=dictionary,
+        word_embedding_dim=embedder["word_dim"],
+    )
+
+
+def _of_embedder(tensors, config):
+    arrays = {"char_embed": tensors.pop(_CHARACTER_EMBEDDING)}
+    if config.word_embedding_dim:
+        arrays["word_embed"] = tensors.pop(_WORD_EMBEDDING)
+    for i in range(len(config.filters)):
+        kernel = tensors.pop(f"convolutions.{i}.weight")
+        arrays[f"CNN/W_cnn_{i}"] = kernel.transpose(2, 1, 0)[None]
+        arrays[f"CNN/b_cnn_{i}"] = tensors.pop(f"convolutions.{i}.bias")
+    for i in range(config.n_highway):
+        kernels = np.split(tensors.pop(f"highways._layers.{i}.weight"), 2)
+        biases = np.split(tensors.pop(f"highways._layers.{i}.bias"), 2)
+        # Their gate weighs the input, bilm-tf's the transformed part.
+        for gate, sign in ("transform", 1), ("carry", -1):
+            arrays[f"CNN_high_{i}/W_{gate}"] = sign * kernels.pop(0).T
+            arrays[f"CNN_high_{i}/b_{gate}"] = sign * biases.pop(0)
+    arrays["CNN_proj/W_proj"] = tensors.pop("projection.weight").T
+    arrays["CNN_proj/b_proj"] = tensors.pop("projection.bias")
+    return arrays
+
+
+def _of_encoder(tensors, config):
+    arrays = {}
+    for d, direction in enumerate(("forward", "backward")):
+        for j in range(config.n_layers):
+            theirs = f"{direction}_layer_{j}"
+            ours = f"RNN_{d}/RNN/MultiRNNCell/Cell{j}/LSTMCell"
+            kernels = (
+                _gates(tensors.pop(f"{theirs}.{part}_linearity.weight")).T
+                for part in ("input", "state")
+            )
+            arrays[f"{ours}/W_0"] = np.concatenate([*kernels])
+            arrays[f"{ours}/B"] = _gates(tensors.pop(f"{theirs}.state_linearity.bias"))
+            arrays[f"{ours}/W_P_0"] = tensors.pop(f"{theirs}.state_projection.weight").T
+    return arrays
+
+
+def _gates(rows):
+    """Rows of the gates i, f, g, o in the order i, g, f, o."""
+    i, f, g, o = np.split(rows, 4)
+    return np.concatenate([i, g, f, o])

@@ -1,0 +1,200 @@
+"""Tensors of PyTorch's `torch.save`, read without PyTorch.
+
+A pickle can name any function of Python to be called. Here it can name only what a
+dictionary of tensors needs, and none of it is PyTorch's own: everything else is refused
+before it is called.
+"""
+
+import collections
+import io
+import math
+import pickle
+import struct
+import zipfile
+from typing import NamedTuple
+
+import numpy as np
+
+_MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the format before 2020
+_MAX_PICKLE = 2**20  # bytes of a pickle without the tensors' values
+_DTYPES = {"DoubleStorage": "<f8", "FloatStorage": "<f4", "HalfStorage": "<f2"}
+_ERRORS = (
+    pickle.UnpicklingError,
+    zipfile.BadZipFile,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    RecursionError,
+    RuntimeError,
+    struct.error,
+    TypeError,
+    ValueError,
+)
+
+
+class _Storage(NamedTuple):
+    """The values that tensors are parts of: their key in the file, dtype and number."""
+
+    key: str
+    dtype: np.dtype
+    count: int
+
+
+class _Tensor(NamedTuple):
+    """A part of a storage, counted in values."""
+
+    storage: _Storage
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+def read_tensors(content: bytes, name: str) -> dict[str, np.ndarray]:
+    """The tensors of a state dictionary, as views of `content` where it has their values.
+
+    Args:
+        content: a file of `torch.save`, in today's format or that of before 2020.
+        name: the name of the file in error messages.
+
+    Raises:
+        ValueError: it is no such file, is damaged, or holds something else.
+    """
+    try:
+        read = _in_zip if content[:4] == b"PK\3\4" else _in_pickles
+        tensors, values = read(content)
+        if not isinstance(tensors, dict):
+            raise ValueError(f"It holds a {type(tensors).__name__}.")
+        return {str(key): _array(key, tensors[key], values) for key in tensors}
+    except _ERRORS as error:
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        reason = f"{kind}{error}".removesuffix(".")
+        raise ValueError(
+            f"{name} should be a complete dictionary of tensors, saved by torch.save. "
+            f"{reason}. Get the file again."
+        ) from error
+
+
+def _in_zip(content):
+    """The unpickled object and a function key → bytes, from a zip."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        sizes = {info.filename: info.file_size for info in archive.infolist()}
+        pickled = next((name for name in sizes if name.endswith("/data.pkl")), None)
+        if pickled is None:
+            raise ValueError("It is a zip without data.pkl.")
+        if sizes[pickled] > _MAX_PICKLE or sum(sizes.values()) > len(content):
+            raise ValueError("It is larger unpacked than its own size.")
+        folder = pickled.removesuffix("data.pkl")
+        order = f"{folder}byteorder"
+        if order in sizes and archive.read(order) != b"little":
+            raise ValueError("Its byte order should be little.")
+        tensors = _Unpickler(io.BytesIO(archive.read(pickled))).load()
+        storages = {s.key: s for s in _storages(tensors)}
+        found = {key: archive.read(f"{folder}data/{key}") for key in storages}
+    return tensors, found
+
+
+def _in_pickles(content):
+    """The same from pickles in a row and the values after them."""
+    file = io.BytesIO(content)
+    if [_unpickled(file) for _ in range(2)] != [_MAGIC, _PROTOCOL]:
+        raise ValueError("It starts with other numbers.")
+    if not _unpickled(file).get("little_endian", True):
+        raise ValueError("Its byte order should be little.")
+    tensors = _unpickled(file)
+    storages = {s.key: s for s in _storages(tensors)}
+    found = {}
+    for key in _unpickled(file):
+        count = int.from_bytes(file.read(8), "little")
+        if key not in storages:
+            raise ValueError("It holds values of no tensor.")
+        first, size = file.tell(), count * storages[key].dtype.itemsize
+        found[key] = memoryview(content)[first : first + size]
+        file.seek(first + size)
+    return tensors, found
+
+
+def _unpickled(file):
+    start = file.tell()
+    value = _Unpickler(file).load()
+    if file.tell() - start > _MAX_PICKLE:
+        raise ValueError("Its pickles are too long for names and shapes.")
+    return value
+
+
+def _storages(tensors):
+    values = tensors.values() if isinstance(tensors, dict) else []
+    return [value.storage for value in values if isinstance(value, _Tensor)]
+
+
+def _array(name, tensor, values):
+    """The array of a tensor, after a check that it lies within its storage."""
+    if not isinstance(tensor, _Tensor):
+        raise ValueError(f"{name!r} is a {type(tensor).__name__}, not a tensor.")
+    storage, data = tensor.storage, values[tensor.storage.key]
+    if len(data) != storage.count * storage.dtype.itemsize:
+        raise ValueError(
+            f"{name!r} should have {storage.count:,} values. Its bytes: {len(data):,}"
+        )
+    steps = zip(tensor.shape, tensor.strides, strict=True)
+    last = tensor.offset + sum((size - 1) * stride for size, stride in steps)
+    smallest = min(tensor.offset, *tensor.shape, *tensor.strides, 1)
+    is_part = last < storage.count and math.prod(tensor.shape) <= storage.count
+    if smallest < 0 or 0 in tensor.shape or not is_part:
+        raise ValueError(f"{name!r} is not within its {storage.count:,} values.")
+    flat = np.frombuffer(data, storage.dtype)[tensor.offset :]
+    strides = [stride * storage.dtype.itemsize for stride in tensor.strides]
+    return np.lib.stride_tricks.as_strided(flat, tensor.shape, strides, writeable=False)
+
+
+# The one in Python: the one in C makes room for as many objects as the file asks for.
+class _Unpickler(pickle._Unpickler):
+    def find_class(self, module, name):
+        if (module, name) in _ALLOWED:
+            return _ALLOWED[module, name]
+        if module == "torch" and name in _DTYPES:
+            return name
+        raise ValueError(
+            f"It asks for {module}.{name}, which no dictionary of float tensors needs."
+        )
+
+    def persistent_load(self, pid):
+        kind, dtype, key, _, count, *view = pid
+        is_known = kind == "storage" and dtype in _DTYPES and view in ([], [None])
+        if not is_known or not isinstance(key, str) or not _is_size(count):
+            raise ValueError("It refers to an unknown storage.")
+        return _Storage(key, np.dtype(_DTYPES[dtype]), count)
+
+    def _skip_state(self):
+        """Ignores the state of an object: that of a dictionary is about versions."""
+        self.stack.pop()
+
+    dispatch = pickle._Unpickler.dispatch | {pickle.BUILD[0]: _skip_state}
+
+
+def _rebuilt(storage, offset, *arguments):
+    """A tensor, from the arguments of PyTorch's functions that rebuild one."""
+    shape, strides = arguments[:2]
+    numbers = (offset, *shape, *strides)
+    if not isinstance(storage, _Storage) or not all(map(_is_size, numbers)):
+        raise ValueError("A tensor has no storage or no sizes.")
+    return _Tensor(storage, offset, tuple(shape), tuple(strides))
+
+
+def _is_size(value):
+    return isinstance(value, int) and 0 <= value < 2**40
+
+
+def _rebuilt_parameter(tensor, *_):
+    return tensor
+
+
+_ALLOWED = {
+    ("collections", "OrderedDict"): collections.OrderedDict,
+    ("torch._utils", "_rebuild_tensor"): _rebuilt,
+    ("torch._utils", "_rebuild_tensor_v2"): _rebuilt,
+    ("torch._utils", "_rebuild_parameter"): _rebuilt_parameter,
+}

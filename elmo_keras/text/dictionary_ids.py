@@ -1,0 +1,131 @@
+"""From tokens to the ids of a dictionary of Unicode characters and words.
+
+The dictionary is searched by core operations in constant arrays. There is no lookup
+table, which a SavedModel would have to initialise.
+"""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras.config import UNKNOWN_WORD, ElmoConfig, TokenDictionary
+
+BEGIN_OF_DICTIONARY_SENTENCE = "<bos>"
+END_OF_DICTIONARY_SENTENCE = "<eos>"
+
+N_FINGERPRINTS = 2**62
+
+
+def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
+    """Ids of every token and of its characters, as ELMoForManyLangs makes them.
+
+    A word that is longer than `config.max_characters_per_token` − 2 Unicode characters
+    is cut. Its row is `<eow>`, its characters, `<bow>`, and `<pad>` to the end: the two
+    marks are swapped in the code that trained the published models. The tokens `<bos>`
+    and `<eos>` have one character, which is their own. Bytes that are not UTF-8 are
+    U+FFFD each.
+
+    Args:
+        tokens: string tensor `(tokens,)`.
+        config: gives the dictionary and the length of a row.
+
+    Returns:
+        int32 `(tokens, config.ids_per_token)`: the id of the cut word, if the
+        dictionary has words, and then the row of characters.
+
+    Reference: ELMoForManyLangs, `create_one_batch`.
+    """
+    tables = _tables(config.dictionary)
+    length = config.max_characters_per_token - 2
+    points = tf.strings.unicode_decode(tokens, "UTF-8")
+    characters = points.to_tensor(0, shape=(None, length))  # (tokens, length)
+    ends = tf.minimum(tf.cast(points.row_lengths(), tf.int32), length)[:, None]
+    mark = _sentence_marks(tokens, tables)[:, None]
+    ends = tf.where(mark >= 0, 1, ends)
+    characters = tf.where(mark >= 0, mark, _character_ids(characters, tables))
+    place = tf.range(length + 2)[None, :] - 1
+    ids = tf.pad(characters, [[0, 0], [1, 1]])
+    ids = tf.where(place < 0, tables.marks["<eow>"], ids)
+    ids = tf.where(place == ends, tables.marks["<bow>"], ids)
+    ids = tf.where(place > ends, tables.marks["<pad>"], ids)
+    if not config.word_embedding_dim:
+        return ids
+    words = tf.strings.substr(tokens, 0, length, unit="UTF8_CHAR")
+    return tf.concat([_word_ids(words, tables)[:, None], ids], axis=1)
+
+
+class _Tables(NamedTuple):
+    """A dictionary as tensors.
+
+    Attributes:
+        marks: mark → id of its character.
+        characters: int32 `(largest code point + 2,)`, the id of each code point; the
+            last one stands for all others.
+        fingerprints: int64 `(words,)`, in ascending order.
+        words: string `(words,)`, in the order of their fingerprints.
+        word_ids: int32 `(words,)`, their ids.
+        unknown_word: the id of words that are not in the dictionary.
+        n_equal: the largest number of words with the same fingerprint.
+    """
+
+    marks: dict[str, int]
+    characters: tf.Tensor
+    fingerprints: tf.Tensor
+    words: tf.Tensor
+    word_ids: tf.Tensor
+    unknown_word: int
+    n_equal: int
+
+
+@functools.lru_cache(maxsize=8)
+def _tables(dictionary: TokenDictionary) -> _Tables:
+    keys = _numbered(dictionary.characters)
+    points = {ord(key): i for key, i in keys.items() if len(key) == 1}
+    characters = np.full(max(points, default=0) + 2, keys["<oov>"], np.int32)
+    characters[list(points)] = list(points.values())
+    words = _numbered(dictionary.words)
+    with tf.init_scope():  # graphs share the tensors instead of holding copies
+        strings = tf.constant(list(words), tf.string)
+        found = _fingerprints(strings).numpy()
+        order = np.argsort(found, kind="stable")
+        return _Tables(
+            marks={key: i for key, i in keys.items() if len(key) > 1},
+            characters=tf.constant(characters),
+            fingerprints=tf.constant(found[order]),
+            words=tf.gather(strings, order),
+            word_ids=tf.constant(np.array([*words.values()], np.int32)[order]),
+            unknown_word=words.get(UNKNOWN_WORD, 0),
+            n_equal=int(np.unique(found, return_counts=True)[1].max(initial=0)),
+        )
+
+
+def _numbered(text):
+    return {key: i for i, key in enumerate(text.split("\n")) if key}
+
+
+def _fingerprints(words):
+    return tf.strings.to_hash_bucket_fast(words, N_FINGERPRINTS)
+
+
+def _sentence_marks(tokens, tables):
+    """The id of the only character of `<bos>` and `<eos>`, −1 for other tokens."""
+    begin, end = BEGIN_OF_DICTIONARY_SENTENCE, END_OF_DICTIONARY_SENTENCE
+    ids = tf.where(tokens == end, tables.marks[end], -1)
+    return tf.where(tokens == begin, tables.marks[begin], ids)
+
+
+def _character_ids(points, tables):
+    others = tf.size(tables.characters) - 1
+    return tf.gather(tables.characters, tf.minimum(points, others))
+
+
+def _word_ids(words, tables):
+    first = tf.searchsorted(tables.fingerprints, _fingerprints(words))
+    ids = tf.fill(tf.shape(words), tables.unknown_word)
+    for i in range(tables.n_equal):  # words are compared, not just their fingerprints
+        place = tf.minimum(first + i, tf.size(tables.words) - 1)
+        is_word = tf.gather(tables.words, place) == words
+        ids = tf.where(is_word, tf.gather(tables.word_ids, place), ids)
+    return ids

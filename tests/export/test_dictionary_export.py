@@ -1,0 +1,80 @@
+"""Exports of models with a dictionary: every program that loads them, without tables."""
+
+import dataclasses
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+from elmo_keras.config import TokenDictionary
+from export.version_directory import export_elmo
+from tests.support.cpp_program import values_of_cpp_program
+from tests.support.dictionaries import DICTIONARY, dictionary_config
+from tests.support.exported import SENTENCES, elmo_layer, expected, padded
+from tests.support.serving_requests import text_request
+from tests.support.stand_in import asking, serving
+
+v1 = tf.compat.v1
+
+# Too many words for TensorFlow to copy them into each graph.
+MANY = "\n".join([DICTIONARY.words, *(f"word{i}" for i in range(5000))])
+OUTPUTS = ("elmo", "layers", "word_emb", "default", "sequence_len")
+
+
+@pytest.fixture(scope="module")
+def elmo():
+    dictionary = TokenDictionary(DICTIONARY.characters, MANY)
+    return elmo_layer(dataclasses.replace(dictionary_config(), dictionary=dictionary))
+
+
+@pytest.fixture(scope="module")
+def version(elmo, tmp_path_factory):
+    return export_elmo(elmo, tmp_path_factory.mktemp("exports"))
+
+
+def assert_expected(outputs, elmo):
+    for name in OUTPUTS:
+        wanted = expected(elmo)[name].numpy()
+        assert np.shape(outputs[name]) == wanted.shape
+        np.testing.assert_allclose(outputs[name], wanted, rtol=0, atol=1e-6)
+
+
+def test_signatures_compute_the_vectors_of_the_layer(version, elmo):
+    signatures = tf.saved_model.load(str(version)).signatures
+    assert_expected(signatures["default"](tf.constant(SENTENCES)), elmo)
+    assert_expected(signatures["tokens"](**padded()), elmo)
+
+
+def test_a_session_needs_no_initialisation_but_that_of_the_weights(version, elmo):
+    with v1.Session(graph=tf.Graph()) as session:
+        loaded = v1.saved_model.load(session, ["serve"], str(version))
+        signature = loaded.signature_def["default"]
+        feed = {signature.inputs["sentences"].name: SENTENCES}
+        fetches = {key: signature.outputs[key].name for key in OUTPUTS}
+        assert_expected(session.run(fetches, feed), elmo)
+
+
+def test_the_graph_has_no_tables_and_holds_the_dictionary_once(version):
+    content = (version / "saved_model.pb").read_bytes()
+    graph = SavedModel.FromString(content).meta_graphs[0].graph_def
+    nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
+    assert not {node.op for node in nodes if "Table" in node.op}
+    assert content.count(b"word4321") == 1
+
+
+def test_an_answer_over_grpc_has_the_vectors_of_the_layer(version, elmo):
+    with serving(version.parent) as server, asking(server) as stub:
+        response = stub.Predict(text_request(SENTENCES))
+    outputs = {key: tf.make_ndarray(x) for key, x in response.outputs.items()}
+    assert_expected(outputs, elmo)
+
+
+@pytest.mark.slow
+def test_a_cpp_program_computes_the_vectors_of_the_layer(version, elmo, tmp_path):
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    values = values_of_cpp_program(tmp_path, version, SENTENCES)
+    wanted = expected(elmo)["elmo"]
+    np.testing.assert_allclose(values.reshape(wanted.shape), wanted, rtol=0, atol=1e-6)

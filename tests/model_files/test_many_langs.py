@@ -1,0 +1,276 @@
+"""Models of ELMoForManyLangs: vectors, files, and what is refused."""
+
+import copy
+import io
+import json
+import shutil
+import tarfile
+import zipfile
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import Elmo
+from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
+from tests.support.many_langs_models import (
+    CHARACTERS,
+    SETTINGS,
+    dic,
+    model_files,
+    write_files,
+)
+
+WITHOUT_CONFIG = ("config.json", "sample.json")
+
+
+def zipped(path, files, folder=""):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(folder + name, content)
+    return path
+
+
+def tarred(path, files):
+    with tarfile.open(path, "w:bz2") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"./{name}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+def layers(bilm, sentences):
+    """All layers of each sentence, computed in one batch: (layers, tokens, dim)."""
+    tokens = [token for sentence in sentences for token in sentence]
+    lengths = [len(sentence) for sentence in sentences]
+    found = bilm.layers_of_sentences(
+        tf.constant(tokens, tf.string), tf.constant(lengths, tf.int32)
+    )
+    return np.split(np.stack(found), np.cumsum(lengths)[:-1], axis=1)
+
+
+# Rounding of their float32 alone is up to 9.1e-6 of values up to 7.6; ours comes on top.
+@pytest.mark.parametrize(("dtype", "bound"), [("float64", 1e-5), ("float32", 1.5e-5)])
+@pytest.mark.parametrize("legacy", [False, True], ids=["torch", "torch_of_2018"])
+@pytest.mark.parametrize("model", ["char_only", "word_and_char"])
+def test_vectors_are_those_of_the_published_code(
+    data, tmp_path, capsys, model, legacy, dtype, bound
+):
+    source = data(f"fixtures/elmoformanylangs/{model}")
+    shutil.copytree(source, tmp_path / "model", copy_function=shutil.copyfile)
+    if legacy:
+        for path in (source / "legacy").iterdir():
+            shutil.copyfile(path, tmp_path / "model" / path.name)
+    sentences = json.loads((source / "sentences.json").read_text(encoding="utf-8"))
+    expected = np.load(source / "vectors.npz")
+    bilm = Elmo.from_pretrained(tmp_path / "model", dtype=dtype).bilm
+    found = layers(bilm, sentences)
+    for i, vectors in enumerate(found):
+        assert vectors.shape == expected[str(i)].shape
+    largest = max(
+        np.abs(vectors - expected[str(i)]).max(initial=0)
+        for i, vectors in enumerate(found)
+    )
+    with capsys.disabled():
+        print(f"\nELMoForManyLangs, {model}, {dtype}: largest difference {largest:.2e}")
+    assert largest < bound
+
+
+def test_the_default_output_is_the_mean_of_all_layers(data):
+    source = data("fixtures/elmoformanylangs/word_and_char")
+    expected = np.load(source / "vectors.npz")["average_1"]
+    sentence = json.loads((source / "sentences.json").read_text(encoding="utf-8"))[1]
+    vectors = Elmo.from_pretrained(source)([sentence])[0]
+    np.testing.assert_allclose(vectors, expected, rtol=0, atol=1e-5)
+
+
+def test_a_sentence_alone_has_the_vectors_of_any_batch(tmp_path):
+    bilm = load_bilm(write_files(tmp_path / "m", model_files()))
+    sentences = [["a", "naïve", "한국어"], [""], [], ["<bos>", "🙂"], ["unknown"] * 5]
+    for sentence, together in zip(sentences, layers(bilm, sentences)):
+        alone = layers(bilm, [["b"], sentence])[1]
+        assert alone.shape == (3, len(sentence), 8)
+        np.testing.assert_allclose(alone, together, rtol=0, atol=1e-6)
+    none = bilm.layers_of_sentences(
+        tf.constant([], tf.string), tf.constant([], tf.int32)
+    )
+    assert [h.shape for h in none] == [(0, 8)] * 3
+
+
+def weights(source):
+    return find_model(source).weights.datasets
+
+
+def assert_same(found, expected):
+    assert list(found) == list(expected)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_a_directory_and_its_archives_are_the_same_model(tmp_path):
+    new, old = model_files(), model_files(legacy=True)
+    expected = weights(write_files(tmp_path / "new", new))
+    for source in (
+        write_files(tmp_path / "old", old),
+        zipped(tmp_path / "161.zip", new),
+        zipped(tmp_path / "in_folder.zip", old, folder="161/"),
+        tarred(tmp_path / "zhs.model.tar.bz2", new),
+    ):
+        assert_same(weights(source), expected)
+        assert find_model(source).config == find_model(tmp_path / "new").config
+
+
+def test_published_files_lack_the_configuration(tmp_path):
+    settings = copy.deepcopy(SETTINGS)
+    settings["token_embedder"] |= {"max_characters_per_token": 50}  # as published
+    files = model_files(settings)
+    config = find_model(write_files(tmp_path / "with", files)).config
+    assert (config.filters, config.n_highway) == (((1, 2), (2, 3), (3, 5)), 2)
+    for names in (WITHOUT_CONFIG, WITHOUT_CONFIG[1:]):
+        for name in names:
+            files.pop(name, None)
+        source = zipped(tmp_path / "161.zip", files)
+        assert find_model(source).config == config
+
+
+def test_a_model_of_characters_only(tmp_path):
+    settings = copy.deepcopy(SETTINGS)
+    settings["token_embedder"] |= {"word_dim": 0, "activation": "tanh"}
+    files = model_files(settings)
+    bilm = load_bilm(write_files(tmp_path / "with_words", files))
+    assert bilm.config.dictionary.words == "" and bilm.config.word_embedding_dim == 0
+    del files["word.dic"]
+    same = load_bilm(write_files(tmp_path / "without", files))
+    np.testing.assert_array_equal(*(layers(b, [["a", "é"]])[0] for b in (bilm, same)))
+
+
+def test_a_clip_of_0_is_none(tmp_path):
+    settings = copy.deepcopy(SETTINGS)
+    settings["encoder"] |= {"cell_clip": 0, "proj_clip": None}
+    config = find_model(write_files(tmp_path / "m", model_files(settings))).config
+    assert config.cell_clip is None and config.proj_clip is None
+
+
+@pytest.mark.parametrize("word_dim", [0, 6])
+def test_a_model_directory_of_ours_reads_back_bit_for_bit(tmp_path, word_dim):
+    settings = copy.deepcopy(SETTINGS)
+    settings["token_embedder"]["word_dim"] = word_dim
+    bilm = load_bilm(write_files(tmp_path / "theirs", model_files(settings)))
+    save_model(tmp_path / "ours", bilm)
+    names = {path.name for path in (tmp_path / "ours").iterdir()}
+    words = {"words.txt"} if word_dim else set()
+    assert names == {"options.json", "weights.hdf5", "characters.txt"} | words
+    contents = {n: (tmp_path / "ours" / n).read_bytes() for n in names}
+    for source in (tmp_path / "ours", zipped(tmp_path / "ours.zip", contents, "ours/")):
+        same = load_bilm(source)
+        assert same.config == bilm.config
+        for a, b in zip(same.get_weights(), bilm.get_weights(), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_a_model_directory_needs_its_own_dictionary(tmp_path):
+    bilm = load_bilm(write_files(tmp_path / "theirs", model_files()))
+    save_model(tmp_path / "ours", bilm)
+    words = tmp_path / "ours" / "words.txt"
+    words.write_text(words.read_text(encoding="utf-8") + "more\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="should come with the dictionary"):
+        load_bilm(tmp_path / "ours")
+    (tmp_path / "ours" / "characters.txt").unlink()
+    with pytest.raises(FileNotFoundError, match=r"characters\.txt"):
+        load_bilm(tmp_path / "ours")
+
+
+def test_white_space_is_one_character_and_its_last_id_counts(tmp_path):
+    characters = ["a", " ", "\u3000", "\u00a0", *CHARACTERS[-6:]]
+    files = model_files(characters=characters)
+    dictionary = find_model(write_files(tmp_path / "m", files)).config.dictionary
+    assert dictionary.characters.split("\n")[:4] == ["a", "", "", "\u3000"]
+
+
+def changed(part, **values):
+    """Files whose configuration has other values."""
+    settings = copy.deepcopy(SETTINGS)
+    files = model_files()
+    settings[part] |= values
+    return files | {"sample.json": json.dumps(settings).encode()}
+
+
+def damaged(change, **kwargs):
+    return model_files(change=change, **kwargs)
+
+
+def put(part, name, value):
+    def change(*weights):
+        weights[part][name].flat[3] = value
+
+    return change
+
+
+NO_CHARACTERS = "char_emb_layer.embedding.weight"
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (changed("encoder", name="lstm"), "encoder .* should be 'elmo'.* 'lstm'"),
+        (changed("token_embedder", name="lstm"), "token_embedder .* should be 'cnn'"),
+        (changed("encoder", dim=8), r"should have the shape .* by the options"),
+        (changed("encoder", n_layers=1), r"doesn't ask for: forward_layer_1\."),
+        (changed("encoder", n_layers=3), "lacks 'forward_layer_2"),
+        (
+            changed("token_embedder", filters=[[1, 2], [2, 3]]),
+            "ask for: convolutions.2",
+        ),
+        (changed("token_embedder", word_dim=0), "word_embedding_dim"),
+        (changed("token_embedder", activation="gelu"), "activation.*relu"),
+        (model_files() | {"sample.json": b"{"}, r"sample\.json .* should hold JSON"),
+        (model_files() | {"config.json": b"[]"}, r"config\.json .* JSON object"),
+        (
+            damaged(put(0, "projection.weight", np.nan)),
+            r"`projection.weight.* of token_em",
+        ),
+        (
+            damaged(put(1, "backward_layer_1.state_linearity.bias", np.inf)),
+            r"`backward_layer_1.* of encoder\.pkl in .* should hold finite numbers",
+        ),
+        (damaged(lambda a, _: a.pop(NO_CHARACTERS)), "A model without vectors of char"),
+        (damaged(lambda a, _: a.pop("projection.bias")), "lacks 'projection.bias'"),
+        (
+            model_files() | {"char.dic": b"a\tx\n"},
+            r"char\.dic in .*, line 1, should be a key",
+        ),
+        (
+            model_files() | {"char.dic": b"a\t99\n"},
+            r"char\.dic in .*, line 1, .* below \d\d, the",
+        ),
+        (
+            model_files() | {"char.dic": b"\xff\t1\n"},
+            r"char\.dic in .* should be UTF-8",
+        ),
+        (model_files() | {"char.dic": b"a\t1\nb\t1\n"}, "one id for each key"),
+        (model_files() | {"char.dic": dic(CHARACTERS[:-1])}, "Missing: <eow>"),
+        (model_files() | {"word.dic": dic(["a", "b"])}, "Missing: <oov>"),
+        (
+            model_files() | {"encoder.pkl": b"junk"},
+            r"encoder\.pkl in .* should be a complete",
+        ),
+    ],
+)
+def test_files_that_do_not_fit_are_refused(tmp_path, files, message):
+    with pytest.raises(ValueError, match=message):
+        load_bilm(zipped(tmp_path / "161.zip", files))
+
+
+@pytest.mark.parametrize(
+    "name", ["token_embedder.pkl", "encoder.pkl", "char.dic", "word.dic"]
+)
+def test_a_missing_file_is_named(tmp_path, name):
+    files = model_files()
+    del files[name]
+    for source in (
+        write_files(tmp_path / "m", files),
+        zipped(tmp_path / "m.zip", files),
+    ):
+        with pytest.raises(FileNotFoundError, match=f"{source} lacks {name}"):
+            find_model(source)

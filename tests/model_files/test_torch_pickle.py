@@ -1,0 +1,181 @@
+"""Files of torch.save: what they hold, and that nothing of theirs is called."""
+
+import itertools
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmo_keras.model_files.torch_pickle import read_tensors
+from tests.support import torch_files as torch
+from tests.support.torch_files import Raw, called, storage, tensor
+
+FLAT = np.arange(12, dtype=np.float32)
+FORMATS = [torch.as_zip, torch.in_a_row]
+EACH_FORMAT = pytest.mark.parametrize("file_of", FORMATS)
+
+
+@EACH_FORMAT
+def test_tensors_are_parts_of_storages(file_of):
+    where = storage("7", 12)
+    items = {
+        "whole": tensor(where, (3, 4)),
+        "transposed": tensor(where, (4, 3), (1, 4)),
+        "part": tensor(where, (2, 2), (4, 1), offset=5),
+        "one": tensor(where, ()),
+    }
+    found = read_tensors(file_of(items, {"7": FLAT.tobytes()}), "w.pkl")
+    whole = FLAT.reshape(3, 4)
+    expected = {
+        "whole": whole,
+        "transposed": whole.T,
+        "part": whole[1:, 1:3],
+        "one": FLAT[0],
+    }
+    assert list(found) == list(expected)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_doubles_halves_and_parameters():
+    items = {
+        "double": tensor(storage("a", 2, "DoubleStorage"), (2,)),
+        "half": tensor(storage("b", 2, "HalfStorage"), (2,)),
+        "old": called(
+            b"ctorch._utils\n_rebuild_tensor\n",
+            storage("b", 2, "HalfStorage"),
+            0,
+            (2,),
+            (1,),
+        ),
+    }
+    items["parameter"] = called(
+        b"ctorch._utils\n_rebuild_parameter\n", items["double"], True
+    )
+    values = {"a": np.array([1.5, -2.0]), "b": np.array([0.5, 3.0], np.float16)}
+    content = torch.as_zip(items, {key: x.tobytes() for key, x in values.items()})
+    found = read_tensors(content, "w.pkl")
+    for name, key in {"double": "a", "parameter": "a", "half": "b", "old": "b"}.items():
+        np.testing.assert_array_equal(found[name], values[key])
+
+
+@EACH_FORMAT
+@pytest.mark.parametrize(
+    "function",
+    [
+        b"cos\nsystem\n",
+        b"cbuiltins\nexec\n",
+        b"ctorch\nload\n",
+        b"ccollections\nUserDict\n",
+    ],
+)
+def test_no_function_but_those_of_tensors_is_called(file_of, function, tmp_path):
+    made = tmp_path / "made"
+    items = {"x": called(function, f"touch {made}")}
+    with pytest.raises(ValueError, match=r"w\.pkl should be .* It asks for \w+\.\w+"):
+        read_tensors(file_of(items, {}), "w.pkl")
+    assert not made.exists()
+
+
+def test_state_of_objects_changes_nothing():
+    state = torch.opcodes((None, {"__defaults__": (1, 2)}))
+    items = {"x": Raw(torch.REBUILD + state + b"b")}
+    with pytest.raises(ValueError, match="'x' is a function, not a tensor"):
+        read_tensors(torch.as_zip(items, {}), "w.pkl")
+    items = {"x": tensor(storage("a", 12), (12,))}
+    read_tensors(torch.as_zip(items, {"a": FLAT.tobytes()}), "w.pkl")
+
+
+def one(shape, strides=None, offset=0, count=12, **kwargs):
+    return {"x": tensor(storage("a", count, **kwargs), shape, strides, offset)}
+
+
+@EACH_FORMAT
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (one((13,)), "'x' is not within its 12 values"),
+        (one((3, 4), (5, 1)), "not within"),
+        (one((3,), offset=10), "not within"),
+        (one((3,), (-1,), offset=5), "no sizes"),
+        (one((2**39, 2**39), (0, 0)), "not within"),
+        (one((0, 4)), "not within"),
+        (one((1.5,), (1,)), "no sizes"),
+        (one((12,), kind="LongStorage"), r"asks for torch\.LongStorage"),
+        ({"y": 7} | one((12,)), "'y' is a int, not a tensor"),
+    ],
+)
+def test_what_does_not_fit_is_refused(file_of, items, message):
+    with pytest.raises(ValueError, match=message):
+        read_tensors(file_of(items, {"a": FLAT.tobytes()}), "w.pkl")
+
+
+@EACH_FORMAT
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ({"x": tensor("storage", (1,))}, "no storage"),
+        (Raw(torch.opcodes([1, 2])), "holds a list"),
+    ],
+)
+def test_other_values_are_refused(file_of, items, message):
+    with pytest.raises(ValueError, match=message):
+        read_tensors(file_of(items, {}), "w.pkl")
+
+
+def test_values_of_no_tensor_are_refused():
+    with pytest.raises(ValueError, match="values of no tensor"):
+        read_tensors(torch.in_a_row({}, {"a": FLAT.tobytes()}), "w.pkl")
+
+
+@EACH_FORMAT
+@pytest.mark.parametrize("count", [11, 13, 2**39])
+def test_a_storage_of_another_size_is_refused(file_of, count):
+    items = one((3, 3), count=count)
+    with pytest.raises(ValueError, match="'x' should have .* values"):
+        read_tensors(file_of(items, {"a": FLAT.tobytes()}), "w.pkl")
+
+
+@EACH_FORMAT
+def test_every_cut_or_changed_file_is_read_or_refused(file_of):
+    content = file_of(one((3, 4)), {"a": FLAT.tobytes()})
+    for length in range(len(content)):
+        with pytest.raises(ValueError, match=r"w\.pkl should be a complete"):
+            read_tensors(content[:length], "w.pkl")
+    random = np.random.default_rng(0)
+    for place in range(0, len(content), 3):
+        changed = bytearray(content)
+        changed[place] = random.integers(256)
+        try:
+            read_tensors(bytes(changed), "w.pkl")
+        except ValueError as error:
+            assert str(error).startswith("w.pkl should be")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"text", pickle.dumps({"x": 1}), b"PK\3\4" + b"\0" * 99]
+)
+def test_other_files_are_refused(content):
+    with pytest.raises(ValueError, match=r"w\.pkl should be a complete dictionary"):
+        read_tensors(content, "w.pkl")
+
+
+def test_a_number_of_objects_that_would_fill_the_memory_takes_none():
+    put = b"\x80\x02(r" + (2**31 - 1).to_bytes(4, "little") + b"."
+    file = torch.as_zip({}, {}).replace(torch.pickled({}), put)
+    with pytest.raises(ValueError, match=r"w\.pkl"):
+        read_tensors(file, "w.pkl")
+
+
+@pytest.mark.parametrize("name", ["token_embedder.pkl", "encoder.pkl"])
+@pytest.mark.parametrize("model", ["char_only", "word_and_char"])
+def test_both_formats_of_the_published_code_are_the_same(data, model, name):
+    folder = data(f"fixtures/elmoformanylangs/{model}")
+    found = [
+        read_tensors(Path(folder, part, name).read_bytes(), name)
+        for part in ("", "legacy")
+    ]
+    assert list(found[0]) == list(found[1])
+    for a, b in itertools.zip_longest(*(tensors.values() for tensors in found)):
+        np.testing.assert_array_equal(a, b)
