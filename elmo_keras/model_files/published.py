@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import h5py
 import keras
@@ -15,8 +15,6 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 from elmo_keras.layers.panels import from_panels, to_panels
 from elmo_keras.model_files.finite import finite
-from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
-from elmo_keras.model_files.many_langs import ManyLangsModel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +38,16 @@ class Entry(NamedTuple):
 
     shape: tuple[int, ...]
     variables: tuple[keras.Variable | MatrixInPanels, ...]
+
+
+class Weights(Protocol):
+    """What weights are read from, such as an open HDF5 file.
+
+    Attributes:
+        datasets: name → array-like with a `shape`, read by indexing with `[...]`.
+    """
+
+    datasets: Mapping[str, Any]
 
 
 def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
@@ -121,7 +129,7 @@ def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...
     return {"softmax/W": (n_words, config.projection_dim), "softmax/b": (n_words,)}
 
 
-def check_weights(config: ElmoConfig, file: Hdf5File | ManyLangsModel) -> None:
+def check_weights(config: ElmoConfig, file: Weights) -> None:
     """Checks that a file holds the weights that a configuration asks for.
 
     Only names and shapes are compared: nothing is built, and no values are read.
@@ -137,9 +145,7 @@ def check_weights(config: ElmoConfig, file: Hdf5File | ManyLangsModel) -> None:
     check_shapes(shapes, found)
 
 
-def read_weights(
-    bilm: BidirectionalLanguageModel, file: Hdf5File | ManyLangsModel
-) -> None:
+def read_weights(bilm: BidirectionalLanguageModel, file: Weights) -> None:
     """Reads published weights into a built biLM.
 
     Raises:
