@@ -46,13 +46,13 @@ def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFil
         FileNotFoundError: a file is missing; the message names it.
         ValueError: a file is not what it should be.
     """
-    if weights is None and is_tf1_checkpoint(Path(model)) and not Path(model).is_dir():
-        return tf1_files(Path(model))
     model, weights = local_files(model, weights)
     if weights is not None and not model.is_dir():
         return ModelFiles(read_options(_existing(model)), _existing(Path(weights)))
     if model.is_dir() and weights is None:
         return files_in_directory(model)
+    if weights is None and is_tf1_checkpoint(model):
+        return tf1_files(model)
     if weights is None and is_archive(_existing(model)):
         return files_in_archive(model)
     if weights is None:
