@@ -95,6 +95,9 @@ def bilm_of_files(files: ModelFiles, **kwargs) -> BidirectionalLanguageModel:
             check_softmax(config, vocabulary, file)
         kwargs["vocabulary_size"] = len(vocabulary)
     bilm = BidirectionalLanguageModel(config, **kwargs)
+    if vocabulary is not None:
+        # Random values of as many words would take three times the memory.
+        bilm.softmax.kernel_initializer = "zeros"
     bilm.build()
     with files.open_weights() as file:
         read_weights(bilm, file)
