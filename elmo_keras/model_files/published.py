@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import h5py
 import keras
 import numpy as np
+import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.cli.shortened import shortened
@@ -15,6 +16,8 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 from elmo_keras.layers.panels import from_panels, to_panels
 from elmo_keras.model_files.finite import finite
+
+VALUES_AT_ONCE = 2**25  # values of a variable that are assigned together
 
 
 @dataclasses.dataclass(frozen=True)
@@ -213,7 +216,19 @@ def refuse_surplus(surplus: Iterable[str]) -> None:
 def assign(entry: Entry, array: np.ndarray) -> None:
     """Assigns an array of the published layout to the entry's variables."""
     for variable, rows in split(entry, array):
-        variable.assign(rows)
+        of_replicas = isinstance(variable.value, tf.distribute.DistributedValues)
+        if rows.size <= VALUES_AT_ONCE or of_replicas:
+            variable.assign(rows)
+        else:
+            _assign_in_parts(variable.value, rows)
+
+
+def _assign_in_parts(variable, rows):
+    """Assigns rows without a copy of all of them, such as those of a large softmax."""
+    n_rows = max(1, VALUES_AT_ONCE * len(rows) // rows.size)
+    for first in range(0, len(rows), n_rows):
+        part = slice(first, first + n_rows)
+        variable[part].assign(tf.cast(rows[part], variable.dtype))
 
 
 def split(
