@@ -248,7 +248,8 @@ class LanguageModel:
                 f"{len(tokens)} tokens. Received: {position}"
             )
         [sentence] = tokens_of_sentences([tokens])
-        logs = self._at_position(tf.constant(sentence, tf.string), [position]).numpy()
+        place = tf.constant([position])  # a tensor, also if functions are run eagerly
+        logs = self._at_position(tf.constant(sentence, tf.string), place).numpy()
         return logs[DIRECTIONS.index(direction)]
 
     def _log_probabilities_at_position(self, tokens, position):
