@@ -13,7 +13,8 @@ import h5py
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.config import ElmoConfig, TokenDictionary, has_dictionary, read_options
+from elmo_keras.config import ElmoConfig, has_dictionary, read_options
+from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.dictionary_files import (
     MAX_SIZE,
     WORDS,
