@@ -12,11 +12,11 @@ from elmo_keras.cli.replacing import replacing
 from elmo_keras.cli.shortened import shortened
 from elmo_keras.config import (
     ElmoConfig,
-    TokenDictionary,
     has_dictionary,
     parse_options,
     read_options,
 )
+from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.archives import Archive, is_archive, open_archive
 from elmo_keras.model_files.dictionary_files import (
     MAX_SIZE,
