@@ -68,6 +68,7 @@ class LanguageModel:
 
     Example:
 
+    >>> from elmo_keras import ElmoConfig
     >>> config = ElmoConfig.preset("test")
     >>> vocabulary = Vocabulary.count([["a", "rose", "is", "a", "rose"]])
     >>> bilm = BidirectionalLanguageModel(config, vocabulary_size=len(vocabulary))
@@ -247,7 +248,8 @@ class LanguageModel:
                 f"{len(tokens)} tokens. Received: {position}"
             )
         [sentence] = tokens_of_sentences([tokens])
-        logs = self._at_position(tf.constant(sentence, tf.string), [position]).numpy()
+        tokens, places = tf.constant(sentence, tf.string), tf.constant([position])
+        logs = self._at_position(tokens, places).numpy()
         return logs[DIRECTIONS.index(direction)]
 
     def _log_probabilities_at_position(self, tokens, position):

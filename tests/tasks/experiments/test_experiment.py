@@ -25,10 +25,10 @@ OF_TASKS = {
     "classify": "format labels split units lstm_dropout",
     "entail": "format split units lstm_dropout",
     "similarity": "split units lstm_dropout",
-    "answer": "units layer_dropout",
+    "answer": "units layer_dropout scores",
     "coreference": (
         "units hidden_units layer_dropout longest mentions_per_token most_antecedents "
-        "sentences"
+        "sentences no_singletons"
     ),
 }
 
