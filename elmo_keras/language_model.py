@@ -87,11 +87,7 @@ class LanguageModel:
         vocabulary: Vocabulary,
         tokens_at_once: int = 2**12,
     ):
-        if bilm.vocabulary_size != len(vocabulary):
-            raise ValueError(
-                f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
-                f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
-            )
+        check_softmax(bilm, vocabulary)
         self.bilm, self.vocabulary = bilm, vocabulary
         self._tokens_at_once = tokens_at_once
         words, numbers = (tf.TensorSpec((None,), d) for d in (tf.string, tf.int32))
@@ -266,6 +262,19 @@ class LanguageModel:
         top = min(top, int(np.isfinite(logs).sum()))
         best = np.argsort(-logs, kind="stable")[:top]
         return [(self.vocabulary.words[i], float(logs[i])) for i in best]
+
+
+def check_softmax(bilm: BidirectionalLanguageModel, vocabulary: Vocabulary) -> None:
+    """Checks that a model can predict the words of a vocabulary.
+
+    Raises:
+        ValueError: the model has no softmax, or one of another size.
+    """
+    if bilm.vocabulary_size != len(vocabulary):
+        raise ValueError(
+            f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
+            f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
+        )
 
 
 def _graph(function, signature):
