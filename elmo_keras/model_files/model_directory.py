@@ -10,12 +10,7 @@ from typing import Any, NamedTuple
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.cli.shortened import shortened
-from elmo_keras.config import (
-    ElmoConfig,
-    has_dictionary,
-    parse_options,
-    read_options,
-)
+from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.archives import Archive, is_archive, open_archive
 from elmo_keras.model_files.dictionary_files import (
@@ -44,6 +39,11 @@ from elmo_keras.model_files.published import (
     write_weights,
 )
 from elmo_keras.models.local_files import local_files
+from elmo_keras.published_options import (
+    has_dictionary,
+    parse_options,
+    read_options,
+)
 from elmo_keras.text.vocabulary import Vocabulary
 
 OPTIONS = "options.json"

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from elmo_keras.config import read_options
 from elmo_keras.model_files.model_directory import OPTIONS
+from elmo_keras.published_options import read_options
 
 
 class Tf1Checkpoint(NamedTuple):
