@@ -87,10 +87,7 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
         self.trainable_words = trainable_words
         self._check()
         if self.words:
-            self.word_numbers = keras.layers.StringLookup(vocabulary=list(self.words))
-            self.word_vectors = keras.layers.Embedding(
-                len(self.words) + 1, word_dim, trainable=trainable_words
-            )
+            self._add_words()
         if character_dim:
             self.characters = CharacterCNN(
                 [(width, character_dim // len(WIDTHS)) for width in WIDTHS],
@@ -98,6 +95,12 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
                 n_highway=0,
             )
         self.dropout = keras.layers.Dropout(dropout)
+
+    def _add_words(self):
+        self.word_numbers = keras.layers.StringLookup(vocabulary=list(self.words))
+        self.word_vectors = keras.layers.Embedding(
+            len(self.words) + 1, self.word_dim, trainable=self.trainable_words
+        )
 
     def _check(self):
         if self.elmo_at not in PLACES:
@@ -164,7 +167,8 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
             vectors: float array `(words, word_dim)`.
 
         Raises:
-            ValueError: a word is not one of the layer's, or the shape is another.
+            ValueError: a word is not one of the layer's, the shape is another, or a
+                number is not finite.
         """
         numbers = {word: number for number, word in enumerate(self.words, 1)}
         unknown = [word for word in words if word not in numbers]
@@ -178,6 +182,8 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
                 f"`vectors` should have the shape {(len(words), self.word_dim)}, for "
                 f"{len(words)} words. Received: {np.shape(vectors)}"
             )
+        if not np.all(np.isfinite(vectors)):
+            raise ValueError("`vectors` should be finite.")
         if not len(words):
             return
         self.build()
