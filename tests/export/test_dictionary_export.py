@@ -64,6 +64,7 @@ def test_the_graph_has_no_tables_and_holds_the_dictionary_once(version):
     assert content.count(b"word4321") == 1
 
 
+@pytest.mark.slow  # it starts a server of its own
 def test_an_answer_over_grpc_has_the_vectors_of_the_layer(version, elmo):
     with serving(version.parent) as server, asking(server) as stub:
         response = stub.Predict(text_request(SENTENCES))

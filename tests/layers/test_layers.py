@@ -102,10 +102,6 @@ ROWS = {
         lambda **k: BidirectionalLanguageModel(CONFIG, 11, **k),
         IDS,
     ),
-    "BidirectionalLanguageModel_with_dictionary": (
-        lambda **k: BidirectionalLanguageModel(dictionary_config(), 11, **k),
-        NUMBERS,
-    ),
     "Elmo_with_dictionary": (
         lambda **k: Elmo(dictionary_config(), trainable_bilm=True, **k),
         TOKENS,

@@ -203,6 +203,7 @@ def begun_before_there_was_a_choice(reused, folder):
     checkpoint.save_checkpoint(path.parent, 2, arrays, about=about)
 
 
+@pytest.mark.slow  # it traces two runs
 def test_a_run_of_an_earlier_version_resumes_as_it_was_begun(
     small_run, tmp_path, capsys
 ):

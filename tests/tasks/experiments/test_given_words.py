@@ -76,6 +76,7 @@ def test_vectors_that_are_not_frozen_start_as_in_the_file():
     assert layer.word_vectors.trainable
 
 
+@pytest.mark.slow  # it makes four models
 @pytest.mark.usefixtures("untrained")
 def test_runs_with_other_vectors_are_other_runs(folder, capsys):
     def refused(*options):
