@@ -15,6 +15,11 @@ from elmo_keras.text.files import unzipped
 LONGEST_LINE = 2**20  # bytes
 LONGEST_WORD = 2**12
 LARGEST_DIM = 2**14
+# What published vectors also come in, by the first bytes.
+OTHER_FORMATS = {
+    b"PK\x03\x04": "It is a zip: unzip it, and give the file of one size.",
+    b"\xba\x16\x4f\x2f": "It is a model of fastText: give its .vec file.",
+}
 
 # A word, and the function that parses its numbers.
 Entry = tuple[bytes, Callable[[], np.ndarray]]
@@ -81,6 +86,8 @@ def _collected(entries, wanted):
 def _opened(file: BinaryIO) -> tuple[int, Iterator[Entry]]:
     """The size of the vectors, and the entries of a file in any format."""
     first = file.readline(LONGEST_LINE)
+    if problem := OTHER_FORMATS.get(first[:4]):
+        raise ValueError(problem)
     heading = first.split()
     if len(heading) != 2 or not all(cell.isdigit() for cell in heading):
         dim = len(first.rstrip().split(b" ")) - 1

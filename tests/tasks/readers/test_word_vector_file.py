@@ -66,6 +66,8 @@ def test_without_a_wanted_word_the_size_is_still_known(tmp_path):
     [
         (b"", "Line 1 should be a word and its numbers: b''"),
         (b"word\n", "Line 1 should be a word"),
+        (b"PK\x03\x04\x14\x00", "It is a zip: unzip it"),
+        (b"\xba\x16\x4f\x2f\x0c\x00", "fastText: give its .vec file"),
         (text() + b"last 0.5\n", "Line 5 should hold a word and 3 numbers. .*last"),
         (text() + b"last 0.5 x 1\n", "Line 5 should hold a word and 3 numbers"),
         (b"9 3\n" + text(), "Line 1 says 9 words. Found: 4; the end"),
