@@ -166,9 +166,13 @@ class Elmo(keras.layers.Layer):
         The name of a published model (`python -m elmo_keras.models` lists them) or
         its address is downloaded to a cache.
 
+        If the model comes with a mix (`mix.json`, or that of a TF Hub module), the
+        mixes of the layer start from it, unless `scheme` is given.
+
         Args:
-            model: a model directory (`options.json`, `weights.hdf5`), a zip or
-                tar of one, or, with `weights`, the path of an `options.json`.
+            model: a model directory (`options.json`, `weights.hdf5`), a zip or tar of
+                one, another published layout (see `find_model`), or, with `weights`,
+                the path of an `options.json`.
             weights: the path of published HDF5 weights.
             cached_words: words whose context-independent vectors are stored, such
                 as the most frequent ones. They skip the character CNN: the vectors
@@ -186,6 +190,9 @@ class Elmo(keras.layers.Layer):
         with files.open_weights() as file:
             read_weights(elmo.bilm, file)
         elmo.bilm.cache_words(words)
+        if files.mix and "scheme" not in kwargs:
+            for mix in elmo.mixes:
+                mix.assign(*files.mix)
         return elmo
 
     def build(self, input_shape=None):

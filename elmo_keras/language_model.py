@@ -10,11 +10,11 @@ import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
-from elmo_keras.model_files.model_directory import find_model, load_bilm
+from elmo_keras.model_files.model_directory import bilm_of_files, find_model
 from elmo_keras.text.given_sentences import Sentence, tokens_of_sentences
 from elmo_keras.text.in_order import in_order
 from elmo_keras.text.length_batches import balanced_batches
-from elmo_keras.text.vocabulary import SPECIAL_WORDS, Vocabulary
+from elmo_keras.text.vocabulary import Vocabulary
 
 DIRECTIONS = "both", "forward", "backward"
 CHUNK_BATCHES = 8  # how many batches of sentences are sorted by length together
@@ -103,13 +103,14 @@ class LanguageModel:
             FileNotFoundError: a file is missing; the message names it.
             ValueError: a file doesn't fit, or the model has no softmax.
         """
-        bilm = load_bilm(model)
+        files = find_model(model)
+        bilm = bilm_of_files(files)
         if bilm.softmax is None:
             raise ValueError(
                 f"{model} should have a softmax and its vocabulary, which predict "
                 "words. It has vectors only."
             )
-        return cls(bilm, find_model(model).vocabulary)
+        return cls(bilm, files.vocabulary)
 
     def score(
         self,
@@ -168,7 +169,7 @@ class LanguageModel:
     def _log_probabilities_of_targets(self, tokens, ids, lengths):
         """Forward and backward log probabilities, each `(tokens + sentences,)`."""
         ahead, back = self._last_layer(tokens, lengths)
-        ids = with_boundaries(ids, lengths, tf.range(2))
+        ids = with_boundaries(ids, lengths, self.vocabulary.special[:2])
         rows = sentence_numbers(lengths + 2)
         border = rows[1:] != rows[:-1]
         not_begin = ~tf.concat([[True], border], axis=0)
@@ -214,7 +215,7 @@ class LanguageModel:
             ValueError: there is no such position or direction.
         """
         logs = self._logs(tokens, position, direction)
-        return self._best(logs, top, leave_out=range(len(SPECIAL_WORDS)))
+        return self._best(logs, top, leave_out=self.vocabulary.special)
 
     def substitutes(
         self, tokens: Sequence[str], position: int, top: int = 10
@@ -230,7 +231,7 @@ class LanguageModel:
         logs = self._logs(tokens, position, "both")
         word = tokens[position]
         same = self.vocabulary.encode({word, word.lower(), word.title(), word.upper()})
-        return self._best(logs, top, leave_out=[*range(len(SPECIAL_WORDS)), *same])
+        return self._best(logs, top, leave_out=[*self.vocabulary.special, *same])
 
     def _logs(self, tokens, position, direction):
         """Log probabilities of all words at a position: float32 `(words,)`."""

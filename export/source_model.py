@@ -22,8 +22,9 @@ def elmo_of_files(
         model, weights: see `Elmo.from_pretrained`.
         n_cached_words: the number of words of `vocab.txt`, from the first one, whose
             context-independent vectors are cached.
-        scalars: the weights of the mix before the softmax.
-        gamma: the factor of the mix.
+        scalars: the weights of the mix before the softmax, by default those of the
+            model's own mix, if it comes with one.
+        gamma: the factor of the mix, 1 by default if `scalars` are given.
         **kwargs: arguments of the layer.
 
     Raises:
@@ -32,7 +33,8 @@ def elmo_of_files(
     """
     words = _first_words(model, weights, n_cached_words) if n_cached_words else ()
     elmo = Elmo.from_pretrained(model, weights, words, **kwargs)
-    elmo.mixes[0].assign(scalars, gamma)
+    default = None if scalars is None else 1.0
+    elmo.mixes[0].assign(scalars, default if gamma is None else gamma)
     return elmo
 
 

@@ -30,6 +30,7 @@ from elmo_keras.embed import embed_corpus
 from elmo_keras.embed.batch_vectors import CHOICES
 from elmo_keras.embed.corpus_output import checked_output
 from elmo_keras.embed.numbered_batches import Shard
+from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.models.local_files import MODEL_HELP, local_files
 
@@ -76,7 +77,12 @@ def embed(options: argparse.Namespace) -> int:
         layers = chosen_layers(options)
         check_output(options)
         # A published model is downloaded while Ctrl-C still ends the command at once.
-        local_files(options.model or options.options, options.weights)
+        given = options.model or options.options, options.weights
+        local_files(*given)
+        if layers == "mix" and not options.mix and find_model(*given).mix is None:
+            raise ValueError(
+                f"{given[0]} comes with no mix. Give its weights as --mix."
+            )
         return write_vectors(options, layers)
 
 
@@ -126,14 +132,14 @@ def check_output(options: argparse.Namespace) -> None:
 
 
 def read_model(options: argparse.Namespace, layers: str | int) -> Elmo:
-    """The model, with the mix of `--mix` if the layers are mixed."""
+    """The model, with the mix of `--mix`, or its own one, if the layers are mixed."""
     elmo = Elmo.from_pretrained(
         options.model or options.options, options.weights, dtype=options.dtype
     )
     if layers == "mix":
-        gamma = options.mix.get("gamma", 1.0)
-        gamma = gamma if options.gamma is None else options.gamma
-        elmo.mixes[0].assign(options.mix["scalars"], gamma)
+        mix = options.mix or {}
+        gamma = mix.get("gamma") if options.gamma is None else options.gamma
+        elmo.mixes[0].assign(mix.get("scalars"), gamma)
     return elmo
 
 
@@ -141,10 +147,12 @@ def chosen_layers(options: argparse.Namespace) -> str | int:
     """The layers that `--layers` and `--mix` choose together."""
     if options.layers not in (None, "mix") and options.mix:
         raise ValueError("--mix works only with --layers mix.")
-    if not options.mix and (options.layers == "mix" or options.gamma is not None):
-        raise ValueError("--layers mix and --gamma need the weights of --mix.")
-    if options.mix:
+    if options.mix or options.layers == "mix":
         return "mix"
+    if options.gamma is not None:
+        raise ValueError(
+            "--gamma needs --mix, or --layers mix for the model's own mix."
+        )
     return "all" if options.layers is None else options.layers
 
 
@@ -162,7 +170,7 @@ def _mix(text):
     try:
         path = Path(text)
         if not path.exists():
-            return {"scalars": numbers(text)}
+            return {"scalars": numbers(text), "gamma": 1.0}
         mix = json.loads(path.read_text())
         weights = [finite_number(weight) for weight in mix["scalars"]]
         gamma = finite_number(mix.get("gamma", 1.0))

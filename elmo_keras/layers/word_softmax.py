@@ -34,12 +34,14 @@ class WordSoftmax(keras.layers.Layer):
         super().__init__(**kwargs)
         self.supports_masking = True
         self.vocabulary_size = vocabulary_size
+        self.kernel_initializer = None  # for weights that are read after `build`
 
     def build(self, input_shape):
         dim = input_shape[-1]
+        normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
         self.kernel = self.add_weight(
             shape=(self.vocabulary_size, dim),
-            initializer=keras.initializers.RandomNormal(stddev=dim**-0.5),
+            initializer=self.kernel_initializer or normal,
             name="kernel",
         )
         self.bias = self.add_weight(

@@ -3,15 +3,17 @@
 import glob
 from pathlib import Path
 
-from elmo_keras.model_files.model_directory import OPTIONS, VOCABULARY, WEIGHTS
+from elmo_keras.model_files.file_names import MIX, OPTIONS, VOCABULARY, WEIGHTS
 
 TRAINING = "training"  # a folder
-# What training writes to a model directory.
-PARTS = OPTIONS, WEIGHTS, VOCABULARY, "model_card.md", "curves.png", TRAINING
+# What training and `save_model` write to a model directory.
+PARTS = OPTIONS, WEIGHTS, VOCABULARY, MIX, "model_card.md", "curves.png", TRAINING
+# The softmax and the vocabulary beside published options and weights.
+OF_SOFTMAX = "*softmax*.hdf5", "*vocab*.txt"
 # The files of a directory in another layout, such as a checkpoint of bilm-tf.
 OF_OTHERS = (
     "*options.json *config.json *.hdf5 *.h5 *.zip *.txt *.pkl *.dic checkpoint "
-    "*.index *.meta *.data-*"
+    "*.index *.meta *.data-* *.pb variables"
 ).split()
 
 
@@ -26,7 +28,10 @@ def parts_of_model(model: str | Path) -> list[Path]:
     model = Path(model)
     if model.is_dir():
         if (model / OPTIONS).exists() and (model / WEIGHTS).exists():
-            return [model / part for part in PARTS]
+            found = {path for pattern in OF_SOFTMAX for path in model.glob(pattern)}
+            return [model / part for part in PARTS] + sorted(
+                found - {model / VOCABULARY}
+            )
         return [path for pattern in OF_OTHERS for path in model.glob(pattern)]
     if model.exists():
         return [model]

@@ -5,19 +5,16 @@ from typing import NamedTuple
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
-from elmo_keras.model_files.model_directory import (
-    SOFTMAX,
-    ModelFiles,
-    find_model,
-    read_softmax,
-)
+from elmo_keras.model_files.files_in_directory import tf1_files
+from elmo_keras.model_files.found_model import ModelFiles
+from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.model_files.published import read_weights
-from elmo_keras.model_files.tf1_checkpoint import Tf1Checkpoint, find_tf1_checkpoint
+from elmo_keras.model_files.softmax_files import read_softmax
+from elmo_keras.model_files.tf1_checkpoint import Tf1Checkpoint, is_tf1_checkpoint
 from elmo_keras.model_files.tf1_weights import (
     check_tf1_checkpoint,
     read_tf1_checkpoint,
 )
-from elmo_keras.models.local_files import local_files
 from elmo_keras.text.vocabulary import Vocabulary
 
 
@@ -66,8 +63,8 @@ class Pretrained(NamedTuple):
         with self.source.open_weights() as file:
             read_weights(bilm, file)
         if with_softmax:
-            path = self.source.directory / SOFTMAX
-            read_softmax(bilm, path, self.vocabulary)
+            with self.source.open_softmax(self.vocabulary) as file:
+                read_softmax(bilm, self.vocabulary, file)
         return None
 
 
@@ -81,34 +78,28 @@ def find_pretrained(
     The name or address of a published model is downloaded, see `models.local_files`.
 
     Args:
-        path: a model directory, a zip or tar, an `options.json` (with `weights`), or a
-            checkpoint of bilm-tf by its directory or prefix.
+        path: what `find_model` takes. In a directory with both, a checkpoint of
+            bilm-tf comes before HDF5 weights.
         weights: published HDF5 weights.
-        vocabulary: file with the words of the checkpoint's softmax; by default
-            `vocab.txt` beside it.
+        vocabulary: file with the words of the softmax; by default `vocab.txt` beside
+            it, or the only `*vocab*.txt`.
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.
         ValueError: a file is not what it should be, or the vocabulary is missing.
     """
-    if weights is not None or not _is_tf1(Path(path)):
-        path, weights = local_files(path, weights)
-    path = Path(path)
-    if weights is None and _is_tf1(path):
-        found = find_tf1_checkpoint(path)
-        vocabulary = vocabulary or found.prefix.with_name("vocab.txt")
-        if not vocabulary.exists():
+    if weights is None and is_tf1_checkpoint(Path(path)):
+        files = tf1_files(Path(path))  # it has a softmax, unlike HDF5 files beside it
+    else:
+        files = find_model(path, weights)
+    if isinstance(files.weights, Tf1Checkpoint):
+        vocabulary = vocabulary or files.vocabulary_file
+        if vocabulary is None or not vocabulary.exists():
             raise ValueError(
                 f"{path} has a softmax, whose words are needed. Give the file that it "
                 "was trained with as --vocabulary."
             )
-        return Pretrained(found, Vocabulary.load(vocabulary))
-    files = find_model(path, weights)
-    has_softmax = files.directory and (files.directory / SOFTMAX).exists()
-    return Pretrained(files, files.vocabulary if has_softmax else None)
-
-
-def _is_tf1(path):
-    if path.is_dir():
-        return any(path.glob("*.index"))
-    return path.with_name(f"{path.name}.index").exists()
+        return Pretrained(files.weights, Vocabulary.load(vocabulary))
+    if files.softmax_file and not files.vocabulary_file and vocabulary:
+        files = files._replace(vocabulary_file=vocabulary)
+    return Pretrained(files, files.vocabulary if files.has_softmax else None)

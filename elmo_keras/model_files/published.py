@@ -3,11 +3,12 @@
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import h5py
 import keras
 import numpy as np
+import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.cli.shortened import shortened
@@ -15,8 +16,8 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 from elmo_keras.layers.panels import from_panels, to_panels
 from elmo_keras.model_files.finite import finite
-from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
-from elmo_keras.model_files.many_langs import ManyLangsModel
+
+VALUES_AT_ONCE = 2**25  # values of a variable that are assigned together
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +41,16 @@ class Entry(NamedTuple):
 
     shape: tuple[int, ...]
     variables: tuple[keras.Variable | MatrixInPanels, ...]
+
+
+class Weights(Protocol):
+    """What weights are read from, such as an open HDF5 file.
+
+    Attributes:
+        datasets: name → array-like with a `shape`, read by indexing with `[...]`.
+    """
+
+    datasets: Mapping[str, Any]
 
 
 def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
@@ -121,7 +132,7 @@ def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...
     return {"softmax/W": (n_words, config.projection_dim), "softmax/b": (n_words,)}
 
 
-def check_weights(config: ElmoConfig, file: Hdf5File | ManyLangsModel) -> None:
+def check_weights(config: ElmoConfig, file: Weights) -> None:
     """Checks that a file holds the weights that a configuration asks for.
 
     Only names and shapes are compared: nothing is built, and no values are read.
@@ -137,9 +148,7 @@ def check_weights(config: ElmoConfig, file: Hdf5File | ManyLangsModel) -> None:
     check_shapes(shapes, found)
 
 
-def read_weights(
-    bilm: BidirectionalLanguageModel, file: Hdf5File | ManyLangsModel
-) -> None:
+def read_weights(bilm: BidirectionalLanguageModel, file: Weights) -> None:
     """Reads published weights into a built biLM.
 
     Raises:
@@ -207,7 +216,19 @@ def refuse_surplus(surplus: Iterable[str]) -> None:
 def assign(entry: Entry, array: np.ndarray) -> None:
     """Assigns an array of the published layout to the entry's variables."""
     for variable, rows in split(entry, array):
-        variable.assign(rows)
+        of_replicas = isinstance(variable.value, tf.distribute.DistributedValues)
+        if rows.size <= VALUES_AT_ONCE or of_replicas:
+            variable.assign(rows)
+        else:
+            _assign_in_parts(variable.value, rows)
+
+
+def _assign_in_parts(variable, rows):
+    """Assigns rows without a copy of all of them, such as those of a large softmax."""
+    n_rows = max(1, VALUES_AT_ONCE * len(rows) // rows.size)
+    for first in range(0, len(rows), n_rows):
+        part = slice(first, first + n_rows)
+        variable[part].assign(tf.cast(rows[part], variable.dtype))
 
 
 def split(

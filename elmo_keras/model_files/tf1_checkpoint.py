@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from elmo_keras.model_files.model_directory import OPTIONS
+from elmo_keras.model_files.file_names import OPTIONS
+from elmo_keras.model_files.unpacked_files import UnpackedFiles
 from elmo_keras.published_options import read_options
 
 
@@ -18,10 +19,19 @@ class Tf1Checkpoint(NamedTuple):
         prefix: path of its files without `.index`, the argument of
             `tf1_weights.read_tf1_checkpoint`.
         options: the content of the `options.json` beside it.
+        unpacked: keeps its files, if they come from an archive.
     """
 
     prefix: Path
     options: dict[str, Any]
+    unpacked: UnpackedFiles | None = None
+
+
+def is_tf1_checkpoint(path: Path) -> bool:
+    """Whether a path is the prefix of a checkpoint, or a directory with one."""
+    if path.is_dir():
+        return any(path.glob("*.index"))
+    return _index(path).exists() if path.name else False
 
 
 def find_tf1_checkpoint(path: str | Path) -> Tf1Checkpoint:
@@ -39,8 +49,7 @@ def find_tf1_checkpoint(path: str | Path) -> Tf1Checkpoint:
         FileNotFoundError: there is no checkpoint, or no `options.json` beside it.
         ValueError: the `options.json` is not a JSON object.
     """
-    path = Path(path)
-    prefix = _latest(path) if path.is_dir() else path
+    prefix = find_tf1_prefix(Path(path))
     for needed in (_index(prefix), prefix.with_name(OPTIONS)):
         if not needed.exists():
             raise FileNotFoundError(
@@ -48,6 +57,15 @@ def find_tf1_checkpoint(path: str | Path) -> Tf1Checkpoint:
                 f".data files with {OPTIONS} beside them."
             )
     return Tf1Checkpoint(prefix, read_options(prefix.with_name(OPTIONS)))
+
+
+def find_tf1_prefix(path: Path) -> Path:
+    """The prefix of the latest checkpoint in a directory, or the path if it is none.
+
+    Raises:
+        FileNotFoundError: the directory holds no checkpoint.
+    """
+    return _latest(path) if path.is_dir() else path
 
 
 def _latest(directory):

@@ -1,15 +1,16 @@
 """The weights in bilm-tf's TensorFlow 1 checkpoints: their names, and reading them."""
 
-import contextlib
-import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
+from elmo_keras.model_files.checkpoint_variables import (
+    CheckpointVariable,
+    checkpoint_variables,
+)
 from elmo_keras.model_files.finite import finite
 from elmo_keras.model_files.published import (
     Entry,
@@ -18,6 +19,7 @@ from elmo_keras.model_files.published import (
     published_shapes,
     published_table,
     refuse_surplus,
+    softmax_shapes,
     softmax_table,
     split,
 )
@@ -70,15 +72,14 @@ def read_tf1_checkpoint(
     """
     table = tf1_table(bilm)
     slots = {f"{name}/Adagrad": entry for name, entry in table.items()}
-    with _reading(prefix):
-        found = _checkpoint_variables(prefix)
-        refuse_surplus(_surplus_names(found, table))
-        _check_vocabulary(bilm, found)
-        if slots.keys().isdisjoint(found):
-            slots = {}
-        check_shapes({n: entry.shape for n, entry in (table | slots).items()}, found)
-        # Everything is read before anything is assigned: only reading shows damage.
-        arrays = {name: finite(name, found[name][...]) for name in table | slots}
+    found = checkpoint_variables(prefix)
+    refuse_surplus(_surplus_names(found, table))
+    _check_vocabulary(bilm, found)
+    if slots.keys().isdisjoint(found):
+        slots = {}
+    check_shapes({n: entry.shape for n, entry in (table | slots).items()}, found)
+    # Everything is read before anything is assigned: only reading shows damage.
+    arrays = {name: finite(name, found[name][...]) for name in table | slots}
     for name, entry in table.items():
         assign(entry, arrays[name])
     accumulators = {
@@ -101,44 +102,34 @@ def check_tf1_checkpoint(config: ElmoConfig, prefix: str | Path) -> None:
         _tf1_name(name, config.n_layers): shape
         for name, shape in published_shapes(config).items()
     }
-    with _reading(prefix):
-        found = _checkpoint_variables(prefix)
+    found = checkpoint_variables(prefix)
     refuse_surplus(_surplus_names(found, shapes))
     check_shapes(shapes, found)
 
 
-@dataclasses.dataclass(frozen=True)
-class _CheckpointVariable:
-    """A variable of a checkpoint; like an HDF5 dataset it is read when indexed."""
+class Tf1Weights(NamedTuple):
+    """The weights of a checkpoint.
 
-    reader: Any
-    name: str
-    shape: tuple[int, ...]
+    Attributes:
+        datasets: name → variable, by the names of the published layout.
+    """
 
-    def __getitem__(self, index):
-        return self.reader.get_tensor(self.name)[index]
+    datasets: dict[str, CheckpointVariable]
 
 
-def _checkpoint_variables(prefix):
-    if not Path(f"{prefix}.index").exists():
-        raise FileNotFoundError(
-            f"There is no {prefix}.index. A checkpoint is named by the path of its "
-            "files without the ending, such as DIRECTORY/model.ckpt-100."
-        )
-    reader = tf.train.load_checkpoint(prefix)
-    shapes = reader.get_variable_to_shape_map().items()
-    return {n: _CheckpointVariable(reader, n, tuple(shape)) for n, shape in shapes}
+def tf1_weights(config: ElmoConfig, prefix: str | Path) -> Tf1Weights:
+    """The weights of a biLM in a checkpoint, and those of its softmax if there is one.
 
-
-@contextlib.contextmanager
-def _reading(prefix):
-    try:
-        yield
-    except (tf.errors.OpError, IndexError) as error:  # IndexError: a file ends early
-        raise ValueError(
-            f"{prefix} should be a complete TensorFlow checkpoint, .index and .data "
-            f"files. {error}"
-        ) from error
+    Raises:
+        FileNotFoundError, ValueError: as in `read_tf1_checkpoint`.
+    """
+    found = checkpoint_variables(prefix)
+    names = {
+        name: _tf1_name(name, config.n_layers)
+        for name in (*published_shapes(config), *softmax_shapes(config, n_words=0))
+    }
+    datasets = {name: found[tf1] for name, tf1 in names.items() if tf1 in found}
+    return Tf1Weights(datasets)
 
 
 def _surplus_names(found, table):

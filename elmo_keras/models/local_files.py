@@ -23,8 +23,9 @@ def local_files(
 
     Args:
         model: a path; or a string with the name of a published model, `nlpl:NUMBER`,
-            `hf://OWNER/NAME` or an `https://` address. A path that exists comes first,
-            and a `Path` is never a name. With `weights`, the path or address of
+            `hf://OWNER/NAME` or an `https://` address. A path that exists, or that is
+            the prefix of a TensorFlow checkpoint, comes first, and a `Path` is never a
+            name. With `weights`, the path or address of
             options.
         weights: the path or address of weights, or None.
 
@@ -40,7 +41,7 @@ def local_files(
     """
     if weights is not None:
         return _file(model), _file(weights)
-    if isinstance(model, os.PathLike) or os.path.exists(model):
+    if _is_path(model):
         _say_which(model)
         return Path(model), None
     published = published_model(model)
@@ -71,9 +72,14 @@ def absolute(model: str | Path) -> str:
 
 
 def _is_name(model):
+    return not _is_path(model) and published_model(model) is not None
+
+
+def _is_path(model):
+    """Whether a path is given, or a string that is one: also a checkpoint's prefix."""
     if isinstance(model, os.PathLike) or os.path.exists(model):
-        return False
-    return published_model(model) is not None
+        return True
+    return os.path.exists(f"{model}.index")
 
 
 def _file(path):

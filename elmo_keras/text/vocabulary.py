@@ -13,17 +13,18 @@ SPECIAL_WORDS = ("<S>", "</S>", "<UNK>")
 
 
 class Vocabulary:
-    """Words with their ids: `<S>`, `</S>`, `<UNK>` first, the rest by frequency.
+    """Words with their ids: `<S>`, `</S>`, `<UNK>` and the rest by frequency.
 
-    The sampled softmax relies on the order: its sampler assumes that words with low
-    ids are frequent.
+    The sampled softmax draws low ids most often, because they are those of frequent
+    words. The vocabularies made here start with the special words; in published ones
+    these can have any ids.
 
     Args:
         words: the words in the order of their ids, the special ones included.
 
     Raises:
-        ValueError: the special words are not first, or a word is empty, holds
-            ASCII white space (which separates tokens) or occurs twice.
+        ValueError: a special word is missing, or a word is empty, holds ASCII white
+            space (which separates tokens) or occurs twice.
 
     Example:
 
@@ -36,11 +37,6 @@ class Vocabulary:
 
     def __init__(self, words: Sequence[str]):
         self.words = tuple(words)
-        if self.words[:3] != SPECIAL_WORDS:
-            raise ValueError(
-                f"A vocabulary should start with {', '.join(SPECIAL_WORDS)}. "
-                f"Received: {', '.join(map(shortened, self.words[:3]))}"
-            )
         self._ids: dict[str, int] = {}
         for i, word in enumerate(self.words):
             first = self._ids.setdefault(word, i)
@@ -54,6 +50,13 @@ class Vocabulary:
                     "A line should hold one word, without white space. Received: "
                     f"{shortened(word)} in line {i + 1}"
                 )
+        missing = [word for word in SPECIAL_WORDS if word not in self._ids]
+        if missing:
+            raise ValueError(
+                f"A vocabulary should hold {', '.join(SPECIAL_WORDS)}. Missing: "
+                f"{', '.join(missing)}. Received {len(self.words):,} words, first: "
+                f"{', '.join(map(shortened, self.words[:3]))}"
+            )
 
     def __len__(self) -> int:
         return len(self.words)
@@ -69,7 +72,13 @@ class Vocabulary:
     @property
     def unknown(self) -> int:
         """The id of `<UNK>`."""
-        return SPECIAL_WORDS.index("<UNK>")
+        return self._ids["<UNK>"]
+
+    @property
+    def special(self) -> tuple[int, int, int]:
+        """The ids of `<S>`, `</S>` and `<UNK>`."""
+        begin, end, unknown = (self._ids[word] for word in SPECIAL_WORDS)
+        return begin, end, unknown
 
     @property
     def digest(self) -> str:

@@ -57,7 +57,7 @@ def test_errors_name_the_archive_and_its_file(directory, tmp_path):
     for name, content, message in [
         ("options.json", b"[" * 100_000, r"options.json in .*m.zip should hold JSON"),
         ("weights.hdf5", b"no", r"weights.hdf5 in .*m.zip should be an HDF5 file"),
-        ("vocab.txt", b"a", r"vocab.txt in .*m.zip: A vocabulary should start with"),
+        ("vocab.txt", b"a", r"vocab.txt in .*m.zip: A vocabulary should hold <S>"),
     ]:
         path = zipped(tmp_path / "m.zip", (files | {name: content}).items())
         with pytest.raises(ValueError, match=message) as error:

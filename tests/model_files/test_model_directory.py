@@ -90,7 +90,7 @@ def test_options_of_other_weights_are_refused_before_anything_is_built(
 def test_vectors_need_no_readable_vocabulary(directory):
     (directory / "vocab.txt").write_text("one\ntwo\n")
     Elmo.from_pretrained(directory)
-    with pytest.raises(ValueError, match="should start with <S>"):
+    with pytest.raises(ValueError, match="should hold <S>"):
         load_bilm(directory)
 
 

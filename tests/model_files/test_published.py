@@ -2,15 +2,23 @@
 
 import dataclasses
 import json
+from contextlib import nullcontext
 
 import h5py
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo
+from elmo_keras.model_files import published
 from elmo_keras.model_files.hdf5 import open_hdf5
 from elmo_keras.model_files.model_directory import load_bilm, save_model
-from elmo_keras.model_files.published import read_weights
+from elmo_keras.model_files.published import (
+    array_of,
+    assign,
+    published_table,
+    read_weights,
+)
 from tests.support.models import published_weights, randomize
 
 CELL = "RNN_1/RNN/MultiRNNCell/Cell1/LSTMCell"
@@ -137,3 +145,19 @@ def test_the_published_fixture_round_trips(data, tmp_path):
         for name in names:
             if isinstance(a[name], h5py.Dataset):
                 np.testing.assert_array_equal(a[name][...], b[name][...])
+
+
+@pytest.mark.parametrize("strategy", [None, ["cpu:0", "cpu:1"]])
+def test_large_weights_are_assigned_part_by_part(strategy, config, monkeypatch):
+    bilm = BidirectionalLanguageModel(config, 7)
+    bilm.build()
+    expected = [array_of(e) for e in published_table(randomize(bilm)).values()]
+    monkeypatch.setattr(published, "VALUES_AT_ONCE", 11)
+    scope = tf.distribute.MirroredStrategy(strategy).scope if strategy else nullcontext
+    with scope():
+        other = BidirectionalLanguageModel(config, 7)
+        other.build()
+        for entry, array in zip(published_table(other).values(), expected, strict=True):
+            assign(entry, array)
+    for entry, array in zip(published_table(other).values(), expected, strict=True):
+        np.testing.assert_array_equal(array_of(entry), array)

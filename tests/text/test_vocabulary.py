@@ -26,6 +26,17 @@ def test_unknown_words_get_the_id_of_unk():
     assert "a" in vocabulary and "z" not in vocabulary and len(vocabulary) == 7
 
 
+def test_the_special_words_of_a_published_file_keep_their_ids(tmp_path):
+    path = tmp_path / "vocab.txt"
+    path.write_text("</S>\n<S>\nthe\n<UNK>\nof\n")
+    vocabulary = Vocabulary.load(path)
+    assert vocabulary.special == (1, 0, 3) and vocabulary.unknown == 3
+    tokens = ["<S>", "of", "unseen", "</S>"]
+    assert vocabulary.encode(tokens).tolist() == [1, 4, 3, 0]
+    vocabulary.save(tmp_path / "saved.txt")
+    assert (tmp_path / "saved.txt").read_bytes() == path.read_bytes()
+
+
 def test_a_file_round_trip_keeps_every_word(tmp_path):
     path = tmp_path / "vocab.txt"
     vocabulary = Vocabulary.count([*SENTENCES, ["d\u2028e", "\u00a0"]])
@@ -38,8 +49,9 @@ def test_a_file_round_trip_keeps_every_word(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a\nb\n", "should start with <S>, </S>, <UNK>. Received: 'a', 'b'"),
-        (b"", "should start with"),
+        (b"a\nb\n", "hold <S>, </S>, <UNK>. Missing: <S>, </S>, <UNK>. Received 2"),
+        (b"", "'' in line 1"),
+        (b"</S>\nthe\n<S>\n", "Missing: <UNK>. Received 3 words, first: '</S>', 'the'"),
         (b"<S>\n</S>\n<UNK>\na\nb\na\n", "Received: 'a' in lines 4 and 6"),
         (b"<S>\n</S>\n<UNK>\na b\n", "Received: 'a b' in line 4"),
         (b"<S>\n</S>\n<UNK>\n\nb\n", "Received: '' in line 4"),

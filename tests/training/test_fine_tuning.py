@@ -119,7 +119,7 @@ def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
         (lambda a: ["--init", "nowhere"], "There is no nowhere"),
         (lambda a: [*a, "--vocabulary-size", "5"], "Leave out --vocabulary-size"),
         (lambda a: [*a[:3], "{short}"], "row for each of the 4 words"),
-        (lambda a: [*a[:3], "{other}"], "should start with <S>, </S>, <UNK>"),
+        (lambda a: [*a[:3], "{other}"], "should hold <S>, </S>, <UNK>"),
     ],
 )
 def test_a_starting_point_that_does_not_fit_is_refused(

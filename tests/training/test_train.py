@@ -169,7 +169,7 @@ def test_a_model_without_checkpoints_is_not_overwritten(files, tmp_path, capsys)
         (["--valid", "{latin}"], "should be UTF-8. Line 1"),
         (["--train", "{endless}"], "endless, line 2: it has more than 1,048,576 bytes"),
         (["--train", "{gz}"], "should be a complete gzip file"),
-        (["--vocabulary", "{words}"], "words: A vocabulary should start with <S>"),
+        (["--vocabulary", "{words}"], "words: A vocabulary should hold <S>"),
         (["--options", "o"], "--options and --weights should be given together"),
         (["--vocabulary-size", "2"], "--vocabulary-size should be at least 4"),
         (["--min-count", "1000"], "Give a lower --min-count than 1000."),

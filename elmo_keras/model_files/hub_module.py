@@ -1,0 +1,150 @@
+"""TF 1 Hub modules of ELMo, such as google/elmo/3: their variables, read by name.
+
+The graph of a module is not read. Sizes come from the shapes of the variables; what
+shapes don't show is that of google/elmo: `ElmoConfig`'s defaults.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from elmo_keras.cli.shortened import shortened
+from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.character_cnn import N_CHARACTERS
+from elmo_keras.model_files.checkpoint_variables import (
+    CheckpointVariable,
+    checkpoint_variables,
+)
+from elmo_keras.model_files.mix_file import Mix
+from elmo_keras.model_files.unpacked_files import UnpackedFiles
+
+SAVED_MODEL = "saved_model.pb"
+VARIABLES = "variables"  # the folder, and the name of the checkpoint in it
+_CHARACTERS = "bilm/char_embed"
+# Part of a module's name → its counterpart in the published layout.
+_PUBLISHED_NAMES = {
+    "/rnn/lstm_cell/projection/kernel": "/LSTMCell/W_P_0",
+    "/rnn/lstm_cell/kernel": "/LSTMCell/W_0",
+    "/rnn/lstm_cell/bias": "/LSTMCell/B",
+}
+_CELL = "RNN_0/RNN/MultiRNNCell/Cell{}/LSTMCell/W_P_0"
+# Endings of the mix's names: google's modules, and those made with bilm-tf's code.
+_SCALARS, _GAMMA = ("/weights", "_ELMo_W"), ("/scaling", "_ELMo_gamma")
+
+
+class HubModule(NamedTuple):
+    """The weights of a module.
+
+    Attributes:
+        config: of its biLM.
+        datasets: name → array-like, in the layout of `published_table`.
+        mix: its mix of the layers, or None.
+        unpacked: keeps its files, if they come from an archive.
+    """
+
+    config: ElmoConfig
+    datasets: Mapping[str, Any]
+    mix: Mix | None
+    unpacked: UnpackedFiles | None = None
+
+
+def is_saved_model(files: Iterable[str]) -> bool:
+    """Whether files of these names are a SavedModel, as modules are."""
+    return any(Path(file).name == SAVED_MODEL for file in files)
+
+
+def read_hub_module(
+    folder: Path, name: str | Path, unpacked: UnpackedFiles | None = None
+) -> HubModule:
+    """The module whose variables lie in a folder; they are read when they are needed.
+
+    Args:
+        folder: the module's folder `variables`.
+        name: the module in error messages.
+        unpacked: what keeps the folder, if it is temporary.
+
+    Raises:
+        FileNotFoundError: there are no variables.
+        ValueError: they are damaged, or not those of ELMo.
+    """
+    found = checkpoint_variables(folder / VARIABLES)
+    scope = _scope(found, name)
+    own = {
+        _published_name(variable.removeprefix(scope)): found[variable]
+        for variable in found
+        if variable.startswith(scope)
+    }
+    try:
+        config = _config(own)
+    except (KeyError, IndexError) as error:
+        raise ValueError(
+            f"{name} should hold the variables of a biLM. Missing, or of another "
+            f"shape: {error}"
+        ) from error
+    if own["char_embed"].shape[0] == N_CHARACTERS + 1:
+        own["char_embed"] = _WithoutPadding(own["char_embed"])
+    mix = _mix(found, scope.removesuffix("bilm/") + "aggregation/")
+    mix = mix and mix.checked(config.n_layers + 1, name)
+    return HubModule(config, own, mix, unpacked)
+
+
+def _scope(found, name):
+    """What the names of the biLM's variables start with, such as `module/bilm/`."""
+    of_characters = [variable for variable in found if variable.endswith(_CHARACTERS)]
+    if len(of_characters) != 1:
+        raise ValueError(
+            f"{name} should be a TF 1 Hub module of ELMo, with one variable "
+            f"…{_CHARACTERS}. Found: {shortened(sorted(found))}"
+        )
+    return of_characters[0].removesuffix("char_embed")
+
+
+def _published_name(name):
+    for of_module, published in _PUBLISHED_NAMES.items():
+        name = name.replace(of_module, published)
+    return name
+
+
+def _config(variables):
+    kernels = _numbered(variables, "CNN/W_cnn_{}")
+    cells = _numbered(variables, _CELL)
+    cell = variables[_CELL.format(0)].shape
+    return ElmoConfig(
+        cell[0],  # units
+        cell[1],  # projection_dim
+        [(kernel[1], kernel[3]) for kernel in kernels],
+        n_layers=len(cells),
+        n_highway=len(_numbered(variables, "CNN_high_{}/W_carry")),
+        char_embedding_dim=variables["char_embed"].shape[1],
+    )
+
+
+def _numbered(variables, name):
+    """The shapes of the variables of these names, with the numbers 0, 1, …"""
+    names = map(name.format, range(len(variables)))
+    return [variables[name].shape for name in names if name in variables]
+
+
+class _WithoutPadding:
+    """The rows of characters without the first one, which is that of padding."""
+
+    def __init__(self, variable: CheckpointVariable):
+        self._variable = variable
+        self.shape = variable.shape[0] - 1, *variable.shape[1:]
+
+    def __getitem__(self, index):
+        return self._variable[1:][index]
+
+
+def _mix(found, scope):
+    """The only mix of a module, None without one."""
+    names = [name for name in found if name.startswith(scope)]
+    scalars, gamma = (
+        [found[name][...] for name in names if name.endswith(endings)]
+        for endings in (_SCALARS, _GAMMA)
+    )
+    if len(scalars) != 1 or len(gamma) != 1 or gamma[0].size != 1:
+        return None
+    return Mix(tuple(np.ravel(scalars[0]).tolist()), gamma[0].item())

@@ -1,0 +1,87 @@
+"""The mix that comes with a model: a file of its directory, or variables of a module."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from elmo_keras.cli.shortened import shortened
+from elmo_keras.layers.scalar_mix import ScalarMix
+
+_MAX_NUMBER = float(np.finfo(np.float32).max)
+
+
+class Mix(NamedTuple):
+    """A mix of layers, see `layers.ScalarMix`.
+
+    Attributes:
+        scalars: the weights w of the layers before the softmax.
+        gamma: the factor γ.
+    """
+
+    scalars: tuple[float, ...]
+    gamma: float
+
+    def checked(self, n_layers: int, name: str | Path) -> "Mix":
+        """The mix itself.
+
+        Args:
+            n_layers: how many layers are mixed.
+            name: the file in error messages.
+
+        Raises:
+            ValueError: it has other than `n_layers` weights, or holds NaN or infinity.
+        """
+        numbers = *self.scalars, self.gamma
+        if len(self.scalars) != n_layers or not all(map(_is_number, numbers)):
+            raise ValueError(
+                f"{name} should hold a mix, {n_layers} finite `scalars`, one for each "
+                f"layer, and a finite `gamma`. Found: {shortened(self._asdict())}"
+            )
+        return self
+
+
+def _is_number(value):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) <= _MAX_NUMBER
+
+
+def parse_mix(content: bytes, name: str | Path, n_layers: int) -> Mix:
+    """The mix in the content of a `mix.json`.
+
+    Args:
+        content: the bytes of the file.
+        name: the name of the file in error messages.
+        n_layers: how many layers are mixed.
+
+    Raises:
+        ValueError: it is not a mix of so many layers.
+    """
+    try:
+        values = json.loads(content)
+        mix = Mix(tuple(values["scalars"]), values["gamma"])
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ValueError(
+            f"{name} should hold JSON with `scalars` and `gamma`. {error!r}"
+        ) from error
+    return mix.checked(n_layers, name)
+
+
+def mix_content(mix: ScalarMix) -> bytes:
+    """The content of a `mix.json`.
+
+    Args:
+        mix: a built mix.
+
+    Raises:
+        ValueError: it has no weights, because its scheme is not `"learned"`.
+    """
+    if mix.scheme != "learned":
+        raise ValueError(
+            "A mix that is kept should have weights, those of the scheme 'learned'. "
+            f"Received: {mix.scheme!r}"
+        )
+    scalars = np.asarray(mix.scalars, np.float32).tolist()
+    values = {"scalars": scalars, "gamma": float(mix.gamma.numpy())}
+    return f"{json.dumps(values, indent=2)}\n".encode()

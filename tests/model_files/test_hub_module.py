@@ -1,0 +1,169 @@
+"""TF 1 Hub modules of ELMo: google/elmo, and those made with bilm-tf's code."""
+
+import dataclasses
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
+from elmo_keras.embed import __main__ as embed
+from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
+from elmo_keras.model_files.pretrained import find_pretrained
+from export.source_model import elmo_of_files
+from tests.support import hub_modules
+from tests.support.hub_modules import BILM_TF_MIX, GAMMA, SCALARS
+from tests.support.models import randomize
+
+TOKENS = tf.constant([["a", "b", "unseen"]])
+
+
+@pytest.fixture(scope="module")
+def source():
+    """A biLM in sizes that all differ, with what modules leave to be known."""
+    config = ElmoConfig.preset("test")
+    config = dataclasses.replace(config, max_characters_per_token=50, n_highway=2)
+    bilm = BidirectionalLanguageModel(config)
+    bilm.build()
+    return randomize(bilm)
+
+
+@pytest.fixture(scope="module")
+def module(source, tmp_path_factory):
+    """The directory of a module with google's names; no test changes it."""
+    directory = tmp_path_factory.mktemp("tfhub") / "0eadd30f"
+    return hub_modules.write(directory, hub_modules.variables(source))
+
+
+def assert_read(source, model):
+    for ours, theirs in zip(source.weights, load_bilm(model).weights, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_module_has_the_weights_and_sizes_of_its_variables(source, module):
+    assert find_model(module).config == source.config
+    assert_read(source, module)
+
+
+def test_its_mix_is_the_mix_of_the_layer(module):
+    elmo = Elmo.from_pretrained(module, num_representations=2)
+    for mix in elmo.mixes:
+        np.testing.assert_array_equal(mix.scalars, np.float32(SCALARS))
+        assert float(mix.gamma) == GAMMA
+    layers = elmo.layers(TOKENS)
+    expected = GAMMA * np.einsum(
+        "bltd,l->btd", layers, np.exp(SCALARS) / np.exp(SCALARS).sum()
+    )
+    np.testing.assert_allclose(elmo(TOKENS)[0], expected, atol=1e-6)
+    average = Elmo.from_pretrained(module, scheme="average")(TOKENS)
+    np.testing.assert_allclose(average, np.mean(layers, axis=1), atol=1e-6)
+    given = elmo_of_files(module, scalars=[1.0, 2.0, 3.0]).mixes[0]
+    assert given.scalars.numpy().tolist() == [1, 2, 3] and float(given.gamma) == 1
+
+
+def test_converting_a_module_keeps_its_mix(module, tmp_path):
+    elmo = Elmo.from_pretrained(module)
+    save_model(tmp_path / "english", elmo.bilm, mix=elmo.mixes[0])
+    np.testing.assert_array_equal(
+        Elmo.from_pretrained(tmp_path / "english")(TOKENS), elmo(TOKENS)
+    )
+    save_model(tmp_path / "english", elmo.bilm)
+    assert find_model(tmp_path / "english").mix is None
+
+
+def test_names_of_bilm_tf_in_an_archive_under_any_scope(source, tmp_path):
+    values = hub_modules.variables(source, BILM_TF_MIX)
+    scoped = {f"module/{name}": value for name, value in values.items()}
+    directory = hub_modules.write(tmp_path / "module", scoped)
+    with tarfile.open(tmp_path / "elmo_ru.tar.gz", "w:gz") as archive:
+        archive.add(directory, ".")
+    assert_read(source, tmp_path / "elmo_ru.tar.gz")
+    mix = find_model(tmp_path / "elmo_ru.tar.gz").mix
+    assert mix == (tuple(SCALARS), GAMMA)
+
+
+def test_files_of_an_archive_are_unpacked_as_long_as_they_are_needed(module, tmp_path):
+    with tarfile.open(tmp_path / "m.tar.gz", "w:gz") as archive:
+        archive.add(module, "elmo")
+    files = find_model(tmp_path / "m.tar.gz")
+    folder = files.weights.unpacked.folder
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "variables.data-00000-of-00001",
+        "variables.index",
+    ]
+    del files
+    assert not folder.exists()
+
+
+def test_commands_mix_by_the_module(module, model_directory, tmp_path, capsys):
+    text, output = str(tmp_path / "text.txt"), str(tmp_path / "vectors.hdf5")
+    Path(text).write_text("a b unseen\n")
+    command = [text, output, "--layers", "mix", "--gamma", "3", "--model"]
+    elmo = embed.read_model(embed.parser().parse_args([*command, str(module)]), "mix")
+    np.testing.assert_array_equal(elmo.mixes[0].scalars, np.float32(SCALARS))
+    assert float(elmo.mixes[0].gamma) == 3
+    assert embed.main([*command, str(model_directory)]) == 2
+    assert "comes with no mix. Give its weights as --mix." in capsys.readouterr().err
+
+
+def test_training_starts_from_a_module_with_a_new_softmax(source, module):
+    pretrained = find_pretrained(module)
+    assert pretrained.vocabulary is None and pretrained.config == source.config
+    bilm = BidirectionalLanguageModel(pretrained.config)
+    bilm.build()
+    assert pretrained.read_into(bilm, with_softmax=False) is None
+    np.testing.assert_array_equal(bilm.weights[0], source.weights[0])
+
+
+def without(name):
+    return lambda values: {n: v for n, v in values.items() if name not in n}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            without("char_embed"),
+            "should be a TF 1 Hub module of ELMo, with one variable",
+        ),
+        (
+            without("RNN_"),
+            "Missing, or of another shape: 'RNN_0/RNN/MultiRNNCell/Cell0",
+        ),
+        (without("CNN_proj"), "should hold `CNN_proj/W_proj`"),
+        (without("W_cnn_2"), "there is no projection where"),
+        (
+            without("W_carry"),
+            r"hold \['CNN_high_0/W_transform', .* which a biLM of these",
+        ),
+        (lambda v: v | {"bilm/CNN/W_cnn_0": np.float32([1])}, "Missing, or of another"),
+        (lambda v: v | {"aggregation/weights": np.float32([1])}, "3 finite `scalars`"),
+        (lambda v: v | {"aggregation/scaling": np.float32(np.nan)}, "a finite `gamma`"),
+        (
+            lambda v: v | {"bilm/CNN/b_cnn_0": np.float32([1, np.inf])},
+            "`CNN/b_cnn_0` should hold finite numbers",
+        ),
+    ],
+)
+def test_variables_that_are_not_those_of_elmo_are_refused(
+    source, tmp_path, change, message
+):
+    values = change(hub_modules.variables(source))
+    hub_modules.write(tmp_path / "m", values)
+    with pytest.raises(ValueError, match=message):
+        Elmo.from_pretrained(tmp_path / "m")
+
+
+def test_an_incomplete_module_is_refused(module, tmp_path):
+    (tmp_path / "variables").mkdir()
+    (tmp_path / "saved_model.pb").touch()
+    with pytest.raises(FileNotFoundError, match="There is no .*variables.index"):
+        find_model(tmp_path)
+    for name in ("variables.index", "variables.data-00000-of-00001"):
+        content = (module / "variables" / name).read_bytes()
+        (tmp_path / "variables" / name).write_bytes(content)
+    (tmp_path / "variables" / name).write_bytes(content[:100])
+    with pytest.raises(ValueError, match="files have 100 bytes for"):
+        find_model(tmp_path)
