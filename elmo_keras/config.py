@@ -1,47 +1,12 @@
-"""The configuration of a biLM and its published form, `options.json`."""
+"""The configuration of a biLM."""
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from elmo_keras.cli.shortened import shortened
-
-# Field of `ElmoConfig` → where the published options.json keeps it.
-_PUBLISHED_KEYS = {
-    "units": ("lstm", "dim"),
-    "projection_dim": ("lstm", "projection_dim"),
-    "n_layers": ("lstm", "n_layers"),
-    "cell_clip": ("lstm", "cell_clip"),
-    "proj_clip": ("lstm", "proj_clip"),
-    "use_skip_connections": ("lstm", "use_skip_connections"),
-    "filters": ("char_cnn", "filters"),
-    "n_highway": ("char_cnn", "n_highway"),
-    "activation": ("char_cnn", "activation"),
-    "char_embedding_dim": ("char_cnn", "embedding", "dim"),
-    "max_characters_per_token": ("char_cnn", "max_characters_per_token"),
-}
-# Not published: how this package turns words into characters. Readers of the
-# published format ignore sections that they don't know.
-_OWN_KEYS = {
-    "unicode_normalization": ("elmo_keras", "unicode_normalization"),
-    "cut_at": ("elmo_keras", "cut_at"),
-    "word_embedding_dim": ("elmo_keras", "word_embedding_dim"),
-}
-_KEYS = _PUBLISHED_KEYS | _OWN_KEYS
-
-# bilm-tf and AllenNLP require 262 at prediction (the 261 of training and the id 0
-# of masked positions); a file written by training says 261.
-_N_CHARACTERS = ("char_cnn", "n_characters")
-
-# What identifies the files of a dictionary, which are beside the options.
-_DICTIONARY = ("elmo_keras", "dictionary_sha256")
-
-# Keys of a dictionary that stand for no character of a word, and for no word.
-CHARACTER_MARKS = ("<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>")
-UNKNOWN_WORD = "<oov>"
+from elmo_keras.layers.token_dictionary import TokenDictionary
+from elmo_keras.published_options import field_values, options_of
 
 _ALLOWED = {
     "activation": ("relu", "tanh"),
@@ -57,7 +22,6 @@ _POSITIVE = {
 }
 _MAX_HIGHWAY, _MAX_CHARACTERS, _MAX_FILTERS, _MAX_FILTER_GROUPS = 100, 2**12, 2**16, 100
 _MAX_CLIP = 3e38  # of float32
-_MAX_OPTIONS = 2**20  # bytes of an options.json
 
 _PUBLISHED_FILTERS = (
     (1, 32),
@@ -68,62 +32,6 @@ _PUBLISHED_FILTERS = (
     (6, 512),
     (7, 1024),
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class TokenDictionary:
-    """The characters and words that a model of ELMoForManyLangs knows.
-
-    Each has one key on a line; line i, counted from 0, is the key of id i. The line of
-    an id without a key is empty.
-
-    Args:
-        characters: Unicode characters, and the marks of `CHARACTER_MARKS`.
-        words: words, among them `<oov>`; empty for a model of characters only.
-
-    Raises:
-        ValueError: a mark is missing, or a key occurs twice.
-    """
-
-    characters: str = dataclasses.field(repr=False)
-    words: str = dataclasses.field(default="", repr=False)
-
-    def __post_init__(self):
-        _check_keys("characters", self.characters, CHARACTER_MARKS)
-        if self.words:
-            _check_keys("words", self.words, (UNKNOWN_WORD,))
-
-    @property
-    def n_characters(self) -> int:
-        """Number of ids of characters."""
-        return self.characters.count("\n") + 1
-
-    @property
-    def n_words(self) -> int:
-        """Number of ids of words, 0 for a model of characters only."""
-        return self.words.count("\n") + bool(self.words)
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the keys."""
-        digest = hashlib.sha256(self.characters.encode())
-        digest.update(b"\n\n" + self.words.encode())
-        return digest.hexdigest()
-
-
-def _check_keys(field, text, marks):
-    keys = [key for key in text.split("\n") if key]
-    missing = sorted(set(marks) - set(keys))
-    if missing:
-        raise ValueError(
-            f"The dictionary of {field} should hold {' '.join(marks)}. Missing: "
-            f"{' '.join(missing)}"
-        )
-    if len(set(keys)) != len(keys):
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(
-            f"The dictionary of {field} should hold each key once. Twice: {twice!r}"
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -309,24 +217,7 @@ class ElmoConfig:
             ValueError: a key is missing or a value is out of range, or the dictionary
                 is missing or not that of the options.
         """
-        _check_characters(options, dictionary)
-        values = {field: _lookup(options, path) for field, path in _KEYS.items()}
-        given = {field: value for field, value in values.items() if value is not None}
-        for field in ("units", "projection_dim", "filters"):
-            if field not in given:
-                key = ".".join(_KEYS[field])
-                raise ValueError(
-                    f"The options lack `{key}`. Received: {shortened(options)}"
-                )
-        # In a published file a missing key means "none", not the default.
-        absent = dict(
-            n_layers=1,
-            n_highway=0,
-            cell_clip=None,
-            proj_clip=None,
-            use_skip_connections=False,
-        )
-        return cls(**(absent | given), dictionary=dictionary)
+        return cls(**field_values(options, dictionary), dictionary=dictionary)
 
     def to_options(self) -> dict[str, Any]:
         """The content of this configuration's `options.json`, with the published keys.
@@ -334,78 +225,8 @@ class ElmoConfig:
         `n_characters` is 262, which bilm-tf and AllenNLP require at prediction, or the
         size of the dictionary.
         """
-        options: dict[str, Any] = {}
-        fields = self.to_dict()
-        defaults = {f.name: f.default for f in dataclasses.fields(self)}
-        for field, path in _KEYS.items():
-            value = fields.get(field, defaults[field])
-            if field in _PUBLISHED_KEYS or value != defaults[field]:
-                _insert(options, path, value)
-        if self.dictionary is None:
-            _insert(options, _N_CHARACTERS, 262)
-        else:
-            _insert(options, _N_CHARACTERS, self.dictionary.n_characters)
-            _insert(options, _DICTIONARY, self.dictionary.digest)
-        return options
-
-
-def has_dictionary(options: Mapping[str, Any]) -> bool:
-    """Whether the options are those of a model with a `TokenDictionary`."""
-    return _lookup(options, _DICTIONARY) is not None
-
-
-def _check_characters(options, dictionary):
-    """Refuses options of other characters than bytes or those of the dictionary."""
-    n_characters = _lookup(options, _N_CHARACTERS)
-    digest = _lookup(options, _DICTIONARY)
-    if digest != (dictionary and dictionary.digest):
-        raise ValueError(
-            "The options should come with the dictionary of characters and words that "
-            f"the model was trained with, of SHA-256 {shortened(digest)}. Received: "
-            f"{dictionary and dictionary.digest}. Put its files back."
-        )
-    if dictionary is None and n_characters not in (261, 262, None):
-        raise ValueError(
-            "`char_cnn.n_characters` should be 261 (training) or 262 "
-            f"(prediction). Received: {shortened(n_characters)}"
-        )
-
-
-def read_options(path: str | Path) -> dict[str, Any]:
-    """The content of an `options.json`.
-
-    Raises:
-        ValueError: the file is not a JSON object.
-    """
-    with Path(path).open("rb") as file:
-        return parse_options(file.read(_MAX_OPTIONS + 1), path)
-
-
-def parse_options(content: bytes, name: str | Path) -> dict[str, Any]:
-    """The options in the content of an `options.json`.
-
-    Args:
-        content: the bytes of the file.
-        name: the name of the file in error messages.
-
-    Raises:
-        ValueError: the content is not a JSON object.
-    """
-    if len(content) > _MAX_OPTIONS:
-        raise ValueError(
-            f"{name} should hold options. It has over {_MAX_OPTIONS} bytes."
-        )
-    try:
-        options = json.loads(content.decode())
-    except RecursionError as error:
-        raise ValueError(f"{name} should hold JSON. It is nested too deep.") from error
-    except ValueError as error:
-        raise ValueError(f"{name} should hold JSON. {error}") from error
-    if not isinstance(options, dict):
-        raise ValueError(
-            f"{name} should hold a JSON object. Received: {shortened(options)}"
-        )
-    return options
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        return options_of(self.to_dict(), defaults, self.dictionary)
 
 
 def _pairs(filters):
@@ -426,18 +247,6 @@ def _is_count(value, minimum, maximum):
 def _is_bound(value):
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and 0 < value <= _MAX_CLIP
-
-
-def _lookup(options, path):
-    for key in path:
-        options = options.get(key) if isinstance(options, Mapping) else None
-    return options
-
-
-def _insert(options, path, value):
-    for key in path[:-1]:
-        options = options.setdefault(key, {})
-    options[path[-1]] = value
 
 
 PRESETS = {

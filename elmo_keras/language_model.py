@@ -68,6 +68,7 @@ class LanguageModel:
 
     Example:
 
+    >>> from elmo_keras import ElmoConfig
     >>> config = ElmoConfig.preset("test")
     >>> vocabulary = Vocabulary.count([["a", "rose", "is", "a", "rose"]])
     >>> bilm = BidirectionalLanguageModel(config, vocabulary_size=len(vocabulary))
@@ -86,11 +87,7 @@ class LanguageModel:
         vocabulary: Vocabulary,
         tokens_at_once: int = 2**12,
     ):
-        if bilm.vocabulary_size != len(vocabulary):
-            raise ValueError(
-                f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
-                f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
-            )
+        check_softmax(bilm, vocabulary)
         self.bilm, self.vocabulary = bilm, vocabulary
         self._tokens_at_once = tokens_at_once
         words, numbers = (tf.TensorSpec((None,), d) for d in (tf.string, tf.int32))
@@ -248,8 +245,8 @@ class LanguageModel:
                 f"{len(tokens)} tokens. Received: {position}"
             )
         [sentence] = tokens_of_sentences([tokens])
-        place = tf.constant([position])  # a tensor, also if functions are run eagerly
-        logs = self._at_position(tf.constant(sentence, tf.string), place).numpy()
+        tokens, places = tf.constant(sentence, tf.string), tf.constant([position])
+        logs = self._at_position(tokens, places).numpy()
         return logs[DIRECTIONS.index(direction)]
 
     def _log_probabilities_at_position(self, tokens, position):
@@ -266,6 +263,19 @@ class LanguageModel:
         top = min(top, int(np.isfinite(logs).sum()))
         best = np.argsort(-logs, kind="stable")[:top]
         return [(self.vocabulary.words[i], float(logs[i])) for i in best]
+
+
+def check_softmax(bilm: BidirectionalLanguageModel, vocabulary: Vocabulary) -> None:
+    """Checks that a model can predict the words of a vocabulary.
+
+    Raises:
+        ValueError: the model has no softmax, or one of another size.
+    """
+    if bilm.vocabulary_size != len(vocabulary):
+        raise ValueError(
+            f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
+            f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
+        )
 
 
 def _graph(function, signature):

@@ -13,8 +13,8 @@ import tensorflow as tf
 from elmo_keras import Elmo
 from elmo_keras.cli.installed_version import installed_version
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.config import read_options
 from elmo_keras.model_files.published import array_of, published_table
+from elmo_keras.published_options import read_options
 
 from .saved_model import ExportOptions, SavedElmo, make_saved_model
 from .session_graph import unfold_signatures

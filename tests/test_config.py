@@ -7,7 +7,8 @@ import math
 import pytest
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
-from elmo_keras.config import PRESETS, read_options
+from elmo_keras.config import PRESETS
+from elmo_keras.published_options import read_options
 
 PARAMETERS = {"small": 13_593_296, "medium": 28_027_728, "original": 93_600_848}
 

@@ -253,6 +253,7 @@ def test_the_bilm_can_be_unfrozen_trained_saved_and_frozen_again(
     assert len(model.trainable_weights) == frozen
 
 
+@pytest.mark.slow  # it trains once more
 def test_fit_on_a_dataset_of_character_ids(config, unoptimized_graphs):
     elmo = Elmo(config)
     model = tagger(elmo, shape=(None, 9), dtype="int32")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from elmo_keras.config import TokenDictionary
+from elmo_keras.layers.token_dictionary import TokenDictionary
 
 CHARACTERS, WORDS = "characters.txt", "words.txt"
 MAX_SIZE = 2**28  # bytes

@@ -4,7 +4,7 @@ import math
 from pathlib import Path, PurePosixPath
 
 from elmo_keras.cli.shortened import shortened
-from elmo_keras.config import ElmoConfig, parse_options
+from elmo_keras.config import ElmoConfig
 from elmo_keras.model_files.archives import Archive, open_archive
 from elmo_keras.model_files.file_names import MIX, OPTIONS, VOCABULARY
 from elmo_keras.model_files.files_in_directory import (
@@ -21,6 +21,7 @@ from elmo_keras.model_files.published import published_shapes
 from elmo_keras.model_files.softmax_files import SOFTMAX_MARK
 from elmo_keras.model_files.tf1_checkpoint import find_tf1_prefix
 from elmo_keras.model_files.unpacked_files import UnpackedFiles
+from elmo_keras.published_options import parse_options
 
 # Bytes that a file may have. Weights may come with a softmax, and in float64: so many
 # times what the options ask for, and so many bytes for their names.

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from elmo_keras.config import ElmoConfig, TokenDictionary
+from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.hdf5 import open_hdf5
 from elmo_keras.model_files.hub_module import HubModule
 from elmo_keras.model_files.many_langs import ManyLangsModel

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from elmo_keras.config import ElmoConfig, TokenDictionary
+from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.dictionary_files import MAX_SIZE, parse_dic
 from elmo_keras.model_files.finite import finite
 from elmo_keras.model_files.torch_pickle import read_tensors

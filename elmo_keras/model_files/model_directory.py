@@ -7,7 +7,6 @@ from typing import Any
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.config import read_options
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.archives import is_archive
 from elmo_keras.model_files.dictionary_files import dictionary_files
@@ -26,6 +25,9 @@ from elmo_keras.model_files.published import (
 from elmo_keras.model_files.softmax_files import DIGEST, check_softmax, read_softmax
 from elmo_keras.model_files.tf1_checkpoint import is_tf1_checkpoint
 from elmo_keras.models.local_files import local_files
+from elmo_keras.published_options import (
+    read_options,
+)
 from elmo_keras.text.vocabulary import Vocabulary
 
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from elmo_keras.config import read_options
 from elmo_keras.model_files.file_names import OPTIONS
 from elmo_keras.model_files.unpacked_files import UnpackedFiles
+from elmo_keras.published_options import read_options
 
 
 class Tf1Checkpoint(NamedTuple):

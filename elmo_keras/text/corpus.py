@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.text.characters import boundary_tokens, characters_of_words, words_cut
-from elmo_keras.text.length_batches import length_batches
+from elmo_keras.text.characters import boundary_tokens, words_cut
 from elmo_keras.text.vocabulary import Vocabulary
 
 BEGIN, END = 0, 1  # numbers of `<S>` and `</S>` in every corpus
@@ -94,6 +92,11 @@ class Corpus:
     def sentence(self, i: int) -> np.ndarray:
         """The word numbers of sentence i."""
         return self.tokens[self.ends[i - 1] if i else 0 : self.ends[i]]
+
+    def sentences(self) -> Iterator[list[str]]:
+        """The tokens of each sentence."""
+        for i in range(len(self)):
+            yield [self.words[number] for number in self.sentence(i)]
 
     def lengths(self) -> np.ndarray:
         """The number of tokens of each sentence."""
@@ -224,42 +227,3 @@ class TextStatistics:
             f"are <UNK>, {self.cut:.3%} are too long and cut"
             + (f", such as {examples}" if examples else "")
         )
-
-
-def sentence_batches(
-    corpus: Corpus, vocabulary: Vocabulary, config: ElmoConfig, *, max_tokens: int
-) -> Iterator[dict[str, tf.Tensor]]:
-    """Batches of sentences of similar length, for evaluation.
-
-    Args:
-        corpus: the sentences; each occurs once.
-        vocabulary: gives the ids to predict.
-        config: gives the characters.
-        max_tokens: maximum number of tokens in a batch, padding and boundaries
-            included. A longer sentence is a batch of its own.
-
-    Yields:
-        Dicts: `sentences` int32 `(batch,)`, sentence numbers; `characters`
-        `(batch, time, characters)` with `<S>` and `</S>`; `mask` `(batch, time)`;
-        `ids` `(batch, time)` of the vocabulary.
-    """
-    ids = vocabulary.encode(corpus.words)
-    tokens = corpus.tokens_of(config)
-    for batch in length_batches(corpus.lengths() + 2, max_tokens=max_tokens):
-        words, mask = _padded(corpus, batch)
-        distinct, places = np.unique(words, return_inverse=True)
-        characters = characters_of_words([tokens[i] for i in distinct], config)
-        yield {
-            "sentences": tf.constant(batch),
-            "characters": tf.gather(characters, places.reshape(words.shape)),
-            "mask": tf.constant(mask),
-            "ids": tf.constant(ids[words]),
-        }
-
-
-def _padded(corpus, batch):
-    rows = [np.r_[BEGIN, corpus.sentence(i), END] for i in batch]
-    time = max(map(len, rows))
-    words = np.array([np.pad(row, (0, time - len(row))) for row in rows], np.int32)
-    mask = np.arange(time) < np.array([[len(row)] for row in rows])
-    return words, mask

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.config import UNKNOWN_WORD, ElmoConfig, TokenDictionary
+from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.token_dictionary import UNKNOWN_WORD, TokenDictionary
 
 BEGIN_OF_DICTIONARY_SENTENCE = "<bos>"
 END_OF_DICTIONARY_SENTENCE = "<eos>"

@@ -13,10 +13,11 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.language_model import check_softmax
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.training.perplexity import Perplexity, check_softmax
+from elmo_keras.training.perplexity import Perplexity
 from elmo_keras.training.segments import Segments, over_segments
 from elmo_keras.training.windows import Plan, window
 
@@ -114,6 +115,7 @@ def held_out_sums(
 def _batches(corpus, vocabulary, config, *, n_rows, rows) -> Iterator[dict[str, Any]]:
     """The windows of these rows, one after another."""
     plan, ids = Plan.in_order(corpus, n_rows), vocabulary.encode(corpus.words)
+    tokens = corpus.tokens_of(config)
     n_steps = plan.n_steps(MAX_TOKENS // n_rows)
     time = -(-plan.longest_row // n_steps)  # about the same in all windows
     for step in range(n_steps):
@@ -122,9 +124,7 @@ def _batches(corpus, vocabulary, config, *, n_rows, rows) -> Iterator[dict[str, 
         carried = np.zeros_like(read.from_zero)
         segments = Segments.of(np.concatenate([read.from_zero, carried]))
         yield {
-            "characters": characters_of_words(
-                [corpus.words[i] for i in distinct], config
-            ),
+            "characters": characters_of_words([tokens[i] for i in distinct], config),
             "words": tf.constant(words.reshape(read.inputs.shape), tf.int32),
             "targets": tf.constant(ids[read.targets]),
             "real": tf.constant(read.real),

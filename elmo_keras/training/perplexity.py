@@ -4,13 +4,11 @@ from typing import NamedTuple
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.text.corpus import Corpus, sentence_batches
+from elmo_keras.language_model import LanguageModel
+from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
-
-MAX_TOKENS = 4096  # in a batch, padding included
 
 
 class Perplexity(NamedTuple):
@@ -86,46 +84,10 @@ def log_probabilities(
     Raises:
         ValueError: the model has no softmax, or one of another size.
     """
-    check_softmax(bilm, vocabulary)
-    batches = sentence_batches(corpus, vocabulary, bilm.config, max_tokens=MAX_TOKENS)
-    result = np.zeros((len(corpus), 2))
+    model = LanguageModel(bilm, vocabulary)
     progress = keras.utils.Progbar(len(corpus), verbose=verbose, unit_name="sentence")
-    for batch in batches:
-        sentences = batch.pop("sentences").numpy()
-        result[sentences] = _of_sentences(bilm, **batch).numpy()
-        progress.add(len(sentences))
+    result = np.zeros((len(corpus), 2))
+    for row, scores in zip(result, model.score(corpus.sentences())):
+        row[...] = scores.totals
+        progress.add(1)
     return result
-
-
-def check_softmax(bilm: BidirectionalLanguageModel, vocabulary: Vocabulary) -> None:
-    """Checks that a model can predict the words of a vocabulary.
-
-    Raises:
-        ValueError: the model has no softmax, or one of another size.
-    """
-    if bilm.vocabulary_size != len(vocabulary):
-        raise ValueError(
-            f"`bilm` should have a softmax over the {len(vocabulary)} words of the "
-            f"vocabulary. Its vocabulary_size: {bilm.vocabulary_size}"
-        )
-
-
-@tf.function(reduce_retracing=True, autograph=False)
-def _of_sentences(bilm, characters, *, mask, ids):
-    """Log probability of each sentence: (batch, 2)."""
-    last = bilm(characters, mask=mask)[-1]
-    ahead, back = tf.split(last, 2, axis=-1)
-    real = mask[:, 1:]
-    # Each token is predicted from those before it, and from those after it.
-    forward = _summed(bilm, real, vectors=ahead[:, :-1], targets=ids[:, 1:])
-    backward = _summed(bilm, real, vectors=back[:, 1:], targets=ids[:, :-1])
-    return tf.stack([forward, backward], axis=1)
-
-
-def _summed(bilm, real, *, vectors, targets):
-    """Log probability of each sentence in one direction: (batch,)."""
-    logs = bilm.softmax.log_probabilities_of(
-        tf.boolean_mask(vectors, real), tf.boolean_mask(targets, real)
-    )
-    rows = tf.cast(tf.where(real)[:, 0], tf.int32)
-    return tf.math.unsorted_segment_sum(logs, rows, tf.shape(real)[0])

@@ -146,9 +146,10 @@ def check_identity(now: dict[str, Any], then: dict[str, Any], path: Path) -> Non
     """
     for key in now | then:
         if now.get(key) != then.get(key):
+            hint = " (0.0 is --published-state)" if key == ZERO_STATE else ""
             raise ValueError(
                 f"{path} was made with {key} {then.get(key)}; this run has "
-                f"{now.get(key)}. Give the same value, or another --output."
+                f"{now.get(key)}. Give the same value{hint}, or another --output."
             )
 
 

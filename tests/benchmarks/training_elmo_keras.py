@@ -19,7 +19,7 @@ import tensorflow as tf
 from embedding_worker import versions
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary
-from elmo_keras.config import read_options
+from elmo_keras.published_options import read_options
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.files import read_sentences
 from elmo_keras.training.optimizers import make_optimizer

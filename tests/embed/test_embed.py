@@ -449,7 +449,8 @@ def n_committed(output):
     path = output.with_name(f"{output.name}.unfinished") / journal.JOURNAL
     if not path.exists():
         return 0
-    note = json.loads(path.read_bytes().split(b"\n")[0])["note"]
+    _, about, *_ = path.read_bytes().split(b"\n")
+    note = json.loads(about)["note"]
     return (note["done"] or {"batches": 0})["batches"]
 
 

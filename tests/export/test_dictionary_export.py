@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-from elmo_keras.config import TokenDictionary
+from elmo_keras.layers.token_dictionary import TokenDictionary
 from export.version_directory import export_elmo
 from tests.support.cpp_program import values_of_cpp_program
 from tests.support.dictionaries import DICTIONARY, dictionary_config
@@ -64,6 +64,7 @@ def test_the_graph_has_no_tables_and_holds_the_dictionary_once(version):
     assert content.count(b"word4321") == 1
 
 
+@pytest.mark.slow  # it starts a server of its own
 def test_an_answer_over_grpc_has_the_vectors_of_the_layer(version, elmo):
     with serving(version.parent) as server, asking(server) as stub:
         response = stub.Predict(text_request(SENTENCES))

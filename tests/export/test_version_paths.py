@@ -43,7 +43,7 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
     folder, monkeypatch, capsys, arguments, problem
 ):
     monkeypatch.setattr(command, "read_elmo", None)
-    monkeypatch.setattr(command, "parts_of_model", lambda path: [path / "serving"])
+    monkeypatch.setattr(command, "parts_of_model", lambda path: [Path(path, "serving")])
     Path("blocked").mkdir()
     Path("blocked/serving").touch()
     before = tree(folder)

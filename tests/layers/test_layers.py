@@ -102,10 +102,6 @@ ROWS = {
         lambda **k: BidirectionalLanguageModel(CONFIG, 11, **k),
         IDS,
     ),
-    "BidirectionalLanguageModel_with_dictionary": (
-        lambda **k: BidirectionalLanguageModel(dictionary_config(), 11, **k),
-        NUMBERS,
-    ),
     "Elmo_with_dictionary": (
         lambda **k: Elmo(dictionary_config(), trainable_bilm=True, **k),
         TOKENS,
@@ -252,6 +248,14 @@ def test_the_mask_is_passed_on(row):
         np.testing.assert_array_equal(output._keras_mask, mask)
 
 
+# `Elmo` contains the layers below it, whose rows take as long.
+QUICK = "Elmo", "Elmo_with_dictionary", "WordSoftmax"
+REPLICATED = [
+    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in ROWS
+]
+
+
+@pytest.mark.parametrize("row", REPLICATED, indirect=True)
 def test_two_replicas_train_as_one_does(row, unoptimized_graphs):
     strategy = tf.distribute.MirroredStrategy(
         ["CPU:0", "CPU:1"], cross_device_ops=tf.distribute.ReductionToOneDevice()

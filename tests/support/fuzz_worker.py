@@ -25,12 +25,12 @@ import keras
 import numpy as np
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
-from elmo_keras.config import read_options
 from elmo_keras.embed.journal import JOURNAL, JournaledFile
 from elmo_keras.model_files.keras_files import load_keras_model
 from elmo_keras.model_files.model_directory import find_model, save_model
 from elmo_keras.model_files.published import read_weights
 from elmo_keras.model_files.tf1_weights import check_tf1_checkpoint, read_tf1_checkpoint
+from elmo_keras.published_options import read_options
 from elmo_keras.training.checkpoint import read_checkpoint, save_checkpoint
 from export.version_directory import EXTRA, INFO, read_info
 from tests.support.mutations import mutated, mutated_json, mutated_zip

@@ -34,6 +34,7 @@ ROOMS = (
     {"elmo_keras.bilm"},
     {"elmo_keras.text"},
     {"elmo_keras.config"},
+    {"elmo_keras.published_options"},
     {"elmo_keras.cli", "elmo_keras.layers"},
 )
 TASKS = "elmo_keras.tasks"

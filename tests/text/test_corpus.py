@@ -7,7 +7,7 @@ import pytest
 
 from elmo_keras import Vocabulary
 from elmo_keras.text import corpus
-from elmo_keras.text.corpus import Corpus, TextStatistics, sentence_batches
+from elmo_keras.text.corpus import Corpus, TextStatistics
 from elmo_keras.training.python_reference import python_reference
 
 SENTENCES = [list("abcdefg"), list("hi"), ["j"], list("abc"), ["a"] * 11, ["한", "l"]]
@@ -133,21 +133,8 @@ def test_an_empty_corpus_has_statistics(config):
     assert (result.tokens, result.unknown, result.cut) == (0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("max_tokens", [1, 12, 1000])
-def test_evaluation_sees_every_sentence_once_with_its_boundaries(config, max_tokens):
-    seen = {}
-    for batch in sentence_batches(CORPUS, VOCABULARY, config, max_tokens=max_tokens):
-        size, time = batch["mask"].shape
-        assert size == 1 or size * time <= max_tokens
-        assert batch["characters"].shape == (size, time, 9)
-        for i, ids, mask in zip(batch["sentences"], batch["ids"], batch["mask"]):
-            assert int(i) not in seen
-            seen[int(i)] = ids.numpy()[mask.numpy()].tolist()
-    expected = {
-        i: VOCABULARY.encode(["<S>", *sentence, "</S>"]).tolist()
-        for i, sentence in enumerate(SENTENCES)
-    }
-    assert seen == expected
+def test_sentences_are_read_back():
+    assert list(CORPUS.sentences()) == [list(sentence) for sentence in SENTENCES]
 
 
 def test_pythons_reference_is_english_prose_without_repetition():

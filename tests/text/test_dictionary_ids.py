@@ -8,7 +8,8 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmo_keras.config import ElmoConfig, TokenDictionary
+from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.text import dictionary_ids
 from elmo_keras.text.characters import (
     boundary_tokens,

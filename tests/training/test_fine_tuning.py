@@ -135,6 +135,7 @@ def test_a_starting_point_that_does_not_fit_is_refused(
     assert not (tmp_path / "tuned").exists()
 
 
+@pytest.mark.slow  # it trains a model of its own
 def test_a_model_of_elmo_for_many_langs_is_tuned_with_its_own_boundaries(
     files, tmp_path
 ):

@@ -15,6 +15,7 @@ from elmo_keras.tasks.experiments.early_stopping import Fitted, fit_until_best
 from elmo_keras.tasks.experiments.examples import Data, read_data
 from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions
 from elmo_keras.tasks.experiments.experiment_output import check_output, model_file
+from elmo_keras.tasks.experiments.given_words import read_given_words
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.experiments.results import (
     FILE,
@@ -24,7 +25,9 @@ from elmo_keras.tasks.experiments.results import (
 )
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.experiments.variants import Variant, learned_mixes
-from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
+
+# Runs that were recorded before there were word vectors had none.
+USUAL_SETTINGS = {"word_vectors": None, "freeze_word_vectors": False}
 
 
 def main(
@@ -55,12 +58,14 @@ def run(
         The records of these runs, as in `results.json`.
 
     Raises:
-        ValueError: the data, a model directory or `results.json` is invalid; the
-            message says what was expected.
+        ValueError: the data, a model directory, word vectors or `results.json` are
+            invalid; the message says what was expected.
         OSError: a file can't be read.
         FloatingPointError: a loss is not finite.
         CommandFailed: a file can't be written.
     """
+    if options.freeze_word_vectors and options.word_vectors is None:
+        raise ValueError("--freeze-word-vectors needs --word-vectors FILE.")
     check_output(options, variants)
     experiment = Experiment(task, options, read_data(task, options))
     experiment.check(variants)
@@ -76,11 +81,17 @@ class Experiment:
     Args:
         task, options: see `run`.
         data: the examples.
+
+    Raises:
+        ValueError, OSError: the file of word vectors can't be read or doesn't fit.
     """
 
     def __init__(self, task: Task, options: ExperimentOptions, data: Data):
         self.task, self.options, self.data = task, options, data
         self._digest = data.digest
+        self._words = read_given_words(
+            options.word_vectors, self._all_texts(), options.word_dim
+        )
         self._cached = None, None  # model directory, and the cache of its layers
 
     def check(self, variants: Sequence[Variant]) -> None:
@@ -122,7 +133,7 @@ class Experiment:
             if (record["variant"], record["seed"]) != (variant.name, seed):
                 continue
             settings = self._settings(variant)
-            for name, value in record["settings"].items():
+            for name, value in (USUAL_SETTINGS | record["settings"]).items():
                 if settings.get(name) != value:
                     raise ValueError(
                         f"{path} has another run of {variant.name} with seed {seed}: "
@@ -134,7 +145,8 @@ class Experiment:
 
     def _settings(self, variant):
         """Everything that the outcome depends on, except the seed."""
-        settings = self.options.settings() | variant._asdict() | {"data": self._digest}
+        settings = self.options.settings() | self._words.settings
+        settings |= variant._asdict() | {"data": self._digest}
         return {
             name: value if isinstance(value, int | float | None) else str(value)
             for name, value in settings.items()
@@ -172,13 +184,13 @@ class Experiment:
 
     def _model(self, variant, train):
         options = self.options
-        vectors = TokenVectors(
-            frequent_words(self._texts(train)),
-            word_dim=options.word_dim,
+        vectors = self._words.token_vectors(
+            self._texts(train),
             character_dim=options.character_dim,
             elmo=variant.layer(),
             elmo_at=variant.elmo_at,
             dropout=options.dropout,
+            trainable_words=not options.freeze_word_vectors,
         )
         model = self.task.model(vectors, train, options.of_task)
         model.compile(
@@ -215,6 +227,9 @@ class Experiment:
     def _texts(self, examples):
         return self.task.batches.texts(examples, self.task.text_fields)
 
+    def _all_texts(self):
+        return [text for examples in self.data for text in self._texts(examples)]
+
     def _scores(self, model, batches):
         scores = self.task.scores(model, batches.examples, predictions(model, batches))
         return {name: float(value) for name, value in scores.items()}
@@ -224,7 +239,7 @@ class Experiment:
         if self.options.no_cache or not variant.is_cacheable:
             return None
         if self._cached[0] != variant.elmo:
-            texts = [text for examples in self.data for text in self._texts(examples)]
+            texts = self._all_texts()
             elmo = Elmo.from_pretrained(variant.elmo)
             start = time.perf_counter()
             self._cached = variant.elmo, LayerCache(elmo, texts, verbose=1)

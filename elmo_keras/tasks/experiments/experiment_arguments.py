@@ -17,6 +17,7 @@ from elmo_keras.cli.argument_types import (
 )
 from elmo_keras.cli.command import command_parser
 from elmo_keras.models.local_files import MODEL_HELP, path_or_name
+from elmo_keras.tasks.experiments.given_words import WORD_DIM
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.experiments.variants import Variant
 from elmo_keras.tasks.layers.token_vectors import PLACES
@@ -54,7 +55,9 @@ class ExperimentOptions:
     batch_size: int
     learning_rate: float
     dropout: float
-    word_dim: int
+    word_dim: int | None
+    word_vectors: Path | None
+    freeze_word_vectors: bool
     character_dim: int
     of_task: Any
 
@@ -192,5 +195,17 @@ def _add_training(add):
     add("--batch-size", type=positive(int), default=32)
     add("--learning-rate", type=positive(float), default=1e-3)
     add("--dropout", type=rate, default=0.5, help="on word and character vectors")
-    add("--word-dim", type=positive(int), default=100)
+    add(
+        "--word-dim",
+        type=positive(int),
+        metavar="N",
+        help=f"default: {WORD_DIM}, or as --word-vectors",
+    )
+    add(
+        "--word-vectors",
+        type=Path,
+        metavar="FILE",
+        help="vectors that words start with: GloVe, word2vec (text or binary)",
+    )
+    add("--freeze-word-vectors", action="store_true", help="don't train any of them")
     add("--character-dim", type=positive(int), default=64)

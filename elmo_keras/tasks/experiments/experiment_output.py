@@ -29,9 +29,9 @@ def check_output(options: ExperimentOptions, variants: Sequence[Variant]) -> Non
     check_folder(folder)
     names = [model_file(v.name, seed) for v in variants for seed in options.seeds]
     files = [folder / name for name in (FILE, *names)]
-    texts = filter(None, (options.train, options.dev, options.test))
+    given = options.train, options.dev, options.test, options.word_vectors
     of_models = [part for model in options.elmo for part in parts_of_model(model)]
-    check_apart(files, [*texts, *of_models])
+    check_apart(files, [*filter(None, given), *of_models])
     if folder.exists():
         for file in files:
             check_file(file)

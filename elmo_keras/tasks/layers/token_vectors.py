@@ -1,6 +1,9 @@
 """The token vectors of task models: trained words and characters, and ELMo."""
 
+from collections.abc import Sequence
+
 import keras
+import numpy as np
 import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
@@ -21,6 +24,7 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
 
     `[word; characters]` is the baseline, trained with the task: a vector for each
     known word in lower case, one for all others, and a small CNN over the characters.
+    Words start with random vectors, or with those given to `assign_word_vectors`.
     ELMo is concatenated to these at the input, `[word; characters; ELMo]`; or returned
     for the task model to concatenate to its network's output; or both, each with a mix
     of its own.
@@ -29,6 +33,7 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
         words: the words with a vector of their own, see `frequent_words`; if empty,
             there are no word vectors.
         word_dim: size of a word's vector.
+        trainable_words: whether the vectors of words are trained with the task.
         character_dim: size of the vector of a word's characters, even; 0 for none.
         elmo: an `Elmo` layer, or None for the baseline. It needs one representation
             for each place that `elmo_at` names.
@@ -69,6 +74,7 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
         elmo=None,
         elmo_at="input",
         dropout=0.5,
+        trainable_words=True,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -78,10 +84,10 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
         self.character_dim = character_dim
         self.elmo = elmo
         self.elmo_at = elmo_at
+        self.trainable_words = trainable_words
         self._check()
         if self.words:
-            self.word_numbers = keras.layers.StringLookup(vocabulary=list(self.words))
-            self.word_vectors = keras.layers.Embedding(len(self.words) + 1, word_dim)
+            self._add_words()
         if character_dim:
             self.characters = CharacterCNN(
                 [(width, character_dim // len(WIDTHS)) for width in WIDTHS],
@@ -89,6 +95,12 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
                 n_highway=0,
             )
         self.dropout = keras.layers.Dropout(dropout)
+
+    def _add_words(self):
+        self.word_numbers = keras.layers.StringLookup(vocabulary=list(self.words))
+        self.word_vectors = keras.layers.Embedding(
+            len(self.words) + 1, self.word_dim, trainable=self.trainable_words
+        )
 
     def _check(self):
         if self.elmo_at not in PLACES:
@@ -144,6 +156,44 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
         if self.elmo is not None and not self.elmo.built:
             self.elmo.build()
 
+    def assign_word_vectors(self, words: Sequence[str], vectors: np.ndarray) -> None:
+        """Makes words start with given vectors, and all others with random ones.
+
+        The random vectors have the root mean square of the given ones. Builds the layer
+        if necessary.
+
+        Args:
+            words: some of the layer's words, in lower case.
+            vectors: float array `(words, word_dim)`.
+
+        Raises:
+            ValueError: a word is not one of the layer's, the shape is another, or a
+                number is not finite.
+        """
+        numbers = {word: number for number, word in enumerate(self.words, 1)}
+        unknown = [word for word in words if word not in numbers]
+        if unknown:
+            raise ValueError(
+                "`words` should be among the words of the layer, which are in lower "
+                f"case. Received: {unknown[0]!r}"
+            )
+        if np.shape(vectors) != (len(words), self.word_dim):
+            raise ValueError(
+                f"`vectors` should have the shape {(len(words), self.word_dim)}, for "
+                f"{len(words)} words. Received: {np.shape(vectors)}"
+            )
+        if not np.all(np.isfinite(vectors)):
+            raise ValueError("`vectors` should be finite.")
+        if not len(words):
+            return
+        self.build()
+        table = self.word_vectors.embeddings
+        start = np.array(self.word_vectors.embeddings_initializer(table.shape))
+        size = np.sqrt(np.mean(np.square(vectors)))
+        start *= size / np.sqrt(np.mean(np.square(start)))
+        start[[numbers[word] for word in words]] = vectors
+        table.assign(start)
+
     def call(self, tokens, layers=None, training=False):
         trained = []
         if self.words:
@@ -189,6 +239,7 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
             "character_dim": self.character_dim,
             "elmo_at": self.elmo_at,
             "dropout": self.dropout.rate,
+            "trainable_words": self.trainable_words,
         }
 
 

@@ -1,8 +1,10 @@
 """Reads files of word vectors: GloVe, and word2vec as text or binary."""
 
+import functools
 import gzip
+import itertools
 import zlib
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -13,6 +15,14 @@ from elmo_keras.text.files import unzipped
 LONGEST_LINE = 2**20  # bytes
 LONGEST_WORD = 2**12
 LARGEST_DIM = 2**14
+# What published vectors also come in, by the first bytes.
+OTHER_FORMATS = {
+    b"PK\x03\x04": "It is a zip: unzip it, and give the file of one size.",
+    b"\xba\x16\x4f\x2f": "It is a model of fastText: give its .vec file.",
+}
+
+# A word, and the function that parses its numbers.
+Entry = tuple[bytes, Callable[[], np.ndarray]]
 
 
 class WordVectorFile(NamedTuple):
@@ -34,7 +44,8 @@ def read_word_vectors(
 
     The formats are told apart by their content: word2vec's text and binary files (and
     fastText's `.vec`) start with the numbers of words and of dimensions, GloVe's text
-    starts with the first word.
+    starts with the first word. The numbers of words that are not wanted are not
+    parsed: files have millions of them.
 
     Args:
         path: plain or gzipped.
@@ -46,42 +57,50 @@ def read_word_vectors(
     """
     with Path(path).open("rb") as file:
         try:
-            entries = _entries(unzipped(file))
-            return _collected(entries, wanted)
+            dim, entries = _opened(unzipped(file))
+            found = _collected(entries, wanted)
         except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{path} should hold word vectors. {error}") from error
+            raise ValueError(
+                f"{path} should hold word vectors of GloVe or word2vec, plain or "
+                f"gzipped. {error}"
+            ) from error
+    vectors = np.array(list(found.values()), np.float32).reshape(len(found), dim)
+    return WordVectorFile(tuple(found), vectors)
 
 
 def _collected(entries, wanted):
     found: dict[str, np.ndarray] = {}
-    for number, (word, vector) in enumerate(entries, 1):
+    for number, (word, parse) in enumerate(entries, 1):
         word = word.decode("utf-8", "replace")
         if word in found or not (wanted is None or word in wanted):
             continue
+        vector = parse()
         if not np.isfinite(vector).all():
             raise ValueError(
                 f"The numbers of word {number}, {word!r}, should be finite."
             )
         found[word] = vector
-    return WordVectorFile(tuple(found), np.array(list(found.values()), np.float32))
+    return found
 
 
-def _entries(file: BinaryIO) -> Iterator[tuple[bytes, np.ndarray]]:
-    """Words and vectors of a file in any format."""
+def _opened(file: BinaryIO) -> tuple[int, Iterator[Entry]]:
+    """The size of the vectors, and the entries of a file in any format."""
     first = file.readline(LONGEST_LINE)
+    if problem := OTHER_FORMATS.get(first[:4]):
+        raise ValueError(problem)
     heading = first.split()
     if len(heading) != 2 or not all(cell.isdigit() for cell in heading):
         dim = len(first.rstrip().split(b" ")) - 1
         if dim < 2:
             raise ValueError(f"Line 1 should be a word and its numbers: {first[:80]!r}")
-        yield _of_line(first, dim, 1)
-        yield from _text(file, dim, n_words=None)
-        return
+        entry = _of_line(first, dim, 1)
+        entry[1]()  # a file of something else fails here
+        return dim, itertools.chain([entry], _text(file, dim, n_words=None))
     n_words, dim = map(int, heading)
     if not 0 < dim <= LARGEST_DIM:
         raise ValueError(f"Line 1 says that vectors have {dim} dimensions.")
-    is_text = _is_text(file.peek(LONGEST_LINE))
-    yield from (_text if is_text else _binary)(file, dim, n_words)
+    read = _text if _is_text(file.peek(LONGEST_LINE)) else _binary
+    return dim, read(file, dim, n_words)
 
 
 def _is_text(start):
@@ -110,17 +129,23 @@ def _text(file, dim, n_words):
         )
 
 
-def _of_line(line, dim, number):
-    cells = line.rstrip().split(b" ")
-    try:
-        if len(cells) <= dim:
-            raise ValueError
-        return b" ".join(cells[:-dim]), np.array(cells[-dim:], np.float32)
-    except ValueError:
-        raise ValueError(
+def _of_line(line, dim, number) -> Entry:
+    def malformed():
+        return ValueError(
             f"Line {number:,} should hold a word and {dim} numbers. Found: "
             f"{line[:80].decode('utf-8', 'replace')!r}"
-        ) from None
+        )
+
+    def parse():
+        try:
+            return np.array(numbers, np.float32)
+        except ValueError:
+            raise malformed() from None
+
+    word, *numbers = line.rstrip().rsplit(b" ", dim)
+    if len(numbers) < dim:
+        raise malformed()
+    return word, parse
 
 
 def _binary(file: BinaryIO, dim, n_words):
@@ -132,7 +157,7 @@ def _binary(file: BinaryIO, dim, n_words):
             raise ValueError(
                 f"Line 1 says {n_words:,} words. The file ends within word {number:,}."
             )
-        yield word, np.frombuffer(content, "<f4")
+        yield word, functools.partial(np.frombuffer, content, "<f4")
 
 
 def _word(file, number):

@@ -39,6 +39,43 @@ def test_each_place_of_elmo_has_its_own_mix(config, place):
         assert np.any(at_input[..., 4:] != at_output)
 
 
+def test_given_vectors_are_those_of_their_words_and_others_are_random_of_their_size():
+    vectors = TokenVectors(["der", "und", "neu"], word_dim=5, character_dim=0)
+    given = np.arange(10, dtype=np.float32).reshape(2, 5)
+    vectors.assign_word_vectors(["neu", "der"], given)
+    vectors(tf.constant([["und"]]))  # doesn't build it again
+    x = vectors(tf.constant([["Neu", "Der", "und", "alt"]]))[0].numpy()
+    np.testing.assert_array_equal(x[0, :2], given)
+    size = np.sqrt(np.mean(np.square(given)))
+    assert np.all(np.ptp(x[0, 2:], axis=1) > size / 5)
+    assert np.all(np.abs(x[0, 2:]) < 2 * size)
+    vectors.assign_word_vectors(["neu", "der"], given)
+    np.testing.assert_array_equal(vectors(tf.constant([["und"]]))[0][0], x[0, 2:3])
+
+
+def test_given_vectors_that_do_not_fit_are_refused():
+    vectors = TokenVectors(["der", "und"], word_dim=5, character_dim=0)
+    for words, shape, message in (
+        (["der", "Und"], (2, 5), "lower case. Received: 'Und'"),
+        (["der", "und"], (2, 4), r"shape \(2, 5\).*Received: \(2, 4\)"),
+        (["der"], (2, 5), r"shape \(1, 5\).*Received: \(2, 5\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            vectors.assign_word_vectors(words, np.ones(shape))
+    with pytest.raises(ValueError, match="should be finite"):
+        vectors.assign_word_vectors(["der"], np.full((1, 5), np.nan))
+
+
+@pytest.mark.parametrize("trainable", [True, False])
+def test_word_vectors_are_trained_unless_they_are_frozen(trainable):
+    vectors = TokenVectors(["der"], 5, 4, trainable_words=trainable)
+    vectors.assign_word_vectors(["der"], np.ones((1, 5)))
+    trained = {id(variable) for variable in vectors.trainable_variables}
+    assert (id(vectors.word_vectors.embeddings) in trained) == trainable
+    assert len(vectors.trainable_variables) > trainable  # the characters
+    assert TokenVectors.from_config(vectors.get_config()).trainable_words == trainable
+
+
 def test_arguments_that_do_not_fit_are_refused(config):
     for arguments, message in (
         ({"character_dim": 5}, "even"),

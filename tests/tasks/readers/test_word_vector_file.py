@@ -53,16 +53,30 @@ def test_only_wanted_words_are_kept_and_the_first_of_repeated_ones(tmp_path):
     np.testing.assert_array_equal(vectors, VECTORS[[0, 3]])
 
 
+def test_without_a_wanted_word_the_size_is_still_known(tmp_path):
+    path = tmp_path / "vectors.txt"
+    for content in (text(), binary()):
+        path.write_bytes(content)
+        words, vectors = read_word_vectors(path, {"absent"})
+        assert words == () and vectors.shape == (0, 3)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "Line 1 should be a word and its numbers: b''"),
         (b"word\n", "Line 1 should be a word"),
+        (b"PK\x03\x04\x14\x00", "It is a zip: unzip it"),
+        (b"\xba\x16\x4f\x2f\x0c\x00", "fastText: give its .vec file"),
         (text() + b"last 0.5\n", "Line 5 should hold a word and 3 numbers. .*last"),
         (text() + b"last 0.5 x 1\n", "Line 5 should hold a word and 3 numbers"),
         (b"9 3\n" + text(), "Line 1 says 9 words. Found: 4; the end"),
         (binary()[:-5], "Line 1 says 4 words. The file ends within word 4"),
         (binary().replace(b" ", b"_"), "Line 1 should be a word|Word 1 has no end"),
+        (
+            b"The cat sees the dog\n",
+            "Line 1 should hold a word and 4 numbers. .*The cat",
+        ),
         (b"4 0\n" + text(), "Line 1 says that vectors have 0 dimensions"),
         (text() + b"last nan 1 2\n", "numbers of word 5, 'last', should be finite"),
         (gzip.compress(text())[:-9], "Compressed file ended"),
@@ -72,6 +86,6 @@ def test_damaged_files_are_refused(content, message, tmp_path):
     path = tmp_path / "vectors"
     path.write_bytes(content)
     with pytest.raises(
-        ValueError, match=f"vectors should hold word vectors. .*{message}"
+        ValueError, match=f"vectors should hold word vectors of GloVe or .*{message}"
     ):
         read_word_vectors(path)

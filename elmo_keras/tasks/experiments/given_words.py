@@ -1,0 +1,86 @@
+"""The words of an experiment with vectors from a file, and the token vectors of all."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
+from elmo_keras.tasks.readers.lower_case_vectors import read_lower_case_vectors
+
+WORD_DIM = 100  # of random vectors
+
+
+class GivenWords(NamedTuple):
+    """Words of the examples, in lower case, with vectors from a file.
+
+    Attributes:
+        dim: size of the vectors of all words.
+        words: empty without a file.
+        vectors: float32 `(words, dim)`, or None without a file.
+    """
+
+    dim: int
+    words: tuple[str, ...] = ()
+    vectors: np.ndarray | None = None
+
+    @property
+    def settings(self) -> dict[str, int | str | None]:
+        """The settings in `results.json` that they decide; files have a hash."""
+        digest = None
+        if self.words:
+            content = "\n".join(self.words).encode() + self.vectors.tobytes()
+            digest = hashlib.sha256(content).hexdigest()[:16]
+        return {"word_dim": self.dim, "word_vectors": digest}
+
+    def token_vectors(
+        self, sentences: Sequence[Sequence[str]], **arguments
+    ) -> TokenVectors:
+        """The layer that knows these words and the frequent words of training text.
+
+        Args:
+            sentences: the tokens of the training examples.
+            **arguments: further arguments of `TokenVectors`.
+        """
+        words = dict.fromkeys([*frequent_words(sentences), *self.words])
+        layer = TokenVectors(words, word_dim=self.dim, **arguments)
+        if self.words:
+            layer.assign_word_vectors(self.words, self.vectors)
+        return layer
+
+
+def read_given_words(
+    path: Path | None, sentences: Sequence[Sequence[str]], word_dim: int | None
+) -> GivenWords:
+    """Reads the vectors of the words of sentences, and prints how many there are.
+
+    Args:
+        path: --word-vectors; None for no words.
+        sentences: the tokens of all examples.
+        word_dim: --word-dim; None for the size that the file has.
+
+    Raises:
+        ValueError: the file is damaged, has vectors of another size than `word_dim`, or
+            has none of the words.
+        OSError: the file can't be read.
+    """
+    if path is None:
+        return GivenWords(WORD_DIM if word_dim is None else word_dim)
+    found = read_lower_case_vectors(path, sentences)
+    dim = found.vectors.shape[1]
+    if word_dim not in (None, dim):
+        raise ValueError(
+            f"The vectors of {path} have {dim} dimensions, but --word-dim is "
+            f"{word_dim}. Leave --word-dim out."
+        )
+    n_words = len({token.lower() for tokens in sentences for token in tokens})
+    if not found.words:
+        raise ValueError(
+            f"{path} has none of the {n_words:,} words of the examples. Give vectors "
+            "of words in the language of the examples."
+        )
+    n_found = len(found.words)
+    print(f"{n_found:,} of {n_words:,} words have a vector in {path}", flush=True)
+    return GivenWords(dim, *found)
