@@ -94,9 +94,11 @@ def _scope(found, name):
     """What the names of the biLM's variables start with, such as `module/bilm/`."""
     of_characters = [variable for variable in found if variable.endswith(_CHARACTERS)]
     if len(of_characters) != 1:
+        some = ", ".join(sorted(found)[:3])
         raise ValueError(
             f"{name} should be a TF 1 Hub module of ELMo, with one variable "
-            f"…{_CHARACTERS}. Found: {shortened(sorted(found))}"
+            f"…{_CHARACTERS}. Found {len(found)} variables: {shortened(some)}, …. Of "
+            "another SavedModel, give the model that it was made from."
         )
     return of_characters[0].removesuffix("char_embed")
 
