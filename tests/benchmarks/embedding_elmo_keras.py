@@ -41,7 +41,10 @@ def run_embedder(folder: Path) -> None:
         folder,
         PACKAGES,
         embedder.encode,
-        embed_file=lambda path: embedder.stream(read(path)),
+        # Without words that it knows already.
+        embed_file=lambda path: Embedder(embedder.elmo, layers="all").stream(
+            read(path)
+        ),
     )
 
 
