@@ -1,6 +1,7 @@
 """Fixtures for all tests, and two logical CPUs for the tests with replicas."""
 
 import os
+import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -81,6 +82,18 @@ def check(exported_elmo, capsys):
         assert difference < 1e-6
 
     return compare
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Lets seconds pass."""
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def let_pass(seconds):
+        now[0] += seconds
+
+    return let_pass
 
 
 @pytest.fixture

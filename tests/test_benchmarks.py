@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import ElmoConfig
-from tests.benchmarks import embedding, growth, tasks
+from tests.benchmarks import answer_spans, embedding, growth, tasks
 from tests.benchmarks.arithmetic import needed, of_position, of_word
 from tests.benchmarks.embedding_systems import OURS
 from tests.benchmarks.turns import Text, Turns, file_requests
@@ -98,3 +98,23 @@ def test_systems_get_the_same_batches_and_tokens_are_counted():
     assert first.asked[:2] == [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [0, 1, 2]]]
     assert measured[0].rates == [5.0] * 3
     assert measured[1].speeds == [needed(config, text.sentences[:3]) / 3] * 3
+
+
+def test_the_best_spans_are_scored_with_whole_tokens_and_with_characters(
+    tmp_path, capsys
+):
+    def question(identity, text, start):
+        answer = {"text": text, "answer_start": start}
+        return {"id": identity, "question": "?", "answers": [answer]}
+
+    context = "서울에서 태어났다"
+    paragraph = {
+        "context": context,
+        "qas": [question("1", "서울", 0), question("2", context, 0)],
+    }
+    path = tmp_path / "questions.json"
+    path.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}), "utf-8")
+    assert answer_spans.main([str(path), "--scores", "korquad"]) == 0
+    cells = [cell.strip() for cell in capsys.readouterr().out.split("|")[-7:]]
+    # Of the first answer, two of the token's four characters: F1 2/3.
+    assert cells[1:6] == ["questions", "2", "1", "83.33 / 50.00", "100.00 / 100.00"]

@@ -23,12 +23,9 @@ def only_process(folder: Path, refusal: str) -> Iterator[None]:
         ValueError: another process holds the lock.
         OSError: the folder can't be made or written to.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(refusal) from None
+    with _lock(folder) as lock:
+        if not _is_free(lock):
+            raise ValueError(refusal)
         yield
 
 
@@ -43,11 +40,22 @@ def one_at_a_time(folder: Path, waiting: str) -> Iterator[None]:
     Raises:
         OSError: the folder can't be made or written to.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+    with _lock(folder) as lock:
+        if not _is_free(lock):
             print(waiting, file=sys.stderr, flush=True)
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _lock(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    return (folder / LOCK).open("w")
+
+
+def _is_free(lock):
+    """Takes the lock, unless another process holds it."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

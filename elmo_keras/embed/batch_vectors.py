@@ -13,6 +13,12 @@ CHOICES = "all", "average", "top", "mix"
 POOLINGS = {"mean": means, "max": maxima}
 
 
+def words_within(cache_bytes: int, elmo: Elmo) -> int:
+    """The number of words, 1 or more, whose vectors take this memory in float32."""
+    word_bytes = elmo.config.projection_dim * np.dtype(np.float32).itemsize
+    return max(1, cache_bytes // word_bytes)
+
+
 class WordVectors:
     """The context-independent vectors of all numbered words, each computed once.
 

@@ -4,12 +4,10 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from elmo_keras.cli.installed_version import installed_version
 from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
-from elmo_keras.embed.batch_vectors import SentenceVectors
+from elmo_keras.embed.batch_vectors import SentenceVectors, words_within
 from elmo_keras.embed.corpus_loop import Loop, Summary
 from elmo_keras.embed.corpus_output import checked_output
 from elmo_keras.embed.model_digest import mix_values, model_digest
@@ -84,8 +82,6 @@ def embed_corpus(
     output = checked_output(Path(output), shard, [source], overwrite=overwrite)
     pooling = "mean" if is_npy(output) else None
     vectors = SentenceVectors(elmo, layers, dtype=dtype, pooling=pooling)
-    word_bytes = elmo.config.projection_dim * np.dtype(np.float32).itemsize
-    max_words = max(1, cache_bytes // word_bytes)
     identity = _identity(
         elmo,
         layers,
@@ -101,7 +97,7 @@ def embed_corpus(
             shard,
             boundaries=boundary_tokens(elmo.config),
             tokens_at_once=tokens_at_once,
-            max_words=max_words,
+            max_words=words_within(cache_bytes, elmo),
         )
         work = Unfinished(output, identity)
         with contextlib.closing(work), Progress(bool(verbose)) as progress:

@@ -209,7 +209,8 @@ class Embedder:
             return self._read
 
     def _check_unchanged(self):
-        if self._expected not in (None, self.fingerprint):
+        # A fingerprint reads all weights: only an embedder that was pickled needs it.
+        if self._expected is not None and self._expected != self.fingerprint:
             self._read = None
             raise ValueError(
                 f"{self._settings.model} has changed since the embedder was pickled. "

@@ -3,10 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from elmo_keras.elmo import Elmo
-from elmo_keras.embed.batch_vectors import SentenceVectors
+from elmo_keras.embed.batch_vectors import SentenceVectors, words_within
 from elmo_keras.embed.model_digest import mix_values, model_digest
 from elmo_keras.embed.word_table import WordTable
 from elmo_keras.layers.scalar_mix import ScalarMix
@@ -46,8 +44,7 @@ class Settings(NamedTuple):
             elmo = Elmo.from_pretrained(elmo, self.weights, dtype=dtype)
         elif not elmo.built:
             elmo.build()
-        word_bytes = elmo.config.projection_dim * np.dtype(np.float32).itemsize
-        words = WordTable(elmo, max(1, self.cache_bytes // word_bytes))
+        words = WordTable(elmo, words_within(self.cache_bytes, elmo))
         return Parts(elmo, words, self._vectors(elmo))
 
     def _vectors(self, elmo):

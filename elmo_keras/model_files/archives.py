@@ -140,7 +140,9 @@ def open_archive(path: Path) -> Iterator[Archive]:
 @contextlib.contextmanager
 def _zip(path):
     with zipfile.ZipFile(path) as file:
-        infos = {info.filename: info for info in file.infolist() if _is_file(info)}
+        _check_count(len(file.infolist()))
+        files = [info for info in file.infolist() if _is_file(info)]
+        infos = {info.filename: info for info in files}
 
         def open_member(name):
             info = infos[name]
@@ -150,8 +152,6 @@ def _zip(path):
                 raise ValueError("Its compression should be deflate, bzip2 or none.")
             return file.open(info)
 
-        _check_count(len(file.infolist()))
-        files = [info for info in file.infolist() if _is_file(info)]
         members = [Member(info.filename, info.file_size) for info in files]
         yield Archive(path, members, open_member)
 

@@ -6,7 +6,6 @@ from pathlib import Path, PurePosixPath
 from elmo_keras.cli.shortened import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.model_files.archives import Archive, open_archive
-from elmo_keras.model_files.file_names import MIX, OPTIONS, VOCABULARY
 from elmo_keras.model_files.files_in_directory import (
     MAX_MIX,
     dictionary_in,
@@ -21,6 +20,7 @@ from elmo_keras.model_files.published import published_shapes
 from elmo_keras.model_files.softmax_files import SOFTMAX_MARK
 from elmo_keras.model_files.tf1_checkpoint import find_tf1_prefix
 from elmo_keras.model_files.unpacked_files import UnpackedFiles
+from elmo_keras.models.file_names import MIX, OPTIONS, VOCABULARY
 from elmo_keras.published_options import parse_options
 
 # Bytes that a file may have. Weights may come with a softmax, and in float64: so many

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.dictionary_files import MAX_SIZE, WORDS, read_dictionary
-from elmo_keras.model_files.file_names import MIX, OPTIONS, WEIGHTS
 from elmo_keras.model_files.found_model import Content, ModelFiles
 from elmo_keras.model_files.hub_module import (
     VARIABLES,
@@ -19,6 +18,7 @@ from elmo_keras.model_files.softmax_files import (
 )
 from elmo_keras.model_files.tf1_checkpoint import find_tf1_checkpoint, is_tf1_checkpoint
 from elmo_keras.model_files.unpacked_files import UnpackedFiles
+from elmo_keras.models.file_names import MIX, OPTIONS, WEIGHTS
 from elmo_keras.published_options import has_dictionary, read_options
 
 MAX_MIX = 2**20  # bytes

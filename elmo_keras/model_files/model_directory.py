@@ -10,7 +10,6 @@ from elmo_keras.cli.replacing import replacing
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.archives import is_archive
 from elmo_keras.model_files.dictionary_files import dictionary_files
-from elmo_keras.model_files.file_names import MIX, OPTIONS, SOFTMAX, VOCABULARY, WEIGHTS
 from elmo_keras.model_files.files_in_archive import files_in_archive
 from elmo_keras.model_files.files_in_directory import files_in_directory, tf1_files
 from elmo_keras.model_files.found_model import ModelFiles
@@ -24,10 +23,9 @@ from elmo_keras.model_files.published import (
 )
 from elmo_keras.model_files.softmax_files import DIGEST, check_softmax, read_softmax
 from elmo_keras.model_files.tf1_checkpoint import is_tf1_checkpoint
+from elmo_keras.models.file_names import MIX, OPTIONS, SOFTMAX, VOCABULARY, WEIGHTS
 from elmo_keras.models.local_files import local_files
-from elmo_keras.published_options import (
-    read_options,
-)
+from elmo_keras.published_options import read_options
 from elmo_keras.text.vocabulary import Vocabulary
 
 

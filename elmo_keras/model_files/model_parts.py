@@ -3,7 +3,7 @@
 import glob
 from pathlib import Path
 
-from elmo_keras.model_files.file_names import MIX, OPTIONS, VOCABULARY, WEIGHTS
+from elmo_keras.models.file_names import MIX, OPTIONS, VOCABULARY, WEIGHTS
 
 TRAINING = "training"  # a folder
 # What training and `save_model` write to a model directory.

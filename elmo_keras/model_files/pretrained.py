@@ -11,10 +11,7 @@ from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.model_files.published import read_weights
 from elmo_keras.model_files.softmax_files import read_softmax
 from elmo_keras.model_files.tf1_checkpoint import Tf1Checkpoint, is_tf1_checkpoint
-from elmo_keras.model_files.tf1_weights import (
-    check_tf1_checkpoint,
-    read_tf1_checkpoint,
-)
+from elmo_keras.model_files.tf1_weights import read_tf1_checkpoint
 from elmo_keras.text.vocabulary import Vocabulary
 
 
@@ -26,7 +23,7 @@ class Pretrained(NamedTuple):
         vocabulary: the words of its softmax, or None if it has no softmax.
     """
 
-    source: ModelFiles | Tf1Checkpoint
+    source: ModelFiles
     vocabulary: Vocabulary | None
 
     @property
@@ -36,10 +33,6 @@ class Pretrained(NamedTuple):
         Raises:
             ValueError: its options describe no biLM, or that of other weights.
         """
-        if isinstance(self.source, Tf1Checkpoint):
-            config = ElmoConfig.from_options(self.source.options)
-            check_tf1_checkpoint(config, self.source.prefix)
-            return config
         return self.source.config
 
     def read_into(self, bilm: BidirectionalLanguageModel, with_softmax: bool):
@@ -57,8 +50,9 @@ class Pretrained(NamedTuple):
         Raises:
             ValueError: a file is damaged or doesn't fit.
         """
-        if isinstance(self.source, Tf1Checkpoint):
-            accumulators = read_tf1_checkpoint(bilm, self.source.prefix)
+        weights = self.source.weights
+        if isinstance(weights, Tf1Checkpoint):
+            accumulators = read_tf1_checkpoint(bilm, weights.prefix)
             return accumulators if with_softmax else None
         with self.source.open_weights() as file:
             read_weights(bilm, file)
@@ -99,7 +93,7 @@ def find_pretrained(
                 f"{path} has a softmax, whose words are needed. Give the file that it "
                 "was trained with as --vocabulary."
             )
-        return Pretrained(files.weights, Vocabulary.load(vocabulary))
+        return Pretrained(files, Vocabulary.load(vocabulary))
     if files.softmax_file and not files.vocabulary_file and vocabulary:
         files = files._replace(vocabulary_file=vocabulary)
     return Pretrained(files, files.vocabulary if files.has_softmax else None)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
-from elmo_keras.model_files.file_names import SOFTMAX, VOCABULARY
 from elmo_keras.model_files.hdf5 import open_hdf5
 from elmo_keras.model_files.published import (
     Weights,
@@ -15,6 +14,7 @@ from elmo_keras.model_files.published import (
     softmax_shapes,
     softmax_table,
 )
+from elmo_keras.models.file_names import SOFTMAX, VOCABULARY
 from elmo_keras.text.vocabulary import Vocabulary
 
 DIGEST = "vocabulary_sha256"  # attribute of a softmax

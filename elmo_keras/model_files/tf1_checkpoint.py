@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from elmo_keras.model_files.file_names import OPTIONS
 from elmo_keras.model_files.unpacked_files import UnpackedFiles
+from elmo_keras.models.file_names import OPTIONS
 from elmo_keras.published_options import read_options
 
 

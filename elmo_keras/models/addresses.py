@@ -5,10 +5,9 @@ import re
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
+from elmo_keras.models.file_names import OPTIONS, WEIGHTS
 from elmo_keras.models.published_model import (
     ARCHIVES,
-    OPTIONS_FILE,
-    WEIGHTS_FILE,
     PublishedModel,
     RemoteFile,
     archive,
@@ -38,10 +37,10 @@ def model_at(address: str) -> PublishedModel:
     if _ending(url).endswith(ARCHIVES):
         return PublishedModel(address, "not stated", archive(url), "archive")
     parts = urlsplit(url)
-    if not parts.path.endswith(OPTIONS_FILE):
+    if not parts.path.endswith(OPTIONS):
         folder = parts.path.rstrip("/")
-        parts = parts._replace(path=f"{folder}/{OPTIONS_FILE}")
-    weights = parts.path.removesuffix(OPTIONS_FILE) + WEIGHTS_FILE
+        parts = parts._replace(path=f"{folder}/{OPTIONS}")
+    weights = parts.path.removesuffix(OPTIONS) + WEIGHTS
     files = options_and_weights(parts.geturl(), parts._replace(path=weights).geturl())
     return PublishedModel(address, "not stated", files)
 

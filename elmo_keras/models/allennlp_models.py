@@ -1,9 +1,7 @@
 """The models of AllenNLP's storage: the paper's own, and those of contributors."""
 
+from elmo_keras.models.file_names import SOFTMAX, VOCABULARY, WEIGHTS
 from elmo_keras.models.published_model import (
-    SOFTMAX_FILE,
-    VOCABULARY_FILE,
-    WEIGHTS_FILE,
     PublishedModel,
     RemoteFile,
     options_and_weights,
@@ -28,8 +26,8 @@ def _with_size(files, size):
 def _softmax(folder, vocabulary):
     address = f"{BASE}/{folder}/elmo_{folder}_softmax_weights.hdf5"
     return (
-        RemoteFile(address, SOFTMAX_FILE),
-        RemoteFile(f"{BASE}/{vocabulary}", VOCABULARY_FILE),
+        RemoteFile(address, SOFTMAX),
+        RemoteFile(f"{BASE}/{vocabulary}", VOCABULARY),
     )
 
 
@@ -39,7 +37,7 @@ def _checkpoint():
     names = ["checkpoint", "options.json", *(f"model.ckpt-935588{e}" for e in endings)]
     return (
         *(RemoteFile(f"{folder}/{name}", name) for name in names),
-        RemoteFile(f"{BASE}/vocab-2016-09-10.txt", VOCABULARY_FILE),
+        RemoteFile(f"{BASE}/vocab-2016-09-10.txt", VOCABULARY),
     )
 
 
@@ -107,7 +105,7 @@ ALLENNLP_MODELS = (
             "only the address of its options is known, "
             f"{BASE}/contributed/pt/brwac/options.json. With its weights "
             f"(elmo_pt_weights_dgx1.hdf5) save both in a folder, as options.json and "
-            f"{WEIGHTS_FILE}, and give the folder"
+            f"{WEIGHTS}, and give the folder"
         ),
     ),
     PublishedModel(

@@ -1,8 +1,7 @@
 """Models that were published in places of their own."""
 
+from elmo_keras.models.file_names import OPTIONS, WEIGHTS
 from elmo_keras.models.published_model import (
-    OPTIONS_FILE,
-    WEIGHTS_FILE,
     PublishedModel,
     RemoteFile,
     archive,
@@ -86,12 +85,12 @@ def _deeppavlov(name, text, file):
 _GERMAN_FILES = (
     RemoteFile(
         f"{GERMAN}/download/files_1/options.json",
-        OPTIONS_FILE,
+        OPTIONS,
         "sha1:04afb8bc77acf5e65633ced2efc1e91d05332e89",
     ),
     RemoteFile(
         f"{GERMAN}/download/files_1/weights.hdf5",
-        WEIGHTS_FILE,
+        WEIGHTS,
         "sha1:9084adab3eefaed4f07da7331217fcb873417add",
     ),
 )

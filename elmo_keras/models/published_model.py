@@ -4,12 +4,8 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-OPTIONS_FILE, WEIGHTS_FILE, VOCABULARY_FILE = (
-    "options.json",
-    "weights.hdf5",
-    "vocab.txt",
-)
-SOFTMAX_FILE = "training/softmax.hdf5"
+from elmo_keras.models.file_names import OPTIONS, WEIGHTS
+
 ARCHIVES = ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar"
 
 
@@ -65,7 +61,7 @@ class PublishedModel(NamedTuple):
 
 def options_and_weights(options: str, weights: str) -> tuple[RemoteFile, ...]:
     """The two files of the layout of bilm-tf and AllenNLP, by their addresses."""
-    return RemoteFile(options, OPTIONS_FILE), RemoteFile(weights, WEIGHTS_FILE)
+    return RemoteFile(options, OPTIONS), RemoteFile(weights, WEIGHTS)
 
 
 def archive(address: str) -> tuple[RemoteFile]:

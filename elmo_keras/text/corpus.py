@@ -200,7 +200,6 @@ class TextStatistics:
     ) -> "TextStatistics":
         """Counts a corpus, and the tokens that vocabulary and model can't represent."""
         counts = corpus.counts()
-        unknown = vocabulary.encode(corpus.words) == vocabulary.unknown
         cut = np.concatenate(
             [
                 words_cut(list(corpus.words[first : first + _AT_ONCE]), config).numpy()
@@ -214,7 +213,7 @@ class TextStatistics:
             sentences=len(corpus),
             tokens=len(corpus.tokens),
             distinct_words=int((counts > 0).sum()),
-            unknown=float(counts[unknown].sum() / total),
+            unknown=unknown_share(corpus, vocabulary),
             cut=float(counts[cut].sum() / total),
             cut_examples=tuple(corpus.words[i] for i in frequent),
         )
@@ -227,3 +226,9 @@ class TextStatistics:
             f"are <UNK>, {self.cut:.3%} are too long and cut"
             + (f", such as {examples}" if examples else "")
         )
+
+
+def unknown_share(corpus: Corpus, vocabulary: Vocabulary) -> float:
+    """The share of a text's tokens that are not in the vocabulary."""
+    unknown = vocabulary.encode(corpus.words) == vocabulary.unknown
+    return float(corpus.counts()[unknown].sum() / max(1, len(corpus.tokens)))

@@ -1,17 +1,10 @@
 """Checks that a text can be learned from with these words and batches."""
 
-from elmo_keras.text.corpus import Corpus
-from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.text.corpus import TextStatistics, unknown_share
 from elmo_keras.training.inputs import MIN_COUNT, Inputs, VocabularySource
 from elmo_keras.training.streams import Streams
 
 MAX_UNKNOWN, MANY_UNKNOWN = 0.9, 0.5  # shares of the training text
-
-
-def unknown_share(corpus: Corpus, vocabulary: Vocabulary) -> float:
-    """The share of a text's tokens that are not in the vocabulary."""
-    unknown = vocabulary.encode(corpus.words) == vocabulary.unknown
-    return float(corpus.counts()[unknown].sum() / max(1, len(corpus.tokens)))
 
 
 def check_vocabulary(inputs: Inputs, words: VocabularySource) -> None:
@@ -44,16 +37,21 @@ def check_vocabulary(inputs: Inputs, words: VocabularySource) -> None:
     )
 
 
-def remarks(inputs: Inputs, streams: Streams) -> list[str]:
-    """Lines about what is allowed, but hardly intended."""
+def remarks(text: TextStatistics, streams: Streams) -> list[str]:
+    """Lines about what is allowed, but hardly intended.
+
+    Args:
+        text: of the training text.
+        streams: its batches.
+    """
     found = []
-    unknown = unknown_share(inputs.train, inputs.vocabulary)
+    unknown = text.unknown
     if unknown > MANY_UNKNOWN:
         found.append(
             f"Warning: {unknown:.0%} of the training text is <UNK>, which is easy to "
             "predict: the perplexity will look better than the model is."
         )
-    n_predictions, rows = inputs.train.n_predictions, streams.n_rows
+    n_predictions, rows = streams.corpus.n_predictions, streams.n_rows
     if rows * streams.unroll_steps > n_predictions:
         found.append(
             f"Warning: a batch of {rows:,} rows of {streams.unroll_steps} tokens is "

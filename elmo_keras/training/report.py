@@ -52,7 +52,7 @@ def describe_inputs(inputs: Inputs, statistics: RunStatistics, streams: Streams)
         f"Model: {n_parameters(inputs.config):,} parameters, plus {softmax:,} in the "
         "softmax",
     ]
-    return "\n".join([*lines, *remarks(inputs, streams)])
+    return "\n".join([*lines, *remarks(statistics.training, streams)])
 
 
 def held_out_evaluation(

@@ -12,10 +12,10 @@ import pytest
 
 from tests.support.fuzz_worker import make_seeds
 from tests.support.paths import ROOT
+from tests.support.waiting import PATIENCE
 
 FILES = 10_000
 PROCESSES = 2
-SILENCE = 120  # seconds without a line, on a busy machine, that mean a hang
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +44,10 @@ def outcomes(seeds, start):
         with worker(seeds, start) as process:
             lines, kind = lines_of(process), None
             try:
-                while started := lines.get(timeout=SILENCE):
+                while started := lines.get(timeout=PATIENCE):
                     number, kind = started.split()
                     start = int(number) + PROCESSES
-                    found = lines.get(timeout=SILENCE)
+                    found = lines.get(timeout=PATIENCE)
                     yield int(number), kind, found or "failed: the process died"
                     if found is None:
                         break

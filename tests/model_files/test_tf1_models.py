@@ -60,7 +60,7 @@ def test_training_starts_from_an_archive_with_accumulators(archived, expected, t
     accumulators = pretrained.read_into(bilm, with_softmax=True)
     assert_same(expected.weights, bilm.weights)
     assert_same(read_tf1_checkpoint(bilm, trained / "model.ckpt-9"), accumulators)
-    folder = pretrained.source.unpacked.folder
+    folder = pretrained.source.weights.unpacked.folder
     assert "model.ckpt-3.data-00000-of-00001" not in {p.name for p in folder.iterdir()}
     del pretrained
     assert not folder.exists()
@@ -70,7 +70,8 @@ def test_hdf5_weights_in_the_same_directory_give_the_vectors(directory, trained)
     copied(trained, directory)
     assert find_model(directory).weights == directory / "weights.hdf5"
     assert (
-        find_pretrained(directory / "model.ckpt-9").source.prefix.name == "model.ckpt-9"
+        find_pretrained(directory / "model.ckpt-9").source.weights.prefix.name
+        == "model.ckpt-9"
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from elmo_keras.models import addresses
 from elmo_keras.models.catalogue import CATALOGUE, published_model, similar_names
-from elmo_keras.models.published_model import SOFTMAX_FILE, VOCABULARY_FILE
+from elmo_keras.models.file_names import SOFTMAX, VOCABULARY
 
 
 def downloaded(name):
@@ -93,13 +93,9 @@ def test_models_of_a_language_and_similar_names_are_suggested():
 
 
 def test_the_softmax_is_where_a_model_directory_has_it():
-    from elmo_keras.model_files import model_directory
-
-    assert SOFTMAX_FILE == model_directory.SOFTMAX
-    assert VOCABULARY_FILE == model_directory.VOCABULARY
     for name in "original", "5.5B":
         names = [file.name for file in published_model(name).extra]
-        assert names == [SOFTMAX_FILE, VOCABULARY_FILE]
+        assert names == [SOFTMAX, VOCABULARY]
 
 
 def test_folders_of_addresses_are_short_and_distinct():

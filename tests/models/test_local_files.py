@@ -98,7 +98,7 @@ def test_a_published_checkpoint_of_bilm_tf_is_a_folder_with_its_vocabulary(mirro
         f"{STORE}/vocab-2016-09-10.txt": b"<S>\n</S>\n<UNK>\nthe\n",
     }
     pretrained = find_pretrained("original_checkpoint")
-    assert pretrained.source.prefix.name == prefix
+    assert pretrained.source.weights.prefix.name == prefix
     assert pretrained.vocabulary.words[-1] == "the"
 
 

@@ -5,9 +5,9 @@ import types
 import pytest
 
 from elmo_keras import Vocabulary
-from elmo_keras.text.corpus import Corpus
+from elmo_keras.text.corpus import Corpus, unknown_share
 from elmo_keras.training.inputs import VocabularySource
-from elmo_keras.training.learnable import check_vocabulary, remarks, unknown_share
+from elmo_keras.training.learnable import check_vocabulary, remarks
 
 # Ten tokens, two of them "a".
 TEXT = Corpus.of([list("abc"), list("adefghi")])
@@ -20,7 +20,11 @@ def inputs(words, *, pretrained=False):
 
 
 def batches(n_rows, unroll_steps):
-    return types.SimpleNamespace(n_rows=n_rows, unroll_steps=unroll_steps)
+    return types.SimpleNamespace(corpus=TEXT, n_rows=n_rows, unroll_steps=unroll_steps)
+
+
+def statistics(words):
+    return types.SimpleNamespace(unknown=unknown_share(TEXT, inputs(words).vocabulary))
 
 
 def test_tokens_that_are_not_in_the_vocabulary_are_counted():
@@ -53,9 +57,9 @@ def test_a_vocabulary_without_the_words_of_the_text_is_refused(
 
 def test_many_unknown_tokens_and_batches_larger_than_the_text_are_told():
     # With the sentence ends there are twelve predictions.
-    assert remarks(inputs("abcde"), batches(3, 4)) == []
-    (unknown,) = remarks(inputs("a"), batches(3, 4))
+    assert remarks(statistics("abcde"), batches(3, 4)) == []
+    (unknown,) = remarks(statistics("a"), batches(3, 4))
     assert unknown.startswith("Warning: 80% of the training text is <UNK>")
-    (large,) = remarks(inputs("abcde"), batches(4, 4))
+    (large,) = remarks(statistics("abcde"), batches(4, 4))
     assert large.startswith("Warning: a batch of 4 rows of 4 tokens is larger than")
     assert "12 tokens and sentence ends" in large and "--batch-size" in large

@@ -4,25 +4,12 @@ import types
 
 import pytest
 
-from elmo_keras.training import monitor as monitors
 from elmo_keras.training.distribution import make_strategy
 from elmo_keras.training.monitor import Monitor
 from elmo_keras.training.options import Limits
 from elmo_keras.training.progress import Progress
 
 STEPS_AN_EPOCH = 50
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """Lets seconds pass."""
-    now = [0.0]
-    monkeypatch.setattr(monitors.time, "perf_counter", lambda: now[0])
-
-    def let_pass(seconds):
-        now[0] += seconds
-
-    return let_pass
 
 
 @pytest.fixture

@@ -1,21 +1,6 @@
 """The line of an epoch, and the time of its steps."""
 
-import pytest
-
-from elmo_keras.tasks.experiments import epoch_line
 from elmo_keras.tasks.experiments.epoch_line import EpochLine
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """Lets seconds pass."""
-    now = [5.0]
-    monkeypatch.setattr(epoch_line.time, "perf_counter", lambda: now[0])
-
-    def let_pass(seconds):
-        now[0] += seconds
-
-    return let_pass
 
 
 def train(line, clock, epoch, seconds):

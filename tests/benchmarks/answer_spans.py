@@ -1,0 +1,62 @@
+"""Prints the best scores that spans of tokens, and of characters, can reach.
+
+    python -m tests.benchmarks.answer_spans FILE --scores korquad
+
+FILE is one of questions for `elmo_keras.tasks.answer`. The right span of each question
+is scored: once with whole tokens, once with the characters of its first and last token
+that are not part of the answer cut off. Both have at most as many tokens as the model
+gives.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from elmo_keras.cli.command import run_command
+from elmo_keras.cli.markdown_table import markdown_table
+from elmo_keras.tasks.answer.answerer import LONGEST_ANSWER
+from elmo_keras.tasks.answer.offset_tokens import AnswerSpan
+from elmo_keras.tasks.answer.squad_scores import CONVENTIONS
+from elmo_keras.tasks.answer.task import AnswerOptions, label, read, scores
+
+HEAD = "file", "questions", "of whole tokens", "whole tokens", "characters"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("files", nargs="+", metavar="FILE", type=Path)
+    p.add_argument("--scores", choices=CONVENTIONS, default="squad")
+    options = p.parse_args(arguments)
+
+    def work():
+        rows = [cells(file, options.scores) for file in options.files]
+        print(markdown_table(HEAD, rows))
+
+    return run_command("answer_spans.py", work)
+
+
+def cells(file: Path, convention: str) -> tuple[str, ...]:
+    """The cells of a file's row: counts, then F1 / exact match of both spans."""
+    examples = read(file, AnswerOptions(units=1, layer_dropout=0.0, scores=convention))
+    spans = [label(example) for example in examples]
+    n_whole = sum(max(span.cut_before, span.cut_after) == 0 for span in spans)
+    whole = [AnswerSpan(span.first, span.last) for span in spans]
+    best = (_scored(examples, map(_shortened, some)) for some in (whole, spans))
+    return file.stem, f"{len(examples):,}", f"{n_whole:,}", *best
+
+
+def _shortened(span):
+    """The span without the tokens after the longest answer of the model."""
+    last = min(span.last, span.first + LONGEST_ANSWER - 1)
+    return span if last == span.last else span._replace(last=last, cut_after=0)
+
+
+def _scored(examples, spans):
+    found = scores(None, examples, list(spans))
+    return f"{found['F1']:.2%} / {found['exact match']:.2%}".replace("%", "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
