@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, Embedder
+from elmo_keras.embed import embedder_settings
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.paths import ROOT
 
@@ -144,6 +145,11 @@ def test_the_hash_is_the_same_in_another_process(means, model_directory):
         text=True,
     )
     assert other.stdout.strip() == str(hash(means)), other.stderr
+
+
+def test_weights_are_hashed_only_when_they_are_compared(elmo, monkeypatch):
+    monkeypatch.setattr(embedder_settings, "model_digest", None)
+    assert len(Embedder(elmo)(["a"])) == 1
 
 
 def test_other_settings_make_another_embedder(means, model_directory):
