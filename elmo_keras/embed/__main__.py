@@ -1,12 +1,13 @@
 """Writes the ELMo vectors of a text file.
 
     python -m elmo_keras.embed INPUT.txt OUTPUT.hdf5 --model MODEL
+    python -m elmo_keras.embed INPUT.txt OUTPUT.parquet --model MODEL
     python -m elmo_keras.embed INPUT.txt OUTPUT.npy --model MODEL
 
 INPUT holds one sentence a line, tokens separated by spaces, plain or gzipped.
-OUTPUT.hdf5 has a dataset for each line, named by its number from 0; OUTPUT.npy has
-one array with the mean over the tokens of each line. After an interruption the same
-command resumes.
+OUTPUT.hdf5 has a dataset for each line, named by its number from 0; OUTPUT.parquet
+has a row for each line; OUTPUT.npy has one array with the mean over the tokens of
+each line. After an interruption the same command resumes.
 """
 
 import argparse
@@ -27,8 +28,8 @@ from elmo_keras.cli.command import (
 from elmo_keras.cli.stopping import stopping
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed import embed_corpus
-from elmo_keras.embed.batch_vectors import CHOICES
-from elmo_keras.embed.corpus_output import checked_output
+from elmo_keras.embed.batch_vectors import CHOICES, POOLINGS
+from elmo_keras.embed.corpus_output import checked_output, checked_pooling
 from elmo_keras.embed.numbered_batches import Shard
 from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.model_files.model_parts import parts_of_model
@@ -42,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("input", type=Path, metavar="INPUT")
-    help_of_output = "….hdf5 or ….h5, or ….npy for means"
+    help_of_output = "….hdf5, ….h5 or ….parquet, or ….npy for means"
     add("output", type=Path, metavar="OUTPUT", help=help_of_output)
     add("--model", metavar="MODEL", help=MODEL_HELP)
     add("--options", metavar="FILE", help="published options.json, with --weights")
@@ -51,13 +52,15 @@ def parser() -> argparse.ArgumentParser:
     mix = "w0,w1,… before the softmax, or a JSON file with `scalars` and `gamma`"
     add("--mix", type=_mix, metavar="WEIGHTS", help=mix)
     add("--gamma", type=finite_number, help="the factor of the mix (default: 1)")
+    pooled = "one vector of each line in .npy (default: mean) or .parquet"
+    add("--pooling", choices=sorted(POOLINGS), help=pooled)
     add("--float16", action="store_true", help="write numbers in 2 bytes, not 4")
     dtypes = ["float32", "mixed_bfloat16", "bfloat16"]
     add("--dtype", default="float32", choices=dtypes, help="dtype of the arithmetic")
     add("--shard", type=_shard, default=(1, 1), metavar="I/N", help="every N-th line")
     add("--tokens-at-once", type=positive(int), default=2**13)
     add("--cache-megabytes", type=positive(int), default=256, help="for word vectors")
-    add("--forget-sentences", action="store_true", help="leave out sentence_to_index")
+    add("--forget-sentences", action="store_true", help="leave out their texts")
     overwrite = "replace an earlier output as soon as the new one is finished"
     add("--overwrite", action="store_true", help=overwrite)
     return p
@@ -95,6 +98,7 @@ def write_vectors(options: argparse.Namespace, layers: str | int) -> int:
                 options.input,
                 options.output,
                 layers=layers,
+                pooling=options.pooling,
                 dtype="float16" if options.float16 else "float32",
                 shard=options.shard,
                 tokens_at_once=options.tokens_at_once,
@@ -126,6 +130,7 @@ def check_output(options: argparse.Namespace) -> None:
         inputs += parts_of_model(options.model)
     else:
         inputs += Path(options.options), Path(options.weights)
+    checked_pooling(options.pooling, options.output)
     checked_output(
         options.output, Shard(*options.shard), inputs, overwrite=options.overwrite
     )

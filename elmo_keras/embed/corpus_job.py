@@ -9,7 +9,7 @@ from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.batch_vectors import SentenceVectors, words_within
 from elmo_keras.embed.corpus_loop import Loop, Summary
-from elmo_keras.embed.corpus_output import checked_output
+from elmo_keras.embed.corpus_output import checked_output, checked_pooling
 from elmo_keras.embed.model_digest import mix_values, model_digest
 from elmo_keras.embed.numbered_batches import Shard, read_batches
 from elmo_keras.embed.unfinished import (
@@ -20,7 +20,7 @@ from elmo_keras.embed.unfinished import (
     only_run,
     remove_unfinished,
 )
-from elmo_keras.embed.vector_files import is_npy
+from elmo_keras.embed.vector_files import is_npy, is_parquet
 from elmo_keras.text.characters import boundary_tokens
 
 
@@ -30,6 +30,7 @@ def embed_corpus(
     output: str | Path,
     *,
     layers: str | int = "all",
+    pooling: str | None = None,
     dtype: str = "float32",
     shard: tuple[int, int] = (1, 1),
     tokens_at_once: int = 2**13,
@@ -52,11 +53,13 @@ def embed_corpus(
         output: an HDF5 file with the dataset `"i"` for sentence i, and
             `sentence_to_index`, JSON that maps each line to the name of its dataset
             (the last one for repeated lines); its name ends in `.hdf5` or `.h5`. If
-            the name ends in `.npy`, one array with the mean over the tokens of each
-            sentence, 0 without tokens.
+            the name ends in `.parquet`, a row for each sentence, in their order, see
+            `arrow_rows.Rows`; in `.npy`, one array with a vector of each sentence.
         layers: `"all"` `(layers, tokens, 2 · projection_dim)`; or `"average"`,
             `"top"`, `"mix"` (the first mix of `elmo`) or the index of a layer,
             `(tokens, 2 · projection_dim)`.
+        pooling: `"mean"` or `"max"` for one vector of each sentence, over its tokens,
+            0 if it has none; None for all tokens, or for the mean in `.npy`.
         dtype: dtype of the file, `"float32"` or `"float16"`. The arithmetic uses
             the layer's.
         shard: `(i, n)` for every n-th line from the i-th on, i from 1; the output's
@@ -65,7 +68,7 @@ def embed_corpus(
         tokens_at_once: about how many tokens go through the LSTMs together.
         cache_bytes: about how much memory is used to keep the vectors of words.
         forget_sentences: whether to leave out `sentence_to_index`, which is always
-            left out for more than 256 MiB of text.
+            left out for more than 256 MiB of text, or Parquet's column of texts.
         overwrite: whether to replace an existing output, which stays until the new
             one is finished, and to discard an unfinished one of another text, model
             or call.
@@ -80,7 +83,7 @@ def embed_corpus(
     """
     source, shard = Path(source), _checked_shard(shard)
     output = checked_output(Path(output), shard, [source], overwrite=overwrite)
-    pooling = "mean" if is_npy(output) else None
+    pooling = checked_pooling(pooling, output)
     vectors = SentenceVectors(elmo, layers, dtype=dtype, pooling=pooling)
     identity = _identity(
         elmo,
@@ -90,6 +93,12 @@ def embed_corpus(
         tokens_at_once=tokens_at_once,
         cache_bytes=cache_bytes,
     )
+    # HDF5 never pools, and `.npy` had no other pooling in earlier versions.
+    if is_parquet(output) or (is_npy(output) and pooling != "mean"):
+        identity |= {"pooling": pooling}
+    if is_parquet(output):
+        texts, options = not forget_sentences, elmo.config.to_summary()
+        identity |= {"texts": texts, "options": options}
 
     def run():
         batches = read_batches(

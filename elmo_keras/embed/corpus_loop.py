@@ -12,7 +12,7 @@ from elmo_keras.embed.numbered_batches import N_BOUNDARIES, Batch, Shard
 from elmo_keras.embed.reading_ahead import reading_ahead
 from elmo_keras.embed.sentence_texts import Texts
 from elmo_keras.embed.unfinished import OtherText, Unfinished
-from elmo_keras.embed.vector_files import Hdf5Output, NpyOutput, is_npy
+from elmo_keras.embed.vector_files import Hdf5Output, NpyOutput, is_hdf5, is_npy
 
 MAX_TEXT_BYTES = 2**28  # of all sentences in `sentence_to_index`
 
@@ -74,15 +74,14 @@ class Loop:
     ):
         self.work, self.vectors = work, vectors
         self.words = WordVectors(elmo)
-        self.forget_sentences = forget_sentences or is_npy(work.output)
+        # Only HDF5 has an index of texts.
+        self.forget_sentences = forget_sentences or not is_hdf5(work.output)
         self.texts = Texts(0 if self.forget_sentences else MAX_TEXT_BYTES)
         self.batches = self.sentences = self.tokens = self.tokens_now = 0
         self.n_words = 0
-        self.output = Hdf5Output(work.file)
-        if is_npy(work.output):
-            self.output = NpyOutput(
-                work.file, vectors.shape, vectors.dtype, n_shards=shard.count
-            )
+        self.output = _output(
+            work, vectors, n_shards=shard.count, texts=not forget_sentences
+        )
 
     def embed(
         self, batches: Iterator[Batch], progress: Progress, stop: Callable[[], bool]
@@ -134,7 +133,7 @@ class Loop:
         )
 
     def _write(self, batch, vectors):
-        self.output.write(batch.sentences, vectors)
+        self.output.write(batch, vectors)
         self.work.commit({"batches": batch.number + 1, "digest": batch.digest})
 
     def _finish(self):
@@ -145,7 +144,7 @@ class Loop:
             texts = None if self.forget_sentences else self.texts.to_index()
             self.output.finish(self.sentences, texts)
             self.work.commit(done | {"whole": True})
-        self.work.finish()
+        self.work.finish(self.output.converted())
 
     def _summary(self, finished, seconds):
         return Summary(
@@ -158,3 +157,16 @@ class Loop:
             tokens_now=self.tokens_now,
             texts_left_out=self.texts.too_long and not self.forget_sentences,
         )
+
+
+def _output(work, vectors, *, n_shards, texts):
+    """What writes the format that the output's name asks for."""
+    kind = vectors.shape, vectors.dtype
+    if is_npy(work.output):
+        return NpyOutput(work.file, *kind, n_shards=n_shards)
+    if is_hdf5(work.output):
+        return Hdf5Output(work.file)
+    # pyarrow is imported only for Parquet.
+    from elmo_keras.embed.parquet_output import ParquetOutput
+
+    return ParquetOutput(work.file, *kind, texts=texts)

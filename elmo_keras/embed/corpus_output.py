@@ -6,7 +6,7 @@ from pathlib import Path
 from elmo_keras.cli.outputs import check_apart, check_file, check_folder
 from elmo_keras.embed.numbered_batches import Shard
 from elmo_keras.embed.unfinished import folder_of
-from elmo_keras.embed.vector_files import check_suffix
+from elmo_keras.embed.vector_files import check_suffix, is_hdf5, is_npy
 
 
 def checked_output(
@@ -33,6 +33,20 @@ def checked_output(
     if output.exists() and not overwrite:
         raise ValueError(f"{output} exists. Give another name, or ask to overwrite it.")
     return output
+
+
+def checked_pooling(pooling: str | None, output: Path) -> str | None:
+    """How the tokens of a sentence are pooled in this file.
+
+    Raises:
+        ValueError: HDF5 holds the vectors of tokens only.
+    """
+    if pooling and is_hdf5(output):
+        raise ValueError(
+            "HDF5 holds the vectors of tokens. For a vector of each sentence, the "
+            f"output should end in .npy or .parquet. Received: {output}"
+        )
+    return "mean" if pooling is None and is_npy(output) else pooling
 
 
 def shard_path(output: Path, shard: Shard) -> Path:

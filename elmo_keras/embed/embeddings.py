@@ -3,12 +3,18 @@
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.embed.vector_files import N_SENTENCES, SENTENCE_TO_INDEX, is_npy
+from elmo_keras.embed.vector_files import (
+    N_SENTENCES,
+    SENTENCE_TO_INDEX,
+    is_npy,
+    is_parquet,
+)
 
 
 class Embeddings(Sequence):
@@ -17,13 +23,13 @@ class Embeddings(Sequence):
     `len(embeddings)`, `embeddings[i]`, iteration; `with` closes the files.
 
     Args:
-        parts: the n files; file i holds the sentences i, i + n, …
+        parts: the readers of n files; file i holds the sentences i, i + n, …
 
     Attributes:
-        attributes: the HDF5 attributes of the first file; empty for `.npy`.
+        attributes: what the first file says about its vectors; empty for `.npy`.
     """
 
-    def __init__(self, parts: Sequence["_Hdf5Part | _NpyPart"]):
+    def __init__(self, parts: Sequence[Any]):
         self._parts = parts
         self.attributes = parts[0].attributes
 
@@ -80,7 +86,14 @@ def read_embeddings(path: str | Path) -> Embeddings:
 
 
 def _open(path):
-    return _NpyPart(path) if is_npy(path) else _Hdf5Part(path)
+    if is_npy(path):
+        return _NpyPart(path)
+    if not is_parquet(path):
+        return _Hdf5Part(path)
+    # pyarrow is imported only for Parquet.
+    from elmo_keras.embed.parquet_part import ParquetPart
+
+    return ParquetPart(path)
 
 
 def _shards(path) -> Iterator[Path]:

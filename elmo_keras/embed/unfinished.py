@@ -15,7 +15,8 @@ from elmo_keras.embed.journal import (
     synchronize_folder,
 )
 
-FILES = DATA, JOURNAL, f"{JOURNAL}.new"
+CONVERTED = "converted"  # the finished file, if it has another format than `data`
+FILES = DATA, JOURNAL, f"{JOURNAL}.new", CONVERTED
 
 
 class OtherRun(ValueError):
@@ -78,10 +79,14 @@ class Unfinished:
         """
         self.file.commit({"identity": self.identity, "done": done})
 
-    def finish(self) -> None:
-        """Moves the finished file to its path, in place of an earlier one."""
+    def finish(self, converted: Path | None = None) -> None:
+        """Moves the finished file to its path, in place of an earlier one.
+
+        Args:
+            converted: the finished file, if it is not `file` itself.
+        """
         self.file.close()
-        os.replace(self.file.path, self.output)
+        os.replace(converted or self.file.path, self.output)
         synchronize_folder(self.output.absolute().parent)
         remove_unfinished(self.output)
 

@@ -1,5 +1,6 @@
 """The files that vectors are written to, sentence by sentence."""
 
+import importlib.util
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +11,10 @@ import numpy as np
 from h5py import h5d, h5f, h5fd, h5p, h5s, h5t
 
 from elmo_keras.embed.journal import JournaledFile
+from elmo_keras.embed.numbered_batches import Batch
 
-SUFFIXES = ".hdf5", ".h5", ".npy"
+HDF5_SUFFIXES = ".hdf5", ".h5"
+SUFFIXES = *HDF5_SUFFIXES, ".npy", ".parquet"
 SENTENCE_TO_INDEX = "sentence_to_index"
 N_SENTENCES = "sentences"  # attribute of a finished file
 
@@ -37,10 +40,10 @@ class Hdf5Output:
         with _new_hdf5(self._file) as hdf5:
             hdf5.attrs.update(about)
 
-    def write(self, sentences: np.ndarray, vectors: Sequence[np.ndarray]) -> None:
-        """Adds the vectors of sentences under their numbers."""
+    def write(self, batch: Batch, vectors: Sequence[np.ndarray]) -> None:
+        """Adds the vectors of a batch's sentences under their numbers."""
         with h5py.File(self._file, "r+", libver=_FORMAT) as hdf5:
-            for sentence, array in zip(sentences.tolist(), vectors):
+            for sentence, array in zip(batch.sentences.tolist(), vectors):
                 _write_dataset(hdf5, str(sentence), np.ascontiguousarray(array))
 
     def finish(self, n_sentences: int, sentence_to_index: dict[str, str] | None):
@@ -52,6 +55,9 @@ class Hdf5Output:
                 hdf5.create_dataset(
                     SENTENCE_TO_INDEX, (1,), h5py.string_dtype(), data=[text]
                 )
+
+    def converted(self) -> None:
+        """The file is finished as it is."""
 
 
 def _new_hdf5(file):
@@ -97,14 +103,17 @@ class NpyOutput:
     def begin(self, about: dict[str, Any]) -> None:
         self._write_header(0)
 
-    def write(self, sentences: np.ndarray, vectors: Sequence[np.ndarray]) -> None:
-        start = self._write_header(0)
-        for row, array in zip((sentences // self._n_shards).tolist(), vectors):
+    def write(self, batch: Batch, vectors: Sequence[np.ndarray]) -> None:
+        start, rows = self._write_header(0), batch.sentences // self._n_shards
+        for row, array in zip(rows.tolist(), vectors):
             self._file.seek(start + row * self._row_bytes)
             self._file.write(np.ascontiguousarray(array))
 
     def finish(self, n_sentences: int, sentence_to_index: dict[str, str] | None):
         self._write_header(n_sentences)
+
+    def converted(self) -> None:
+        """The file is finished as it is."""
 
     def _write_header(self, n_rows):
         """Writes the header; returns its size, the same for any number of rows."""
@@ -116,8 +125,18 @@ class NpyOutput:
 
 
 def is_npy(path: Path) -> bool:
-    """Whether a file of this name holds sentence vectors."""
+    """Whether a file of this name holds one array of sentence vectors."""
     return path.suffix.lower() == ".npy"
+
+
+def is_hdf5(path: Path) -> bool:
+    """Whether a file of this name is HDF5."""
+    return path.suffix.lower() in HDF5_SUFFIXES
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file of this name is Parquet."""
+    return path.suffix.lower() == ".parquet"
 
 
 def check_suffix(path: Path) -> None:
@@ -125,9 +144,12 @@ def check_suffix(path: Path) -> None:
 
     Raises:
         ValueError: the name ends in none of `SUFFIXES`, in upper or lower case.
+        ImportError: it is Parquet, and pyarrow is not installed.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(
             f"The output should end in {' or '.join(SUFFIXES)}, in upper or lower "
             f"case. Received: {path}"
         )
+    if is_parquet(path) and importlib.util.find_spec("pyarrow") is None:
+        raise ImportError("Parquet needs pyarrow: pip install 'elmo-keras[parquet]'.")

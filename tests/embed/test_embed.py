@@ -1,8 +1,6 @@
 """Embedding a corpus, in Python and by the command."""
 
-import functools
 import gzip
-import importlib
 import itertools
 import json
 import random
@@ -26,7 +24,6 @@ from elmo_keras import (
 from elmo_keras.cli import progress_line as progress
 from elmo_keras.embed import journal
 from elmo_keras.embed.__main__ import main
-from elmo_keras.embed.batch_vectors import SentenceVectors
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.dictionaries import dictionary_config
 from tests.support.exported import elmo_layer
@@ -48,16 +45,6 @@ WORDS = [
 
 class Killed(BaseException):
     """Raised in place of a `kill -9`."""
-
-
-traced_once = functools.cache(SentenceVectors)
-
-
-@pytest.fixture(autouse=True)
-def graphs_are_traced_once(monkeypatch):
-    """The LSTMs of one model are traced once, not in each call of `embed_corpus`."""
-    module = importlib.import_module("elmo_keras.embed.corpus_job")
-    monkeypatch.setattr(module, "SentenceVectors", traced_once)
 
 
 def text_of(n_lines, seed=0):
@@ -225,7 +212,7 @@ def test_words_that_left_the_cache_are_computed_again(elmo, expected, source, tm
     assert_close(read_embeddings(tmp_path / "out.hdf5"), expected)
 
 
-@pytest.mark.parametrize("ending", ["hdf5", "npy"])
+@pytest.mark.parametrize("ending", ["hdf5", "npy", "parquet"])
 def test_shards_are_read_as_one(elmo, expected, source, tmp_path, ending):
     path = tmp_path / f"out.{ending}"
     for i in (3, 1):
@@ -264,7 +251,7 @@ def test_a_model_with_a_dictionary_knows_its_own_boundaries(source, lines, tmp_p
 
 def test_no_lines_give_an_empty_file(elmo, tmp_path):
     (tmp_path / "text.txt").write_text("")
-    for name in ("out.hdf5", "out.npy"):
+    for name in ("out.hdf5", "out.npy", "out.parquet"):
         embed_corpus(elmo, tmp_path / "text.txt", tmp_path / name)
         assert len(read_embeddings(tmp_path / name)) == 0
     with pytest.raises(ValueError, match="no sentences"):
@@ -285,7 +272,7 @@ def mortal(monkeypatch, n_writes):
     return count
 
 
-@pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
+@pytest.mark.parametrize("name", ["out.hdf5", "out.npy", "out.parquet"])
 def test_repeated_kills_do_not_change_the_file(
     elmo, source, tmp_path, monkeypatch, name
 ):

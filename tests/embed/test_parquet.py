@@ -1,0 +1,150 @@
+"""Parquet files of vectors."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from elmo_keras import Elmo, ElmoConfig, embed_corpus, read_embeddings
+from elmo_keras.embed import parquet_output
+from elmo_keras.embed.__main__ import main
+from elmo_keras.embed.model_digest import model_digest
+from elmo_keras.model_files.model_directory import save_model
+from tests.support.models import randomize
+
+LINES = ["a word", "", "three words here", "naïve 한국어 🙂", "a", "and a longer line"]
+
+
+@pytest.fixture(scope="module")
+def elmo():
+    elmo = Elmo(ElmoConfig.preset("test"))
+    elmo.build()
+    return randomize(elmo)
+
+
+@pytest.fixture(scope="module")
+def layers(elmo):
+    """The layers of each line: `(3, tokens, 10)`."""
+    return [np.asarray(elmo.layers([line.split()])[0]) for line in LINES]
+
+
+@pytest.fixture
+def source(tmp_path):
+    (tmp_path / "text.txt").write_text("\n".join(LINES))
+    return tmp_path / "text.txt"
+
+
+def columns_of(path):
+    table = pq.read_table(path)
+    return {name: table[name].to_pylist() for name in table.column_names}
+
+
+def test_each_layer_has_a_column(elmo, layers, source, tmp_path):
+    embed_corpus(elmo, source, tmp_path / "out.parquet", tokens_at_once=8)
+    found = columns_of(tmp_path / "out.parquet")
+    assert found["id"] == list(range(6)) and found["text"] == LINES
+    assert list(found) == ["id", "text", "layer_0", "layer_1", "layer_2"]
+    for i, wanted in enumerate(layers):
+        for layer, vectors in enumerate(wanted):
+            vectors_found = np.reshape(found[f"layer_{layer}"][i], (-1, 10))
+            np.testing.assert_allclose(vectors_found, vectors, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_vectors_of_tokens_are_lists_of_one_size(elmo, layers, source, tmp_path, dtype):
+    path = tmp_path / "out.parquet"
+    embed_corpus(elmo, source, path, layers="top", dtype=dtype, forget_sentences=True)
+    number = pa.from_numpy_dtype(dtype)
+    schema = pq.read_schema(path)
+    assert schema.names == ["id", "vectors"]
+    assert schema.field("vectors").type == pa.list_(pa.list_(number, 10))
+    with read_embeddings(path) as vectors:
+        assert vectors.dataset().element_spec.shape.as_list() == [None, 10]
+        for found, wanted in zip(vectors, layers, strict=True):
+            assert found.dtype == dtype
+            np.testing.assert_allclose(found, wanted[-1], atol=1e-6, rtol=1e-3)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+def test_a_sentence_has_one_vector(elmo, layers, source, tmp_path, pooling):
+    path = tmp_path / "out.parquet"
+    embed_corpus(elmo, source, path, layers=1, pooling=pooling)
+    assert pq.read_schema(path).field("vector").type == pa.list_(pa.float32(), 10)
+    embed_corpus(elmo, source, tmp_path / "out.npy", layers=1, pooling=pooling)
+    with read_embeddings(path) as found:
+        for i, wanted in enumerate(layers):
+            pooled = getattr(wanted[1], pooling)(axis=0) if i != 1 else np.zeros(10)
+            np.testing.assert_allclose(found[i], pooled, atol=1e-6)
+        np.testing.assert_array_equal(list(found), np.load(tmp_path / "out.npy"))
+
+
+def test_row_groups_are_small_and_in_order(elmo, source, tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_output, "ROW_GROUP_BYTES", 300)
+    path = tmp_path / "out.parquet"
+    embed_corpus(elmo, source, path, layers=0, tokens_at_once=6)
+    groups = pq.ParquetFile(path).metadata
+    assert groups.num_row_groups >= 3
+    with read_embeddings(path) as found:
+        assert [len(vectors) for vectors in found] == [2, 0, 3, 3, 1, 4]
+        assert len(found[-1]) == 4 and len(found[0]) == 2
+
+
+def test_the_metadata_says_what_the_vectors_are(elmo, source, tmp_path):
+    path = tmp_path / "out.parquet"
+    embed_corpus(elmo, source, path, layers="top", pooling="max")
+    about = json.loads(pq.read_schema(path).metadata[b"elmo_keras"])
+    with read_embeddings(path) as found:
+        assert found.attributes == about
+    assert about["model"] == model_digest(elmo) and about["layers"] == "top"
+    assert about["options"] == json.loads(json.dumps(elmo.config.to_dict()))
+    assert about["pooling"] == "max"
+
+
+def test_a_file_of_others_is_refused(elmo, source, tmp_path):
+    table = pa.table({"id": [0, 1], "text": ["a", "b"]})
+    pq.write_table(table, tmp_path / "texts.parquet")
+    with pytest.raises(ValueError, match="should be a Parquet file of vectors"):
+        read_embeddings(tmp_path / "texts.parquet")
+    (tmp_path / "text.parquet").write_text("no Parquet")
+    with pytest.raises(ValueError, match="should be a Parquet file of vectors"):
+        read_embeddings(tmp_path / "text.parquet")
+    vectors = pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32(), 2))
+    path = tmp_path / "unordered.parquet"
+    pq.write_table(pa.table({"id": [1, 0], "vector": vectors}), path)
+    with (
+        read_embeddings(path) as found,
+        pytest.raises(ValueError, match="Found 1 in the place of 0"),
+    ):
+        found[0]
+
+
+def test_hdf5_has_no_pooled_vectors(elmo, source, tmp_path, capsys):
+    model = tmp_path / "model"
+    save_model(model, elmo.bilm)
+    arguments = [str(source), str(tmp_path / "out.h5"), "--model", str(model)]
+    assert main([*arguments, "--pooling", "max"]) == 2
+    assert "should end in .npy or .parquet" in capsys.readouterr().err
+    assert not list(tmp_path.glob("out*"))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "duckdb", "datasets"])
+@pytest.mark.parametrize("pooling", [None, "mean"])
+def test_other_libraries_read_it(elmo, layers, source, tmp_path, library, pooling):
+    module = pytest.importorskip(library)
+    path = tmp_path / "out.parquet"
+    embed_corpus(elmo, source, path, layers="top", pooling=pooling, dtype="float16")
+    name = "vector" if pooling else "vectors"
+    readers = {
+        "pandas": lambda: np.stack(module.read_parquet(path)[name][2]),
+        "polars": lambda: module.read_parquet(path)[name].to_list()[2],
+        "duckdb": lambda: module.sql(
+            f"SELECT {name} FROM '{path}' WHERE id = 2"
+        ).fetchall()[0][0],
+        "datasets": lambda: module.load_dataset(
+            "parquet", data_files=str(path), split="train", cache_dir=str(tmp_path)
+        )[2][name],
+    }
+    wanted = layers[2][-1].mean(axis=0) if pooling else layers[2][-1]
+    np.testing.assert_allclose(np.array(readers[library]()), wanted, atol=2e-3)
