@@ -8,6 +8,8 @@ import shutil
 import signal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import Elmo, embed_corpus
@@ -42,6 +44,20 @@ def indexed(tmp_path_factory, model_directory):
     return path.parent
 
 
+@pytest.fixture(scope="module")
+def in_parquet(tmp_path_factory, model_directory):
+    """A folder of two Parquet files with the sentences, not in their order."""
+    folder = tmp_path_factory.mktemp("vectors")
+    (folder / "text.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
+    elmo = Elmo.from_pretrained(model_directory)
+    output = folder / "b.parquet"
+    embed_corpus(elmo, folder / "text.txt", output, layers="average", pooling="mean")
+    table = pq.read_table(output)
+    pq.write_table(table[3:], folder / "a.parquet")
+    pq.write_table(table[:3], folder / "b.parquet", row_group_size=2)
+    return folder
+
+
 @pytest.fixture
 def text(tmp_path, indexed):
     """A text, with its index beside it."""
@@ -71,6 +87,50 @@ def test_the_sentence_with_the_same_words_in_another_order_is_found(
     assert search.main([*command, "--center", SENTENCES[2]]) == 0
     (found,) = hits(capsys.readouterr().out)
     assert found[0] == (3, SENTENCES[2])
+
+
+@pytest.mark.parametrize("options", [[], ["--center"]])
+def test_sentences_are_found_in_parquet_as_in_a_text(
+    text, in_parquet, model, capsys, options
+):
+    command = ["--elmo", model, *options, "the rain rose after the river ."]
+    assert search.main([str(text), *command]) == 0
+    (wanted,) = hits(capsys.readouterr().out)
+    assert search.main([str(in_parquet), *command]) == 0
+    (found,) = hits(capsys.readouterr().out)
+    # An id counts from 0, the number of a line from 1.
+    assert [(i + 1, sentence) for i, sentence in found] == wanted
+
+
+def test_parquet_of_other_vectors_is_refused(
+    in_parquet, model, capsys, tmp_path, monkeypatch
+):
+    def error_of(path, *options):
+        assert search.main([str(path), "--elmo", model, *options, "rain"]) == 2
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        return error
+
+    assert "are for a text" in error_of(in_parquet, "--layers", "top")
+    assert "no .parquet files" in error_of(tmp_path)
+    (tmp_path / "a.parquet").write_text("a")
+    assert "should be a Parquet file" in error_of(tmp_path / "a.parquet")
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
+    assert "should have the columns" in error_of(tmp_path)
+    table = pq.read_table(in_parquet / "b.parquet")
+
+    def written(**changes):
+        about = json.loads(table.schema.metadata[b"elmo_keras"]) | changes
+        metadata = {"elmo_keras": json.dumps(about)}
+        path = tmp_path / "a.parquet"
+        pq.write_table(table.replace_schema_metadata(metadata), path)
+        return path
+
+    assert "another model" in error_of(written(model="1"))
+    assert "It has top, max" in error_of(written(layers="top", pooling="max"))
+    shutil.copy(in_parquet / "b.parquet", tmp_path)
+    written(model="1")
+    assert "another model or size" in error_of(tmp_path)
 
 
 def test_queries_come_from_standard_input_where_none_is_given(

@@ -1,11 +1,13 @@
 """Finds the sentences of a file that are similar to a query.
 
     python -m elmo_keras.analyses.search FILE --elmo MODEL "a query" --top 5
+    python -m elmo_keras.analyses.search VECTORS.parquet --elmo MODEL "a query"
 
 FILE holds one sentence a line, tokens separated by spaces. The query is one such
 sentence; without it, queries are read from standard input, one a line. Sentences are
 compared by the cosine of their mean vectors, computed once and kept next to FILE.
-After an interruption the same command resumes.
+After an interruption the same command resumes. VECTORS, a Parquet file or a folder of
+them, holds the sentences with their vectors, as `embed --pooling mean` writes them.
 """
 
 import argparse
@@ -27,6 +29,7 @@ from elmo_keras.cli.command import INTERRUPTED, command_parser, fail, run_comman
 from elmo_keras.cli.stopping import stopping
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embeddings import open_npy
+from elmo_keras.embed.vector_files import is_parquet
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.models.local_files import MODEL_HELP
 from elmo_keras.tasks.readers.words import split_at_spaces
@@ -38,14 +41,13 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
-    add("file", type=Path, metavar="FILE", help="plain or gzipped text")
+    add("file", type=Path, metavar="FILE", help="text, or vectors in Parquet")
     add("query", nargs="*", metavar="QUERY")
     add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
     add("--top", type=positive(int), default=10, help="sentences (default: 10)")
     add(
         "--layers",
         type=layer_or("average", "top"),
-        default="average",
         help="average (default), top, 0, 1, …",
     )
     add(
@@ -71,12 +73,17 @@ def search(
     elmo: str,
     *,
     top: int,
-    layers: str | int,
+    layers: str | int | None,
     center: bool,
     index: Path | None,
     overwrite: bool,
 ) -> int:
     """Makes the index and answers the queries; returns the exit status."""
+    if is_parquet(file) or file.is_dir():
+        if index or overwrite or layers is not None:
+            raise ValueError("--layers, --index and --overwrite are for a text.")
+        return search_parquet(file, query, elmo, top=top, center=center)
+    layers = "average" if layers is None else layers
     index = index or file.with_name(f"{file.name}.{layers}.npy")
     check_index(index, [file, *parts_of_model(elmo)], overwrite=overwrite)
     with LineIndex(file) as lines:
@@ -95,15 +102,45 @@ def search(
             return fail(PROGRAM, INTERRUPTED, "Interrupted. The same command resumes.")
         found = SearchIndex(open_npy(index), center)
         for tokens in queries(query):
-            print(f"Closest to: {' '.join(tokens)}")
-            print_hits(lines, *found.closest(mean_vector(model, tokens, layers), top))
+            indices, cosines = found.closest(mean_vector(model, tokens, layers), top)
+            print_hits(tokens, indices + 1, cosines, texts=[lines[i] for i in indices])
     return 0
 
 
-def print_hits(lines: LineIndex, indices: np.ndarray, cosines: np.ndarray) -> None:
-    """Prints the cosine, the number from 1 and the text of each line found."""
-    for i, cosine in zip(indices, cosines):
-        print(f"{cosine:7.3f} {i + 1:8,}  {lines[i]}", flush=True)
+def search_parquet(
+    path: Path, query: Sequence[str], elmo: str, *, top: int, center: bool
+) -> int:
+    """Answers the queries from Parquet files; returns the exit status."""
+    # pyarrow is imported only for Parquet.
+    from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
+
+    with ParquetSentences(path) as sentences:
+        model = Elmo.from_pretrained(elmo)
+        layers = sentences.layers_of(model)
+        found = SearchIndex(sentences.vectors(), center)
+        for tokens in queries(query):
+            indices, cosines = found.closest(mean_vector(model, tokens, layers), top)
+            ids, texts = (
+                zip(*(sentences[i] for i in indices)) if len(indices) else ((), ())
+            )
+            print_hits(tokens, ids, cosines, texts=texts)
+    return 0
+
+
+def print_hits(
+    query: Sequence[str],
+    numbers: Sequence[int],
+    cosines: np.ndarray,
+    *,
+    texts: Sequence[str],
+) -> None:
+    """Prints the query; then cosine, number and text of each sentence found.
+
+    The number of a line counts from 1; a row of Parquet has its `id`.
+    """
+    print(f"Closest to: {' '.join(query)}")
+    for cosine, number, text in zip(cosines, numbers, texts):
+        print(f"{cosine:7.3f} {number:>8,}  {text}", flush=True)
 
 
 def queries(given: Sequence[str]) -> Iterator[list[str]]:

@@ -49,9 +49,10 @@ class SearchIndex:
         Returns:
             Their indices and cosines, the closest first.
         """
-        query = query - self.mean
-        products = self._of_all(lambda rows: (rows - self.mean) @ query)
-        cosines = np.concatenate([np.zeros(0), *products])
+        query = np.asarray(query - self.mean, np.float32)
+        # `(rows - mean) @ query` would copy all rows.
+        products = self._of_all(lambda rows: _float32(rows) @ query)
+        cosines = np.concatenate([np.zeros(0), *products]) - self.mean @ query
         cosines /= np.maximum(self.norms * np.linalg.norm(query), 1e-12)
         cosines[~self.real] = -np.inf
         top = min(top, self.real.sum())
@@ -64,7 +65,11 @@ class SearchIndex:
             yield function(self.vectors[first : first + ROWS_AT_ONCE])
 
     def _norms(self, rows):
-        return np.linalg.norm(rows - self.mean, axis=1)
+        return np.linalg.norm(_float32(rows) - self.mean, axis=1)
+
+
+def _float32(rows):
+    return rows.astype(np.float32, copy=False)
 
 
 def _any(rows):

@@ -1,0 +1,136 @@
+"""Sentences and their vectors in Parquet files."""
+
+import bisect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from elmo_keras.elmo import Elmo
+from elmo_keras.embed.arrow_rows import ID, TEXT, about_of
+from elmo_keras.embed.model_digest import model_digest
+
+
+class Sentence(NamedTuple):
+    """The id and the text of a row."""
+
+    id: Any
+    text: str
+
+
+class ParquetSentences(Sequence):
+    """The rows of a Parquet file, or of all `.parquet` files of a folder.
+
+    `len(sentences)`, `sentences[i]`: a `Sentence`, read when it is used. A `with`
+    block closes the files.
+
+    Args:
+        path: the file or folder. Each file has the columns `id`, `text` and `vector`,
+            as `embed_corpus` writes them with `pooling`.
+
+    Attributes:
+        about: what the first file says about its vectors, see `arrow_rows.about_of`.
+
+    Raises:
+        FileNotFoundError: there is no such file, or none in the folder.
+        ValueError: a file is no Parquet file with these columns, or the files hold
+            vectors of different models or sizes.
+    """
+
+    def __init__(self, path: Path):
+        self._path = path
+        paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        if not paths:
+            raise FileNotFoundError(f"There are no .parquet files in {path}.")
+        self._files = [_opened(path) for path in paths]
+        self.about = about_of(self._files[0].schema_arrow)
+        self._check(paths)
+        groups = [(file, i) for file in self._files for i in range(file.num_row_groups)]
+        lengths = [file.metadata.row_group(i).num_rows for file, i in groups]
+        self._groups, self._ends = groups, np.cumsum([0, *lengths]).tolist()
+        self._read = -1, None
+
+    def _check(self, paths):
+        first = self._files[0].schema_arrow.field("vector").type
+        for path, file in zip(paths, self._files):
+            schema = file.schema_arrow
+            if schema.field("vector").type != first or about_of(schema).get(
+                "model"
+            ) != self.about.get("model"):
+                raise ValueError(
+                    f"{path} has vectors of another model or size than {paths[0]}."
+                )
+
+    def vectors(self) -> np.ndarray:
+        """The vectors of all rows: `(sentences, dim)`, in their dtype."""
+        kind = self._files[0].schema_arrow.field("vector").type
+        shape = len(self), kind.list_size
+        vectors = np.empty(shape, kind.value_type.to_pandas_dtype())
+        for start, (file, i) in zip(self._ends, self._groups):
+            for column in file.read_row_group(i, ["vector"])["vector"].chunks:
+                rows = column.flatten().to_numpy(zero_copy_only=False)
+                rows = rows.reshape(-1, kind.list_size)
+                vectors[start : start + len(rows)] = rows
+                start += len(rows)
+        return vectors
+
+    def layers_of(self, elmo: Elmo) -> str | int:
+        """The layers whose means the vectors are.
+
+        Args:
+            elmo: the model that should have computed them.
+
+        Raises:
+            ValueError: another model computed them, or they are no such means.
+        """
+        if self.about.get("model") != model_digest(elmo):
+            raise ValueError(
+                f"{self._path} has the vectors of another model. Give the model that "
+                "computed them."
+            )
+        layers, pooling = self.about.get("layers"), self.about.get("pooling")
+        if pooling != "mean" or layers in ("all", "mix"):
+            raise ValueError(
+                f"{self._path} should have the means over tokens of the average of the "
+                f"layers, the top or another layer. It has {layers}, {pooling}."
+            )
+        return int(layers) if layers.isdecimal() else layers
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    def __getitem__(self, i: int) -> Sentence:
+        group = bisect.bisect_right(self._ends, i) - 1
+        if self._read[0] != group:
+            file, number = self._groups[group]
+            self._read = group, file.read_row_group(number, [ID, TEXT])
+        table, row = self._read[1], i - self._ends[group]
+        return Sentence(table[ID][row].as_py(), table[TEXT][row].as_py())
+
+    def __enter__(self) -> "ParquetSentences":
+        return self
+
+    def __exit__(self, *_):
+        for file in self._files:
+            file.close()
+
+
+def _opened(path):
+    try:
+        file = pq.ParquetFile(path)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"There is no file {path}.") from None
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(f"{path} should be a Parquet file. {error}") from error
+    schema = file.schema_arrow
+    missing = {ID, TEXT, "vector"} - set(schema.names)
+    if missing or not pa.types.is_fixed_size_list(schema.field("vector").type):
+        raise ValueError(
+            f"{path} should have the columns `{ID}`, `{TEXT}` and `vector`, one vector "
+            "of each sentence, as `embed --pooling mean` writes them. Found: "
+            f"{', '.join(schema.names)}"
+        )
+    return file
