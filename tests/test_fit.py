@@ -32,7 +32,7 @@ def read(path, n_sentences):
 
 def test_a_frozen_bilm_stays_and_the_mix_learns(data, tmp_path, capsys):
     keras.utils.set_random_seed(0)
-    tokens, tags = read(data("en_ewt/en_ewt-ud-train.conllu"), 400)
+    tokens, tags = read(data("en_ewt/en_ewt-ud-train.conllu"), 200)
     elmo = Elmo.from_pretrained(
         data("fixtures/bilm-tf/options.json"),
         data("fixtures/bilm-tf/lm_weights.hdf5"),

@@ -117,6 +117,13 @@ ROWS = {
 }
 
 
+# `Elmo` contains the layers below it, whose rows take as long.
+QUICK = "Elmo", "WordSoftmax"
+WITH_INNER_ROWS_SLOW = [
+    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in ROWS
+]
+
+
 class Row(NamedTuple):
     """A layer of the table with random weights.
 
@@ -191,6 +198,7 @@ def test_a_graph_gives_the_eager_values(row):
     close(row.graph(row.inputs), row.layer(row.inputs), 1e-6)
 
 
+@pytest.mark.parametrize("row", WITH_INNER_ROWS_SLOW, indirect=True)
 def test_a_saved_model_gives_the_same(row, unoptimized_graphs, tmp_path):
     module = tf.Module()
     module.layer, module.run = row.layer, row.graph
@@ -248,14 +256,7 @@ def test_the_mask_is_passed_on(row):
         np.testing.assert_array_equal(output._keras_mask, mask)
 
 
-# `Elmo` contains the layers below it, whose rows take as long.
-QUICK = "Elmo", "Elmo_with_dictionary", "WordSoftmax"
-REPLICATED = [
-    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in ROWS
-]
-
-
-@pytest.mark.parametrize("row", REPLICATED, indirect=True)
+@pytest.mark.parametrize("row", WITH_INNER_ROWS_SLOW, indirect=True)
 def test_two_replicas_train_as_one_does(row, unoptimized_graphs):
     strategy = tf.distribute.MirroredStrategy(
         ["CPU:0", "CPU:1"], cross_device_ops=tf.distribute.ReductionToOneDevice()

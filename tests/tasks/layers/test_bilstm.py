@@ -8,7 +8,7 @@ import keras
 from elmo_keras.tasks.layers.bilstm import bilstm
 
 
-def test_the_copied_lstm_lives_as_long_as_its_copies(monkeypatch):
+def test_the_copied_lstm_lives_as_long_as_its_copies(monkeypatch, request):
     """Otherwise loading a model takes two LSTMs at the same address for one."""
     copied = []
 
@@ -18,6 +18,8 @@ def test_the_copied_lstm_lives_as_long_as_its_copies(monkeypatch):
         return layer
 
     monkeypatch.setattr(keras.layers, "LSTM", lstm)
+    request.addfinalizer(gc.unfreeze)
+    gc.freeze()  # what older tests left takes long to be looked through
     layer = bilstm(2)
     gc.collect()
     (reference,) = copied
