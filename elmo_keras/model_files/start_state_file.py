@@ -73,7 +73,8 @@ def start_state_content(bilm: BidirectionalLanguageModel) -> bytes:
     table, content = published_table(bilm), io.BytesIO()
     biases = [array_of(table[name]) for name in _biases(bilm.config)]
     with h5py.File(content, "w") as file:
-        file["output"], file["cell"] = bilm.lstm.start_values()
+        for name, value in zip(_shapes(bilm.config), bilm.lstm.start_values()):
+            file[name] = np.asarray(value, np.float32)
         file.attrs[DIGEST] = _digest(biases)
     return content.getvalue()
 

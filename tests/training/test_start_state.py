@@ -93,6 +93,13 @@ def test_the_command_keeps_the_state_beside_the_weights(bilm, model, text, capsy
     np.testing.assert_allclose(found[1], wanted.cell, atol=1e-6)
 
 
+def test_published_names_of_the_files_are_kept(model, text):
+    for part in ("options.json", "weights.hdf5"):
+        (model / part).rename(model / f"elmo_{part}")
+    assert command.main([str(model), "--text", text]) == 0
+    assert Elmo.from_pretrained(model).has_start_state
+
+
 def test_a_state_of_other_weights_is_made_again(model, text):
     assert command.main([str(model), "--text", text]) == 0
     state = contents(model)["start_state.h5"]

@@ -101,7 +101,7 @@ def check_output(model: str, text: TextFiles, output: Path | None) -> None:
             raise ValueError(f"{output} holds a model already. Give another --output.")
         return
     folder = Path(model)
-    if not all((folder / part).exists() for part in (OPTIONS, WEIGHTS)):
+    if not (folder.is_dir() and find_model(folder).directory):
         raise ValueError(
             f"{model} should be a directory with {OPTIONS} and {WEIGHTS}, to keep the "
             "state beside them. Give --output, a directory for the model and its state."
