@@ -24,6 +24,7 @@ from elmo_keras.text.tokenize import tokenize
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.held_out import held_out_perplexity
 from elmo_keras.training.perplexity import log_probabilities, perplexity
+from elmo_keras.training.start_state.mean_end_state import mean_end_state
 
 __all__ = [
     "BidirectionalLanguageModel",
@@ -42,6 +43,7 @@ __all__ = [
     "layers",
     "load_bilm",
     "log_probabilities",
+    "mean_end_state",
     "perplexity",
     "read_embeddings",
     "tokenize",

@@ -28,7 +28,7 @@ from elmo_keras.text.token_batches import (
 class Elmo(keras.layers.Layer):
     """ELMo vectors of sentences: `γ Σ_j s_j h_j` over the layers of a biLM.
 
-    The layer has no state: a sentence has the same vectors alone and in any batch.
+    No state is kept: a sentence has the same vectors alone and in any batch.
     `<S>` and `</S>` are put around each sentence before the biLM reads it.
 
     Args:
@@ -47,6 +47,8 @@ class Elmo(keras.layers.Layer):
             `<S>` and `</S>`, which makes it longer by two.
         n_cached_words: the number of words whose context-independent vectors are
             stored, see `BidirectionalLanguageModel.cache_words`.
+        has_start_state: whether sentences are read from a state other than zero, see
+            `BidirectionalLanguageModel`.
 
     Call arguments:
         inputs: tokens, character ids or layers. Tokens are a string tensor
@@ -88,6 +90,7 @@ class Elmo(keras.layers.Layer):
         trainable_bilm=False,
         keep_sentence_boundaries=False,
         n_cached_words=0,
+        has_start_state=False,
         **kwargs,
     ):
         if num_representations < 1:
@@ -108,9 +111,11 @@ class Elmo(keras.layers.Layer):
         self.layer_norm = layer_norm
         self.keep_sentence_boundaries = keep_sentence_boundaries
         self.n_cached_words = n_cached_words
+        self.has_start_state = has_start_state
         self.bilm = BidirectionalLanguageModel(
             config,
             n_cached_words=n_cached_words,
+            has_start_state=has_start_state,
             name="bilm",
             dtype=self.dtype_policy,
         )
@@ -177,7 +182,9 @@ class Elmo(keras.layers.Layer):
             cached_words: words whose context-independent vectors are stored, such
                 as the most frequent ones. They skip the character CNN: the vectors
                 are the same, but computed faster.
-            **kwargs: arguments of the layer.
+            **kwargs: arguments of the layer. With `has_start_state=False` the state
+                in the model's `start_state.h5` is left out, and sentences are read
+                from zero.
 
         Raises:
             FileNotFoundError: a file is missing; the message names it.
@@ -185,10 +192,15 @@ class Elmo(keras.layers.Layer):
         """
         files = find_model(model, weights)
         words = list(dict.fromkeys(cached_words))
+        state = files.start_state if kwargs.get("has_start_state", True) else None
+        if state is not None:
+            kwargs["has_start_state"] = True
         elmo = cls(files.config, n_cached_words=len(words), **kwargs)
         elmo.build()
         with files.open_weights() as file:
             read_weights(elmo.bilm, file)
+        if state is not None:
+            elmo.bilm.lstm.assign_start_state(*state)
         elmo.bilm.cache_words(words)
         if files.mix and "scheme" not in kwargs:
             for mix in elmo.mixes:
@@ -318,6 +330,7 @@ class Elmo(keras.layers.Layer):
             "trainable_bilm": self.trainable_bilm,
             "keep_sentence_boundaries": self.keep_sentence_boundaries,
             "n_cached_words": self.n_cached_words,
+            "has_start_state": self.has_start_state,
         }
 
 

@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parents[1]
 MODULES = {
     "models": "models",
     "train": "train",
+    "start-state": "training.start_state",
     "embed": "embed",
     "export": "export",
     "serve": "export.serve",

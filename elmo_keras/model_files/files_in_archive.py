@@ -18,9 +18,10 @@ from elmo_keras.model_files.hub_module import VARIABLES, is_saved_model
 from elmo_keras.model_files.many_langs import Folder, is_many_langs
 from elmo_keras.model_files.published import published_shapes
 from elmo_keras.model_files.softmax_files import SOFTMAX_MARK
+from elmo_keras.model_files.start_state_file import MAX_START_STATE
 from elmo_keras.model_files.tf1_checkpoint import find_tf1_prefix
 from elmo_keras.model_files.unpacked_files import UnpackedFiles
-from elmo_keras.models.file_names import MIX, OPTIONS, VOCABULARY
+from elmo_keras.models.file_names import MIX, OPTIONS, START_STATE, VOCABULARY
 from elmo_keras.published_options import parse_options
 
 # Bytes that a file may have. Weights may come with a softmax, and in float64: so many
@@ -75,6 +76,7 @@ def _options_and_weights(archive, folder):
         _if_any(archive, VOCABULARY, _MAX_VOCABULARY),
         dictionary=dictionary,
         mix_file=_if_any(archive, MIX, MAX_MIX),
+        start_state_file=_if_any(archive, START_STATE, MAX_START_STATE),
     )
 
 

@@ -16,9 +16,10 @@ from elmo_keras.model_files.softmax_files import (
     find_softmax,
     find_vocabulary,
 )
+from elmo_keras.model_files.start_state_file import MAX_START_STATE
 from elmo_keras.model_files.tf1_checkpoint import find_tf1_checkpoint, is_tf1_checkpoint
 from elmo_keras.model_files.unpacked_files import UnpackedFiles
-from elmo_keras.models.file_names import MIX, OPTIONS, WEIGHTS
+from elmo_keras.models.file_names import MIX, OPTIONS, START_STATE, WEIGHTS
 from elmo_keras.published_options import has_dictionary, read_options
 
 MAX_MIX = 2**20  # bytes
@@ -44,8 +45,11 @@ def files_in_directory(model: Path) -> ModelFiles:
         missing = OPTIONS if options is None else WEIGHTS
         raise FileNotFoundError(f"There is no {model / missing}.")
     content = read_options(options)
-    has_mix = MIX in folder.files
-    mix = Content(str(model / MIX), folder.read(MIX, MAX_MIX)) if has_mix else None
+
+    def if_any(name, most):
+        there = name in folder.files
+        return Content(str(model / name), folder.read(name, most)) if there else None
+
     return ModelFiles(
         content,
         weights,
@@ -53,7 +57,8 @@ def files_in_directory(model: Path) -> ModelFiles:
         model,
         dictionary_in(folder, content),
         softmax_file=find_softmax(model),
-        mix_file=mix,
+        mix_file=if_any(MIX, MAX_MIX),
+        start_state_file=if_any(START_STATE, MAX_START_STATE),
     )
 
 

@@ -13,6 +13,7 @@ from elmo_keras.model_files.many_langs import ManyLangsModel
 from elmo_keras.model_files.mix_file import Mix, parse_mix
 from elmo_keras.model_files.published import Weights, check_weights
 from elmo_keras.model_files.softmax_files import open_softmax
+from elmo_keras.model_files.start_state_file import StartState, parse_start_state
 from elmo_keras.model_files.tf1_checkpoint import Tf1Checkpoint
 from elmo_keras.model_files.tf1_weights import check_tf1_checkpoint, tf1_weights
 from elmo_keras.text.vocabulary import Vocabulary
@@ -42,6 +43,7 @@ class ModelFiles(NamedTuple):
         dictionary: its characters and words, if they are not bytes.
         softmax_file: the HDF5 file of its softmax, or None.
         mix_file: its `mix.json`, or None.
+        start_state_file: its `start_state.h5`, or None.
     """
 
     options: dict[str, Any]
@@ -51,6 +53,7 @@ class ModelFiles(NamedTuple):
     dictionary: TokenDictionary | None = None
     softmax_file: Path | None = None
     mix_file: Content | None = None
+    start_state_file: Content | None = None
 
     @property
     def config(self) -> ElmoConfig:
@@ -97,6 +100,21 @@ class ModelFiles(NamedTuple):
             return None
         content = self.mix_file
         return parse_mix(content.data, content.name, self._config.n_layers + 1)
+
+    @property
+    def start_state(self) -> StartState | None:
+        """The state that its biLM reads each sentence from, or None for zero.
+
+        Raises:
+            ValueError: it is damaged, or that of other weights.
+        """
+        if self.start_state_file is None:
+            return None
+        content = self.start_state_file
+        with self.open_weights() as weights:
+            return parse_start_state(
+                content.data, content.name, self._config, weights=weights
+            )
 
     @contextlib.contextmanager
     def open_weights(self) -> Iterator[Weights]:

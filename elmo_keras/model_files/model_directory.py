@@ -22,8 +22,16 @@ from elmo_keras.model_files.published import (
     write_weights,
 )
 from elmo_keras.model_files.softmax_files import DIGEST, check_softmax, read_softmax
+from elmo_keras.model_files.start_state_file import start_state_content
 from elmo_keras.model_files.tf1_checkpoint import is_tf1_checkpoint
-from elmo_keras.models.file_names import MIX, OPTIONS, SOFTMAX, VOCABULARY, WEIGHTS
+from elmo_keras.models.file_names import (
+    MIX,
+    OPTIONS,
+    SOFTMAX,
+    START_STATE,
+    VOCABULARY,
+    WEIGHTS,
+)
 from elmo_keras.models.local_files import local_files
 from elmo_keras.published_options import read_options
 from elmo_keras.text.vocabulary import Vocabulary
@@ -77,7 +85,8 @@ def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
 
     Args:
         model: a model directory, or what else `find_model` takes.
-        **kwargs: arguments of the layer.
+        **kwargs: arguments of the layer. With `has_start_state=False` the state in
+            `start_state.h5` is left out, and sentences are read from zero.
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.
@@ -94,6 +103,9 @@ def bilm_of_files(files: ModelFiles, **kwargs) -> BidirectionalLanguageModel:
         with files.open_softmax(vocabulary) as file:
             check_softmax(config, vocabulary, file)
         kwargs["vocabulary_size"] = len(vocabulary)
+    state = files.start_state if kwargs.get("has_start_state", True) else None
+    if state is not None:
+        kwargs["has_start_state"] = True
     bilm = BidirectionalLanguageModel(config, **kwargs)
     if vocabulary is not None:
         # Random values of as many words would take three times the memory.
@@ -101,6 +113,8 @@ def bilm_of_files(files: ModelFiles, **kwargs) -> BidirectionalLanguageModel:
     bilm.build()
     with files.open_weights() as file:
         read_weights(bilm, file)
+    if state is not None:
+        bilm.lstm.assign_start_state(*state)
     if vocabulary is not None:
         with files.open_softmax(vocabulary) as file:
             read_softmax(bilm, vocabulary, file)
@@ -119,7 +133,8 @@ def save_model(
 
     Args:
         directory: made if it is missing.
-        bilm: a built biLM; its softmax goes to the folder `training`.
+        bilm: a built biLM; its softmax goes to the folder `training`, and its start
+            state, if it has one, to `start_state.h5`, which is deleted otherwise.
         vocabulary: the words of the softmax.
         options: further sections and keys of `options.json`, such as
             `TrainingOptions.to_options`.
@@ -149,12 +164,14 @@ def save_model(
         content = json.dumps((options or {}) | bilm.config.to_options(), indent=2)
         path = stack.enter_context(replacing(directory / OPTIONS))
         path.write_text(f"{content}\n", encoding="utf-8")
-    if MIX not in kept:
-        (directory / MIX).unlink(missing_ok=True)
+    for name in {MIX, START_STATE} - kept.keys():  # of earlier weights
+        (directory / name).unlink(missing_ok=True)
 
 
 def _kept_files(bilm, mix):
     """Name → content of the small files beside options and weights."""
     dictionary = bilm.config.dictionary
     files = dictionary_files(dictionary) if dictionary else {}
+    if bilm.has_start_state:
+        files[START_STATE] = start_state_content(bilm)
     return files | ({MIX: mix_content(mix)} if mix is not None else {})

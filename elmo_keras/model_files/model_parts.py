@@ -3,11 +3,20 @@
 import glob
 from pathlib import Path
 
-from elmo_keras.models.file_names import MIX, OPTIONS, VOCABULARY, WEIGHTS
+from elmo_keras.models.file_names import MIX, OPTIONS, START_STATE, VOCABULARY, WEIGHTS
 
 TRAINING = "training"  # a folder
 # What training and `save_model` write to a model directory.
-PARTS = OPTIONS, WEIGHTS, VOCABULARY, MIX, "model_card.md", "curves.png", TRAINING
+PARTS = (
+    OPTIONS,
+    WEIGHTS,
+    VOCABULARY,
+    MIX,
+    START_STATE,
+    "model_card.md",
+    "curves.png",
+    TRAINING,
+)
 # The softmax and the vocabulary beside published options and weights.
 OF_SOFTMAX = "*softmax*.hdf5", "*vocab*.txt"
 # The files of a directory in another layout, such as a checkpoint of bilm-tf.

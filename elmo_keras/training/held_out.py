@@ -1,8 +1,9 @@
-"""The perplexities of held-out text: from the zero state, and with the state carried.
+"""The perplexities of held-out text, for each way to begin a sentence.
 
 Rows of text are read twice, side by side: once with the LSTM state carried over from
 sentence to sentence, as the published perplexities are measured, and once with each
-sentence from the zero state, as `Elmo` reads it.
+sentence from the zero state, as `Elmo` reads it. A model with a start state is also
+measured with each sentence from there, as `Elmo` reads it then.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from elmo_keras.language_model import check_softmax
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.training.perplexity import Perplexity
+from elmo_keras.training.perplexity import Perplexity, perplexity
 from elmo_keras.training.segments import Segments, over_segments
 from elmo_keras.training.windows import Plan, window
 
@@ -27,16 +28,19 @@ MAX_TOKENS = 2048  # in a window
 
 
 class HeldOutPerplexity(NamedTuple):
-    """The perplexities of a text for the two ways to read it.
+    """The perplexities of a text for the ways to read it.
 
     Attributes:
-        zero: each sentence from the zero state, as `Elmo` reads it.
+        zero: each sentence from the zero state, as `Elmo` reads it without a start
+            state.
         carried: the state carried over from sentence to sentence, as for published
             perplexities; None if it was not measured.
+        start: each sentence from the model's start state; None if it has none.
     """
 
     zero: Perplexity
     carried: Perplexity | None = None
+    start: Perplexity | None = None
 
     @classmethod
     def of(cls, sums: np.ndarray, n_predictions: int) -> "HeldOutPerplexity":
@@ -45,7 +49,8 @@ class HeldOutPerplexity(NamedTuple):
 
     def __str__(self):
         carried = f"; state carried over: {self.carried}" if self.carried else ""
-        return f"{self.zero}{carried}"
+        start = f"; from the start state: {self.start}" if self.start else ""
+        return f"{self.zero}{carried}{start}"
 
 
 def held_out_perplexity(
@@ -55,9 +60,10 @@ def held_out_perplexity(
     *,
     verbose: int = 0,
 ) -> HeldOutPerplexity:
-    """Full-softmax perplexities of a text, for both ways to read it.
+    """Full-softmax perplexities of a text, for all ways to read it.
 
-    `zero` is the result of `perplexity`, up to rounding.
+    `start`, or `zero` without a start state, is the result of `perplexity`, up to
+    rounding.
 
     Args:
         bilm: a biLM with a softmax.
@@ -72,7 +78,11 @@ def held_out_perplexity(
     if not len(corpus):
         raise ValueError("`corpus` should hold at least one sentence. It is empty.")
     sums = held_out_sums(bilm, corpus, vocabulary, verbose=verbose)
-    return HeldOutPerplexity.of(sums, corpus.n_predictions)
+    found = HeldOutPerplexity.of(sums, corpus.n_predictions)
+    if not bilm.has_start_state:
+        return found
+    start = perplexity(bilm, corpus, vocabulary, verbose=verbose)
+    return found._replace(start=start)
 
 
 def held_out_sums(

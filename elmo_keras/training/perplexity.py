@@ -49,7 +49,8 @@ def perplexity(
     """Full-softmax perplexities of a corpus, each sentence on its own.
 
     Every token and one end of each sentence are predicted, words outside the
-    vocabulary as `<UNK>`.
+    vocabulary as `<UNK>`. Sentences are read from the model's start state, which is
+    zero by default.
 
     Args:
         bilm: a biLM with a softmax.
@@ -79,7 +80,7 @@ def log_probabilities(
         bilm, corpus, vocabulary, verbose: as in `perplexity`.
 
     Returns:
-        float64 `(sentences, 2)`: forward and backward, each from a zero state.
+        float64 `(sentences, 2)`: forward and backward.
 
     Raises:
         ValueError: the model has no softmax, or one of another size.

@@ -85,6 +85,10 @@ ROWS = {
         ),
         FEATURES,
     ),
+    "BidirectionalLSTM_with_start_state": (
+        lambda **k: layers.BidirectionalLSTM(2, 7, 5, has_start_state=True, **k),
+        FEATURES,
+    ),
     "ScalarMix": (
         lambda **k: layers.ScalarMix(
             initial_weights=[0.1, 0.2, -0.3],
@@ -111,7 +115,14 @@ ROWS = {
         TOKENS,
     ),
     "Elmo_of_characters": (
-        lambda **k: Elmo(CONFIG, 2, "average", keep_sentence_boundaries=True, **k),
+        lambda **k: Elmo(
+            CONFIG,
+            2,
+            "average",
+            keep_sentence_boundaries=True,
+            has_start_state=True,
+            **k,
+        ),
         IDS,
     ),
 }

@@ -81,6 +81,34 @@ def test_both_perplexities_are_per_predicted_token(bilm):
     assert found.zero == pytest.approx(alone, rel=1e-6)
 
 
+def test_a_start_state_is_a_third_way_to_read(bilm):
+    started = BidirectionalLanguageModel(
+        bilm.config, len(VOCABULARY), has_start_state=True
+    )
+    started.build()
+    randomize(started)
+    for weight, value in zip(
+        started.trainable_weights, bilm.get_weights(), strict=True
+    ):
+        weight.assign(value)
+    found = held_out_perplexity(started, CORPUS, VOCABULARY)
+    assert found[:2] == held_out_perplexity(bilm, CORPUS, VOCABULARY)[:2]
+    assert found.start == perplexity(started, CORPUS, VOCABULARY)
+    output, cell = started.lstm.start_values()
+    sums = np.zeros(2)
+    for sentence in SENTENCES:
+        tokens = ["<S>", *sentence, "</S>"]
+        for direction, reading in enumerate((tokens, tokens[::-1])):
+            state = list(zip(output[direction], cell[direction]))
+            losses, _ = expected_losses(
+                bilm, VOCABULARY, reading, direction=direction, state=state
+            )
+            sums[direction] -= losses.sum()
+    np.testing.assert_allclose(found.start, np.exp(-sums / 17), rtol=1e-5)
+    assert found.start.mean != pytest.approx(found.zero.mean, rel=1e-3)
+    assert str(found).endswith(f"; from the start state: {found.start}")
+
+
 def test_a_text_without_sentences_is_refused(bilm):
     with pytest.raises(ValueError, match="at least one sentence"):
         held_out_perplexity(bilm, Corpus.of([]), VOCABULARY)

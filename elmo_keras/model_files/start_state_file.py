@@ -1,0 +1,96 @@
+"""The state before the first token that comes with a model: `start_state.h5`."""
+
+import hashlib
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import h5py
+import numpy as np
+
+from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.config import ElmoConfig
+from elmo_keras.model_files.finite import finite
+from elmo_keras.model_files.hdf5 import open_hdf5
+from elmo_keras.model_files.published import (
+    Weights,
+    array_of,
+    check_shapes,
+    published_shapes,
+    published_table,
+)
+
+MAX_START_STATE = 2**27  # bytes; 200 layers of the largest sizes have 2**26.7
+DIGEST = "biases_sha256"  # attribute
+
+
+class StartState(NamedTuple):
+    """The LSTM state before the first token of every sentence.
+
+    Attributes:
+        output: float32 `(2, n_layers, projection_dim)`, forward and backward.
+        cell: float32 `(2, n_layers, units)`.
+    """
+
+    output: np.ndarray
+    cell: np.ndarray
+
+
+def parse_start_state(
+    content: bytes, name: str | Path, config: ElmoConfig, *, weights: Weights
+) -> StartState:
+    """The state in the content of a `start_state.h5`.
+
+    Args:
+        content: the bytes of the file.
+        name: the name of the file in error messages.
+        config: the sizes of the model.
+        weights: the weights of the model.
+
+    Raises:
+        ValueError: the file is damaged, holds no state of these sizes or values that
+            are not finite, or is the state of other weights.
+    """
+    shapes = _shapes(config)
+    with open_hdf5(content, name) as file:
+        try:
+            check_shapes(shapes, file.datasets)
+            state = [finite(part, file.datasets[part][...]) for part in shapes]
+        except ValueError as error:
+            raise ValueError(f"{name} should hold a start state. {error}") from error
+        biases = [weights.datasets[part][...] for part in _biases(config)]
+        if file.text_attribute(DIGEST) != _digest(biases):
+            raise ValueError(
+                f"{name} is the start state of other weights than those beside it. "
+                "Delete it, or make it again."
+            )
+    return StartState(*state)
+
+
+def start_state_content(bilm: BidirectionalLanguageModel) -> bytes:
+    """The content of a `start_state.h5`, for a biLM that has a start state."""
+    table, content = published_table(bilm), io.BytesIO()
+    biases = [array_of(table[name]) for name in _biases(bilm.config)]
+    with h5py.File(content, "w") as file:
+        for name, value in zip(_shapes(bilm.config), bilm.lstm.start_values()):
+            file[name] = np.asarray(value, np.float32)
+        file.attrs[DIGEST] = _digest(biases)
+    return content.getvalue()
+
+
+def _shapes(config):
+    layers = 2, config.n_layers
+    return {"output": (*layers, config.projection_dim), "cell": (*layers, config.units)}
+
+
+def _biases(config):
+    return [name for name in published_shapes(config) if name.endswith("/B")]
+
+
+def _digest(biases: Iterable[np.ndarray]) -> str:
+    """SHA-256 of the LSTMs' biases, which every step of training changes."""
+    digest = hashlib.sha256()
+    for bias in biases:
+        digest.update(np.ascontiguousarray(bias, "<f4").tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""The state before the first token: computed from a text, and kept with a model."""

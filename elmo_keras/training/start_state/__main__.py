@@ -1,0 +1,136 @@
+"""Keeps a state with a model, from which each sentence is read instead of from zero.
+
+    python -m elmo_keras.training.start_state MODEL_DIR
+    python -m elmo_keras.training.start_state MODEL_DIR --text 'text/*.txt.gz'
+    python -m elmo_keras.training.start_state MODEL --output MODEL_DIR
+
+It is the mean of the LSTM states at the ends of a text's sentences: by default of
+Python's language reference. MODEL_DIR/start_state.h5 holds it; without this file
+sentences are read from zero again. Other models than directories, such as published
+ones, are written to --output with their state.
+"""
+
+import argparse
+import itertools
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.cli.argument_types import positive
+from elmo_keras.cli.command import command_parser, run_command
+from elmo_keras.cli.outputs import check_apart, check_file, check_folder
+from elmo_keras.cli.replacing import replacing
+from elmo_keras.layers.scalar_mix import ScalarMix
+from elmo_keras.model_files.found_model import ModelFiles
+from elmo_keras.model_files.model_directory import (
+    bilm_of_files,
+    find_model,
+    save_model,
+)
+from elmo_keras.model_files.model_parts import PARTS, parts_of_model
+from elmo_keras.model_files.start_state_file import start_state_content
+from elmo_keras.models.file_names import OPTIONS, START_STATE, WEIGHTS
+from elmo_keras.models.local_files import MODEL_HELP
+from elmo_keras.text.files import text_files
+from elmo_keras.training.inputs import TextFiles
+from elmo_keras.training.output_directory import has_model
+from elmo_keras.training.python_reference import python_reference
+from elmo_keras.training.start_state.mean_end_state import mean_end_state
+
+PROGRAM = "elmo_keras.training.start_state"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    p = command_parser(PROGRAM, __doc__)
+    add = p.add_argument
+    add("model", metavar="MODEL", help=MODEL_HELP)
+    add("--text", nargs="+", metavar="PATTERN", help="text files, plain or gzipped")
+    split = "split paragraphs into sentences and tokens with tensorflow-text"
+    add("--raw-text", action="store_true", help=split)
+    number = "sentences of the text that are read at most (default: 2000)"
+    add("--sentences", type=positive(int), default=2000, metavar="N", help=number)
+    new = "a new directory for the model and its state (default: MODEL itself)"
+    add("--output", type=Path, metavar="MODEL_DIR", help=new)
+    return p
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the program; returns its exit status."""
+    given = vars(parser().parse_args(arguments))
+    model, output, n_most = (given.pop(k) for k in ("model", "output", "sentences"))
+    text = TextFiles(train=given["text"], raw_text=given["raw_text"])
+    return run_command(
+        PROGRAM, lambda: keep_start_state(model, text, n_most, output=output)
+    )
+
+
+def keep_start_state(
+    model: str, text: TextFiles, n_most: int, *, output: Path | None
+) -> None:
+    """Computes the start state of a model and writes it."""
+    check_output(model, text, output)
+    files = find_model(model)._replace(start_state_file=None)  # it is made again
+    bilm = bilm_of_files(files, has_start_state=True)
+    found = python_sentences()
+    if text.train:
+        found = text.sentences(text.train, bilm.config)
+    sentences = list(itertools.islice(found, n_most))
+    if not sentences:
+        raise ValueError("The files of --text hold no sentence.")
+    bilm.lstm.assign_start_state(*mean_end_state(bilm, sentences))
+    write(files, bilm, output)
+    kept = (output or Path(model)) / START_STATE
+    print(f"The start state, a mean over {len(sentences):,} sentences, is in {kept}")
+
+
+def check_output(model: str, text: TextFiles, output: Path | None) -> None:
+    """Refuses an output that can't be written, or would replace an input.
+
+    Raises:
+        ValueError: the output is such a one; the message says what to give instead.
+        FileNotFoundError: no file matches a pattern of the text.
+        OSError: the disk is full or fails.
+    """
+    texts = text_files(text.train or [])
+    if output is not None:
+        check_folder(output)
+        check_apart([output / part for part in PARTS], [*parts_of_model(model), *texts])
+        if has_model(output):
+            raise ValueError(f"{output} holds a model already. Give another --output.")
+        return
+    folder = Path(model)
+    if not (folder.is_dir() and find_model(folder).directory):
+        raise ValueError(
+            f"{model} should be a directory with {OPTIONS} and {WEIGHTS}, to keep the "
+            "state beside them. Give --output, a directory for the model and its state."
+        )
+    check_file(folder / START_STATE)
+    check_apart([folder / START_STATE], texts)
+
+
+def python_sentences():
+    """The sentences of Python's language reference."""
+    return itertools.chain.from_iterable(python_reference())
+
+
+def write(
+    files: ModelFiles, bilm: BidirectionalLanguageModel, output: Path | None
+) -> None:
+    """Writes the state to the model's own directory, or the whole model to another."""
+    if output is None:
+        with replacing(files.directory / START_STATE) as path:
+            path.write_bytes(start_state_content(bilm))
+        return
+    vocabulary = files.vocabulary if files.has_softmax else None
+    mix = None
+    if files.mix is not None:
+        mix = ScalarMix()
+        mix.build([(None, 2 * bilm.config.projection_dim)] * len(files.mix.scalars))
+        mix.assign(*files.mix)
+    save_model(output, bilm, vocabulary, options=files.options, mix=mix)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""The start state that is computed from a text, and the command that keeps it."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from elmo_keras import Elmo
+from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
+from elmo_keras.training.start_state import __main__ as command
+from elmo_keras.training.start_state import mean_end_state as module
+from elmo_keras.training.start_state.mean_end_state import mean_end_state
+from tests.support import reference
+from tests.support.models import published_weights
+from tests.support.training_runs import SENTENCES, VOCABULARY
+
+
+def end_states(bilm, sentences, direction):
+    """By the oracle: the state at the end of each sentence, carried over."""
+    weights, config = published_weights(bilm), bilm.config
+    length, state = config.max_characters_per_token, None
+    for sentence in sentences:
+        reading = sentence[::-1] if direction else sentence
+        words = [["<S>", "</S>"][direction], *reading]
+        ids = [reference.character_ids(word, length) for word in words]
+        x = [reference.token_vector(row, weights, config) for row in ids]
+        _, state = reference.direction_layers(
+            x, weights, config, direction=direction, state=state
+        )
+        yield list(state)
+
+
+def expected(bilm, rows):
+    """Output and cell, each (2, layers, …): means over all sentences of the rows."""
+    means = []
+    for part in range(2):
+        both = []
+        for direction in range(2):
+            states = [s for row in rows for s in end_states(bilm, row, direction)]
+            ends = [[layer[part] for layer in state] for state in states]
+            both.append(np.mean(ends, axis=0))
+        means.append(np.array(both))
+    return means
+
+
+@pytest.mark.parametrize("sentences_a_row", [32, 2, 1])
+def test_it_is_the_mean_over_sentence_ends_of_the_oracle(
+    bilm, sentences_a_row, monkeypatch
+):
+    monkeypatch.setattr(module, "SENTENCES_A_ROW", sentences_a_row)
+    sentences = [*SENTENCES, ["b", "a"]]
+    rows = {32: [sentences], 2: [sentences[:3], sentences[3:]]}.get(
+        sentences_a_row, [[sentence] for sentence in sentences]
+    )
+    found = mean_end_state(bilm, iter(sentences))
+    for actual, wanted in zip(found, expected(bilm, rows), strict=True):
+        # float32 against float64.
+        np.testing.assert_allclose(actual, wanted, atol=1e-5)
+
+
+def test_a_text_without_sentences_has_none(bilm):
+    with pytest.raises(ValueError, match="at least one sentence"):
+        mean_end_state(bilm, [])
+
+
+@pytest.fixture
+def model(bilm, tmp_path):
+    save_model(tmp_path / "model", bilm, VOCABULARY, options={"n_train_tokens": 3})
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def text(tmp_path):
+    lines = "\n".join(" ".join(sentence) for sentence in SENTENCES)
+    (tmp_path / "text.txt").write_text(f"{lines}\n\n")
+    return str(tmp_path / "text.txt")
+
+
+def contents(folder):
+    return {p.name: p.read_bytes() for p in folder.rglob("*.*")}
+
+
+def test_the_command_keeps_the_state_beside_the_weights(bilm, model, text, capsys):
+    before = contents(model)
+    assert command.main([str(model), "--text", text, "--sentences", "3"]) == 0
+    assert "a mean over 3 sentences, is in" in capsys.readouterr().out
+    after = contents(model)
+    assert {name: after[name] for name in before} == before
+    assert after.keys() - before.keys() == {"start_state.h5"}
+    wanted = mean_end_state(bilm, SENTENCES[:3])
+    found = Elmo.from_pretrained(model).bilm.lstm.start_values()
+    np.testing.assert_allclose(found[0], wanted.output, atol=1e-6)
+    np.testing.assert_allclose(found[1], wanted.cell, atol=1e-6)
+
+
+def test_published_names_of_the_files_are_kept(model, text):
+    for part in ("options.json", "weights.hdf5"):
+        (model / part).rename(model / f"elmo_{part}")
+    assert command.main([str(model), "--text", text]) == 0
+    assert Elmo.from_pretrained(model).has_start_state
+
+
+def test_a_state_of_other_weights_is_made_again(model, text):
+    assert command.main([str(model), "--text", text]) == 0
+    state = contents(model)["start_state.h5"]
+    (model / "start_state.h5").write_bytes(state.replace(b"biases", b"others"))
+    with pytest.raises(ValueError, match="of other weights"):
+        load_bilm(model)
+    assert command.main([str(model), "--text", text]) == 0
+    assert contents(model)["start_state.h5"] == state
+
+
+def test_the_default_text_is_pythons_reference(model, monkeypatch):
+    few = list(itertools.islice(command.python_sentences(), 9))
+    assert all(few)
+    monkeypatch.setattr(command, "python_sentences", lambda: iter(few))
+    assert command.main([str(model), "--sentences", "5"]) == 0
+    wanted = mean_end_state(load_bilm(model), few[:5])
+    found = find_model(model).start_state
+    np.testing.assert_allclose(found.cell, wanted.cell, atol=1e-6)
+
+
+def test_a_model_is_written_to_another_directory_with_its_state(model, text, tmp_path):
+    (model / "mix.json").write_text('{"scalars": [1, 2, 3], "gamma": 0.5}')
+    before, output = contents(model), tmp_path / "new"
+    assert command.main([str(model), "--text", text, "--output", str(output)]) == 0
+    assert contents(model) == before
+    after = contents(output)
+    state = after.pop("start_state.h5")
+    assert find_model(output).mix == find_model(model).mix
+    del before["mix.json"], after["mix.json"]
+    assert after == before
+    assert command.main([str(model), "--text", text]) == 0
+    assert contents(model)["start_state.h5"] == state
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{model}", "--text", "{empty}"], "The files of --text hold no sentence"),
+        (["{model}", "--text", "{no}"], "No file matches"),
+        (["{model}", "--output", "{model}"], "is an input"),
+        (["{no}"], "should be a directory with options.json and weights.hdf5"),
+        (["{zip}"], "Give --output, a directory for the model and its state"),
+        (["{model}", "--output", "{other}"], "holds a model already"),
+    ],
+)
+def test_wrong_input_is_one_line(model, tmp_path, arguments, message, capsys):
+    for name in ("empty", "zip"):
+        (tmp_path / name).write_text("\n")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "options.json").write_text("{}")
+    names = {n: tmp_path / n for n in ("empty", "zip", "no", "other", "model")}
+    before = contents(tmp_path)
+    assert command.main([a.format(**names) for a in arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert contents(tmp_path) == before
