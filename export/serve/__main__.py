@@ -24,6 +24,7 @@ from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.stopping import stopping
 
 from .batching import BatchingOptions
+from .rest_options import RestOptions
 from .served_model import ModelOptions
 from .server import MEGABYTE, Server, ServerOptions
 
@@ -74,8 +75,14 @@ def server_options(options: argparse.Namespace) -> ServerOptions:
         port=options.port,
         rest_port=options.rest_port,
         max_message_bytes=options.max_message_mb * MEGABYTE,
-        rest_timeout=options.rest_timeout,
+        rest=rest_options(options),
     )
+
+
+def rest_options(options: argparse.Namespace) -> RestOptions:
+    """The limits of the REST server."""
+    names = [field.name for field in dataclasses.fields(RestOptions)]
+    return RestOptions(**{name: getattr(options, f"rest_{name}") for name in names})
 
 
 def parser() -> argparse.ArgumentParser:
@@ -96,6 +103,7 @@ def parser() -> argparse.ArgumentParser:
         help="time between checks for a newer version (default: 2)",
     )
     _add_server(p.add_argument_group("server").add_argument)
+    _add_rest(p.add_argument_group("REST").add_argument)
     group = p.add_argument_group("batching, named as in TensorFlow Serving's file")
     _add_batching(group.add_argument)
     return p
@@ -105,7 +113,6 @@ def _add_server(add):
     server = ServerOptions()
     add("--host", default=server.host, help=f"address (default: {server.host})")
     add("--port", type=port, default=server.port, help="of gRPC; 0 takes a free one")
-    add("--rest-port", type=port, default=server.rest_port, help="0 takes a free one")
     add(
         "--grace-seconds",
         type=seconds,
@@ -118,12 +125,28 @@ def _add_server(add):
         default=server.max_message_bytes // MEGABYTE,
         help="maximum size of a request (default: 64)",
     )
+
+
+def _add_rest(add):
+    rest = RestOptions()
+    port_default = ServerOptions().rest_port
+    add("--rest-port", type=port, default=port_default, help="0 takes a free one")
+    times = {
+        "timeout": "for an answer, from the end of the request",
+        "header-timeout": "for headers, from the connection or the last answer",
+        "body-timeout": "for a request's body, and for reading a part of the answer",
+    }
+    for name, text in times.items():
+        default = getattr(rest, name.replace("-", "_"))
+        text = f"seconds {text} (default: {default:g})"
+        add(f"--rest-{name}", type=seconds, default=default, help=text)
     add(
-        "--rest-timeout",
-        type=seconds,
-        default=server.rest_timeout,
-        help="seconds after which a waiting REST request is dropped (default: 30)",
+        "--rest-max-connections",
+        type=positive(int),
+        default=rest.max_connections,
+        help="a further one takes the place of an idle one (default: 512)",
     )
+    add("--rest-cors", action="store_true", help="answers any page of a browser")
 
 
 def _add_batching(add):

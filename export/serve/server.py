@@ -13,6 +13,7 @@ from tensorflow_serving.apis import (
 
 from .grpc_services import ModelService, PredictionService
 from .rest_api import RestApi
+from .rest_options import RestOptions
 from .rest_server import RestServer
 from .served_model import ModelOptions, ServedModel
 
@@ -28,14 +29,14 @@ class ServerOptions:
         host: address to listen on.
         port, rest_port: ports of gRPC and REST; 0 takes a free one.
         max_message_bytes: maximum size of a request.
-        rest_timeout: seconds after which a waiting REST request is dropped.
+        rest: limits of the REST server.
     """
 
     host: str = "127.0.0.1"
     port: int = 8500
     rest_port: int = 8501
     max_message_bytes: int = 64 * MEGABYTE
-    rest_timeout: float = 30.0
+    rest: RestOptions = RestOptions()
 
 
 class Server:
@@ -58,10 +59,10 @@ class Server:
             self.model = ServedModel(model)
             undo.callback(self.model.close)
             self._rest = RestServer(
-                RestApi(self.model, options.rest_timeout),
+                RestApi(self.model, options.rest, options.max_message_bytes),
                 options.host,
                 options.rest_port,
-                max_message_bytes=options.max_message_bytes,
+                options=options.rest,
             )
             undo.callback(self._rest.close, 0)
             self._grpc = _grpc_server(self.model, options.max_message_bytes)
@@ -73,10 +74,11 @@ class Server:
     def close(self, grace: float = 10.0) -> None:
         """Refuses new requests, and answers waiting ones for up to `grace` seconds."""
         end = time.monotonic() + grace
+        rest_ended = self._rest.stop(grace)
         grpc_ended = self._grpc.stop(grace)
         self.model.close(grace)
         grpc_ended.wait(max(end - time.monotonic(), 0))
-        self._rest.close(max(end - time.monotonic(), 0))
+        rest_ended.wait()
 
 
 def _grpc_server(model, max_message_bytes):
@@ -103,7 +105,8 @@ def _grpc_server(model, max_message_bytes):
 
 
 def _bind(server, host, port):
+    address = f"[{host}]" if ":" in host else host  # IPv6
     try:
-        return server.add_insecure_port(f"{host}:{port}")
+        return server.add_insecure_port(f"{address}:{port}")
     except RuntimeError as error:
         raise OSError(f"Can't listen on --port {port} of {host}.") from error
