@@ -13,7 +13,7 @@ from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
 from .batching import Batcher, BatchingOptions
-from .request_error import RequestError, invalid
+from .request_error import RequestError, invalid, unexpected, without_paths
 from .servable import Servable
 from .server_metrics import Metrics
 from .versions import Versions
@@ -118,7 +118,7 @@ class ServedModel:
             entry = response.model_version_status.add(version=version)
             entry.state = status.state
             entry.status.error_code = 2 if status.error else 0  # UNKNOWN or OK
-            entry.status.error_message = status.error
+            entry.status.error_message = without_paths(status.error)
         return response
 
     @contextlib.contextmanager
@@ -147,7 +147,7 @@ def _request_error(error):
         return error
     if isinstance(error, CancelledError):
         return RequestError(grpc.StatusCode.CANCELLED, "The client has disconnected.")
-    return RequestError(grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}")
+    return unexpected(error)
 
 
 def _warm(path, threads):
