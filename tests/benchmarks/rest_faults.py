@@ -5,14 +5,12 @@
 EXPORT holds a version that `python -m export` wrote. Each fault meets a server of its
 own, and the status page is asked for meanwhile, as a probe would. With --before, the
 server of another checkout meets the same, in a column before. All limits of the
-servers are their defaults, but SIGTERM comes with a grace of 3 seconds.
+servers are their defaults, but SIGTERM comes with a grace of a second.
 """
 
 import argparse
 import collections
 import os
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -24,6 +22,7 @@ import grpc
 import numpy as np
 
 from elmo_keras.cli.command import command_parser, run_command
+from tests.benchmarks.serving import Server, row
 from tests.support.paths import ROOT
 from tests.support.rest_clients import (
     HEAD,
@@ -42,46 +41,19 @@ PROGRAM = "tests.benchmarks.rest_faults"
 POSTS, FAULTY = 180, 300
 WATCHED = 15.0  # seconds for which faulty connections are watched
 LONGER = 75.0  # seconds after which they should be closed
-GRACE = 3.0  # seconds
+GRACE = 1.0  # seconds
 
 
-class Server:
-    """`python -m export.serve` of a checkout, in a process of its own.
-
-    Attributes:
-        process: the process.
-        port, rest_port: its ports.
-    """
-
-    def __init__(self, checkout: Path, export: Path, *arguments: str):
-        command = [sys.executable, "-m", "export.serve", str(export.resolve())]
-        self.process = subprocess.Popen(
-            [*command, "--port=0", "--rest-port=0", *arguments],
-            cwd=checkout,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        line = self.process.stdout.readline()
-        if not line:
-            raise ValueError(f"{export} can't be served.")
-        self.port, self.rest_port = (
-            int(part.split()[0].rstrip(",")) for part in line.split("on port ")[1:]
-        )
-        ask(self.rest_port, PREDICT, text_body(8, 40))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
+def started(checkout: Path, export: Path, *arguments: str) -> Server:
+    """A server of a checkout that has answered a request."""
+    server = Server(export, *arguments, checkout=checkout)
+    ask(server.rest_port, PREDICT, text_body(8, 40))
+    return server
 
 
 def many_posts(checkout: Path, export: Path) -> Iterator[str]:
     """180 posts of 8 × 40 tokens at once"""
-    with Server(checkout, export) as server, Probe(server.rest_port) as probe:
+    with started(checkout, export) as server, Probe(server.rest_port) as probe:
         posts = Posts(server.rest_port, text_body(8, 40), POSTS)
         yield counted(posts.join())
         yield f"slowest {max(reply.seconds for reply in posts.replies):.1f} s"
@@ -91,7 +63,7 @@ def many_posts(checkout: Path, export: Path) -> Iterator[str]:
 def half_open(checkout: Path, export: Path) -> Iterator[str]:
     """300 connections without the end of their headers"""
     with (
-        Server(checkout, export) as server,
+        started(checkout, export) as server,
         open_connections(server.rest_port, FAULTY, HEAD),
         Probe(server.rest_port) as probe,
     ):
@@ -112,7 +84,7 @@ def dripping_bodies(checkout: Path, export: Path) -> Iterator[str]:
 def dripping(checkout: Path, export: Path, content: str) -> Iterator[str]:
     """Connections that send a byte a second."""
     with (
-        Server(checkout, export) as server,
+        started(checkout, export) as server,
         open_connections(server.rest_port, FAULTY, content) as connections,
     ):
         with Probe(server.rest_port) as probe:
@@ -125,7 +97,7 @@ def dripping(checkout: Path, export: Path, content: str) -> Iterator[str]:
 def large_answer(checkout: Path, export: Path) -> Iterator[str]:
     """32 × 40 tokens over REST beside one gRPC client of a word"""
     body = text_body(32, 40)
-    with Server(checkout, export) as server:
+    with started(checkout, export) as server:
         ask(server.rest_port, PREDICT, body)
         with grpc.insecure_channel(f"localhost:{server.port}") as channel:
             predict = channel.unary_unary(PREDICT_METHOD)
@@ -142,13 +114,12 @@ def large_answer(checkout: Path, export: Path) -> Iterator[str]:
 
 
 def terminate(checkout: Path, export: Path) -> Iterator[str]:
-    """SIGTERM while 30 posts of 32 × 60 tokens wait, grace of 3 s"""
-    with Server(checkout, export, f"--grace-seconds={GRACE}") as server:
-        posts = Posts(server.rest_port, text_body(32, 60), 30)
-        time.sleep(1.0)
+    """SIGTERM while 60 posts of 32 × 60 tokens wait, grace of 1 s"""
+    with started(checkout, export, f"--grace-seconds={GRACE}") as server:
+        posts = Posts(server.rest_port, text_body(32, 60), 60)
+        time.sleep(0.5)
         begin = time.monotonic()
-        server.process.send_signal(signal.SIGTERM)
-        status = server.process.wait(120)
+        status = server.end()
         seconds = time.monotonic() - begin
         yield f"{counted(posts.join())}; status {status} after {seconds:.1f} s"
 
@@ -191,11 +162,6 @@ def report(checkouts, export, faults) -> int:
         cells = ["; ".join(fault(checkout, export)) for checkout in checkouts]
         print(row([fault.__doc__, *cells]), flush=True)
     return 0
-
-
-def row(cells) -> str:
-    """A row of a Markdown table."""
-    return f"| {' | '.join(cells)} |"
 
 
 def parser() -> argparse.ArgumentParser:
