@@ -15,6 +15,7 @@ from . import rest_answers, rest_tensors
 from .batching import Request
 from .request_error import RequestError
 from .rest_bodies import Bodies, BodyError
+from .rest_connections import error_content
 from .rest_options import RestOptions
 from .rest_pages import metadata_page, status_page
 from .rest_paths import is_of_api, parse_path
@@ -95,7 +96,7 @@ class RestApi:
         (error,) = errors
         if request.transport is None:  # nobody is left to read it
             raise asyncio.CancelledError
-        return Answer(_status(error), [orjson.dumps({"error": str(error)})])
+        return Answer(_status(error), [error_content(str(error))])
 
     def stop(self) -> None:
         """Refuses further requests."""
@@ -153,7 +154,8 @@ class RestApi:
         )
 
     async def _json(self, page, spec, request, limit):
-        return [orjson.dumps(page(self._model, spec))]
+        # Indented: scripts look for `"state": "AVAILABLE"`.
+        return [orjson.dumps(page(self._model, spec), option=orjson.OPT_INDENT_2)]
 
     async def _predict(self, spec, request, limit):
         loop = asyncio.get_running_loop()

@@ -1,10 +1,10 @@
 """The connections of the REST server."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
-import orjson
 from aiohttp import web
 
 from .request_error import MAX_MESSAGE_LENGTH
@@ -16,6 +16,11 @@ LINGER = 10.0
 SERVER = {"Server": "elmo-keras"}  # in place of the versions of Python and aiohttp
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+def error_content(message: str) -> bytes:
+    """The content of an answer that is an error."""
+    return json.dumps({"error": message}).encode()
 
 
 class Connections(web.Server):
@@ -81,7 +86,7 @@ class _Connection(web.RequestHandler):
             message = f"Not a request of HTTP: {reason}"[:MAX_MESSAGE_LENGTH]
         response = web.Response(
             status=status,
-            body=orjson.dumps({"error": message}),
+            body=error_content(message),
             content_type="application/json",
             headers=SERVER,
         )

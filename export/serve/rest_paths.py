@@ -66,6 +66,8 @@ def _version(digits):
 
 def _decoded(name):
     try:
-        return unquote(name, errors="strict")
-    except UnicodeDecodeError:
+        decoded = unquote(name, errors="strict")
+        decoded.encode()  # bytes of a path that are no text become surrogates
+    except UnicodeError:
         raise invalid(f"Names should be UTF-8. Received: {name}") from None
+    return decoded

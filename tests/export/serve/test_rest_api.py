@@ -102,7 +102,7 @@ def test_a_version_may_be_requested(ask_json):
     assert status == 400 and "labels" in answer["error"]
 
 
-def test_the_status_page_equals_that_of_tensorflow_serving(ask_json):
+def test_the_status_page_equals_that_of_tensorflow_serving(ask, ask_json):
     expected = {
         "model_version_status": [
             {
@@ -113,6 +113,7 @@ def test_the_status_page_equals_that_of_tensorflow_serving(ask_json):
         ]
     }
     assert ask_json("/v1/models/elmo") == (200, expected)
+    assert b'"state": "AVAILABLE",\n' in ask("/v1/models/elmo")[1]
     assert ask_json("/v1/models/elmo/versions/7") == (200, expected)
     assert ask_json("/v1/models/elmo/versions/8")[0] == 404
     assert ask_json("/v1/models/other")[0] == 404
@@ -247,15 +248,25 @@ def test_numbers_read_back_as_the_same_float32(ask_json, server, monkeypatch):
     np.testing.assert_array_equal(found, values[0])
 
 
-def test_what_is_no_http_gets_an_error_in_json(server):
-    for content in (b"\x16\x03\x01\x02\r\n\r\n", b"GET / HTTP/1.1\r\nno colon\r\n\r\n"):
-        address = "127.0.0.1", server.rest_port
-        with socket.create_connection(address, PATIENCE) as connection:
-            connection.sendall(content)
-            answer = connection.makefile("rb").read()
-        head, body = answer.split(b"\r\n\r\n", 1)
-        assert head.split()[1] == b"400"
-        assert set(json.loads(body)) == {"error"}
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x16\x03\x01\x02\r\n\r\n",
+        b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        b"GET /v1/models/elm\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /v1/models/x/\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /" + b"x" * 10_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_or_no_text_gets_an_error_in_json(server, content):
+    address = "127.0.0.1", server.rest_port
+    with socket.create_connection(address, PATIENCE) as connection:
+        connection.sendall(content)
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        body = response.read()
+        assert response.status == 400
+    assert set(json.loads(body)) == {"error"}
 
 
 def test_chunks_that_are_too_large_together_are_refused(server):
