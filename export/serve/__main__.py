@@ -139,7 +139,7 @@ def _add_rest(add):
     for name, text in times.items():
         default = getattr(rest, name.replace("-", "_"))
         text = f"seconds {text} (default: {default:g})"
-        add(f"--rest-{name}", type=seconds, default=default, help=text)
+        add(f"--rest-{name}", type=positive(float), default=default, help=text)
     add(
         "--rest-max-connections",
         type=positive(int),

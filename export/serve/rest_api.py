@@ -1,49 +1,24 @@
 """The REST API of TensorFlow Serving."""
 
 import asyncio
-import contextlib
 import functools
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import grpc
 import orjson
 from aiohttp import web
 
-from . import rest_answers, rest_tensors
-from .batching import Request
 from .request_error import RequestError
-from .rest_bodies import Bodies, BodyError
-from .rest_connections import error_content
+from .rest_bodies import Bodies
+from .rest_errors import error_content, http_status, stopped
 from .rest_options import RestOptions
 from .rest_pages import metadata_page, status_page
 from .rest_paths import is_of_api, parse_path
+from .rest_predict import RestPredict
 from .served_model import ServedModel
 
 METRICS = "/monitoring/prometheus/metrics"
-THREADS = 2  # that read and write JSON: it needs the interpreter most of the time
-CORS = {
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Allow-Methods": "POST, GET",
-    "Access-Control-Allow-Headers": "Content-Type",
-}
-
-_HTTP = {
-    grpc.StatusCode.CANCELLED: 499,
-    grpc.StatusCode.INVALID_ARGUMENT: 400,
-    grpc.StatusCode.DEADLINE_EXCEEDED: 504,
-    grpc.StatusCode.NOT_FOUND: 404,
-    grpc.StatusCode.ALREADY_EXISTS: 409,
-    grpc.StatusCode.PERMISSION_DENIED: 403,
-    grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
-    grpc.StatusCode.FAILED_PRECONDITION: 400,
-    grpc.StatusCode.ABORTED: 409,
-    grpc.StatusCode.OUT_OF_RANGE: 400,
-    grpc.StatusCode.UNIMPLEMENTED: 501,
-    grpc.StatusCode.UNAVAILABLE: 503,
-    grpc.StatusCode.UNAUTHENTICATED: 401,
-}
 
 
 class Answer(NamedTuple):
@@ -75,14 +50,9 @@ class RestApi:
     def __init__(self, model: ServedModel, options: RestOptions, max_body_bytes: int):
         self._model, self._options = model, options
         self._bodies = Bodies(max_body_bytes, options.body_timeout)
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="rest-json")
+        self._predicting = RestPredict(model)
         self._limits: set[asyncio.Timeout] = set()
-        self._stopped = False
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Headers of all answers."""
-        return CORS if self._options.cors else {}
+        self._stopped = self._ended = False
 
     async def __call__(self, request: web.BaseRequest) -> Answer:
         """Answers a request; errors are answers too."""
@@ -96,7 +66,7 @@ class RestApi:
         (error,) = errors
         if request.transport is None:  # nobody is left to read it
             raise asyncio.CancelledError
-        return Answer(_status(error), [error_content(str(error))])
+        return Answer(http_status(error), [error_content(str(error))])
 
     def stop(self) -> None:
         """Refuses further requests."""
@@ -104,16 +74,19 @@ class RestApi:
 
     def end(self) -> None:
         """Refuses the requests that are not answered yet."""
-        self._stopped = True
+        self._stopped = self._ended = True
         for limit in self._limits:
             if not limit.expired():
                 limit.reschedule(0)
-        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def close(self) -> None:
+        """Ends the threads."""
+        self._predicting.close()
 
     def _page(self, method, path):
         """The name of a page for the metrics, and a function that answers."""
         if self._stopped:
-            return "stopped", _refusing(_stopped())
+            return "stopped", _refusing(stopped())
         if not is_of_api(path):
             code = grpc.StatusCode.NOT_FOUND
             return "not_found", _refusing(RequestError(code, f"Not found: {path}"))
@@ -141,7 +114,7 @@ class RestApi:
                 finally:
                     self._limits.discard(limit)
         except TimeoutError:
-            raise _stopped() if self._stopped else self._late() from None
+            raise (stopped() if self._ended else self._late()) from None
         except asyncio.CancelledError:
             raise RequestError(
                 grpc.StatusCode.CANCELLED, "The client has disconnected."
@@ -158,46 +131,12 @@ class RestApi:
         return [orjson.dumps(page(self._model, spec), option=orjson.OPT_INDENT_2)]
 
     async def _predict(self, spec, request, limit):
-        loop = asyncio.get_running_loop()
         async with self._bodies.reading(request) as body:
             if not limit.expired():
-                limit.reschedule(loop.time() + self._options.timeout)
-            to_pieces, waiting = await self._submitted(spec, body)
-        outputs = await asyncio.wrap_future(waiting)
-        return await loop.run_in_executor(
-            self._pool, lambda: rest_answers.blocks(to_pieces(outputs))
-        )
-
-    async def _submitted(self, spec, body):
-        submitting = self._pool.submit(self._submit, spec, body)
-        try:
-            return await asyncio.wrap_future(submitting)
-        except asyncio.CancelledError:
-            submitting.add_done_callback(_drop)
-            raise
-
-    def _submit(self, spec, body):
-        """What writes the answer, and a future of the outputs."""
-        content = rest_tensors.parse(body)
-        with contextlib.ExitStack() as leased:
-            servable = leased.enter_context(self._model.lease(spec))
-            signature = servable.signature(content.get("signature_name", ""))
-            inputs = rest_tensors.decode(content, signature)
-            waiting = self._model.batcher.submit(
-                Request(servable, signature, inputs, signature.chosen([]))
-            )
-            # The version is in use until the outputs are computed or given up.
-            keep = leased.pop_all()
-            waiting.add_done_callback(lambda _: keep.close())
-        is_column = rest_tensors.COLUMNS in content
-        to_pieces = rest_answers.column_pieces if is_column else rest_answers.row_pieces
-        return to_pieces, waiting
-
-
-def _drop(submitting):
-    """Gives up a request whose client left while it was read."""
-    if not submitting.cancelled() and not submitting.exception():
-        submitting.result()[1].cancel()
+                now = asyncio.get_running_loop().time()
+                limit.reschedule(now + self._options.timeout)
+            submitted = await self._predicting.submit(spec, body)
+        return await self._predicting.answer(submitted)
 
 
 def _refusing(error: RequestError) -> Callable[..., Any]:
@@ -215,13 +154,3 @@ async def _unimplemented(spec, request, limit):
     raise RequestError(
         grpc.StatusCode.UNIMPLEMENTED, "Only predict is implemented. Use predict."
     )
-
-
-def _stopped():
-    return RequestError(grpc.StatusCode.UNAVAILABLE, "The server is shutting down.")
-
-
-def _status(error):
-    if isinstance(error, BodyError):
-        return error.http_status
-    return _HTTP.get(error.code, 500)

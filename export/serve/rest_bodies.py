@@ -9,22 +9,9 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from .request_error import RequestError, invalid
+from .rest_errors import HttpError
 
 HELD_BODIES = 4  # bodies of the maximum size that are kept at the same time
-
-
-class BodyError(RequestError):
-    """A body that is refused while it is read.
-
-    Args:
-        http_status: the HTTP status.
-        code: the gRPC status, for the metrics.
-        message: says what was expected and what came.
-    """
-
-    def __init__(self, http_status: int, code: grpc.StatusCode, message: str):
-        super().__init__(code, message)
-        self.http_status = http_status
 
 
 class Bodies:
@@ -66,7 +53,7 @@ class Bodies:
                     self._held += len(chunk)
                     self._check(body)
         except TimeoutError:
-            raise BodyError(
+            raise HttpError(
                 408,
                 grpc.StatusCode.DEADLINE_EXCEEDED,
                 f"The body should be complete after {self._seconds:g} seconds. "
@@ -88,7 +75,7 @@ class Bodies:
             )
 
     def _too_large(self):
-        return BodyError(
+        return HttpError(
             413,
             grpc.StatusCode.RESOURCE_EXHAUSTED,
             f"A body should have at most {self._max_bytes} bytes.",

@@ -1,13 +1,13 @@
 """The connections of the REST server."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
 from aiohttp import web
 
 from .request_error import MAX_MESSAGE_LENGTH
+from .rest_errors import error_content
 from .rest_options import RestOptions
 
 # Seconds in which the rest of a refused body is read and discarded: a client that is
@@ -16,11 +16,6 @@ LINGER = 10.0
 SERVER = {"Server": "elmo-keras"}  # in place of the versions of Python and aiohttp
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-
-
-def error_content(message: str) -> bytes:
-    """The content of an answer that is an error."""
-    return json.dumps({"error": message}).encode()
 
 
 class Connections(web.Server):
@@ -37,12 +32,12 @@ class Connections(web.Server):
     def __init__(self, handler: Handler, options: RestOptions):
         super().__init__(self._handle, handler_cancellation=True)
         self._handler, self._options = handler, options
-        self._busy: set[web.RequestHandler] = set()
+        self._requests: dict[web.RequestHandler, web.BaseRequest] = {}
 
     @property
     def busy(self) -> int:
         """The number of connections with a request that is not answered."""
-        return len(self._busy)
+        return len(self._requests)
 
     def __call__(self) -> web.RequestHandler:
         """The protocol of a new connection, for `asyncio`."""
@@ -55,22 +50,26 @@ class Connections(web.Server):
         )
 
     def connection_made(self, handler, transport) -> None:
-        """Closes the oldest idle connection if there are too many."""
+        """Closes the oldest connection that has no complete request if too many."""
         super().connection_made(handler, transport)
         transport.set_write_buffer_limits(0)  # to wait until a client has read
         alive = [c for c in self.connections if c.transport is not None]
         if len(alive) > self._options.max_connections:
-            idle = (c for c in alive if c not in self._busy)
-            next(idle, handler).force_close()
+            next(filter(self._is_waiting, alive), handler).force_close()
+
+    def _is_waiting(self, connection):
+        """Whether the server waits for the client, not the client for the server."""
+        request = self._requests.get(connection)
+        return request is None or not request.content.is_eof()
 
     async def _handle(self, request):
         connection = request.protocol
-        self._busy.add(connection)
+        self._requests[connection] = request
         try:
             return await self._handler(request)
         finally:
-            self._busy.discard(connection)
-            # The longest idle one is the first to be closed.
+            del self._requests[connection]
+            # The last one that was answered is the last one to be closed.
             if connection in self._connections:
                 self._connections[connection] = self._connections.pop(connection)
 

@@ -14,7 +14,7 @@ class RestOptions:
         body_timeout: seconds for the body of a request, and for each part of an
             answer that a client reads.
         max_connections: maximum number of connections. A further one takes the place
-            of the one that has been without a request for longest.
+            of the oldest one without a complete request.
         cors: whether answers allow pages of any origin to read them.
     """
 

@@ -14,6 +14,11 @@ BACKLOG = 128
 CHECK = 0.02  # seconds between checks that the last answers are sent
 RESERVE = 0.5  # seconds at the end of the grace to tell the rest that they are refused
 SETTLE = 0.1  # seconds in which requests that are on their way are still refused
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "POST, GET",
+    "Access-Control-Allow-Headers": "Content-Type",
+}
 
 
 class RestServer:
@@ -80,6 +85,7 @@ class RestServer:
         self._api.end()
         await asyncio.sleep(max(begin + SETTLE - self._loop.time(), 0))
         await self._until_idle(connections, self._loop.time() + RESERVE)
+        self._api.close()
         server.close()
         connections.pre_shutdown()
         await connections.shutdown(CHECK)
@@ -91,7 +97,7 @@ class RestServer:
     async def _handle(self, request):
         """Sends the answer; gives up a client that does not read it."""
         answer = await self._api(request)
-        headers = {**SERVER, **self._api.headers}
+        headers = SERVER | (CORS if self._options.cors else {})
         response = web.StreamResponse(status=answer.status, headers=headers)
         response.content_type = answer.content_type
         response.content_length = sum(map(len, answer.blocks))
@@ -105,13 +111,21 @@ class RestServer:
             async with asyncio.timeout(self._options.body_timeout):
                 await response.write_eof(answer.blocks[-1])
         except TimeoutError:
-            request.transport.abort()
+            if request.transport is not None:
+                request.transport.abort()
         return response
 
 
 def _listening(host, port):
-    found = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )
-    family, _, _, _, address = found[0]
-    return socket.create_server(address[:2], family=family, backlog=BACKLOG)
+    """A socket on an address; of a name's addresses, one of IPv4 if there is one."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, _, _, _, address = min(found, key=lambda a: a[0] != socket.AF_INET)
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(
+            address, family=family, backlog=BACKLOG, dualstack_ipv6=both
+        )
+    except OSError as error:
+        raise OSError(
+            f"Can't listen on --rest-port {port} of --host {host}: {error.strerror}"
+        ) from error

@@ -134,15 +134,18 @@ def test_requests_wait_in_a_bounded_queue_and_probes_are_answered(
         assert posts.join() == {429: 36, 200: 4}
 
 
-def test_further_connections_take_the_place_of_idle_ones(rest):
+@pytest.mark.parametrize("content", ["", HEAD, WITHOUT_END])
+def test_further_connections_take_the_place_of_incomplete_requests(rest, content):
     server = rest(max_connections=3)
-    with open_connections(server.port, 8, HEAD) as connections:
+    with open_connections(server.port, 8, content) as connections:
         for _ in range(3):
             assert ask(server.port, STATUS).status == 200
         assert all(closed(connection) for connection in connections[:6])
 
 
-def test_a_further_connection_is_closed_if_none_is_idle(rest, model, monkeypatch):
+def test_a_further_connection_is_closed_if_all_requests_are_complete(
+    rest, model, monkeypatch
+):
     server = rest(max_connections=2)
     with stand_in.closed_gate(model, monkeypatch) as gate:
         posts = Posts(server.port, text_body(1, 2), 2)
@@ -212,7 +215,7 @@ def test_requests_that_are_not_answered_at_the_end_get_a_503(rest, model, monkey
         gate.wait_for(1)
         wait_until(lambda: len(model.model.batcher) == 2)
         with open_connections(server.port, 1, WITHOUT_END) as (connection,):
-            ended = server.stop(grace=2)
+            ended = server.stop(grace=1)
             assert ask(server.port, STATUS).status == 503
             connection.settimeout(PATIENCE)
             assert connection.recv(100).startswith(b"HTTP/1.1 503 ")
