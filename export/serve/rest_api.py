@@ -97,8 +97,8 @@ class RestApi:
         except RequestError as error:
             return "malformed", _refusing(error)
         pages = {
-            "status": functools.partial(self._json, status_page),
-            "metadata": functools.partial(self._json, metadata_page),
+            "status": functools.partial(self._json, page=status_page),
+            "metadata": functools.partial(self._json, page=metadata_page),
             "predict": self._predict,
         }
         page = pages.get(target.page, _unimplemented)
@@ -126,7 +126,7 @@ class RestApi:
             f"The request waited for {self._options.timeout:g} seconds.",
         )
 
-    async def _json(self, page, spec, request, limit):
+    async def _json(self, spec, request, limit, *, page):
         # Indented: scripts look for `"state": "AVAILABLE"`.
         return [orjson.dumps(page(self._model, spec), option=orjson.OPT_INDENT_2)]
 

@@ -75,6 +75,11 @@ class Connections(web.Server):
 
 
 class _Connection(web.RequestHandler):
+    def log_exception(self, *args, exc_info=None, **kwargs):
+        """Leaves out the bodies that clients damaged: they got an answer."""
+        if not isinstance(exc_info, web.RequestPayloadError):
+            super().log_exception(*args, exc_info=exc_info, **kwargs)
+
     def handle_error(self, request, status=500, exc=None, message=None):
         """The answer to what is no HTTP, and to errors of a handler."""
         if status >= 500:

@@ -110,6 +110,8 @@ class RestServer:
                     await response.write(block)
             async with asyncio.timeout(self._options.body_timeout):
                 await response.write_eof(answer.blocks[-1])
+        except ConnectionError:  # the client has left
+            raise asyncio.CancelledError from None
         except TimeoutError:
             if request.transport is not None:
                 request.transport.abort()

@@ -263,3 +263,18 @@ def _has_ipv6():
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
         return True
     return False
+
+
+def test_the_log_is_silent_about_faults_of_clients(rest, caplog):
+    server = rest()
+    damaged = "Content-Encoding: gzip\r\nContent-Length: 9\r\n\r\nno gzip ."
+    for content in (HEAD, "GET\r\n\r\n", HEAD + damaged):
+        with open_connections(server.port, 5, content):
+            pass
+    for _ in range(5):
+        reply = ask(
+            server.port, PREDICT, b"no gzip", headers={"Content-Encoding": "gzip"}
+        )
+        assert reply.status == 400
+    server.close(grace=1)
+    assert not caplog.records
