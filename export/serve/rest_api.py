@@ -15,7 +15,7 @@ from . import rest_tensors
 from .batching import Request
 from .grpc_services import SIGNATURES, answered_spec, signature_map
 from .request_error import RequestError, invalid
-from .served_model import ServedModel
+from .served_models import ServedModels
 
 METRICS = "/monitoring/prometheus/metrics"
 CLIENT_CHECK = 0.5  # seconds between checks that the client is still connected
@@ -47,7 +47,7 @@ class RestApi:
         timeout: seconds after which a waiting request is dropped.
     """
 
-    def __init__(self, model: ServedModel, timeout: float = 30.0):
+    def __init__(self, model: ServedModels, timeout: float = 30.0):
         self._model = model
         self._timeout = timeout
 
@@ -93,7 +93,7 @@ class RestApi:
 
     def _metadata(self, found, environ):
         with self._model.lease(_spec(found)) as servable:
-            spec = answered_spec(self._model, servable)
+            spec = answered_spec(servable)
             signatures = signature_map(servable)
         return {
             "model_spec": {

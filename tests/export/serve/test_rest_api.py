@@ -145,7 +145,11 @@ def test_the_metrics_page_counts_requests_and_batches(ask, ask_json):
     assert status == 200
     assert any(x.startswith(f"elmo_requests_total{{{labels},status=") for x in lines)
     assert any(x.startswith("elmo_batch_rows_count") for x in lines)
-    assert 'elmo_waiting_requests{model_name="elmo"} 0.0' in lines
+    assert "elmo_waiting_requests 0.0" in lines
+    assert any(x.startswith(":tensorflow:serving:request_count{") for x in lines)
+    labels = 'API="predict",entrypoint="REST",le="10.0",model_name="elmo"'
+    latency = ":tensorflow:serving:request_latency_bucket"
+    assert any(x.startswith(f"{latency}{{{labels}}}") for x in lines)
 
 
 WRONG = [
@@ -260,7 +264,7 @@ def test_a_request_that_waits_too_long_is_dropped(server, monkeypatch):
     ):
         busy = [stub.Predict.future(text_request(["a"], k)) for k in ("elmo", "layers")]
         gate.wait_for(2)
-        (body,) = RestApi(server.model, timeout=0.05)(environ, start_response)
+        (body,) = RestApi(server.models, timeout=0.05)(environ, start_response)
         gate.open()
         for call in busy:
             call.result()
