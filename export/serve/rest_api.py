@@ -2,7 +2,7 @@
 
 import asyncio
 import functools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import grpc
@@ -16,7 +16,7 @@ from .rest_options import RestOptions
 from .rest_pages import metadata_page, status_page
 from .rest_paths import is_of_api, parse_path
 from .rest_predict import RestPredict
-from .served_model import ServedModel
+from .served_models import ServedModels
 
 METRICS = "/monitoring/prometheus/metrics"
 
@@ -36,21 +36,21 @@ class Answer(NamedTuple):
 
 
 class RestApi:
-    """`:predict`, metadata and status of a model, and the page for Prometheus.
+    """`:predict`, metadata and status of models, and the page for Prometheus.
 
     It lives in the event loop of a server. Pages other than `:predict` are answered
     there at once, whatever waits or is computed.
 
     Args:
-        model: the served model.
+        models: the served models.
         options: limits of time.
         max_body_bytes: maximum size of a body.
     """
 
-    def __init__(self, model: ServedModel, options: RestOptions, max_body_bytes: int):
-        self._model, self._options = model, options
+    def __init__(self, models: ServedModels, options: RestOptions, max_body_bytes: int):
+        self._models, self._options = models, options
         self._bodies = Bodies(max_body_bytes, options.body_timeout)
-        self._predicting = RestPredict(model)
+        self._predicting = RestPredict(models, options.timeout)
         self._limits: set[asyncio.Timeout] = set()
         self._stopped = self._ended = False
 
@@ -58,11 +58,13 @@ class RestApi:
         """Answers a request; errors are answers too."""
         path = request.rel_url.raw_path
         if path == METRICS:
-            return Answer(200, [self._model.metrics.page()], "text/plain")
-        name, page = self._page(request.method, path)
+            return Answer(200, [self._models.metrics.page()], "text/plain")
+        page = self._page(request.method, path)
         errors: list[RequestError] = []
-        with self._model.answering("REST", name, errors.append):
-            return Answer(200, await self._in_time(page, request))
+        with self._models.answering(
+            "REST", page.method, errors.append, model=page.model
+        ):
+            return Answer(200, await self._in_time(page.answer, request))
         (error,) = errors
         if request.transport is None:  # nobody is left to read it
             raise asyncio.CancelledError
@@ -84,25 +86,26 @@ class RestApi:
         self._predicting.close()
 
     def _page(self, method, path):
-        """The name of a page for the metrics, and a function that answers."""
         if self._stopped:
-            return "stopped", _refusing(stopped())
+            return _Page("stopped", _refusing(stopped()))
         if not is_of_api(path):
             code = grpc.StatusCode.NOT_FOUND
-            return "not_found", _refusing(RequestError(code, f"Not found: {path}"))
+            return _Page(
+                "not_found", _refusing(RequestError(code, f"Not found: {path}"))
+            )
         if method == "OPTIONS" and self._options.cors:
-            return "options", _empty
+            return _Page("options", _empty)
         try:
             target = parse_path(method, path)
         except RequestError as error:
-            return "malformed", _refusing(error)
+            return _Page("malformed", _refusing(error))
         pages = {
             "status": functools.partial(self._json, page=status_page),
             "metadata": functools.partial(self._json, page=metadata_page),
             "predict": self._predict,
         }
-        page = pages.get(target.page, _unimplemented)
-        return target.page, functools.partial(page, target.spec)
+        page = functools.partial(pages.get(target.page, _unimplemented), target.spec)
+        return _Page(target.page, page, target.spec.name)
 
     async def _in_time(self, page, request):
         """The content of a page, unless the server ends, or its client leaves."""
@@ -128,7 +131,7 @@ class RestApi:
 
     async def _json(self, spec, request, limit, *, page):
         # Indented: scripts look for `"state": "AVAILABLE"`.
-        return [orjson.dumps(page(self._model, spec), option=orjson.OPT_INDENT_2)]
+        return [orjson.dumps(page(self._models, spec), option=orjson.OPT_INDENT_2)]
 
     async def _predict(self, spec, request, limit):
         async with self._bodies.reading(request) as body:
@@ -137,6 +140,14 @@ class RestApi:
                 limit.reschedule(now + self._options.timeout)
             submitted = await self._predicting.submit(spec, body)
         return await self._predicting.answer(submitted)
+
+
+class _Page(NamedTuple):
+    """A page: its name and model for the metrics, and what answers."""
+
+    method: str
+    answer: Callable[[web.BaseRequest, asyncio.Timeout], Awaitable[list[bytes]]]
+    model: str = ""
 
 
 def _refusing(error: RequestError) -> Callable[..., Any]:

@@ -7,26 +7,26 @@ from google.protobuf.message import Message
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
 from .grpc_services import SIGNATURES, answered_spec, signature_map
-from .served_model import ServedModel
+from .served_models import ServedModels
 
 
-def status_page(model: ServedModel, spec: ModelSpec) -> dict[str, Any]:
+def status_page(models: ServedModels, spec: ModelSpec) -> dict[str, Any]:
     """The status of all versions, or of the one that a request names.
 
     Raises:
         RequestError: there is no such model or version.
     """
-    return _with_defaults(model.status(spec))
+    return _with_defaults(models.status(spec))
 
 
-def metadata_page(model: ServedModel, spec: ModelSpec) -> dict[str, Any]:
+def metadata_page(models: ServedModels, spec: ModelSpec) -> dict[str, Any]:
     """The signatures of a version.
 
     Raises:
         RequestError: there is no such model or version.
     """
-    with model.lease(spec) as servable:
-        answered = answered_spec(model, servable)
+    with models.lease(spec) as servable:
+        answered = answered_spec(servable)
         signatures = signature_map(servable)
     return {
         "model_spec": _with_defaults(answered),

@@ -11,7 +11,7 @@ from tensorflow_serving.apis.model_pb2 import ModelSpec
 from . import rest_answers, rest_tensors
 from .batching import Request
 from .joining import Arrays
-from .served_model import ServedModel
+from .served_models import ServedModels
 
 THREADS = 2  # that read and write JSON: it needs the interpreter most of the time
 
@@ -29,16 +29,17 @@ class Submitted(NamedTuple):
 
 
 class RestPredict:
-    """Puts requests into the queue of a model, and writes their answers.
+    """Puts requests into the queue of the models, and writes their answers.
 
     JSON is read and written in threads, so that the event loop answers others.
 
     Args:
-        model: the served model.
+        models: the served models.
+        seconds: the time that clients wait.
     """
 
-    def __init__(self, model: ServedModel):
-        self._model = model
+    def __init__(self, models: ServedModels, seconds: float):
+        self._models, self._seconds = models, seconds
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="rest-json")
 
     async def submit(self, spec: ModelSpec, body: bytes) -> Submitted:
@@ -73,11 +74,12 @@ class RestPredict:
     def _submit(self, spec, body):
         content = rest_tensors.parse(body)
         with contextlib.ExitStack() as leased:
-            servable = leased.enter_context(self._model.lease(spec))
+            servable = leased.enter_context(self._models.lease(spec))
             signature = servable.signature(content.get("signature_name", ""))
             inputs = rest_tensors.decode(content, signature)
-            outputs = self._model.batcher.submit(
-                Request(servable, signature, inputs, signature.chosen([]))
+            keys = signature.chosen([])
+            outputs = self._models.batcher.submit(
+                Request(servable, signature, inputs, keys, seconds=self._seconds)
             )
             # The version is in use until the outputs are computed or given up.
             keep = leased.pop_all()

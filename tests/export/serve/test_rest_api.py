@@ -140,7 +140,11 @@ def test_the_metrics_page_counts_requests_and_batches(ask, ask_json):
     assert status == 200
     assert any(x.startswith(f"elmo_requests_total{{{labels},status=") for x in lines)
     assert any(x.startswith("elmo_batch_rows_count") for x in lines)
-    assert 'elmo_waiting_requests{model_name="elmo"} 0.0' in lines
+    assert "elmo_waiting_requests 0.0" in lines
+    assert any(x.startswith(":tensorflow:serving:request_count{") for x in lines)
+    labels = 'API="predict",entrypoint="REST",le="10.0",model_name="elmo"'
+    latency = ":tensorflow:serving:request_latency_bucket"
+    assert any(x.startswith(f"{latency}{{{labels}}}") for x in lines)
 
 
 WRONG = [
@@ -240,9 +244,10 @@ def test_further_keys_are_ignored(ask_json):
 def test_numbers_read_back_as_the_same_float32(ask_json, server, monkeypatch):
     values = np.random.default_rng(0).normal(size=(1, 3)).astype("float32")
     values[0, 2] = np.nan
-    with server.model.versions.lease() as servable:
+    with server.models["elmo"].versions.lease() as servable:
         run = servable.run
-        monkeypatch.setattr(servable, "run", lambda *a: run(*a) | {"default": values})
+        changed = lambda *args, **kwargs: run(*args, **kwargs) | {"default": values}
+        monkeypatch.setattr(servable, "run", changed)
         _, answer = ask_json(PREDICT, '{"instances": ["a"]}')
     found = np.float32(answer["predictions"][0]["default"])
     np.testing.assert_array_equal(found, values[0])

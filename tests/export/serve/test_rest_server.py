@@ -42,7 +42,7 @@ def rest(model):
         def start(max_bytes=2**20, **limits):
             limits = {"timeout": PATIENCE, "body_timeout": PATIENCE} | limits
             options = RestOptions(**limits)
-            api = RestApi(model.model, options, max_bytes)
+            api = RestApi(model.models, options, max_bytes)
             server = RestServer(api, "127.0.0.1", 0, options=options)
             stack.callback(server.close, 0)
             return server
@@ -150,7 +150,7 @@ def test_a_further_connection_is_closed_if_all_requests_are_complete(
     with stand_in.closed_gate(model, monkeypatch) as gate:
         posts = Posts(server.port, text_body(1, 2), 2)
         gate.wait_for(1)
-        wait_until(lambda: len(model.model.batcher) == 1)
+        wait_until(lambda: len(model.models.batcher) == 1)
         with open_connections(server.port, 1, "") as (connection,):
             assert closed(connection)
         gate.open()
@@ -175,7 +175,7 @@ def test_a_request_that_takes_too_long_is_a_504_also_while_it_is_computed(
         assert posts.join() == {504: 3}
         assert b"waited for 0.2 seconds" in posts.replies[0].content
         assert len(gate.batches) == 1
-    wait_until(lambda: not len(model.model.batcher))
+    wait_until(lambda: not len(model.models.batcher))
     assert ask(server.port, PREDICT, text_body(1, 2)).status in (200, 504)
 
 
@@ -186,7 +186,7 @@ def test_a_client_that_leaves_takes_its_request_along(rest, model, monkeypatch):
     with stand_in.closed_gate(model, monkeypatch) as gate:
         with open_connections(server.port, 4, head):
             gate.wait_for(1)
-            wait_until(lambda: len(model.model.batcher) == 3)
+            wait_until(lambda: len(model.models.batcher) == 3)
         wait_until(lambda: ask_for_place(server, model))
         assert len(gate.batches) == 1
 
@@ -213,7 +213,7 @@ def test_requests_that_are_not_answered_at_the_end_get_a_503(rest, model, monkey
     with stand_in.closed_gate(model, monkeypatch) as gate:
         posts = Posts(server.port, text_body(1, 2), 3)
         gate.wait_for(1)
-        wait_until(lambda: len(model.model.batcher) == 2)
+        wait_until(lambda: len(model.models.batcher) == 2)
         with open_connections(server.port, 1, WITHOUT_END) as (connection,):
             ended = server.stop(grace=1)
             assert ask(server.port, STATUS).status == 503
@@ -230,7 +230,7 @@ def test_a_server_waits_for_answers_and_ends_with_the_last(rest, model, monkeypa
     with stand_in.closed_gate(model, monkeypatch) as gate:
         posts = Posts(server.port, text_body(1, 2), 2)
         gate.wait_for(1)
-        wait_until(lambda: len(model.model.batcher) == 1)
+        wait_until(lambda: len(model.models.batcher) == 1)
         ended = server.stop(grace=PATIENCE)
         assert not ended.wait(0.3)
         gate.open()
