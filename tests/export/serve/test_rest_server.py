@@ -22,6 +22,7 @@ from tests.support.rest_clients import (
 )
 from tests.support.waiting import PATIENCE, wait_until
 
+ASKS_FIRST = HEAD + "Expect: 100-continue\r\nContent-Length: {}\r\n\r\n"
 WITHOUT_END = f"{HEAD}Content-Length: 1000\r\n\r\n{{"
 
 
@@ -86,7 +87,6 @@ def test_an_idle_connection_is_closed_but_not_a_busy_one(rest, model, monkeypatc
 def test_a_body_that_does_not_come_in_time_is_a_408(rest):
     server = rest(body_timeout=0.2)
     with open_connections(server.port, 1, WITHOUT_END) as (connection,):
-        connection.settimeout(PATIENCE)
         answer = connection.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 408 ") and b'{"error":' in answer
     assert b"Received: 1 bytes" in answer
@@ -95,19 +95,33 @@ def test_a_body_that_does_not_come_in_time_is_a_408(rest):
 def test_a_body_without_an_end_is_not_read_for_ever(rest):
     server = rest(body_timeout=0.2)
     head = f"{HEAD}Content-Length: {10**12}\r\n\r\n"
-    with open_connections(server.port, 1, head) as (connection,):
-        connection.settimeout(PATIENCE)
-        with pytest.raises(ConnectionError):
-            while True:
-                connection.sendall(b" " * 2**20)
+    with (
+        open_connections(server.port, 1, head) as (connection,),
+        pytest.raises(ConnectionError),
+    ):
+        while True:
+            connection.sendall(b" " * 2**20)
 
 
-def test_a_client_that_does_not_read_its_answer_is_given_up(rest):
+@pytest.mark.parametrize("sentences", [1, 1000])
+def test_a_client_that_does_not_read_its_answer_is_given_up(rest, sentences):
+    """Also if all of the answer is in the buffers of the server."""
     server = rest(body_timeout=0.2, max_bytes=2**26)
-    body = text_body(1000, 100)
+    server._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**11)
+    body = text_body(sentences, 100)
     head = f"{HEAD}Content-Length: {len(body)}\r\n\r\n{body.decode()}"
-    with open_connections(server.port, 1, head) as (connection,):
+    with _narrow_connection(server.port) as connection:
+        connection.sendall(head.encode())
         wait_until(lambda: _aborted(connection))
+
+
+def _narrow_connection(port):
+    """A connection that takes few bytes that nobody reads."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**11)
+    connection.settimeout(PATIENCE)
+    connection.connect(("127.0.0.1", port))
+    return connection
 
 
 def _aborted(connection):
@@ -134,13 +148,22 @@ def test_requests_wait_in_a_bounded_queue_and_probes_are_answered(
         assert posts.join() == {429: 36, 200: 4}
 
 
-@pytest.mark.parametrize("content", ["", HEAD, WITHOUT_END])
+@pytest.mark.parametrize("content", ["", HEAD])
 def test_further_connections_take_the_place_of_incomplete_requests(rest, content):
     server = rest(max_connections=3)
     with open_connections(server.port, 8, content) as connections:
         for _ in range(3):
             assert ask(server.port, STATUS).status == 200
         assert all(closed(connection) for connection in connections[:6])
+
+
+def test_a_further_connection_takes_the_place_of_a_body_that_does_not_come(rest):
+    server = rest(max_connections=3)
+    with open_connections(server.port, 3, ASKS_FIRST.format(9)) as connections:
+        for connection in connections:
+            assert connection.recv(100).startswith(b"HTTP/1.1 100 ")
+        assert ask(server.port, STATUS).status == 200
+        assert closed(connections[0])
 
 
 def test_a_further_connection_is_closed_if_all_requests_are_complete(
@@ -155,6 +178,15 @@ def test_a_further_connection_is_closed_if_all_requests_are_complete(
             assert closed(connection)
         gate.open()
         assert posts.join() == {200: 2}
+
+
+def test_a_client_that_asks_first_sends_its_body_after_the_answer(rest):
+    body = text_body(1, 2)
+    head = ASKS_FIRST.format(len(body))
+    with open_connections(rest().port, 1, head) as (connection,):
+        assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body)
+        assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
 def test_all_bodies_together_are_bounded(rest):
@@ -217,7 +249,6 @@ def test_requests_that_are_not_answered_at_the_end_get_a_503(rest, model, monkey
         with open_connections(server.port, 1, WITHOUT_END) as (connection,):
             ended = server.stop(grace=1)
             assert ask(server.port, STATUS).status == 503
-            connection.settimeout(PATIENCE)
             assert connection.recv(100).startswith(b"HTTP/1.1 503 ")
         assert posts.join() == {503: 3}
         assert ended.wait(PATIENCE)
