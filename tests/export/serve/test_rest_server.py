@@ -40,11 +40,11 @@ def rest(model):
     """Makes further REST servers of the model."""
     with contextlib.ExitStack() as stack:
 
-        def start(max_bytes=2**20, **limits):
+        def start(max_bytes=2**20, host="127.0.0.1", **limits):
             limits = {"timeout": PATIENCE, "body_timeout": PATIENCE} | limits
             options = RestOptions(**limits)
             api = RestApi(model.models, options, max_bytes)
-            server = RestServer(api, "127.0.0.1", 0, options=options)
+            server = RestServer(api, host, 0, options=options)
             stack.callback(server.close, 0)
             return server
 
@@ -281,12 +281,21 @@ def test_a_server_that_is_closed_at_once_leaves_no_thread(rest):
 def test_ipv6_is_served_by_both(tmp_path):
     if not _has_ipv6():
         pytest.skip("This machine has no IPv6.")
+    stand_in.save(tmp_path)
     with (
-        stand_in.serving(stand_in.save(tmp_path), host="::1") as server,
+        stand_in.serving(tmp_path, host="::1") as server,
         stand_in.asking(server, "[::1]") as stub,
     ):
         assert ask(server.rest_port, STATUS, host="::1").status == 200
         assert stub.Predict(stand_in.text_request(["a"])).outputs
+
+
+def test_the_address_for_all_takes_both_kinds(rest):
+    if not _has_ipv6():
+        pytest.skip("This machine has no IPv6.")
+    server = rest(host="::")
+    assert ask(server.port, STATUS, host="::1").status == 200
+    assert ask(server.port, STATUS, host="127.0.0.1").status == 200
 
 
 def _has_ipv6():
