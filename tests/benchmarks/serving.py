@@ -73,14 +73,19 @@ COLUMNS = (
 class Server:
     """`python -m export.serve` in a process of its own.
 
+    Args:
+        directory: the folder of the versions.
+        *arguments: further arguments of the command.
+        checkout: the folder to run it in, or None for the current one.
+
     Attributes:
         port, rest_port: its ports.
     """
 
     def __init__(self, directory: Path, *arguments: str, checkout: Path | None = None):
-        command = [sys.executable, "-m", "export.serve", directory.resolve()]
+        command = [sys.executable, "-m", "export.serve", directory.absolute()]
         self._process = subprocess.Popen(
-            [*command, "--port=0", "--rest-port=0", *arguments],
+            [*command, *arguments, "--port=0", "--rest-port=0"],
             cwd=checkout,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -106,10 +111,28 @@ class Server:
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") // 2**20
 
+    @property
+    def peak_megabytes(self) -> int:
+        """The largest resident memory since `forget_peak`."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) // 2**10
+
+    def forget_peak(self) -> None:
+        """Measures `peak_megabytes` from now on."""
+        Path(f"/proc/{self._process.pid}/clear_refs").write_text("5")
+
+    def send(self, number: int) -> None:
+        """Sends a signal."""
+        self._process.send_signal(number)
+
     def end(self) -> int:
         """Sends SIGTERM; returns the exit status."""
-        self._process.send_signal(signal.SIGTERM)
-        return self._process.wait(60)
+        self.send(signal.SIGTERM)
+        return self.wait()
+
+    def wait(self) -> int:
+        """The exit status, once the process has ended."""
+        return self._process.wait(300)
 
 
 class Text:
