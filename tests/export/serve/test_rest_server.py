@@ -1,12 +1,15 @@
 """The REST server's limits of time and connections, and its end."""
 
+import asyncio
 import contextlib
 import socket
 import threading
 
 import pytest
 
+from export.serve import rest_server
 from export.serve.rest_api import RestApi
+from export.serve.rest_connections import Connections
 from export.serve.rest_options import RestOptions
 from export.serve.rest_server import RestServer
 from tests.support import stand_in
@@ -103,16 +106,34 @@ def test_a_body_without_an_end_is_not_read_for_ever(rest):
             connection.sendall(b" " * 2**20)
 
 
-@pytest.mark.parametrize("sentences", [1, 60])
-def test_a_client_that_does_not_read_its_answer_is_given_up(rest, sentences):
-    """Also if all of the answer is in the buffers of the server."""
+def test_a_client_that_does_not_read_its_answer_is_given_up(rest):
     server = rest(body_timeout=0.2, max_bytes=2**26)
     server._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**11)
-    body = text_body(sentences, 700)  # 40 kB, and several blocks
+    body = text_body(60, 700)  # an answer of several blocks
     head = f"{HEAD}Content-Length: {len(body)}\r\n\r\n{body.decode()}"
     with _narrow_connection(server.port) as connection:
         connection.sendall(head.encode())
         wait_until(lambda: _aborted(connection))
+
+
+def test_an_answer_is_sent_when_nothing_is_left_in_buffers_of_the_server():
+    """A connection that is closed stays open until its buffer is read."""
+
+    async def limits():
+        connections = Connections(None, RestOptions())
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(connections, "127.0.0.1", 0)
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        while not connections.connections:
+            await asyncio.sleep(0.01)
+        (connection,) = connections.connections
+        found = connection.transport.get_write_buffer_limits()
+        writer.close()
+        server.close()
+        await connections.shutdown(0.1)
+        return found
+
+    assert asyncio.run(limits()) == (0, 0)
 
 
 def _narrow_connection(port):
@@ -248,12 +269,25 @@ def test_requests_that_are_not_answered_at_the_end_get_a_503(rest, model, monkey
         wait_until(lambda: len(model.models.batcher) == 2)
         with open_connections(server.port, 1, WITHOUT_END) as (connection,):
             ended = server.stop(grace=1)
-            assert ask(server.port, STATUS).status == 503
+            reply = ask(server.port, STATUS)
+            assert (reply.status, reply.headers["Connection"]) == (503, "close")
             assert connection.recv(100).startswith(b"HTTP/1.1 503 ")
         assert posts.join() == {503: 3}
         assert ended.wait(PATIENCE)
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", server.port), PATIENCE)
+
+
+def test_a_request_that_is_on_its_way_at_the_end_gets_a_503(rest, monkeypatch):
+    monkeypatch.setattr(rest_server, "SETTLE", 1.0)
+    server, sent = rest(), threading.Event()
+    server._loop.call_soon_threadsafe(sent.wait, PATIENCE)  # it can't accept meanwhile
+    request = f"GET {STATUS} HTTP/1.1\r\nHost: x\r\n\r\n"
+    with open_connections(server.port, 1, request) as (connection,):
+        ended = server.stop(grace=0)
+        sent.set()
+        assert connection.recv(100).startswith(b"HTTP/1.1 503 ")
+        assert ended.wait(PATIENCE)
 
 
 def test_a_server_waits_for_answers_and_ends_with_the_last(rest, model, monkeypatch):
