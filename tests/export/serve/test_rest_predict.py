@@ -73,7 +73,7 @@ def test_the_version_is_in_use_until_the_outputs_are_computed(models, predict):
         assert models.leases == 0
         return await predict.answer(submitted)
 
-    assert asyncio.run(ask()) == [b'{"predictions": [2,1]}']
+    assert asyncio.run(ask()).blocks == [b'{"predictions": [2,1]}']
     assert models.waiting[0].seconds == PATIENCE
 
 

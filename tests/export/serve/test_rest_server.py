@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
+import http.client
 import socket
 import threading
 
 import pytest
 
-from export.serve import rest_server
+from export.serve import rest_answers, rest_server
 from export.serve.rest_api import RestApi
 from export.serve.rest_connections import Connections
 from export.serve.rest_options import RestOptions
@@ -114,6 +115,22 @@ def test_a_client_that_does_not_read_its_answer_is_given_up(rest):
     with _narrow_connection(server.port) as connection:
         connection.sendall(head.encode())
         wait_until(lambda: _aborted(connection))
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_a_large_answer_is_sent_while_it_is_written(rest, monkeypatch, version):
+    body, server = text_body(20, 100), rest()
+    whole = ask(server.port, PREDICT, body)
+    monkeypatch.setattr(rest_answers, "BLOCK", 1000)
+    monkeypatch.setattr(rest_answers, "AT_ONCE", 10_000)
+    length = f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    request = HEAD.replace("1.1", version) + length + body.decode()
+    with open_connections(server.port, 1, request) as (connection,):
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        assert response.headers["Content-Length"] is None
+        assert response.read() == whole.content
+    assert int(whole.headers["Content-Length"]) == len(whole.content) > 100_000
 
 
 def test_an_answer_is_sent_when_nothing_is_left_in_buffers_of_the_server():
