@@ -38,7 +38,8 @@ class Bodies:
         try:
             if (request.content_length or 0) > self._max_bytes:
                 raise self._too_large()
-            if request.headers.get("Expect", "").lower() == "100-continue":
+            asks_first = request.headers.get("Expect", "").lower() == "100-continue"
+            if asks_first and request.transport is not None:
                 request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             await self._read(request, body)
             yield bytes(body)

@@ -33,6 +33,7 @@ class Connections(web.Server):
         super().__init__(self._handle, handler_cancellation=True)
         self._handler, self._options = handler, options
         self._requests: dict[web.RequestHandler, web.BaseRequest] = {}
+        self._by_age: list[web.RequestHandler] = []
 
     @property
     def busy(self) -> int:
@@ -53,9 +54,15 @@ class Connections(web.Server):
         """Closes the oldest connection that has no complete request if too many."""
         super().connection_made(handler, transport)
         transport.set_write_buffer_limits(0)  # to wait until a client has read
-        alive = [c for c in self.connections if c.transport is not None]
+        self._by_age.append(handler)
+        alive = [c for c in self._by_age if c.transport is not None]
         if len(alive) > self._options.max_connections:
             next(filter(self._is_waiting, alive), handler).force_close()
+
+    def connection_lost(self, handler, exc=None) -> None:
+        """Forgets a connection."""
+        super().connection_lost(handler, exc)
+        self._by_age.remove(handler)
 
     def _is_waiting(self, connection):
         """Whether the server waits for the client, not the client for the server."""
@@ -69,9 +76,9 @@ class Connections(web.Server):
             return await self._handler(request)
         finally:
             del self._requests[connection]
-            # The last one that was answered is the last one to be closed.
-            if connection in self._connections:
-                self._connections[connection] = self._connections.pop(connection)
+            if connection in self._by_age:  # it is as young as its last answer
+                self._by_age.remove(connection)
+                self._by_age.append(connection)
 
 
 class _Connection(web.RequestHandler):

@@ -1,6 +1,7 @@
 """The HTTP server under the REST API."""
 
 import asyncio
+import contextlib
 import socket
 import threading
 
@@ -54,7 +55,7 @@ class RestServer:
             An event that is set when all is closed, at most `RESERVE` seconds after
             the grace.
         """
-        if not self._closed.is_set():
+        with contextlib.suppress(RuntimeError):  # it is closed already
             self._loop.call_soon_threadsafe(self._begin_stop, grace)
         return self._closed
 
