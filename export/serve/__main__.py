@@ -29,6 +29,7 @@ from ..version_paths import MODEL_NAME
 from .batching import BatchingOptions
 from .model_config import ModelConfig, read_model_configs
 from .request_size import MEGABYTE, SizeLimits
+from .rest_options import RestOptions
 from .served_models import ModelsOptions
 from .server import Server, ServerOptions
 from .ssl_config import read_ssl_config
@@ -115,16 +116,16 @@ def server_options(options: argparse.Namespace) -> ServerOptions:
         port=options.port,
         rest_port=options.rest_port,
         max_message_bytes=options.max_message_mb * MEGABYTE,
-        rest_timeout=options.rest_timeout,
+        rest=_fields(RestOptions, options, "rest_"),
         tensor_content=options.tensor_content,
         credentials=read_ssl_config(tls) if tls else None,
     )
 
 
-def _fields(kind, options):
+def _fields(kind, options, prefix=""):
     """The dataclass `kind` with the options named as its fields."""
     names = [field.name for field in dataclasses.fields(kind)]
-    return kind(**{name: getattr(options, name) for name in names})
+    return kind(**{name: getattr(options, f"{prefix}{name}") for name in names})
 
 
 def parser() -> argparse.ArgumentParser:
@@ -134,6 +135,7 @@ def parser() -> argparse.ArgumentParser:
     _add_models(models.add_argument, models.add_mutually_exclusive_group(required=True))
     _add_server(p.add_argument_group("server").add_argument)
     _add_grpc(p.add_argument_group("gRPC").add_argument)
+    _add_rest(p.add_argument_group("REST").add_argument)
     _add_numbers(p.add_argument_group("limits of a request").add_argument, SizeLimits())
     group = p.add_argument_group("batching, named as in TensorFlow Serving's file")
     _add_numbers(group.add_argument, BatchingOptions())
@@ -186,7 +188,6 @@ def _add_server(add):
     server = ServerOptions()
     add("--host", default=server.host, help=f"address (default: {server.host})")
     add("--port", type=port, default=server.port, help="of gRPC; 0 takes a free one")
-    add("--rest-port", type=port, default=server.rest_port, help="0 takes a free one")
     add(
         "--grace-seconds",
         type=seconds,
@@ -199,12 +200,28 @@ def _add_server(add):
         default=server.max_message_bytes // MEGABYTE,
         help="maximum size of a request (default: 64)",
     )
+
+
+def _add_rest(add):
+    rest = RestOptions()
+    port_default = ServerOptions().rest_port
+    add("--rest-port", type=port, default=port_default, help="0 takes a free one")
+    times = {
+        "timeout": "for an answer, from the end of the request",
+        "header-timeout": "for headers, from the connection or the last answer",
+        "body-timeout": "for a request's body, and for reading a part of the answer",
+    }
+    for name, text in times.items():
+        default = getattr(rest, name.replace("-", "_"))
+        text = f"seconds {text} (default: {default:g})"
+        add(f"--rest-{name}", type=positive(float), default=default, help=text)
     add(
-        "--rest-timeout",
-        type=seconds,
-        default=server.rest_timeout,
-        help="seconds after which a waiting REST request is dropped (default: 30)",
+        "--rest-max-connections",
+        type=positive(int),
+        default=rest.max_connections,
+        help="a further one takes the place of an idle one (default: 512)",
     )
+    add("--rest-cors", action="store_true", help="answers any page of a browser")
 
 
 def _add_numbers(add, defaults):

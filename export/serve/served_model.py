@@ -9,7 +9,7 @@ from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
 from .model_config import ModelConfig
-from .request_error import RequestError
+from .request_error import RequestError, without_paths
 from .servable import Servable
 from .versions import Versions
 
@@ -68,7 +68,7 @@ class ServedModel:
             entry = response.model_version_status.add(version=version)
             entry.state = status.state
             entry.status.error_code = 2 if status.error else 0  # UNKNOWN or OK
-            entry.status.error_message = status.error
+            entry.status.error_message = without_paths(status.error)
         return response
 
     def _number(self, spec):

@@ -14,7 +14,7 @@ from tensorflow_serving.apis.model_pb2 import ModelSpec
 from .batching import Batcher, BatchingOptions
 from .lanes import session_config
 from .model_config import ModelConfig
-from .request_error import RequestError, invalid
+from .request_error import RequestError, invalid, unexpected
 from .request_size import SizeLimits
 from .servable import Servable
 from .served_model import ServedModel
@@ -154,4 +154,4 @@ def _request_error(error):
         return error
     if isinstance(error, CancelledError):
         return RequestError(grpc.StatusCode.CANCELLED, "The client has disconnected.")
-    return RequestError(grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}")
+    return unexpected(error)

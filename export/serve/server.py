@@ -9,6 +9,7 @@ import grpc
 from .grpc_server import GrpcServer
 from .request_size import MEGABYTE
 from .rest_api import RestApi
+from .rest_options import RestOptions
 from .rest_server import RestServer
 from .served_models import ModelsOptions, ServedModels
 
@@ -21,7 +22,7 @@ class ServerOptions:
         host: address to listen on.
         port, rest_port: ports of gRPC and REST; 0 takes a free one.
         max_message_bytes: maximum size of a request.
-        rest_timeout: seconds after which a waiting REST request is dropped.
+        rest: limits of the REST server.
         tensor_content: whether answers over gRPC hold `tensor_content`.
         credentials: of TLS over gRPC, or None for no encryption.
     """
@@ -30,7 +31,7 @@ class ServerOptions:
     port: int = 8500
     rest_port: int = 8501
     max_message_bytes: int = 64 * MEGABYTE
-    rest_timeout: float = 30.0
+    rest: RestOptions = RestOptions()
     tensor_content: bool = False
     credentials: grpc.ServerCredentials | None = None
 
@@ -56,10 +57,10 @@ class Server:
             self.models = ServedModels(models)
             undo.callback(self.models.close, 0)
             self._rest = RestServer(
-                RestApi(self.models, options.rest_timeout),
+                RestApi(self.models, options.rest, options.max_message_bytes),
                 options.host,
                 options.rest_port,
-                max_message_bytes=options.max_message_bytes,
+                options=options.rest,
             )
             undo.callback(self._rest.close, 0)
             self._grpc = GrpcServer(
@@ -76,14 +77,15 @@ class Server:
     def drain(self, grace: float = 10.0) -> None:
         """Refuses new requests, and answers waiting ones for up to `grace` seconds.
 
-        Those that have no answer then get UNAVAILABLE. The ports stay open: gRPC cancels
-        what it receives while it closes one, and clients could not tell why.
+        Those that have no answer then get UNAVAILABLE. gRPC's port stays open: gRPC
+        cancels what it receives while it closes one, and clients could not tell why.
         """
         end = time.monotonic() + grace
+        rest_ended = self._rest.stop(grace)
         self._grpc.leave()
         self.models.drain(grace)
         self._grpc.wait(end)
-        self._rest.close(max(end - time.monotonic(), 0))
+        rest_ended.wait()
 
     def close(self, grace: float = 10.0) -> None:
         """Drains the server, and frees its ports and models."""

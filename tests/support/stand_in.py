@@ -23,6 +23,7 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServic
 
 from export.serve.batching import BatchingOptions
 from export.serve.model_config import ModelConfig
+from export.serve.rest_options import RestOptions
 from export.serve.servable import WARM_UP
 from export.serve.served_models import ModelsOptions
 from export.serve.server import Server, ServerOptions
@@ -31,6 +32,7 @@ from tests.support.serving_requests import text_request
 from tests.support.waiting import PATIENCE, wait_until
 
 UNITS = 3
+REST = RestOptions(timeout=PATIENCE, body_timeout=PATIENCE)
 SPINS = 150  # products of 64 × 64, for a slow token
 
 
@@ -177,7 +179,7 @@ def closed_gate(server, monkeypatch):
 
 
 @contextlib.contextmanager
-def serving(directory, *, poll_seconds=60.0, **batching):
+def serving(directory, *, poll_seconds=60.0, host="127.0.0.1", rest=REST, **batching):
     """A server of a directory, in this process, on free ports."""
     server = Server(
         ModelsOptions(
@@ -186,7 +188,7 @@ def serving(directory, *, poll_seconds=60.0, **batching):
             batching=BatchingOptions(**batching),
         ),
         ServerOptions(
-            port=0, rest_port=0, max_message_bytes=2**20, rest_timeout=PATIENCE
+            host=host, port=0, rest_port=0, max_message_bytes=2**20, rest=rest
         ),
     )
     try:
@@ -214,10 +216,10 @@ def serving_process(directory, *arguments):
 
 
 @contextlib.contextmanager
-def asking(server):
+def asking(server, host="localhost"):
     """The stub of a server's PredictionService."""
     options = [("grpc.max_receive_message_length", -1)]
-    with grpc.insecure_channel(f"localhost:{server.port}", options=options) as channel:
+    with grpc.insecure_channel(f"{host}:{server.port}", options=options) as channel:
         yield PredictionServiceStub(channel)
 
 
