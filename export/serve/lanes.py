@@ -13,7 +13,7 @@ import threading
 
 import tensorflow as tf
 
-NICENESS = 10  # added to the process's own, for the threads of long requests
+NICENESS = 5  # added to that of the process, for the threads of long requests
 DIRECTIONS = 2  # loops that one request runs at the same time
 
 

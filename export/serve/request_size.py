@@ -60,7 +60,7 @@ def checked_size(
         RequestError: the request has more rows or tokens than the limits allow.
     """
     rows = len(next(iter(inputs.values())))
-    _check("max-request-rows", "sentences", limits.max_request_rows, rows)
+    _check("max-request-rows", "sentences", maximum=limits.max_request_rows, found=rows)
     strings = next(array for array in inputs.values() if array.dtype == object)
     if strings.ndim > 1:
         lengths, time = inputs.get(LENGTHS), strings.shape[1]
@@ -69,7 +69,8 @@ def checked_size(
     else:
         counts = token_counts(strings, tokenizer)
         size = RequestSize(rows, int(counts.sum()), int(counts.max(initial=0)))
-    _check("max-request-tokens", "tokens", limits.max_request_tokens, size.tokens)
+    maximum = limits.max_request_tokens
+    _check("max-request-tokens", "tokens", maximum=maximum, found=size.tokens)
     return size
 
 
@@ -88,7 +89,8 @@ def check_answer(
         if spec.shape.rank and spec.dtype.size
     )
     megabytes = math.ceil(total / MEGABYTE)
-    _check("max-answer-mb", "MB in its answer", limits.max_answer_mb, megabytes)
+    maximum = limits.max_answer_mb
+    _check("max-answer-mb", "MB in its answer", maximum=maximum, found=megabytes)
 
 
 def token_counts(texts: Sequence[bytes], tokenizer: str) -> np.ndarray:
@@ -127,7 +129,7 @@ def _filled(shape, time):
     return [time if size is None else size for size in shape]
 
 
-def _check(option, what, maximum, found):
+def _check(option, what, *, maximum, found):
     if found > maximum:
         raise invalid(
             f"A request may have at most {maximum:,} {what} (--{option}). This one has "
