@@ -9,44 +9,11 @@ from collections.abc import Callable
 
 import grpc
 
-from .joining import Arrays, is_joinable, join, outputs_to_fetch, split, width
+from .joining import Arrays, join, outputs_to_fetch, split
+from .lanes import Lane
 from .request_error import RequestError
-from .servable import Servable
-from .signature import Signature
-
-
-@dataclasses.dataclass(eq=False)
-class Request:
-    """Validated inputs that wait for their outputs.
-
-    Args:
-        servable: the version that answers.
-        signature: one of its signatures.
-        inputs: key → array.
-        keys: the requested outputs, sorted.
-    """
-
-    servable: Servable
-    signature: Signature
-    inputs: Arrays
-    keys: tuple[str, ...]
-
-    def __post_init__(self):
-        self.future: concurrent.futures.Future[Arrays] = concurrent.futures.Future()
-        self.arrived = time.monotonic()
-        self.rows = len(next(iter(self.inputs.values())))
-        self.width = width(self.inputs)
-        self.joinable = is_joinable(self.inputs)
-
-    def fits(self, other: "Request") -> bool:
-        """Whether one call can answer both."""
-        return (
-            self.joinable
-            and other.joinable
-            and self.servable is other.servable
-            and self.signature is other.signature
-            and self.keys == other.keys
-        )
+from .request_size import SizeLimits
+from .waiting_request import Request
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +34,7 @@ class BatchingOptions:
 
     max_batch_size: int = 32
     max_batch_tokens: int = 4096
+    long_request_tokens: int = 2048
     batch_timeout_micros: int = 0
     max_enqueued_requests: int = 128
     num_batch_threads: int = 2
@@ -81,22 +49,29 @@ class Batcher:
 
     Args:
         options: limits of batches and queue.
-        observe: called with the number of rows of each batch; must not raise.
+        limits: limits of a request; None for the defaults.
+        observe: called with the number of rows of each batch and the name of its
+            model; must not raise.
     """
 
     def __init__(
         self,
         options: BatchingOptions,
-        observe: Callable[[int], None] = lambda rows: None,
+        limits: SizeLimits | None = None,
+        observe: Callable[[int, str], None] = lambda rows, model: None,
     ):
-        self.options = options
+        self.options, self.limits = options, limits or SizeLimits()
         self._observe = observe
         self._waiting: collections.deque[Request] = collections.deque()
         self._changed = threading.Condition()
+        self._computed: set[Request] = set()
         self._closed = False
+        lanes = [*[Lane.SHORT] * options.num_batch_threads, Lane.LONG]
         self._threads = [
-            threading.Thread(target=self._work, name=f"batch-{i}", daemon=True)
-            for i in range(options.num_batch_threads)
+            threading.Thread(
+                target=self._work, args=(lane,), name=f"batch-{i}", daemon=True
+            )
+            for i, lane in enumerate(lanes)
         ]
         for thread in self._threads:
             thread.start()
@@ -113,13 +88,12 @@ class Batcher:
             unless it is already being computed.
 
         Raises:
-            RequestError: the queue is full or closed.
+            RequestError: the request is too large, or the queue is full or closed.
         """
+        request.measure(self.limits, self.options.long_request_tokens)
         with self._changed:
             if self._closed:
-                raise RequestError(
-                    grpc.StatusCode.UNAVAILABLE, "The server is shutting down."
-                )
+                raise shutting_down()
             if len(self._waiting) >= self.options.max_enqueued_requests:
                 self._drop_cancelled()
             if len(self._waiting) >= self.options.max_enqueued_requests:
@@ -133,40 +107,52 @@ class Batcher:
         return request.future
 
     def close(self, grace: float | None = None) -> None:
-        """Refuses new requests, and answers waiting ones for up to `grace` seconds."""
+        """Refuses new requests, and answers waiting ones for up to `grace` seconds.
+
+        Those that have no answer then fail with UNAVAILABLE.
+        """
         with self._changed:
             self._closed = True
             self._changed.notify_all()
         end = time.monotonic() + (grace or 0)
         for thread in self._threads:
             thread.join(None if grace is None else max(end - time.monotonic(), 0))
+        with self._changed:
+            left = [*self._waiting, *self._computed]
+            self._waiting.clear()
+        for request in left:
+            request.fail(shutting_down())
 
     def _drop_cancelled(self):
         alive = [r for r in self._waiting if not r.future.cancelled()]
         self._waiting = collections.deque(alive)
 
-    def _work(self):
-        while batch := self._next_batch():
+    def _work(self, lane):
+        while batch := self._next_batch(lane):
             self._answer(batch)
+            with self._changed:
+                self._computed.difference_update(batch)
 
-    def _next_batch(self):
-        """The oldest request and those that fit it; empty once the queue is closed."""
+    def _next_batch(self, lane):
+        """The oldest request of a lane and those that fit it; empty once closed."""
         with self._changed:
-            while not (first := self._take_first()):
+            while not (first := self._take_first(lane)):
                 if self._closed:
                     return []
                 self._changed.wait()
+            self._computed.add(first)
             batch = [first]
             latest = first.arrived + self.options.batch_timeout_micros / 1e6
             while not self._fill(batch) and not self._closed:
                 if (left := latest - time.monotonic()) <= 0:
                     break
                 self._changed.wait(left)
+            self._computed.update(batch)
             return batch
 
-    def _take_first(self):
-        while self._waiting:
-            request = self._waiting.popleft()
+    def _take_first(self, lane):
+        for request in [r for r in self._waiting if r.lane is lane]:
+            self._waiting.remove(request)
             if request.future.set_running_or_notify_cancel():
                 return request
         return None
@@ -201,19 +187,32 @@ class Batcher:
             answers = _compute(batch)
         except Exception as error:
             if len(batch) == 1:
-                batch[0].future.set_exception(error)
+                batch[0].fail(error)
             else:
                 for request in batch:
                     self._answer([request])
             return
-        self._observe(sum(request.rows for request in batch))
+        rows = sum(request.rows for request in batch)
+        self._observe(rows, batch[0].servable.name)
         for request, answer in zip(batch, answers):
-            request.future.set_result(answer)
+            request.finish(answer)
+
+
+def shutting_down() -> RequestError:
+    """The error of requests that a closing server doesn't answer."""
+    return RequestError(grpc.StatusCode.UNAVAILABLE, "The server is shutting down.")
 
 
 def _compute(batch):
-    servable, signature, keys = batch[0].servable, batch[0].signature, batch[0].keys
+    first = batch[0]
+    servable, signature, keys = first.servable, first.signature, first.keys
+    alone = len(batch) == 1
+    outputs = servable.run(
+        signature,
+        join([request.inputs for request in batch]),
+        keys if alone else outputs_to_fetch(keys, signature),
+        lane=first.lane,
+        seconds=first.left() if alone else None,
+    )
     requests = [request.inputs for request in batch]
-    fetched = keys if len(batch) == 1 else outputs_to_fetch(keys, signature)
-    outputs = servable.run(signature, join(requests), fetched)
     return split(outputs, keys, signature, requests=requests)

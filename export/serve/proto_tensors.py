@@ -1,4 +1,4 @@
-"""Tensors of a request, checked against the signature before memory is allocated."""
+"""Tensors of requests, checked before memory is allocated, and those of answers."""
 
 import math
 from collections.abc import Mapping
@@ -14,6 +14,8 @@ from .signature import Signature
 MAX_REPEATED = 2**16
 
 _VALUES = {tf.string: "string_val", tf.int32: "int_val"}
+# The key of the packed field `float_val` in the wire format: number 5, with a length.
+_FLOAT_VAL = bytes([5 << 3 | 2])
 
 
 def decode_inputs(
@@ -66,6 +68,38 @@ def check_shape(name: str, shape: list[int], spec: tf.TensorSpec) -> None:
     """
     if min(shape, default=0) < 0 or not spec.shape.is_compatible_with(shape):
         raise invalid(f"`{name}` should have the shape {spec.shape}. Received: {shape}")
+
+
+def fill(proto: TensorProto, array: np.ndarray, *, as_content: bool = False) -> None:
+    """Writes an output into the tensor of an answer.
+
+    Args:
+        proto: an empty tensor.
+        array: the output.
+        as_content: whether numbers become the bytes `tensor_content`. Otherwise they
+            become `float_val` or `int_val`, which TensorFlow Serving sends too.
+    """
+    if as_content or array.dtype not in (np.float32, np.int32):
+        proto.CopyFrom(tf.make_tensor_proto(array))
+        return
+    proto.dtype = tf.as_dtype(array.dtype).as_datatype_enum
+    for size in array.shape:
+        proto.tensor_shape.dim.add(size=size)
+    if array.dtype == np.int32:
+        proto.int_val.extend(array.ravel().tolist())
+    elif array.size:
+        # Packed floats are the bytes of the array: no float becomes a Python object.
+        content = array.astype("<f4", copy=False).tobytes()
+        proto.MergeFromString(_FLOAT_VAL + _varint(len(content)) + content)
+
+
+def _varint(number):
+    """A number in the wire format: 7 bits a byte, the lowest first."""
+    encoded = bytearray()
+    while number > 127:
+        encoded.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*encoded, number])
 
 
 def _decode(name, proto, spec):

@@ -1,166 +1,173 @@
-"""The REST API of TensorFlow Serving, as a WSGI application."""
+"""The REST API of TensorFlow Serving."""
 
-import json
-import re
-import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import TimeoutError as NotYet
-from http import HTTPStatus
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, NamedTuple
 
 import grpc
-from google.protobuf.json_format import MessageToDict
-from tensorflow_serving.apis.model_pb2 import ModelSpec
+import orjson
+from aiohttp import web
 
-from . import rest_tensors
-from .batching import Request
-from .grpc_services import SIGNATURES, answered_spec, signature_map
-from .request_error import RequestError, invalid
-from .served_model import ServedModel
+from .request_error import RequestError
+from .rest_answers import Content
+from .rest_bodies import Bodies
+from .rest_errors import error_content, http_status, stopped
+from .rest_options import RestOptions
+from .rest_pages import metadata_page, status_page
+from .rest_paths import is_of_api, parse_path
+from .rest_predict import RestPredict
+from .served_models import ServedModels
 
 METRICS = "/monitoring/prometheus/metrics"
-CLIENT_CHECK = 0.5  # seconds between checks that the client is still connected
 
-_PATH = re.compile(
-    r"/v1/models/(?P<name>[^/:]+)"
-    r"(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?"
-    r"(?P<page>/metadata|:\w+)?"
-)
-_HTTP = {
-    grpc.StatusCode.OK: 200,
-    grpc.StatusCode.CANCELLED: 499,
-    grpc.StatusCode.INVALID_ARGUMENT: 400,
-    grpc.StatusCode.DEADLINE_EXCEEDED: 504,
-    grpc.StatusCode.NOT_FOUND: 404,
-    grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
-    grpc.StatusCode.FAILED_PRECONDITION: 400,
-    grpc.StatusCode.OUT_OF_RANGE: 400,
-    grpc.StatusCode.UNIMPLEMENTED: 501,
-    grpc.StatusCode.UNAVAILABLE: 503,
-}
+
+class Answer(NamedTuple):
+    """An answer of the API.
+
+    Attributes:
+        status: the HTTP status.
+        content: the content.
+        content_type: of the content.
+    """
+
+    status: int
+    content: Content
+    content_type: str = "application/json"
 
 
 class RestApi:
-    """`:predict`, metadata and status of a model, and the page for Prometheus.
+    """`:predict`, metadata and status of models, and the page for Prometheus.
+
+    It lives in the event loop of a server. Pages other than `:predict` are answered
+    there at once, whatever waits or is computed.
 
     Args:
-        model: the served model.
-        timeout: seconds after which a waiting request is dropped.
+        models: the served models.
+        options: limits of time.
+        max_body_bytes: maximum size of a body.
     """
 
-    def __init__(self, model: ServedModel, timeout: float = 30.0):
-        self._model = model
-        self._timeout = timeout
+    def __init__(self, models: ServedModels, options: RestOptions, max_body_bytes: int):
+        self._models, self._options = models, options
+        self._bodies = Bodies(max_body_bytes, options.body_timeout)
+        self._predicting = RestPredict(models, options.timeout)
+        self._limits: set[asyncio.Timeout] = set()
+        self._stopped = self._ended = False
 
-    def __call__(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
-        """Answers a request, as WSGI requires."""
-        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
-        if (method, path) == ("GET", METRICS):
-            page = self._model.metrics.page()
-            return _respond(start_response, 200, page, kind="text/plain")
-        answer = {}
+    async def __call__(self, request: web.BaseRequest) -> Answer:
+        """Answers a request; errors are answers too."""
+        path = request.rel_url.raw_path
+        if path == METRICS:
+            return Answer(200, Content([self._models.metrics.page()]), "text/plain")
+        page = self._page(request.method, path)
+        errors: list[RequestError] = []
+        with self._models.answering(
+            "REST", page.method, errors.append, model=page.model
+        ):
+            return Answer(200, await self._in_time(page.answer, request))
+        (error,) = errors
+        if request.transport is None:  # nobody is left to read it
+            raise asyncio.CancelledError
+        return Answer(http_status(error), Content([error_content(str(error))]))
 
-        def refuse(error):
-            answer["error"] = error
+    def more(self, answer: Answer) -> AsyncIterator[bytes]:
+        """The parts of a large answer that are not written yet."""
+        return self._predicting.more(answer.content)
 
-        page = self._page(method, path)
-        with self._model.answering("REST", page.__name__.strip("_"), refuse):
-            answer["content"] = page(_PATH.fullmatch(path), environ)
-        if error := answer.get("error"):
-            content, status = {"error": str(error)}, _HTTP.get(error.code, 500)
-        else:
-            content, status = answer["content"], 200
-        body = json.dumps(content).encode()
-        return _respond(start_response, status, body, kind="application/json")
+    def stop(self) -> None:
+        """Refuses further requests."""
+        self._stopped = True
+
+    def end(self) -> None:
+        """Refuses the requests that are not answered yet."""
+        self._stopped = self._ended = True
+        for limit in self._limits:
+            if not limit.expired():
+                limit.reschedule(0)
+
+    def close(self) -> None:
+        """Ends the threads."""
+        self._predicting.close()
 
     def _page(self, method, path):
-        found = _PATH.fullmatch(path)
+        if self._stopped:
+            return _Page("stopped", _refusing(stopped()))
+        if not is_of_api(path):
+            code = grpc.StatusCode.NOT_FOUND
+            return _Page(
+                "not_found", _refusing(RequestError(code, f"Not found: {path}"))
+            )
+        if method == "OPTIONS" and self._options.cors:
+            return _Page("options", _empty)
+        try:
+            target = parse_path(method, path)
+        except RequestError as error:
+            return _Page("malformed", _refusing(error))
         pages = {
-            ("GET", None): self._status,
-            ("GET", "/metadata"): self._metadata,
-            ("POST", ":predict"): self._predict,
-            ("POST", ":classify"): self._unimplemented,
-            ("POST", ":regress"): self._unimplemented,
+            "status": functools.partial(self._json, page=status_page),
+            "metadata": functools.partial(self._json, page=metadata_page),
+            "predict": self._predict,
         }
-        return pages.get((method, found["page"]), _malformed) if found else _malformed
+        page = functools.partial(pages.get(target.page, _unimplemented), target.spec)
+        return _Page(target.page, page, target.spec.name)
 
-    def _status(self, found, environ):
-        response = self._model.status(_spec(found))
-        return MessageToDict(
-            response,
-            preserving_proto_field_name=True,
-            always_print_fields_with_no_presence=True,
+    async def _in_time(self, page, request):
+        """The content of a page, unless the server ends, or its client leaves."""
+        try:
+            async with asyncio.timeout(None) as limit:
+                self._limits.add(limit)
+                try:
+                    return await page(request, limit)
+                finally:
+                    self._limits.discard(limit)
+        except TimeoutError:
+            raise (stopped() if self._ended else self._late()) from None
+        except asyncio.CancelledError:
+            raise RequestError(
+                grpc.StatusCode.CANCELLED, "The client has disconnected."
+            ) from None
+
+    def _late(self):
+        return RequestError(
+            grpc.StatusCode.DEADLINE_EXCEEDED,
+            f"The request waited for {self._options.timeout:g} seconds.",
         )
 
-    def _metadata(self, found, environ):
-        with self._model.lease(_spec(found)) as servable:
-            spec = answered_spec(self._model, servable)
-            signatures = signature_map(servable)
-        return {
-            "model_spec": {
-                "name": spec.name,
-                "signature_name": "",
-                "version": str(spec.version.value),
-            },
-            "metadata": {
-                SIGNATURES: MessageToDict(signatures, preserving_proto_field_name=True)
-            },
-        }
+    async def _json(self, spec, request, limit, *, page):
+        # Indented: scripts look for `"state": "AVAILABLE"`.
+        found = page(self._models, spec)
+        return Content([orjson.dumps(found, option=orjson.OPT_INDENT_2)])
 
-    def _predict(self, found, environ):
-        content = rest_tensors.parse(environ["wsgi.input"].read())
-        with self._model.lease(_spec(found)) as servable:
-            signature = servable.signature(content.get("signature_name", ""))
-            inputs = rest_tensors.decode(content, signature)
-            waiting = self._model.batcher.submit(
-                Request(servable, signature, inputs, signature.chosen([]))
-            )
-            outputs = self._result(waiting, environ)
-        return rest_tensors.encode(content, outputs)
-
-    def _result(self, waiting, environ):
-        """The outputs; the request is dropped if the client leaves or time is up."""
-        is_gone = environ.get("waitress.client_disconnected", lambda: False)
-        latest = time.monotonic() + self._timeout
-        while True:
-            try:
-                return waiting.result(min(CLIENT_CHECK, self._timeout))
-            except NotYet:
-                late = time.monotonic() >= latest
-                # A request that is being computed can't be cancelled: wait for it.
-                if (late or is_gone()) and waiting.cancel() and late:
-                    raise RequestError(
-                        grpc.StatusCode.DEADLINE_EXCEEDED,
-                        f"The request waited for {self._timeout} seconds.",
-                    ) from None
-
-    def _unimplemented(self, found, environ):
-        raise RequestError(
-            grpc.StatusCode.UNIMPLEMENTED,
-            f"{found['page'][1:]} is not implemented. Use predict.",
-        )
+    async def _predict(self, spec, request, limit):
+        async with self._bodies.reading(request) as body:
+            if not limit.expired():
+                now = asyncio.get_running_loop().time()
+                limit.reschedule(now + self._options.timeout)
+            submitted = await self._predicting.submit(spec, body)
+        return await self._predicting.answer(submitted)
 
 
-def _malformed(found, environ):
-    raise invalid(
-        f"Malformed request: {environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
+class _Page(NamedTuple):
+    """A page: its name and model for the metrics, and what answers."""
+
+    method: str
+    answer: Callable[[web.BaseRequest, asyncio.Timeout], Awaitable[Content]]
+    model: str = ""
+
+
+def _refusing(error: RequestError) -> Callable[..., Any]:
+    async def refuse(request, limit):
+        raise error
+
+    return refuse
+
+
+async def _empty(request, limit):
+    return Content([b""])
+
+
+async def _unimplemented(spec, request, limit):
+    raise RequestError(
+        grpc.StatusCode.UNIMPLEMENTED, "Only predict is implemented. Use predict."
     )
-
-
-def _spec(found):
-    spec = ModelSpec(name=found["name"])
-    if found["version"]:
-        if int(found["version"]) >= 2**63:
-            raise invalid(
-                f"A version should fit into 64 bits. Received: {found['version']}"
-            )
-        spec.version.value = int(found["version"])
-    if found["label"]:
-        spec.version_label = found["label"]
-    return spec
-
-
-def _respond(start_response, status, body, *, kind):
-    phrase = "Client Closed Request" if status == 499 else HTTPStatus(status).phrase
-    headers = [("Content-Type", kind), ("Content-Length", str(len(body)))]
-    start_response(f"{status} {phrase}", headers)
-    return [body]

@@ -1,32 +1,35 @@
 """The HTTP server under the REST API."""
 
-import logging
+import asyncio
+import contextlib
 import socket
 import threading
-import time
 
-import waitress
-from waitress.channel import HTTPChannel
-from waitress.parser import HTTPRequestParser
-from waitress.utilities import RequestEntityTooLarge
+from aiohttp import HttpVersion11, web
 
 from .rest_api import RestApi
+from .rest_connections import SERVER, Connections
+from .rest_options import RestOptions
 
-THREADS = 64
-CONNECTIONS = 256
-CLOSE_CHECK = 0.02  # seconds between checks that the last answers are sent
-CLOSE_TIMEOUT = 1  # seconds for the sockets and the threads to close
-MAX_DISCARDED_BYTES = 2**30
+BACKLOG = 128
+CHECK = 0.02  # seconds between checks that the last answers are sent
+RESERVE = 0.5  # seconds at the end of the grace to tell the rest that they are refused
+SETTLE = 0.1  # seconds in which requests that are on their way are still refused
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "POST, GET",
+    "Access-Control-Allow-Headers": "Content-Type",
+}
 
 
 class RestServer:
-    """Waitress with a REST API, in a thread.
+    """aiohttp with a REST API, in a thread with an event loop of its own.
 
     Args:
         api: the application.
-        host: address to listen on.
+        host: address to listen on, a name or an IPv4 or IPv6 address.
         port: port to listen on; 0 takes a free one.
-        max_message_bytes: maximum size of a request's body.
+        options: limits of time and connections.
 
     Attributes:
         port: the port it listens on.
@@ -35,82 +38,111 @@ class RestServer:
         OSError: the port is taken.
     """
 
-    def __init__(self, api: RestApi, host: str, port: int, *, max_message_bytes: int):
-        self._socket = socket.create_server((host, port))
+    def __init__(self, api: RestApi, host: str, port: int, *, options: RestOptions):
+        self._api, self._options = api, options
+        self._socket = _listening(host, port)
         self.port = self._socket.getsockname()[1]
-        logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-        self._server = waitress.create_server(
-            api,
-            sockets=[self._socket],
-            threads=THREADS,
-            connection_limit=CONNECTIONS,
-            max_request_body_size=max_message_bytes,
-            channel_request_lookahead=1,  # to notice clients that leave
-            ident=None,
-        )
-        self._server.channel_class = _Channel
-        self._thread = threading.Thread(
-            target=self._server.run, name="rest", daemon=True
-        )
-        self._thread.start()
         self._closed = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        self._stopping: asyncio.Future[float] = self._loop.create_future()
+        self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
+        self._thread.start()
+
+    def stop(self, grace: float) -> threading.Event:
+        """Refuses new requests; those not answered after `grace` seconds get a 503.
+
+        Returns:
+            An event that is set when all is closed, at most `RESERVE` seconds after
+            the grace.
+        """
+        with contextlib.suppress(RuntimeError):  # it is closed already
+            self._loop.call_soon_threadsafe(self._begin_stop, grace)
+        return self._closed
 
     def close(self, grace: float) -> None:
-        """Closes after all answers are sent, or after `grace` seconds."""
-        end = time.monotonic() + grace
-        while self._busy() and time.monotonic() < end:
-            time.sleep(CLOSE_CHECK)
-        if not self._closed.is_set():
-            self._server.trigger.pull_trigger(self._close_sockets)
-            self._closed.wait(CLOSE_TIMEOUT)
-        self._server.task_dispatcher.shutdown(timeout=CLOSE_TIMEOUT)
+        """Stops, and waits until all is closed."""
+        self.stop(grace).wait()
 
-    def _close_sockets(self):
-        # In the server's thread: elsewhere it could be selecting among them.
-        self._server.close()
-        self._closed.set()
+    def _begin_stop(self, grace):
+        if not self._stopping.done():
+            self._stopping.set_result(grace)
 
-    def _busy(self):
-        channels = list(self._server.active_channels.values())
-        return any(c.requests or c.total_outbufs_len for c in channels)
+    def _run(self):
+        try:
+            self._loop.run_until_complete(self._serve())
+        finally:
+            self._closed.set()
+            self._loop.close()
+
+    async def _serve(self):
+        connections = Connections(self._handle, self._options)
+        server = await self._loop.create_server(
+            connections, sock=self._socket, backlog=BACKLOG
+        )
+        grace = await self._stopping
+        self._api.stop()
+        begin = self._loop.time()
+        await self._until_idle(connections, begin + max(grace - RESERVE, 0))
+        self._api.end()
+        await asyncio.sleep(max(begin + SETTLE - self._loop.time(), 0))
+        await self._until_idle(connections, self._loop.time() + RESERVE)
+        server.close()
+        connections.pre_shutdown()
+        await connections.shutdown(CHECK)
+        self._api.close()
+
+    async def _until_idle(self, connections, end):
+        while connections.busy and self._loop.time() < end:
+            await asyncio.sleep(CHECK)
+
+    async def _handle(self, request):
+        """Sends the answer; gives up a client that does not read it."""
+        answer = await self._api(request)
+        response = self._response(request, answer)
+        try:
+            await response.prepare(request)
+            blocks = list(answer.content.blocks)
+            last = blocks.pop()
+            for block in blocks:
+                await self._in_time(response.write(block))
+            async for block in self._api.more(answer):
+                await self._in_time(response.write(last))
+                last = block
+            await self._in_time(response.write_eof(last))
+        except ConnectionError:  # the client has left
+            raise asyncio.CancelledError from None
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+        return response
+
+    def _response(self, request, answer):
+        headers = SERVER | (CORS if self._options.cors else {})
+        response = web.StreamResponse(status=answer.status, headers=headers)
+        response.content_type = answer.content_type
+        if answer.content.more is None:
+            response.content_length = sum(map(len, answer.content.blocks))
+        elif request.version >= HttpVersion11:
+            response.enable_chunked_encoding()
+        if self._stopping.done():
+            response.force_close()
+        return response
+
+    async def _in_time(self, writing):
+        async with asyncio.timeout(self._options.body_timeout):
+            await writing
 
 
-class _Parser(HTTPRequestParser):
-    """Reads a body to its end before refusing it as too large.
-
-    Waitress would answer and close at once. A client that is still sending then gets
-    a reset connection instead of the answer (RFC 9112, section 9.6). The content is
-    discarded; after `MAX_DISCARDED_BYTES` the connection is closed anyway.
-    """
-
-    def received(self, data):
-        if self.error is None:
-            consumed = super().received(data)
-        else:
-            consumed = self.body_rcv.received(data)
-            self.body_bytes_received += consumed
-        if isinstance(self.error, RequestEntityTooLarge):
-            self.body_rcv.buf.close()
-            self.body_rcv.buf = _NoBuffer()
-            self.completed = (
-                self.expect_continue  # the client waits before it sends the body
-                or self.body_rcv.completed
-                or self.body_rcv.error is not None
-                or self.body_bytes_received > MAX_DISCARDED_BYTES
-            )
-            self.expect_continue = False
-        return consumed
-
-
-class _NoBuffer:
-    """Takes the place of a buffer and keeps nothing."""
-
-    def append(self, data):
-        pass
-
-    def close(self):
-        pass
-
-
-class _Channel(HTTPChannel):
-    parser_class = _Parser
+def _listening(host, port):
+    """A socket on an address; of a name's addresses, one of IPv4 if there is one."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, _, _, _, address = min(found, key=lambda a: a[0] != socket.AF_INET)
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(
+            address, family=family, backlog=BACKLOG, dualstack_ipv6=both
+        )
+    except OSError as error:
+        raise OSError(
+            f"Can't listen on --rest-port {port} of --host {host}: {error.strerror}"
+        ) from error

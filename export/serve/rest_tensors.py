@@ -1,4 +1,4 @@
-"""The JSON of TensorFlow Serving's REST API: requests to arrays and back.
+"""The JSON of TensorFlow Serving's REST API: requests to arrays.
 
 A request in row form holds `{"instances": [...]}`, a list with all inputs of each
 sentence; in column form it holds `{"inputs": ...}`, each input for all sentences. The
@@ -8,10 +8,11 @@ of a single output always is. Strings are text, or any bytes as `{"b64": "..."}`
 
 import base64
 import binascii
-import json
+import codecs
 from typing import Any
 
 import numpy as np
+import orjson
 import tensorflow as tf
 
 from .joining import Arrays
@@ -29,8 +30,8 @@ def parse(body: bytes) -> dict[str, Any]:
         RequestError: the body is not such an object.
     """
     try:
-        content = json.loads(body)
-    except (ValueError, RecursionError) as error:
+        content = orjson.loads(body.removeprefix(codecs.BOM_UTF8))
+    except orjson.JSONDecodeError as error:
         raise invalid(f"The body should be JSON. {error}") from None
     if not isinstance(content, dict):
         raise invalid("The body should be a JSON object.")
@@ -58,21 +59,12 @@ def decode(content: dict[str, Any], signature: Signature) -> Arrays:
     return arrays
 
 
-def encode(content: dict[str, Any], outputs: Arrays) -> dict[str, Any]:
-    """The answer in the form of the request."""
-    columns = {key: array.tolist() for key, array in outputs.items()}
-    only = next(iter(columns.values())) if len(columns) == 1 else None
-    if COLUMNS in content:
-        return {"outputs": columns if only is None else only}
-    if only is not None:
-        return {"predictions": only}
-    return {"predictions": [dict(zip(columns, row)) for row in zip(*columns.values())]}
-
-
 def _columns(content, signature):
     inputs = content[COLUMNS]
     if _is_named(inputs):
-        return inputs
+        known = {name: inputs[name] for name in signature.inputs if name in inputs}
+        # TensorFlow Serving ignores further ones, unless one is missing.
+        return known if len(known) == len(signature.inputs) else inputs
     return {_only_input(signature): inputs}
 
 
@@ -126,10 +118,11 @@ def _flat(name, value, rank):
 
 def _to_bytes(name, value):
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass")
+        return value.encode()
     try:
-        return base64.b64decode(value["b64"], validate=True)
-    except (TypeError, KeyError, ValueError, binascii.Error):
+        coded = "".join(value["b64"].split()).rstrip("=")
+        return base64.b64decode(coded + "=" * (-len(coded) % 4), validate=True)
+    except (AttributeError, TypeError, KeyError, ValueError, binascii.Error):
         raise invalid(f"`{name}` should hold strings or {{'b64': …}}.") from None
 
 

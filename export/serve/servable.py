@@ -1,5 +1,6 @@
 """A loaded version of a model."""
 
+import json
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,11 @@ import tensorflow as tf
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
-from ..sentences import tensorflow_text
+from ..sentences import TOKENIZERS, tensorflow_text
+from ..version_directory import EXTRA, INFO
+from ..version_paths import MODEL_NAME
+from .lanes import Lane, run_options, session_config
+from .optimized_graph import optimized
 from .proto_tensors import decode_inputs
 from .request_error import RequestError, of_tensorflow
 from .signature import Signature
@@ -18,8 +23,8 @@ from .signature import Signature
 DEFAULT_SIGNATURE = "serving_default"
 WARM_UP = "assets.extra/tf_serving_warmup_requests"
 MAX_WARM_UP_REQUESTS = 1000
-# Combinations of outputs: a session keeps a graph of several megabytes for each.
-MAX_CHOICES = 16
+# Sets of outputs of a signature: a session keeps a graph of megabytes for each.
+MAX_CHOICES = 32
 
 
 class Servable:
@@ -30,28 +35,31 @@ class Servable:
 
     Args:
         directory: the version's folder, named by its number.
-        threads: threads of TensorFlow's operations; None for one per processor. The
-            first servable of a process sets it for all.
+        name: the name of the model.
+        config: the configuration of the session, see `lanes.session_config`.
 
     Attributes:
         version: its number.
         signature_defs: name → signature as stored in the graph.
+        tokenizer: name of the tokenizer of its sentences.
 
     Raises:
         ImportError: it needs tensorflow-text, which is not installed.
         OSError, tf.errors.OpError, ValueError: it can't be loaded.
     """
 
-    def __init__(self, directory: Path, threads: int | None = None):
-        self.version = int(directory.name)
+    def __init__(
+        self,
+        directory: Path,
+        name: str = MODEL_NAME,
+        config: tf.compat.v1.ConfigProto | None = None,
+    ):
+        self.version, self.name = int(directory.name), name
         self._prepared: dict[int, set[tuple[str, ...]]] = {}
         self._lock = threading.Lock()
         self.directory = directory
-        config = tf.compat.v1.ConfigProto(
-            intra_op_parallelism_threads=threads or 0,
-            inter_op_parallelism_threads=threads or 0,
-        )
-        self._session, graph = _session(directory, config)
+        self.tokenizer = _tokenizer(directory)
+        self._session, graph = _session(directory, config or session_config())
         self.signature_defs: dict[str, SignatureDef] = dict(graph.signature_def)
         self._signatures = {
             name: Signature.of(proto)
@@ -68,34 +76,55 @@ class Servable:
         name = name or DEFAULT_SIGNATURE
         if name not in self._signatures:
             raise RequestError(
-                grpc.StatusCode.INVALID_ARGUMENT,
+                grpc.StatusCode.FAILED_PRECONDITION,
                 f"The signatures are {sorted(self._signatures)}. Received: {name}",
             )
         return self._signatures[name]
 
     def run(
-        self, signature: Signature, inputs: Mapping[str, np.ndarray], keys: tuple
+        self,
+        signature: Signature,
+        inputs: Mapping[str, np.ndarray],
+        keys: tuple[str, ...],
+        *,
+        lane: Lane = Lane.SHORT,
+        seconds: float | None = None,
     ) -> dict[str, np.ndarray]:
         """The outputs `keys` of a signature for validated inputs.
 
+        Args:
+            signature: one of its signatures.
+            inputs: key → array.
+            keys: the outputs to compute.
+            lane: the threads that compute them.
+            seconds: time after which it is given up, or None.
+
         Raises:
-            RequestError: the graph refuses the values.
+            RequestError: the graph refuses the values, or time is up.
         """
         feeds = {signature.feeds[key]: array for key, array in inputs.items()}
         fetched = self._fetched(signature, keys)
         try:
-            arrays = self._session.run([signature.fetches[k] for k in fetched], feeds)
+            arrays = self._session.run(
+                [signature.fetches[k] for k in fetched],
+                feeds,
+                options=run_options(lane, seconds),
+            )
         except tf.errors.OpError as error:
             raise of_tensorflow(error) from error
         found = dict(zip(fetched, arrays))
         return {key: found[key] for key in keys}
 
     def _fetched(self, signature, keys):
-        """The outputs to compute: the requested ones, or all after too many choices."""
+        """The outputs to compute: `keys`, or after too many choices an earlier one.
+
+        The smallest choice with all of `keys` is taken, and otherwise all outputs.
+        """
         with self._lock:
             prepared = self._prepared.setdefault(id(signature), set())
             if keys not in prepared and len(prepared) >= MAX_CHOICES:
-                return tuple(signature.outputs)
+                larger = [choice for choice in prepared if set(keys) <= set(choice)]
+                return min(larger, key=len, default=tuple(signature.outputs))
             prepared.add(keys)
         return keys
 
@@ -118,8 +147,16 @@ class Servable:
         return len(requests)
 
     def close(self) -> None:
-        """Frees the memory; no request may be running."""
+        """Frees the memory; requests that are computed end with CANCELLED."""
         self._session.close()
+
+
+def _tokenizer(directory):
+    """The tokenizer that the export recorded; other exports split at spaces."""
+    path = directory / EXTRA / INFO
+    if not path.exists():
+        return TOKENIZERS[0]
+    return json.loads(path.read_text(encoding="utf-8")).get("tokenizer", TOKENIZERS[0])
 
 
 def _session(directory, config):
@@ -134,14 +171,17 @@ def _session(directory, config):
 
 
 def _loaded(directory, config):
-    session = tf.compat.v1.Session(graph=tf.Graph(), config=config)
-    try:
-        return session, tf.compat.v1.saved_model.load(
-            session, [tf.saved_model.SERVING], str(directory)
-        )
-    except BaseException:
-        session.close()
-        raise
+    with optimized(directory) as prepared:
+        rewriting = config.graph_options.rewrite_options
+        rewriting.disable_meta_optimizer = prepared.is_optimized
+        session = tf.compat.v1.Session(graph=tf.Graph(), config=config)
+        try:
+            return session, tf.compat.v1.saved_model.load(
+                session, [tf.saved_model.SERVING], str(prepared.directory)
+            )
+        except BaseException:
+            session.close()
+            raise
 
 
 def _predict_request(record):

@@ -6,54 +6,79 @@ from collections.abc import Callable
 import prometheus_client as prometheus
 
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
+MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # as in TensorFlow Serving
+ENTRY_POINTS = {"gRPC": "GRPC", "REST": "REST"}
 
 
 class Metrics:
-    """Counters of one server.
+    """Counters of one server, and those of them that TensorFlow Serving has, too."""
 
-    Args:
-        model: the name of the model, a label of every metric.
-    """
-
-    def __init__(self, model: str):
+    def __init__(self):
         self.registry = prometheus.CollectorRegistry()
-        self._model = model
         self._requests = self._make(
             prometheus.Counter,
-            "requests",
+            "elmo_requests",
             "Requests answered or refused, by status.",
-            labels=["api", "method", "status"],
+            labels=["model_name", "api", "method", "status"],
         )
         self._seconds = self._make(
             prometheus.Histogram,
-            "request_seconds",
+            "elmo_request_seconds",
             "Time from a request to its answer.",
-            labels=["api", "method"],
+            labels=["model_name", "api", "method"],
         )
         self._rows = self._make(
-            prometheus.Histogram, "batch_rows", "Sentences in a batch.", buckets=ROWS
-        ).labels(model)
+            prometheus.Histogram,
+            "elmo_batch_rows",
+            "Sentences in a batch.",
+            labels=["model_name"],
+            buckets=ROWS,
+        )
+        self._count = self._make(
+            prometheus.Gauge,  # the name of a Counter would end in `_total`
+            ":tensorflow:serving:request_count",
+            "The total number of requests.",
+            labels=["model_name", "status"],
+        )
+        self._latency = self._make(
+            prometheus.Histogram,
+            ":tensorflow:serving:request_latency",
+            "Time from a request to its answer, in microseconds.",
+            labels=["model_name", "API", "entrypoint"],
+            buckets=MICROSECONDS,
+        )
 
-    def request(self, api: str, method: str, status: str, *, begin: float) -> None:
-        """Counts a request that began at the time `begin` of `time.perf_counter`."""
-        self._requests.labels(self._model, api, method, status).inc()
+    def request(
+        self, api: str, method: str, status: str, *, begin: float, model: str
+    ) -> None:
+        """Counts a request to a model.
+
+        Args:
+            api: `gRPC` or `REST`.
+            method: the method's name.
+            status: the name of its gRPC status.
+            begin: time of `time.perf_counter` when it began.
+            model: the name of the model, or `""`.
+        """
         seconds = time.perf_counter() - begin
-        self._seconds.labels(self._model, api, method).observe(seconds)
+        self._requests.labels(model, api, method, status).inc()
+        self._seconds.labels(model, api, method).observe(seconds)
+        if method.lower() == "predict":
+            self._count.labels(model, status).inc()
+            latency = self._latency.labels(model, method, ENTRY_POINTS[api])
+            latency.observe(seconds * 1e6)
 
-    def batch(self, rows: int) -> None:
+    def batch(self, rows: int, model: str) -> None:
         """Counts a batch and its sentences."""
-        self._rows.observe(rows)
+        self._rows.labels(model).observe(rows)
 
     def follow(self, name: str, description: str, value: Callable[[], float]) -> None:
         """Adds a gauge that calls `value` whenever it is read."""
-        gauge = self._make(prometheus.Gauge, name, description)
-        gauge.labels(self._model).set_function(value)
+        self._make(prometheus.Gauge, f"elmo_{name}", description).set_function(value)
 
     def page(self) -> bytes:
         """All metrics in the text format of Prometheus."""
         return prometheus.generate_latest(self.registry)
 
     def _make(self, kind, name, description, *, labels=(), **kwargs):
-        labels = ["model_name", *labels]
-        name = f"elmo_{name}"
         return kind(name, description, labels, registry=self.registry, **kwargs)

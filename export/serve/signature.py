@@ -36,13 +36,18 @@ class Signature(NamedTuple):
         """The keys of the requested outputs, sorted; all if the filter is empty.
 
         Raises:
-            RequestError: there is no such output.
+            RequestError: there is no such output, or one is requested twice.
         """
-        wanted = sorted(set(output_filter))
+        wanted = sorted(output_filter)
         if unknown := [key for key in wanted if key not in self.outputs]:
             raise invalid(
                 f"The outputs are {list(self.outputs)}. Received in the output "
                 f"filter: {unknown}"
+            )
+        if len(set(wanted)) < len(wanted):
+            raise invalid(
+                "The output filter should name each output once. Received: "
+                f"{', '.join(wanted)}"
             )
         return tuple(wanted or self.outputs)
 

@@ -1,24 +1,27 @@
-"""The versions of a model in a directory; the newest one answers requests."""
+"""The versions of a model in a directory; the newest loaded one answers requests."""
 
 import collections
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import grpc
 from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus
 
 from ..version_directory import versions
-from .request_error import RequestError
+from .request_error import RequestError, invalid
 from .servable import Servable
+from .version_policy import VersionPolicy
 
 LOG = logging.getLogger(__name__)
 SAVED_MODEL = "saved_model.pb"
 
 State = ModelVersionStatus.State
+NEWEST = VersionPolicy()
 
 
 class Status(NamedTuple):
@@ -34,32 +37,43 @@ class Status(NamedTuple):
 
 
 class Versions:
-    """Loads the newest version, and switches to a newer one when it appears.
+    """Loads the versions of a policy, and others when they appear.
 
-    Requests are answered throughout a change: the old version answers until the new
-    one is loaded and warm, and is unloaded after its last request. A version that
-    fails to load has the error in its status and is tried again when its files
-    change; the loaded version stays. If the newest directory disappears, the one
-    before it is loaded again; if all disappear, the loaded version stays.
+    By default the newest version is loaded. Requests are answered throughout a change:
+    an old version answers until the new one is loaded and warm, and is unloaded after
+    its last request. A version that fails to load has the error in its status and is
+    tried again when its files change; loaded versions stay. If the newest directory
+    disappears, the one before it is loaded again; if all disappear, the loaded versions
+    stay.
 
     Args:
         directory: the folder of the versions, folders whose names are numbers.
         load: makes a servable from a version's directory.
+        policy: which versions are loaded.
+        labels: label → number of a version.
 
     Raises:
         OSError: the directory can't be read.
         ValueError: it holds no version that can be loaded.
     """
 
-    def __init__(self, directory: Path, load: Callable[[Path], Servable]):
+    def __init__(
+        self,
+        directory: Path,
+        load: Callable[[Path], Servable],
+        policy: VersionPolicy = NEWEST,
+        *,
+        labels: Mapping[str, int] = MappingProxyType({}),
+    ):
         self._directory, self._load = directory, load
+        self._policy, self._labels = policy, labels
         self._changed = threading.Condition()
-        self._current: Servable | None = None
+        self._loaded: dict[int, Servable] = {}
         self._uses: collections.Counter[Servable] = collections.Counter()
         self._statuses: dict[int, Status] = {}
         self._broken: dict[int, list] = {}
         self.refresh()
-        if self._current is None:
+        if not self._loaded:
             errors = [f"{v}: {s.error}" for v, s in self._statuses.items()]
             raise ValueError(
                 f"{directory} should hold a version that can be loaded, such as "
@@ -68,21 +82,23 @@ class Versions:
 
     @contextlib.contextmanager
     def lease(self, version: int | None = None) -> Iterator[Servable]:
-        """The loaded version, which stays loaded within the context.
+        """A loaded version, which stays loaded within the context.
 
         Args:
-            version: its number, or None for the loaded one.
+            version: its number, or None for the newest one.
 
         Raises:
-            RequestError: another version is loaded.
+            RequestError: that version is not loaded.
         """
         with self._changed:
-            servable = self._current
-            if version not in (None, servable.version):
+            number = max(self._loaded) if version is None else version
+            if number not in self._loaded:
+                found = ", ".join(map(str, sorted(self._loaded)))
                 raise RequestError(
                     grpc.StatusCode.NOT_FOUND,
-                    f"The loaded version is {servable.version}. Received: {version}",
+                    f"The loaded version is {found}. Received: {version}",
                 )
+            servable = self._loaded[number]
             self._uses[servable] += 1
         try:
             yield servable
@@ -90,6 +106,18 @@ class Versions:
             with self._changed:
                 self._uses[servable] -= 1
                 self._changed.notify_all()
+
+    def of_label(self, label: str) -> int:
+        """The number of the version with a label.
+
+        Raises:
+            RequestError: there is no such label.
+        """
+        if label not in self._labels:
+            raise invalid(
+                f"The labels of versions are {sorted(self._labels)}. Received: {label!r}"
+            )
+        return self._labels[label]
 
     def statuses(self) -> dict[int, Status]:
         """Version → status of all versions seen so far, the newest first."""
@@ -105,24 +133,40 @@ class Versions:
                 LOG.error("%s can't be read: %s", self._directory, error)
 
     def refresh(self) -> bool:
-        """Loads the newest version unless it is loaded; returns whether it changed.
+        """Loads and unloads versions as the policy asks; returns whether any changed.
 
-        Returns after the old version is unloaded. Only one thread may call it.
+        Returns after old versions are unloaded. Only one thread may call it.
 
         Raises:
             OSError: the directory can't be read.
         """
-        for version in reversed(versions(self._directory)):
+        wanted, changed = [], False
+        for version in self._policy.candidates(versions(self._directory)):
+            if len(wanted) == self._policy.newest:
+                break
             if not (self._directory / str(version) / SAVED_MODEL).exists():
                 continue  # incomplete
-            if self._current and version == self._current.version:
-                return False
-            if new := self._loaded(version):
-                self._switch(new)
-                return True
-        return False
+            if version not in self._loaded:
+                if not (servable := self._opened(version)):
+                    continue
+                self._add(servable)
+                changed = True
+            wanted.append(version)
+        if not wanted:
+            return False
+        for version in sorted(set(self._loaded) - set(wanted)):
+            self._unload(version)
+            changed = True
+        return changed
 
-    def _loaded(self, version):
+    def close(self) -> None:
+        """Frees all versions; what is being computed ends."""
+        with self._changed:
+            servables = list(self._loaded.values())
+        for servable in servables:
+            servable.close()
+
+    def _opened(self, version):
         """The version's servable, or None if it is broken."""
         path = self._directory / str(version)
         files = _fingerprint(path)
@@ -139,18 +183,20 @@ class Versions:
         self._broken.pop(version, None)
         return servable
 
-    def _switch(self, new):
+    def _add(self, servable):
         with self._changed:
-            old, self._current = self._current, new
-            self._statuses[new.version] = Status(State.AVAILABLE)
-        LOG.info("version %d answers", new.version)
-        if old:
-            self._set_status(old.version, State.UNLOADING)
-            with self._changed:
-                self._changed.wait_for(lambda: not self._uses[old])
-                del self._uses[old]
-            old.close()
-            self._set_status(old.version, State.END)
+            self._loaded[servable.version] = servable
+            self._statuses[servable.version] = Status(State.AVAILABLE)
+        LOG.info("version %d answers", servable.version)
+
+    def _unload(self, version):
+        self._set_status(version, State.UNLOADING)
+        with self._changed:
+            old = self._loaded.pop(version)
+            self._changed.wait_for(lambda: not self._uses[old])
+            del self._uses[old]
+        old.close()
+        self._set_status(version, State.END)
 
     def _set_status(self, version, state, error=""):
         with self._changed:

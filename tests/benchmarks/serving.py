@@ -1,6 +1,7 @@
 """The embedded server under load, and with faulty clients.
 
     python -m tests.benchmarks.serving EXPORT --model MODEL_DIR --text FILE
+    python -m tests.benchmarks.serving EXPORT --model MODEL_DIR --text FILE --rest
     python -m tests.benchmarks.serving EXPORT --model MODEL_DIR --text FILE --faults
 
 EXPORT holds a version that `python -m export` wrote from MODEL_DIR. FILE holds one
@@ -11,7 +12,7 @@ processors with the server.
 
 Without --faults: requests a second and latencies of --clients clients and of one
 client, for --seconds each, and the server's resident memory at the start, in the middle
-and at the end. With --faults: malformed messages, clients that hang up, a short queue,
+and at the end; with --rest the same over REST, whose answers hold all outputs. With --faults: malformed messages, clients that hang up, a short queue,
 a version that changes and SIGTERM, each while --clients clients keep sending requests.
 """
 
@@ -43,7 +44,7 @@ from elmo_keras.cli.argument_types import positive
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.text.files import read_sentences
 from export.version_directory import versions
-from tests.support.serving_load import OWN_CONNECTION, Load
+from tests.support.serving_load import OWN_CONNECTION, Load, grpc_client, rest_client
 from tests.support.serving_requests import (
     PREDICT,
     changed,
@@ -72,14 +73,20 @@ COLUMNS = (
 class Server:
     """`python -m export.serve` in a process of its own.
 
+    Args:
+        directory: the folder of the versions.
+        *arguments: further arguments of the command.
+        checkout: the folder to run it in, or None for the current one.
+
     Attributes:
-        port: its gRPC port.
+        port, rest_port: its ports.
     """
 
-    def __init__(self, directory: Path, *arguments: str):
-        command = [sys.executable, "-m", "export.serve", directory, *arguments]
+    def __init__(self, directory: Path, *arguments: str, checkout: Path | None = None):
+        command = [sys.executable, "-m", "export.serve", directory.absolute()]
         self._process = subprocess.Popen(
-            [*command, "--port=0", "--rest-port=0"],
+            [*command, *arguments, "--port=0", "--rest-port=0"],
+            cwd=checkout,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -87,7 +94,8 @@ class Server:
         line = self._process.stdout.readline()
         if not line:
             raise ValueError(f"{directory} can't be served.")
-        self.port = int(line.split("gRPC on port ")[1].split(",")[0])
+        ports = [part.split(",")[0] for part in line.split("on port ")[1:]]
+        self.port, self.rest_port = map(int, ports)
 
     def __enter__(self):
         return self
@@ -103,10 +111,28 @@ class Server:
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") // 2**20
 
+    @property
+    def peak_megabytes(self) -> int:
+        """The largest resident memory since `forget_peak`."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) // 2**10
+
+    def forget_peak(self) -> None:
+        """Measures `peak_megabytes` from now on."""
+        Path(f"/proc/{self._process.pid}/clear_refs").write_text("5")
+
+    def send(self, number: int) -> None:
+        """Sends a signal."""
+        self._process.send_signal(number)
+
     def end(self) -> int:
         """Sends SIGTERM; returns the exit status."""
-        self._process.send_signal(signal.SIGTERM)
-        return self._process.wait(60)
+        self.send(signal.SIGTERM)
+        return self.wait()
+
+    def wait(self) -> int:
+        """The exit status, once the process has ended."""
+        return self._process.wait(300)
 
 
 class Text:
@@ -128,10 +154,12 @@ class Text:
         while True:
             yield rng.choice(self.sentences)
 
-    def load(self, server: Server, clients: int, **kwargs) -> Load:
-        """Clients that request these sentences."""
+    def load(self, server: Server, clients: int, *, rest=False, **kwargs) -> Load:
+        """Clients that request these sentences over gRPC or REST."""
         kwargs |= {"clients": clients, "tolerance": TOLERANCE}
-        return Load(server.port, self.clients, self.vectors, **kwargs)
+        port = server.rest_port if rest else server.port
+        kwargs["client"] = rest_client if rest else grpc_client
+        return Load(port, self.clients, self.vectors, **kwargs)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -152,8 +180,8 @@ def report(options) -> int:
 
 def measure(options, text, clients) -> int:
     """Prints a row; returns status 1 if an answer was wrong or missing."""
-    with Server(options.export) as server:
-        with text.load(server, clients) as load:
+    with Server(options.export, checkout=options.checkout) as server:
+        with text.load(server, clients, rest=options.rest) as load:
             load.wait_for(2 * clients)
             begin, n_before = time.perf_counter(), len(load.seconds)
             tokens, memory = load.tokens, [server.megabytes]
@@ -318,6 +346,8 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--clients", type=positive(int), default=16)
     add("--seconds", type=positive(float), default=120.0)
+    add("--rest", action="store_true", help="over REST instead of gRPC")
+    add("--checkout", type=Path, metavar="DIR", help="measures the server of another")
     add("--faults", action="store_true")
     add("--malformed", type=positive(int), default=10_000, help="messages")
     return p

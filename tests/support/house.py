@@ -39,13 +39,14 @@ ROOMS = (
 )
 TASKS = "elmo_keras.tasks"
 SHARED_BY_TASKS = {"experiments", "layers", "readers"}
-# Signatures that Keras or a base class of the standard library gives.
+# Signatures that Keras or another base class gives.
 GIVEN = {
     "__exit__",
     "call",
     "compute_loss",
     "compute_mask",
     "compute_output_shape",
+    "handle_error",
     "update_step",
 }
 

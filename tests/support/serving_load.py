@@ -1,7 +1,10 @@
 """Clients that send requests without a pause and check every answer."""
 
 import collections
+import contextlib
+import http.client
 import itertools
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +25,61 @@ OWN_CONNECTION = [
 
 PAUSE = 0.05  # seconds after a refusal
 
+# A sentence → the version that answered, and the vectors `elmo`.
+Predict = Callable[[list[str]], tuple[int, np.ndarray]]
+
+
+class Refused(Exception):
+    """A request that got no vectors.
+
+    Args:
+        code: a `grpc.StatusCode`, an HTTP status or the name of an error.
+    """
+
+    def __init__(self, code):
+        super().__init__(str(code))
+        self.code = code
+
+
+@contextlib.contextmanager
+def grpc_client(port: int) -> Iterator[Predict]:
+    """A client of gRPC's Predict with a connection of its own."""
+    with grpc.insecure_channel(f"localhost:{port}", OWN_CONNECTION) as channel:
+        stub = PredictionServiceStub(channel)
+
+        def predict(sentence):
+            try:
+                request = text_request([" ".join(sentence)], "elmo")
+                response = stub.Predict(request, timeout=PATIENCE)
+            except grpc.RpcError as error:
+                raise Refused(error.code()) from None
+            version = response.model_spec.version.value
+            return version, tf.make_ndarray(response.outputs["elmo"])[0]
+
+        yield predict
+
+
+@contextlib.contextmanager
+def rest_client(port: int) -> Iterator[Predict]:
+    """A client of REST's predict, which answers with all outputs, of version 0."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+
+    def predict(sentence):
+        body = json.dumps({"instances": [" ".join(sentence)]})
+        try:
+            connection.request("POST", "/v1/models/elmo:predict", body)
+            response = connection.getresponse()
+            content = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise Refused(type(error).__name__) from None
+        if response.status != 200:
+            raise Refused(response.status)
+        return 0, np.float32(json.loads(content)["predictions"][0]["elmo"])
+
+    with contextlib.closing(connection):
+        yield predict
+
 
 class Load:
     """Clients in threads, each with its own sentences, until they are stopped.
@@ -33,10 +91,11 @@ class Load:
         clients: number of clients.
         tolerance: largest difference of a right answer.
         until_refused: whether a client ends when a request is refused.
+        client: makes a client of a port.
 
     Attributes:
         answers: version → number of right answers.
-        refusals: status → number of refused requests.
+        refusals: code of `Refused` → number of refused requests.
         wrong: (version, sentence) of each wrong answer.
         largest: the largest difference.
         seconds: the duration of each request with a right answer.
@@ -52,12 +111,15 @@ class Load:
         clients: int = 8,
         tolerance: float = 0.0,
         until_refused: bool = False,
+        client: Callable[
+            [int], contextlib.AbstractContextManager[Predict]
+        ] = grpc_client,
     ):
         self.answers, self.refusals = collections.Counter(), collections.Counter()
         self.wrong, self.seconds = [], []
         self.largest, self.tokens = 0.0, 0
         self._port, self._expected, self._tolerance = port, expected, tolerance
-        self._until_refused = until_refused
+        self._until_refused, self._client = until_refused, client
         self._stop, self._lock = threading.Event(), threading.Lock()
         self._threads = [
             threading.Thread(target=self._ask, args=(sentences(i),))
@@ -85,27 +147,23 @@ class Load:
         wait_until(lambda: self.answers.total() >= n)
 
     def _ask(self, sentences):
-        address = f"localhost:{self._port}"
-        with grpc.insecure_channel(address, OWN_CONNECTION) as channel:
-            predict = PredictionServiceStub(channel).Predict
+        with self._client(self._port) as predict:
             going = itertools.takewhile(lambda _: not self._stop.is_set(), sentences)
             for sentence in going:
                 begin = time.perf_counter()
-                request = text_request([" ".join(sentence)], "elmo")
                 try:
-                    response = predict(request, timeout=PATIENCE)
-                except grpc.RpcError as error:
+                    version, found = predict(sentence)
+                except Refused as error:
                     with self._lock:
-                        self.refusals[error.code()] += 1
+                        self.refusals[error.code] += 1
                     if self._until_refused:
                         return
                     time.sleep(PAUSE)
                 else:
-                    self._check(response, sentence, time.perf_counter() - begin)
+                    seconds = time.perf_counter() - begin
+                    self._check(found, sentence, version=version, seconds=seconds)
 
-    def _check(self, response, sentence, seconds):
-        version = response.model_spec.version.value
-        found = tf.make_ndarray(response.outputs["elmo"])[0]
+    def _check(self, found, sentence, *, version, seconds):
         expected = self._expected(sentence, version)
         same_shape = found.shape == expected.shape
         off = np.abs(found - expected).max(initial=0.0) if same_shape else np.inf

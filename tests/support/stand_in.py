@@ -22,14 +22,17 @@ from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from export.serve.batching import BatchingOptions
+from export.serve.model_config import ModelConfig
+from export.serve.rest_options import RestOptions
 from export.serve.servable import WARM_UP
-from export.serve.served_model import ModelOptions
+from export.serve.served_models import ModelsOptions
 from export.serve.server import Server, ServerOptions
 from tests.support.paths import ROOT
 from tests.support.serving_requests import text_request
 from tests.support.waiting import PATIENCE, wait_until
 
 UNITS = 3
+REST = RestOptions(timeout=PATIENCE, body_timeout=PATIENCE)
 SPINS = 150  # products of 64 × 64, for a slow token
 
 
@@ -139,13 +142,14 @@ class Gate:
     def __init__(self, servable):
         self._run = servable.run
         self.signature = servable.signature
+        self.name, self.tokenizer = servable.name, servable.tokenizer
         self.batches = []
         self._open = threading.Event()
 
-    def run(self, signature, inputs, keys):
+    def run(self, signature, inputs, keys, **kwargs):
         self.batches.append((inputs, keys))
         assert self._open.wait(PATIENCE)
-        return self._run(signature, inputs, keys)
+        return self._run(signature, inputs, keys, **kwargs)
 
     def open(self):
         """Lets all calls pass."""
@@ -164,7 +168,7 @@ class Gate:
 @contextlib.contextmanager
 def closed_gate(server, monkeypatch):
     """A gate before the loaded version of a server, opened at the end."""
-    with server.model.versions.lease() as servable:
+    with server.models["elmo"].versions.lease() as servable:
         gate = Gate(servable)
     with monkeypatch.context() as patch:
         patch.setattr(servable, "run", gate.run)
@@ -175,14 +179,16 @@ def closed_gate(server, monkeypatch):
 
 
 @contextlib.contextmanager
-def serving(directory, *, poll_seconds=60.0, **batching):
+def serving(directory, *, poll_seconds=60.0, host="127.0.0.1", rest=REST, **batching):
     """A server of a directory, in this process, on free ports."""
     server = Server(
-        ModelOptions(
-            directory, poll_seconds=poll_seconds, batching=BatchingOptions(**batching)
+        ModelsOptions(
+            [ModelConfig("elmo", directory)],
+            poll_seconds=poll_seconds,
+            batching=BatchingOptions(**batching),
         ),
         ServerOptions(
-            port=0, rest_port=0, max_message_bytes=2**20, rest_timeout=PATIENCE
+            host=host, port=0, rest_port=0, max_message_bytes=2**20, rest=rest
         ),
     )
     try:
@@ -210,10 +216,10 @@ def serving_process(directory, *arguments):
 
 
 @contextlib.contextmanager
-def asking(server):
+def asking(server, host="localhost"):
     """The stub of a server's PredictionService."""
     options = [("grpc.max_receive_message_length", -1)]
-    with grpc.insecure_channel(f"localhost:{server.port}", options=options) as channel:
+    with grpc.insecure_channel(f"{host}:{server.port}", options=options) as channel:
         yield PredictionServiceStub(channel)
 
 

@@ -202,10 +202,12 @@ def test_closing_answers_waiting_requests_and_refuses_new_ones(batcher, gate):
 
 
 def test_an_unexpected_error_does_not_end_a_thread(batcher, gate):
-    def run(*_):
+    def run(*_, **__):
         raise MemoryError("too large")
 
-    broken = types.SimpleNamespace(run=run, signature=gate.signature)
+    broken = types.SimpleNamespace(
+        run=run, signature=gate.signature, tokenizer=gate.tokenizer
+    )
     gate.open()
     one = batcher()
     with pytest.raises(MemoryError):

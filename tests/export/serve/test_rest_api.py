@@ -1,22 +1,18 @@
 """The REST API, compared with the JSON that TensorFlow Serving documents."""
 
-import base64
+import gzip
 import http.client
-import io
 import json
 import socket
-import urllib.error
-import urllib.request
 
+import numpy as np
 import pytest
 
-from export.serve import rest_server
-from export.serve.rest_api import RestApi
 from tests.support import stand_in
-from tests.support.serving_requests import text_request
+from tests.support.rest_clients import PREDICT
+from tests.support.rest_clients import ask as ask_server
 from tests.support.waiting import PATIENCE
 
-PREDICT = "/v1/models/elmo:predict"
 MAX_BODY = 2**20  # bytes, the limit of `stand_in.serving`
 
 
@@ -31,23 +27,18 @@ def server(tmp_path_factory):
 def ask(server):
     """Status and body of a request; a body makes it a POST."""
 
-    def ask(path, body=None):
+    def ask(path, body=None, **headers):
         data = body if body is None or isinstance(body, bytes) else body.encode()
-        url = f"http://127.0.0.1:{server.rest_port}{path}"
-        try:
-            with urllib.request.urlopen(url, data, timeout=PATIENCE) as response:
-                return response.status, response.read()
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read()
+        reply = ask_server(server.rest_port, path, data, headers=headers)
+        return reply.status, reply.content
 
     return ask
 
 
 @pytest.fixture
 def ask_json(ask):
-    def ask_json(path, body=None):
-        status, content = ask(path, body)
+    def ask_json(path, body=None, **headers):
+        status, content = ask(path, body, **headers)
         return status, json.loads(content)
 
     return ask_json
@@ -88,11 +79,16 @@ def test_a_single_input_may_be_named(ask_json, inputs):
 
 
 @pytest.mark.parametrize("row", ['{"b64": "CODED"}', '{"sentences": {"b64": "CODED"}}'])
-def test_strings_may_be_bytes_in_base64(ask_json, row):
-    coded = base64.b64encode(b"\xff\xfe\x00 a").decode()
+@pytest.mark.parametrize("coded", ["//4AIGE=", "//4AIGE", "//4A\\nIGE=\\n"])
+def test_strings_may_be_bytes_in_base64(ask_json, row, coded):
+    """With or without padding and lines; these are the bytes FF FE 00 20 61."""
     body = f'{{"instances": [{row.replace("CODED", coded)}]}}'
     status, answer = ask_json(PREDICT, body)
     assert (status, answer["predictions"][0]["elmo"][0][0]) == (200, 3)
+
+
+def test_a_byte_order_mark_is_skipped(ask_json):
+    assert ask_json(PREDICT, b'\xef\xbb\xbf{"instances": ["a"]}')[0] == 200
 
 
 def test_text_is_read_as_utf_8(ask_json):
@@ -110,7 +106,7 @@ def test_a_version_may_be_requested(ask_json):
     assert status == 400 and "labels" in answer["error"]
 
 
-def test_the_status_page_equals_that_of_tensorflow_serving(ask_json):
+def test_the_status_page_equals_that_of_tensorflow_serving(ask, ask_json):
     expected = {
         "model_version_status": [
             {
@@ -121,6 +117,7 @@ def test_the_status_page_equals_that_of_tensorflow_serving(ask_json):
         ]
     }
     assert ask_json("/v1/models/elmo") == (200, expected)
+    assert b'"state": "AVAILABLE",\n' in ask("/v1/models/elmo")[1]
     assert ask_json("/v1/models/elmo/versions/7") == (200, expected)
     assert ask_json("/v1/models/elmo/versions/8")[0] == 404
     assert ask_json("/v1/models/other")[0] == 404
@@ -134,7 +131,9 @@ def test_the_metadata_page_equals_that_of_tensorflow_serving(ask_json):
     signatures = answer["metadata"]["signature_def"]["signature_def"]
     text = signatures["serving_default"]["inputs"]["sentences"]
     assert text["dtype"] == "DT_STRING"
-    assert text["tensor_shape"] == {"dim": [{"size": "-1"}]}
+    dim = {"size": "-1", "name": ""}
+    assert text["tensor_shape"] == {"dim": [dim], "unknown_rank": False}
+    assert signatures["serving_default"]["defaults"] == {}
 
 
 def test_the_metrics_page_counts_requests_and_batches(ask, ask_json):
@@ -145,7 +144,11 @@ def test_the_metrics_page_counts_requests_and_batches(ask, ask_json):
     assert status == 200
     assert any(x.startswith(f"elmo_requests_total{{{labels},status=") for x in lines)
     assert any(x.startswith("elmo_batch_rows_count") for x in lines)
-    assert 'elmo_waiting_requests{model_name="elmo"} 0.0' in lines
+    assert "elmo_waiting_requests 0.0" in lines
+    assert any(x.startswith(":tensorflow:serving:request_count{") for x in lines)
+    labels = 'API="predict",entrypoint="REST",le="10.0",model_name="elmo"'
+    latency = ":tensorflow:serving:request_latency_bucket"
+    assert any(x.startswith(f"{latency}{{{labels}}}") for x in lines)
 
 
 WRONG = [
@@ -191,13 +194,18 @@ def test_a_malformed_request_is_a_400_that_says_why(ask_json, body):
 @pytest.mark.parametrize(
     ("path", "body", "status"),
     [
-        ("/", None, 400),
+        ("/", None, 404),
+        ("/v2/models/elmo", None, 404),
+        ("/v1/other", None, 400),
         ("/v1/models", None, 400),
         ("/v1/models/elmo:predict", None, 400),
         ("/v1/models/elmo", "{}", 400),
         ("/v1/models/elmo:other", "{}", 400),
         ("/v1/models/elmo/versions/x", None, 400),
         ("/v1/models/elmo/versions/99999999999999999999", None, 400),
+        (f"/v1/models/elmo/versions/{'7' * 6000}", None, 400),
+        (f"/v1/models/elmo/versions/{'7' * 6000}:predict", "{}", 400),
+        (f"/v1/models/elmo/versions/{'7' * 9000}", None, 400),
         ("/v1/models/elmo:classify", "{}", 501),
         ("/v1/models/elmo:regress", "{}", 501),
     ],
@@ -207,11 +215,67 @@ def test_other_pages_are_refused(ask_json, path, body, status):
     assert (found, set(answer)) == (status, {"error"})
 
 
-def test_a_body_that_is_too_large_is_refused(ask):
-    assert ask(PREDICT, b" " * (MAX_BODY - 1))[0] == 400  # read, but no JSON
-    assert ask(PREDICT, b" " * MAX_BODY)[0] == 413
+def test_a_body_that_is_too_large_is_refused(ask_json):
+    assert ask_json(PREDICT, b" " * MAX_BODY)[0] == 400  # read, but no JSON
+    status, answer = ask_json(PREDICT, b" " * (MAX_BODY + 1))
+    assert status == 413 and f"at most {MAX_BODY} bytes" in answer["error"]
     # More than the buffers of a connection: the client is still writing.
-    assert ask(PREDICT, b" " * 32 * MAX_BODY)[0] == 413
+    assert ask_json(PREDICT, b" " * 32 * MAX_BODY)[0] == 413
+
+
+def test_a_body_may_be_compressed(ask_json):
+    body = gzip.compress(b'{"instances": ["a bb"]}')
+    headers = {"Content-Encoding": "gzip"}
+    status, answer = ask_json(PREDICT, body, **headers)
+    assert (status, answer["predictions"][0]["sequence_len"]) == (200, 2)
+    status, answer = ask_json(PREDICT, gzip.compress(b" " * 2 * MAX_BODY), **headers)
+    assert (status, set(answer)) == (413, {"error"})
+    for damaged in (body[:10] + b"\xff" * 20, b"x" + body, b"{}"):
+        status, answer = ask_json(PREDICT, damaged, **headers)
+        assert status == 400 and "gzip" in answer["error"]
+
+
+def test_further_keys_are_ignored(ask_json):
+    body = """{"inputs": {"sentences": ["a"], "other": 1}, "context": [1]}"""
+    assert ask_json(PREDICT, body)[0] == 200
+    status, answer = ask_json(PREDICT, '{"inputs": {"sentence": ["a"]}}')
+    assert status == 400 and "Received: ['sentence']" in answer["error"]
+    assert (
+        ask_json(PREDICT, '{"instances": [{"sentences": "a", "other": 1}]}')[0] == 400
+    )
+
+
+def test_numbers_read_back_as_the_same_float32(ask_json, server, monkeypatch):
+    values = np.random.default_rng(0).normal(size=(1, 3)).astype("float32")
+    values[0, 2] = np.nan
+    with server.models["elmo"].versions.lease() as servable:
+        run = servable.run
+        changed = lambda *args, **kwargs: run(*args, **kwargs) | {"default": values}
+        monkeypatch.setattr(servable, "run", changed)
+        _, answer = ask_json(PREDICT, '{"instances": ["a"]}')
+    found = np.float32(answer["predictions"][0]["default"])
+    np.testing.assert_array_equal(found, values[0])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x16\x03\x01\x02\r\n\r\n",
+        b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        b"GET /v1/models/elm\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /v1/models/x/\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /" + b"x" * 10_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_or_no_text_gets_an_error_in_json(server, content):
+    address = "127.0.0.1", server.rest_port
+    with socket.create_connection(address, PATIENCE) as connection:
+        connection.sendall(content)
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        body = response.read()
+        assert response.status == 400
+    assert set(json.loads(body)) == {"error"}
 
 
 def test_chunks_that_are_too_large_together_are_refused(server):
@@ -231,38 +295,3 @@ def test_a_client_that_asks_first_is_refused_before_it_writes(server):
             f"Content-Length: {32 * MAX_BODY}\r\n\r\n".encode()
         )
         assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
-
-
-def test_a_body_without_an_end_is_not_read_for_ever(server, monkeypatch):
-    monkeypatch.setattr(rest_server, "MAX_DISCARDED_BYTES", 2 * MAX_BODY)
-    address = "127.0.0.1", server.rest_port
-    with socket.create_connection(address, PATIENCE) as connection:
-        head = f"POST {PREDICT} HTTP/1.1\r\nHost: x\r\nContent-Length: {10**12}\r\n"
-        connection.sendall(f"{head}\r\n".encode())
-        with pytest.raises(ConnectionError):
-            for _ in range(1000):
-                connection.sendall(b" " * MAX_BODY)
-
-
-def test_a_request_that_waits_too_long_is_dropped(server, monkeypatch):
-    def start_response(status, headers):
-        statuses.append(status)
-
-    statuses = []
-    environ = {
-        "REQUEST_METHOD": "POST",
-        "PATH_INFO": PREDICT,
-        "wsgi.input": io.BytesIO(b'{"instances": ["a"]}'),
-    }
-    with (
-        stand_in.asking(server) as stub,
-        stand_in.closed_gate(server, monkeypatch) as gate,
-    ):
-        busy = [stub.Predict.future(text_request(["a"], k)) for k in ("elmo", "layers")]
-        gate.wait_for(2)
-        (body,) = RestApi(server.model, timeout=0.05)(environ, start_response)
-        gate.open()
-        for call in busy:
-            call.result()
-    assert statuses == ["504 Gateway Timeout"]
-    assert "waited" in json.loads(body)["error"]

@@ -1,0 +1,180 @@
+"""TLS, health, and the form of answers over gRPC."""
+
+import shutil
+import subprocess
+import threading
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from tensorflow.core.framework.tensor_pb2 import TensorProto
+from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
+
+from export.serve.grpc_server import SERVICES
+from export.serve.model_config import ModelConfig
+from export.serve.proto_tensors import fill
+from export.serve.served_models import ModelsOptions
+from export.serve.server import Server, ServerOptions
+from export.serve.ssl_config import read_ssl_config
+from tests.support import stand_in
+from tests.support.serving_requests import text_request
+from tests.support.waiting import PATIENCE, wait_until
+
+
+def serve(directory, **options):
+    models = ModelsOptions([ModelConfig("elmo", directory)])
+    return Server(models, ServerOptions(port=0, rest_port=0, **options))
+
+
+ARRAYS = [
+    np.array([[1.5, -0.0, np.float32(1e-45)]], "float32"),
+    np.arange(300, dtype="float32").reshape(2, 3, 50) / 7,
+    np.zeros([2, 0, 3], "float32"),
+    np.array(2.5, "float32"),
+    np.array([3, -7], "int32"),
+    np.array([b"a", b""], object),
+    np.array([1.5], "float64"),
+]
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda a: f"{a.dtype}{a.shape}")
+@pytest.mark.parametrize("as_content", [False, True])
+def test_a_tensor_of_an_answer_has_the_values_of_its_array(array, as_content):
+    tensor = TensorProto()
+    fill(tensor, array, as_content=as_content)
+    found = tf.make_ndarray(TensorProto.FromString(tensor.SerializeToString()))
+    assert found.dtype == array.dtype and found.shape == array.shape
+    np.testing.assert_array_equal(found, array)
+    if array.dtype == np.float32 and array.size > 1 and not as_content:
+        assert list(tensor.float_val) == array.ravel().tolist()
+
+
+def test_answers_hold_values_unless_bytes_are_asked_for(tmp_path):
+    stand_in.save(tmp_path)
+    for as_content in (False, True):
+        server = serve(tmp_path, tensor_content=as_content)
+        with stand_in.asking(server) as stub:
+            elmo = stub.Predict(text_request(["a bb"], "elmo")).outputs["elmo"]
+        assert bool(elmo.tensor_content) is as_content
+        assert bool(elmo.float_val) is not as_content
+        found = tf.make_ndarray(elmo)[0]
+        np.testing.assert_array_equal(found, stand_in.vectors(["a", "bb"]))
+        server.close()
+
+
+def test_an_output_named_twice_is_refused(tmp_path):
+    with (
+        stand_in.serving(stand_in.save(tmp_path)) as server,
+        stand_in.asking(server) as stub,
+        stand_in.refused(grpc.StatusCode.INVALID_ARGUMENT, "elmo, elmo"),
+    ):
+        stub.Predict(text_request(["a"], "elmo", "elmo"))
+
+
+def test_health_is_serving_until_the_server_is_about_to_end(tmp_path, monkeypatch):
+    Status = health_pb2.HealthCheckResponse
+    with (
+        stand_in.serving(stand_in.save(tmp_path)) as server,
+        stand_in.asking(server) as stub,
+        stand_in.closed_gate(server, monkeypatch) as gate,
+        grpc.insecure_channel(f"localhost:{server.port}") as channel,
+    ):
+        check = health_pb2_grpc.HealthStub(channel).Check
+        for service in SERVICES:
+            request = health_pb2.HealthCheckRequest(service=service)
+            assert check(request).status == Status.SERVING
+        with stand_in.refused(grpc.StatusCode.NOT_FOUND):
+            check(health_pb2.HealthCheckRequest(service="other"))
+        waiting = stub.Predict.future(text_request(["a"]), PATIENCE)
+        gate.wait_for(1)
+        draining = threading.Thread(target=server.drain, args=(PATIENCE,))
+        draining.start()
+        request = health_pb2.HealthCheckRequest()
+        wait_until(lambda: check(request).status == Status.NOT_SERVING)
+        gate.open()
+        assert waiting.result().outputs
+        draining.join(PATIENCE)
+
+
+def test_requests_that_outlast_the_grace_get_unavailable(tmp_path, monkeypatch):
+    with (
+        stand_in.serving(stand_in.save(tmp_path), num_batch_threads=1) as server,
+        stand_in.asking(server) as stub,
+        stand_in.closed_gate(server, monkeypatch) as gate,
+    ):
+        calls = [stub.Predict.future(text_request([t]), PATIENCE) for t in "ab"]
+        gate.wait_for(1)
+        wait_until(lambda: len(server.models.batcher) == 1)
+        server.drain(0.1)
+        assert {call.code() for call in calls} == {grpc.StatusCode.UNAVAILABLE}
+
+
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory):
+    """A certificate for localhost that signs itself, and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl to make a certificate")
+    folder = tmp_path_factory.mktemp("pem")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+            *("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"),
+            *("-keyout", folder / "key", "-out", folder / "cert"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return {name: (folder / name).read_text() for name in ("key", "cert")}
+
+
+def ssl_config(path, **fields):
+    lines = [f"{key}: {value}" for key, value in fields.items()]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def quoted(text):
+    return '"' + text.replace("\n", "\\n") + '"'
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_tls_of_tensorflow_servings_file(tmp_path, pem, verify):
+    fields = {"server_key": quoted(pem["key"]), "server_cert": quoted(pem["cert"])}
+    if verify:
+        fields |= {"custom_ca": quoted(pem["cert"]), "client_verify": "true"}
+    path = ssl_config(tmp_path / "ssl.config", **fields)
+    server = serve(stand_in.save(tmp_path / "model"), credentials=read_ssl_config(path))
+    key, cert = pem["key"].encode(), pem["cert"].encode()
+    known = grpc.ssl_channel_credentials(cert, key, cert)
+    with grpc.secure_channel(f"localhost:{server.port}", known) as channel:
+        response = PredictionServiceStub(channel).Predict(text_request(["a"]))
+        assert response.model_spec.version.value == 1
+    strangers = [grpc.insecure_channel(f"localhost:{server.port}")]
+    if verify:
+        unknown = grpc.ssl_channel_credentials(cert)
+        strangers.append(grpc.secure_channel(f"localhost:{server.port}", unknown))
+    for channel in strangers:
+        with channel, stand_in.refused(grpc.StatusCode.UNAVAILABLE):
+            PredictionServiceStub(channel).Predict(text_request(["a"]), timeout=20)
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nonsense", "text format of SSLConfig"),
+        ('server_key: "a"', "PEM as `server_key`"),
+        ('server_key: "-----BEGIN" server_cert: "b"', "PEM as `server_cert`"),
+        (
+            'server_key: "-----BEGIN" server_cert: "-----BEGIN" client_verify: true',
+            "PEM as `custom_ca`",
+        ),
+    ],
+)
+def test_a_wrong_file_of_tls_is_refused(tmp_path, text, message):
+    path = tmp_path / "ssl.config"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_ssl_config(path)

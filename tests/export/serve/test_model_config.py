@@ -1,0 +1,177 @@
+"""Several models, labels and version policies, from TensorFlow Serving's own file."""
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from export.serve import __main__ as serve
+from export.serve.model_config import ModelConfig, read_model_configs
+from export.serve.request_error import RequestError
+from export.serve.servable import Servable
+from export.serve.served_models import ModelsOptions
+from export.serve.server import Server, ServerOptions
+from export.serve.version_policy import VersionPolicy
+from export.serve.versions import State, Versions
+from tests.support import stand_in
+from tests.support.serving_requests import text_request
+
+CONFIG = """
+model_config_list {
+  config { name: "elmo" base_path: "one" model_platform: "tensorflow" }
+  config {
+    name: "other"
+    base_path: "/models/other"
+    model_version_policy { specific { versions: 3 versions: 5 } }
+    version_labels { key: "stable" value: 3 }
+    version_labels { key: "canary" value: 5 }
+  }
+  config { name: "all" base_path: "b" model_version_policy { all {} } }
+  config { name: "two" base_path: "b" model_version_policy { latest { num_versions: 2 } } }
+}
+"""
+
+
+def test_a_file_lists_models_with_policies_and_labels(tmp_path):
+    path = tmp_path / "models.config"
+    path.write_text(CONFIG)
+    one, other, every, two = read_model_configs(path)
+    assert one == ModelConfig("elmo", tmp_path / "one")
+    assert str(other.directory) == "/models/other"
+    assert other.policy == VersionPolicy(None, frozenset({3, 5}))
+    assert other.labels == {"stable": 3, "canary": 5}
+    assert (every.policy.newest, two.policy.newest) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nonsense", "text format of ModelServerConfig"),
+        ("", "should list models"),
+        ("model_config_list { config { name: 'a' } }", "`base_path`"),
+        (
+            "model_config_list { config { name: 'a' base_path: 'b' }"
+            " config { name: 'a' base_path: 'c' } }",
+            "each model once. Repeated: ['a']",
+        ),
+        (
+            "model_config_list { config { name: 'a' base_path: 'b'"
+            " model_platform: 'other' } }",
+            "`model_platform`",
+        ),
+        (
+            "model_config_list { config { name: 'a' base_path: 'b'"
+            " model_version_policy { specific {} } } }",
+            "should list `versions`",
+        ),
+    ],
+)
+def test_a_wrong_file_is_one_line(tmp_path, capsys, text, message):
+    path = tmp_path / "models.config"
+    path.write_text(text)
+    assert serve.main(["--model-config-file", str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_a_directory_and_a_file_exclude_each_other(capsys):
+    for arguments in ([], ["models", "--model-config-file", "models.config"]):
+        with pytest.raises(SystemExit):
+            serve.main(arguments)
+    assert "not allowed with" in capsys.readouterr().err
+
+
+def numbers(versions):
+    found = versions.statuses().items()
+    return {number for number, status in found if status.state == State.AVAILABLE}
+
+
+def test_a_policy_decides_which_versions_are_loaded(tmp_path):
+    for version in (1, 2, 3):
+        stand_in.save(tmp_path, version)
+    policies = {
+        VersionPolicy(): {3},
+        VersionPolicy(2): {2, 3},
+        VersionPolicy(None): {1, 2, 3},
+        VersionPolicy(None, frozenset({1, 7})): {1},
+    }
+    for policy, expected in policies.items():
+        versions = Versions(tmp_path, Servable, policy)
+        assert numbers(versions) == expected
+        versions.close()
+
+
+def test_versions_beyond_the_newest_ones_are_unloaded(tmp_path):
+    for version in (1, 2):
+        stand_in.save(tmp_path, version)
+    versions = Versions(tmp_path, Servable, VersionPolicy(2))
+    stand_in.save(tmp_path, 3)
+    assert versions.refresh() and not versions.refresh()
+    assert numbers(versions) == {2, 3}
+    with versions.lease(2) as two, versions.lease() as newest:
+        assert (two.version, newest.version) == (2, 3)
+    with pytest.raises(RequestError, match="2, 3"), versions.lease(1):
+        pass
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    one, other = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("other")
+    stand_in.save(one, 1)
+    for version in (3, 5):
+        stand_in.save(other, version, scale=version)
+    labels = {"stable": 3, "canary": 5, "gone": 4}
+    models = [
+        ModelConfig("elmo", one),
+        ModelConfig("other", other, VersionPolicy(2), labels),
+    ]
+    server = Server(ModelsOptions(models), ServerOptions(port=0, rest_port=0))
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def stub(server):
+    with stand_in.asking(server) as asked:
+        yield asked
+
+
+def answer(stub, model, version=None, label=""):
+    request = text_request(["a"], "elmo", model=model)
+    request.model_spec.version_label = label
+    if version is not None:
+        request.model_spec.version.value = version
+    response = stub.Predict(request)
+    spec = response.model_spec
+    scale = tf.make_ndarray(response.outputs["elmo"])[0, 0, 0]
+    return spec.name, spec.version.value, int(scale)
+
+
+def test_several_models_answer_by_name_version_and_label(stub):
+    assert answer(stub, "elmo") == ("elmo", 1, 1)
+    assert answer(stub, "other") == ("other", 5, 5)
+    assert answer(stub, "other", version=3) == ("other", 3, 3)
+    assert answer(stub, "other", label="stable") == ("other", 3, 3)
+    assert answer(stub, "other", label="canary") == ("other", 5, 5)
+
+
+@pytest.mark.parametrize(
+    ("model", "label", "code", "message"),
+    [
+        ("third", "", "NOT_FOUND", "['elmo', 'other']"),
+        ("other", "nightly", "INVALID_ARGUMENT", "'canary', 'gone', 'stable'"),
+        ("other", "gone", "NOT_FOUND", "4"),
+    ],
+)
+def test_unknown_models_and_labels_are_refused(stub, model, label, code, message):
+    with stand_in.refused(grpc.StatusCode[code], message):
+        answer(stub, model, label=label)
+
+
+def test_metrics_are_counted_for_each_model(server, stub):
+    answer(stub, "other")
+    page = server.models.metrics.page().decode()
+    assert ':request_count{model_name="other",status="OK"}' in page
+    with np.testing.assert_raises(grpc.RpcError):
+        answer(stub, "no such model")
+    assert "no such model" not in server.models.metrics.page().decode()

@@ -1,0 +1,70 @@
+"""A graph that is optimised once gives the answers of one optimised for each choice."""
+
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from export.serve.optimized_graph import optimized
+from export.serve.servable import Servable
+from tests.support.exported import SENTENCES, padded
+
+KEYS = ("default", "elmo", "layers", "lstm_outputs1", "sequence_len", "word_emb")
+
+
+@pytest.fixture(scope="module")
+def servable(exported_version):
+    servable = Servable(exported_version)
+    yield servable
+    servable.close()
+
+
+@pytest.mark.parametrize("name", ["default", "tokens"])
+def test_each_choice_of_outputs_is_bit_equal(servable, session, name):
+    inputs = {"sentences": np.array([s.encode() for s in SENTENCES], object)}
+    if name == "tokens":
+        inputs = {key: x.numpy() for key, x in padded().items()}
+    signature = servable.signature(name)
+    expected = session(name, KEYS, inputs)
+    choices = [(key,) for key in KEYS] + list(itertools.combinations(KEYS[:3], 2))
+    for choice in choices:
+        for key, array in servable.run(signature, inputs, choice).items():
+            np.testing.assert_array_equal(array, expected[key], f"{choice}: {key}")
+
+
+def test_the_session_leaves_the_optimised_graph_as_it_is(exported_version):
+    with optimized(exported_version) as prepared:
+        assert prepared.is_optimized
+        names = {path.name for path in prepared.directory.iterdir()}
+        assert {"saved_model.pb", "variables"} <= names
+        assert prepared.directory != exported_version
+    assert not prepared.directory.exists()
+
+
+def test_operations_are_fused_before_the_session_sees_the_graph(servable):
+    nodes = servable._session.graph.as_graph_def().node
+    assert "_FusedMatMul" in {node.op for node in nodes}
+
+
+def test_a_graph_that_can_not_be_optimised_is_loaded_as_it_is(
+    exported_version, monkeypatch
+):
+    def fail(*_):
+        raise ValueError("no node")
+
+    monkeypatch.setattr("export.serve.optimized_graph._optimized", fail)
+    with optimized(exported_version) as prepared:
+        assert prepared == (exported_version, False)
+    servable = Servable(exported_version)
+    inputs = {"sentences": np.array([b"a"], object)}
+    outputs = servable.run(servable.signature(""), inputs, ("sequence_len",))
+    assert outputs["sequence_len"] == [1]
+    servable.close()
+
+
+def test_a_damaged_file_is_reported_by_the_loader(tmp_path):
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1/saved_model.pb").write_bytes(b"nothing")
+    with pytest.raises((OSError, tf.errors.OpError)):
+        Servable(tmp_path / "1")

@@ -1,0 +1,74 @@
+import json
+
+import numpy as np
+import pytest
+
+from export.serve import rest_answers
+from export.serve.rest_answers import column_pieces, content, row_pieces
+
+
+def outputs(rows, time=3):
+    """Outputs of three shapes, one of them not contiguous."""
+    rng = np.random.default_rng(0)
+    layers = rng.normal(size=(rows, 2, time + 4, 5)).astype("float32")
+    return {
+        "layers": layers[:, :, :time],
+        "elmo": layers[:, 0, :time] * np.float32(1e-9),
+        "sequence_len": np.arange(rows, dtype="int32"),
+    }
+
+
+def read(pieces):
+    return json.loads(b"".join(pieces))
+
+
+@pytest.fixture(params=[1, 7, 16, 64, 2**14])
+def piece(request, monkeypatch):
+    """Sizes of pieces below, at and above those of rows and vectors."""
+    monkeypatch.setattr(rest_answers, "PIECE", request.param)
+
+
+@pytest.mark.parametrize(("rows", "time"), [(3, 4), (1, 1), (2, 0), (0, 0)])
+def test_rows_and_columns_hold_the_values_in_any_pieces(piece, rows, time):
+    found, expected = outputs(rows, time), outputs(rows, time)
+    columns = read(column_pieces(found))["outputs"]
+    predictions = read(row_pieces(found))["predictions"]
+    assert len(predictions) == rows
+    for name, array in expected.items():
+        for values in (columns[name], [row[name] for row in predictions]):
+            values = np.array(values, array.dtype).reshape(array.shape)
+            np.testing.assert_array_equal(values, array)
+
+
+def test_a_single_output_has_no_name(piece):
+    lengths = {"sequence_len": np.array([3, 1], "int32")}
+    assert read(row_pieces(lengths)) == {"predictions": [3, 1]}
+    assert read(column_pieces(lengths)) == {"outputs": [3, 1]}
+
+
+def test_numbers_that_are_not_finite_are_written_as_tensorflow_serving_does(piece):
+    values = {"elmo": np.array([[np.nan, np.inf, -np.inf, 0.1]], "float32")}
+    text = b"".join(column_pieces(values)).decode()
+    for word in ("NaN", " Infinity", "-Infinity"):
+        assert word in text.replace("[", " ").replace(",", " ")
+    found = np.array(json.loads(text)["outputs"], "float32")
+    np.testing.assert_array_equal(found, values["elmo"])
+
+
+def test_content_joins_pieces_to_blocks():
+    half = rest_answers.BLOCK // 2
+    parts = [b"a" * half, b"b" * half, b"c"] * 3
+    found = content(parts)
+    assert b"".join(found.blocks) == b"".join(parts) and found.more is None
+    assert 3 <= len(found.blocks) <= 4
+    assert content([b"a", b"b"]).blocks == [b"ab"]
+
+
+def test_the_end_of_a_large_content_is_written_when_it_is_taken(monkeypatch):
+    monkeypatch.setattr(rest_answers, "BLOCK", 2)
+    monkeypatch.setattr(rest_answers, "AT_ONCE", 6)
+    written = []
+    pieces = (written.append(i) or b"%d" % i for i in range(10))
+    found = content(pieces)
+    assert found.blocks == [b"01", b"23", b"45"] and len(written) == 6
+    assert b"".join(found.more) == b"6789"

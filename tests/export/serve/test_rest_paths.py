@@ -1,0 +1,53 @@
+import pytest
+
+from export.serve.request_error import RequestError
+from export.serve.rest_paths import is_of_api, parse_path
+
+LARGEST = 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "page", "name", "version", "label"),
+    [
+        ("GET", "/v1/models/elmo", "status", "elmo", 0, ""),
+        ("GET", "/v1/models/elmo/metadata", "metadata", "elmo", 0, ""),
+        ("GET", "/v1/models/elmo/versions/7/metadata", "metadata", "elmo", 7, ""),
+        ("GET", f"/v1/models/e/versions/{LARGEST}", "status", "e", LARGEST, ""),
+        ("GET", f"/v1/models/e/versions/{'0' * 6000}7", "status", "e", 7, ""),
+        ("POST", "/v1/models/elmo:predict", "predict", "elmo", 0, ""),
+        ("POST", "/V1/Models/elmo/Labels/new:Predict", "predict", "elmo", 0, "new"),
+        ("POST", "/v1/models/%ED%95%9C%20a:regress", "regress", "한 a", 0, ""),
+    ],
+)
+def test_a_path_names_a_page_a_model_and_its_version(
+    method, path, page, name, version, label
+):
+    target = parse_path(method, path)
+    spec = target.spec
+    assert (target.page, spec.name, spec.version_label) == (page, name, label)
+    assert spec.version.value == version
+    assert spec.HasField("version") == ("versions" in path)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "message"),
+    [
+        ("GET", "/v1/models", "missing"),
+        ("GET", "/v1/models/elmo:predict", "Malformed"),
+        ("POST", "/v1/models/elmo", "Malformed"),
+        ("PUT", "/v1/models/elmo", "Malformed"),
+        ("GET", "/v1/models/elmo/versions/٣", "Malformed"),
+        ("GET", f"/v1/models/elmo/versions/{LARGEST + 1}", "64 bits"),
+        ("GET", f"/v1/models/elmo/versions/{'9' * 6000}", "64 bits"),
+        ("GET", "/v1/models/%FF", "UTF-8"),
+    ],
+)
+def test_other_paths_are_refused_in_a_short_line(method, path, message):
+    with pytest.raises(RequestError, match=message) as caught:
+        parse_path(method, path)
+    assert len(str(caught.value)) < 200
+
+
+def test_paths_outside_of_the_api_are_not_found():
+    assert is_of_api("/v1/other") and is_of_api("/V1/models")
+    assert not is_of_api("/") and not is_of_api("/v2/models/elmo")

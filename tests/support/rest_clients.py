@@ -1,0 +1,155 @@
+"""Clients of the REST API, patient, impatient and faulty ones."""
+
+import collections
+import contextlib
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from tests.support.waiting import PATIENCE
+
+PREDICT = "/v1/models/elmo:predict"
+STATUS = "/v1/models/elmo"
+HEAD = f"POST {PREDICT} HTTP/1.1\r\nHost: x\r\n"
+
+
+class Reply(NamedTuple):
+    """What a client got.
+
+    Attributes:
+        status: the HTTP status, or the name of an error.
+        seconds: the time until it came.
+        content: the body.
+        headers: of the answer.
+    """
+
+    status: int | str
+    seconds: float
+    content: bytes = b""
+    headers: Mapping[str, str] = MappingProxyType({})
+
+
+def ask(
+    port: int,
+    path: str,
+    body: bytes | None = None,
+    *,
+    method: str = "",
+    headers: Mapping[str, str] | None = None,
+    host: str = "127.0.0.1",
+    timeout: float = PATIENCE,
+) -> Reply:
+    """Sends a GET, or a POST if there is a body, over a connection of its own."""
+    begin = time.monotonic()
+    method = method or ("GET" if body is None else "POST")
+    connection = http.client.HTTPConnection(host, port, timeout=timeout)
+    try:
+        connection.request(method, path, body, headers or {})
+        response = connection.getresponse()
+        content = response.read()
+        seconds = time.monotonic() - begin
+        return Reply(response.status, seconds, content, dict(response.headers))
+    except (OSError, http.client.HTTPException) as error:
+        return Reply(type(error).__name__, time.monotonic() - begin)
+    finally:
+        connection.close()
+
+
+def text_body(sentences: int, tokens: int) -> bytes:
+    """A request for equal sentences of different words."""
+    sentence = " ".join(f"word{i}" for i in range(tokens))
+    return json.dumps({"instances": [sentence] * sentences}).encode()
+
+
+class Posts:
+    """Requests of many clients at once.
+
+    Attributes:
+        replies: what the clients got, in the order in which it came.
+    """
+
+    def __init__(self, port: int, body: bytes, n: int, timeout: float = PATIENCE):
+        self.replies: list[Reply] = []
+        self._threads = [
+            threading.Thread(
+                target=lambda: self.replies.append(
+                    ask(port, PREDICT, body, timeout=timeout)
+                )
+            )
+            for _ in range(n)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def join(self) -> collections.Counter[int | str]:
+        """Waits for all of them; returns how many got each status."""
+        for thread in self._threads:
+            thread.join()
+        return collections.Counter(reply.status for reply in self.replies)
+
+
+class Probe:
+    """Asks for the status page again and again within a context.
+
+    Attributes:
+        replies: what it got.
+    """
+
+    def __init__(self, port: int, pause: float = 0.1, timeout: float = 30.0):
+        self.replies: list[Reply] = []
+        self._port, self._pause, self._timeout = port, pause, timeout
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._ask)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join()
+
+    def _ask(self):
+        while not self._stop.wait(self._pause):
+            self.replies.append(ask(self._port, STATUS, timeout=self._timeout))
+
+    @property
+    def slowest(self) -> float:
+        """Seconds of the slowest answer."""
+        return max(reply.seconds for reply in self.replies)
+
+    @property
+    def missing(self) -> int:
+        """How many requests got no 200."""
+        return sum(reply.status != 200 for reply in self.replies)
+
+
+@contextlib.contextmanager
+def open_connections(port: int, n: int, content: str) -> Iterator[list[socket.socket]]:
+    """Connections that have sent the beginning of a request."""
+    with contextlib.ExitStack() as stack:
+        connections = []
+        for _ in range(n):
+            connection = socket.create_connection(("127.0.0.1", port), PATIENCE)
+            stack.callback(connection.close)
+            connection.sendall(content.encode())
+            connections.append(connection)
+        yield connections
+
+
+def drip(connections: list[socket.socket], *, seconds: float, pause: float) -> int:
+    """Sends single bytes for some time; returns how many connections stay open."""
+    alive, end = list(connections), time.monotonic() + seconds
+    while alive and time.monotonic() < end:
+        for connection in list(alive):
+            try:
+                connection.sendall(b"x")
+            except OSError:
+                alive.remove(connection)
+        time.sleep(pause)
+    return len(alive)
