@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -113,7 +114,7 @@ class Versions:
             OSError: the directory can't be read.
         """
         for version in reversed(versions(self._directory)):
-            if not (self._directory / str(version) / SAVED_MODEL).exists():
+            if not os.path.lexists(self._directory / str(version) / SAVED_MODEL):
                 continue  # incomplete
             if self._current and version == self._current.version:
                 return False
@@ -159,5 +160,12 @@ class Versions:
 
 def _fingerprint(path):
     """A list that changes when a file of the directory changes."""
-    stats = [(p.stat(), p) for p in sorted(path.rglob("*"))]
-    return [(str(p), s.st_size, s.st_mtime_ns) for s, p in stats]
+    return [_stat(p) for p in sorted(path.rglob("*"))]
+
+
+def _stat(path):
+    try:
+        stat = path.stat()
+    except OSError:  # a link to nothing, or a file that was just removed
+        return str(path)
+    return str(path), stat.st_size, stat.st_mtime_ns

@@ -107,7 +107,7 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
     path, elmo = keras_model
     assert main([str(path), str(tmp_path), "--layer", "second", "--no-warmup"]) == 0
     loaded = tf.saved_model.load(str(tmp_path / "1"))
-    vectors = loaded(tf.constant(SENTENCES))["elmo"]
+    vectors = loaded(tf.constant(SENTENCES), as_dict=True)["elmo"]
     np.testing.assert_allclose(vectors, elmo(TOKENS), atol=1e-6)
 
 
@@ -122,10 +122,12 @@ def test_an_export_looks_up_cached_words(model_directory, tmp_path):
     loaded = tf.saved_model.load(str(tmp_path / "out" / "1"))
     sentence = tf.constant(["a known word"])
     expected = Elmo.from_pretrained(model_directory)([["a", "known", "word"]])
-    np.testing.assert_allclose(loaded(sentence)["elmo"], expected, atol=1e-6)
+    np.testing.assert_allclose(
+        loaded(sentence, as_dict=True)["elmo"], expected, atol=1e-6
+    )
     (vectors,) = (v for v in loaded.variables if v.shape == (4, 5))
     vectors.assign(vectors + 1.0)
-    changed = loaded(sentence)["word_emb"] - expected[..., :5]
+    changed = loaded(sentence, as_dict=True)["word_emb"] - expected[..., :5]
     assert np.all(np.abs(changed[0, 1]) > 0.1)
 
 

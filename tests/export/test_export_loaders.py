@@ -19,8 +19,10 @@ from tests.support.exported import SENTENCES, STRINGS, expected, padded
 
 
 def test_tf_saved_model_load(loaded, check):
-    check("tf.saved_model.load", loaded(tf.constant(SENTENCES))["elmo"].numpy())
-    check("tf.saved_model.load, tokens", loaded(padded())["elmo"].numpy())
+    for name, inputs in ("", tf.constant(SENTENCES)), (", tokens", padded()):
+        check(f"tf.saved_model.load{name}", loaded(inputs).numpy(), "default")
+        outputs = loaded(inputs, as_dict=True)
+        check(f"tf.saved_model.load{name}, as_dict", outputs["elmo"].numpy())
 
 
 @contextlib.contextmanager
