@@ -7,8 +7,9 @@ import tensorflow as tf
 from .sentences import real_tokens
 from .vectors import Vectors
 
-# Of the input of the signature `default`; google/elmo calls it `text`.
-INPUT_NAMES = ("sentences", "text")
+# Of the input of the signature `default`.
+GOOGLE_INPUT_NAME = "text"
+INPUT_NAMES = ("sentences", GOOGLE_INPUT_NAME)
 TOKENS = {
     "tokens": tf.TensorSpec((None, None), tf.string, name="tokens"),
     "sequence_len": tf.TensorSpec((None,), tf.int32, name="sequence_len"),
@@ -28,7 +29,7 @@ def make_reusable(
     `root(inputs, training=False, as_dict=…, signature=None)` returns the output
     `default`, `(batch, 2P)`, or with `as_dict=True` all outputs of `Vectors`. `inputs`
     are those of a signature: sentences `(batch,)`, or a dict of `tokens` and
-    `sequence_len`. `signature` may name it: `"default"` or `"tokens"`.
+    `sequence_len`. Without training, `signature` may name it: `"default"`, `"tokens"`.
     `root.sequence_len(sentences)` returns the number of tokens of each sentence.
 
     Args:
@@ -63,10 +64,10 @@ def _traced_call(vectors, split, default):
     # Of any rank, because `tf.squeeze` in front of it hides the rank.
     sentences = sentences_spec(shape=None)
     for inputs, name in ((sentences, "default"), (TOKENS, "tokens")):
-        for training in (False, True):
+        # `hub.Module` had no argument `training`.
+        for training, signature in ((False, None), (True, None), (False, name)):
             for as_dict in (False, True):
-                for signature in (None, name):
-                    call.get_concrete_function(inputs, training, as_dict, signature)
+                call.get_concrete_function(inputs, training, as_dict, signature)
     return call
 
 
