@@ -10,7 +10,13 @@ from elmo_keras.layers import ScalarMix
 
 from .in_graph_batching import Batching, batched
 from .reusable import INPUT_NAMES, TOKENS, longest, make_reusable, sentences_spec
-from .sentences import TOKENIZERS, make_tokenizer, real_tokens, split_sentences
+from .sentences import (
+    TOKENIZERS,
+    columns_with_rows,
+    make_tokenizer,
+    real_tokens,
+    split_sentences,
+)
 from .vectors import Vectors
 
 TRAINABLE = ("nothing", "mix", "all")
@@ -152,6 +158,7 @@ def _signatures(vectors, split, options):
 
     @tf.function(input_signature=list(TOKENS.values()), autograph=False)
     def tokens(tokens, sequence_len):
+        tokens = columns_with_rows(tokens)
         return run(real_tokens(tokens, sequence_len), tf.shape(tokens)[1])
 
     default = default.get_concrete_function()

@@ -12,8 +12,10 @@ class SpaceTokenizer:
     """Splits on spaces only, as google/elmo does, not on tabs or line ends."""
 
     def tokenize(self, text):
+        # Each space of a run would become an empty string of 24 bytes.
+        text = tf.strings.regex_replace(text, " {2,}", " ")
         tokens = tf.strings.split(text, sep=" ")
-        return tf.ragged.boolean_mask(tokens, tokens != "")  # runs of spaces
+        return tf.ragged.boolean_mask(tokens, tokens != "")  # at the ends of a text
 
 
 def make_tokenizer(name: str):
@@ -54,6 +56,8 @@ def split_sentences(text, tokenizer, normalization=None) -> tf.RaggedTensor:
 def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
     """The first `sequence_len` tokens of each row, whatever they contain.
 
+    Columns beyond the longest length take no memory.
+
     Args:
         tokens: string tensor `(batch, max_length)`.
         sequence_len: int32 `(batch,)`.
@@ -62,9 +66,9 @@ def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
         InvalidArgumentError: when the graph runs, if a length is below 0 or above
             `max_length`, or if there is not one length for each row.
     """
-    shape = tf.shape(tokens)
+    shape = tf.shape(tokens, tf.int64)
     one_each = tf.debugging.Assert(
-        tf.size(sequence_len) == shape[0],
+        tf.size(sequence_len, tf.int64) == shape[0],
         [
             "`sequence_len` should hold one length for each row of `tokens`. Rows and lengths:",
             shape[0],
@@ -72,7 +76,9 @@ def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
         ],
     )
     in_range = tf.debugging.Assert(
-        tf.reduce_all((sequence_len >= 0) & (sequence_len <= shape[1])),
+        tf.reduce_all(
+            (sequence_len >= 0) & (tf.cast(sequence_len, tf.int64) <= shape[1])
+        ),
         [
             "`sequence_len` should be from 0 to the number of columns of `tokens`. Columns and lengths:",
             shape[1],
@@ -83,7 +89,29 @@ def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
     # Every output depends on the lengths, and thereby on the checks.
     with tf.control_dependencies([one_each, in_range]):
         sequence_len = tf.identity(sequence_len)
-    return tf.RaggedTensor.from_tensor(tokens, lengths=sequence_len)
+    longest = tf.reduce_max(tf.concat([[0], sequence_len], axis=0))
+    return tf.RaggedTensor.from_tensor(tokens[:, :longest], lengths=sequence_len)
+
+
+def columns_with_rows(tokens) -> tf.Tensor:
+    """The tokens of a request, unless they claim columns without having a row.
+
+    A shape such as `(0, 2**31)` needs no data, but what is computed for each column
+    needs memory.
+
+    Args:
+        tokens: string tensor `(batch, max_length)`.
+
+    Raises:
+        InvalidArgumentError: when the graph runs, if there are columns but no rows.
+    """
+    shape = tf.shape(tokens, tf.int64)
+    has_rows = tf.debugging.Assert(
+        (shape[0] > 0) | (shape[1] == 0),
+        ["`tokens` without rows should have no columns. Rows and columns:", shape],
+    )
+    with tf.control_dependencies([has_rows]):
+        return tf.identity(tokens)
 
 
 def tensorflow_text():

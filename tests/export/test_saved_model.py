@@ -10,6 +10,7 @@ import tensorflow as tf
 from elmo_keras import ElmoConfig
 from export.in_graph_batching import Batching
 from export.saved_model import ExportOptions
+from export.sentences import real_tokens
 from export.version_directory import export_elmo, read_info
 from tests.support.exported import (
     LENGTHS,
@@ -19,6 +20,7 @@ from tests.support.exported import (
     expected,
     padded,
 )
+from tests.support.peak_memory import takes_less_than
 
 v1 = tf.compat.v1
 
@@ -65,11 +67,39 @@ def test_batches_without_a_token_give_zeros(loaded, sentences):
     outputs = loaded.signatures["default"](tf.constant(sentences, tf.string))
     assert outputs["layers"].shape == (batch, 3, 0, 10)
     np.testing.assert_array_equal(outputs["default"], np.zeros((batch, 10)))
-    tokens = tf.fill([batch, 3], "junk")
+    columns = 3 if batch else 0
     outputs = loaded.signatures["tokens"](
-        tokens=tokens, sequence_len=tf.zeros([batch], tf.int32)
+        tokens=tf.fill([batch, columns], "junk"),
+        sequence_len=tf.zeros([batch], tf.int32),
     )
-    np.testing.assert_array_equal(outputs["elmo"], np.zeros((batch, 3, 10)))
+    np.testing.assert_array_equal(outputs["elmo"], np.zeros((batch, columns, 10)))
+
+
+@pytest.mark.parametrize("columns", [1, 10**8, 2**31])
+def test_columns_without_rows_are_refused_before_they_take_memory(
+    loaded, session, columns
+):
+    nothing = np.zeros([0], object), np.zeros([0], "int32")
+    tokens = tf.reshape(tf.constant(nothing[0], tf.string), tf.constant([0, columns]))
+    inputs = {"tokens": np.zeros([0, columns], object), "sequence_len": nothing[1]}
+    with takes_less_than(200):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            loaded.signatures["tokens"](tokens=tokens, sequence_len=nothing[1])
+        for output in ("word_emb", "default"):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                session("tokens", [output], inputs)
+
+
+def test_columns_beyond_the_longest_sentence_take_no_memory():
+    tokens = tf.zeros([0, 10**8], tf.string)  # as replicas get it after the last row
+    with takes_less_than(200):
+        assert real_tokens(tokens, tf.zeros([0], tf.int32)).shape[0] == 0
+
+
+def test_a_run_of_spaces_takes_no_memory(loaded):
+    text = tf.constant(["a" + " " * 10**7 + "b "])
+    with takes_less_than(150):  # 24 bytes for each space would be 240
+        np.testing.assert_array_equal(loaded.sequence_len(text), [2])
 
 
 @pytest.mark.parametrize(
