@@ -60,6 +60,7 @@ class ExportedElmo(keras.layers.Layer):
                 f"`output_key` should be one of {sorted(self.output_shapes)}. "
                 f"Received: {output_key!r}"
             )
+        self.options = _call_options(self.loaded)
         for variable in self.loaded.variables:
             self._track_variable(_adopted(variable))
         self.built = True
@@ -78,7 +79,7 @@ class ExportedElmo(keras.layers.Layer):
     def call(self, inputs, training=False):
         for loss in self.loaded.regularization_losses:
             self.add_loss(loss())
-        outputs = self.loaded(_given(inputs), training=bool(training))
+        outputs = self.loaded(_given(inputs), training=bool(training), **self.options)
         return outputs[self.output_key]
 
     def compute_mask(self, inputs, mask=None):
@@ -120,6 +121,12 @@ def _load(directory):
 def _output_shapes(loaded):
     outputs = loaded.signatures["tokens"].structured_outputs
     return {name: tuple(spec.shape) for name, spec in outputs.items()}
+
+
+def _call_options(loaded):
+    """Arguments with which a call returns all outputs; earlier exports need none."""
+    parameters = loaded.__call__.function_type.parameters
+    return {"as_dict": True} if "as_dict" in parameters else {}
 
 
 def _adopted(variable):

@@ -27,6 +27,7 @@ from elmo_keras.cli.command import CommandFailed, command_parser, run_command
 from elmo_keras.model_files.model_parts import parts_of_model
 
 from .in_graph_batching import Batching
+from .reusable import GOOGLE_INPUT_NAME, INPUT_NAMES
 from .saved_model import DTYPES, TRAINABLE, ExportOptions
 from .sentences import TOKENIZERS
 from .serving_files import write_serving_files
@@ -64,7 +65,7 @@ def export(arguments: argparse.Namespace) -> None:
         )
     except tf.errors.OpError as error:  # such as a full disk
         raise CommandFailed(error) from error
-    print(f"The export is in {version}")
+    print(f"The export is in {version}", *about_use(arguments), sep="\n")
     if arguments.archive:
         print(f"The archive is {write_archive(version)}")
     if arguments.serving_files:
@@ -79,7 +80,22 @@ def export_options(arguments: argparse.Namespace) -> ExportOptions:
         tokenizer=arguments.tokenizer,
         normalization=arguments.normalization,
         batching=Batching() if arguments.batching else None,
+        as_dict=arguments.as_dict,
+        input_name=arguments.input_name,
     )
+
+
+def about_use(arguments: argparse.Namespace) -> tuple[str, str]:
+    """How the export is called, where other choices suit other programs."""
+    call = (
+        "A call returns `default`, or all outputs with as_dict=True (--as-dict: always)"
+    )
+    if arguments.as_dict:
+        call = "A call returns all outputs, or `default` with as_dict=False"
+    request = f"Requests name the sentences `{arguments.input_name}`"
+    if arguments.input_name != GOOGLE_INPUT_NAME:
+        request += f" (--input-name {GOOGLE_INPUT_NAME}: as for google/elmo)"
+    return call, request
 
 
 def read_elmo(arguments: argparse.Namespace) -> Elmo:
@@ -130,6 +146,7 @@ def parser() -> argparse.ArgumentParser:
     add("--no-warmup", dest="warmup", action="store_false", help="no warm-up requests")
     _add_mix(p.add_argument_group("mix of the layers").add_argument)
     _add_saved_model(p.add_argument_group("SavedModel").add_argument)
+    _add_use(p.add_argument_group("programs that use it").add_argument)
     return p
 
 
@@ -160,6 +177,20 @@ def _add_saved_model(add):
     add("--tokenizer", choices=TOKENIZERS, default="spaces", help="default: spaces")
     add("--normalization", choices=["NFC"], help="needs tensorflow-text")
     add("--batching", action="store_true", help="batch in the graph; see the README")
+
+
+def _add_use(add):
+    add(
+        "--as-dict",
+        action="store_true",
+        help="a call returns all outputs as a dict unless it says as_dict=False",
+    )
+    add(
+        "--input-name",
+        choices=INPUT_NAMES,
+        default=INPUT_NAMES[0],
+        help="name of the sentences in requests (default: sentences; google/elmo: text)",
+    )
 
 
 if __name__ == "__main__":

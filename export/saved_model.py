@@ -1,7 +1,6 @@
 """A biLM and a mix as an object for `tf.saved_model.save`."""
 
 import dataclasses
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -10,6 +9,7 @@ from elmo_keras import Elmo
 from elmo_keras.layers import ScalarMix
 
 from .in_graph_batching import Batching, batched
+from .reusable import INPUT_NAMES, TOKENS, longest, make_reusable, sentences_spec
 from .sentences import (
     TOKENIZERS,
     columns_with_rows,
@@ -21,12 +21,6 @@ from .vectors import Vectors
 
 TRAINABLE = ("nothing", "mix", "all")
 DTYPES = ("float32", "bfloat16")
-
-SENTENCES = tf.TensorSpec((None,), tf.string, name="sentences")
-TOKENS = {
-    "tokens": tf.TensorSpec((None, None), tf.string, name="tokens"),
-    "sequence_len": tf.TensorSpec((None,), tf.int32, name="sequence_len"),
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +37,10 @@ class ExportOptions:
         normalization: None, or `"NFC"` to normalize the text of `default` first.
         batching: None, or limits of batches formed within the graph, for servers
             that don't batch by themselves.
+        as_dict: whether a call of the SavedModel returns all outputs as a dict unless
+            it says otherwise. If not, it returns `default`, as google/elmo does.
+        input_name: the name of the input of `default` in requests, `"sentences"` or
+            google/elmo's `"text"`. Calls from TensorFlow 2 take both.
 
     Raises:
         ValueError: a value is out of range; the message names the field.
@@ -53,6 +51,8 @@ class ExportOptions:
     tokenizer: str = "spaces"
     normalization: str | None = None
     batching: Batching | None = None
+    as_dict: bool = False
+    input_name: str = "sentences"
 
     def __post_init__(self):
         allowed = {
@@ -60,6 +60,7 @@ class ExportOptions:
             "dtype": DTYPES,
             "tokenizer": TOKENIZERS,
             "normalization": (None, "NFC"),
+            "input_name": INPUT_NAMES,
         }
         for field, values in allowed.items():
             if getattr(self, field) not in values:
@@ -89,10 +90,8 @@ def make_saved_model(
     """Makes an object with signatures from an `Elmo` layer.
 
     The object follows the Reusable SavedModel interface: `__call__(inputs,
-    training=False)`, `variables`, `trainable_variables`,
-    `regularization_losses`. `inputs` are those of a signature: sentences
-    `(batch,)`, or a dict of `tokens` and `sequence_len`. In addition,
-    `sequence_len(sentences)` returns the number of tokens of each sentence.
+    training=False)`, see `make_reusable`, `variables`, `trainable_variables`,
+    `regularization_losses`.
 
     Args:
         elmo: a built layer; its weights are copied.
@@ -104,17 +103,24 @@ def make_saved_model(
     """
     bilm = _copy(elmo.bilm, options.trainable == "all", options.dtype)
     mix = _copy(elmo.mixes[representation], options.trainable != "nothing", "float32")
-    vectors = Vectors(bilm, mix, elmo.dropout)
     tokenizer = make_tokenizer(options.tokenizer)
 
     def split(sentences):
         return split_sentences(sentences, tokenizer, options.normalization)
 
-    root = _reusable(vectors, split)
+    vectors = Vectors(bilm, mix, elmo.dropout)
+    root = make_reusable(vectors, split, as_dict=options.as_dict)
     root.variables = [v.value for v in (*bilm.weights, *mix.weights)]
     root.trainable_variables = [v for v in root.variables if v.trainable]
     root.regularization_losses = _regularization_losses(mix)
-    return SavedElmo(root, _signatures(vectors, split, options.batching), mix)
+    of_signatures = mix
+    if options.trainable == "mix":
+        # A `TFSMLayer` of a signature takes all its variables, and Adam refuses the
+        # names of those that are trained: "mix_0_gamma:0" is no name of a scope.
+        of_signatures = _copy(mix, False, "float32")
+        root.signature_variables = [v.value for v in of_signatures.weights]
+    signatures = _signatures(Vectors(bilm, of_signatures), split, options)
+    return SavedElmo(root, signatures, mix)
 
 
 def _copy(layer, trainable, dtype):
@@ -133,36 +139,6 @@ def _copy(layer, trainable, dtype):
     return copy
 
 
-def _reusable(vectors, split):
-    # One graph for both kinds of input: the file is smaller, and loads faster.
-    vectors = tf.function(vectors.__call__, autograph=False)
-
-    @tf.function(autograph=False)
-    def call(inputs, training=False):
-        if isinstance(inputs, Mapping):
-            tokens = real_tokens(**inputs)
-            return vectors(tokens, tf.shape(inputs["tokens"])[1], training)
-        tokens = split(inputs)
-        return vectors(tokens, longest(tokens), training)
-
-    for inputs in (SENTENCES, TOKENS):
-        for training in (False, True):
-            call.get_concrete_function(inputs, training=training)
-    root = tf.train.Checkpoint()
-    root.__call__ = call
-    root.sequence_len = tf.function(
-        lambda sentences: tf.cast(split(sentences).row_lengths(), tf.int32),
-        input_signature=[SENTENCES],
-        autograph=False,
-    )
-    return root
-
-
-def longest(tokens: tf.RaggedTensor) -> tf.Tensor:
-    """The number of tokens of the longest row, 0 without rows: int32."""
-    return tf.reduce_max(tf.concat([[0], tf.cast(tokens.row_lengths(), tf.int32)], 0))
-
-
 def _regularization_losses(mix):
     if mix.regularizer is None or mix.scheme != "learned":
         return []
@@ -171,10 +147,11 @@ def _regularization_losses(mix):
     return [loss]
 
 
-def _signatures(vectors, split, batching):
+def _signatures(vectors, split, options):
+    batching = options.batching
     run = vectors if batching is None else batched(vectors, batching)
 
-    @tf.function(input_signature=[SENTENCES], autograph=False)
+    @tf.function(input_signature=[sentences_spec(options.input_name)], autograph=False)
     def default(sentences):
         tokens = split(sentences)
         return run(tokens, longest(tokens))

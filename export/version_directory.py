@@ -16,9 +16,11 @@ from elmo_keras.cli.replacing import replacing
 from elmo_keras.model_files.published import array_of, published_table
 from elmo_keras.published_options import read_options
 
+from .reusable import INPUT_NAMES
 from .saved_model import ExportOptions, SavedElmo, make_saved_model
+from .second_keyword import add_keyword
 from .session_graph import unfold_signatures
-from .version_paths import MODEL_NAME, archive_path, new_version
+from .version_paths import MAX_VERSION, MODEL_NAME, archive_path, new_version
 from .warmup import write_warmup
 
 EXTRA = "assets.extra"  # a folder that all loaders ignore
@@ -52,7 +54,7 @@ def export_elmo(
     Raises:
         FileExistsError: the version exists already.
         ImportError: an optional package is needed and not installed.
-        ValueError: the layer has no such mix.
+        ValueError: the layer has no such mix, or the number is too large.
     """
     options = options or ExportOptions()
     if not 0 <= representation < len(elmo.mixes):
@@ -62,15 +64,22 @@ def export_elmo(
         )
     with _temporary_version(Path(output), version) as folder:
         saved = make_saved_model(elmo, options, representation)
-        tf.saved_model.save(saved.root, folder, signatures=saved.signatures)
-        unfold_signatures(folder, saved.signatures)
+        _save(saved, folder, options.input_name)
         (folder / EXTRA).mkdir()
         info = json.dumps(_info(elmo, saved, options), indent=2, ensure_ascii=False)
         (folder / EXTRA / INFO).write_text(f"{info}\n", encoding="utf-8")
         if warmup:
-            write_warmup(folder / EXTRA, MODEL_NAME)
+            write_warmup(folder / EXTRA, MODEL_NAME, options.input_name)
         # Renamed, so that it appears all at once.
         return folder.rename(new_version(Path(output), version))
+
+
+def _save(saved, folder, input_name):
+    """Writes the SavedModel; calls take both names of the input of `default`."""
+    tf.saved_model.save(saved.root, folder, signatures=saved.signatures)
+    (other_name,) = {*INPUT_NAMES} - {input_name}
+    add_keyword(folder, ("default", "serving_default"), other_name)
+    unfold_signatures(folder, saved.signatures)
 
 
 @contextlib.contextmanager
@@ -85,11 +94,14 @@ def _temporary_version(output: Path, version: int | None) -> Iterator[Path]:
 def versions(output: str | Path) -> list[int]:
     """The numbers of the versions in a folder, from lowest to highest.
 
+    A number above `MAX_VERSION` is no version.
+
     Raises:
         OSError: the folder can't be read.
     """
     folders = [path for path in Path(output).iterdir() if path.name.isdecimal()]
-    return sorted(int(path.name) for path in folders if path.is_dir())
+    numbers = [int(path.name) for path in folders if path.is_dir()]
+    return sorted(number for number in numbers if number <= MAX_VERSION)
 
 
 def read_info(version: str | Path) -> dict:
@@ -134,6 +146,7 @@ def _info(elmo: Elmo, saved: SavedElmo, options: ExportOptions) -> dict:
         "tokenizer": options.tokenizer,
         "normalization": options.normalization,
         "in_graph_batching": options.batching is not None,
+        "as_dict": options.as_dict,
         "needs": ["tensorflow_text"] if needs_text else [],
         "signatures": {
             name: _description(function) for name, function in saved.signatures.items()

@@ -9,7 +9,8 @@ from elmo_keras.cli.outputs import check_apart, check_folder
 from .serving_files import FOLDER
 
 MODEL_NAME = "elmo"
-_NUMBERED = re.compile(rf"(\d+)|{MODEL_NAME}-(\d+)\.tar\.gz")
+MAX_VERSION = 2**63 - 1  # TensorFlow Serving counts in int64
+_NUMBERED = re.compile(rf"([0-9]+)|{MODEL_NAME}-([0-9]+)\.tar\.gz")
 
 
 def new_version(output: Path, version: int | None) -> Path:
@@ -22,11 +23,17 @@ def new_version(output: Path, version: int | None) -> Path:
 
     Raises:
         FileExistsError: the version exists already.
+        ValueError: the number is above `MAX_VERSION`.
     """
     if version is None:
         found = [_NUMBERED.fullmatch(path.name) for path in output.glob("*")]
         numbers = [int(number[1] or number[2]) for number in found if number]
-        version = max(numbers, default=0) + 1
+        version = max((n for n in numbers if n <= MAX_VERSION), default=0) + 1
+    if version > MAX_VERSION:
+        raise ValueError(
+            f"A version should be at most {MAX_VERSION}, the largest number that "
+            f"TensorFlow Serving reads. Received: {version}. Give a smaller --version."
+        )
     path = output / str(version)
     if path.exists():  # a rename would replace an empty folder
         raise FileExistsError(
@@ -59,8 +66,8 @@ def check_export(
 
     Raises:
         FileExistsError: the version or its archive exists already.
-        ValueError: the folder can't be made or written to, or a file would change an
-            input.
+        ValueError: the folder can't be made or written to, a file would change an
+            input, or the version's number is above `MAX_VERSION`.
         OSError: the disk is full or fails.
     """
     check_folder(output)

@@ -10,12 +10,13 @@ SIZES = ((1, 1), (1, 20), (8, 20), (32, 30))
 WARMUP = "tf_serving_warmup_requests"
 
 
-def write_warmup(extra: Path, model_name: str) -> None:
+def write_warmup(extra: Path, model_name: str, input_name: str) -> None:
     """Writes the warm-up requests of a version: several sizes for each signature.
 
     Args:
         extra: the folder `assets.extra` of the version.
         model_name: the name of the model in the requests.
+        input_name: the name of the input of `default`.
 
     Raises:
         ImportError: tensorflow-serving-api is not installed.
@@ -28,7 +29,7 @@ def write_warmup(extra: Path, model_name: str) -> None:
             "pip install 'elmo-keras[export]'."
         ) from error
     with tf.io.TFRecordWriter(str(extra / WARMUP)) as file:
-        for signature, inputs in _requests():
+        for signature, inputs in _requests(input_name):
             request = predict_pb2.PredictRequest()
             request.model_spec.name = model_name
             request.model_spec.signature_name = signature
@@ -39,11 +40,11 @@ def write_warmup(extra: Path, model_name: str) -> None:
             file.write(log.SerializeToString())
 
 
-def _requests():
+def _requests(input_name):
     """Pairs of a signature and its inputs."""
     for rows, length in SIZES:
         number = itertools.count()
         tokens = [[f"word{next(number)}" for _ in range(length)] for _ in range(rows)]
-        yield "default", {"sentences": [" ".join(row) for row in tokens]}
+        yield "default", {input_name: [" ".join(row) for row in tokens]}
         lengths = tf.fill([rows], length).numpy()
         yield "tokens", {"tokens": tokens, "sequence_len": lengths}

@@ -20,7 +20,12 @@ import grpc
 import keras
 
 from elmo_keras.cli.argument_types import non_negative, positive, seconds
-from elmo_keras.cli.command import CommandFailed, command_parser, run_command
+from elmo_keras.cli.command import (
+    DISK_ERRORS,
+    CommandFailed,
+    command_parser,
+    run_command,
+)
 from elmo_keras.cli.outputs import check_apart, check_file
 from elmo_keras.embed.vector_files import check_suffix, is_npy
 from elmo_keras.text.files import lines_of
@@ -61,6 +66,13 @@ def embed_file(options: argparse.Namespace) -> None:
         kind = ValueError if error.code() in REFUSED else CommandFailed
         status = f"{error.code().name}: {error.details()}"
         raise kind(f"{options.server}: {status}") from error
+    except OSError as error:
+        if error.errno not in DISK_ERRORS:
+            raise
+        raise CommandFailed(
+            f"{options.output_file} can't be written: {error.strerror}. Nothing is left "
+            "of it. Give an output on another disk."
+        ) from error
 
 
 def usual_output(path: Path) -> str:

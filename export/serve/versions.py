@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -144,7 +145,7 @@ class Versions:
         for version in self._policy.candidates(versions(self._directory)):
             if len(wanted) == self._policy.newest:
                 break
-            if not (self._directory / str(version) / SAVED_MODEL).exists():
+            if not os.path.lexists(self._directory / str(version) / SAVED_MODEL):
                 continue  # incomplete
             if version not in self._loaded:
                 if not (servable := self._opened(version)):
@@ -205,5 +206,12 @@ class Versions:
 
 def _fingerprint(path):
     """A list that changes when a file of the directory changes."""
-    stats = [(p.stat(), p) for p in sorted(path.rglob("*"))]
-    return [(str(p), s.st_size, s.st_mtime_ns) for s, p in stats]
+    return [_stat(p) for p in sorted(path.rglob("*"))]
+
+
+def _stat(path):
+    try:
+        stat = path.stat()
+    except OSError:  # a link to nothing, or a file that was just removed
+        return str(path)
+    return str(path), stat.st_size, stat.st_mtime_ns

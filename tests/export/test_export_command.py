@@ -1,6 +1,9 @@
 """The command that exports, and the files that it writes beside the graph."""
 
+import errno
 import json
+import shutil
+import tarfile
 
 import keras
 import numpy as np
@@ -10,10 +13,15 @@ import tensorflow as tf
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
 from elmo_keras.model_files.model_directory import save_model
 from elmo_keras.text.vocabulary import Vocabulary
-from export.__main__ import main
+from export.__main__ import about_use, main, parser
 from export.serving_files import write_serving_files
 from export.source_model import elmo_of_files, elmo_of_keras_model
-from export.version_directory import export_elmo, read_info, versions
+from export.version_directory import (
+    export_elmo,
+    read_info,
+    versions,
+    write_archive,
+)
 from tests.support.exported import SENTENCES, TOKENS, elmo_layer
 from tests.support.models import randomize
 
@@ -107,7 +115,7 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
     path, elmo = keras_model
     assert main([str(path), str(tmp_path), "--layer", "second", "--no-warmup"]) == 0
     loaded = tf.saved_model.load(str(tmp_path / "1"))
-    vectors = loaded(tf.constant(SENTENCES))["elmo"]
+    vectors = loaded(tf.constant(SENTENCES), as_dict=True)["elmo"]
     np.testing.assert_allclose(vectors, elmo(TOKENS), atol=1e-6)
 
 
@@ -122,10 +130,12 @@ def test_an_export_looks_up_cached_words(model_directory, tmp_path):
     loaded = tf.saved_model.load(str(tmp_path / "out" / "1"))
     sentence = tf.constant(["a known word"])
     expected = Elmo.from_pretrained(model_directory)([["a", "known", "word"]])
-    np.testing.assert_allclose(loaded(sentence)["elmo"], expected, atol=1e-6)
+    np.testing.assert_allclose(
+        loaded(sentence, as_dict=True)["elmo"], expected, atol=1e-6
+    )
     (vectors,) = (v for v in loaded.variables if v.shape == (4, 5))
     vectors.assign(vectors + 1.0)
-    changed = loaded(sentence)["word_emb"] - expected[..., :5]
+    changed = loaded(sentence, as_dict=True)["word_emb"] - expected[..., :5]
     assert np.all(np.abs(changed[0, 1]) > 0.1)
 
 
@@ -165,6 +175,42 @@ def test_a_failing_export_leaves_no_files(exported_elmo, tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         export_elmo(exported_elmo, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_says_what_calls_return_and_requests_name():
+    command = ["model", "out"]
+    call, request = about_use(parser().parse_args(command))
+    assert "returns `default`, or all outputs with as_dict=True (--as-dict" in call
+    assert "`sentences` (--input-name text: as for google/elmo)" in request
+    command += ["--as-dict", "--input-name", "text"]
+    call, request = about_use(parser().parse_args(command))
+    assert "returns all outputs, or `default` with as_dict=False" in call
+    assert request.endswith("the sentences `text`")
+
+
+@pytest.mark.parametrize("write", ["serving files", "archive"])
+def test_a_file_beside_the_versions_is_whole_or_missing(tmp_path, monkeypatch, write):
+    """Also the file of a process that was killed is no obstacle to the next one."""
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "saved_model.pb").write_bytes(b"x" * 100)
+
+    def written():
+        if write == "archive":
+            return [write_archive(tmp_path / "1")]
+        return sorted(write_serving_files(tmp_path).iterdir())
+
+    def full(source, target, *_, **__):
+        getattr(target, "write_bytes", lambda _: None)(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfile", full)
+        patch.setattr(tarfile, "copyfileobj", full)
+        with pytest.raises(OSError, match="No space left"):
+            written()
+    left = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert left == [tmp_path / "1" / "saved_model.pb"]
+    assert all(path.stat().st_size for path in written())
 
 
 def test_the_serving_files_name_the_model_and_keep_changes(tmp_path):

@@ -14,13 +14,15 @@ import pytest
 import tensorflow as tf
 
 from export.version_directory import write_archive
-from tests.support.cpp_program import run, values_of_cpp_program
+from tests.support.cpp_program import answers_to_requests, run, values_of_cpp_program
 from tests.support.exported import SENTENCES, STRINGS, expected, padded
 
 
 def test_tf_saved_model_load(loaded, check):
-    check("tf.saved_model.load", loaded(tf.constant(SENTENCES))["elmo"].numpy())
-    check("tf.saved_model.load, tokens", loaded(padded())["elmo"].numpy())
+    for name, inputs in ("", tf.constant(SENTENCES)), (", tokens", padded()):
+        check(f"tf.saved_model.load{name}", loaded(inputs).numpy(), "default")
+        outputs = loaded(inputs, as_dict=True)
+        check(f"tf.saved_model.load{name}, as_dict", outputs["elmo"].numpy())
 
 
 @contextlib.contextmanager
@@ -56,7 +58,8 @@ import sys
 import numpy as np, tensorflow as tf, tensorflow_hub as hub, tf_keras
 sentences = tf.constant(sys.argv[2:])
 for key in ("default", "elmo"):
-    layer = hub.KerasLayer(sys.argv[1], trainable=True, output_key=key)
+    call = {"arguments": {"as_dict": True}, "output_key": key}
+    layer = hub.KerasLayer(sys.argv[1], trainable=True, **call)
     model = tf_keras.Sequential([tf_keras.layers.Input((), dtype=tf.string), layer])
     np.save(f"{key}.npy", model.predict(sentences, verbose=0))
     before = [w.numpy() for w in layer.weights]
@@ -128,3 +131,26 @@ def test_a_cpp_program_as_tensorflow_serving_loads_it(
         pytest.skip("needs g++")
     values = values_of_cpp_program(tmp_path, exported_version, SENTENCES)
     check("C++, LoadSavedModel", values.reshape(expected(exported_elmo)["elmo"].shape))
+
+
+@pytest.mark.slow
+def test_a_cpp_program_refuses_columns_without_rows_at_once(exported_version, tmp_path):
+    """What a request claims takes no memory, and few bytes can't ask for much."""
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    requests = {
+        ("default", 1, 0): "answered",
+        ("tokens", 0, 10**8): "refused",
+        ("tokens", 0, 2**31): "refused",
+        ("tokens", 201, 2000): "answered",
+        ("default", 10_000, 0): "answered",
+        ("default", 1, 10**7): "answered",  # spaces
+    }
+    answers = answers_to_requests(tmp_path, exported_version, requests)
+    invalid = tf.errors.INVALID_ARGUMENT
+    for wanted, (code, n_values, _) in zip(requests.values(), answers, strict=True):
+        assert code == {"answered": tf.errors.OK, "refused": invalid}[wanted]
+        assert (n_values > 0) == (wanted == "answered")
+    megabytes = [peak for *_, peak in answers]
+    assert megabytes[2] - megabytes[0] < 200
+    assert megabytes[-1] - megabytes[0] < 1000

@@ -173,10 +173,10 @@ def test_the_mix_trains_with_its_l2_and_dropout(loaded, exported_elmo):
     (loss,) = loaded.regularization_losses
     assert float(loss()) == pytest.approx(float(sum(exported_elmo.losses)))
     many = tf.constant(["a " * 50])
-    assert 0.3 < np.mean(loaded(many, training=True)["elmo"] == 0) < 0.7
-    assert not np.any(loaded(many)["elmo"] == 0)
+    assert 0.3 < np.mean(loaded(many, training=True, as_dict=True)["elmo"] == 0) < 0.7
+    assert not np.any(loaded(many, as_dict=True)["elmo"] == 0)
     with tf.GradientTape() as tape:
-        value = tf.reduce_sum(loaded(many, training=True)["elmo"] ** 2)
+        value = tf.reduce_sum(loaded(many, training=True, as_dict=True)["elmo"] ** 2)
     gradients = tape.gradient(value, loaded.variables)
     assert sum(gradient is not None for gradient in gradients) == 2
 
@@ -187,7 +187,9 @@ def test_with_all_trainable_the_gradients_are_the_layers(tmp_path):
     version = export_elmo(elmo, tmp_path, ExportOptions(trainable="all"), warmup=False)
     loaded = tf.saved_model.load(str(version))
     with tf.GradientTape() as tape:
-        value = tf.reduce_sum(loaded(padded(), training=True)["elmo"] ** 2)
+        value = tf.reduce_sum(
+            loaded(padded(), training=True, as_dict=True)["elmo"] ** 2
+        )
     actual = tape.gradient(value, loaded.trainable_variables)
     with tf.GradientTape() as tape:
         value = tf.reduce_sum(elmo(TOKENS, training=True) ** 2)

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from export import __main__ as command
-from export.version_paths import archive_path, new_version
+from export.version_directory import versions
+from export.version_paths import MAX_VERSION, archive_path, new_version
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +32,11 @@ def tree(folder):
         (["model", "file/a/b"], "file should be a folder for file/a/b"),
         (["model", "/proc/exports"], "Nothing can be written to the folder /proc"),
         (["model", "versions", "--version", "3"], "none is ever overwritten"),
+        (
+            ["model", "versions", "--version", str(2**63)],
+            f"at most {2**63 - 1}, the largest number that TensorFlow Serving reads. "
+            f"Received: {2**63}",
+        ),
         (
             ["model", "versions", "--version", "5", "--archive"],
             "versions/elmo-5.tar.gz exists, and no archive is overwritten",
@@ -75,3 +81,14 @@ def test_the_next_version_has_the_number_of_no_version_and_no_archive():
         with pytest.raises(FileExistsError, match="none is ever overwritten"):
             new_version(Path("versions"), taken)
     assert archive_path(Path("versions/5")).exists()
+
+
+def test_a_number_above_int64_is_no_version():
+    for name in (str(2**63), "9" * 200):
+        Path("versions", name).mkdir()
+    assert versions("versions") == [3]
+    assert new_version(Path("versions"), None) == Path("versions/6")
+    Path("versions", str(MAX_VERSION)).mkdir()
+    assert versions("versions") == [3, MAX_VERSION]
+    with pytest.raises(ValueError, match="Give a smaller --version"):
+        new_version(Path("versions"), None)

@@ -1,6 +1,7 @@
 """A client embeds a file through a server."""
 
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -10,8 +11,10 @@ import h5py
 import numpy as np
 import pytest
 
+from elmo_keras import read_embeddings
 from export.client import __main__ as client
-from export.client import remote
+from export.client import embeddings_file, remote
+from export.client.embeddings_file import write_embeddings
 from export.client.remote import embed_text
 from tests.support import stand_in
 from tests.support.paths import ROOT
@@ -162,6 +165,56 @@ def test_an_error_is_one_line_and_leaves_no_file(
     assert message in error and error.count("\n") == 1
     assert error.startswith("export.client: ")
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.fixture
+def full_disk():
+    """Files of this process can't grow: the system refuses that, as a full disk does."""
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
+def test_a_full_disk_is_one_line_with_status_1_and_leaves_nothing(
+    address, text, tmp_path, full_disk, capsys, name
+):
+    before = sorted(tmp_path.iterdir())
+    assert client.main([str(text), str(tmp_path / name), "--server", address]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"export.client: {tmp_path / name} can't be written: ")
+    assert error.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_disk_without_room_is_found_before_all_is_computed(tmp_path, monkeypatch):
+    free = shutil.disk_usage(tmp_path)._replace(free=100)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
+    monkeypatch.setattr(embeddings_file, "COMMITTED_BYTES", 16)
+    vectors = iter(np.ones((9, 4), "float32"))
+    with pytest.raises(OSError, match="No space left"):
+        write_embeddings(tmp_path / "out.npy", [["a"]] * 9, vectors)
+    assert len(list(vectors)) == 8 and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
+def test_a_file_that_is_written_in_parts_is_whole(tmp_path, monkeypatch, name):
+    """And replaces what a killed process left over."""
+    monkeypatch.setattr(embeddings_file, "COMMITTED_BYTES", 40)
+    rest = tmp_path / f".{name}.unfinished"
+    rest.mkdir()
+    (rest / "data").write_bytes(b"half")
+    vectors = np.arange(36, dtype="float32").reshape(9, 4)
+    sentences = [[str(i)] for i in range(9)]
+    write_embeddings(tmp_path / name, sentences, iter(vectors))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    if name == "out.npy":
+        np.testing.assert_array_equal(np.load(tmp_path / name), vectors)
+    else:
+        found = read_embeddings(tmp_path / name)
+        np.testing.assert_array_equal([found[i] for i in range(9)], vectors)
 
 
 def test_a_missing_server_is_an_error_with_status_1(text, tmp_path, capsys):

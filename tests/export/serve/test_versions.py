@@ -66,6 +66,29 @@ def test_a_new_version_answers_and_the_old_one_is_unloaded_after_its_requests(tm
         answer(old)
 
 
+@pytest.mark.parametrize("file", ["saved_model.pb", "variables/variables.index"])
+def test_a_link_to_nothing_is_reported_until_it_leads_somewhere(tmp_path, file):
+    versions = Versions(stand_in.save(tmp_path, 1), load)
+    stand_in.save(tmp_path, 2, scale=2)
+    shutil.move(tmp_path / "2" / file, tmp_path / "elsewhere")
+    (tmp_path / "2" / file).symlink_to(tmp_path / "not yet")
+    assert not versions.refresh() and not versions.refresh()
+    status = versions.statuses()[2]
+    assert status.state == State.END and status.error
+    shutil.move(tmp_path / "elsewhere", tmp_path / "not yet")
+    assert versions.refresh()
+    with versions.lease() as servable:
+        assert answer(servable) == 2
+
+
+def test_a_link_to_nothing_that_is_not_read_does_no_harm(tmp_path):
+    (stand_in.save(tmp_path, 1) / "1" / "notes").symlink_to("nowhere")
+    versions = Versions(tmp_path, load)
+    stand_in.save(tmp_path, 2, scale=2)
+    (tmp_path / "2" / "notes").symlink_to("nowhere")
+    assert versions.refresh()
+
+
 def test_a_broken_version_is_reported_and_the_old_one_stays(tmp_path, caplog):
     versions = Versions(stand_in.save(tmp_path, 1), load)
     stand_in.save(tmp_path, 2, scale=2)

@@ -1,0 +1,76 @@
+"""The object of a SavedModel that programs call: a Reusable SavedModel of TF Hub."""
+
+from collections.abc import Callable, Mapping
+
+import tensorflow as tf
+
+from .sentences import real_tokens
+from .vectors import Vectors
+
+# Of the input of the signature `default`.
+GOOGLE_INPUT_NAME = "text"
+INPUT_NAMES = ("sentences", GOOGLE_INPUT_NAME)
+TOKENS = {
+    "tokens": tf.TensorSpec((None, None), tf.string, name="tokens"),
+    "sequence_len": tf.TensorSpec((None,), tf.int32, name="sequence_len"),
+}
+
+
+def sentences_spec(name: str = INPUT_NAMES[0], shape=(None,)) -> tf.TensorSpec:
+    """The input of untokenised sentences, strings `(batch,)`."""
+    return tf.TensorSpec(shape, tf.string, name=name)
+
+
+def make_reusable(
+    vectors: Vectors, split: Callable, *, as_dict: bool
+) -> tf.train.Checkpoint:
+    """An object to save that is called as `hub.Module` was.
+
+    `root(inputs, training=False, as_dict=…, signature=None)` returns the output
+    `default`, `(batch, 2P)`, or with `as_dict=True` all outputs of `Vectors`. `inputs`
+    are those of a signature: sentences `(batch,)`, or a dict of `tokens` and
+    `sequence_len`. Without training, `signature` may name it: `"default"`, `"tokens"`.
+    `root.sequence_len(sentences)` returns the number of tokens of each sentence.
+
+    Args:
+        vectors: computes the outputs.
+        split: sentences → tokens, ragged `(batch, tokens)`.
+        as_dict: the default of the argument `as_dict`.
+    """
+    root = tf.train.Checkpoint()
+    root.__call__ = _traced_call(vectors, split, as_dict)
+    root.sequence_len = tf.function(
+        lambda sentences: tf.cast(split(sentences).row_lengths(), tf.int32),
+        input_signature=[sentences_spec()],
+        autograph=False,
+    )
+    return root
+
+
+def _traced_call(vectors, split, default):
+    # One graph for both kinds of input: the file is smaller, and loads faster.
+    vectors = tf.function(vectors.__call__, autograph=False)
+
+    @tf.function(autograph=False)
+    def call(inputs, training=False, as_dict=default, signature=None):
+        if isinstance(inputs, Mapping):
+            tokens = real_tokens(**inputs)
+            outputs = vectors(tokens, tf.shape(inputs["tokens"])[1], training)
+        else:
+            tokens = split(tf.ensure_shape(inputs, (None,)))
+            outputs = vectors(tokens, longest(tokens), training)
+        return outputs if as_dict else outputs["default"]
+
+    # Of any rank, because `tf.squeeze` in front of it hides the rank.
+    sentences = sentences_spec(shape=None)
+    for inputs, name in ((sentences, "default"), (TOKENS, "tokens")):
+        # `hub.Module` had no argument `training`.
+        for training, signature in ((False, None), (True, None), (False, name)):
+            for as_dict in (False, True):
+                call.get_concrete_function(inputs, training, as_dict, signature)
+    return call
+
+
+def longest(tokens: tf.RaggedTensor) -> tf.Tensor:
+    """The number of tokens of the longest row, 0 without rows: int32."""
+    return tf.reduce_max(tf.concat([[0], tf.cast(tokens.row_lengths(), tf.int32)], 0))

@@ -1,0 +1,189 @@
+"""Programs written for google/elmo run with an export's folder as their handle.
+
+Each test has the calls of a kind of program that people published for google/elmo/2 and
+/3: notebooks, tutorials, services. `hub.Module` itself went out of tensorflow-hub with
+TensorFlow's estimators; `hub.load` takes its place, and the calls stay.
+"""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from export.saved_model import ExportOptions
+from export.version_directory import export_elmo
+from tests.support.exported import LENGTHS, SENTENCES, STRINGS, TOKENS
+
+hub = pytest.importorskip("tensorflow_hub")
+tf_keras = pytest.importorskip("tf_keras")
+v1 = tf.compat.v1
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:pkg_resources:UserWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+PADDED = [tokens + [""] * (max(LENGTHS) - len(tokens)) for tokens in TOKENS]
+COLUMN = tf.constant(SENTENCES)[:, None]  # notebooks keep a text in a column
+
+
+@pytest.fixture(scope="module")
+def elmo(exported_version):
+    return hub.load(str(exported_version))
+
+
+def test_a_session_of_tensorflow_1(exported_version, check):
+    with tf.Graph().as_default(), v1.Session() as session:
+        elmo = hub.load(str(exported_version))
+        text = v1.placeholder(tf.string, [None])
+        outputs = {
+            "elmo": elmo(text, signature="default", as_dict=True)["elmo"],
+            "default": elmo(text),
+            "of tokens": elmo(
+                inputs={"tokens": PADDED, "sequence_len": LENGTHS},
+                signature="tokens",
+                as_dict=True,
+            )["elmo"],
+        }
+        session.run([v1.global_variables_initializer(), v1.tables_initializer()])
+        outputs = session.run(outputs, {text: SENTENCES})
+    check("session, elmo", outputs["elmo"])
+    check("session, default", outputs["default"], "default")
+    check("session, tokens", outputs["of tokens"])
+
+
+def test_lists_of_python_given_to_a_module(elmo, check):
+    outputs = elmo(SENTENCES, signature="default", as_dict=True)
+    for name in ("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "default"):
+        check(f"call, {name}", outputs[name].numpy(), name)
+    inputs = {"tokens": PADDED, "sequence_len": LENGTHS}
+    check("call, default", elmo(SENTENCES, signature="default").numpy(), "default")
+    check("call, tokens", elmo(inputs, signature="tokens").numpy(), "default")
+
+
+def test_signatures_in_tensorflow_2(elmo, check):
+    text = tf.constant(SENTENCES)
+    for signature in ("default", "serving_default"):
+        embed = elmo.signatures[signature]
+        check(signature, embed(text)["elmo"].numpy())
+        check(f"{signature}, text", embed(text=text)["default"].numpy(), "default")
+        check(f"{signature}, sentences", embed(sentences=text)["elmo"].numpy())
+    with pytest.raises(TypeError, match="text"):
+        elmo.signatures["default"](texts=text)
+    inputs = {"tokens": tf.constant(PADDED), "sequence_len": tf.constant(LENGTHS)}
+    check("tokens", elmo.signatures["tokens"](**inputs)["elmo"].numpy())
+
+
+def fitted(model, inputs, optimizer="adam"):
+    """Trains a model for a step; returns whether each of its weights changed."""
+    before = [np.array(weight) for weight in model.weights]
+    model.compile(optimizer, "mse")
+    data = tf.data.Dataset.from_tensors((inputs, tf.ones([len(SENTENCES), 1])))
+    model.fit(data, shuffle=False, verbose=0)
+    return [np.any(np.array(w) != b) for w, b in zip(model.weights, before)]
+
+
+@pytest.mark.slow  # it loads the export and traces a training step, as the next ones
+@pytest.mark.parametrize("trainable", [False, True])
+def test_a_hub_layer_that_gives_a_vector_for_each_sentence(
+    exported_version, check, trainable
+):
+    layer = hub.KerasLayer(
+        str(exported_version), input_shape=[], dtype=tf.string, trainable=trainable
+    )
+    check("hub.KerasLayer", layer(SENTENCES).numpy(), "default")
+    check("hub.KerasLayer", layer(np.array(SENTENCES, object)).numpy(), "default")
+    model = tf_keras.Sequential([layer, tf_keras.layers.Dense(1)])
+    changed = fitted(model, tf.constant(SENTENCES))
+    assert sum(changed) == (4 if trainable else 2)  # the head, and the mix
+    assert len(layer.trainable_weights) == (2 if trainable else 0)
+
+
+@pytest.mark.slow
+def test_a_hub_layer_of_a_signature(exported_version, check):
+    path = str(exported_version)
+    layer = hub.KerasLayer(path, signature="default", signature_outputs_as_dict=True)
+    check("hub.KerasLayer, dict", layer(np.array(SENTENCES))["elmo"].numpy())
+    entries = tf_keras.Input([None], dtype=tf.string), tf_keras.Input([], dtype="int32")
+    layer = hub.KerasLayer(path, signature="tokens", output_key="elmo")
+    outputs = layer({"tokens": entries[0], "sequence_len": entries[1]})
+    model = tf_keras.Model(entries, outputs)
+    inputs = [tf.constant(PADDED), tf.constant(LENGTHS)]
+    check("hub.KerasLayer, tokens", model.predict(inputs, verbose=0))
+
+
+class ElmoLayer(keras.layers.Layer):
+    """A layer around a module, as many notebooks define it."""
+
+    def __init__(self, elmo, **kwargs):
+        super().__init__(**kwargs)
+        self.elmo = elmo
+
+    def call(self, x):
+        text = tf.reshape(tf.cast(x, tf.string), [-1])
+        return self.elmo(text, signature="default", as_dict=True)["elmo"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["squeeze", "signature", "class"])
+def test_a_layer_around_a_module(elmo, kind):
+    """The rank of what `squeeze` returns is unknown in a graph."""
+    size = elmo(["a"]).shape[-1]
+    layer = {
+        "squeeze": keras.layers.Lambda(
+            lambda x: elmo(
+                tf.squeeze(tf.cast(x, tf.string)), signature="default", as_dict=True
+            )["default"],
+            output_shape=(size,),
+        ),
+        "signature": keras.layers.Lambda(
+            lambda x: elmo.signatures["default"](tf.squeeze(x, axis=1))["default"],
+            output_shape=(size,),
+        ),
+        "class": ElmoLayer(elmo),
+    }[kind]
+    entry = keras.Input((1,), dtype="string")
+    hidden = layer(entry)
+    if kind == "class":
+        hidden = keras.layers.LSTM(2)(hidden)
+    model = keras.Model(entry, keras.layers.Dense(1)(hidden))
+    assert all(fitted(model, COLUMN))
+    assert model.predict(COLUMN, verbose=0).shape == (len(SENTENCES), 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_a_layer_of_a_signature_with_a_trained_head(
+    exported_version, optimizer, tmp_path
+):
+    layer = keras.layers.TFSMLayer(str(exported_version), call_endpoint="default")
+    assert not layer.trainable_weights and layer.weights
+    entry = keras.Input(**STRINGS)
+    model = keras.Model(entry, keras.layers.Dense(1)(layer(entry)["default"]))
+    changed = fitted(model, tf.constant(SENTENCES), optimizer)
+    assert changed == [w.trainable for w in model.weights] and sum(changed) == 2
+    before = model.predict(tf.constant(SENTENCES), verbose=0)
+    model.save(tmp_path / "model.keras")
+    model = keras.saving.load_model(tmp_path / "model.keras", safe_mode=False)
+    np.testing.assert_array_equal(
+        model.predict(tf.constant(SENTENCES), verbose=0), before
+    )
+
+
+@pytest.mark.slow  # it writes an export of its own
+def test_an_export_with_the_other_choices(exported_elmo, check, tmp_path):
+    """All outputs from each call, and requests that name the sentences `text`."""
+    options = ExportOptions(as_dict=True, input_name="text")
+    version = str(export_elmo(exported_elmo, tmp_path, options))
+    elmo = hub.load(version)
+    check("as_dict", elmo(SENTENCES)["elmo"].numpy())
+    check("as_dict=False", elmo(SENTENCES, as_dict=False).numpy(), "default")
+    layer = hub.KerasLayer(version, output_key="elmo")
+    check("hub.KerasLayer, elmo", layer(tf.constant(SENTENCES)).numpy())
+    for name in ("text", "sentences"):
+        outputs = elmo.signatures["default"](**{name: tf.constant(SENTENCES)})
+        check(f"signature, {name}", outputs["elmo"].numpy())
+    with tf.Graph().as_default(), v1.Session() as session:
+        signatures = v1.saved_model.load(session, ["serve"], version).signature_def
+    for signature in ("default", "serving_default"):
+        assert list(signatures[signature].inputs) == ["text"]
+    assert sorted(signatures["tokens"].inputs) == ["sequence_len", "tokens"]
