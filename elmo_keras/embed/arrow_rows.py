@@ -55,7 +55,7 @@ class Rows:
     def batch(
         self,
         ids: np.ndarray,
-        texts: Sequence[bytes] | None,
+        texts: Sequence[bytes],
         vectors: Sequence[np.ndarray],
     ) -> pa.RecordBatch:
         """Rows of these sentences.

@@ -133,7 +133,7 @@ class Loop:
         )
 
     def _write(self, batch, vectors):
-        self.output.write(batch, vectors)
+        self.output.write(batch.sentences, vectors, batch.texts)
         self.work.commit({"batches": batch.number + 1, "digest": batch.digest})
 
     def _finish(self):

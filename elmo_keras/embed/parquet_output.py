@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 
 from elmo_keras.embed.arrow_rows import ID, TEXT, Rows, about_of
 from elmo_keras.embed.journal import JournaledFile
-from elmo_keras.embed.numbered_batches import Batch
 from elmo_keras.embed.unfinished import CONVERTED
 
 ROW_GROUP_BYTES = 2**26  # of vectors; a single longer sentence is a group by itself
@@ -38,9 +37,14 @@ class ParquetOutput:
         """Makes a stream without rows, with these values in its metadata."""
         self._write(self._rows(about).schema.serialize())
 
-    def write(self, batch: Batch, vectors: Sequence[np.ndarray]) -> None:
-        """Adds the rows of a batch."""
-        rows = self._rows({}).batch(batch.sentences, batch.texts, vectors)
+    def write(
+        self,
+        sentences: np.ndarray,
+        vectors: Sequence[np.ndarray],
+        texts: Sequence[bytes] = (),
+    ) -> None:
+        """Adds the rows of sentences."""
+        rows = self._rows({}).batch(sentences, texts, vectors)
         self._write(rows.serialize())
 
     def finish(self, n_sentences: int, sentence_to_index: dict[str, str] | None):

@@ -11,10 +11,10 @@ import numpy as np
 from h5py import h5d, h5f, h5fd, h5p, h5s, h5t
 
 from elmo_keras.embed.journal import JournaledFile
-from elmo_keras.embed.numbered_batches import Batch
 
 HDF5_SUFFIXES = ".hdf5", ".h5"
-SUFFIXES = *HDF5_SUFFIXES, ".npy", ".parquet"
+ARRAY_SUFFIXES = *HDF5_SUFFIXES, ".npy"
+SUFFIXES = *ARRAY_SUFFIXES, ".parquet"
 SENTENCE_TO_INDEX = "sentence_to_index"
 N_SENTENCES = "sentences"  # attribute of a finished file
 
@@ -40,10 +40,15 @@ class Hdf5Output:
         with _new_hdf5(self._file) as hdf5:
             hdf5.attrs.update(about)
 
-    def write(self, batch: Batch, vectors: Sequence[np.ndarray]) -> None:
-        """Adds the vectors of a batch's sentences under their numbers."""
+    def write(
+        self,
+        sentences: np.ndarray,
+        vectors: Sequence[np.ndarray],
+        texts: Sequence[bytes] = (),
+    ) -> None:
+        """Adds the vectors of sentences under their numbers; texts come at the end."""
         with h5py.File(self._file, "r+", libver=_FORMAT) as hdf5:
-            for sentence, array in zip(batch.sentences.tolist(), vectors):
+            for sentence, array in zip(sentences.tolist(), vectors):
                 _write_dataset(hdf5, str(sentence), np.ascontiguousarray(array))
 
     def finish(self, n_sentences: int, sentence_to_index: dict[str, str] | None):
@@ -103,8 +108,13 @@ class NpyOutput:
     def begin(self, about: dict[str, Any]) -> None:
         self._write_header(0)
 
-    def write(self, batch: Batch, vectors: Sequence[np.ndarray]) -> None:
-        start, rows = self._write_header(0), batch.sentences // self._n_shards
+    def write(
+        self,
+        sentences: np.ndarray,
+        vectors: Sequence[np.ndarray],
+        texts: Sequence[bytes] = (),
+    ) -> None:
+        start, rows = self._write_header(0), sentences // self._n_shards
         for row, array in zip(rows.tolist(), vectors):
             self._file.seek(start + row * self._row_bytes)
             self._file.write(np.ascontiguousarray(array))
@@ -139,16 +149,20 @@ def is_parquet(path: Path) -> bool:
     return path.suffix.lower() == ".parquet"
 
 
-def check_suffix(path: Path) -> None:
+def check_suffix(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
     """Refuses a name that is not one of a file of vectors.
 
+    Args:
+        path: the file.
+        suffixes: the endings of the formats that can be written, in lower case.
+
     Raises:
-        ValueError: the name ends in none of `SUFFIXES`, in upper or lower case.
+        ValueError: the name ends in none of them, in upper or lower case.
         ImportError: it is Parquet, and pyarrow is not installed.
     """
-    if path.suffix.lower() not in SUFFIXES:
+    if path.suffix.lower() not in suffixes:
         raise ValueError(
-            f"The output should end in {' or '.join(SUFFIXES)}, in upper or lower "
+            f"The output should end in {' or '.join(suffixes)}, in upper or lower "
             f"case. Received: {path}"
         )
     if is_parquet(path) and importlib.util.find_spec("pyarrow") is None:

@@ -27,7 +27,7 @@ from elmo_keras.cli.command import (
     run_command,
 )
 from elmo_keras.cli.outputs import check_apart, check_file
-from elmo_keras.embed.vector_files import check_suffix, is_npy
+from elmo_keras.embed.vector_files import ARRAY_SUFFIXES, check_suffix, is_npy
 from elmo_keras.text.files import lines_of
 
 from .embeddings_file import write_embeddings
@@ -88,7 +88,7 @@ def check_output(path: Path, source: Path) -> None:
             input or can't be written.
         OSError: the disk is full or fails.
     """
-    check_suffix(path)
+    check_suffix(path, ARRAY_SUFFIXES)
     check_apart([path], [source])
     check_file(path)
     if path.exists():

@@ -12,7 +12,7 @@ them, holds the sentences with their vectors, as `embed --pooling mean` writes t
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -86,24 +86,18 @@ def search(
     layers = "average" if layers is None else layers
     index = index or file.with_name(f"{file.name}.{layers}.npy")
     check_index(index, [file, *parts_of_model(elmo)], overwrite=overwrite)
+    made_of = {"layers": layers, "overwrite": overwrite}
     with LineIndex(file) as lines:
         model = Elmo.from_pretrained(elmo)
         with stopping() as stop:
-            finished = make_index(
-                model,
-                file,
-                index,
-                digest=lines.digest,
-                layers=layers,
-                overwrite=overwrite,
-                stop=stop.is_set,
-            )
+            made_of |= {"digest": lines.digest, "stop": stop.is_set}
+            finished = make_index(model, file, index, **made_of)
         if not finished:
             return fail(PROGRAM, INTERRUPTED, "Interrupted. The same command resumes.")
         found = SearchIndex(open_npy(index), center)
         for tokens in queries(query):
-            indices, cosines = found.closest(mean_vector(model, tokens, layers), top)
-            print_hits(tokens, indices + 1, cosines, texts=[lines[i] for i in indices])
+            hits = found.closest(mean_vector(model, tokens, layers), top)
+            print_hits(tokens, hits, lambda i: (i + 1, lines[i]))
     return 0
 
 
@@ -119,28 +113,28 @@ def search_parquet(
         layers = sentences.layers_of(model)
         found = SearchIndex(sentences.vectors(), center)
         for tokens in queries(query):
-            indices, cosines = found.closest(mean_vector(model, tokens, layers), top)
-            ids, texts = (
-                zip(*(sentences[i] for i in indices)) if len(indices) else ((), ())
-            )
-            print_hits(tokens, ids, cosines, texts=texts)
+            hits = found.closest(mean_vector(model, tokens, layers), top)
+            print_hits(tokens, hits, sentences.__getitem__)
     return 0
 
 
 def print_hits(
     query: Sequence[str],
-    numbers: Sequence[int],
-    cosines: np.ndarray,
-    *,
-    texts: Sequence[str],
+    hits: tuple[np.ndarray, np.ndarray],
+    named: Callable[[int], tuple[int, str]],
 ) -> None:
     """Prints the query; then cosine, number and text of each sentence found.
 
-    The number of a line counts from 1; a row of Parquet has its `id`.
+    Args:
+        query: its tokens.
+        hits: the indices of the sentences and their cosines.
+        named: gives the number and the text of a sentence: a line counts from 1, a
+            row of Parquet has its `id`.
     """
     print(f"Closest to: {' '.join(query)}")
-    for cosine, number, text in zip(cosines, numbers, texts):
-        print(f"{cosine:7.3f} {number:>8,}  {text}", flush=True)
+    for i, cosine in zip(*hits):
+        number, text = named(i)
+        print(f"{cosine:7.3f} {number:8,}  {text}", flush=True)
 
 
 def queries(given: Sequence[str]) -> Iterator[list[str]]:
