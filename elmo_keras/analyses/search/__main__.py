@@ -86,12 +86,11 @@ def search(
     layers = "average" if layers is None else layers
     index = index or file.with_name(f"{file.name}.{layers}.npy")
     check_index(index, [file, *parts_of_model(elmo)], overwrite=overwrite)
-    made_of = {"layers": layers, "overwrite": overwrite}
     with LineIndex(file) as lines:
+        made_of = {"digest": lines.digest, "layers": layers, "overwrite": overwrite}
         model = Elmo.from_pretrained(elmo)
         with stopping() as stop:
-            made_of |= {"digest": lines.digest, "stop": stop.is_set}
-            finished = make_index(model, file, index, **made_of)
+            finished = make_index(model, file, index, **made_of, stop=stop.is_set)
         if not finished:
             return fail(PROGRAM, INTERRUPTED, "Interrupted. The same command resumes.")
         found = SearchIndex(open_npy(index), center)
