@@ -6,6 +6,7 @@ interpreter while it works. Pieces are small, so that nobody waits for long.
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import orjson
@@ -14,17 +15,41 @@ from .joining import Arrays
 
 PIECE = 2**14  # elements that are written in one call: about a millisecond
 BLOCK = 2**18  # bytes that are sent at once
+AT_ONCE = 2**24  # bytes that are written before the first are sent
 
 
-def blocks(pieces: Iterable[bytes]) -> list[bytes]:
+class Content(NamedTuple):
+    """The content of an answer.
+
+    Attributes:
+        blocks: its parts, at least one.
+        more: further parts, which are written when they are taken, or None.
+    """
+
+    blocks: list[bytes]
+    more: Iterator[bytes] | None = None
+
+
+def content(pieces: Iterable[bytes]) -> Content:
+    """Content of pieces; of much of it only the beginning is written at once."""
+    blocks, found, size = _blocks(pieces), [], 0
+    for block in blocks:
+        found.append(block)
+        size += len(block)
+        if size >= AT_ONCE:
+            return Content(found, blocks)
+    return Content(found)
+
+
+def _blocks(pieces):
     """Pieces in fewer and larger parts."""
-    found, block = [], bytearray()
+    block = bytearray()
     for piece in pieces:
         block += piece
         if len(block) >= BLOCK:
-            found.append(bytes(block))
+            yield bytes(block)
             block.clear()
-    return [*found, bytes(block)]
+    yield bytes(block)
 
 
 def row_pieces(outputs: Arrays) -> Iterator[bytes]:

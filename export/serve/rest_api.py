@@ -2,7 +2,7 @@
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
 
 import grpc
@@ -10,6 +10,7 @@ import orjson
 from aiohttp import web
 
 from .request_error import RequestError
+from .rest_answers import Content
 from .rest_bodies import Bodies
 from .rest_errors import error_content, http_status, stopped
 from .rest_options import RestOptions
@@ -26,12 +27,12 @@ class Answer(NamedTuple):
 
     Attributes:
         status: the HTTP status.
-        blocks: the content in parts, at least one.
+        content: the content.
         content_type: of the content.
     """
 
     status: int
-    blocks: list[bytes]
+    content: Content
     content_type: str = "application/json"
 
 
@@ -58,7 +59,7 @@ class RestApi:
         """Answers a request; errors are answers too."""
         path = request.rel_url.raw_path
         if path == METRICS:
-            return Answer(200, [self._models.metrics.page()], "text/plain")
+            return Answer(200, Content([self._models.metrics.page()]), "text/plain")
         page = self._page(request.method, path)
         errors: list[RequestError] = []
         with self._models.answering(
@@ -68,7 +69,11 @@ class RestApi:
         (error,) = errors
         if request.transport is None:  # nobody is left to read it
             raise asyncio.CancelledError
-        return Answer(http_status(error), [error_content(str(error))])
+        return Answer(http_status(error), Content([error_content(str(error))]))
+
+    def more(self, answer: Answer) -> AsyncIterator[bytes]:
+        """The parts of a large answer that are not written yet."""
+        return self._predicting.more(answer.content)
 
     def stop(self) -> None:
         """Refuses further requests."""
@@ -131,7 +136,8 @@ class RestApi:
 
     async def _json(self, spec, request, limit, *, page):
         # Indented: scripts look for `"state": "AVAILABLE"`.
-        return [orjson.dumps(page(self._models, spec), option=orjson.OPT_INDENT_2)]
+        found = page(self._models, spec)
+        return Content([orjson.dumps(found, option=orjson.OPT_INDENT_2)])
 
     async def _predict(self, spec, request, limit):
         async with self._bodies.reading(request) as body:
@@ -146,7 +152,7 @@ class _Page(NamedTuple):
     """A page: its name and model for the metrics, and what answers."""
 
     method: str
-    answer: Callable[[web.BaseRequest, asyncio.Timeout], Awaitable[list[bytes]]]
+    answer: Callable[[web.BaseRequest, asyncio.Timeout], Awaitable[Content]]
     model: str = ""
 
 
@@ -158,7 +164,7 @@ def _refusing(error: RequestError) -> Callable[..., Any]:
 
 
 async def _empty(request, limit):
-    return [b""]
+    return Content([b""])
 
 
 async def _unimplemented(spec, request, limit):

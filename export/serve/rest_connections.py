@@ -85,6 +85,8 @@ class _Connection(web.RequestHandler):
         if status >= 500:
             self.log_exception("A REST request failed.", exc_info=exc)
             message = HTTPStatus(status).phrase
+            if request.writer.output_size > 0:
+                raise ConnectionError("A part of an answer is sent already.")
         else:
             reason = (message or HTTPStatus(status).phrase).strip().splitlines()[0]
             message = f"Not a request of HTTP: {reason}"[:MAX_MESSAGE_LENGTH]

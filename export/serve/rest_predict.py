@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from tensorflow_serving.apis.model_pb2 import ModelSpec
 from . import rest_answers, rest_tensors
 from .batching import Request
 from .joining import Arrays
+from .rest_answers import Content
 from .served_models import ServedModels
 
 THREADS = 2  # that read and write JSON: it needs the interpreter most of the time
@@ -55,21 +56,27 @@ class RestPredict:
             submitting.add_done_callback(_drop)
             raise
 
-    async def answer(self, submitted: Submitted) -> list[bytes]:
+    async def answer(self, submitted: Submitted) -> Content:
         """The answer, when the outputs are computed; cancelling drops the request.
 
         Raises:
             RequestError: the model refuses the request.
         """
         outputs = await asyncio.wrap_future(submitted.outputs)
-        writing = self._pool.submit(
-            lambda: rest_answers.blocks(submitted.pieces(outputs))
-        )
-        return await asyncio.wrap_future(writing)
+        pieces = submitted.pieces(outputs)
+        return await self._in_thread(rest_answers.content, pieces)
+
+    async def more(self, content: Content) -> AsyncIterator[bytes]:
+        """The parts of a large answer that are not written yet."""
+        while content.more and (block := await self._in_thread(_next, content.more)):
+            yield block
 
     def close(self) -> None:
         """Ends the threads; what nobody waits for is dropped."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _in_thread(self, function, *arguments):
+        return asyncio.wrap_future(self._pool.submit(function, *arguments))
 
     def _submit(self, spec, body):
         content = rest_tensors.parse(body)
@@ -87,6 +94,10 @@ class RestPredict:
         is_column = rest_tensors.COLUMNS in content
         form = rest_answers.column_pieces if is_column else rest_answers.row_pieces
         return Submitted(outputs, form)
+
+
+def _next(blocks):
+    return next(blocks, b"")
 
 
 def _drop(submitting):

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import threading
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from .rest_api import RestApi
 from .rest_connections import SERVER, Connections
@@ -85,10 +85,10 @@ class RestServer:
         self._api.end()
         await asyncio.sleep(max(begin + SETTLE - self._loop.time(), 0))
         await self._until_idle(connections, self._loop.time() + RESERVE)
-        self._api.close()
         server.close()
         connections.pre_shutdown()
         await connections.shutdown(CHECK)
+        self._api.close()
 
     async def _until_idle(self, connections, end):
         while connections.busy and self._loop.time() < end:
@@ -97,25 +97,39 @@ class RestServer:
     async def _handle(self, request):
         """Sends the answer; gives up a client that does not read it."""
         answer = await self._api(request)
-        headers = SERVER | (CORS if self._options.cors else {})
-        response = web.StreamResponse(status=answer.status, headers=headers)
-        response.content_type = answer.content_type
-        response.content_length = sum(map(len, answer.blocks))
-        if self._stopping.done():
-            response.force_close()
+        response = self._response(request, answer)
         try:
             await response.prepare(request)
-            for block in answer.blocks[:-1]:
-                async with asyncio.timeout(self._options.body_timeout):
-                    await response.write(block)
-            async with asyncio.timeout(self._options.body_timeout):
-                await response.write_eof(answer.blocks[-1])
+            blocks = list(answer.content.blocks)
+            last = blocks.pop()
+            for block in blocks:
+                await self._in_time(response.write(block))
+            async for block in self._api.more(answer):
+                await self._in_time(response.write(last))
+                last = block
+            await self._in_time(response.write_eof(last))
         except ConnectionError:  # the client has left
             raise asyncio.CancelledError from None
         except TimeoutError:
             if request.transport is not None:
                 request.transport.abort()
         return response
+
+    def _response(self, request, answer):
+        headers = SERVER | (CORS if self._options.cors else {})
+        response = web.StreamResponse(status=answer.status, headers=headers)
+        response.content_type = answer.content_type
+        if answer.content.more is None:
+            response.content_length = sum(map(len, answer.content.blocks))
+        elif request.version >= HttpVersion11:
+            response.enable_chunked_encoding()
+        if self._stopping.done():
+            response.force_close()
+        return response
+
+    async def _in_time(self, writing):
+        async with asyncio.timeout(self._options.body_timeout):
+            await writing
 
 
 def _listening(host, port):

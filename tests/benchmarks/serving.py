@@ -83,9 +83,9 @@ class Server:
     """
 
     def __init__(self, directory: Path, *arguments: str, checkout: Path | None = None):
-        command = [sys.executable, "-m", "export.serve", directory.resolve()]
+        command = [sys.executable, "-m", "export.serve", directory.absolute()]
         self._process = subprocess.Popen(
-            [*command, "--port=0", "--rest-port=0", *arguments],
+            [*command, *arguments, "--port=0", "--rest-port=0"],
             cwd=checkout,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

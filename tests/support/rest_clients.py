@@ -135,7 +135,7 @@ def open_connections(port: int, n: int, content: str) -> Iterator[list[socket.so
     with contextlib.ExitStack() as stack:
         connections = []
         for _ in range(n):
-            connection = socket.create_connection(("127.0.0.1", port), 5.0)
+            connection = socket.create_connection(("127.0.0.1", port), PATIENCE)
             stack.callback(connection.close)
             connection.sendall(content.encode())
             connections.append(connection)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from export.serve import rest_answers
-from export.serve.rest_answers import blocks, column_pieces, row_pieces
+from export.serve.rest_answers import column_pieces, content, row_pieces
 
 
 def outputs(rows, time=3):
@@ -55,10 +55,20 @@ def test_numbers_that_are_not_finite_are_written_as_tensorflow_serving_does(piec
     np.testing.assert_array_equal(found, values["elmo"])
 
 
-def test_blocks_join_pieces_up_to_a_size():
-    size = rest_answers.BLOCK
-    parts = [b"a" * (size // 2), b"b" * (size // 2), b"c"] * 3
-    found = blocks(parts)
-    assert b"".join(found) == b"".join(parts)
-    assert 3 <= len(found) <= 4
-    assert blocks([b"a", b"b"]) == [b"ab"]
+def test_content_joins_pieces_to_blocks():
+    half = rest_answers.BLOCK // 2
+    parts = [b"a" * half, b"b" * half, b"c"] * 3
+    found = content(parts)
+    assert b"".join(found.blocks) == b"".join(parts) and found.more is None
+    assert 3 <= len(found.blocks) <= 4
+    assert content([b"a", b"b"]).blocks == [b"ab"]
+
+
+def test_the_end_of_a_large_content_is_written_when_it_is_taken(monkeypatch):
+    monkeypatch.setattr(rest_answers, "BLOCK", 2)
+    monkeypatch.setattr(rest_answers, "AT_ONCE", 6)
+    written = []
+    pieces = (written.append(i) or b"%d" % i for i in range(10))
+    found = content(pieces)
+    assert found.blocks == [b"01", b"23", b"45"] and len(written) == 6
+    assert b"".join(found.more) == b"6789"

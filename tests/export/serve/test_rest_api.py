@@ -1,6 +1,5 @@
 """The REST API, compared with the JSON that TensorFlow Serving documents."""
 
-import base64
 import gzip
 import http.client
 import json
@@ -80,11 +79,16 @@ def test_a_single_input_may_be_named(ask_json, inputs):
 
 
 @pytest.mark.parametrize("row", ['{"b64": "CODED"}', '{"sentences": {"b64": "CODED"}}'])
-def test_strings_may_be_bytes_in_base64(ask_json, row):
-    coded = base64.b64encode(b"\xff\xfe\x00 a").decode()
+@pytest.mark.parametrize("coded", ["//4AIGE=", "//4AIGE", "//4A\\nIGE=\\n"])
+def test_strings_may_be_bytes_in_base64(ask_json, row, coded):
+    """With or without padding and lines; these are the bytes FF FE 00 20 61."""
     body = f'{{"instances": [{row.replace("CODED", coded)}]}}'
     status, answer = ask_json(PREDICT, body)
     assert (status, answer["predictions"][0]["elmo"][0][0]) == (200, 3)
+
+
+def test_a_byte_order_mark_is_skipped(ask_json):
+    assert ask_json(PREDICT, b'\xef\xbb\xbf{"instances": ["a"]}')[0] == 200
 
 
 def test_text_is_read_as_utf_8(ask_json):

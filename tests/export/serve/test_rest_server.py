@@ -1,12 +1,16 @@
 """The REST server's limits of time and connections, and its end."""
 
+import asyncio
 import contextlib
+import http.client
 import socket
 import threading
 
 import pytest
 
+from export.serve import rest_answers, rest_server
 from export.serve.rest_api import RestApi
+from export.serve.rest_connections import Connections
 from export.serve.rest_options import RestOptions
 from export.serve.rest_server import RestServer
 from tests.support import stand_in
@@ -22,6 +26,7 @@ from tests.support.rest_clients import (
 )
 from tests.support.waiting import PATIENCE, wait_until
 
+ASKS_FIRST = HEAD + "Expect: 100-continue\r\nContent-Length: {}\r\n\r\n"
 WITHOUT_END = f"{HEAD}Content-Length: 1000\r\n\r\n{{"
 
 
@@ -39,11 +44,11 @@ def rest(model):
     """Makes further REST servers of the model."""
     with contextlib.ExitStack() as stack:
 
-        def start(max_bytes=2**20, **limits):
+        def start(max_bytes=2**20, host="127.0.0.1", **limits):
             limits = {"timeout": PATIENCE, "body_timeout": PATIENCE} | limits
             options = RestOptions(**limits)
             api = RestApi(model.models, options, max_bytes)
-            server = RestServer(api, "127.0.0.1", 0, options=options)
+            server = RestServer(api, host, 0, options=options)
             stack.callback(server.close, 0)
             return server
 
@@ -86,7 +91,6 @@ def test_an_idle_connection_is_closed_but_not_a_busy_one(rest, model, monkeypatc
 def test_a_body_that_does_not_come_in_time_is_a_408(rest):
     server = rest(body_timeout=0.2)
     with open_connections(server.port, 1, WITHOUT_END) as (connection,):
-        connection.settimeout(PATIENCE)
         answer = connection.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 408 ") and b'{"error":' in answer
     assert b"Received: 1 bytes" in answer
@@ -95,19 +99,67 @@ def test_a_body_that_does_not_come_in_time_is_a_408(rest):
 def test_a_body_without_an_end_is_not_read_for_ever(rest):
     server = rest(body_timeout=0.2)
     head = f"{HEAD}Content-Length: {10**12}\r\n\r\n"
-    with open_connections(server.port, 1, head) as (connection,):
-        connection.settimeout(PATIENCE)
-        with pytest.raises(ConnectionError):
-            while True:
-                connection.sendall(b" " * 2**20)
+    with (
+        open_connections(server.port, 1, head) as (connection,),
+        pytest.raises(ConnectionError),
+    ):
+        while True:
+            connection.sendall(b" " * 2**20)
 
 
 def test_a_client_that_does_not_read_its_answer_is_given_up(rest):
     server = rest(body_timeout=0.2, max_bytes=2**26)
-    body = text_body(1000, 100)
+    server._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**11)
+    body = text_body(60, 700)  # an answer of several blocks
     head = f"{HEAD}Content-Length: {len(body)}\r\n\r\n{body.decode()}"
-    with open_connections(server.port, 1, head) as (connection,):
+    with _narrow_connection(server.port) as connection:
+        connection.sendall(head.encode())
         wait_until(lambda: _aborted(connection))
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_a_large_answer_is_sent_while_it_is_written(rest, monkeypatch, version):
+    body, server = text_body(20, 100), rest()
+    whole = ask(server.port, PREDICT, body)
+    monkeypatch.setattr(rest_answers, "BLOCK", 1000)
+    monkeypatch.setattr(rest_answers, "AT_ONCE", 10_000)
+    length = f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    request = HEAD.replace("1.1", version) + length + body.decode()
+    with open_connections(server.port, 1, request) as (connection,):
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        assert response.headers["Content-Length"] is None
+        assert response.read() == whole.content
+    assert int(whole.headers["Content-Length"]) == len(whole.content) > 100_000
+
+
+def test_an_answer_is_sent_when_nothing_is_left_in_buffers_of_the_server():
+    """A connection that is closed stays open until its buffer is read."""
+
+    async def limits():
+        connections = Connections(None, RestOptions())
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(connections, "127.0.0.1", 0)
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        while not connections.connections:
+            await asyncio.sleep(0.01)
+        (connection,) = connections.connections
+        found = connection.transport.get_write_buffer_limits()
+        writer.close()
+        server.close()
+        await connections.shutdown(0.1)
+        return found
+
+    assert asyncio.run(limits()) == (0, 0)
+
+
+def _narrow_connection(port):
+    """A connection that takes few bytes that nobody reads."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**11)
+    connection.settimeout(PATIENCE)
+    connection.connect(("127.0.0.1", port))
+    return connection
 
 
 def _aborted(connection):
@@ -134,13 +186,22 @@ def test_requests_wait_in_a_bounded_queue_and_probes_are_answered(
         assert posts.join() == {429: 36, 200: 4}
 
 
-@pytest.mark.parametrize("content", ["", HEAD, WITHOUT_END])
+@pytest.mark.parametrize("content", ["", HEAD])
 def test_further_connections_take_the_place_of_incomplete_requests(rest, content):
     server = rest(max_connections=3)
     with open_connections(server.port, 8, content) as connections:
         for _ in range(3):
             assert ask(server.port, STATUS).status == 200
         assert all(closed(connection) for connection in connections[:6])
+
+
+def test_a_further_connection_takes_the_place_of_a_body_that_does_not_come(rest):
+    server = rest(max_connections=3)
+    with open_connections(server.port, 3, ASKS_FIRST.format(9)) as connections:
+        for connection in connections:
+            assert connection.recv(100).startswith(b"HTTP/1.1 100 ")
+        assert ask(server.port, STATUS).status == 200
+        assert closed(connections[0])
 
 
 def test_a_further_connection_is_closed_if_all_requests_are_complete(
@@ -155,6 +216,15 @@ def test_a_further_connection_is_closed_if_all_requests_are_complete(
             assert closed(connection)
         gate.open()
         assert posts.join() == {200: 2}
+
+
+def test_a_client_that_asks_first_sends_its_body_after_the_answer(rest):
+    body = text_body(1, 2)
+    head = ASKS_FIRST.format(len(body))
+    with open_connections(rest().port, 1, head) as (connection,):
+        assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body)
+        assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
 def test_all_bodies_together_are_bounded(rest):
@@ -216,13 +286,25 @@ def test_requests_that_are_not_answered_at_the_end_get_a_503(rest, model, monkey
         wait_until(lambda: len(model.models.batcher) == 2)
         with open_connections(server.port, 1, WITHOUT_END) as (connection,):
             ended = server.stop(grace=1)
-            assert ask(server.port, STATUS).status == 503
-            connection.settimeout(PATIENCE)
+            reply = ask(server.port, STATUS)
+            assert (reply.status, reply.headers["Connection"]) == (503, "close")
             assert connection.recv(100).startswith(b"HTTP/1.1 503 ")
         assert posts.join() == {503: 3}
         assert ended.wait(PATIENCE)
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", server.port), PATIENCE)
+
+
+def test_a_request_that_is_on_its_way_at_the_end_gets_a_503(rest, monkeypatch):
+    monkeypatch.setattr(rest_server, "SETTLE", 1.0)
+    server, sent = rest(), threading.Event()
+    server._loop.call_soon_threadsafe(sent.wait, PATIENCE)  # it can't accept meanwhile
+    request = f"GET {STATUS} HTTP/1.1\r\nHost: x\r\n\r\n"
+    with open_connections(server.port, 1, request) as (connection,):
+        ended = server.stop(grace=0)
+        sent.set()
+        assert connection.recv(100).startswith(b"HTTP/1.1 503 ")
+        assert ended.wait(PATIENCE)
 
 
 def test_a_server_waits_for_answers_and_ends_with_the_last(rest, model, monkeypatch):
@@ -250,12 +332,21 @@ def test_a_server_that_is_closed_at_once_leaves_no_thread(rest):
 def test_ipv6_is_served_by_both(tmp_path):
     if not _has_ipv6():
         pytest.skip("This machine has no IPv6.")
+    stand_in.save(tmp_path)
     with (
-        stand_in.serving(stand_in.save(tmp_path), host="::1") as server,
+        stand_in.serving(tmp_path, host="::1") as server,
         stand_in.asking(server, "[::1]") as stub,
     ):
         assert ask(server.rest_port, STATUS, host="::1").status == 200
         assert stub.Predict(stand_in.text_request(["a"])).outputs
+
+
+def test_the_address_for_all_takes_both_kinds(rest):
+    if not _has_ipv6():
+        pytest.skip("This machine has no IPv6.")
+    server = rest(host="::")
+    assert ask(server.port, STATUS, host="::1").status == 200
+    assert ask(server.port, STATUS, host="127.0.0.1").status == 200
 
 
 def _has_ipv6():

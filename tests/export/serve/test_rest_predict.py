@@ -1,0 +1,125 @@
+"""What a request holds while it is read, waits and is computed."""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import threading
+import types
+
+import numpy as np
+import pytest
+
+from export.serve import rest_predict
+from export.serve.rest_predict import RestPredict
+from tests.support import stand_in
+from tests.support.waiting import PATIENCE, wait_until
+
+BODY = b'{"instances": ["a bb", "c"]}'
+
+
+class Models:
+    """In place of the served models: a version that is leased, and a queue.
+
+    Attributes:
+        leases: number of requests that use the version.
+        waiting: the requests in the queue.
+    """
+
+    def __init__(self, servable):
+        self.leases, self.waiting = 0, []
+        self.batcher = types.SimpleNamespace(submit=self._submit)
+        self._servable = servable
+
+    @contextlib.contextmanager
+    def lease(self, spec):
+        self.leases += 1
+        try:
+            yield self._servable
+        finally:
+            self.leases -= 1
+
+    def _submit(self, request):
+        self.waiting.append(request)
+        return request.future
+
+
+@pytest.fixture(scope="module")
+def servable(tmp_path_factory):
+    directory = stand_in.save(tmp_path_factory.mktemp("model"))
+    with (
+        stand_in.serving(directory) as server,
+        server.models["elmo"].versions.lease() as servable,
+    ):
+        yield servable
+
+
+@pytest.fixture
+def models(servable):
+    return Models(servable)
+
+
+@pytest.fixture
+def predict(models):
+    predict = RestPredict(models, PATIENCE)
+    yield predict
+    predict.close()
+
+
+def test_the_version_is_in_use_until_the_outputs_are_computed(models, predict):
+    async def ask():
+        submitted = await predict.submit(None, BODY)
+        assert models.leases == 1
+        models.waiting[0].future.set_result({"sequence_len": np.array([2, 1])})
+        assert models.leases == 0
+        return await predict.answer(submitted)
+
+    assert asyncio.run(ask()).blocks == [b'{"predictions": [2,1]}']
+    assert models.waiting[0].seconds == PATIENCE
+
+
+def test_a_cancelled_request_leaves_queue_and_version(models, predict):
+    async def leave():
+        submitted = await predict.submit(None, BODY)
+        answering = asyncio.create_task(predict.answer(submitted))
+        await asyncio.sleep(0)
+        answering.cancel()
+        await asyncio.wait([answering])
+
+    asyncio.run(leave())
+    assert models.waiting[0].future.cancelled() and models.leases == 0
+
+
+def test_a_request_that_is_cancelled_while_it_is_read_is_dropped(
+    models, predict, monkeypatch
+):
+    reading, left = threading.Event(), threading.Event()
+    parse = rest_predict.rest_tensors.parse
+
+    def slow(body):
+        reading.set()
+        assert left.wait(PATIENCE)
+        return parse(body)
+
+    async def leave():
+        submitting = asyncio.create_task(predict.submit(None, BODY))
+        await asyncio.to_thread(reading.wait, PATIENCE)
+        submitting.cancel()
+        await asyncio.wait([submitting])
+        assert submitting.cancelled()
+
+    monkeypatch.setattr(rest_predict.rest_tensors, "parse", slow)
+    asyncio.run(leave())
+    left.set()
+    wait_until(lambda: models.waiting and models.waiting[0].future.cancelled())
+    wait_until(lambda: models.leases == 0)
+
+
+def test_an_error_of_the_model_is_raised(models, predict):
+    async def ask():
+        submitted = await predict.submit(None, BODY)
+        models.waiting[0].future.set_exception(concurrent.futures.TimeoutError("late"))
+        assert models.leases == 0
+        await predict.answer(submitted)
+
+    with pytest.raises(concurrent.futures.TimeoutError, match="late"):
+        asyncio.run(ask())
