@@ -43,27 +43,30 @@ class Prepared(NamedTuple):
 def optimized(directory: Path) -> Iterator[Prepared]:
     """A temporary directory with the optimised graph and links to everything else.
 
-    A graph that can't be optimised is served from its own directory.
+    A graph that can't be optimised, or not be written, is served from its own directory.
 
     Args:
         directory: a SavedModel with the tag `serve`.
-
-    Raises:
-        OSError: the directory can't be read, or nothing can be written.
     """
-    with tempfile.TemporaryDirectory(prefix="elmo_keras-") as temporary:
+    with contextlib.ExitStack() as stack:
         try:
-            saved_model = _optimized(directory / tf.saved_model.SAVED_MODEL_FILENAME_PB)
+            graph = _optimized(directory / tf.saved_model.SAVED_MODEL_FILENAME_PB)
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            _write(graph, Path(folder), directory)
+            prepared = Prepared(Path(folder), True)
         except Exception as error:  # the loader reports what is wrong with a file
             LOG.debug("The graph of %s can't be optimised: %s", directory, error)
-            yield Prepared(directory, False)
-            return
-        for path in directory.iterdir():
-            os.symlink(path.resolve(), Path(temporary) / path.name)
-        file = Path(temporary) / tf.saved_model.SAVED_MODEL_FILENAME_PB
-        file.unlink()
-        file.write_bytes(saved_model.SerializeToString())
-        yield Prepared(Path(temporary), True)
+            prepared = Prepared(directory, False)
+        yield prepared
+
+
+def _write(saved_model, folder, original):
+    """Writes a SavedModel, with links to all else that the original has."""
+    name = tf.saved_model.SAVED_MODEL_FILENAME_PB
+    (folder / name).write_bytes(saved_model.SerializeToString())
+    for path in original.iterdir():
+        if path.name != name:
+            os.symlink(path.resolve(), folder / path.name)
 
 
 def _optimized(file):

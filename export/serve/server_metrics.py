@@ -34,6 +34,9 @@ class Metrics:
             labels=["model_name"],
             buckets=ROWS,
         )
+        self._add_those_of_tensorflow_serving()
+
+    def _add_those_of_tensorflow_serving(self):
         self._count = self._make(
             prometheus.Gauge,  # the name of a Counter would end in `_total`
             ":tensorflow:serving:request_count",
