@@ -148,8 +148,9 @@ def _memory(streams, batch, *, slots):
 
 def _activations(config, batch):
     """Number of floats kept for the gradient."""
-    cell = 13 * config.units + 4 * config.projection_dim
-    lstm = 2 * config.n_layers * batch.tokens * cell
+    kept = 5 * config.units + 4 * config.projection_dim
+    gradient = 2 * 5 * config.units  # of the layer that is computed
+    lstm = batch.tokens * (2 * config.n_layers * kept + gradient)
     widths = sum(width for width, _ in config.filters)
     place = widths * config.char_embedding_dim + config.n_filters
     windows = batch.words * batch.length * place

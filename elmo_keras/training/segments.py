@@ -65,12 +65,6 @@ class Segments(NamedTuple):
         """The segments of a batch that has the fields as items."""
         return cls(*(batch[field] for field in cls._fields))
 
-    @classmethod
-    def spec(cls, n_rows: int, time: int) -> "Segments":
-        """The `tf.TensorSpec` of each field."""
-        shapes = (n_rows * time,), (None,), (None,), (n_rows,)
-        return cls(*(tf.TensorSpec(shape, tf.int32) for shape in shapes))
-
 
 def over_segments(function, inputs, segments: Segments, *, state):
     """Applies a recurrent `function` to the segments of rows without padding.

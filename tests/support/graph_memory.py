@@ -51,6 +51,9 @@ def peak(graph, unknown, at_least=2**20) -> tuple[int, list[tuple[int, str]]]:
 def size(x, unknown) -> int:
     """Bytes of a tensor of numbers."""
     if x.op.type in LOOPS and x.dtype == tf.variant:
+        made = _made_with(x)
+        if made is not None:
+            return made
         # A list of tensors has the size of their concatenation.
         concatenated = [c for c in x.consumers() if c.type == "TensorListConcatV2"]
         return sum(size(c.outputs[0], unknown) for c in concatenated)
@@ -58,6 +61,20 @@ def size(x, unknown) -> int:
         return 0
     n = unknown(x)
     return x.dtype.size * math.prod(d if d is not None else n for d in x.shape)
+
+
+def _made_with(x):
+    """Bytes of a loop's list of tensors whose number and shape are known, or None."""
+    source = x.op.inputs[x.value_index].op
+    while source.type == "TensorListSetItem":
+        source = source.inputs[0].op
+    if source.type != "TensorListReserve":
+        return None
+    shape, number = map(tf.get_static_value, source.inputs)
+    if number is None or min(shape) < 0:
+        return None
+    n = math.prod(map(int, (number, *shape)))
+    return source.get_attr("element_dtype").size * n
 
 
 def _owner(x):

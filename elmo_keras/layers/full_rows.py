@@ -1,0 +1,173 @@
+"""The recurrence over rows that have a token at every step, for training.
+
+It is that of `recurrence`, with shapes that don't vary, and its gradient is written out
+for the same reason as there.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from elmo_keras.layers.compiled_cell import cell, cell_gradient, compiled
+from elmo_keras.layers.recurrence import Clips, State, Weights, clip
+
+
+class Kept(NamedTuple):
+    """The activations that the gradient needs, an array of each with a value a step.
+
+    `outputs` (rows, projection), `gates` (rows, 4 · units) after sigmoid and tanh, and
+    `cells` (rows, units), whose first value is the initial state.
+    """
+
+    outputs: tf.TensorArray
+    gates: tf.TensorArray
+    cells: tf.TensorArray
+
+
+def over_full_rows(x, continuing, weights: Weights, *, state: State, clips: Clips):
+    """Runs one LSTM layer over rows without padding.
+
+    Args:
+        x: (steps · rows, in), step by step.
+        continuing: (steps, rows, 1) in the dtype of the cell state, 0.0 where the row
+            starts from the zero state and 1.0 elsewhere. Steps and rows are static.
+        weights: `Weights`, with plain matrices instead of panels.
+        state: initial `State`.
+        clips: `Clips`.
+
+    Returns:
+        Outputs (steps · rows, projection) and the last `State`.
+    """
+
+    @tf.custom_gradient
+    def run(x, *flat):
+        weights, first = Weights(*flat[:4]), State(*flat[4:])
+        last, kept = _forward(x, continuing, weights, state=first, clips=clips)
+        outputs = kept.outputs.stack()  # (steps, rows, projection)
+
+        def gradient(d_outputs, *d_last):
+            upstream = tf.reshape(d_outputs, outputs.shape), State(*d_last)
+            d_packed, d_first = _backward(
+                continuing, weights, kept=kept, upstream=upstream, clips=clips
+            )
+            before = tf.concat([first.output[None], outputs[:-1]], axis=0)
+            before *= tf.cast(continuing, before.dtype)
+            return *_of_inputs(x, before, weights, d_packed), *d_first
+
+        return (tf.reshape(outputs, [-1, outputs.shape[2]]), *last), gradient
+
+    outputs, *last = run(x, *weights, *state)
+    return outputs, State(*last)
+
+
+def _forward(x, continuing, weights, *, state, clips):
+    """The last state, and the activations that the gradient needs."""
+    n_steps, n_rows, _ = continuing.shape
+    of_step = compiled(cell, clips.cell)
+    inputs = tf.reshape(tf.matmul(x, weights.kernel), [n_steps, n_rows, -1])
+
+    def one_step(step, state, kept):
+        output = state.output * tf.cast(continuing[step], x.dtype)
+        products = inputs[step], tf.matmul(output, weights.recurrent_kernel)
+        gates, cells, hidden = of_step(
+            products, weights.bias, state.cell, continuing[step]
+        )
+        output = clip(tf.matmul(hidden, weights.projection_kernel), clips.output)
+        kept = Kept(
+            kept.outputs.write(step, output),
+            kept.gates.write(step, gates),
+            kept.cells.write(step + 1, cells),
+        )
+        return step + 1, State(output, cells), kept
+
+    units = weights.projection_kernel.shape[0]
+    kept = Kept(
+        _array(n_steps, state.output, weights.projection_kernel.shape[1]),
+        _array(n_steps, state.cell, 4 * units),
+        _array(n_steps + 1, state.cell, units).write(0, state.cell),
+    )
+    _, last, kept = tf.while_loop(
+        lambda step, *_: step < n_steps,
+        one_step,
+        (0, state, kept),
+        maximum_iterations=n_steps,
+    )
+    return last, kept
+
+
+def _array(length, like, width):
+    """An array of values (rows, width) with the dtype of `like`."""
+    shape = (like.shape[0], width)
+    return tf.TensorArray(
+        like.dtype, length, element_shape=shape, clear_after_read=False
+    )
+
+
+def _backward(continuing, weights, *, kept, upstream, clips):
+    """Goes from the last step to the first.
+
+    Returns:
+        Gradients with respect to the gates' inputs and the unclipped outputs, and the
+        values that were projected, each (steps · rows, …); and those with respect to
+        the initial state.
+    """
+    n_steps = continuing.shape[0]
+    d_outputs, d_last = upstream
+    of_step = compiled(cell_gradient, clips.cell)
+    recurrent_kernel, projection_kernel = (
+        tf.transpose(w) for w in (weights.recurrent_kernel, weights.projection_kernel)
+    )
+
+    def one_step(step, d_state, arrays):
+        step -= 1
+        d_output = d_state.output + d_outputs[step]
+        d_output = _through_clip(d_output, kept.outputs.read(step), clips.output)
+        d_gates, d_cell, hidden = of_step(
+            tf.matmul(d_output, projection_kernel),
+            d_state.cell,
+            kept.gates.read(step),
+            (kept.cells.read(step + 1), kept.cells.read(step)),
+            continuing[step],
+        )
+        d_before = tf.matmul(d_gates, recurrent_kernel)
+        d_before *= tf.cast(continuing[step], d_before.dtype)
+        values = zip(arrays, (d_gates, d_output, hidden))
+        arrays = tuple(array.write(step, value) for array, value in values)
+        return step, State(d_before, d_cell), arrays
+
+    units, projection_dim = weights.projection_kernel.shape
+    widths = 4 * units, projection_dim, units
+    arrays = tuple(_array(n_steps, d_last.output, width) for width in widths)
+    _, d_first, arrays = tf.while_loop(
+        lambda step, *_: step > 0,
+        one_step,
+        (n_steps, d_last, arrays),
+        maximum_iterations=n_steps,
+    )
+    packed = [tf.reshape(a.stack(), [-1, w]) for a, w in zip(arrays, widths)]
+    return packed, d_first
+
+
+def _through_clip(upstream, clipped, bound):
+    if bound is None:
+        return upstream
+    bound = tf.constant(bound, clipped.dtype)
+    return tf.where(tf.abs(clipped) < bound, upstream, tf.zeros_like(upstream))
+
+
+def _of_inputs(x, before, weights, d_packed):
+    """Gradients with respect to x and the weights, one matrix product for each."""
+    d_gates, d_projected, hidden = d_packed
+    ones = tf.ones_like(x[:, :1])
+    inputs = [x, tf.reshape(before, [-1, before.shape[2]]), ones]
+    d_weights = tf.matmul(tf.concat(inputs, axis=1), d_gates, transpose_a=True)
+    d_kernel, d_recurrent, d_bias = tf.split(
+        d_weights, [x.shape[1], before.shape[2], 1], axis=0
+    )
+    return (
+        tf.matmul(d_gates, tf.transpose(weights.kernel)),
+        d_kernel,
+        d_recurrent,
+        tf.cast(d_bias[0], weights.bias.dtype),
+        tf.matmul(hidden, d_projected, transpose_a=True),
+    )
