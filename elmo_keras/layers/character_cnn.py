@@ -159,7 +159,8 @@ class CharacterCNN(keras.layers.Layer):
     def _to_learn(self, words, ends):
         """The vectors of all words, with their activations kept for the gradient."""
         kernels = [self._compute(kernel) for kernel in self.kernels]
-        x = ngram_maxima(self._characters(words), ends, self._table(), kernels)
+        characters = self._characters(words)
+        x = ngram_maxima(characters, ends, self._table(), kernels=kernels)
         x += tf.concat([self._compute(bias) for bias in self.biases], axis=0)
         return self._projected(self._activated(x), words)
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from elmo_keras.layers.compiled_cell import cell, cell_gradient, compiled
+from elmo_keras.layers.compiled import compiled
+from elmo_keras.layers.lstm_cell import cell, cell_gradient
 from elmo_keras.layers.recurrence import Clips, State, Weights, clip
 
 
@@ -48,11 +49,12 @@ def over_full_rows(x, continuing, weights: Weights, *, state: State, clips: Clip
         def gradient(d_outputs, *d_last):
             upstream = tf.reshape(d_outputs, outputs.shape), State(*d_last)
             d_packed, d_first = _backward(
-                continuing, weights, kept=kept, upstream=upstream, clips=clips
+                continuing, weights, kept, upstream=upstream, clips=clips
             )
             before = tf.concat([first.output[None], outputs[:-1]], axis=0)
             before *= tf.cast(continuing, before.dtype)
-            return *_of_inputs(x, before, weights, d_packed), *d_first
+            before = tf.reshape(before, [-1, before.shape[2]])
+            return *_of_inputs(x, before, weights, d_packed=d_packed), *d_first
 
         return (tf.reshape(outputs, [-1, outputs.shape[2]]), *last), gradient
 
@@ -63,34 +65,30 @@ def over_full_rows(x, continuing, weights: Weights, *, state: State, clips: Clip
 def _forward(x, continuing, weights, *, state, clips):
     """The last state, and the activations that the gradient needs."""
     n_steps, n_rows, _ = continuing.shape
-    of_step = compiled(cell, clips.cell)
+    of_step = compiled(cell, bound=clips.cell)
     inputs = tf.reshape(tf.matmul(x, weights.kernel), [n_steps, n_rows, -1])
 
     def one_step(step, state, kept):
         output = state.output * tf.cast(continuing[step], x.dtype)
-        products = inputs[step], tf.matmul(output, weights.recurrent_kernel)
         gates, cells, hidden = of_step(
-            products, weights.bias, state.cell, continuing[step]
+            (inputs[step], tf.matmul(output, weights.recurrent_kernel)),
+            weights.bias,
+            state.cell,
+            continuing=continuing[step],
         )
         output = clip(tf.matmul(hidden, weights.projection_kernel), clips.output)
-        kept = Kept(
-            kept.outputs.write(step, output),
-            kept.gates.write(step, gates),
-            kept.cells.write(step + 1, cells),
-        )
-        return step + 1, State(output, cells), kept
+        places = step, step, step + 1
+        kept = [a.write(*v) for a, *v in zip(kept, places, (output, gates, cells))]
+        return step + 1, State(output, cells), Kept(*kept)
 
-    units = weights.projection_kernel.shape[0]
+    units, projection_dim = weights.projection_kernel.shape
     kept = Kept(
-        _array(n_steps, state.output, weights.projection_kernel.shape[1]),
+        _array(n_steps, state.output, projection_dim),
         _array(n_steps, state.cell, 4 * units),
         _array(n_steps + 1, state.cell, units).write(0, state.cell),
     )
     _, last, kept = tf.while_loop(
-        lambda step, *_: step < n_steps,
-        one_step,
-        (0, state, kept),
-        maximum_iterations=n_steps,
+        lambda step, *_: step < n_steps, one_step, (0, state, kept)
     )
     return last, kept
 
@@ -103,7 +101,7 @@ def _array(length, like, width):
     )
 
 
-def _backward(continuing, weights, *, kept, upstream, clips):
+def _backward(continuing, weights, kept, *, upstream, clips):
     """Goes from the last step to the first.
 
     Returns:
@@ -111,12 +109,10 @@ def _backward(continuing, weights, *, kept, upstream, clips):
         values that were projected, each (steps · rows, …); and those with respect to
         the initial state.
     """
-    n_steps = continuing.shape[0]
-    d_outputs, d_last = upstream
-    of_step = compiled(cell_gradient, clips.cell)
-    recurrent_kernel, projection_kernel = (
-        tf.transpose(w) for w in (weights.recurrent_kernel, weights.projection_kernel)
-    )
+    n_steps, (d_outputs, d_last) = continuing.shape[0], upstream
+    of_step = compiled(cell_gradient, bound=clips.cell)
+    recurrent_kernel = tf.transpose(weights.recurrent_kernel)
+    projection_kernel = tf.transpose(weights.projection_kernel)
 
     def one_step(step, d_state, arrays):
         step -= 1
@@ -126,8 +122,8 @@ def _backward(continuing, weights, *, kept, upstream, clips):
             tf.matmul(d_output, projection_kernel),
             d_state.cell,
             kept.gates.read(step),
-            (kept.cells.read(step + 1), kept.cells.read(step)),
-            continuing[step],
+            states=(kept.cells.read(step + 1), kept.cells.read(step)),
+            continuing=continuing[step],
         )
         d_before = tf.matmul(d_gates, recurrent_kernel)
         d_before *= tf.cast(continuing[step], d_before.dtype)
@@ -139,13 +135,9 @@ def _backward(continuing, weights, *, kept, upstream, clips):
     widths = 4 * units, projection_dim, units
     arrays = tuple(_array(n_steps, d_last.output, width) for width in widths)
     _, d_first, arrays = tf.while_loop(
-        lambda step, *_: step > 0,
-        one_step,
-        (n_steps, d_last, arrays),
-        maximum_iterations=n_steps,
+        lambda step, *_: step > 0, one_step, (n_steps, d_last, arrays)
     )
-    packed = [tf.reshape(a.stack(), [-1, w]) for a, w in zip(arrays, widths)]
-    return packed, d_first
+    return [tf.reshape(a.stack(), [-1, w]) for a, w in zip(arrays, widths)], d_first
 
 
 def _through_clip(upstream, clipped, bound):
@@ -155,14 +147,14 @@ def _through_clip(upstream, clipped, bound):
     return tf.where(tf.abs(clipped) < bound, upstream, tf.zeros_like(upstream))
 
 
-def _of_inputs(x, before, weights, d_packed):
+def _of_inputs(x, before, weights, *, d_packed):
     """Gradients with respect to x and the weights, one matrix product for each."""
     d_gates, d_projected, hidden = d_packed
     ones = tf.ones_like(x[:, :1])
-    inputs = [x, tf.reshape(before, [-1, before.shape[2]]), ones]
-    d_weights = tf.matmul(tf.concat(inputs, axis=1), d_gates, transpose_a=True)
+    inputs = tf.concat([x, before, ones], axis=1)
+    d_weights = tf.matmul(inputs, d_gates, transpose_a=True)
     d_kernel, d_recurrent, d_bias = tf.split(
-        d_weights, [x.shape[1], before.shape[2], 1], axis=0
+        d_weights, [x.shape[1], before.shape[1], 1], axis=0
     )
     return (
         tf.matmul(d_gates, tf.transpose(weights.kernel)),

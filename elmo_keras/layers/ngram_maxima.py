@@ -22,7 +22,7 @@ class _Filters(NamedTuple):
     width: int
 
 
-def ngram_maxima(words, ends, table, kernels):
+def ngram_maxima(words, ends, table, *, kernels):
     """The highest scores of words that are sorted by length.
 
     Args:

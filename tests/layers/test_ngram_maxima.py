@@ -77,7 +77,7 @@ def test_windows_that_are_equally_high_share_the_gradient():
     table = tf.constant([[0.0, -1.0], [2.0, 0.0], [1.0, 3.0]])
     with tf.GradientTape() as tape:
         tape.watch([table, kernel])
-        maxima = ngram_maxima.ngram_maxima(words, ends, table, [kernel])
+        maxima = ngram_maxima.ngram_maxima(words, ends, table, kernels=[kernel])
     of_table, of_kernel = tape.gradient(maxima, [table, kernel])
     assert maxima.numpy().tolist() == [[2.0, 3.0]]
     assert of_table.numpy().tolist() == [[0, 0], [1, 0], [0, 1]]

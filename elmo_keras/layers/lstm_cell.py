@@ -1,26 +1,13 @@
-"""What an LSTM computes at a step besides its matrix products, compiled for training.
+"""What an LSTM computes at a step besides its matrix products, and its gradient.
 
-A compiled function reads and writes each number once, where single operations do so a
-dozen times. It is compiled once for each shape, so the shapes must not vary; `layers`
-that embed text of any shape use `recurrence`.
+c' = clip(sigmoid(f) · c + sigmoid(i) · tanh(j))
+h' = sigmoid(o) · tanh(c')
 """
-
-import functools
 
 import tensorflow as tf
 
 
-@functools.cache
-def compiled(function, bound):
-    """`cell` or `cell_gradient` for a bound, compiled if TensorFlow comes with XLA."""
-    return tf.function(
-        functools.partial(function, bound=bound),
-        autograph=False,
-        jit_compile=tf.test.is_built_with_xla(),
-    )
-
-
-def cell(products, bias, before, continuing, *, bound):
+def cell(products, bias, before, *, continuing, bound):
     """Gates and cell state of one step.
 
     Args:
@@ -48,7 +35,7 @@ def cell(products, bias, before, continuing, *, bound):
     return tf.reshape(gates, [-1, 4 * units]), state, hidden
 
 
-def cell_gradient(d_hidden, d_state, gates, states, continuing, *, bound):
+def cell_gradient(d_hidden, d_state, gates, *, states, continuing, bound):
     """The gradient of `cell`.
 
     Args:
