@@ -11,6 +11,7 @@ import tensorflow as tf
 from elmo_keras.layers.compiled import compiled
 from elmo_keras.layers.lstm_cell import cell, cell_gradient
 from elmo_keras.layers.recurrence import Clips, State, Weights, clip
+from elmo_keras.layers.recurrence_gradient import not_clipped
 
 
 class Kept(NamedTuple):
@@ -48,8 +49,9 @@ def over_full_rows(x, continuing, weights: Weights, *, state: State, clips: Clip
 
         def gradient(d_outputs, *d_last):
             upstream = tf.reshape(d_outputs, outputs.shape), State(*d_last)
+            factors = continuing, not_clipped(outputs, clips.output)
             d_packed, d_first = _backward(
-                continuing, weights, kept, upstream=upstream, clips=clips
+                weights, kept, upstream, factors=factors, clips=clips
             )
             before = tf.concat([first.output[None], outputs[:-1]], axis=0)
             before *= tf.cast(continuing, before.dtype)
@@ -69,12 +71,13 @@ def _forward(x, continuing, weights, *, state, clips):
     inputs = tf.reshape(tf.matmul(x, weights.kernel), [n_steps, n_rows, -1])
 
     def one_step(step, state, kept):
-        output = state.output * tf.cast(continuing[step], x.dtype)
+        going_on = continuing[step]
+        output = state.output * tf.cast(going_on, x.dtype)
         gates, cells, hidden = of_step(
             (inputs[step], tf.matmul(output, weights.recurrent_kernel)),
             weights.bias,
             state.cell,
-            continuing=continuing[step],
+            continuing=going_on,
         )
         output = clip(tf.matmul(hidden, weights.projection_kernel), clips.output)
         places = step, step, step + 1
@@ -101,38 +104,45 @@ def _array(length, like, width):
     )
 
 
-def _backward(continuing, weights, kept, *, upstream, clips):
+def _backward(weights, kept, upstream, *, factors, clips):
     """Goes from the last step to the first.
 
+    Args:
+        weights, clips: as in `over_full_rows`.
+        kept: `Kept`.
+        upstream: gradients with respect to the outputs (steps, rows, projection) and
+            the last state.
+        factors: `continuing`, and 1.0 where outputs were not clipped, else 0.0.
+
     Returns:
-        Gradients with respect to the gates' inputs and the unclipped outputs, and the
-        values that were projected, each (steps · rows, …); and those with respect to
-        the initial state.
+        Gradients with respect to the unclipped outputs, the values that they are
+        projected from, and gradients with respect to the gates' inputs, each (steps ·
+        rows, …); and gradients with respect to the initial state.
     """
-    n_steps, (d_outputs, d_last) = continuing.shape[0], upstream
+    (d_outputs, d_last), (continuing, unclipped) = upstream, factors
+    n_steps = continuing.shape[0]
     of_step = compiled(cell_gradient, bound=clips.cell)
-    recurrent_kernel = tf.transpose(weights.recurrent_kernel)
-    projection_kernel = tf.transpose(weights.projection_kernel)
+    _, recurrent_kernel, _, projection_kernel = map(tf.transpose, weights)
 
     def one_step(step, d_state, arrays):
         step -= 1
-        d_output = d_state.output + d_outputs[step]
-        d_output = _through_clip(d_output, kept.outputs.read(step), clips.output)
+        going_on = continuing[step]
+        d_output = (d_state.output + d_outputs[step]) * unclipped[step]
         d_gates, d_cell, hidden = of_step(
             tf.matmul(d_output, projection_kernel),
             d_state.cell,
             kept.gates.read(step),
             states=(kept.cells.read(step + 1), kept.cells.read(step)),
-            continuing=continuing[step],
+            continuing=going_on,
         )
         d_before = tf.matmul(d_gates, recurrent_kernel)
-        d_before *= tf.cast(continuing[step], d_before.dtype)
-        values = zip(arrays, (d_gates, d_output, hidden))
+        d_before *= tf.cast(going_on, d_before.dtype)
+        values = zip(arrays, (d_output, hidden, d_gates))
         arrays = tuple(array.write(step, value) for array, value in values)
         return step, State(d_before, d_cell), arrays
 
     units, projection_dim = weights.projection_kernel.shape
-    widths = 4 * units, projection_dim, units
+    widths = projection_dim, units, 4 * units
     arrays = tuple(_array(n_steps, d_last.output, width) for width in widths)
     _, d_first, arrays = tf.while_loop(
         lambda step, *_: step > 0, one_step, (n_steps, d_last, arrays)
@@ -140,16 +150,9 @@ def _backward(continuing, weights, kept, *, upstream, clips):
     return [tf.reshape(a.stack(), [-1, w]) for a, w in zip(arrays, widths)], d_first
 
 
-def _through_clip(upstream, clipped, bound):
-    if bound is None:
-        return upstream
-    bound = tf.constant(bound, clipped.dtype)
-    return tf.where(tf.abs(clipped) < bound, upstream, tf.zeros_like(upstream))
-
-
 def _of_inputs(x, before, weights, *, d_packed):
     """Gradients with respect to x and the weights, one matrix product for each."""
-    d_gates, d_projected, hidden = d_packed
+    d_projected, hidden, d_gates = d_packed
     ones = tf.ones_like(x[:, :1])
     inputs = tf.concat([x, before, ones], axis=1)
     d_weights = tf.matmul(inputs, d_gates, transpose_a=True)

@@ -1,9 +1,9 @@
 """Segments: rows cut where a sentence starts from the zero state.
 
 A row whose state becomes zero within a window is two rows to the LSTM, one that
-continues from the previous batch and a shorter one that starts from zeros. Stored
+continues from the previous window and a shorter one that starts from zeros. Stored
 step by step (`layers.packing`), they take as many tokens as before, so this costs
-nothing, and no gradient flows from one to the other.
+nothing. Training, whose windows are shorter, has `layers.full_rows` for it.
 """
 
 from collections.abc import Mapping

@@ -133,12 +133,12 @@ def stream_losses(bilm, batch, state, *, table=None):
     table = table or _softmax_rows(bilm.softmax, batch)
     vectors = bilm.token_representation(batch["characters"], training=True)
     x = tf.gather(vectors, batch["words"])  # (2, batch, time, projection_dim)
-    losses, last = [], []
+    continuing, losses, last = _continuing(batch), [], []
     for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
         # Both streams come in reading order, so neither is reversed here.
         outputs, direction_state = direction.call_rows(
             _by_steps(x[d]),
-            _continuing(batch),
+            continuing,
             state[d],
             seed=batch["seed"] * [1, 2] + [0, d],  # each direction has its own
         )
@@ -153,7 +153,10 @@ def _by_steps(rows):
 
 
 def _continuing(batch):
-    """1.0 where a row continues, 0.0 where it starts from the zero state."""
+    """1.0 where a row continues, 0.0 where it starts from the zero state.
+
+    float32 `(time, batch, 1)`.
+    """
     weights = tf.transpose(batch["weights"])[..., None]  # (time, batch, 1)
     if "from_zero" not in batch:
         return tf.ones_like(weights)
