@@ -94,7 +94,7 @@ def _pieces(words, ends, width):
 
 
 def _forward(words, ends, filters):
-    """The maxima, and for each piece the windows and which scores are the highest."""
+    """The maxima; and the windows of all pieces, and which scores are the highest."""
     n_pieces, piece = _pieces(words, ends, filters.width)
     depth, n_filters = filters.kernel.shape
 
@@ -106,29 +106,27 @@ def _forward(words, ends, filters):
         scores = tf.matmul(windows, filters.kernel)
         scores = tf.reshape(scores, [places, -1, n_filters])
         highest = tf.reduce_max(scores, axis=0)
-        values = highest, windows, scores == highest
+        equal = tf.reshape(scores == highest, [-1, n_filters])
+        values = highest, windows, equal
         return i + 1, tuple(a.write(i, v) for a, v in zip(arrays, values))
 
     dtype = filters.table.dtype
     arrays = (
-        _array(n_pieces, dtype, None, n_filters),
-        _array(n_pieces, dtype, None, depth),
-        _array(n_pieces, tf.bool, None, None, n_filters),
+        _array(n_pieces, dtype, n_filters),
+        _array(n_pieces, dtype, depth),
+        _array(n_pieces, tf.bool, n_filters),
     )
-    _, (maxima, *kept) = tf.while_loop(
+    _, arrays = tf.while_loop(
         lambda i, _: i < n_pieces, one_piece, (0, arrays), parallel_iterations=1
     )
-    return tf.ensure_shape(maxima.concat(), (words.shape[0], n_filters)), kept
+    # A SavedModel can't have a gradient that reads arrays.
+    maxima, *kept = (array.concat() for array in arrays)
+    return tf.ensure_shape(maxima, (words.shape[0], n_filters)), kept
 
 
-def _array(length, dtype, *shape):
-    return tf.TensorArray(
-        dtype,
-        length,
-        element_shape=shape,
-        infer_shape=False,
-        clear_after_read=False,
-    )
+def _array(length, dtype, width):
+    shape = (None, width)
+    return tf.TensorArray(dtype, length, element_shape=shape, infer_shape=False)
 
 
 def _backward(words, ends, filters, *, kept, upstream):
@@ -139,23 +137,27 @@ def _backward(words, ends, filters, *, kept, upstream):
     transposed = tf.reshape(filters.kernel, [filters.width, dim + 1, -1])[:, :dim]
     transposed = tf.transpose(tf.reshape(transposed, [filters.width * dim, -1]))
 
-    def one_piece(i, sums):
+    def one_piece(i, start, sums):
         first = i * WORDS_AT_ONCE
         d_maxima = upstream[first : first + WORDS_AT_ONCE]
-        d_scores = _of_highest(highest.read(i), d_maxima)
-        d_scores = tf.reshape(d_scores, [-1, transposed.shape[0]])
         ids = piece(i)
+        places, n_words = tf.shape(ids)[0] - filters.width + 1, tf.shape(ids)[1]
+        end = start + places * n_words
+        shape = places, n_words, highest.shape[1]
+        d_scores = _of_highest(tf.reshape(highest[start:end], shape), d_maxima)
+        d_scores = tf.reshape(d_scores, [-1, highest.shape[1]])
         d_x = _folded(tf.matmul(d_scores, transposed), tf.shape(ids), filters.width)
         gradients = (
             tf.math.unsorted_segment_sum(d_x, ids, n_ids),
-            tf.matmul(windows.read(i), d_scores, transpose_a=True),
+            tf.matmul(windows[start:end], d_scores, transpose_a=True),
         )
         sums = [a + tf.cast(b, a.dtype) for a, b in zip(sums, gradients)]
-        return i + 1, tuple(sums)
+        return i + 1, end, tuple(sums)
 
-    zeros = tf.zeros((n_ids, dim)), tf.zeros(filters.kernel.shape)
-    _, (d_table, d_kernel) = tf.while_loop(
-        lambda i, _: i < n_pieces, one_piece, (0, zeros), parallel_iterations=1
+    dtype = tf.float64 if upstream.dtype == tf.float64 else tf.float32
+    zeros = tf.zeros((n_ids, dim), dtype), tf.zeros(filters.kernel.shape, dtype)
+    _, _, (d_table, d_kernel) = tf.while_loop(
+        lambda i, *_: i < n_pieces, one_piece, (0, 0, zeros), parallel_iterations=1
     )
     d_table = tf.pad(d_table, [[0, 0], [0, 1]])
     return [tf.cast(gradient, upstream.dtype) for gradient in (d_table, d_kernel)]
