@@ -31,11 +31,8 @@ def sampled_softmax_losses(inputs, kernel, bias, *, targets, negatives, log_expe
     """
     kernel = tf.cast(kernel, inputs.dtype)
     bias = tf.cast(bias, tf.float32) - log_expected
-    true = tf.einsum(
-        "td,td->t",
-        *(tf.cast(x, tf.float32) for x in (inputs, tf.gather(kernel, targets))),
-    )
-    true += tf.gather(bias, targets)
+    own = [tf.cast(x, tf.float32) for x in (inputs, tf.gather(kernel, targets))]
+    true = tf.reduce_sum(tf.multiply(*own), axis=1) + tf.gather(bias, targets)
     # The index of each token's target among the negatives, `n_negatives` if absent.
     n_negatives = tf.size(negatives)
     place = tf.fill([tf.size(bias)], n_negatives)
@@ -68,7 +65,8 @@ def _losses(*arguments):
     def gradient(upstream):
         share = tf.cast((upstream / total)[:, None], dtype)
         d_inputs = tf.matmul(powers, kernel) * share
-        d_table = tf.matmul(powers, wide * share, transpose_a=True)
+        # The small matrix is the one to be transposed.
+        d_table = tf.transpose(tf.matmul(wide * share, powers, transpose_a=True))
         d_true = (of_true / total - 1) * upstream
         return (
             d_inputs,

@@ -132,12 +132,12 @@ def stream_losses(bilm, batch, state, *, table=None):
     """
     table = table or _softmax_rows(bilm.softmax, batch)
     vectors = bilm.token_representation(batch["characters"], training=True)
-    x = tf.gather(vectors, batch["words"])  # (2, batch, time, projection_dim)
     continuing, losses, last = _continuing(batch), [], []
+    words = tf.unstack(batch["words"])
     for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
         # Both streams come in reading order, so neither is reversed here.
         outputs, direction_state = direction.call_rows(
-            _by_steps(x[d]),
+            _by_steps(tf.gather(vectors, words[d])),
             continuing,
             state[d],
             seed=batch["seed"] * [1, 2] + [0, d],  # each direction has its own
