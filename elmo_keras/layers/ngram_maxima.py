@@ -145,7 +145,6 @@ def _backward(words, ends, filters, *, kept, upstream):
         end = start + places * n_words
         shape = places, n_words, highest.shape[1]
         d_scores = _of_highest(tf.reshape(highest[start:end], shape), d_maxima)
-        d_scores = tf.reshape(d_scores, [-1, highest.shape[1]])
         d_x = _folded(tf.matmul(d_scores, transposed), tf.shape(ids), filters.width)
         gradients = (
             tf.math.unsorted_segment_sum(d_x, ids, n_ids),
@@ -167,7 +166,8 @@ def _of_highest(highest, upstream):
     """The gradient of the scores: equal shares if several are the highest."""
     # TensorFlow's own gradient of a maximum lets the host wait for a GPU.
     highest = tf.cast(highest, upstream.dtype)
-    return highest * (upstream / tf.reduce_sum(highest, axis=0))
+    shares = highest * (upstream / tf.reduce_sum(highest, axis=0))
+    return tf.reshape(shares, [-1, upstream.shape[1]])
 
 
 def _folded(d_windows, shape, width):

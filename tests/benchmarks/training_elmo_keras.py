@@ -36,10 +36,8 @@ PACKAGES = ("tensorflow", "keras")
 PADDING = 261  # the id of a character
 
 
-def training_steps(
-    folder: Path, policy: str
-) -> Iterator[tuple[float, float, int, float, int]]:
-    """Makes a step on request: seconds, processor seconds, tokens, loss, operations."""
+def training_run(folder: Path, policy: str) -> TrainingRun:
+    """A run on the files of the folder."""
     published = read_options(folder / "options.json")
     names = [field.name for field in dataclasses.fields(TrainingOptions)]
     options = TrainingOptions(**{name: published[name] for name in names})
@@ -60,7 +58,11 @@ def training_steps(
     bilm.build()
     optimizer = make_optimizer("adagrad", options.learning_rate)
     optimizer.build(bilm.trainable_weights)
-    run = TrainingRun(tf.distribute.get_strategy(), bilm, optimizer, streams, options)
+    return TrainingRun(tf.distribute.get_strategy(), bilm, optimizer, streams, options)
+
+
+def training_steps(run: TrainingRun) -> Iterator[tuple[float, float, int, float, int]]:
+    """Makes a step on request: seconds, processor seconds, tokens, loss, operations."""
     run.reset_state()
     dataset = batches(run)
     step = compiled_step(run, dataset.element_spec)
@@ -70,7 +72,8 @@ def training_steps(
         loss, tokens = float(loss), int(tokens)
         seconds = time.perf_counter() - seconds
         processor_seconds = time.process_time() - processor_seconds
-        yield seconds, processor_seconds, tokens, loss, operations(batch, streams)
+        needed = operations(batch, run.streams)
+        yield seconds, processor_seconds, tokens, loss, needed
 
 
 def operations(parts: Sequence[dict[str, tf.Tensor]], streams: Streams) -> int:
@@ -89,7 +92,7 @@ def main(folder: Path, policy: str = "float32") -> None:
     """Trains on the files of the folder, until standard input ends."""
     keras.utils.set_random_seed(0)
     print(json.dumps(versions(PACKAGES)), flush=True)
-    steps = training_steps(folder, policy)
+    steps = training_steps(training_run(folder, policy))
     for line in sys.stdin:
         request, number = line.split()
         if request == "gemm":
