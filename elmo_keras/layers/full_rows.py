@@ -44,6 +44,7 @@ def over_full_rows(x, continuing, weights: Weights, *, state: State, clips: Clip
     @tf.custom_gradient
     def run(x, *flat):
         weights, first = Weights(*flat[:4]), State(*flat[4:])
+        first = State(*(tf.ensure_shape(s, (continuing.shape[1], None)) for s in first))
         last, kept = _forward(x, continuing, weights, state=first, clips=clips)
         outputs = kept.outputs.stack()  # (steps, rows, projection)
 

@@ -133,7 +133,7 @@ def stream_losses(bilm, batch, state, *, table=None):
     table = table or _softmax_rows(bilm.softmax, batch)
     vectors = bilm.token_representation(batch["characters"], training=True)
     continuing, losses, last = _continuing(batch), [], []
-    words = tf.unstack(batch["words"])
+    words = tf.unstack(batch["words"], num=2)
     for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
         # Both streams come in reading order, so neither is reversed here.
         outputs, direction_state = direction.call_rows(
@@ -157,10 +157,13 @@ def _continuing(batch):
 
     float32 `(time, batch, 1)`.
     """
-    weights = tf.transpose(batch["weights"])[..., None]  # (time, batch, 1)
+    # Several workers lose the size of the first axis.
+    shape = batch["words"].shape[1:]
+    weights = tf.transpose(tf.ensure_shape(batch["weights"], shape))[..., None]
     if "from_zero" not in batch:
         return tf.ones_like(weights)
-    return 1 - tf.cast(tf.transpose(batch["from_zero"])[..., None], weights.dtype)
+    from_zero = tf.transpose(tf.ensure_shape(batch["from_zero"], shape))[..., None]
+    return 1 - tf.cast(from_zero, weights.dtype)
 
 
 def _word_losses(outputs, batch, d, *, table):
