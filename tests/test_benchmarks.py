@@ -8,7 +8,12 @@ import pytest
 
 from elmo_keras import ElmoConfig
 from tests.benchmarks import answer_spans, embedding, growth, tasks
-from tests.benchmarks.arithmetic import needed, of_position, of_word
+from tests.benchmarks.arithmetic import (
+    needed,
+    of_position,
+    of_training_step,
+    of_word,
+)
 from tests.benchmarks.embedding_systems import OURS
 from tests.benchmarks.turns import Text, Turns, file_requests
 from tests.benchmarks.vectors import cosines, difference
@@ -44,6 +49,15 @@ def test_the_arithmetic_of_a_small_model_equals_a_count_by_hand():
     words = [3, 4, 3, 3]  # characters with begin and end: "a", "bc", <S> and </S>
     expected = 5 * of_lstm + sum(n * per_window + for_each_word for n in words)
     assert needed(config, [["a", "bc"], ["a"]]) == expected
+
+
+def test_the_arithmetic_of_a_training_step_equals_a_count_by_hand():
+    config = ElmoConfig(7, 5, ((1, 2), (3, 4)), char_embedding_dim=2)
+    of_lstm = 2 * 2 * 2 * (10 * 28 + 7 * 5)  # two layers, two directions
+    of_softmax = 2 * 2 * 11 * 5  # two directions, 11 words
+    of_words = of_word(config, "a") + of_word(config, "bc")
+    expected = 3 * (20 * (of_lstm + of_softmax) + of_words)  # forward, and twice that
+    assert of_training_step(config, [3, 4], positions=20, scored=11) == expected
 
 
 def test_no_window_ends_after_the_longest_word():

@@ -5,7 +5,9 @@ import tensorflow as tf
 from keras import ops
 
 from elmo_keras.layers.highway import Highway
+from elmo_keras.layers.ngram_maxima import ngram_maxima
 
+HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work
 N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding
 
 # Words that go through the convolutions together. The widest published group of
@@ -32,8 +34,8 @@ class CharacterCNN(keras.layers.Layer):
         inputs: integer tensor `(..., characters)` of character ids as
             `elmo_keras.character_ids` returns them: 0 is a masked position, whose
             vector is 0; any other id is the published training id plus one.
-        training: in training all words go through the convolutions at once, as
-            the gradient needs the activations of all of them.
+        training: in training the activations of all words are kept for the
+            gradient, see `ngram_maxima`.
 
     Output: float tensor `(..., projection_dim)`. The mask `(...)` is true for
     words with any character id above 0.
@@ -135,28 +137,34 @@ class CharacterCNN(keras.layers.Layer):
         ids = tf.cast(tf.convert_to_tensor(inputs), tf.int32)
         leading = tf.shape(ids)[:-1]
         words = tf.reshape(ids, [-1, tf.shape(ids)[-1]])
-        at_once = bool(training and self.trainable)
-        vectors = self._of_all(words) if at_once else self._in_pieces(words)
+        # In pieces, each takes as long as its longest word does.
+        ends = _ends(self._characters(words))
+        with tf.device(HOST):
+            order = tf.argsort(ends, stable=True)
+            words, ends = tf.gather(words, order), tf.gather(ends, order)
+            places = tf.math.invert_permutation(order)
+        if training and self.trainable:
+            vectors = self._to_learn(words, ends)
+        else:
+            vectors = self._in_pieces(words)
+        vectors = tf.gather(vectors, places)
         shape = tf.concat([leading, [self.projection_dim]], axis=0)
         vectors = tf.reshape(vectors, shape)
         return tf.ensure_shape(vectors, inputs.shape[:-1] + (self.projection_dim,))
-
-    def _of_all(self, words):
-        """The vectors of words, with one window of padding after the longest word."""
-        widest = max(width for width, _ in self.filters)
-        characters = self._characters(words)
-        end = tf.reduce_max(tf.concat([[0], _ends(characters)], 0))
-        x = self._filtered(characters[:, : end + widest])
-        return self._projected(x, words)
 
     def _characters(self, words):
         """The character ids within the rows of the input."""
         return words
 
+    def _to_learn(self, words, ends):
+        """The vectors of all words, with their activations kept for the gradient."""
+        kernels = [self._compute(kernel) for kernel in self.kernels]
+        characters = self._characters(words)
+        x = ngram_maxima(characters, ends, self._table(), kernels=kernels)
+        x += tf.concat([self._compute(bias) for bias in self.biases], axis=0)
+        return self._projected(self._activated(x), words)
+
     def _in_pieces(self, words):
-        # A piece takes as long as its longest word does.
-        order = tf.argsort(_ends(self._characters(words)), stable=True)
-        words = tf.gather(words, order)
         n_words = tf.shape(words)[0]
         n_pieces = tf.maximum(1, (n_words + WORDS_AT_ONCE - 1) // WORDS_AT_ONCE)
         vectors = tf.TensorArray(
@@ -169,26 +177,38 @@ class CharacterCNN(keras.layers.Layer):
         def piece(i, vectors):
             first = i * WORDS_AT_ONCE
             return i + 1, vectors.write(
-                i, self._of_all(words[first : first + WORDS_AT_ONCE])
+                i, self._of_piece(words[first : first + WORDS_AT_ONCE])
             )
 
         _, vectors = tf.while_loop(
             lambda i, _: i < n_pieces, piece, (0, vectors), parallel_iterations=1
         )
-        return tf.gather(vectors.concat(), tf.math.invert_permutation(order))
+        return vectors.concat()
 
-    def _filtered(self, words):
-        table = tf.cast(tf.convert_to_tensor(self.embeddings), self.compute_dtype)
-        table = tf.pad(table, [[1, 0], [0, 0]])  # id 0: a masked position
+    def _of_piece(self, words):
+        """The vectors of words, with one window of padding after the longest word."""
+        widest = max(width for width, _ in self.filters)
+        characters = self._characters(words)
+        end = tf.reduce_max(tf.concat([[0], _ends(characters)], 0))
         # With int64 the gradient's indices stay on a GPU.
-        words = tf.cast(tf.transpose(words), tf.int64)
-        x = tf.gather(table, words)  # (characters, words, embedding_dim)
+        characters = tf.cast(tf.transpose(characters[:, : end + widest]), tf.int64)
+        x = tf.gather(self._table(), characters)  # (characters, words, embedding_dim)
         groups = zip(self.kernels, self.biases)
         x = tf.concat([_highest(x, *group) for group in groups], axis=-1)
+        return self._projected(self._activated(x), words)
+
+    def _compute(self, variable):
+        return tf.cast(tf.convert_to_tensor(variable), self.compute_dtype)
+
+    def _table(self):
+        """The vectors of all ids; 0 is a masked position."""
+        return tf.pad(self._compute(self.embeddings), [[1, 0], [0, 0]])
+
+    def _activated(self, x):
         x = keras.activations.get(self.activation)(x)  # (words, n_filters)
         for highway in self.highways:
             x = highway(x)
-        return x  # (words, n_filters)
+        return x
 
     def _projected(self, x, words):
         return x if self.projection is None else self.projection(x)

@@ -59,6 +59,12 @@ def packed(matrix: tf.Tensor) -> tf.Tensor:
     return tf.transpose(tf.reshape(matrix, [deep, depth, wide, width]), [0, 2, 1, 3])
 
 
+def plain(panels: tf.Tensor) -> tf.Tensor:
+    """The plain matrix (depth, width) of a tensor of panels."""
+    deep, wide, depth, width = panels.shape
+    return tf.reshape(tf.transpose(panels, [0, 2, 1, 3]), [deep * depth, wide * width])
+
+
 def transposed(panels: tf.Tensor) -> tf.Tensor:
     """The transposed matrix in panels."""
     deep, wide, depth, width = panels.shape

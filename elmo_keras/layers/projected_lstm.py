@@ -6,8 +6,9 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.layers import recurrence
+from elmo_keras.layers.full_rows import over_full_rows
 from elmo_keras.layers.packing import over_real_tokens
-from elmo_keras.layers.panels import InPanels, panel_shape
+from elmo_keras.layers.panels import InPanels, panel_shape, plain
 from elmo_keras.layers.recurrence import Clips, State, Weights, cell_dtype
 from elmo_keras.layers.recurrence_gradient import backward
 
@@ -137,6 +138,36 @@ class ProjectedLSTM(keras.layers.Layer):
             keep=bool(training and self.trainable),
         )
         outputs, state = run(tf.cast(x, self.compute_dtype), sizes, (weights, state))
+        return outputs, tuple(state)
+
+    def call_rows(self, x, continuing, state):
+        """Runs the layer in training over rows that have a token at every step.
+
+        Args:
+            x: float tensor `(steps · rows, dim)`, step by step.
+            continuing: `(steps, rows, 1)`, 0.0 where the row starts from the zero
+                state and 1.0 elsewhere. Steps and rows are static.
+            state: `(output, cell)` that the rows continue from.
+
+        Returns:
+            Outputs `(steps · rows, projection_dim)` and the state.
+        """
+        weights = Weights(
+            self._as(self.kernel, self.compute_dtype),
+            plain(self._as(self.recurrent_kernel, self.compute_dtype)),
+            self._gate_biases(),
+            plain(self._as(self.projection_kernel, self.compute_dtype)),
+        )
+        output, cell = state
+        outputs, state = over_full_rows(
+            tf.cast(x, self.compute_dtype),
+            tf.cast(continuing, self.cell_dtype),
+            weights,
+            state=State(
+                tf.cast(output, self.compute_dtype), tf.cast(cell, self.cell_dtype)
+            ),
+            clips=Clips(self.cell_clip, self.proj_clip),
+        )
         return outputs, tuple(state)
 
     def _gate_biases(self):

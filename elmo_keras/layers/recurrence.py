@@ -216,13 +216,13 @@ def _step(gate_inputs, state, weights, *, clips):
     gate_inputs += tf.cast(recurrent, gate_inputs.dtype)
     i, j, f, o = tf.split(gate_inputs, 4, axis=1)
     i, j, f, o = tf.sigmoid(i), tf.tanh(j), tf.sigmoid(f), tf.sigmoid(o)
-    cell = _clip(f * state.cell + i * j, clips.cell)
+    cell = clip(f * state.cell + i * j, clips.cell)
     hidden = tf.cast(o * tf.tanh(cell), state.output.dtype)
-    output = _clip(product(hidden, weights.projection_kernel), clips.output)
+    output = clip(product(hidden, weights.projection_kernel), clips.output)
     return State(output, cell), tf.concat([i, j, f, o], axis=1)
 
 
-def _clip(x, bound):
+def clip(x, bound):
     if bound is None:
         return x
     # One operation where `tf.clip_by_value` takes two.

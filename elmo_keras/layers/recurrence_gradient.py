@@ -28,7 +28,7 @@ def backward(x, sizes, weights, *, state, clips, outputs, activations, upstream)
         weights,
         upstream,
         factors=_factors(activations, cells_before, clips.cell),
-        unclipped=_unclipped(outputs, clips.output),
+        unclipped=not_clipped(outputs, clips.output),
     )
     o = activations.gates[:, -activations.cells.shape[1] :]
     hidden = tf.cast(o * tf.tanh(activations.cells), x.dtype)
@@ -102,7 +102,7 @@ def _factors(activations, cells_before, cell_clip):
     """
     i, j, f, o = tf.split(activations.gates, 4, axis=1)
     tanh_cell = tf.tanh(activations.cells)
-    unclipped = _unclipped(activations.cells, cell_clip)
+    unclipped = not_clipped(activations.cells, cell_clip)
     factors = [
         j * i * (1 - i),  # cell → i, j, f, and hidden → o
         i * (1 - tf.square(j)),
@@ -115,7 +115,7 @@ def _factors(activations, cells_before, cell_clip):
     return tf.concat(factors, axis=1)
 
 
-def _unclipped(clipped, bound):
+def not_clipped(clipped, bound):
     """1.0 where clipping did not change the value, 0.0 where it reached the bound."""
     if bound is None:
         return tf.ones_like(clipped)

@@ -1,6 +1,12 @@
 """The sampled softmax: a cross entropy over the target and sampled negatives."""
 
+import math
+
 import tensorflow as tf
+
+from elmo_keras.layers.compiled import compiled
+
+LANES = 128
 
 
 def sampled_softmax_losses(inputs, kernel, bias, *, targets, negatives, log_expected):
@@ -25,11 +31,8 @@ def sampled_softmax_losses(inputs, kernel, bias, *, targets, negatives, log_expe
     """
     kernel = tf.cast(kernel, inputs.dtype)
     bias = tf.cast(bias, tf.float32) - log_expected
-    true = tf.einsum(
-        "td,td->t",
-        *(tf.cast(x, tf.float32) for x in (inputs, tf.gather(kernel, targets))),
-    )
-    true += tf.gather(bias, targets)
+    own = [tf.cast(x, tf.float32) for x in (inputs, tf.gather(kernel, targets))]
+    true = tf.reduce_sum(tf.multiply(*own), axis=1) + tf.gather(bias, targets)
     # The index of each token's target among the negatives, `n_negatives` if absent.
     n_negatives = tf.size(negatives)
     place = tf.fill([tf.size(bias)], n_negatives)
@@ -46,35 +49,46 @@ def sampled_softmax_losses(inputs, kernel, bias, *, targets, negatives, log_expe
 def _losses(*arguments):
     """Losses of tokens `(tokens,)` whose targets have the logits `true`.
 
-    Each token leaves out its negative in `hits` `(tokens,)`. The matrix of logits is
-    the largest tensor of a training step. It is written once, changed in place, and
-    read by one fused operation, whose second result is the gradient up to a factor
-    for each row.
+    Each token leaves out its negative in `hits` `(tokens,)`, if it is one. The matrix of
+    logits is the largest tensor of a training step. The gradient of a token's logits is
+    their share of the sum of all exponentials, so the exponentials are kept, and what is
+    divided by the sum are the products with them.
     """
     inputs, kernel, bias, true, hits = arguments
-    n_tokens, n_negatives = tf.shape(inputs)[0], tf.shape(kernel)[0]
-    wide = tf.concat([inputs, tf.ones((n_tokens, 1), inputs.dtype)], axis=1)
-    table = tf.concat([kernel, tf.cast(bias, kernel.dtype)[:, None]], axis=1)
-    table = tf.pad(table, [[0, 1], [0, 0]])  # a last column, for the target
-    logits = tf.cast(tf.matmul(wide, table, transpose_b=True), tf.float32)
-    target = tf.fill([n_tokens], n_negatives)
-    # Without a hit the target's logit is written twice, so that no size depends on
-    # the data.
-    columns = tf.concat([tf.cast(target, tf.int64), hits], axis=0)
-    rows = tf.range(2 * n_tokens) % n_tokens
-    places = tf.stack([tf.cast(rows, tf.int64), columns], axis=1)
-    hit = hits < tf.cast(n_negatives, tf.int64)
-    values = tf.concat([true, tf.where(hit, logits.dtype.min, true)], axis=0)
-    losses, slope = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(
-        features=tf.tensor_scatter_nd_update(logits, places, values), labels=target
-    )
+    dtype = inputs.dtype
+    wide = tf.concat([inputs, tf.ones_like(inputs[:, :1])], axis=1)
+    table = tf.concat([kernel, tf.cast(bias, dtype)[:, None]], axis=1)
+    logits = tf.matmul(wide, tf.transpose(table))
+    highest = tf.maximum(tf.cast(tf.reduce_max(logits, axis=1), true.dtype), true)
+    powers, total, of_true = compiled(_exponentials)(logits, hits, highest, true=true)
 
     def gradient(upstream):
-        by_token = tf.cast(upstream[:, None], wide.dtype)
-        narrow = tf.cast(slope, wide.dtype)
-        d_inputs = tf.matmul(narrow, table)[:, :-1] * by_token
-        d_table = tf.matmul(narrow, wide * by_token, transpose_a=True)[:-1]
-        d_bias = tf.cast(d_table[:, -1], bias.dtype)
-        return d_inputs, d_table[:, :-1], d_bias, slope[:, -1] * upstream, None
+        share = tf.cast((upstream / total)[:, None], dtype)
+        d_inputs = tf.matmul(powers, kernel) * share
+        # The small matrix is the one to be transposed.
+        d_table = tf.transpose(tf.matmul(wide * share, powers, transpose_a=True))
+        d_true = (of_true / total - 1) * upstream
+        return (
+            d_inputs,
+            d_table[:, :-1],
+            tf.cast(d_table[:, -1], bias.dtype),
+            d_true,
+            None,
+        )
 
-    return losses, gradient
+    return highest + tf.math.log(total) - true, gradient
+
+
+def _exponentials(logits, hits, highest, *, true):
+    """exp(logits − highest), 0 for hits, in the dtype of the logits.
+
+    Also, in float32, their sum with that of the target, and that of the target alone.
+    """
+    powers = tf.exp(tf.cast(logits, highest.dtype) - highest[:, None])
+    powers *= tf.one_hot(hits, logits.shape[1], on_value=0.0, off_value=1.0)
+    of_true = tf.exp(true - highest)
+    # A sum over the last axis is not vectorized, one over another axis is.
+    lanes = math.gcd(powers.shape[1], LANES)
+    sums = tf.reduce_sum(tf.reshape(powers, [powers.shape[0], -1, lanes]), axis=1)
+    total = tf.reduce_sum(sums, axis=1) + of_true
+    return tf.cast(powers, logits.dtype), total, of_true

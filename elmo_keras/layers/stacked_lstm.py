@@ -118,10 +118,35 @@ class StackedLSTM(keras.layers.Layer):
         Returns:
             A list of outputs `(tokens, projection_dim)` and the state.
         """
+
+        def layer(lstm, x, state):
+            return lstm.call_packed(x, sizes, state, training=training)
+
+        return self._through(layer, x, state, training=training, seed=seed)
+
+    def call_rows(self, x, continuing, state, *, seed=None):
+        """Runs the layers in training over rows that have a token at every step.
+
+        Args:
+            x, continuing: as in `ProjectedLSTM.call_rows`.
+            state: a pair `(output, cell)` for each layer that the rows continue from.
+            seed: as in `call_packed`.
+
+        Returns:
+            A list of outputs `(steps · rows, projection_dim)` and the state.
+        """
+
+        def layer(lstm, x, state):
+            return lstm.call_rows(x, continuing, state)
+
+        return self._through(layer, x, state, training=True, seed=seed)
+
+    def _through(self, layer, x, state, *, training, seed):
+        """Outputs and state of all layers, for a function that runs one of them."""
         outputs, last = [], []
         for i, lstm in enumerate(self.lstms):
             x = self._drop(x, i, training=training, seed=seed)
-            y, layer_state = lstm.call_packed(x, sizes, state[i], training=training)
+            y, layer_state = layer(lstm, x, state[i])
             x = x + y if self.use_skip_connections and i > 0 else y
             outputs.append(x)
             last.append(layer_state)

@@ -19,16 +19,16 @@ from elmo_keras.training.windows import window
 
 _FLOAT = 4  # bytes
 _PROCESS = 2**30 * 3 // 4  # TensorFlow and Keras before a model is built
-_EFFICIENCY = 0.6  # speed of a training step, relative to a large matrix product
+_EFFICIENCY = 0.7  # speed of a training step, relative to a large matrix product
 
 
 class _Batch(NamedTuple):
-    """Sizes of the batch of a part: tokens, distinct words, characters of the longest
-    word, and words that the softmax scores for each token."""
+    """Sizes of the batch of a part: tokens, distinct words, characters of a word on
+    average, and words that the softmax scores for each token."""
 
     tokens: int
     words: int
-    length: int
+    length: float
     scored: int
 
 
@@ -120,12 +120,12 @@ def _n_embeddings(config):
 
 
 def _first_words(streams, n_rows):
-    """Distinct words of a part of the first batch, and characters of the longest one."""
-    steps = streams.unroll_steps
+    """Distinct words of a part of the first batch, and their average characters."""
+    steps, maximum = streams.unroll_steps, streams.config.max_characters_per_token
     first = window(streams.corpus, streams.plan(0), 0, unroll_steps=steps)
     distinct = np.unique(first.inputs[:, :n_rows])
-    longest = max(len(streams.corpus.words[i].encode()) for i in distinct) + 2
-    return len(distinct), min(longest, streams.config.max_characters_per_token)
+    lengths = [len(streams.corpus.words[i].encode()) + 2 for i in distinct]
+    return len(distinct), float(np.minimum(lengths, maximum).mean())
 
 
 def _memory(streams, batch, *, slots):
@@ -148,13 +148,15 @@ def _memory(streams, batch, *, slots):
 
 def _activations(config, batch):
     """Number of floats kept for the gradient."""
-    cell = 13 * config.units + 4 * config.projection_dim
-    lstm = 2 * config.n_layers * batch.tokens * cell
-    widths = sum(width for width, _ in config.filters)
-    place = widths * config.char_embedding_dim + config.n_filters
+    kept = 5 * config.units + 4 * config.projection_dim
+    gradient = 2 * 5 * config.units  # of the layer that is computed
+    lstm = batch.tokens * (2 * config.n_layers * kept + gradient)
+    widest = max(width for width, _ in config.filters)
+    # A window, and a byte for each filter.
+    place = widest * (config.char_embedding_dim + 1) + config.n_filters / _FLOAT
     windows = batch.words * batch.length * place
     highway = batch.words * config.n_filters * 6 * config.n_highway
-    return lstm + windows + highway
+    return int(lstm + windows + highway)
 
 
 def _flops(config, batch):

@@ -1,9 +1,9 @@
 """Segments: rows cut where a sentence starts from the zero state.
 
 A row whose state becomes zero within a window is two rows to the LSTM, one that
-continues from the previous batch and a shorter one that starts from zeros. Stored
+continues from the previous window and a shorter one that starts from zeros. Stored
 step by step (`layers.packing`), they take as many tokens as before, so this costs
-nothing, and no gradient flows from one to the other.
+nothing. Training, whose windows are shorter, has `layers.full_rows` for it.
 """
 
 from collections.abc import Mapping
@@ -64,12 +64,6 @@ class Segments(NamedTuple):
     def in_batch(cls, batch: Mapping[str, tf.Tensor]) -> "Segments":
         """The segments of a batch that has the fields as items."""
         return cls(*(batch[field] for field in cls._fields))
-
-    @classmethod
-    def spec(cls, n_rows: int, time: int) -> "Segments":
-        """The `tf.TensorSpec` of each field."""
-        shapes = (n_rows * time,), (None,), (None,), (n_rows,)
-        return cls(*(tf.TensorSpec(shape, tf.int32) for shape in shapes))
 
 
 def over_segments(function, inputs, segments: Segments, *, state):

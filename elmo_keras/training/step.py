@@ -1,14 +1,10 @@
 """One step of training a biLM on streams of text."""
 
-import functools
-
 import tensorflow as tf
 
-from elmo_keras.layers.packing import over_real_tokens
 from elmo_keras.layers.sampled_softmax import sampled_softmax_losses
 from elmo_keras.layers.word_softmax import word_logits
 from elmo_keras.training.options import TrainingOptions
-from elmo_keras.training.segments import Segments, over_segments
 
 
 def train_step(
@@ -136,29 +132,45 @@ def stream_losses(bilm, batch, state, *, table=None):
     """
     table = table or _softmax_rows(bilm.softmax, batch)
     vectors = bilm.token_representation(batch["characters"], training=True)
-    x = tf.gather(vectors, batch["words"])  # (2, batch, time, projection_dim)
-    losses, last = [], []
+    continuing, losses, last = _continuing(batch), [], []
+    words = tf.unstack(batch["words"], num=2)
     for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
-        seed = batch["seed"] * [1, 2] + [0, d]  # each direction has its own
         # Both streams come in reading order, so neither is reversed here.
-        read = functools.partial(direction.call_packed, training=True, seed=seed)
-        outputs, direction_state = _over_rows(read, x[d], batch, state=state[d])
+        outputs, direction_state = direction.call_rows(
+            _by_steps(tf.gather(vectors, words[d])),
+            continuing,
+            state[d],
+            seed=batch["seed"] * [1, 2] + [0, d],  # each direction has its own
+        )
         losses.append(_word_losses(outputs[-1], batch, d, table=table))
         last.append(direction_state)
     return tf.stack(losses), last
 
 
-def _over_rows(function, x, batch, *, state):
-    """Applies a recurrent function to all rows: outputs and state."""
-    if "order" not in batch:
-        return over_real_tokens(function, x, None, state=state)
-    return over_segments(function, x, Segments.in_batch(batch), state=state)
+def _by_steps(rows):
+    """The tokens of rows (batch, time, dim), step by step: (time · batch, dim)."""
+    return tf.reshape(tf.transpose(rows, [1, 0, 2]), [-1, rows.shape[2]])
+
+
+def _continuing(batch):
+    """1.0 where a row continues, 0.0 where it starts from the zero state.
+
+    float32 `(time, batch, 1)`.
+    """
+    # Several workers lose the size of the first axis.
+    shape = batch["words"].shape[1:]
+    weights = tf.transpose(tf.ensure_shape(batch["weights"], shape))[..., None]
+    if "from_zero" not in batch:
+        return tf.ones_like(weights)
+    from_zero = tf.transpose(tf.ensure_shape(batch["from_zero"], shape))[..., None]
+    return 1 - tf.cast(from_zero, weights.dtype)
 
 
 def _word_losses(outputs, batch, d, *, table):
-    vectors = tf.reshape(outputs, [-1, outputs.shape[-1]])
     targets = batch["targets"][d]
     words = tf.reshape(targets, [-1])
+    vectors = tf.reshape(outputs, [*targets.shape[::-1], outputs.shape[1]])
+    vectors = _by_steps(vectors)  # back to row by row
     if "candidates" in batch:
         losses = sampled_softmax_losses(
             vectors,
@@ -170,4 +182,4 @@ def _word_losses(outputs, batch, d, *, table):
     else:
         logits = word_logits(vectors, *table)
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(words, logits)
-    return tf.reshape(losses, tf.shape(targets))
+    return tf.reshape(losses, targets.shape)

@@ -15,7 +15,6 @@ from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.negatives import draw_negatives
-from elmo_keras.training.segments import Segments
 from elmo_keras.training.windows import Plan, Window, window
 
 PREFETCHED = 4
@@ -116,7 +115,8 @@ class Streams:
             same for all parts; `negatives` `(2, negatives)`, indices into
             `candidates`, as `targets` are in this case; and `log_expected`
             `(2, candidates)`, the result of `Negatives.log_expected_counts`. If
-            sentences are read from the zero state also the fields of `Segments`.
+            sentences are read from the zero state also `from_zero` `(rows, time)`, see
+            `windows.Window`.
         """
         replicas = range(n_replicas) if replicas is None else replicas
         part = self._part_reader(epoch, n_replicas * n_parts)
@@ -162,7 +162,7 @@ class Streams:
             "seed": tf.TensorSpec((2,), tf.int32),
         }
         if self.zero_state_share:
-            spec |= Segments.spec(n_rows, time)._asdict()
+            spec["from_zero"] = tf.TensorSpec((n_rows, time), tf.bool)
         if self.n_negatives is not None:
             spec |= {
                 "candidates": tf.TensorSpec((None,), tf.int32),
@@ -185,7 +185,7 @@ class Streams:
             of_all.real[rows].astype(np.float32),
             np.float32(of_all.real.sum()),
             np.array([seed, number], np.int32),
-            *(Segments.of(of_all.from_zero[rows]) if self.zero_state_share else ()),
+            *([of_all.from_zero[rows]] if self.zero_state_share else []),
             *shared,
         ]
 

@@ -22,7 +22,10 @@ take turns, and the other one waits.
 
 The loss is that of the sampled softmax in the steps of the last round, before which
 both have made the same number of steps. It shows whether both learn equally well, but
-varies widely in the first dozens of steps. Peak memory is that of the process, text and
+varies widely in the first dozens of steps. "Of peak" is the arithmetic that a step needs
+(`arithmetic.of_training_step`: each distinct word once, no padding) divided by time, as a
+share of the speed of a large matrix product of the same dtype before or after the
+rounds. Peak memory is that of the process, text and
 vocabulary included. "Busy" is processor time divided by time: the number of processors
 that the steps used. Where it is well below --threads for both, something else was
 running.
@@ -61,13 +64,18 @@ from tests.benchmarks.workers import (
     use_processors,
 )
 
-PEER, OURS = "bilm-tf", "elmo-keras"
+PEER = "bilm-tf"
+OURS = {
+    "elmo-keras float32": "float32",
+    "elmo-keras bfloat16": "mixed_bfloat16",
+}  # name → dtype policy
 PEER_PACKAGES = ("simple-elmo==0.9.2", "tensorflow==2.21.0", "tf_keras==2.21.0")
 COLUMNS = (
     "preset",
     "system",
     "tokens/s: median (lowest – highest)",
     "ratio",
+    "of peak",
     "sampled loss",
     "peak memory",
     "busy",
@@ -105,6 +113,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--environments", default=ENVIRONMENTS, metavar="DIR", type=Path)
     presets = ["tiny", "small", "original"]
     p.add_argument("--presets", nargs="+", default=presets, choices=sorted(PRESETS))
+    p.add_argument("--systems", nargs="+", default=[*OURS], choices=[*OURS])
     p.add_argument("--vocabulary-size", type=positive(int), help="maximum")
     p.add_argument("--batch-size", type=positive(int), default=128)
     p.add_argument("--negatives", type=positive(int), default=8192)
@@ -114,6 +123,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--rounds", type=positive(int), default=10)
     p.add_argument(
         "--steps", type=positive(int), default=4, help="of each system in a round"
+    )
+    p.add_argument(
+        "--gemm-size", type=positive(int), default=4096, help="rows and columns"
     )
     p.add_argument(
         "--threads", type=positive(int), default=cores, help="processors to use"
@@ -159,14 +171,14 @@ def compare(
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         write_inputs(folder, preset, sentences, vocabulary=vocabulary, options=options)
-        workers = [
-            stack.enter_context(start(name, interpreter, folder))
-            for name, interpreter in ((PEER, python), (OURS, sys.executable))
-        ]
+        names = [PEER, *options.systems]
+        workers = [stack.enter_context(start(n, python, folder)) for n in names]
+        peaks = [peak(worker, options.gemm_size) for worker in workers]
         answers = measured(workers, options)
+        peaks = [max(p, peak(w, options.gemm_size)) for p, w in zip(peaks, workers)]
         of_peer = statistics.median(speeds(answers[0]))
-        for worker, rounds in zip(workers, answers):
-            cells = result(preset, worker, rounds, of_peer=of_peer)
+        for worker, rounds, speed in zip(workers, answers, peaks):
+            cells = result(preset, worker, rounds, of_peer=of_peer, peak=speed)
             print(row(cells), flush=True)
         return "; ".join(f"{w.name} on {w.hello}" for w in workers)
 
@@ -196,11 +208,26 @@ def write_inputs(
 def start(
     name: str, python: str | Path, folder: Path
 ) -> AbstractContextManager[Worker]:
-    """A system in a process of its own, which makes steps on request."""
-    script = HERE / f"training_{name.replace('-', '_')}.py"
-    ours = {"PYTHONPATH": str(ROOT)}
-    variables = {"TF_USE_LEGACY_KERAS": "1"} if name == PEER else ours
-    return started(name, [python, script, folder], folder, environment=variables)
+    """A system in a process of its own, which makes steps on request.
+
+    Args:
+        name: `PEER` or a key of `OURS`.
+        python: the peer's interpreter.
+        folder: holds the inputs.
+    """
+    if name == PEER:
+        command = [python, HERE / "training_bilm_tf.py", folder]
+        variables = {"TF_USE_LEGACY_KERAS": "1"}
+    else:
+        script = HERE / "training_elmo_keras.py"
+        command = [sys.executable, script, folder, OURS[name]]
+        variables = {"PYTHONPATH": str(ROOT)}
+    return started(name, command, folder, environment=variables)
+
+
+def peak(worker: Worker, size: int) -> float:
+    """Operations a second of a large matrix product in ours; 0 for the peer."""
+    return worker.ask(f"gemm {size}") if worker.name in OURS else 0.0
 
 
 def measured(workers: list[Worker], options: argparse.Namespace) -> list[tuple]:
@@ -223,16 +250,31 @@ def speeds(answers: Sequence[dict[str, Any]]) -> list[float]:
 
 
 def result(
-    preset: str, worker: Worker, answers: Sequence[dict[str, Any]], *, of_peer: float
+    preset: str,
+    worker: Worker,
+    answers: Sequence[dict[str, Any]],
+    *,
+    of_peer: float,
+    peak: float,
 ) -> list[str]:
-    """The cells of a row of the table."""
+    """The cells of a row of the table.
+
+    Args:
+        preset: for the table.
+        worker: the system.
+        answers: its answers, one a round.
+        of_peer: tokens a second of the peer.
+        peak: operations a second of a large matrix product, 0 if not measured.
+    """
     rates = speeds(answers)
+    done = [answer.get("operations", 0) / answer["seconds"] for answer in answers]
     busy = [answer["processor_seconds"] / answer["seconds"] for answer in answers]
     return [
         preset,
         worker.name,
         spread(rates),
         f"{statistics.median(rates) / of_peer:.2f}",
+        f"{statistics.median(done) / peak:.0%}" if peak else "–",
         f"{answers[-1]['loss']:.3f}",
         f"{worker.peak_memory():.2f} GB",
         f"{statistics.median(busy):.2f}",

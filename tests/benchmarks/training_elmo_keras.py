@@ -1,8 +1,10 @@
 """elmo-keras' side of the training benchmark; `training.py` starts it.
 
-    python training_elmo_keras.py FOLDER
+    python training_elmo_keras.py FOLDER [POLICY]
 
-Waits for lines "step N", makes N training steps, and answers with a line of JSON.
+Waits for lines "step N", makes N training steps, and answers with a line of JSON. The
+line "gemm SIZE" is answered with the operations a second of a product of two matrices of
+SIZE rows and columns. POLICY is Keras' dtype policy, "float32" unless given.
 """
 
 import dataclasses
@@ -11,11 +13,13 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import keras
+import numpy as np
 import tensorflow as tf
+from embedding_elmo_keras import product_speed
 from embedding_worker import versions
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary
@@ -26,12 +30,14 @@ from elmo_keras.training.optimizers import make_optimizer
 from elmo_keras.training.options import TrainingOptions
 from elmo_keras.training.run import TrainingRun, batches, compiled_step
 from elmo_keras.training.streams import Streams
+from tests.benchmarks.arithmetic import of_training_step
 
 PACKAGES = ("tensorflow", "keras")
+PADDING = 261  # the id of a character
 
 
-def training_steps(folder: Path) -> Iterator[tuple[float, float, int, float]]:
-    """Makes a step on request: seconds, processor seconds, tokens, loss."""
+def training_run(folder: Path, policy: str) -> TrainingRun:
+    """A run on the files of the folder."""
     published = read_options(folder / "options.json")
     names = [field.name for field in dataclasses.fields(TrainingOptions)]
     options = TrainingOptions(**{name: published[name] for name in names})
@@ -46,11 +52,17 @@ def training_steps(folder: Path) -> Iterator[tuple[float, float, int, float]]:
         unroll_steps=options.unroll_steps,
         n_negatives=options.n_negatives(len(vocabulary)),
     )
-    bilm = BidirectionalLanguageModel(config, len(vocabulary), options.dropout)
+    bilm = BidirectionalLanguageModel(
+        config, len(vocabulary), options.dropout, dtype=policy
+    )
     bilm.build()
     optimizer = make_optimizer("adagrad", options.learning_rate)
     optimizer.build(bilm.trainable_weights)
-    run = TrainingRun(tf.distribute.get_strategy(), bilm, optimizer, streams, options)
+    return TrainingRun(tf.distribute.get_strategy(), bilm, optimizer, streams, options)
+
+
+def training_steps(run: TrainingRun) -> Iterator[tuple[float, float, int, float, int]]:
+    """Makes a step on request: seconds, processor seconds, tokens, loss, operations."""
     run.reset_state()
     dataset = batches(run)
     step = compiled_step(run, dataset.element_spec)
@@ -59,25 +71,45 @@ def training_steps(folder: Path) -> Iterator[tuple[float, float, int, float]]:
         loss, tokens, run.state = step(batch, run.state)
         loss, tokens = float(loss), int(tokens)
         seconds = time.perf_counter() - seconds
-        yield seconds, time.process_time() - processor_seconds, tokens, loss
+        processor_seconds = time.process_time() - processor_seconds
+        needed = operations(batch, run.streams)
+        yield seconds, processor_seconds, tokens, loss, needed
 
 
-def main(folder: Path) -> None:
+def operations(parts: Sequence[dict[str, tf.Tensor]], streams: Streams) -> int:
+    """The operations that a batch needs."""
+    (batch,) = parts
+    lengths = np.count_nonzero(batch["characters"] != PADDING, axis=1)
+    return of_training_step(
+        streams.config,
+        lengths.tolist(),
+        positions=streams.n_rows * streams.unroll_steps,
+        scored=streams.n_negatives or streams.vocabulary_size,
+    )
+
+
+def main(folder: Path, policy: str = "float32") -> None:
     """Trains on the files of the folder, until standard input ends."""
     keras.utils.set_random_seed(0)
     print(json.dumps(versions(PACKAGES)), flush=True)
-    steps = training_steps(folder)
+    steps = training_steps(training_run(folder, policy))
     for line in sys.stdin:
-        taken = itertools.islice(steps, int(line.split()[1]))
-        seconds, processor_seconds, tokens, losses = zip(*taken)
+        request, number = line.split()
+        if request == "gemm":
+            dtype = keras.DTypePolicy(policy).compute_dtype
+            print(json.dumps(product_speed(int(number), dtype)), flush=True)
+            continue
+        taken = itertools.islice(steps, int(number))
+        seconds, processor_seconds, tokens, losses, needed = zip(*taken)
         answer = {
             "seconds": sum(seconds),
             "processor_seconds": sum(processor_seconds),
             "tokens": sum(tokens),
             "loss": statistics.fmean(losses),
+            "operations": sum(needed),
         }
         print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -5,7 +5,8 @@
 FILE holds one sentence a line, tokens separated by spaces. The small vocabulary has
 its most frequent words; the large one has made-up words after them, which the
 sampler draws like real ones. Each is trained in a process of its own; they take
-turns. Options, timing and columns are those of `training.py`.
+turns. Options, timing and columns are those of `training.py`; of --systems only the
+first is measured.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns its exit status."""
     parser = training.parser()
     parser.description = __doc__.split("\n")[0]
-    parser.set_defaults(presets=["small"], rounds=6)
+    parser.set_defaults(presets=["small"], rounds=6, systems=list(OURS)[:1])
     parser.add_argument("--words", nargs="+", type=int, default=[10_000, 800_000])
     options = parser.parse_args(arguments)
     try:
@@ -63,7 +64,7 @@ def compare(preset, sentences, smallest, *, options) -> str:
             training.write_inputs(
                 folder, preset, sentences, vocabulary=vocabulary, options=options
             )
-            worker = training.start(OURS, sys.executable, folder)
+            worker = training.start(options.systems[0], sys.executable, folder)
             workers.append(stack.enter_context(worker))
         answers = training.measured(workers, options)
         first = statistics.median(seconds(answers[0], options))

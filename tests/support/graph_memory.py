@@ -53,11 +53,27 @@ def size(x, unknown) -> int:
     if x.op.type in LOOPS and x.dtype == tf.variant:
         # A list of tensors has the size of their concatenation.
         concatenated = [c for c in x.consumers() if c.type == "TensorListConcatV2"]
-        return sum(size(c.outputs[0], unknown) for c in concatenated)
+        if concatenated:
+            return sum(size(c.outputs[0], unknown) for c in concatenated)
+        return _of_list(x, unknown)
     if x.op.type in NONE or not (x.dtype.is_floating or x.dtype.is_integer):
         return 0
     n = unknown(x)
     return x.dtype.size * math.prod(d if d is not None else n for d in x.shape)
+
+
+def _of_list(x, unknown):
+    """Bytes of a loop's list of tensors, as it was made."""
+    source = x.op.inputs[x.value_index].op
+    while source.type == "TensorListSetItem":
+        source = source.inputs[0].op
+    if source.type != "TensorListReserve":
+        return 0
+    shape, number = map(tf.get_static_value, source.inputs)
+    known = math.prod(int(d) for d in shape if d >= 0)
+    if min(shape) < 0:
+        return source.get_attr("element_dtype").size * known * unknown(x)
+    return source.get_attr("element_dtype").size * known * int(number or 0)
 
 
 def _owner(x):

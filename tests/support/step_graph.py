@@ -16,7 +16,6 @@ from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.training.optimizers import make_optimizer
 from elmo_keras.training.options import TrainingOptions
 from elmo_keras.training.run import TrainingRun, compiled_step
-from elmo_keras.training.segments import Segments
 
 INT32 = tf.int32.as_datatype_enum
 ON_HOST = (INT32, tf.resource.as_datatype_enum, tf.string.as_datatype_enum)
@@ -34,7 +33,7 @@ BOUNDARIES = (
 class Sizes(NamedTuple):
     """Sizes of a batch, None if they differ from batch to batch.
 
-    `segments` says whether some sentences are read from the zero state.
+    `from_zero` says whether some sentences are read from the zero state.
     """
 
     rows: int
@@ -43,7 +42,7 @@ class Sizes(NamedTuple):
     words: int | None = None
     characters: int | None = None
     candidates: int | None = None
-    segments: bool = False
+    from_zero: bool = False
 
 
 def without_memory(next_creator, initial_value=None, shape=None, dtype=None, **kwargs):
@@ -99,8 +98,8 @@ def _batch(sizes, config, time):
         "n_predictions": spec((), tf.float32),
         "seed": spec((2,), tf.int32),
     }
-    if sizes.segments:
-        batch |= Segments.spec(sizes.rows, time)._asdict()
+    if sizes.from_zero:
+        batch["from_zero"] = spec((sizes.rows, time), tf.bool)
     if sizes.negatives is not None:
         batch |= {
             "candidates": spec((sizes.candidates,), tf.int32),

@@ -21,7 +21,7 @@ from tests.support.step_graph import (
 CONFIG = ElmoConfig.preset("test")
 # The sizes that differ between batches are left open.
 SIZES = {
-    "sampled": Sizes(rows=3, vocabulary=19, negatives=7, segments=True),
+    "sampled": Sizes(rows=3, vocabulary=19, negatives=7, from_zero=True),
     "full": Sizes(rows=3, vocabulary=19, negatives=None),
 }
 DTYPES = ["float32", "mixed_bfloat16"]

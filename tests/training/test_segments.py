@@ -87,5 +87,4 @@ def test_packing_takes_every_token_once_and_the_longest_segments_first(pattern):
     assert len(segments.begin) == segments.sizes[0]
     n_zero = (segments.begin == ROWS).sum()
     assert n_zero == from_zero.sum()
-    for field, spec in zip(segments, Segments.spec(ROWS, TIME), strict=True):
-        assert field.dtype == spec.dtype and spec.shape.is_compatible_with(field.shape)
+    assert all(field.dtype == np.int32 for field in segments)

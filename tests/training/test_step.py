@@ -116,6 +116,22 @@ def test_a_step_is_adagrad_on_the_clipped_gradient_of_the_mean_loss(bilm, n_nega
         np.testing.assert_allclose(new, expected, atol=1e-6)  # rounding
 
 
+@pytest.mark.parametrize("share", [0, 0.5])
+def test_the_size_of_the_first_axis_of_a_batch_may_be_unknown(bilm, share):
+    """As in the batches of several workers."""
+    dataset = streams_of(bilm, 3, share).batches(0)
+    (batch,), state = next(iter(dataset)), bilm.lstm.zero_state(2)
+    unknown = {
+        name: tf.TensorSpec([None, *spec.shape[1:]][: spec.shape.rank], spec.dtype)
+        for name, spec in dataset.element_spec[0].items()
+    }
+    losses = tf.function(
+        lambda batch: stream_losses(bilm, batch, state)[0], input_signature=[unknown]
+    )
+    expected, _ = stream_losses(bilm, batch, state)
+    np.testing.assert_allclose(losses(batch), expected, atol=1e-5)
+
+
 def test_words_that_are_not_candidates_keep_their_rows_of_the_softmax(bilm):
     (batch,) = parts = batches(bilm, 1)[0]
     before = bilm.softmax.kernel.numpy()

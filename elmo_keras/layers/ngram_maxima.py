@@ -1,0 +1,181 @@
+"""The highest score of each n-gram filter over the windows of a word, for training.
+
+Its gradient is written out: it needs of each score only whether it is the highest. The
+words are taken in pieces, so that a long word costs more in its own piece only.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+WORDS_AT_ONCE = 256  # measured with 1,700 distinct words and 64 to 1,024
+
+
+class _Filters(NamedTuple):
+    """Vectors of characters, and the filters of all widths as those of the widest one.
+
+    `table` (ids, dim) and `kernel` (width · dim, filters).
+    """
+
+    table: tf.Tensor
+    kernel: tf.Tensor
+    width: int
+
+
+def ngram_maxima(words, ends, table, *, kernels):
+    """The highest scores of words that are sorted by length.
+
+    Args:
+        words: int32 (words, characters), indices of rows of `table`.
+        ends: int32 (words,), where the padding of each word begins.
+        table: (ids, dim), the vectors of the characters.
+        kernels: (width, dim, count) of each group of filters.
+
+    Returns:
+        (words, filters), without biases.
+    """
+    outside = table.shape[0]
+    width = max(kernel.shape[0] for kernel in kernels)
+    after = tf.fill([tf.shape(words)[0], width - 1], outside)
+    words = tf.concat([words, after], axis=1)
+
+    @tf.custom_gradient
+    def run(table, kernel):
+        filters = _Filters(table, kernel, width)
+        maxima, kept = _forward(words, ends, filters)
+
+        def gradient(upstream):
+            return _backward(words, ends, filters, kept=kept, upstream=upstream)
+
+        return maxima, gradient
+
+    return run(_with_outside(table), _joined(kernels, width))
+
+
+def _with_outside(table):
+    """The table with a row for places after the last one, told by one more number."""
+    outside = tf.one_hot([table.shape[1]], table.shape[1] + 1, dtype=table.dtype)
+    return tf.concat([tf.pad(table, [[0, 0], [0, 1]]), outside], axis=0)
+
+
+def _joined(kernels, width):
+    """All filters as filters of the greatest width: (width · (dim + 1), filters).
+
+    A window that does not end within the word has a very low score, so that it is never
+    the highest one.
+    """
+    groups = []
+    for kernel in kernels:
+        own, _, count = kernel.shape
+        low = tf.fill([own, 1, count], kernel.dtype.min) / (2 * width)
+        kernel = tf.concat([kernel, low], axis=1)
+        groups.append(tf.pad(kernel, [[0, width - own], [0, 0], [0, 0]]))
+    return tf.reshape(tf.concat(groups, axis=2), [-1, sum(k.shape[2] for k in kernels)])
+
+
+def _pieces(words, ends, width):
+    """The number of pieces, and a function of the number of one of them.
+
+    It returns the ids of the characters, (places + width − 1, words of the piece).
+    """
+    n_words = tf.shape(words)[0]
+    longest = tf.shape(words)[1] - width + 1
+
+    def piece(i):
+        first = i * WORDS_AT_ONCE
+        end = tf.reduce_max(tf.concat([[0], ends[first : first + WORDS_AT_ONCE]], 0))
+        # One window of padding after the longest word stands for all of them.
+        places = tf.minimum(end + 1, longest)
+        some = words[first : first + WORDS_AT_ONCE, : places + width - 1]
+        # With int64 the gradient's indices stay on a GPU.
+        return tf.cast(tf.transpose(some), tf.int64)
+
+    return tf.maximum(1, (n_words + WORDS_AT_ONCE - 1) // WORDS_AT_ONCE), piece
+
+
+def _forward(words, ends, filters):
+    """The maxima; and the windows of all pieces, and which scores are the highest."""
+    n_pieces, piece = _pieces(words, ends, filters.width)
+    depth, n_filters = filters.kernel.shape
+
+    def one_piece(i, arrays):
+        x = tf.gather(filters.table, piece(i))
+        places = tf.shape(x)[0] - filters.width + 1
+        windows = [x[k : k + places] for k in range(filters.width)]
+        windows = tf.reshape(tf.concat(windows, axis=2), [-1, depth])
+        scores = tf.matmul(windows, filters.kernel)
+        scores = tf.reshape(scores, [places, -1, n_filters])
+        highest = tf.reduce_max(scores, axis=0)
+        equal = tf.reshape(scores == highest, [-1, n_filters])
+        values = highest, windows, equal
+        return i + 1, tuple(a.write(i, v) for a, v in zip(arrays, values))
+
+    dtype = filters.table.dtype
+    arrays = (
+        _array(n_pieces, dtype, n_filters),
+        _array(n_pieces, dtype, depth),
+        _array(n_pieces, tf.bool, n_filters),
+    )
+    _, arrays = tf.while_loop(
+        lambda i, _: i < n_pieces, one_piece, (0, arrays), parallel_iterations=1
+    )
+    # A SavedModel can't have a gradient that reads arrays.
+    maxima, *kept = (array.concat() for array in arrays)
+    return tf.ensure_shape(maxima, (words.shape[0], n_filters)), kept
+
+
+def _array(length, dtype, width):
+    shape = (None, width)
+    return tf.TensorArray(dtype, length, element_shape=shape, infer_shape=False)
+
+
+def _backward(words, ends, filters, *, kept, upstream):
+    """Gradients with respect to the table and the kernel."""
+    n_pieces, piece = _pieces(words, ends, filters.width)
+    windows, highest = kept
+    n_ids, dim = filters.table.shape[0], filters.table.shape[1] - 1
+    transposed = tf.reshape(filters.kernel, [filters.width, dim + 1, -1])[:, :dim]
+    transposed = tf.transpose(tf.reshape(transposed, [filters.width * dim, -1]))
+
+    def one_piece(i, start, sums):
+        first = i * WORDS_AT_ONCE
+        d_maxima = upstream[first : first + WORDS_AT_ONCE]
+        ids = piece(i)
+        places, n_words = tf.shape(ids)[0] - filters.width + 1, tf.shape(ids)[1]
+        end = start + places * n_words
+        shape = places, n_words, highest.shape[1]
+        d_scores = _of_highest(tf.reshape(highest[start:end], shape), d_maxima)
+        d_x = _folded(tf.matmul(d_scores, transposed), tf.shape(ids), filters.width)
+        gradients = (
+            tf.math.unsorted_segment_sum(d_x, ids, n_ids),
+            tf.matmul(windows[start:end], d_scores, transpose_a=True),
+        )
+        sums = [a + tf.cast(b, a.dtype) for a, b in zip(sums, gradients)]
+        return i + 1, end, tuple(sums)
+
+    dtype = tf.float64 if upstream.dtype == tf.float64 else tf.float32
+    zeros = tf.zeros((n_ids, dim), dtype), tf.zeros(filters.kernel.shape, dtype)
+    _, _, (d_table, d_kernel) = tf.while_loop(
+        lambda i, *_: i < n_pieces, one_piece, (0, 0, zeros), parallel_iterations=1
+    )
+    d_table = tf.pad(d_table, [[0, 0], [0, 1]])
+    return [tf.cast(gradient, upstream.dtype) for gradient in (d_table, d_kernel)]
+
+
+def _of_highest(highest, upstream):
+    """The gradient of the scores: equal shares if several are the highest."""
+    # TensorFlow's own gradient of a maximum lets the host wait for a GPU.
+    highest = tf.cast(highest, upstream.dtype)
+    shares = highest * (upstream / tf.reduce_sum(highest, axis=0))
+    return tf.reshape(shares, [-1, upstream.shape[1]])
+
+
+def _folded(d_windows, shape, width):
+    """The gradient of the characters' vectors from that of the windows."""
+    places = shape[0] - width + 1
+    d_windows = tf.reshape(d_windows, [places, shape[1], width, -1])
+    parts = [
+        tf.pad(d_windows[:, :, k], [[k, width - 1 - k], [0, 0], [0, 0]])
+        for k in range(width)
+    ]
+    return tf.add_n(parts)

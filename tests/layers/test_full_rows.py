@@ -1,0 +1,123 @@
+"""Rows that have a token at every step, against the same tokens read one by one."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras.layers import ProjectedLSTM, StackedLSTM
+from tests.support.models import randomize
+
+ROWS, TIME, DIM, UNITS, PROJECTION = 5, 6, 3, 4, 2
+PATTERNS = {
+    "none": np.zeros((ROWS, TIME), bool),
+    "all": np.ones((ROWS, TIME), bool),
+    "some": np.random.default_rng(1).random((ROWS, TIME)) < 0.3,
+}
+CLIPS = [(None, None), (0.3, 0.1)]  # that are reached
+
+
+def layer_of(cell_clip, proj_clip, dtype="float32"):
+    lstm = ProjectedLSTM(
+        UNITS,
+        PROJECTION,
+        cell_clip=cell_clip,
+        proj_clip=proj_clip,
+        return_state=True,
+        dtype=dtype,
+    )
+    lstm.build((None, None, DIM))
+    return randomize(lstm)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Inputs of rows and the state that they continue from."""
+    rng = np.random.default_rng(0)
+    sizes = (ROWS, TIME, DIM), (ROWS, PROJECTION), (ROWS, UNITS)
+    return [tf.constant(rng.normal(size=size), tf.float32) for size in sizes]
+
+
+def at_once(lstm, x, state, from_zero):
+    continuing = tf.constant(1.0 - from_zero.T[..., None], tf.float32)
+    tokens = tf.reshape(tf.transpose(x, [1, 0, 2]), [-1, DIM])
+    outputs, state = lstm.call_rows(tokens, continuing, state)
+    outputs = tf.reshape(outputs, [TIME, ROWS, PROJECTION])
+    return tf.transpose(outputs, [1, 0, 2]), state
+
+
+def one_by_one(lstm, x, state, from_zero):
+    outputs = []
+    for t in range(TIME):
+        zero = tf.constant(from_zero[:, t, None])
+        state = [tf.where(zero, tf.zeros_like(part), part) for part in state]
+        output, state = lstm(x[:, t : t + 1], initial_state=state, training=True)
+        outputs.append(output)
+    return tf.concat(outputs, axis=1), state
+
+
+def with_gradients(read, lstm, rows, from_zero):
+    """Outputs and state, and the gradient of a function of all of them."""
+    variables = [w.value for w in lstm.trainable_weights]
+    with tf.GradientTape() as tape:
+        tape.watch(rows)
+        x, *state = rows
+        results = tf.nest.flatten(read(lstm, x, state, from_zero))
+        results = [tf.cast(result, tf.float32) for result in results]
+        scores = [tf.reduce_sum(tf.sin(2 * result + 1)) for result in results]
+        score = tf.add_n(scores)
+    return results, tape.gradient(score, [*rows, *variables])
+
+
+@pytest.mark.parametrize("clips", CLIPS)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_outputs_state_and_gradients_are_those_of_single_tokens(rows, pattern, clips):
+    lstm = layer_of(*clips)
+    results, gradients = with_gradients(at_once, lstm, rows, PATTERNS[pattern])
+    expected = with_gradients(one_by_one, lstm, rows, PATTERNS[pattern])
+    assert len(gradients) == 3 + 4
+    for x, y in zip([*results, *gradients], tf.nest.flatten(expected), strict=True):
+        np.testing.assert_allclose(x, y, atol=3e-6)  # sums in another order
+    if clips[0] is not None:
+        outputs, _, cells = results
+        assert 0 < np.mean(np.abs(cells) == clips[0]) < 1
+        assert 0 < np.mean(np.abs(outputs) == np.float32(clips[1])) < 1
+
+
+def test_no_gradient_flows_to_tokens_before_a_start_from_zero(rows):
+    from_zero = np.zeros((ROWS, TIME), bool)
+    from_zero[1, 4] = True
+    x, *state = rows
+    with tf.GradientTape() as tape:
+        tape.watch([x, *state])
+        outputs, _ = at_once(layer_of(None, None), x, state, from_zero)
+        after = tf.reduce_sum(outputs[:, 4:])
+    for gradient in tape.gradient(after, [x[..., None], *state][1:] + [x]):
+        reached = np.any(gradient.numpy() != 0, axis=-1)
+        before = reached[:, :4] if reached.ndim == 2 else reached
+        assert not before[1].any() and np.delete(before, 1, axis=0).all()
+
+
+def test_half_precision_is_close_and_keeps_the_cell_state_in_float32(rows):
+    from_zero, half = PATTERNS["some"], layer_of(3.0, 3.0, "mixed_bfloat16")
+    full = layer_of(3.0, 3.0)
+    full.set_weights(half.get_weights())
+    x, *state = rows
+    outputs, (output, cell) = at_once(half, x, state, from_zero)
+    assert outputs.dtype == output.dtype == tf.bfloat16 and cell.dtype == tf.float32
+    expected, _ = at_once(full, x, state, from_zero)
+    # bfloat16 has 8 bits.
+    np.testing.assert_allclose(tf.cast(outputs, tf.float32), expected, atol=0.03)
+
+
+def test_stacked_layers_have_the_dropout_and_skips_of_packed_ones(rows):
+    lstm = StackedLSTM(2, UNITS, DIM, dropout=0.5)
+    lstm.build((None, None, DIM))
+    randomize(lstm)
+    tokens = tf.reshape(tf.transpose(rows[0], [1, 0, 2]), [-1, DIM])
+    seed, state = tf.constant([3, 4]), lstm.zero_state(ROWS)
+    sizes = tf.fill([TIME], ROWS)
+    expected = lstm.call_packed(tokens, sizes, state, training=True, seed=seed)
+    actual = lstm.call_rows(tokens, tf.ones((TIME, ROWS, 1)), state, seed=seed)
+    flat = zip(tf.nest.flatten(actual), tf.nest.flatten(expected), strict=True)
+    for x, y in flat:
+        np.testing.assert_allclose(x, y, atol=1e-6)

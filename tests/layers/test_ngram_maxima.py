@@ -1,0 +1,84 @@
+"""Words in training, against the same words without training."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import character_ids
+from elmo_keras.config import ElmoConfig
+from elmo_keras.layers import CharacterCNN, DictionaryCharacterCNN, ngram_maxima
+from tests.support.models import randomize
+
+FILTERS = ((1, 3), (2, 4), (4, 5))
+CHARACTERS = 9
+CONFIG = ElmoConfig(2, 2, FILTERS, max_characters_per_token=CHARACTERS)
+# The longest fill all places, or are cut, so that wide windows end early.
+WORDS = ["a", "", "seventy", "sevente", "sixtee", "a", "aa", "abababababab", "sixty"]
+
+
+def ids_of(words):
+    return tf.concat([character_ids([words], CONFIG)[0], tf.zeros((1, 9), "int32")], 0)
+
+
+def vectors_and_gradients(cnn, ids, training):
+    weights = [w.value for w in cnn.trainable_weights]
+    with tf.GradientTape() as tape:
+        vectors = cnn(ids, training=training)
+        score = tf.reduce_sum(tf.sin(vectors))
+    gradients = tape.gradient(score, weights)
+    return [vectors, *map(tf.convert_to_tensor, gradients)]
+
+
+@pytest.fixture(params=[1, 4, 256], ids=lambda n: f"pieces of {n}")
+def words_at_once(request, monkeypatch):
+    monkeypatch.setattr(ngram_maxima, "WORDS_AT_ONCE", request.param)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_vectors_and_gradients_do_not_depend_on_training(words_at_once, activation):
+    cnn = CharacterCNN(FILTERS, 6, embedding_dim=5, activation=activation)
+    cnn.build((None, CHARACTERS))
+    randomize(cnn)
+    ids = ids_of(WORDS)
+    expected = vectors_and_gradients(cnn, ids, training=False)
+    actual = vectors_and_gradients(cnn, ids, training=True)
+    assert len(actual) == 1 + len(cnn.weights)
+    for x, y in zip(actual, expected, strict=True):
+        assert np.any(y != 0)
+        np.testing.assert_allclose(x, y, atol=3e-6)  # sums in another order
+
+
+def test_words_of_dictionaries_have_the_same_gradients(words_at_once):
+    cnn = DictionaryCharacterCNN(
+        FILTERS, 6, embedding_dim=5, n_characters=262, n_words=4, word_dim=3
+    )
+    cnn.build((None, 1 + CHARACTERS))
+    randomize(cnn)
+    ids = ids_of(WORDS)
+    ids = tf.concat([tf.range(len(ids))[:, None] % 5, ids], axis=1)
+    expected = vectors_and_gradients(cnn, ids, training=False)
+    for x, y in zip(vectors_and_gradients(cnn, ids, training=True), expected):
+        np.testing.assert_allclose(x, y, atol=3e-6)
+
+
+def test_no_words_have_no_vectors(words_at_once):
+    cnn = CharacterCNN(FILTERS, 6)
+    vectors, *gradients = vectors_and_gradients(
+        cnn, tf.zeros((0, CHARACTERS), "int32"), training=True
+    )
+    assert vectors.shape == (0, 6)
+    assert not any(np.any(gradient != 0) for gradient in gradients)
+
+
+def test_windows_that_are_equally_high_share_the_gradient():
+    """Both places of a character that occurs twice; here they have one vector."""
+    words, ends = tf.constant([[1, 2, 1, 0, 0]]), tf.constant([3])
+    kernel = tf.constant([[[1.0, 0.0], [0.0, 1.0]]])  # (1, dim, filters)
+    table = tf.constant([[0.0, -1.0], [2.0, 0.0], [1.0, 3.0]])
+    with tf.GradientTape() as tape:
+        tape.watch([table, kernel])
+        maxima = ngram_maxima.ngram_maxima(words, ends, table, kernels=[kernel])
+    of_table, of_kernel = tape.gradient(maxima, [table, kernel])
+    assert maxima.numpy().tolist() == [[2.0, 3.0]]
+    assert of_table.numpy().tolist() == [[0, 0], [1, 0], [0, 1]]
+    assert of_kernel[0].numpy().tolist() == [[2, 1], [0, 3]]
