@@ -236,6 +236,7 @@ def test_fit_save_load_predict_from_strings(config, tmp_path):
     np.testing.assert_array_equal(loaded.predict(TOKENS, verbose=0), expected)
 
 
+@pytest.mark.slow
 def test_the_bilm_can_be_unfrozen_trained_saved_and_frozen_again(
     config, unoptimized_graphs, tmp_path
 ):
@@ -274,6 +275,7 @@ def test_the_penalty_of_the_mix_fits_the_loss_of_any_dtype(config, dtype):
     assert {w.dtype for w in elmo.mixes[0].weights} == {wide}
 
 
+@pytest.mark.slow
 def test_fit_with_a_penalty_in_bfloat16(config, unoptimized_graphs):
     elmo = Elmo(config, l2=0.25, dtype="bfloat16")
     (in_mix,) = changed_by_fit(tagger(elmo, **STRINGS), TOKENS, elmo.mixes[0])
@@ -291,6 +293,7 @@ def test_a_frozen_bilm_stays_frozen_when_the_model_is_unfrozen(config):
     assert len(model.trainable_weights) == trainable
 
 
+@pytest.mark.slow
 def test_a_sentence_of_44000_tokens_has_the_vectors_of_its_parts(
     config, tokens_at_once
 ):

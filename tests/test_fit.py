@@ -2,9 +2,12 @@
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo
+
+pytestmark = pytest.mark.slow
 
 TAGS = (
     "PAD ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"

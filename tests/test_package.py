@@ -109,6 +109,7 @@ def test_a_wheel_of_the_source_distribution_is_the_same(wheel, tmp_path, monkeyp
     assert (source / "export" / "__main__.py").exists() and (source / "tests").exists()
 
 
+@pytest.mark.slow
 def test_an_installed_wheel_works_and_knows_all_commands_of_the_readmes(
     site, folder, tmp_path
 ):
@@ -139,7 +140,7 @@ def test_the_command_alone_lists_all_commands(monkeypatch, capsys):
     assert all(len(words) > 3 for words in listed)
 
 
-@pytest.fixture(params=["eager", pytest.param("traced", marks=pytest.mark.slow)])
+@pytest.fixture
 def quickly(request, monkeypatch, exported_version):
     """Spares the examples the tracing, and an export of their own."""
     if request.param == "traced":
@@ -153,7 +154,18 @@ def quickly(request, monkeypatch, exported_version):
 
 
 @pytest.mark.filterwarnings("ignore:.*this option does not apply to tf.data functions")
-@pytest.mark.parametrize("readme", [r for r in READMES if "```python" in text_of(r)])
+@pytest.mark.parametrize(
+    ("readme", "quickly"),
+    [
+        ("README.md", "eager"),
+        *(
+            pytest.param(readme, "traced", marks=pytest.mark.slow)
+            for readme in READMES
+            if "```python" in text_of(readme)
+        ),
+    ],
+    indirect=["quickly"],
+)
 def test_the_python_of_the_readmes_runs(readme, quickly, folder, monkeypatch):
     monkeypatch.chdir(folder)
     for file in "text.hdf5", "tagger.keras":

@@ -123,6 +123,7 @@ def untrained(monkeypatch):
     monkeypatch.setattr(experiment, "fit_until_best", fit)
 
 
+@pytest.mark.slow
 def test_runs_are_shared_with_the_command_of_the_task(
     command, untrained, capsys, tmp_path
 ):

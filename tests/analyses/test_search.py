@@ -161,6 +161,7 @@ def test_the_index_is_made_once_and_refused_for_another_text(
     assert hits(capsys.readouterr().out) == [[(1, "another")]]
 
 
+@pytest.mark.slow
 def test_an_interrupted_index_is_resumed(text, model, capsys, monkeypatch, tmp_path):
     text.write_text("\n".join(SENTENCES * 20))
     small = {"tokens_at_once": 20}

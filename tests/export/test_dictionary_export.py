@@ -16,6 +16,8 @@ from tests.support.exported import SENTENCES, elmo_layer, expected, padded
 from tests.support.serving_requests import text_request
 from tests.support.stand_in import asking, serving
 
+pytestmark = pytest.mark.slow
+
 v1 = tf.compat.v1
 
 # Too many words for TensorFlow to copy them into each graph.
@@ -64,7 +66,6 @@ def test_the_graph_has_no_tables_and_holds_the_dictionary_once(version):
     assert content.count(b"word4321") == 1
 
 
-@pytest.mark.slow  # it starts a server of its own
 def test_an_answer_over_grpc_has_the_vectors_of_the_layer(version, elmo):
     with serving(version.parent) as server, asking(server) as stub:
         response = stub.Predict(text_request(SENTENCES))
@@ -72,7 +73,6 @@ def test_an_answer_over_grpc_has_the_vectors_of_the_layer(version, elmo):
     assert_expected(outputs, elmo)
 
 
-@pytest.mark.slow
 def test_a_cpp_program_computes_the_vectors_of_the_layer(version, elmo, tmp_path):
     if shutil.which("g++") is None:
         pytest.skip("needs g++")

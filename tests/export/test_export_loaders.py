@@ -17,6 +17,8 @@ from export.version_directory import write_archive
 from tests.support.cpp_program import answers_to_requests, run, values_of_cpp_program
 from tests.support.exported import SENTENCES, STRINGS, expected, padded
 
+pytestmark = pytest.mark.slow
+
 
 def test_tf_saved_model_load(loaded, check):
     for name, inputs in ("", tf.constant(SENTENCES)), (", tokens", padded()):
@@ -70,7 +72,6 @@ for key in ("default", "elmo"):
 """
 
 
-@pytest.mark.slow
 def test_hub_keras_layer_trains_exactly_the_mix(
     exported_version, exported_elmo, check, tmp_path
 ):
@@ -104,7 +105,6 @@ def test_a_tensorflow_1_session_by_signature(session, check):
         check(f"TensorFlow 1 session, {name}", session(name, ["elmo"], inputs)["elmo"])
 
 
-@pytest.mark.slow
 def test_saved_model_cli(exported_version, check, tmp_path):
     np.savez(tmp_path / "in.npz", sentences=np.array([s.encode() for s in SENTENCES]))
     run(
@@ -123,7 +123,6 @@ def test_saved_model_cli(exported_version, check, tmp_path):
     check("saved_model_cli", np.load(tmp_path / "elmo.npy"))
 
 
-@pytest.mark.slow
 def test_a_cpp_program_as_tensorflow_serving_loads_it(
     exported_version, exported_elmo, check, tmp_path
 ):
@@ -133,7 +132,6 @@ def test_a_cpp_program_as_tensorflow_serving_loads_it(
     check("C++, LoadSavedModel", values.reshape(expected(exported_elmo)["elmo"].shape))
 
 
-@pytest.mark.slow
 def test_a_cpp_program_refuses_columns_without_rows_at_once(exported_version, tmp_path):
     """What a request claims takes no memory, and few bytes can't ask for much."""
     if shutil.which("g++") is None:

@@ -19,6 +19,7 @@ tf_keras = pytest.importorskip("tf_keras")
 v1 = tf.compat.v1
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:pkg_resources:UserWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
@@ -82,7 +83,6 @@ def fitted(model, inputs, optimizer="adam"):
     return [np.any(np.array(w) != b) for w, b in zip(model.weights, before)]
 
 
-@pytest.mark.slow  # it loads the export and traces a training step, as the next ones
 @pytest.mark.parametrize("trainable", [False, True])
 def test_a_hub_layer_that_gives_a_vector_for_each_sentence(
     exported_version, check, trainable
@@ -98,7 +98,6 @@ def test_a_hub_layer_that_gives_a_vector_for_each_sentence(
     assert len(layer.trainable_weights) == (2 if trainable else 0)
 
 
-@pytest.mark.slow
 def test_a_hub_layer_of_a_signature(exported_version, check):
     path = str(exported_version)
     layer = hub.KerasLayer(path, signature="default", signature_outputs_as_dict=True)
@@ -123,7 +122,6 @@ class ElmoLayer(keras.layers.Layer):
         return self.elmo(text, signature="default", as_dict=True)["elmo"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["squeeze", "signature", "class"])
 def test_a_layer_around_a_module(elmo, kind):
     """The rank of what `squeeze` returns is unknown in a graph."""
@@ -150,7 +148,6 @@ def test_a_layer_around_a_module(elmo, kind):
     assert model.predict(COLUMN, verbose=0).shape == (len(SENTENCES), 1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
 def test_a_layer_of_a_signature_with_a_trained_head(
     exported_version, optimizer, tmp_path
@@ -169,7 +166,6 @@ def test_a_layer_of_a_signature_with_a_trained_head(
     )
 
 
-@pytest.mark.slow  # it writes an export of its own
 def test_an_export_with_the_other_choices(exported_elmo, check, tmp_path):
     """All outputs from each call, and requests that name the sentences `text`."""
     options = ExportOptions(as_dict=True, input_name="text")

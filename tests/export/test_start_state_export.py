@@ -7,6 +7,8 @@ import tensorflow as tf
 from export.version_directory import export_elmo
 from tests.support.exported import SENTENCES, elmo_layer, expected, padded
 
+pytestmark = pytest.mark.slow
+
 v1 = tf.compat.v1
 
 

@@ -75,6 +75,7 @@ def test_a_published_softmax_scores_as_an_own_one(own, published):
         assert found[word] == pytest.approx(value, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_perplexity_does_not_depend_on_the_order_of_the_words(own, published):
     theirs = load_bilm(published)
     words = find_model(published).vocabulary

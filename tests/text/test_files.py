@@ -117,6 +117,7 @@ def test_a_tokenizer_gets_lines_and_gives_sentences(read, tmp_path, monkeypatch)
     assert seen == [["a b. c\n", "\n"], ["d\n"]]
 
 
+@pytest.mark.slow
 def test_raw_text_is_split_into_sentences_and_words(tmp_path):
     pytest.importorskip("tensorflow_text")
     (tmp_path / "raw").write_text(

@@ -66,6 +66,7 @@ def test_a_new_softmax_is_over_the_words_of_the_new_text(files, bilm, ours):
     assert run.warm_up_steps == WARM_UP_STEPS
 
 
+@pytest.mark.slow
 def test_published_weights_get_a_new_softmax_that_is_warmed_up_alone(
     files, bilm, tmp_path
 ):

@@ -81,6 +81,7 @@ def test_both_perplexities_are_per_predicted_token(bilm):
     assert found.zero == pytest.approx(alone, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_start_state_is_a_third_way_to_read(bilm):
     started = BidirectionalLanguageModel(
         bilm.config, len(VOCABULARY), has_start_state=True

@@ -45,13 +45,10 @@ def alone(small_text, tmp_path_factory):
     return trained(folder, *small_text, "--batch-size", "8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ["--batch-size", "4", "--replicas", "2"],
-        # `test_step.py` has a quick test of parts.
-        pytest.param(["--batch-size", "8", "--parts", "2"], marks=pytest.mark.slow),
-    ],
+    [["--batch-size", "4", "--replicas", "2"], ["--batch-size", "8", "--parts", "2"]],
 )
 def test_the_update_does_not_depend_on_how_rows_are_divided(
     alone, small_text, arguments, tmp_path

@@ -102,6 +102,7 @@ def contents(folder):
     return {p.name: p.read_bytes() for p in folder.rglob("*.*")}
 
 
+@pytest.mark.slow
 def test_the_command_keeps_the_state_beside_the_weights(bilm, model, text, capsys):
     before = contents(model)
     assert command.main([str(model), "--text", text, "--sentences", "3"]) == 0

@@ -10,6 +10,8 @@ from export.serve.optimized_graph import optimized
 from export.serve.servable import Servable
 from tests.support.exported import SENTENCES, padded
 
+pytestmark = pytest.mark.slow
+
 KEYS = ("default", "elmo", "layers", "lstm_outputs1", "sequence_len", "word_emb")
 
 

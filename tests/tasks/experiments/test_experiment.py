@@ -88,6 +88,7 @@ def test_a_run_leaves_a_model_that_tags_and_a_record(
     assert results_table(records(files)) in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_baseline_comes_before_elmo(
     files, model_directory, tmp_path, monkeypatch, capsys
 ):
@@ -131,6 +132,7 @@ def untrained(monkeypatch, interrupted_at=None):
     return made
 
 
+@pytest.mark.slow
 def test_failures_after_the_start_have_status_1(files, monkeypatch, capsys):
     def diverging(*_, **__):
         raise FloatingPointError("The loss of epoch 1 is nan.")

@@ -70,6 +70,7 @@ def test_frozen_vectors_beside_elmo_are_those_of_the_file(model_directory, capsy
     assert {len(tags) for tags in tagger.tag([["A", "bird", "!"], ["x"]])} == {3, 1}
 
 
+@pytest.mark.slow
 def test_vectors_that_are_not_frozen_are_trained_from_those_of_the_file():
     assert command("--word-vectors", "vectors.txt", "--word-dim", 3) == 0
     layer = saved()[0].token_vectors
@@ -79,6 +80,7 @@ def test_vectors_that_are_not_frozen_are_trained_from_those_of_the_file():
     assert np.all(change > 0.01) and np.all(change < 0.2)
 
 
+@pytest.mark.slow
 def test_runs_with_other_vectors_are_other_runs(folder, capsys):
     def refused(*options):
         assert command(*options) == 2

@@ -107,6 +107,7 @@ def test_the_loss_is_the_mean_over_tokens_and_the_penalty_of_the_mixes(crf, tagg
     assert float(loss) == pytest.approx(total / 7 + penalty, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_it_learns_entities():
     made, held_out = examples(60), examples(40, seed=1)
     words = ["ein", "eine", "und", "der", "war"]
