@@ -99,8 +99,9 @@ def test_health_is_serving_until_the_server_is_about_to_end(tmp_path, monkeypatc
 
 
 def test_requests_that_outlast_the_grace_get_unavailable(tmp_path, monkeypatch):
+    one = {"num_batch_threads": 1, "max_batch_size": 1}
     with (
-        stand_in.serving(stand_in.save(tmp_path), num_batch_threads=1) as server,
+        stand_in.serving(stand_in.save(tmp_path), **one) as server,
         stand_in.asking(server) as stub,
         stand_in.closed_gate(server, monkeypatch) as gate,
     ):
