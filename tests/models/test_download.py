@@ -1,5 +1,6 @@
 """Downloads from a server that fails: what is kept, what is said, what is tried again."""
 
+import functools
 import gzip
 import io
 import json
@@ -258,13 +259,18 @@ def _waits(shown):
     return "".join(shown).count("Waiting for another download")
 
 
-def test_an_interrupted_download_resumes(server, weights, cache):
+def test_an_interrupted_download_resumes(server, weights, cache, request):
     def interrupt():
         part = cache / "model" / "weights.hdf5.part"
         wait_until(lambda: part.exists())
         os.kill(os.getpid(), signal.SIGINT)
 
     server.fail(PATH, silent_after(HALF, interrupt))
+    # A shell's background job ignores Ctrl-C.
+    request.addfinalizer(
+        functools.partial(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+    )
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(KeyboardInterrupt):
         fetch(weights, cache / "model")
     done = len(contents(cache / "model")["weights.hdf5.part"])
