@@ -58,7 +58,7 @@ class Rows:
         texts: Sequence[bytes],
         vectors: Sequence[np.ndarray],
     ) -> pa.RecordBatch:
-        """Rows of these sentences.
+        """Rows of these sentences, one or more.
 
         Args:
             ids: their numbers, `(sentences,)`.
@@ -70,8 +70,6 @@ class Rows:
             columns.append(pa.array(texts, pa.binary()).cast(pa.string()))
         layers = zip(*vectors) if len(self.names) > 1 else [vectors]
         columns += [self._column(list(arrays)) for arrays in layers]
-        if len(columns) < len(self.schema):  # no sentence, so no layers in `vectors`
-            columns += [self._column([])] * (len(self.schema) - len(columns))
         return pa.record_batch(columns, schema=self.schema)
 
     def sizes(self, batch: pa.RecordBatch) -> np.ndarray:
@@ -88,8 +86,7 @@ class Rows:
         kind = self.schema.field(self.names[0]).type
         vector = kind.value_type if self.of_tokens else kind
         rows = [np.reshape(array, (-1, self.dim)) for array in arrays]
-        flat = np.concatenate(rows) if rows else np.empty((0, self.dim))
-        numbers = pa.array(flat.reshape(-1), vector.value_type)
+        numbers = pa.array(np.concatenate(rows).reshape(-1), vector.value_type)
         values = pa.FixedSizeListArray.from_arrays(numbers, type=vector)
         if not self.of_tokens:
             return values

@@ -21,8 +21,8 @@ class ParquetOutput:
 
     It has the methods of `vector_files.Hdf5Output`. A Parquet file can't be continued
     after an interruption, so the rows grow as an Arrow stream, and become Parquet, in
-    groups of bounded size, when all are there. Until then they take the disk space
-    twice.
+    groups of bounded size, when all are there. Then they take the disk space twice,
+    until the stream is removed.
 
     Args:
         file: the file that the stream is written to.

@@ -129,8 +129,9 @@ def test_parquet_of_other_vectors_is_refused(
     assert "another model" in error_of(written(model="1"))
     assert "It has top, max" in error_of(written(layers="top", pooling="max"))
     shutil.copy(in_parquet / "b.parquet", tmp_path)
-    written(model="1")
-    assert "another model or size" in error_of(tmp_path)
+    for other in ({"model": "1"}, {"layers": "top"}, {"pooling": "max"}):
+        written(**other)
+        assert "another model, layer, pooling or size" in error_of(tmp_path)
 
 
 def test_queries_come_from_standard_input_where_none_is_given(

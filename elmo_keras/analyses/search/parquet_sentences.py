@@ -13,6 +13,8 @@ from elmo_keras.elmo import Elmo
 from elmo_keras.embed.arrow_rows import ID, TEXT, about_of
 from elmo_keras.embed.model_digest import model_digest
 
+SAME = "model", "layers", "pooling"  # in all files of a folder
+
 
 class Sentence(NamedTuple):
     """The id and the text of a row."""
@@ -56,12 +58,12 @@ class ParquetSentences(Sequence):
     def _check(self, paths):
         first = self._files[0].schema_arrow.field("vector").type
         for path, file in zip(paths, self._files):
-            schema = file.schema_arrow
-            if schema.field("vector").type != first or about_of(schema).get(
-                "model"
-            ) != self.about.get("model"):
+            schema, about = file.schema_arrow, about_of(file.schema_arrow)
+            same = all(about.get(key) == self.about.get(key) for key in SAME)
+            if schema.field("vector").type != first or not same:
                 raise ValueError(
-                    f"{path} has vectors of another model or size than {paths[0]}."
+                    f"{path} has vectors of another model, layer, pooling or size than "
+                    f"{paths[0]}."
                 )
 
     def vectors(self) -> np.ndarray:

@@ -21,15 +21,15 @@ def test_errors_of_the_graph_name_none_of_its_nodes():
     error = of_tensorflow(tf.errors.InvalidArgumentError(None, None, GRAPH))
     assert str(error) == "assertion failed: [lengths:] [1] [9]"
     assert error.code is grpc.StatusCode.INVALID_ARGUMENT
-    error = tf.errors.InternalError(None, None, "{{node a/b}} of /root/model failed")
+    error = tf.errors.InternalError(None, None, "{{node a/b}} of /srv/model failed")
     assert str(of_tensorflow(error)) == "of model failed"
 
 
 def test_unexpected_errors_are_told_in_the_log_alone(caplog):
-    error = unexpected(OSError("/root/secret/file is broken"))
+    error = unexpected(OSError("/srv/secret/file is broken"))
     assert error.code is grpc.StatusCode.INTERNAL
     assert "secret" not in str(error) and "OSError" in str(error)
-    assert "/root/secret/file" in caplog.text
+    assert "/srv/secret/file" in caplog.text
     assert caplog.records[0].levelno == logging.ERROR
 
 
