@@ -7,6 +7,7 @@ from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
 from elmo_keras.tasks.answer.best_spans import best_spans
 from elmo_keras.tasks.answer.offset_tokens import AnswerSpan, offset_tokens
 from elmo_keras.tasks.answer.span_cuts import SpanCuts
+from elmo_keras.tasks.answer.span_likelihood import log_total, span_scores
 from elmo_keras.tasks.layers.attention import NEVER
 from elmo_keras.tasks.layers.bilstm import bilstm
 from elmo_keras.tasks.layers.padding import padded
@@ -65,6 +66,9 @@ class Answerer(TaskModel):
     Reference: Seo et al. 2017; Clark and Gardner 2018, sections 3 and 4, the model
     of Peters et al. 2018, section 4, with LSTMs and one paragraph.
     """
+
+    text_fields = "context", "question"
+    compares_tokens = True
 
     def __init__(
         self,
@@ -160,26 +164,24 @@ class Answerer(TaskModel):
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
-        starts, ends, none, *hidden = y_pred
         y = tf.cast(y, tf.int32)
-        places = tf.maximum(y, 0)
-        spans = tf.gather(starts, places[:, 0], batch_dims=1)
-        spans += tf.gather(ends, places[:, 1], batch_dims=1)
-        right = tf.where(y[:, 0] == NO_ANSWER, none, spans)
-        total = tf.reduce_logsumexp(starts, axis=1) + tf.reduce_logsumexp(ends, axis=1)
-        losses = tf.reduce_logsumexp([total, none], axis=0) - right
+        places, is_none = tf.maximum(y, 0), y[:, 0] == NO_ANSWER
+        right = tf.where(is_none, y_pred[2], span_scores(y_pred, places))
+        losses = log_total(y_pred) - right
         if self.within_tokens:
-            cuts = self.cuts(x["context"], *hidden, spans=places, training=training)
-            cuts = map(
-                tf.nn.sparse_softmax_cross_entropy_with_logits,
-                (places[:, 2], places[:, 3]),
-                cuts,
-            )
-            losses += tf.where(y[:, 0] == NO_ANSWER, 0.0, sum(cuts))
+            cuts = self._cut_losses(x["context"], y_pred[3:], places, training=training)
+            losses += tf.where(is_none, 0.0, cuts)
         known = y[:, 0] >= (NO_ANSWER if self.unanswerable else 0)
         n_known = tf.reduce_sum(tf.cast(known, losses.dtype))
         loss = tf.reduce_sum(tf.where(known, losses, 0)) / tf.maximum(n_known, 1)
         return loss + sum(self.losses)
+
+    def _cut_losses(self, context, hidden, places, *, training=False):
+        """−log p of the cuts at both ends of given answers: `(batch,)`."""
+        cuts = self.cuts(context, *hidden, spans=places, training=training)
+        cross_entropy = tf.nn.sparse_softmax_cross_entropy_with_logits
+        before, after = map(cross_entropy, (places[:, 2], places[:, 3]), cuts)
+        return before + after
 
     def decode(self, inputs, outputs):
         """The answers: int32 `(batch, 2)`, or `(batch, 4)` if `within_tokens`."""
@@ -190,6 +192,29 @@ class Answerer(TaskModel):
             cuts = self.cuts.best(inputs["context"], *hidden, spans=spans)
             spans = tf.concat([spans, cuts], axis=1)
         return tf.where((score >= none)[:, None], spans, NO_ANSWER)
+
+    def answers(self, inputs):
+        """The answers' tokens, and how likely they are.
+
+        Returns:
+            `span`, int32 `(batch, 4)`, the fields of an `AnswerSpan`, `NO_ANSWER` for
+            none; `score` `(batch,)`, the probability of this answer, or of none; if
+            `unanswerable`, also `no_answer_score` `(batch,)`, that of none.
+        """
+        outputs = self(inputs, training=False)
+        span = self.decode(inputs, outputs)
+        no_answer = tf.exp(outputs[2] - log_total(outputs))
+        places = tf.maximum(span, 0)
+        log_p = span_scores(outputs, places) - log_total(outputs)
+        if self.within_tokens:
+            log_p -= self._cut_losses(inputs["context"], outputs[3:], places)
+        else:
+            span = tf.pad(span, [[0, 0], [0, 2]])
+        found = {
+            "span": span,
+            "score": tf.where(span[:, 0] == NO_ANSWER, no_answer, tf.exp(log_p)),
+        }
+        return found | ({"no_answer_score": no_answer} if self.unanswerable else {})
 
     def answer(self, context: str, question: str) -> str:
         """The span of the context that answers the question, `""` for no answer.
