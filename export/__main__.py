@@ -59,8 +59,9 @@ def export(arguments: argparse.Namespace) -> None:
         archive=arguments.archive,
         serving_files=arguments.serving_files,
     )
+    source = read_source(arguments)
     try:
-        version, use = write(read_source(arguments), arguments)
+        version, use = write(source, arguments)
     except tf.errors.OpError as error:  # such as a full disk
         raise CommandFailed(error) from error
     print(f"The export is in {version}", *use, sep="\n")
