@@ -14,7 +14,8 @@ from elmo_keras.tasks.layers.padding import padded
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
-LONGEST_ANSWER = 16  # tokens
+LONGEST_ANSWER = 30  # tokens
+LONGEST_BEFORE = 16  # of models whose files name no number
 NO_ANSWER, NOT_KNOWN = -1, -2  # labels instead of tokens
 
 
@@ -31,7 +32,7 @@ class Answerer(TaskModel):
 
     where z, the score of no answer, is computed from the means of m and n, weighted by
     the softmax of their scores; it is left out unless `unanswerable`. The answer is the
-    span with the highest score and at most `LONGEST_ANSWER` tokens, or none if z is
+    span with the highest score and at most `longest_answer` tokens, or none if z is
     higher. If `within_tokens`, `SpanCuts` then choose how many characters of the first
     token are before the answer, from m, and of the last token after it, from n.
 
@@ -42,6 +43,7 @@ class Answerer(TaskModel):
         units: size of each LSTM in each direction.
         dropout: rate of the dropout on the inputs of the layers.
         within_tokens: whether answers may begin and end within a token.
+        longest_answer: maximum length of an answer in tokens.
 
     Call arguments:
         inputs: a mapping with `context` and `question`, strings `(batch, time)`
@@ -78,12 +80,14 @@ class Answerer(TaskModel):
         *,
         dropout: float = 0.2,
         within_tokens: bool = False,
+        longest_answer: int = LONGEST_ANSWER,
         **kwargs,
     ):
         super().__init__(token_vectors, **kwargs)
         self.unanswerable = unanswerable
         self.units = units
         self.within_tokens = within_tokens
+        self.longest_answer = longest_answer
         self.dropout = keras.layers.Dropout(dropout)
         self.encoder = bilstm(units, "encoder")
         self.attention = AttentionFlow(name="attention")
@@ -186,7 +190,7 @@ class Answerer(TaskModel):
     def decode(self, inputs, outputs):
         """The answers: int32 `(batch, 2)`, or `(batch, 4)` if `within_tokens`."""
         starts, ends, none, *hidden = outputs
-        first, last, score = best_spans(starts, ends, LONGEST_ANSWER)
+        first, last, score = best_spans(starts, ends, self.longest_answer)
         spans = tf.stack([first, last], axis=1)
         if self.within_tokens:
             cuts = self.cuts.best(inputs["context"], *hidden, spans=spans)
@@ -241,4 +245,9 @@ class Answerer(TaskModel):
             "units": self.units,
             "dropout": self.dropout.rate,
             "within_tokens": self.within_tokens,
+            "longest_answer": self.longest_answer,
         }
+
+    @classmethod
+    def from_config(cls, config):
+        return super().from_config({"longest_answer": LONGEST_BEFORE} | config)
