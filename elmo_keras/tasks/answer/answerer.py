@@ -207,11 +207,13 @@ class Answerer(TaskModel):
         """
         outputs = self(inputs, training=False)
         span = self.decode(inputs, outputs)
-        no_answer = tf.exp(outputs[2] - log_total(outputs))
+        scores = [tf.cast(x, tf.float32) for x in outputs[:3]]
+        no_answer = tf.exp(scores[2] - log_total(scores))
         places = tf.maximum(span, 0)
-        log_p = span_scores(outputs, places) - log_total(outputs)
+        log_p = span_scores(scores, places) - log_total(scores)
         if self.within_tokens:
-            log_p -= self._cut_losses(inputs["context"], outputs[3:], places)
+            cuts = self._cut_losses(inputs["context"], outputs[3:], places)
+            log_p -= tf.cast(cuts, tf.float32)
         else:
             span = tf.pad(span, [[0, 0], [0, 2]])
         found = {

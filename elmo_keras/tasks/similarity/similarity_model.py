@@ -72,7 +72,7 @@ class SimilarityModel(TaskModel):
 
     def answers(self, inputs):
         """The `score` of each pair, `(batch,)`."""
-        return {"score": self(inputs, training=False)}
+        return {"score": tf.cast(self(inputs, training=False), tf.float32)}
 
     def similarity(
         self, firsts: Sequence[Sequence[str]], seconds: Sequence[Sequence[str]]
