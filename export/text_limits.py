@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 import tensorflow as tf
 
-# The networks of tasks are padded, unlike the language model: 20 KB for each position.
+# The networks of tasks are padded, unlike the language model: 11 KB for each position
+# in a tagger of 100 units with a language model of 64 dimensions.
 MAX_POSITIONS = 2**16
-# Attention compares each token with all others: 4 bytes for each pair, a few times.
+# Attention compares each token with all others: 4 bytes for each pair, and again.
 MAX_PAIRS = 2**26
 
 
