@@ -97,7 +97,8 @@ def _answers(model, texts, predicate=None, *, time=None):
     texts = bounded(texts, compares_tokens=model.compares_tokens)
     inputs = {field: _dense(tokens) for field, tokens in texts.items()}
     if predicate is not None:
-        inputs[PREDICATE] = _marked(predicate, texts["tokens"])
+        time_of_inputs = tf.shape(inputs["tokens"])[1]
+        inputs[PREDICATE] = _marked(predicate, texts["tokens"], time_of_inputs)
     found = model.answers(inputs)
     if len(texts) > 1:
         return found
@@ -115,7 +116,7 @@ def _dense(tokens):
     return tf.pad(dense, [[0, 0], [0, missing]], constant_values="")
 
 
-def _marked(predicate, tokens):
+def _marked(predicate, tokens, time):
     """1 at the predicates, else 0: int32 `(batch, time)`."""
     lengths = tf.cast(tokens.row_lengths(), tf.int32)
     one_each = tf.size(predicate) == tf.size(lengths)
@@ -131,7 +132,7 @@ def _marked(predicate, tokens):
         summarize=10,
     )  # fmt: skip
     with tf.control_dependencies([in_range]):
-        return tf.one_hot(predicate, tf.maximum(longest(tokens), 1), dtype=tf.int32)
+        return tf.one_hot(predicate, time, dtype=tf.int32)
 
 
 def _fitted(x, time):

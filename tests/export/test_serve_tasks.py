@@ -18,7 +18,7 @@ from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow  # exports and servers of several models
 CLIENTS = 8
-OF_ANSWERS = {"entities": "tags", "roles": "tags", "entailment": "label"}
+OF_ANSWERS = {"entities with ELMo": "tags", "roles": "tags", "entailment": "label"}
 
 
 def request(texts, output):
@@ -41,7 +41,9 @@ def text_of(value):
     return value.decode()
 
 
-@pytest.mark.parametrize("kind", ["entities", "roles", "entailment", "questions"])
+@pytest.mark.parametrize(
+    "kind", ["entities with ELMo", "roles", "entailment", "questions"]
+)
 def test_clients_get_the_answers_of_the_model(kind, tmp_path):
     task, output = TASKS[kind], OF_ANSWERS.get(kind, "answer")
     model = task.model()
@@ -72,10 +74,10 @@ def test_clients_get_the_answers_of_the_model(kind, tmp_path):
 def test_a_cpp_program_as_tensorflow_serving_gets_the_tags(tmp_path):
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
-    model = TASKS["entities"].model()
+    model = TASKS["entities with ELMo"].model()
     version = export_task(model, tmp_path / "out")
     printed = strings_of_cpp_program(tmp_path, version, SENTENCES, output="tags")
-    expected = TASKS["entities"].answers(model)
+    expected = TASKS["entities with ELMo"].answers(model)
     longest = max(map(len, expected))
     assert printed == [
         tag for tags in expected for tag in (*tags, *[""] * longest)[:longest]

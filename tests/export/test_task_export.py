@@ -15,6 +15,7 @@ from tests.support.exported_tasks import BIO, SENTENCES, TASKS, constants, token
 from tests.support.task_models import token_vectors
 
 # Exporting a model takes seconds: one kind is exported in every run.
+OF_TAGS = "entities", "entities with ELMo", "roles"
 KINDS = [
     "entities",
     *(pytest.param(k, marks=pytest.mark.slow) for k in TASKS if k != "entities"),
@@ -44,7 +45,7 @@ def decoded(strings):
 
 def answers(kind, found):
     """What an export gives, in the form of the model's method."""
-    if kind in ("entities", "roles"):
+    if kind in OF_TAGS:
         lengths = found["sequence_len"].numpy()
         return [decoded(tags[:n]) for tags, n in zip(found["tags"], lengths)]
     if kind == "several labels":
@@ -92,7 +93,7 @@ def test_tokens_get_the_answers_of_the_model(exported, kind):
     model, signatures, _ = exported(kind)
     found = signatures["tokens"](**token_inputs(kind))
     assert answers(kind, found) == expected_answers(kind, model)
-    if kind in ("entities", "roles"):
+    if kind in OF_TAGS:
         assert {x.shape[1] for x in found.values() if len(x.shape) > 1} == {9}
 
 

@@ -66,6 +66,11 @@ def _answered(model):
 REAL = [text for text in SENTENCES if text]  # a predicate needs a token
 TASKS = {
     "entities": ExportedTask(
+        _tagger,
+        {"sentences": SENTENCES},
+        lambda model: model.tag(tokens_of(SENTENCES)),
+    ),
+    "entities with ELMo": ExportedTask(
         lambda: _tagger(elmo_at="both"),
         {"sentences": SENTENCES},
         lambda model: model.tag(tokens_of(SENTENCES)),

@@ -22,16 +22,13 @@ TEXTS = [
 
 def assert_same_words(texts):
     found = words_in_graph(tf.constant(texts, tf.string))
-    for i, text in enumerate(texts):
+    rows = zip(texts, *(x.to_list() for x in (found.words, found.begins, found.ends)))
+    for text, words, *places in rows:
         expected = offset_tokens(text)
-        tokens = [token.decode() for token in found.words[i].numpy()]
-        assert tokens == expected.tokens, ascii(text)
+        assert [word.decode() for word in words] == expected.tokens, ascii(text)
         content = text.encode()
-        for ends, offsets in (
-            (found.begins[i].numpy(), expected.begins),
-            (found.ends[i].numpy(), expected.ends),
-        ):
-            assert [len(content[:n].decode()) for n in ends] == offsets
+        for bytes_before, offsets in zip(places, (expected.begins, expected.ends)):
+            assert [len(content[:n].decode()) for n in bytes_before] == offsets
 
 
 def test_words_and_places_are_those_of_training():
