@@ -34,17 +34,17 @@ def add_arguments(parser):
     add("--units", type=positive(int), default=100, help="LSTM size per direction")
     add("--layer-dropout", type=rate, default=0.2, help="on the inputs of layers")
     add(
+        "--scores",
+        choices=CONVENTIONS,
+        default="squad",
+        help="whose script: F1 of words (squad, default) or of characters (korquad)",
+    )
+    add(
         "--longest-answer",
         type=positive(int),
         default=LONGEST_ANSWER,
         metavar="TOKENS",
         help=f"the model gives none that is longer (default: {LONGEST_ANSWER})",
-    )
-    add(
-        "--scores",
-        choices=CONVENTIONS,
-        default="squad",
-        help="whose script: F1 of words (squad, default) or of characters (korquad)",
     )
 
 
