@@ -1,6 +1,8 @@
 """Numbered versions of an export, in the layout that TensorFlow Serving reads."""
 
 import contextlib
+import functools
+import logging
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +20,8 @@ from .session_graph import inputs_of, unfold_signatures
 from .version_info import EXTRA, elmo_info, write_info
 from .version_paths import MAX_VERSION, MODEL_NAME, archive_path, new_version
 from .warmup import write_warmup
+
+LOG = logging.getLogger(__name__)
 
 
 def export_elmo(
@@ -122,14 +126,24 @@ def temporary_version(output: Path, version: int | None) -> Iterator[Path]:
 def versions(output: str | Path) -> list[int]:
     """The numbers of the versions in a folder, from lowest to highest.
 
-    A number above `MAX_VERSION` is no version.
+    A number above `MAX_VERSION` is no version; a warning names it once.
 
     Raises:
         OSError: the folder can't be read.
     """
     folders = [path for path in Path(output).iterdir() if path.name.isdecimal()]
-    numbers = [int(path.name) for path in folders if path.is_dir()]
-    return sorted(number for number in numbers if number <= MAX_VERSION)
+    folders = [path for path in folders if path.is_dir()]
+    for path in folders:
+        if int(path.name) > MAX_VERSION:
+            _warn_of(path.absolute())
+    return sorted(n for path in folders if (n := int(path.name)) <= MAX_VERSION)
+
+
+@functools.cache
+def _warn_of(path):
+    LOG.warning(
+        "%s is ignored: a version should be at most %d. Rename it.", path, MAX_VERSION
+    )
 
 
 def write_archive(version: Path) -> Path:

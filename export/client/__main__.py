@@ -30,6 +30,7 @@ from elmo_keras.cli.outputs import check_apart, check_file
 from elmo_keras.embed.vector_files import ARRAY_SUFFIXES, check_suffix, is_npy
 from elmo_keras.text.files import lines_of
 
+from .credentials import read_credentials
 from .embeddings_file import write_embeddings
 from .remote import embed_text
 
@@ -46,6 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def embed_file(options: argparse.Namespace) -> None:
     """Reads the sentences and writes their vectors, with a progress bar."""
     check_output(options.output_file, options.input_file)
+    credentials = read_credentials(
+        options.root_certificates, options.client_key, options.client_certificate
+    )
     sentences = read_lines(options.input_file)
     bar = keras.utils.Progbar(len(sentences), unit_name="sentence")
     vectors = embed_text(
@@ -58,6 +62,7 @@ def embed_file(options: argparse.Namespace) -> None:
         timeout=options.timeout,
         retries=options.retries,
         in_flight=options.in_flight,
+        credentials=credentials,
         progress=bar.add,
     )
     try:
@@ -130,6 +135,15 @@ def parser() -> argparse.ArgumentParser:
         default=5,
         help="further attempts while the server is busy (default: 5)",
     )
+    tls = p.add_argument_group("TLS, in files with PEM")
+    tls.add_argument(
+        "--root-certificates",
+        type=Path,
+        metavar="FILE",
+        help="the authorities that the server's certificate is checked with",
+    )
+    tls.add_argument("--client-key", type=Path, metavar="FILE")
+    tls.add_argument("--client-certificate", type=Path, metavar="FILE")
     return p
 
 

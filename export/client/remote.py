@@ -42,6 +42,7 @@ def embed_text(
     timeout: float = 60.0,
     retries: int = 5,
     in_flight: int = 4,
+    credentials: grpc.ChannelCredentials | None = None,
     progress: Callable[[int], None] = lambda n: None,
 ) -> Iterator[np.ndarray]:
     """The vectors of each sentence, in the order of the sentences.
@@ -60,6 +61,8 @@ def embed_text(
         timeout: seconds to wait for an answer.
         retries: number of further attempts while the server is busy.
         in_flight: number of concurrent requests.
+        credentials: of TLS, see `grpc.ssl_channel_credentials`; None for a server
+            without it.
         progress: called with the number of sentences after each answer.
 
     Yields:
@@ -70,7 +73,7 @@ def embed_text(
         ValueError: the output has no vector for a sentence.
         grpc.RpcError: the server refuses a request, or can't be reached.
     """
-    with _predicting(server) as predict, _threads(in_flight) as pool:
+    with _predicting(server, credentials) as predict, _threads(in_flight) as pool:
 
         def vectors_of(batch):
             request = _request(batch, model, output)
@@ -96,9 +99,13 @@ def _reported(results, progress):
 
 
 @contextlib.contextmanager
-def _predicting(server):
+def _predicting(server, credentials):
     """The method Predict of a server."""
-    with grpc.insecure_channel(server, options=UNLIMITED) as channel:
+    if credentials is None:
+        channel = grpc.insecure_channel(server, UNLIMITED)
+    else:
+        channel = grpc.secure_channel(server, credentials, UNLIMITED)
+    with channel:
         yield PredictionServiceStub(channel).Predict
 
 

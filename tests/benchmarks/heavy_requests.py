@@ -4,7 +4,8 @@
     python -m tests.benchmarks.heavy_requests EXPORT --checkout ../before
 
 EXPORT holds a version that `python -m export` wrote. The server is a process of its own,
-run in --checkout, by default in this one. Each line says what was sent, which status
+run in --checkout, by default in this one; each request that needs much memory gets one
+of 12 GB. Each line says what was sent, which status
 came after how many seconds, and the server's resident memory before, at the peak and
 afterwards, or how long other clients waited meanwhile.
 """
@@ -37,6 +38,7 @@ SHORT = "one sentence of eight tokens is here ."
 NAMES = "tokens", "sequence_len"
 PAUSE = 0.02  # seconds between the short requests of a client
 GRACE = 4.0
+MAX_MEGABYTES = 12_000  # of address space, for a server that gets a heavy request
 FILTERS = (
     ("elmo",),
     ("default",),
@@ -97,9 +99,11 @@ def report(export: Path, checkout: Path | None, tokens: int) -> None:
     """Prints a line for each request."""
     with Server(export, checkout=checkout) as server:
         report_first_uses(server)
-        for name, request in heavy().items():
-            report_heavy(server, name, request)
         report_beside(server, tokens)
+    for name, request in heavy().items():
+        with Server(export, checkout=checkout) as server:
+            server.limit_memory(MAX_MEGABYTES)
+            report_heavy(server, name, request)
     report_end(export, checkout, tokens)
 
 
@@ -125,7 +129,10 @@ def report_heavy(server, name, request):
     before = server.megabytes
     server.forget_peak()
     status, seconds = Client(server).ask(request)
-    memory = f"{before}, {server.peak_megabytes}, {server.megabytes} MB"
+    if server.ended:
+        memory = f"{before} MB, then the server died of more than {MAX_MEGABYTES:,} MB"
+    else:
+        memory = f"{before}, {server.peak_megabytes}, {server.megabytes} MB"
     print(f"{name}: {status} after {seconds:.2f} s; memory {memory}", flush=True)
 
 

@@ -24,6 +24,7 @@ import itertools
 import os
 import platform
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -120,6 +121,18 @@ class Server:
     def forget_peak(self) -> None:
         """Measures `peak_megabytes` from now on."""
         Path(f"/proc/{self._process.pid}/clear_refs").write_text("5")
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended; one that dies has a second for it."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1)
+        return self._process.returncode is not None
+
+    def limit_memory(self, megabytes: int) -> None:
+        """Bounds the address space of the process, so that the machine survives it."""
+        limit = megabytes * 2**20
+        resource.prlimit(self._process.pid, resource.RLIMIT_AS, (limit, limit))
 
     def send(self, number: int) -> None:
         """Sends a signal."""

@@ -44,7 +44,14 @@ SIZE_DEPENDS_ON_DATA = {"Where", "Unique", "UniqueV2", "UniqueWithCounts", "NonZ
 
 
 @pytest.fixture(
-    scope="module", params=[(s, d) for s in SIZES for d in DTYPES], ids="-".join
+    scope="module",
+    params=[
+        ("sampled", "float32"),
+        ("full", "mixed_bfloat16"),
+        pytest.param(("sampled", "mixed_bfloat16"), marks=pytest.mark.slow),
+        pytest.param(("full", "float32"), marks=pytest.mark.slow),
+    ],
+    ids="-".join,
 )
 def step(request):
     softmax, dtype = request.param

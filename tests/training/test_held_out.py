@@ -49,7 +49,7 @@ def test_both_sums_are_those_of_the_oracle(bilm):
     np.testing.assert_allclose(actual[0], alone, rtol=1e-6)
 
 
-@pytest.mark.parametrize("max_tokens", [4, 2048])
+@pytest.mark.parametrize("max_tokens", [4, pytest.param(2048, marks=pytest.mark.slow)])
 def test_a_long_text_is_read_in_rows(bilm, max_tokens, monkeypatch):
     monkeypatch.setattr(held_out, "MAX_TOKENS", max_tokens)
     monkeypatch.setattr(held_out, "SENTENCES_A_ROW", 2)

@@ -65,7 +65,9 @@ def expected(bilm, rows):
     return means
 
 
-@pytest.mark.parametrize("sentences_a_row", [32, 2, 1])
+@pytest.mark.parametrize(
+    "sentences_a_row", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (32, 1))]
+)
 def test_it_is_the_mean_over_sentence_ends_of_the_oracle(
     bilm, sentences_a_row, monkeypatch
 ):

@@ -116,7 +116,7 @@ def test_a_step_is_adagrad_on_the_clipped_gradient_of_the_mean_loss(bilm, n_nega
         np.testing.assert_allclose(new, expected, atol=1e-6)  # rounding
 
 
-@pytest.mark.parametrize("share", [0, 0.5])
+@pytest.mark.parametrize("share", [0, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_the_size_of_the_first_axis_of_a_batch_may_be_unknown(bilm, share):
     """As in the batches of several workers."""
     dataset = streams_of(bilm, 3, share).batches(0)
@@ -141,8 +141,15 @@ def test_words_that_are_not_candidates_keep_their_rows_of_the_softmax(bilm):
     assert len(batch["candidates"]) < len(VOCABULARY)
 
 
-@pytest.mark.parametrize("name", ["adagrad", "adam"])
-@pytest.mark.parametrize("n_negatives", [None, 3])
+@pytest.mark.parametrize(
+    ("n_negatives", "name"),
+    [
+        (3, "adagrad"),
+        pytest.param(None, "adam", marks=pytest.mark.slow),
+        pytest.param(3, "adam", marks=pytest.mark.slow),
+        pytest.param(None, "adagrad", marks=pytest.mark.slow),
+    ],
+)
 def test_parts_give_the_update_of_the_whole(bilm, n_negatives, name):
     # The rows differ in length, and one of them has ended in the last batch.
     for whole, divided in zip(

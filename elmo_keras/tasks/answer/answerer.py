@@ -99,11 +99,15 @@ class Answerer(TaskModel):
         self.start_scores = keras.layers.Dense(1, name="start_scores")
         self.end_lstm = bilstm(units, "end_lstm")
         self.end_scores = keras.layers.Dense(1, name="end_scores")
-        if unanswerable:
-            self.doubt = keras.layers.Dense(units, "relu", name="doubt")
+        self._add_choices()
+
+    def _add_choices(self):
+        """The layers for no answer, and for answers within tokens."""
+        if self.unanswerable:
+            self.doubt = keras.layers.Dense(self.units, "relu", name="doubt")
             self.no_answer_score = keras.layers.Dense(1, name="no_answer_score")
-        if within_tokens:
-            self.cuts = SpanCuts(dropout, name="cuts")
+        if self.within_tokens:
+            self.cuts = SpanCuts(self.dropout.rate, name="cuts")
 
     def build(self, input_shape=None):
         vectors, dim = self.token_vectors, 2 * self.units

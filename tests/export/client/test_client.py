@@ -252,3 +252,20 @@ def test_the_commands_serve_and_embed(text, tmp_path):
         assert server.wait(PATIENCE) == 0
     with h5py.File(tmp_path / "out.hdf5") as file:
         assert len(file) == len(SENTENCES) + 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--client-key", "key"], "belong together"),
+        (["--root-certificates", "text.txt"], "should hold PEM"),
+        (["--root-certificates", "none"], "No such file"),
+    ],
+)
+def test_wrong_files_of_tls_are_refused(
+    text, tmp_path, monkeypatch, capsys, options, message
+):
+    monkeypatch.chdir(tmp_path)
+    assert client.main([str(text), "out.npy", *options]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out.npy").exists()

@@ -12,6 +12,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
+from export.client import __main__ as client
 from export.serve.grpc_server import SERVICES
 from export.serve.model_config import ModelConfig
 from export.serve.proto_tensors import fill
@@ -127,7 +128,8 @@ def pem(tmp_path_factory):
         check=True,
         capture_output=True,
     )
-    return {name: (folder / name).read_text() for name in ("key", "cert")}
+    texts = {name: (folder / name).read_text() for name in ("key", "cert")}
+    return {"folder": folder, **texts}
 
 
 def ssl_config(path, **fields):
@@ -152,6 +154,16 @@ def test_tls_of_tensorflow_servings_file(tmp_path, pem, verify):
     with grpc.secure_channel(f"localhost:{server.port}", known) as channel:
         response = PredictionServiceStub(channel).Predict(text_request(["a"]))
         assert response.model_spec.version.value == 1
+    text, vectors = tmp_path / "text.txt", tmp_path / "vectors.npy"
+    text.write_text("a bb\n")
+    command = [str(text), str(vectors), "--server", f"localhost:{server.port}"]
+    command += ["--root-certificates", pem["folder"] / "cert"]
+    if verify:
+        command += ["--client-key", pem["folder"] / "key"]
+        command += ["--client-certificate", pem["folder"] / "cert"]
+    assert client.main(list(map(str, command))) == 0
+    expected = stand_in.vectors(["a", "bb"]).mean(axis=0)
+    np.testing.assert_allclose(np.load(vectors)[0], expected)
     strangers = [grpc.insecure_channel(f"localhost:{server.port}")]
     if verify:
         unknown = grpc.ssl_channel_credentials(cert)

@@ -53,6 +53,7 @@ def saved(variant="baseline"):
     return keras.models.load_model(f"out/{variant}-1.keras"), records[variant]
 
 
+@pytest.mark.slow
 def test_frozen_vectors_beside_elmo_are_those_of_the_file(model_directory, capsys):
     options = "--word-vectors", "vectors.txt", "--freeze-word-vectors"
     assert command(*options, "--elmo", model_directory) == 0
