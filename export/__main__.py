@@ -4,13 +4,15 @@
     python -m export OUT_DIR --options options.json --weights weights.hdf5
     python -m export tagger.keras OUT_DIR
 
-MODEL is a model directory, a .zip of one, the name or address of a published model, or
-a Keras model saved with an `Elmo` layer, whose language model and mix are exported. The
-export is written to OUT_DIR/<version>, a new folder each time.
+MODEL is a model directory, a .zip of one, the name or address of a published model, a
+Keras model saved with an `Elmo` layer, whose language model and mix are exported, or a
+model of a task (tag, classify, entail, similarity, answer), which is exported itself.
+The export is written to OUT_DIR/<version>, a new folder each time.
 """
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import tensorflow as tf
@@ -25,14 +27,17 @@ from elmo_keras.cli.argument_types import (
 )
 from elmo_keras.cli.command import CommandFailed, command_parser, run_command
 from elmo_keras.model_files.model_parts import parts_of_model
+from elmo_keras.tasks.layers.task_model import TaskModel
 
 from .in_graph_batching import Batching
 from .reusable import GOOGLE_INPUT_NAME, INPUT_NAMES
 from .saved_model import DTYPES, TRAINABLE, ExportOptions
 from .sentences import TOKENIZERS
 from .serving_files import write_serving_files
-from .source_model import elmo_of_files, elmo_of_keras_model
+from .source_model import elmo_of_files, read_keras_model
+from .task_export import export_task
 from .version_directory import export_elmo, write_archive
+from .version_info import read_info
 from .version_paths import check_export
 
 PROGRAM = __package__  # `export`, or `elmo_keras.export` when installed
@@ -54,22 +59,30 @@ def export(arguments: argparse.Namespace) -> None:
         archive=arguments.archive,
         serving_files=arguments.serving_files,
     )
+    source = read_source(arguments)
     try:
-        version = export_elmo(
-            read_elmo(arguments),
-            arguments.output,
-            export_options(arguments),
-            representation=arguments.representation,
-            version=arguments.version,
-            warmup=arguments.warmup,
-        )
+        version, use = write(source, arguments)
     except tf.errors.OpError as error:  # such as a full disk
         raise CommandFailed(error) from error
-    print(f"The export is in {version}", *about_use(arguments), sep="\n")
+    print(f"The export is in {version}", *use, sep="\n")
     if arguments.archive:
         print(f"The archive is {write_archive(version)}")
     if arguments.serving_files:
         print(f"TF Serving's files are in {write_serving_files(arguments.output)}")
+
+
+def write(
+    source: Elmo | TaskModel, arguments: argparse.Namespace
+) -> tuple[Path, Sequence[str]]:
+    """Writes a version; returns its folder, and lines about its use."""
+    options = export_options(arguments)
+    more = {"version": arguments.version, "warmup": arguments.warmup}
+    if isinstance(source, TaskModel):
+        version = export_task(source, arguments.output, options, **more)
+        return version, about_signatures(read_info(version))
+    more["representation"] = arguments.representation
+    version = export_elmo(source, arguments.output, options, **more)
+    return version, about_use(arguments)
 
 
 def export_options(arguments: argparse.Namespace) -> ExportOptions:
@@ -98,8 +111,17 @@ def about_use(arguments: argparse.Namespace) -> tuple[str, str]:
     return call, request
 
 
-def read_elmo(arguments: argparse.Namespace) -> Elmo:
-    """The layer to export.
+def about_signatures(info: dict) -> list[str]:
+    """The inputs and the outputs of each signature."""
+    return [
+        f"`{name}`: {', '.join(signature['inputs'])} → {', '.join(signature['outputs'])}"
+        for name, signature in info["signatures"].items()
+        if name != "serving_default"
+    ]
+
+
+def read_source(arguments: argparse.Namespace) -> Elmo | TaskModel:
+    """The layer or the model to export.
 
     Raises:
         FileNotFoundError: a file is missing.
@@ -124,7 +146,10 @@ def read_elmo(arguments: argparse.Namespace) -> Elmo:
                 "--mix, --gamma, --layer-norm, --dropout, --l2 and --cached-words come "
                 "from the layer in a .keras MODEL. Leave them out."
             )
-        return elmo_of_keras_model(Path(model), arguments.layer)
+        found = read_keras_model(Path(model), arguments.layer)
+        if arguments.representation and isinstance(found, TaskModel):
+            raise ValueError("--representation needs --layer for a model of a task.")
+        return found
     if arguments.layer is not None:
         raise ValueError("--layer needs a .keras MODEL.")
     if "n_cached_words" in choices and arguments.trainable == "all":

@@ -6,6 +6,8 @@ from elmo_keras.text.tokenize import tokenize
 
 # The tokenizers that the signature `default` can split its sentences with.
 TOKENIZERS = ("spaces", "whitespace", "unicode_script")
+# The words of models that answer questions, see `tasks.answer.words_in_graph`.
+WORDS = "words"
 
 
 class SpaceTokenizer:

@@ -34,6 +34,12 @@ def unfold_signatures(directory: str | Path, signatures: dict) -> None:
     (path.parent / "fingerprint.pb").unlink(missing_ok=True)
 
 
+def inputs_of(function) -> dict[str, tf.TensorSpec]:
+    """The inputs of a concrete function that is a signature: name → dtype and shape."""
+    specs = tf.nest.flatten(function.structured_input_signature)
+    return {spec.name: spec for spec in specs}
+
+
 def _unfold(name, function, *, graph, signature):
     body = function.graph.as_graph_def()
     call = _node(graph, next(iter(signature.outputs.values())).name)

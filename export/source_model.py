@@ -1,10 +1,11 @@
-"""The `Elmo` layer to export: from model files, or from a saved Keras model."""
+"""What to export: an `Elmo` layer of model files or a Keras model, or a task's model."""
 
 from pathlib import Path
 
 from elmo_keras import Elmo
 from elmo_keras.model_files.keras_files import load_keras_model
 from elmo_keras.model_files.model_directory import VOCABULARY, find_model
+from elmo_keras.tasks.layers.task_model import TaskModel
 
 
 def elmo_of_files(
@@ -45,12 +46,13 @@ def _first_words(model, weights, n):
     return vocabulary.words[:n]
 
 
-def elmo_of_keras_model(path: Path, name: str | None = None) -> Elmo:
-    """The `Elmo` layer of a saved Keras model.
+def read_keras_model(path: Path, name: str | None = None) -> Elmo | TaskModel:
+    """The model of a task in a `.keras` file, or the `Elmo` layer of another model.
 
     Args:
         path: a `.keras` file.
-        name: the name of the layer; None if the model has only one.
+        name: the name of the layer, also of one in a task's model; None for the task's
+            model itself, or the only layer of another model.
 
     Raises:
         FileNotFoundError: the file is missing.
@@ -60,7 +62,12 @@ def elmo_of_keras_model(path: Path, name: str | None = None) -> Elmo:
     if not path.exists():
         raise FileNotFoundError(f"There is no {path}.")
     model = load_keras_model(path)
-    layers = {layer.name: layer for layer in model.layers if isinstance(layer, Elmo)}
+    if isinstance(model, TaskModel) and name is None:
+        return model
+    candidates = list(model.layers)
+    if isinstance(model, TaskModel):
+        candidates.append(model.token_vectors.elmo)
+    layers = {layer.name: layer for layer in candidates if isinstance(layer, Elmo)}
     found = [layers.get(name)] if name else [*layers.values()]
     if len(found) != 1 or found[0] is None:
         raise ValueError(

@@ -2,8 +2,6 @@
 
 import contextlib
 import functools
-import hashlib
-import json
 import logging
 import tarfile
 import tempfile
@@ -13,22 +11,17 @@ from pathlib import Path
 import tensorflow as tf
 
 from elmo_keras import Elmo
-from elmo_keras.cli.installed_version import installed_version
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.model_files.published import array_of, published_table
-from elmo_keras.published_options import read_options
 
 from .reusable import INPUT_NAMES
-from .saved_model import ExportOptions, SavedElmo, make_saved_model
+from .saved_model import ExportOptions, make_saved_model
 from .second_keyword import add_keyword
-from .session_graph import unfold_signatures
+from .session_graph import inputs_of, unfold_signatures
+from .version_info import EXTRA, elmo_info, write_info
 from .version_paths import MAX_VERSION, MODEL_NAME, archive_path, new_version
 from .warmup import write_warmup
 
 LOG = logging.getLogger(__name__)
-EXTRA = "assets.extra"  # a folder that all loaders ignore
-INFO = "elmo_keras.json"
-PACKAGES = ("elmo-keras", "keras", "tensorflow", "tensorflow-text")
 
 
 def export_elmo(
@@ -65,29 +58,65 @@ def export_elmo(
             f"`representation` should be below {len(elmo.mixes)}, the layer's number of "
             f"mixes. Received: {representation}"
         )
-    with _temporary_version(Path(output), version) as folder:
+    with temporary_version(Path(output), version) as folder:
         saved = make_saved_model(elmo, options, representation)
-        _save(saved, folder, options.input_name)
-        (folder / EXTRA).mkdir()
-        info = json.dumps(_info(elmo, saved, options), indent=2, ensure_ascii=False)
-        (folder / EXTRA / INFO).write_text(f"{info}\n", encoding="utf-8")
-        if warmup:
-            write_warmup(folder / EXTRA, MODEL_NAME, options.input_name)
+        write_version(
+            folder,
+            saved.root,
+            saved.signatures,
+            info=elmo_info(elmo, saved, options),
+            warmup=warmup,
+        )
         # Renamed, so that it appears all at once.
         return folder.rename(new_version(Path(output), version))
 
 
-def _save(saved, folder, input_name):
-    """Writes the SavedModel; calls take both names of the input of `default`."""
-    tf.saved_model.save(saved.root, folder, signatures=saved.signatures)
-    (other_name,) = {*INPUT_NAMES} - {input_name}
-    add_keyword(folder, ("default", "serving_default"), other_name)
-    unfold_signatures(folder, saved.signatures)
+def write_version(
+    folder: Path,
+    root: tf.train.Checkpoint,
+    signatures: dict,
+    *,
+    info: dict,
+    warmup: bool,
+) -> None:
+    """Writes the files of a version.
+
+    A session computes only what is asked of it. Calls from TensorFlow 2 take both names
+    of the input of `default`, if it is text alone.
+
+    Args:
+        folder: where they are written; it does not exist yet.
+        root: the object with the variables.
+        signatures: name → concrete function.
+        info: the description.
+        warmup: whether to add warm-up requests.
+
+    Raises:
+        ImportError: an optional package is needed and not installed.
+    """
+    tf.saved_model.save(root, folder, signatures=signatures)
+    inputs = set(inputs_of(signatures["default"]))
+    if len(inputs) == 1 and inputs < {*INPUT_NAMES}:
+        (other_name,) = {*INPUT_NAMES} - inputs
+        add_keyword(folder, ("default", "serving_default"), other_name)
+    unfold_signatures(folder, signatures)
+    write_info(folder, info)
+    if warmup:
+        write_warmup(folder / EXTRA, MODEL_NAME, signatures)
 
 
 @contextlib.contextmanager
-def _temporary_version(output: Path, version: int | None) -> Iterator[Path]:
-    """A temporary folder beside the versions, to write one in; removed at the end."""
+def temporary_version(output: Path, version: int | None) -> Iterator[Path]:
+    """The path of a folder to write a version in, removed at the end.
+
+    Args:
+        output: the folder of all versions, made if it is missing.
+        version: the number of the version, or None for the next one.
+
+    Raises:
+        FileExistsError: the version exists already.
+        ValueError: the number is too large.
+    """
     output.mkdir(parents=True, exist_ok=True)
     new_version(output, version)
     with tempfile.TemporaryDirectory(prefix=".export-", dir=output) as folder:
@@ -117,16 +146,6 @@ def _warn_of(path):
     )
 
 
-def read_info(version: str | Path) -> dict:
-    """The description stored in a version; see the README.
-
-    Raises:
-        FileNotFoundError: there is none.
-        ValueError: it is not a JSON object.
-    """
-    return read_options(Path(version) / EXTRA / INFO)
-
-
 def write_archive(version: Path) -> Path:
     """Writes a `.tar.gz` of a version beside it, which `hub.load` loads from a URL."""
     path = archive_path(version)
@@ -138,55 +157,3 @@ def write_archive(version: Path) -> Path:
         for member in sorted(version.iterdir()):
             archive.add(member, member.name)
     return path
-
-
-def _info(elmo: Elmo, saved: SavedElmo, options: ExportOptions) -> dict:
-    needs_text = options.tokenizer == "unicode_script" or options.normalization
-    needs_text = needs_text or elmo.config.unicode_normalization
-    return {
-        "options": elmo.config.to_options(),
-        "weights_sha256": weights_digest(elmo.bilm),
-        "mix": {
-            "scheme": saved.mix.scheme,
-            "layer_weights": saved.mix.layer_weights().numpy().tolist(),
-            "gamma": float(saved.mix.gamma.numpy()),
-            "layer_norm": elmo.layer_norm,
-            "l2": elmo.l2,
-            "dropout": elmo.dropout,
-        },
-        "trainable": options.trainable,
-        "dtype": options.dtype,
-        "tokenizer": options.tokenizer,
-        "normalization": options.normalization,
-        "in_graph_batching": options.batching is not None,
-        "as_dict": options.as_dict,
-        "needs": ["tensorflow_text"] if needs_text else [],
-        "signatures": {
-            name: _description(function) for name, function in saved.signatures.items()
-        },
-        "versions": {name: installed_version(name) for name in PACKAGES},
-    }
-
-
-def _description(function):
-    inputs = tf.nest.flatten(function.structured_input_signature)
-    groups = {
-        "inputs": {spec.name: spec for spec in inputs},
-        "outputs": function.structured_outputs,
-    }
-    return {
-        group: {
-            name: {"dtype": spec.dtype.name, "shape": list(spec.shape)}
-            for name, spec in specs.items()
-        }
-        for group, specs in groups.items()
-    }
-
-
-def weights_digest(bilm) -> str:
-    """SHA-256 of a biLM's weights in float32, in the order of their published names."""
-    digest = hashlib.sha256()
-    for name, entry in sorted(published_table(bilm).items()):
-        digest.update(name.encode())
-        digest.update(array_of(entry).tobytes())
-    return digest.hexdigest()

@@ -1,22 +1,28 @@
 """Requests that TensorFlow Serving runs before a version answers its first user."""
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 
 import tensorflow as tf
 
+from .session_graph import inputs_of
+
 # Sentences and tokens of each request.
 SIZES = ((1, 1), (1, 20), (8, 20), (32, 30))
 WARMUP = "tf_serving_warmup_requests"
+LENGTHS = "sequence_len"
 
 
-def write_warmup(extra: Path, model_name: str, input_name: str) -> None:
+def write_warmup(extra: Path, model_name: str, signatures: Mapping) -> None:
     """Writes the warm-up requests of a version: several sizes for each signature.
 
     Args:
         extra: the folder `assets.extra` of the version.
         model_name: the name of the model in the requests.
-        input_name: the name of the input of `default`.
+        signatures: name → concrete function. `default` takes texts `(batch,)`, and
+            `tokens`, if there is one, tokens `(batch, time)`; both may take numbers
+            `(batch,)`: lengths, and positions of a token.
 
     Raises:
         ImportError: tensorflow-serving-api is not installed.
@@ -29,7 +35,7 @@ def write_warmup(extra: Path, model_name: str, input_name: str) -> None:
             "pip install 'elmo-keras[export]'."
         ) from error
     with tf.io.TFRecordWriter(str(extra / WARMUP)) as file:
-        for signature, inputs in _requests(input_name):
+        for signature, inputs in _requests(signatures):
             request = predict_pb2.PredictRequest()
             request.model_spec.name = model_name
             request.model_spec.signature_name = signature
@@ -40,11 +46,22 @@ def write_warmup(extra: Path, model_name: str, input_name: str) -> None:
             file.write(log.SerializeToString())
 
 
-def _requests(input_name):
+def _requests(signatures):
     """Pairs of a signature and its inputs."""
     for rows, length in SIZES:
         number = itertools.count()
         tokens = [[f"word{next(number)}" for _ in range(length)] for _ in range(rows)]
-        yield "default", {input_name: [" ".join(row) for row in tokens]}
-        lengths = tf.fill([rows], length).numpy()
-        yield "tokens", {"tokens": tokens, "sequence_len": lengths}
+        texts = [" ".join(row) for row in tokens]
+        numbers = {LENGTHS: tf.fill([rows], length).numpy()}
+        first = tf.zeros([rows], tf.int32).numpy()
+        for name in ("default", "tokens"):
+            if name in signatures:
+                yield (
+                    name,
+                    {
+                        key: (texts if spec.shape.rank == 1 else tokens)
+                        if spec.dtype == tf.string
+                        else numbers.get(key, first)
+                        for key, spec in inputs_of(signatures[name]).items()
+                    },
+                )

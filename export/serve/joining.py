@@ -13,7 +13,10 @@ Arrays = dict[str, np.ndarray]
 
 def width(inputs: Arrays) -> int:
     """The number of positions of the longest sentence; for text, an upper bound."""
-    strings = next(a for a in inputs.values() if a.dtype == object)
+    return max(_width(array) for array in inputs.values() if array.dtype == object)
+
+
+def _width(strings):
     if strings.ndim > 1:
         return strings.shape[1]
     return max((text.count(b" ") + 1 for text in strings), default=0)
@@ -35,19 +38,20 @@ def join(requests: Sequence[Arrays]) -> Arrays:
     """The rows of all requests one after another, padded with `""`."""
     if len(requests) == 1:
         return requests[0]
-    widest = max(map(width, requests))
-    return {
-        key: np.concatenate([_padded(inputs[key], widest) for inputs in requests])
-        for key in requests[0]
-    }
+    return {key: _joined([inputs[key] for inputs in requests]) for key in requests[0]}
 
 
-def _padded(array, width):
-    if array.ndim < 2:
-        return array
-    wider = np.full((len(array), width), b"", object)
-    wider[:, : array.shape[1]] = array
-    return wider
+def _joined(arrays):
+    """Rows, all as wide as the widest."""
+    if arrays[0].ndim < 2:
+        return np.concatenate(arrays)
+    widest = max(array.shape[1] for array in arrays)
+    joined = np.full((sum(map(len, arrays)), widest), b"", object)
+    begin = 0
+    for array in arrays:
+        joined[begin : begin + len(array), : array.shape[1]] = array
+        begin += len(array)
+    return joined
 
 
 def outputs_to_fetch(keys: tuple[str, ...], signature: Signature) -> tuple[str, ...]:

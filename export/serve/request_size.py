@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..sentences import WORDS
 from .request_error import invalid
 from .signature import Signature
 
 MEGABYTE = 2**20
 LENGTHS = "sequence_len"
+STRING_BYTES = 24  # of a string without its content
 
 # How a byte of text takes part in a token.
 _SEPARATES, _JOINS, _ALONE, _CONTINUES = range(4)
@@ -61,17 +63,26 @@ def checked_size(
     """
     rows = len(next(iter(inputs.values())))
     _check("max-request-rows", "sentences", maximum=limits.max_request_rows, found=rows)
-    strings = next(array for array in inputs.values() if array.dtype == object)
-    if strings.ndim > 1:
-        lengths, time = inputs.get(LENGTHS), strings.shape[1]
-        real = rows * time if lengths is None else lengths.clip(0, time).sum()
-        size = RequestSize(rows, int(real), time)
-    else:
-        counts = token_counts(strings, tokenizer)
-        size = RequestSize(rows, int(counts.sum()), int(counts.max(initial=0)))
+    sizes = [
+        _tokens_and_time(array, inputs.get(LENGTHS), tokenizer)
+        for array in inputs.values()
+        if array.dtype == object
+    ]
+    tokens, times = zip(*sizes)
+    size = RequestSize(rows, sum(tokens), max(times))
     maximum = limits.max_request_tokens
     _check("max-request-tokens", "tokens", maximum=maximum, found=size.tokens)
     return size
+
+
+def _tokens_and_time(strings, lengths, tokenizer):
+    """The tokens of all rows of texts or tokens, and the positions of the longest."""
+    if strings.ndim == 1:
+        counts = token_counts(strings, tokenizer)
+        return int(counts.sum()), int(counts.max(initial=0))
+    time = strings.shape[1]
+    real = strings.size if lengths is None else lengths.clip(0, time).sum()
+    return int(real), time
 
 
 def check_answer(
@@ -84,9 +95,10 @@ def check_answer(
     """
     specs = [signature.outputs[key] for key in keys]
     total = sum(
-        spec.dtype.size * math.prod([size.rows, *_filled(spec.shape[1:], size.time)])
+        (spec.dtype.size or STRING_BYTES)
+        * math.prod([size.rows, *_filled(spec.shape[1:], size.time)])
         for spec in specs
-        if spec.shape.rank and spec.dtype.size
+        if spec.shape.rank
     )
     megabytes = math.ceil(total / MEGABYTE)
     maximum = limits.max_answer_mb
@@ -96,8 +108,8 @@ def check_answer(
 def token_counts(texts: Sequence[bytes], tokenizer: str) -> np.ndarray:
     """An upper bound of the number of tokens of each text.
 
-    It is exact but for `"unicode_script"`, where each character counts that is not an
-    ASCII letter.
+    It is exact but for `"unicode_script"` and `"words"`, where each character counts
+    that is not an ASCII letter.
     """
     if not len(texts):
         return np.zeros([0], np.int64)
@@ -113,7 +125,7 @@ def token_counts(texts: Sequence[bytes], tokenizer: str) -> np.ndarray:
 
 def _kinds(tokenizer):
     """The kind of each byte."""
-    joining = _JOINS if tokenizer != "unicode_script" else _ALONE
+    joining = _ALONE if tokenizer in ("unicode_script", WORDS) else _JOINS
     kinds = np.full(256, joining, np.uint8)
     if joining == _ALONE:
         letters = [byte for byte in range(128) if chr(byte).isalpha()]

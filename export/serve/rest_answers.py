@@ -4,6 +4,7 @@ A piece is written in one call, which other threads have to wait for: orjson hol
 interpreter while it works. Pieces are small, so that nobody waits for long.
 """
 
+import base64
 import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -111,8 +112,20 @@ def _array(array):
 
 def _dumps(array):
     """JSON of an array; every number reads back as the same float32."""
+    if isinstance(array, bytes):
+        return orjson.dumps(_text(array))
+    if array.dtype.kind == "O":
+        return orjson.dumps(array.tolist(), default=_text)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         return json.dumps(array.tolist()).encode()  # NaN, Infinity: orjson has null
     if not array.flags.c_contiguous:
         array = np.ascontiguousarray(array)
     return orjson.dumps(array, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _text(content):
+    """A string as in requests: text, or `{"b64": …}` if it is not UTF-8."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return {"b64": base64.b64encode(content).decode()}

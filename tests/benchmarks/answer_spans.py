@@ -28,28 +28,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("files", nargs="+", metavar="FILE", type=Path)
     p.add_argument("--scores", choices=CONVENTIONS, default="squad")
+    p.add_argument("--longest-answer", type=int, default=LONGEST_ANSWER)
     options = p.parse_args(arguments)
 
     def work():
-        rows = [cells(file, options.scores) for file in options.files]
+        rows = [
+            cells(file, options.scores, options.longest_answer)
+            for file in options.files
+        ]
         print(markdown_table(HEAD, rows))
 
     return run_command("answer_spans.py", work)
 
 
-def cells(file: Path, convention: str) -> tuple[str, ...]:
+def cells(file: Path, convention: str, longest: int) -> tuple[str, ...]:
     """The cells of a file's row: counts, then F1 / exact match of both spans."""
-    examples = read(file, AnswerOptions(units=1, layer_dropout=0.0, scores=convention))
+    options = AnswerOptions(1, 0.0, scores=convention, longest_answer=longest)
+    examples = read(file, options)
     spans = [label(example) for example in examples]
     n_whole = sum(max(span.cut_before, span.cut_after) == 0 for span in spans)
     whole = [AnswerSpan(span.first, span.last) for span in spans]
-    best = (_scored(examples, map(_shortened, some)) for some in (whole, spans))
+    best = (
+        _scored(examples, (_shortened(span, longest) for span in some))
+        for some in (whole, spans)
+    )
     return file.stem, f"{len(examples):,}", f"{n_whole:,}", *best
 
 
-def _shortened(span):
+def _shortened(span, longest):
     """The span without the tokens after the longest answer of the model."""
-    last = min(span.last, span.first + LONGEST_ANSWER - 1)
+    last = min(span.last, span.first + longest - 1)
     return span if last == span.last else span._replace(last=last, cut_after=0)
 
 

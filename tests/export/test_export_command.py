@@ -15,13 +15,9 @@ from elmo_keras.model_files.model_directory import save_model
 from elmo_keras.text.vocabulary import Vocabulary
 from export.__main__ import about_use, main, parser
 from export.serving_files import write_serving_files
-from export.source_model import elmo_of_files, elmo_of_keras_model
-from export.version_directory import (
-    export_elmo,
-    read_info,
-    versions,
-    write_archive,
-)
+from export.source_model import elmo_of_files, read_keras_model
+from export.version_directory import export_elmo, versions, write_archive
+from export.version_info import read_info
 from tests.support.exported import SENTENCES, TOKENS, elmo_layer
 from tests.support.models import randomize
 
@@ -83,7 +79,7 @@ def test_a_layer_of_a_keras_model_is_found_by_its_name(keras_model, capsys):
     path, elmo = keras_model
     assert main([str(path), "out"]) == 2
     assert "It has: ['first', 'second']" in capsys.readouterr().err
-    found = elmo_of_keras_model(path, "second")
+    found = read_keras_model(path, "second")
     np.testing.assert_array_equal(found(TOKENS), elmo(TOKENS))
     assert (found.dropout, found.l2) == (0.5, 0.25)
 

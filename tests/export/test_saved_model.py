@@ -11,7 +11,8 @@ from elmo_keras import ElmoConfig
 from export.in_graph_batching import Batching
 from export.saved_model import ExportOptions
 from export.sentences import real_tokens
-from export.version_directory import export_elmo, read_info
+from export.version_directory import export_elmo
+from export.version_info import read_info
 from tests.support.exported import (
     LENGTHS,
     SENTENCES,

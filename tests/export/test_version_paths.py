@@ -48,7 +48,7 @@ def tree(folder):
 def test_a_wrong_output_is_refused_before_the_model_is_read(
     folder, monkeypatch, capsys, arguments, problem
 ):
-    monkeypatch.setattr(command, "read_elmo", None)
+    monkeypatch.setattr(command, "read_source", None)
     monkeypatch.setattr(command, "parts_of_model", lambda path: [Path(path, "serving")])
     Path("blocked").mkdir()
     Path("blocked/serving").touch()
@@ -62,7 +62,7 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
 @pytest.mark.parametrize("output", ["new", "versions", "model", "model/exports"])
 def test_an_output_beside_or_in_the_model_is_fine(folder, monkeypatch, output):
     exported = []
-    monkeypatch.setattr(command, "read_elmo", lambda arguments: "elmo")
+    monkeypatch.setattr(command, "read_source", lambda arguments: "elmo")
     monkeypatch.setattr(
         command, "export_elmo", lambda elmo, output, *_, **__: exported.append(output)
     )

@@ -30,6 +30,12 @@ int main(int argc, char** argv) {
 """
 
 
+STRINGS = CPP.replace(
+    "  const auto values = outputs[0].flat<float>();",
+    "  const auto values = outputs[0].flat<tensorflow::tstring>();",
+).replace('printf("%.9g\\n", values(i));', 'printf("%s\\n", values(i).c_str());')
+
+
 def run(*command, **kwargs):
     """Runs a program that has to succeed; returns what it prints."""
     environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
@@ -89,6 +95,12 @@ def values_of_cpp_program(folder, version, sentences):
     """The values of `elmo` for sentences, from a program that is built in a folder."""
     _build(folder, CPP)
     return np.array(run(folder / "main", version, *sentences).split(), "float32")
+
+
+def strings_of_cpp_program(folder, version, sentences, *, output):
+    """The values of an output of strings, from a program that is built in a folder."""
+    _build(folder, STRINGS.replace('.at("elmo")', f'.at("{output}")'))
+    return run(folder / "main", version, *sentences).split("\n")[:-1]
 
 
 def answers_to_requests(folder, version, requests):

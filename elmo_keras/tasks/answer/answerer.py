@@ -7,13 +7,15 @@ from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
 from elmo_keras.tasks.answer.best_spans import best_spans
 from elmo_keras.tasks.answer.offset_tokens import AnswerSpan, offset_tokens
 from elmo_keras.tasks.answer.span_cuts import SpanCuts
+from elmo_keras.tasks.answer.span_likelihood import log_total, span_scores
 from elmo_keras.tasks.layers.attention import NEVER
 from elmo_keras.tasks.layers.bilstm import bilstm
 from elmo_keras.tasks.layers.padding import padded
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
-LONGEST_ANSWER = 16  # tokens
+LONGEST_ANSWER = 30  # tokens
+LONGEST_BEFORE = 16  # of models whose files name no number
 NO_ANSWER, NOT_KNOWN = -1, -2  # labels instead of tokens
 
 
@@ -30,7 +32,7 @@ class Answerer(TaskModel):
 
     where z, the score of no answer, is computed from the means of m and n, weighted by
     the softmax of their scores; it is left out unless `unanswerable`. The answer is the
-    span with the highest score and at most `LONGEST_ANSWER` tokens, or none if z is
+    span with the highest score and at most `longest_answer` tokens, or none if z is
     higher. If `within_tokens`, `SpanCuts` then choose how many characters of the first
     token are before the answer, from m, and of the last token after it, from n.
 
@@ -41,6 +43,7 @@ class Answerer(TaskModel):
         units: size of each LSTM in each direction.
         dropout: rate of the dropout on the inputs of the layers.
         within_tokens: whether answers may begin and end within a token.
+        longest_answer: maximum length of an answer in tokens.
 
     Call arguments:
         inputs: a mapping with `context` and `question`, strings `(batch, time)`
@@ -66,6 +69,9 @@ class Answerer(TaskModel):
     of Peters et al. 2018, section 4, with LSTMs and one paragraph.
     """
 
+    text_fields = "context", "question"
+    compares_tokens = True
+
     def __init__(
         self,
         token_vectors: TokenVectors,
@@ -74,12 +80,14 @@ class Answerer(TaskModel):
         *,
         dropout: float = 0.2,
         within_tokens: bool = False,
+        longest_answer: int = LONGEST_ANSWER,
         **kwargs,
     ):
         super().__init__(token_vectors, **kwargs)
         self.unanswerable = unanswerable
         self.units = units
         self.within_tokens = within_tokens
+        self.longest_answer = longest_answer
         self.dropout = keras.layers.Dropout(dropout)
         self.encoder = bilstm(units, "encoder")
         self.attention = AttentionFlow(name="attention")
@@ -91,11 +99,15 @@ class Answerer(TaskModel):
         self.start_scores = keras.layers.Dense(1, name="start_scores")
         self.end_lstm = bilstm(units, "end_lstm")
         self.end_scores = keras.layers.Dense(1, name="end_scores")
-        if unanswerable:
-            self.doubt = keras.layers.Dense(units, "relu", name="doubt")
+        self._add_choices()
+
+    def _add_choices(self):
+        """The layers for no answer, and for answers within tokens."""
+        if self.unanswerable:
+            self.doubt = keras.layers.Dense(self.units, "relu", name="doubt")
             self.no_answer_score = keras.layers.Dense(1, name="no_answer_score")
-        if within_tokens:
-            self.cuts = SpanCuts(dropout, name="cuts")
+        if self.within_tokens:
+            self.cuts = SpanCuts(self.dropout.rate, name="cuts")
 
     def build(self, input_shape=None):
         vectors, dim = self.token_vectors, 2 * self.units
@@ -160,36 +172,59 @@ class Answerer(TaskModel):
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
-        starts, ends, none, *hidden = y_pred
         y = tf.cast(y, tf.int32)
-        places = tf.maximum(y, 0)
-        spans = tf.gather(starts, places[:, 0], batch_dims=1)
-        spans += tf.gather(ends, places[:, 1], batch_dims=1)
-        right = tf.where(y[:, 0] == NO_ANSWER, none, spans)
-        total = tf.reduce_logsumexp(starts, axis=1) + tf.reduce_logsumexp(ends, axis=1)
-        losses = tf.reduce_logsumexp([total, none], axis=0) - right
+        places, is_none = tf.maximum(y, 0), y[:, 0] == NO_ANSWER
+        right = tf.where(is_none, y_pred[2], span_scores(y_pred, places))
+        losses = log_total(y_pred) - right
         if self.within_tokens:
-            cuts = self.cuts(x["context"], *hidden, spans=places, training=training)
-            cuts = map(
-                tf.nn.sparse_softmax_cross_entropy_with_logits,
-                (places[:, 2], places[:, 3]),
-                cuts,
-            )
-            losses += tf.where(y[:, 0] == NO_ANSWER, 0.0, sum(cuts))
+            cuts = self._cut_losses(x["context"], y_pred[3:], places, training=training)
+            losses += tf.where(is_none, 0.0, cuts)
         known = y[:, 0] >= (NO_ANSWER if self.unanswerable else 0)
         n_known = tf.reduce_sum(tf.cast(known, losses.dtype))
         loss = tf.reduce_sum(tf.where(known, losses, 0)) / tf.maximum(n_known, 1)
         return loss + sum(self.losses)
 
+    def _cut_losses(self, context, hidden, places, *, training=False):
+        """−log p of the cuts at both ends of given answers: `(batch,)`."""
+        cuts = self.cuts(context, *hidden, spans=places, training=training)
+        cross_entropy = tf.nn.sparse_softmax_cross_entropy_with_logits
+        before, after = map(cross_entropy, (places[:, 2], places[:, 3]), cuts)
+        return before + after
+
     def decode(self, inputs, outputs):
         """The answers: int32 `(batch, 2)`, or `(batch, 4)` if `within_tokens`."""
         starts, ends, none, *hidden = outputs
-        first, last, score = best_spans(starts, ends, LONGEST_ANSWER)
+        first, last, score = best_spans(starts, ends, self.longest_answer)
         spans = tf.stack([first, last], axis=1)
         if self.within_tokens:
             cuts = self.cuts.best(inputs["context"], *hidden, spans=spans)
             spans = tf.concat([spans, cuts], axis=1)
         return tf.where((score >= none)[:, None], spans, NO_ANSWER)
+
+    def answers(self, inputs):
+        """The answers' tokens, and how likely they are.
+
+        Returns:
+            `span`, int32 `(batch, 4)`, the fields of an `AnswerSpan`, `NO_ANSWER` for
+            none; `score` `(batch,)`, the probability of this answer, or of none; if
+            `unanswerable`, also `no_answer_score` `(batch,)`, that of none.
+        """
+        outputs = self(inputs, training=False)
+        span = self.decode(inputs, outputs)
+        scores = [tf.cast(x, tf.float32) for x in outputs[:3]]
+        no_answer = tf.exp(scores[2] - log_total(scores))
+        places = tf.maximum(span, 0)
+        log_p = span_scores(scores, places) - log_total(scores)
+        if self.within_tokens:
+            cuts = self._cut_losses(inputs["context"], outputs[3:], places)
+            log_p -= tf.cast(cuts, tf.float32)
+        else:
+            span = tf.pad(span, [[0, 0], [0, 2]])
+        found = {
+            "span": span,
+            "score": tf.where(span[:, 0] == NO_ANSWER, no_answer, tf.exp(log_p)),
+        }
+        return found | ({"no_answer_score": no_answer} if self.unanswerable else {})
 
     def answer(self, context: str, question: str) -> str:
         """The span of the context that answers the question, `""` for no answer.
@@ -216,4 +251,9 @@ class Answerer(TaskModel):
             "units": self.units,
             "dropout": self.dropout.rate,
             "within_tokens": self.within_tokens,
+            "longest_answer": self.longest_answer,
         }
+
+    @classmethod
+    def from_config(cls, config):
+        return super().from_config({"longest_answer": LONGEST_BEFORE} | config)

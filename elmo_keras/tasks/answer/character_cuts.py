@@ -67,7 +67,10 @@ class CharacterCuts(keras.layers.Layer):
         )
 
     def call(self, tokens, vectors):
-        hidden = self.around(self.characters(self._ids(tokens)))
+        n_tokens = tf.shape(tokens)[0]
+        # A convolution of no rows may give another shape.
+        ids = tf.pad(self._ids(tokens), [[0, tf.maximum(1 - n_tokens, 0)], [0, 0]])
+        hidden = self.around(self.characters(ids))[:n_tokens]
         hidden = tf.nn.relu(hidden + self.of_token(vectors)[:, None])
         scores = tf.squeeze(self.score(hidden), axis=2) + self.of_number
         lengths = tf.strings.length(tokens, unit="UTF8_CHAR")

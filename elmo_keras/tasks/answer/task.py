@@ -5,11 +5,17 @@ from typing import NamedTuple
 import numpy as np
 
 from elmo_keras.cli.argument_types import positive, rate
-from elmo_keras.tasks.answer.answerer import NO_ANSWER, NOT_KNOWN, Answerer
+from elmo_keras.tasks.answer.answerer import (
+    LONGEST_ANSWER,
+    NO_ANSWER,
+    NOT_KNOWN,
+    Answerer,
+)
 from elmo_keras.tasks.answer.character_cuts import LONGEST_CUT
 from elmo_keras.tasks.answer.offset_tokens import AnswerSpan
 from elmo_keras.tasks.answer.squad import misplaced_answers, read_squad
 from elmo_keras.tasks.answer.squad_scores import CONVENTIONS, squad_scores
+from elmo_keras.tasks.experiments.batches import AttentionBatches
 from elmo_keras.tasks.experiments.task import Task
 
 
@@ -19,6 +25,7 @@ class AnswerOptions(NamedTuple):
     units: int
     layer_dropout: float
     scores: str = "squad"
+    longest_answer: int = LONGEST_ANSWER
 
 
 def add_arguments(parser):
@@ -31,6 +38,13 @@ def add_arguments(parser):
         choices=CONVENTIONS,
         default="squad",
         help="whose script: F1 of words (squad, default) or of characters (korquad)",
+    )
+    add(
+        "--longest-answer",
+        type=positive(int),
+        default=LONGEST_ANSWER,
+        metavar="TOKENS",
+        help=f"the model gives none that is longer (default: {LONGEST_ANSWER})",
     )
 
 
@@ -46,6 +60,14 @@ def read(path, options):
             "trained on: their answers are not at their answer_start, or leave out more "
             f"than {LONGEST_CUT} characters of a token."
         )
+    spans = [example["span"] for example in examples if example["span"]]
+    n_long = sum(s.last - s.first >= options.longest_answer for s in spans)
+    if n_long:
+        print(
+            f"{path}: {n_long:,} of {len(examples):,} answers have more than "
+            f"{options.longest_answer} tokens, which the model does not give "
+            "(--longest-answer)."
+        )
     return [example | {"scores": options.scores} for example in examples]
 
 
@@ -57,6 +79,7 @@ def model(token_vectors, examples, options):
         units=options.units,
         dropout=options.layer_dropout,
         within_tokens=any(max(label(example)[2:]) > 0 for example in examples),
+        longest_answer=options.longest_answer,
     )
 
 
@@ -97,4 +120,5 @@ TASK = Task(
     model=model,
     targets=targets,
     scores=scores,
+    batches=AttentionBatches,
 )

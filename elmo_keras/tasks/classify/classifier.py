@@ -8,6 +8,7 @@ from keras import ops
 
 from elmo_keras.tasks.layers.attention import soft_alignment
 from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.tasks.layers.label_answers import label_answers, multi_label_answers
 from elmo_keras.tasks.layers.maxout import Maxout
 from elmo_keras.tasks.layers.padding import padded
 from elmo_keras.tasks.layers.pooling import (
@@ -62,6 +63,8 @@ class TextClassifier(TaskModel):
     Vectors", section 5; Peters et al. 2018, section 4.
     """
 
+    compares_tokens = True
+
     def __init__(
         self,
         token_vectors,
@@ -111,6 +114,19 @@ class TextClassifier(TaskModel):
         if not self.multi_label:
             kind = keras.losses.SparseCategoricalCrossentropy
         return ops.sum([kind()(y, y_pred, sample_weight), *self.losses])
+
+    def answers(self, inputs):
+        """All labels with their probabilities, and those that are predicted.
+
+        Returns:
+            `labels` and `scores`, `(batch, labels)`; `label` `(batch,)`, the most likely
+            one, or for multi-label texts `predicted_labels` `(batch, labels)`: the
+            predicted ones in the order of `labels`, then `""`.
+        """
+        scores = self(inputs, training=False)
+        if not self.multi_label:
+            return label_answers(scores, self.labels)
+        return multi_label_answers(scores, self.labels, THRESHOLD)
 
     def classify(self, texts: Sequence[Sequence[str]]) -> list:
         """The label of each text, or a list of labels for each multi-label text."""

@@ -14,6 +14,7 @@ from elmo_keras.tasks.classify.labelled_texts import (
     read_table,
     read_trees,
 )
+from elmo_keras.tasks.experiments.batches import AttentionBatches
 from elmo_keras.tasks.experiments.label_scores import accuracy, multi_label_f1
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.readers.words import SPLITS
@@ -108,4 +109,5 @@ TASK = Task(
     model=model,
     targets=targets,
     scores=scores,
+    batches=AttentionBatches,
 )

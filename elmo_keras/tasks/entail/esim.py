@@ -9,6 +9,7 @@ from keras import ops
 
 from elmo_keras.tasks.layers.attention import soft_alignment
 from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.tasks.layers.label_answers import label_answers
 from elmo_keras.tasks.layers.padding import padded, stacked_pair
 from elmo_keras.tasks.layers.pooling import masked_max, masked_mean
 from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder
@@ -55,6 +56,9 @@ class ESIM(TaskModel):
     section 3, without the tree LSTMs.
     """
 
+    text_fields = "premise", "hypothesis"
+    compares_tokens = True
+
     def __init__(self, token_vectors, labels, units=50, *, dropout=0.3, **kwargs):
         super().__init__(token_vectors, **kwargs)
         self.labels = list(labels)
@@ -86,6 +90,10 @@ class ESIM(TaskModel):
         pooled = ops.concatenate(tf.split(pooled, 2), axis=-1)
         hidden = self.hidden(self.dropout(pooled, training=training))
         return self.decision(self.dropout(hidden, training=training))
+
+    def answers(self, inputs):
+        """`labels` and their `scores` `(batch, labels)`, and the best `label` `(batch,)`."""
+        return label_answers(self(inputs, training=False), self.labels)
 
     def judge(
         self, premises: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]]

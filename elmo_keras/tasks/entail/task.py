@@ -12,6 +12,7 @@ from elmo_keras.tasks.entail.entailment_pairs import (
     read_tabs,
 )
 from elmo_keras.tasks.entail.esim import ESIM
+from elmo_keras.tasks.experiments.batches import AttentionBatches
 from elmo_keras.tasks.experiments.label_scores import accuracy
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.readers.words import SPLITS
@@ -81,4 +82,5 @@ TASK = Task(
     targets=targets,
     scores=scores,
     loss="sparse_categorical_crossentropy",
+    batches=AttentionBatches,
 )

@@ -1,5 +1,6 @@
 """Turns examples into the batches of `model.fit`."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import keras
@@ -34,6 +35,8 @@ class Batches:
     >>> batches.inputs([1, 0])["words"].numpy().tolist()
     [[b'c', b''], [b'a', b'b']]
     """
+
+    max_pairs = math.inf  # of tokens that a batch compares with each other
 
     def __init__(
         self,
@@ -75,7 +78,7 @@ class Batches:
 
     def by_length(self) -> list[list[int]]:
         """The indices of the examples, batch by batch, the shortest first."""
-        return length_batches(self._lengths, max_sentences=self.batch_size)
+        return self._cut(self._lengths)
 
     def inputs(self, rows: Sequence[int]) -> dict[str, tf.Tensor]:
         """The model's inputs for the examples with these indices."""
@@ -106,9 +109,14 @@ class Batches:
         batches = []
         for first in range(0, len(order), at_once):
             some = order[first : first + at_once]
-            cut = length_batches(self._lengths[some], max_sentences=self.batch_size)
-            batches.extend(some[batch] for batch in cut)
+            batches.extend(some[batch] for batch in self._cut(self._lengths[some]))
         return [batches[i] for i in rng.permutation(len(batches))]
+
+    def _cut(self, lengths):
+        """Batches of examples of these lengths: their indices, the shortest first."""
+        return length_batches(
+            lengths**2, max_tokens=self.max_pairs, max_sentences=self.batch_size
+        )
 
     def _signature(self):
         """The signature of a batch, with open sizes, so that all share one graph."""
@@ -124,6 +132,16 @@ class Batches:
             lambda x: open_sizes(None, x), self.targets([0])
         )
         return inputs, labels
+
+
+class AttentionBatches(Batches):
+    """Batches for models that compare each token of an example with all others.
+
+    Their memory grows with the square of the length, so that a batch holds fewer
+    examples if they have more than 1,024 tokens: one from 4,097 tokens on.
+    """
+
+    max_pairs = 2**25
 
 
 def predictions(model: keras.Model, batches: Batches) -> list:

@@ -26,8 +26,12 @@ from elmo_keras.tasks.experiments.results import (
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.experiments.variants import Variant, learned_mixes
 
-# Runs that were recorded before there were word vectors had none.
-USUAL_SETTINGS = {"word_vectors": None, "freeze_word_vectors": False}
+# The settings of runs that were recorded before there was a choice.
+USUAL_SETTINGS = {
+    "word_vectors": None,
+    "freeze_word_vectors": False,
+    "longest_answer": 16,
+}
 
 
 def main(
@@ -133,7 +137,8 @@ class Experiment:
             if (record["variant"], record["seed"]) != (variant.name, seed):
                 continue
             settings = self._settings(variant)
-            for name, value in (USUAL_SETTINGS | record["settings"]).items():
+            usual = {n: v for n, v in USUAL_SETTINGS.items() if n in settings}
+            for name, value in (usual | record["settings"]).items():
                 if settings.get(name) != value:
                     raise ValueError(
                         f"{path} has another run of {variant.name} with seed {seed}: "

@@ -1,6 +1,7 @@
 """The base of the task models."""
 
 import keras
+import tensorflow as tf
 
 from elmo_keras.tasks.layers.layer_argument import LayerArgument
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
@@ -14,7 +15,14 @@ class TaskModel(LayerArgument, keras.Model):
 
     Args:
         token_vectors: a `TokenVectors` layer.
+
+    Attributes:
+        text_fields: names of the fields with tokens.
+        compares_tokens: whether memory grows with the product of two texts' lengths.
     """
+
+    text_fields: tuple[str, ...] = ("tokens",)
+    compares_tokens = False
 
     def __init__(self, token_vectors: TokenVectors, **kwargs):
         super().__init__(**kwargs)
@@ -32,3 +40,19 @@ class TaskModel(LayerArgument, keras.Model):
     def decode(self, inputs, outputs):
         """The result of `predict`; by default, the outputs."""
         return outputs
+
+    def answers(self, inputs) -> dict[str, tf.Tensor]:
+        """What a served model returns: name → tensor, computed by a graph alone.
+
+        Args:
+            inputs: as in a call; at least one position in each field.
+
+        Returns:
+            Tensors `(batch, …)`. An axis of unknown size after the first one counts the
+            tokens; its places after the last token, or the last answer, hold `""`, −1
+            for an integer and 0 for a float.
+
+        Raises:
+            NotImplementedError: models of this kind are not served.
+        """
+        raise NotImplementedError

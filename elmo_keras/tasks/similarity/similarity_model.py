@@ -47,6 +47,8 @@ class SimilarityModel(TaskModel):
     Representations from Natural Language Inference Data", section 3.
     """
 
+    text_fields = "first", "second"
+
     def __init__(self, token_vectors, units=100, dropout=0.2, **kwargs):
         super().__init__(token_vectors, **kwargs)
         self.units = units
@@ -67,6 +69,10 @@ class SimilarityModel(TaskModel):
         x = self.hidden(self.dropout(x, training=training))
         score = self.score(self.dropout(x, training=training))
         return HIGHEST_SCORE * ops.squeeze(score, axis=-1)
+
+    def answers(self, inputs):
+        """The `score` of each pair, `(batch,)`."""
+        return {"score": tf.cast(self(inputs, training=False), tf.float32)}
 
     def similarity(
         self, firsts: Sequence[Sequence[str]], seconds: Sequence[Sequence[str]]

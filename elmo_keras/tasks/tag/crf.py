@@ -68,16 +68,22 @@ class LinearChainCRF(keras.layers.Layer):
 
     def call(self, scores, mask):
         """The best tags."""
-        scores, transitions, first, last = self._tensors(scores)
+        scores, *_ = self._tensors(scores)
+        transitions, first, last = self.constrained(scores.dtype)
         time = tf.shape(scores)[1]
         scores, mask = _with_a_position(scores, mask)
-        penalties = tf.constant(self._penalties, scores.dtype)
-        first, transitions = first + penalties[-1], transitions + penalties[:-1]
         best, pointers = self._forward(
             scores, mask, first=first, transitions=transitions, reduce=_highest
         )
         tag = tf.argmax(best + last, axis=1, output_type=tf.int32)  # (batch,)
         return self._backtrack(tag, pointers, mask)[:, :time]
+
+    def constrained(self, dtype) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """A, a and b, very low where `allowed` forbids a tag."""
+        weights = self.transitions, self.first, self.last
+        transitions, first, last = (_tensor(w, dtype) for w in weights)
+        penalties = tf.constant(self._penalties, dtype)
+        return transitions + penalties[:-1], first + penalties[-1], last
 
     def log_likelihood(self, scores, tags, mask):
         """log p of tag sequences.

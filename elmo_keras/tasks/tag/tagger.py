@@ -10,6 +10,8 @@ from elmo_keras.tasks.layers.padding import padded
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
+from elmo_keras.tasks.tag.tag_probabilities import tag_probabilities
+from elmo_keras.tasks.tag.tag_spans import marks_spans, tag_spans
 from elmo_keras.text.token_batches import token_mask
 
 
@@ -112,6 +114,35 @@ class Tagger(TaskModel):
             return self.crf(outputs, mask)
         best = tf.argmax(outputs, axis=-1, output_type=tf.int32)
         return tf.where(mask, best, -1)
+
+    def answers(self, inputs):
+        """Tags with their probabilities, and the spans that they mark.
+
+        Returns:
+            `tags` `(batch, time)`, and `scores`, the probability of each token's tag. If
+            tags mark spans, `span_count` `(batch,)`, and in column i of `span_types`,
+            `span_begins`, `span_ends` and `span_scores`, all `(batch, time)`, the type
+            of span i, its first token, the one after its last, and the probability that
+            its tokens have their tags.
+        """
+        outputs = self(inputs, training=False)
+        numbers = self.decode(inputs, outputs)
+        probabilities = tag_probabilities(outputs, numbers, self.crf)
+        names = tf.gather(tf.constant(self.tags), tf.maximum(numbers, 0))
+        found = {
+            "tags": tf.where(numbers >= 0, names, ""),
+            "scores": tf.where(numbers >= 0, tf.exp(probabilities.alone), 0.0),
+        }
+        if not marks_spans(self.tags):
+            return found
+        spans = tag_spans(numbers, self.tags)
+        return found | {
+            "span_count": spans.count,
+            "span_types": spans.types,
+            "span_begins": spans.begins,
+            "span_ends": spans.ends,
+            "span_scores": probabilities.of_spans(spans),
+        }
 
     def tag(self, sentences, predicates=None) -> list[list[str]]:
         """The tags of tokens.

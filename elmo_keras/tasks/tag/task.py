@@ -9,6 +9,7 @@ from elmo_keras.cli.argument_types import positive, rate
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.tag.entities import entity_scores
 from elmo_keras.tasks.tag.role_scores import role_scores
+from elmo_keras.tasks.tag.tag_spans import marks_spans
 from elmo_keras.tasks.tag.tagged_text import (
     read_conll,
     read_conllu,
@@ -87,8 +88,9 @@ def scores(tagger, examples, predictions):
     accuracy = {"accuracy": sum(g == p for g, p in pairs) / max(len(pairs), 1)}
     if tagger.predicate_dim:
         return role_scores(gold, predicted) | accuracy
-    has_entities = any(tag.startswith("B-") for tag in tagger.tags)
-    return entity_scores(gold, predicted) | accuracy if has_entities else accuracy
+    if not marks_spans(tagger.tags):
+        return accuracy
+    return entity_scores(gold, predicted) | accuracy
 
 
 TASK = Task(

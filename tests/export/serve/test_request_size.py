@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras.tasks.answer.words_in_graph import words_in_graph
 from export.sentences import make_tokenizer, split_sentences
 from export.serve.request_error import RequestError
 from export.serve.request_size import (
@@ -55,6 +56,25 @@ def test_the_size_of_sentences_is_that_of_their_tokens():
     assert checked_size(sentences(), "spaces", MANY) == RequestSize(0, 0, 0)
 
 
+def test_the_size_of_two_texts_is_that_of_both():
+    pairs = {
+        "premise": np.array([b"a b"], object),
+        "hypothesis": np.array([b"c"], object),
+    }
+    assert checked_size(pairs, "spaces", MANY) == RequestSize(1, 3, 2)
+    columns = np.full([2, 5], b"a", object), np.full([2, 3], b"a", object)
+    size = checked_size(dict(zip(("premise", "hypothesis"), columns)), "spaces", MANY)
+    assert size == RequestSize(2, 16, 5)
+    with pytest.raises(RequestError, match="2 tokens .* 3"):
+        checked_size(pairs, "spaces", SizeLimits(max_request_tokens=2))
+
+
+def test_the_words_of_contexts_are_counted_as_an_upper_bound():
+    words = words_in_graph(tf.constant(TEXTS)).words.row_lengths()
+    counts = token_counts(TEXTS, "words")
+    assert np.all(counts >= words) and counts[0] == 2 and not counts[1:3].any()
+
+
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
@@ -80,3 +100,10 @@ def test_an_answer_that_would_be_too_large_is_refused():
     check_answer(size, signature, ["elmo"], limits=limits)
     with pytest.raises(RequestError, match=r"4 MB in its answer .* has 5\. "):
         check_answer(size, signature, ["default", "elmo"], limits=limits)
+
+
+def test_strings_count_in_an_answer():
+    outputs = {"tags": tf.TensorSpec((None, None), tf.string)}
+    size, limits = RequestSize(4096, 65_536, 512), SizeLimits(max_answer_mb=40)
+    with pytest.raises(RequestError, match="40 MB in its answer"):
+        check_answer(size, Signature({}, outputs, {}, {}), ["tags"], limits=limits)

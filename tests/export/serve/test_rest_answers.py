@@ -55,6 +55,18 @@ def test_numbers_that_are_not_finite_are_written_as_tensorflow_serving_does(piec
     np.testing.assert_array_equal(found, values["elmo"])
 
 
+def test_strings_are_text_or_coded_bytes(piece):
+    strings = np.array([[b"B-PER", "한국".encode()], [b"", b"\xff"]], object)
+    found = {"tags": strings, "label": strings[:, 1], "sequence_len": np.array([2, 1])}
+    tags = [["B-PER", "한국"], ["", {"b64": "/w=="}]]
+    columns = read(column_pieces(found))["outputs"]
+    assert columns["tags"] == tags
+    assert columns["label"] == ["한국", {"b64": "/w=="}]
+    rows = read(row_pieces(found))["predictions"]
+    assert [row["tags"] for row in rows] == tags
+    assert [row["label"] for row in rows] == columns["label"]
+
+
 def test_content_joins_pieces_to_blocks():
     half = rest_answers.BLOCK // 2
     parts = [b"a" * half, b"b" * half, b"c"] * 3

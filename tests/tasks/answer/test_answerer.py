@@ -109,6 +109,39 @@ def test_a_model_that_was_saved_without_cuts_has_none(plain_model):
     assert not Answerer.from_config(config).within_tokens
 
 
+def test_a_model_saved_before_there_was_a_choice_gives_16_tokens(plain_model):
+    config = plain_model.get_config()
+    assert Answerer.from_config(config).longest_answer == 30
+    del config["longest_answer"]
+    assert Answerer.from_config(config).longest_answer == 16
+
+
+@pytest.mark.parametrize("longest", [3, 20])
+def test_an_answer_has_at_most_the_chosen_number_of_tokens(longest):
+    model = answerer(None, unanswerable=False, longest_answer=longest)
+    time = 25
+    starts, ends = (tf.one_hot([place], time) for place in (2, 2 + longest))
+    ends += 0.5 * tf.one_hot([1 + longest], time)
+    inputs = text_inputs(context=[["a"] * time])
+    span = model.decode(inputs, (starts, ends, tf.constant([-9.0])))
+    assert span.numpy().tolist() == [[2, 1 + longest]]
+
+
+def test_answers_that_are_too_long_are_counted(tmp_path, capsys):
+    context = " ".join("abcdefghij")
+    questions = [
+        {"id": t, "question": "?", "answers": [{"text": t, "answer_start": 0}]}
+        for t in ("a b c", "a b c d")
+    ]
+    paragraphs = [{"context": context, "qas": questions}]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
+    TASK.read(path, TASK.options(1, 0.0, longest_answer=3))
+    assert "1 of 2 answers have more than 3 tokens" in capsys.readouterr().out
+    TASK.read(path, TASK.options(1, 0.0))
+    assert not capsys.readouterr().out
+
+
 def test_padding_changes_no_score(model, outputs):
     alone = text_inputs(context=CONTEXTS[1:2], question=QUESTIONS[1:2])
     starts, ends, none = model(alone)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from elmo_keras.tasks.experiments.batches import Batches
+from elmo_keras.tasks.experiments.batches import AttentionBatches, Batches
 
 
 def test_batches_are_a_function_of_seed_and_epoch():
@@ -21,6 +21,26 @@ def test_batches_are_a_function_of_seed_and_epoch():
     assert order(1, 2) != order(1, 3) != order(2, 2)
     flat = sorted(b" ".join(row).strip() for rows in order(1, 2) for row in rows)
     assert flat == sorted(" ".join(text).encode() for text in texts)
+
+
+def test_long_texts_that_are_compared_with_themselves_have_smaller_batches():
+    """The memory of attention grows with the square of the length."""
+    lengths = [9000, 5, 1024, 1025, 3000, 7] + [10] * 40
+    examples = [{"context": ["a"] * (n - 1), "question": ["b"]} for n in lengths]
+    fields = ["context", "question"]
+
+    def pairs(rows):
+        return len(rows) * max(lengths[i] for i in rows) ** 2
+
+    some = AttentionBatches(examples, fields, labels=[0] * len(lengths))
+    rows = some.by_length()
+    assert sorted(i for batch in rows for i in batch) == [*range(len(lengths))]
+    assert rows[-1] == [0] and len(rows[0]) == 32
+    assert all(pairs(batch) <= 2**25 for batch in rows[:-1])
+    sizes = [len(labels) for _, labels in some.shuffled(0, 0)]
+    assert sorted(sizes) == sorted(map(len, rows))
+    plain = Batches(examples, fields).by_length()
+    assert max(pairs(batch) for batch in plain) > 2**29
 
 
 def test_labels_and_numbers_are_padded():

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 
+from elmo_keras.tasks.answer import task as answer
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
 from elmo_keras.tasks.experiments.early_stopping import Fitted
 from elmo_keras.tasks.experiments.experiment import main
@@ -26,7 +27,7 @@ OF_TASKS = {
     "classify": "format labels split units lstm_dropout",
     "entail": "format split units lstm_dropout",
     "similarity": "split units lstm_dropout",
-    "answer": "units layer_dropout scores",
+    "answer": "units layer_dropout scores longest_answer",
     "coreference": (
         "units hidden_units layer_dropout longest mentions_per_token most_antecedents "
         "sentences no_singletons"
@@ -130,6 +131,28 @@ def untrained(monkeypatch, interrupted_at=None):
 
     monkeypatch.setattr(experiment, "fit_until_best", fit)
     return made
+
+
+def test_a_run_from_before_there_was_a_choice_has_the_usual_setting(
+    tmp_path, monkeypatch, capsys
+):
+    made = untrained(monkeypatch)
+    answers = [{"text": "Ann", "answer_start": 0}]
+    question = {"id": "1", "question": "Who?", "answers": answers}
+    paragraph = {"context": "Ann left.", "qas": [question]}
+    path = tmp_path / "train.json"
+    path.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}))
+    options = f"--train {path} --dev {path} --output {tmp_path}/out --units 2"
+    options = f"{options} --word-dim 2 --character-dim 2 --longest-answer".split()
+    assert main(answer.TASK, "", [*options, "16"]) == 0
+    results = tmp_path / "out" / "results.json"
+    records = json.loads(results.read_text())
+    assert records[0]["settings"].pop("longest_answer") == 16
+    results.write_text(json.dumps(records))
+    assert main(answer.TASK, "", [*options, "16"]) == 0 and made == [1]
+    capsys.readouterr()
+    assert main(answer.TASK, "", [*options, "30"]) == 2
+    assert "longest_answer was 16, now it is 30" in capsys.readouterr().err
 
 
 @pytest.mark.slow

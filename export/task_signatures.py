@@ -1,0 +1,157 @@
+"""The signatures of task models: from texts, or tokens, to answers."""
+
+from collections.abc import Callable, Mapping
+
+import tensorflow as tf
+
+from elmo_keras.tasks import Answerer
+from elmo_keras.tasks.answer.text_answers import text_answers
+from elmo_keras.tasks.answer.words_in_graph import words_in_graph
+from elmo_keras.tasks.layers.task_model import TaskModel
+
+from .reusable import TOKENS, longest, sentences_spec
+from .sentences import columns_with_rows, real_tokens
+from .text_limits import bounded
+
+PREDICATE = "predicate"
+FILL = {tf.string: "", tf.int32: -1, tf.float32: 0.0}  # after the last token
+
+
+def task_signatures(
+    model: TaskModel, split: Callable, input_name: str
+) -> dict[str, tf.types.experimental.ConcreteFunction]:
+    """The signatures of a model: name → concrete function.
+
+    `default`, also named `serving_default`, takes one string for each text; `tokens`
+    takes tokens: with `sequence_len` for a model of one text, else padded with `""`.
+    The inputs of a model of two texts are named as its fields. A model of semantic roles
+    takes the position of the predicate as well. A model that answers questions finds
+    words and their places itself, so that it has no signature `tokens`.
+
+    Args:
+        model: a built model.
+        split: texts → tokens, ragged `(batch, tokens)`.
+        input_name: the input of `default` of a model of one text.
+    """
+    if isinstance(model, Answerer):
+        return _named(_of_questions(model))
+    fields = model.text_fields
+    names = dict(zip(fields, [input_name] if len(fields) == 1 else fields))
+    extra = {}
+    if getattr(model, "predicate_dim", 0):
+        extra[PREDICATE] = tf.TensorSpec((None,), tf.int32, name=PREDICATE)
+
+    def default(**inputs):
+        texts = {field: split(inputs[name]) for field, name in names.items()}
+        return _answers(model, texts, inputs.get(PREDICATE))
+
+    def of_tokens(**inputs):
+        texts, time = _given(inputs, fields)
+        return _answers(model, texts, inputs.get(PREDICATE), time=time)
+
+    specs = {name: sentences_spec(name) for name in names.values()}
+    shape = (None, None)
+    of_fields = {f: tf.TensorSpec(shape, tf.string, name=f) for f in fields}
+    of_fields = TOKENS if len(fields) == 1 else of_fields
+    return _named(
+        _traced(default, specs | extra), _traced(of_tokens, of_fields | extra)
+    )
+
+
+def _traced(function, specs):
+    return tf.function(function, autograph=False).get_concrete_function(**specs)
+
+
+def _named(default, tokens=None):
+    found = {"default": default, "serving_default": default}
+    return found if tokens is None else found | {"tokens": tokens}
+
+
+def _given(inputs: Mapping[str, tf.Tensor], fields):
+    """The tokens of each field, ragged, and the number of columns of a single one."""
+    given = {field: columns_with_rows(inputs[field]) for field in fields}
+    if len(fields) > 1:
+        return {
+            f: tf.RaggedTensor.from_tensor(x, padding="") for f, x in given.items()
+        }, None
+    (tokens,) = given.values()
+    real = real_tokens(tokens, inputs["sequence_len"])
+    no_empty = tf.debugging.Assert(
+        tf.reduce_all(real.flat_values != ""),
+        ["The first `sequence_len` of `tokens` should not be empty strings."],
+    )
+    with tf.control_dependencies([no_empty]):
+        real = real.with_flat_values(tf.identity(real.flat_values))
+    return {fields[0]: real}, tf.shape(tokens)[1]
+
+
+def _answers(model, texts, predicate=None, *, time=None):
+    """The answers to texts; those of a single text with its tokens.
+
+    Args:
+        model: the model.
+        texts: field → tokens, ragged.
+        predicate: the position of the predicate in each text, or None.
+        time: the number of columns of the answers; None for that of the longest text.
+    """
+    texts = bounded(texts, compares_tokens=model.compares_tokens)
+    inputs = {field: _dense(tokens) for field, tokens in texts.items()}
+    if predicate is not None:
+        time_of_inputs = tf.shape(inputs["tokens"])[1]
+        inputs[PREDICATE] = _marked(predicate, texts["tokens"], time_of_inputs)
+    found = model.answers(inputs)
+    if len(texts) > 1:
+        return found
+    (tokens,) = texts.values()
+    lengths = tf.cast(tokens.row_lengths(), tf.int32)
+    found |= {"tokens": inputs["tokens"], "sequence_len": lengths}
+    time = longest(tokens) if time is None else time
+    return {name: _fitted(x, time) for name, x in found.items()}
+
+
+def _dense(tokens):
+    """Tokens padded with `""`, at least one column wide."""
+    dense = tokens.to_tensor()
+    missing = tf.maximum(1 - tf.shape(dense)[1], 0)
+    return tf.pad(dense, [[0, 0], [0, missing]], constant_values="")
+
+
+def _marked(predicate, tokens, time):
+    """1 at the predicates, else 0: int32 `(batch, time)`."""
+    lengths = tf.cast(tokens.row_lengths(), tf.int32)
+    one_each = tf.size(predicate) == tf.size(lengths)
+    inside = tf.cond(
+        one_each,
+        lambda: tf.reduce_all((predicate >= 0) & (predicate < lengths)),
+        lambda: False,
+    )
+    in_range = tf.debugging.Assert(
+        inside,
+        ["`predicate` should be the position of a token in each text. Tokens and positions:",
+         lengths, predicate],
+        summarize=10,
+    )  # fmt: skip
+    with tf.control_dependencies([in_range]):
+        return tf.one_hot(predicate, time, dtype=tf.int32)
+
+
+def _fitted(x, time):
+    """An answer with `time` columns, if its columns are tokens."""
+    if x.shape.rank < 2 or x.shape[1] is not None:
+        return x
+    x = x[:, :time]
+    missing = [[0, 0], [0, time - tf.shape(x)[1]]]
+    return tf.pad(x, missing, constant_values=FILL[x.dtype])
+
+
+def _of_questions(model):
+    """The signature of a model that answers questions about contexts."""
+
+    def default(**texts):
+        placed = {field: words_in_graph(text) for field, text in texts.items()}
+        words = {field: text.words for field, text in placed.items()}
+        words = bounded(words, compares_tokens=model.compares_tokens)
+        found = model.answers({field: _dense(x) for field, x in words.items()})
+        return text_answers(placed["context"], placed["question"], found)
+
+    return _traced(default, {f: sentences_spec(f) for f in model.text_fields})

@@ -1,0 +1,266 @@
+"""Exported models of tasks give the answers of the models."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras.tasks import Coreferent, Tagger
+from elmo_keras.tasks.tag.entities import entities
+from export.__main__ import about_signatures, main
+from export.saved_model import ExportOptions
+from export.task_export import check_task, export_task
+from export.version_info import read_info
+from export.word_numbers import WordNumbers
+from tests.support.exported_tasks import BIO, SENTENCES, TASKS, constants, tokens_of
+from tests.support.task_models import token_vectors
+
+# Exporting a model takes seconds: one kind is exported in every run.
+OF_TAGS = "entities", "entities with ELMo", "roles"
+KINDS = [
+    "entities",
+    *(pytest.param(k, marks=pytest.mark.slow) for k in TASKS if k != "entities"),
+]
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """A model, the signatures of its export, and its folder; each is made once."""
+    made = {}
+
+    def export(kind):
+        if kind not in made:
+            model = TASKS[kind].model()
+            output = tmp_path_factory.mktemp("task")
+            version = export_task(model, output, warmup=False)
+            signatures = tf.saved_model.load(str(version)).signatures
+            made[kind] = model, signatures, version
+        return made[kind]
+
+    return export
+
+
+def decoded(strings):
+    return [text.decode() for text in np.array(strings)]
+
+
+def answers(kind, found):
+    """What an export gives, in the form of the model's method."""
+    if kind in OF_TAGS:
+        lengths = found["sequence_len"].numpy()
+        return [decoded(tags[:n]) for tags, n in zip(found["tags"], lengths)]
+    if kind == "several labels":
+        rows = found["predicted_labels"]
+        return [[label for label in decoded(row) if label] for row in rows]
+    if kind == "similarity":
+        return [round(score, 4) for score in found["score"].numpy().tolist()]
+    return decoded(found["answer" if kind == "questions" else "label"])
+
+
+def expected_answers(kind, model):
+    expected = TASKS[kind].answers(model)
+    return [round(s, 4) for s in expected] if kind == "similarity" else expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_get_the_answers_of_the_model(exported, kind):
+    model, signatures, _ = exported(kind)
+    found = signatures["default"](**constants(TASKS[kind].texts))
+    expected = expected_answers(kind, model)
+    assert answers(kind, found) == expected
+    assert len(set(map(str, expected))) > 1
+
+
+def padded(texts, width=9):
+    return tf.ragged.constant(tokens_of(texts), tf.string).to_tensor(
+        "", shape=(None, width)
+    )
+
+
+def token_inputs(kind):
+    """The inputs of `tokens`, with columns beyond the longest text."""
+    texts = {name: x for name, x in TASKS[kind].texts.items() if name != "predicate"}
+    if len(texts) > 1:
+        return {name: padded(x, 7 + i) for i, (name, x) in enumerate(texts.items())}
+    inputs = constants(TASKS[kind].texts)
+    texts = TASKS[kind].texts["sentences"]
+    del inputs["sentences"]
+    lengths = tf.constant([len(tokens) for tokens in tokens_of(texts)])
+    return inputs | {"tokens": padded(texts), "sequence_len": lengths}
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS if "questions" not in str(k)])
+def test_tokens_get_the_answers_of_the_model(exported, kind):
+    model, signatures, _ = exported(kind)
+    found = signatures["tokens"](**token_inputs(kind))
+    assert answers(kind, found) == expected_answers(kind, model)
+    if kind in OF_TAGS:
+        assert {x.shape[1] for x in found.values() if len(x.shape) > 1} == {9}
+
+
+def test_spans_are_the_entities_of_the_tags(exported):
+    _, signatures, _ = exported("entities")
+    found = signatures["tokens"](**token_inputs("entities"))
+    alone = np.array(found["scores"])
+    for i, tags in enumerate(answers("entities", found)):
+        expected, n = entities(tags), int(found["span_count"][i])
+        spans = zip(
+            found["span_begins"][i, :n].numpy(),
+            found["span_ends"][i, :n].numpy(),
+            decoded(found["span_types"][i, :n]),
+        )
+        assert [*spans] == expected
+        scores = found["span_scores"][i, :n].numpy()
+        for (begin, end, _), score in zip(expected, scores):
+            assert 0 < score <= alone[i, begin:end].min() + 1e-6
+            assert end > begin + 1 or score == pytest.approx(alone[i, begin], rel=1e-4)
+        assert np.all(found["span_begins"][i, n:] == -1)
+        assert not np.any(found["span_scores"][i, n:])
+        assert not np.any(alone[i, len(tags) :])
+    assert int(tf.reduce_sum(found["span_count"])) > 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_text_has_the_same_answers_alone_and_beside_others(exported, kind):
+    _, signatures, _ = exported(kind)
+    together = signatures["default"](**constants(TASKS[kind].texts))
+    n_texts = len(next(iter(TASKS[kind].texts.values())))
+    for i in range(n_texts):
+        inputs = {name: x[i : i + 1] for name, x in TASKS[kind].texts.items()}
+        alone = signatures["default"](**constants(inputs))
+        for name, values in alone.items():
+            row = together[name][i : i + 1]
+            if len(values.shape) > 1:
+                row = row[:, : values.shape[1]]
+            if values.dtype.is_floating:
+                np.testing.assert_allclose(row, values, atol=1e-4)
+            else:
+                np.testing.assert_array_equal(row, values)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_texts_and_texts_without_words_are_answered(exported, kind):
+    _, signatures, _ = exported(kind)
+    if kind != "roles":  # each text of theirs has a predicate
+        texts = {name: [" ", ""] for name in TASKS[kind].texts}
+        found = signatures["default"](**constants(texts))
+        assert all(len(x) == 2 for x in found.values())
+        assert all(
+            np.all(np.isfinite(x)) for x in found.values() if x.dtype.is_floating
+        )
+    empty = {
+        name: tf.zeros([0], tf.int32 if name == "predicate" else tf.string)
+        for name in TASKS[kind].texts
+    }
+    assert all(len(x) == 0 for x in signatures["default"](**empty).values())
+
+
+@pytest.mark.slow
+def test_scores_are_probabilities(exported):
+    model, signatures, _ = exported("labels")
+    found = signatures["default"](tf.constant(SENTENCES))
+    expected = model.predict({"tokens": padded(SENTENCES, 6)}, verbose=0)
+    np.testing.assert_allclose(found["scores"], expected, atol=1e-5)
+    assert decoded(found["labels"][1]) == model.labels
+    _, signatures, _ = exported("questions")
+    found = signatures["default"](**constants(TASKS["questions"].texts))
+    is_none = np.array(found["begin"]) < 0
+    assert 0 < is_none.sum() < len(is_none)
+    same = np.isclose(found["score"], found["no_answer_score"])
+    has_words = np.array([bool(c.strip()) for c in TASKS["questions"].texts["context"]])
+    np.testing.assert_array_equal(same, is_none)
+    assert np.all((np.array(found["score"]) > 0) == has_words)
+
+
+@pytest.mark.slow
+def test_the_places_of_an_answer_count_characters(exported):
+    _, signatures, _ = exported("questions")
+    texts = TASKS["questions"].texts
+    found = signatures["default"](**constants(texts))
+    for i, context in enumerate(texts["context"]):
+        begin, end = int(found["begin"][i]), int(found["end"][i])
+        answer = found["answer"][i].numpy().decode()
+        assert answer == (context[begin:end] if begin >= 0 else "")
+
+
+def test_what_does_not_fit_is_refused(exported):
+    _, signatures, _ = exported("entities")
+    call = signatures["tokens"]
+    cases = {
+        "should not be empty strings": ([["a", ""]], [2]),
+        "from 0 to the number of columns": ([["a", "b"]], [3]),
+        "one length for each row": ([["a", "b"]], [1, 1]),
+        "should be at most 65536. Send fewer": ([["a"] * 260] * 253, [260] + [1] * 252),
+    }
+    for message, (tokens, lengths) in cases.items():
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            call(tokens=tf.constant(tokens), sequence_len=tf.constant(lengths))
+
+
+@pytest.mark.slow
+def test_texts_that_would_take_all_memory_are_refused(exported):
+    _, signatures, _ = exported("labels")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 67108864"):
+        signatures["default"](tf.constant(["a " * 8193]))
+    _, signatures, _ = exported("questions")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 67108864"):
+        signatures["default"](
+            context=tf.constant(["a" + ", b" * 5000]), question=tf.constant(["?"])
+        )
+    _, signatures, _ = exported("entailment")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="as many texts each"):
+        texts = {"premise": tf.constant(["a"] * 3), "hypothesis": tf.constant(["b"])}
+        signatures["default"](**texts)
+    _, signatures, _ = exported("roles")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="position of a token"):
+        signatures["default"](
+            sentences=tf.constant(["a b"]), predicate=tf.constant([2])
+        )
+
+
+def test_the_graph_has_no_tables_and_its_description_names_the_tags(exported):
+    _, _, version = exported("entities")
+    content = (version / "saved_model.pb").read_bytes()
+    assert b"HashTable" not in content and b"PyFunc" not in content
+    info = read_info(version)
+    assert (info["task_model"], info["tags"]) == ("Tagger", BIO)
+    assert info["needs"] == [] and info["tokenizer"] == "spaces"
+    (default, tokens) = about_signatures(info)
+    assert default.startswith("`default`: sentences → ") and "span_types" in default
+    assert tokens.startswith("`tokens`: sequence_len, tokens → ")
+
+
+def test_the_model_is_as_before(exported):
+    """Also the lookup of its words, which the export replaces for a moment."""
+    model, _, _ = exported("entities")
+    assert type(model.token_vectors.word_numbers).__name__ == "StringLookup"
+
+
+def test_words_have_the_numbers_of_the_model():
+    words = ["ein", "zwei", "drei", "한국어", ""]
+    found = WordNumbers(words)(
+        tf.constant([["zwei", "한국어", "Ein"], ["", "e", "ein"]])
+    )
+    assert found.numpy().tolist() == [[2, 4, 0], [5, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"dtype": "bfloat16"}, "--dtype is not for a Tagger"),
+        ({"as_dict": True}, "--as-dict is not for a Tagger"),
+        ({"trainable": "all"}, "--trainable is not for a Tagger"),
+    ],
+)
+def test_options_of_language_models_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        check_task(Tagger(token_vectors(), BIO), ExportOptions(**options))
+
+
+def test_a_model_without_answers_in_a_graph_is_refused_in_one_line(tmp_path, capsys):
+    model = Coreferent(token_vectors(), units=2)
+    model.build()
+    model.save(tmp_path / "model.keras")
+    assert main([str(tmp_path / "model.keras"), str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert "A Coreferent can't be exported. Export a model of tag," in error
+    assert error.count("\n") == 1 and not list((tmp_path / "out").glob("*"))

@@ -1,0 +1,117 @@
+"""Small models of all tasks that are exported, with their texts and answers."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from elmo_keras.tasks import (
+    ESIM,
+    Answerer,
+    SimilarityModel,
+    Tagger,
+    TextClassifier,
+)
+from elmo_keras.tasks.layers.task_model import TaskModel
+from tests.support.models import randomize
+from tests.support.task_models import built, token_vectors
+
+SENTENCES = ["ein Satz mit Wörtern", "zwei", "", "drei vier 한국어 🙂 ein zwei"]
+OTHERS = ["noch ein Satz", "zwei vier", "leer", "ein"]
+CONTEXTS = [
+    "Ann zog nach Rom.",
+    "서울에서 만났다, 그리고 부산으로",
+    " ",
+    "zwei (drei) vier",
+]
+QUESTIONS = ["Wer?", "어디?", "Was?", "Wieviel ein?"]
+BIO = ["B-ORT", "B-PER", "I-ORT", "I-PER", "O"]
+
+
+class ExportedTask(NamedTuple):
+    """A model, requests for its signatures, and its own answers.
+
+    Attributes:
+        model: makes the model.
+        texts: the inputs of `default`.
+        answers: what the method of the model gives, called with the model.
+    """
+
+    model: Callable[[], TaskModel]
+    texts: dict[str, list]
+    answers: Callable[[TaskModel], Any]
+
+
+def _built(model, seed=0):
+    """A model with large random weights, of a seed whose answers differ."""
+    return randomize(built(model), seed, scale=2.0)
+
+
+def tokens_of(texts):
+    """The tokens of texts that are split at spaces."""
+    return [text.split() for text in texts]
+
+
+def _tagger(crf=True, **options):
+    vectors = token_vectors(options.pop("elmo_at", None))
+    model = Tagger(vectors, BIO, units=3, crf=crf, **options)
+    return _built(model, seed=0 if crf else 1)
+
+
+def _answered(model):
+    pairs = zip(CONTEXTS, QUESTIONS)
+    return [model.answer(c, q) if c.strip() else "" for c, q in pairs]
+
+
+REAL = [text for text in SENTENCES if text]  # a predicate needs a token
+TASKS = {
+    "entities": ExportedTask(
+        _tagger,
+        {"sentences": SENTENCES},
+        lambda model: model.tag(tokens_of(SENTENCES)),
+    ),
+    "entities with ELMo": ExportedTask(
+        lambda: _tagger(elmo_at="both"),
+        {"sentences": SENTENCES},
+        lambda model: model.tag(tokens_of(SENTENCES)),
+    ),
+    "roles": ExportedTask(
+        lambda: _tagger(crf=False, predicate_dim=2),
+        {"sentences": REAL, "predicate": [1, 0, 5]},
+        lambda model: model.tag(tokens_of(REAL), [1, 0, 5]),
+    ),
+    "labels": ExportedTask(
+        lambda: _built(
+            TextClassifier(token_vectors(), ["gut", "schlecht"], units=3), 1
+        ),
+        {"sentences": SENTENCES},
+        lambda model: model.classify(tokens_of(SENTENCES)),
+    ),
+    "several labels": ExportedTask(
+        lambda: _built(
+            TextClassifier(token_vectors(), ["a", "b", "c"], True, units=3), 3
+        ),
+        {"sentences": SENTENCES},
+        lambda model: model.classify(tokens_of(SENTENCES)),
+    ),
+    "entailment": ExportedTask(
+        lambda: _built(ESIM(token_vectors(), ["nein", "ja"], units=3)),
+        {"premise": SENTENCES, "hypothesis": OTHERS},
+        lambda model: model.judge(tokens_of(SENTENCES), tokens_of(OTHERS)),
+    ),
+    "similarity": ExportedTask(
+        lambda: _built(SimilarityModel(token_vectors(), units=3), 2),
+        {"first": SENTENCES, "second": OTHERS},
+        lambda model: model.similarity(tokens_of(SENTENCES), tokens_of(OTHERS)),
+    ),
+    "questions": ExportedTask(
+        lambda: _built(Answerer(token_vectors(), True, units=3, within_tokens=True), 3),
+        {"context": CONTEXTS, "question": QUESTIONS},
+        _answered,
+    ),
+}
+
+
+def constants(inputs):
+    """The inputs as tensors."""
+    return {name: tf.constant(values) for name, values in inputs.items()}
