@@ -37,6 +37,7 @@ from tests.support.readmes import (
 
 CLI = "elmo-keras"
 NEEDS = {  # modules that the Python of a README imports, and that may be missing
+    "elmo_keras/analyses/search/README.md": "usearch",
     "elmo_keras/embed/on_beam/README.md": "apache_beam",
     "elmo_keras/embed/on_spark/README.md": "pyspark",
 }
@@ -172,6 +173,8 @@ def quickly(request, monkeypatch, exported_version):
 )
 def test_the_python_of_the_readmes_runs(readme, quickly, folder, monkeypatch):
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for workers of Beam and Spark
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     for file in "text.hdf5", "tagger.keras":
         Path(file).unlink(missing_ok=True)  # by another README
     names: dict = {}

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.analyses.search.chosen_index import ChosenIndex
+from elmo_keras.analyses.search.chosen_index import ChosenIndex, Index
 from elmo_keras.analyses.search.line_index import LineIndex
 from elmo_keras.analyses.search.search_index import (
     check_index,
@@ -104,18 +104,20 @@ def search(
     check_index(index, inputs, overwrite=chosen.overwrite)
     chosen.check(index, inputs)
     with LineIndex(file) as lines:
-        made_of = {"digest": lines.digest, "layers": layers}
         model = Elmo.from_pretrained(elmo)
+        made_of = {"digest": lines.digest, "layers": layers}
         with stopping() as stop:
-            options = {"overwrite": chosen.overwrite, "stop": stop.is_set}
-            finished = make_index(model, file, index, **made_of, **options)
+            made_of |= {"overwrite": chosen.overwrite, "stop": stop.is_set}
+            finished = make_index(model, file, index, **made_of)
             found = chosen.of_text(index, stop.is_set) if finished else None
-        if found is None:
-            return fail(PROGRAM, INTERRUPTED, RESUMES)
-        for tokens in queries(query):
-            hits = found.closest(mean_vector(model, tokens, layers), top)
-            print_hits(tokens, hits, lambda i: (i + 1, lines[i]))
-    return 0
+        return answer(
+            query,
+            found,
+            model,
+            layers=layers,
+            top=top,
+            named=lambda i: (i + 1, lines[i]),
+        )
 
 
 def search_parquet(
@@ -131,11 +133,33 @@ def search_parquet(
         layers = sentences.layers_of(model)
         with stopping() as stop:
             found = chosen.of_parquet(sentences, path, stop.is_set)
-        if found is None:
-            return fail(PROGRAM, INTERRUPTED, RESUMES)
-        for tokens in queries(query):
-            hits = found.closest(mean_vector(model, tokens, layers), top)
-            print_hits(tokens, hits, sentences.__getitem__)
+        named = sentences.__getitem__
+        return answer(query, found, model, layers=layers, top=top, named=named)
+
+
+def answer(
+    query: Sequence[str],
+    found: Index | None,
+    model: Elmo,
+    *,
+    layers: str | int,
+    top: int,
+    named: Callable[[int], tuple[Any, str]],
+) -> int:
+    """Prints what an index finds; returns the exit status.
+
+    Args:
+        query: of the command line.
+        found: the index, or None if making it was stopped.
+        model, layers: what computed the vectors.
+        top: how many sentences.
+        named: see `print_hits`.
+    """
+    if found is None:
+        return fail(PROGRAM, INTERRUPTED, RESUMES)
+    for tokens in queries(query):
+        hits = found.closest(mean_vector(model, tokens, layers), top)
+        print_hits(tokens, hits, named)
     return 0
 
 

@@ -1,5 +1,6 @@
 """A model handler for Beam's `RunInference`."""
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
     is a `PredictionResult` with the example, its vectors as a NumPy array, as
     `Embedder` returns them, and the model as `model_id`. Around a
     `KeyedModelHandler`, examples and results are `(key, example)` and
-    `(key, PredictionResult)`; another tokenizer is given by `with_preprocess_fn`.
+    `(key, PredictionResult)`.
 
     Each worker process reads the model once. A batch is a call of `Embedder`, so that
     sentences of a batch are sorted by length and packed without padding.
@@ -30,8 +31,6 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         model: a model that `Elmo.from_pretrained` reads, by its path, which is the
             same on all workers, or by its published name, which each machine
             downloads.
-        weights, layers, gamma, pooling, dtype, arithmetic, tokens_at_once,
-            cache_bytes: as in `Embedder`.
         normalize: whether each vector is divided by its Euclidean length.
         batch_tokens: the largest number of tokens in a batch, with 2 for the
             boundaries of each sentence; a longer sentence is a batch by itself. A
@@ -44,9 +43,12 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         model_copies: how many models they share, 1 by default.
         env_vars: environment variables that are set before the model is read, such as
             `{"TF_NUM_INTRAOP_THREADS": "1"}` for workers that share a machine.
+        **settings: further arguments of `Embedder`: `weights`, `layers`, `gamma`,
+            `pooling`, `dtype`, `arithmetic`, `tokenizer`, `tokens_at_once`,
+            `cache_bytes`.
 
     Raises:
-        TypeError: the model is an `Elmo` layer.
+        TypeError: the model is an `Elmo` layer, or there is no such argument.
         ValueError: an argument is out of range. What only the model's files show,
             such as a layer that it doesn't have, fails on the workers.
     """
@@ -54,15 +56,7 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
     def __init__(
         self,
         model: str | Path,
-        weights: str | Path | None = None,
-        layers: str | int | Sequence[float] = "average",
         *,
-        gamma: float = 1.0,
-        pooling: str | None = None,
-        dtype: str = "float32",
-        arithmetic: str | None = None,
-        tokens_at_once: int = 2**13,
-        cache_bytes: int = 2**28,
         normalize: bool = False,
         batch_tokens: int = 2**15,
         fingerprint: str | None = None,
@@ -70,8 +64,10 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         large_model: bool = False,
         model_copies: int | None = None,
         env_vars: Mapping[str, str] | None = None,
+        **settings: Any,
     ):
-        check_kinds(dtype, pooling)
+        self._settings = _checked(model, settings)
+        self.normalize, self._fingerprint = normalize, fingerprint
         super().__init__(
             # A batch is as large as it may be: no time is lost with trying sizes.
             min_batch_size=_checked_size(batch_tokens),
@@ -82,23 +78,11 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
             model_copies=model_copies,
             env_vars=dict(env_vars or {}),
         )
-        self.normalize, self._fingerprint = normalize, fingerprint
-        self._settings = {
-            "model": _checked_model(model),
-            "weights": weights and absolute(weights),
-            "layers": layers if isinstance(layers, (str, int)) else tuple(layers),
-            "gamma": gamma,
-            "pooling": pooling,
-            "dtype": dtype,
-            "arithmetic": arithmetic,
-            "tokens_at_once": tokens_at_once,
-            "cache_bytes": cache_bytes,
-        }
 
     @property
     def dtype(self) -> str:
         """The dtype of the vectors."""
-        return self._settings["dtype"]
+        return self._settings.get("dtype", "float32")
 
     def load_model(self) -> Embedder:
         """Reads the model.
@@ -162,10 +146,15 @@ def _checked_size(batch_tokens):
     return batch_tokens
 
 
-def _checked_model(model):
+def _checked(model, settings):
+    """The arguments of an `Embedder`, which fit and don't depend on this process."""
+    inspect.signature(Embedder).bind(model, **settings)
+    check_kinds(settings.get("dtype", "float32"), settings.get("pooling"))
     if isinstance(model, Elmo):
         raise TypeError(
             "`model` should be the path or the name of a model: workers read it "
             "themselves. Received an `Elmo` layer."
         )
-    return absolute(model)
+    if settings.get("weights"):
+        settings = settings | {"weights": absolute(settings["weights"])}
+    return settings | {"model": absolute(model)}

@@ -1,6 +1,5 @@
 """ELMo vectors of text columns in Beam's `MLTransform`."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +24,10 @@ class ElmoTextEmbeddings(EmbeddingsManager):
     Args:
         columns: the columns of the rows (dicts or `beam.Row`) whose texts are replaced.
         model: see `ElmoModelHandler`.
-        layers: `"average"`, `"top"`, `"mix"`, the index of a layer, or the weights of a
-            mix, as in `Embedder`.
-        pooling: `"mean"` or `"max"` over the tokens of a text.
         type_adapter: in place of `columns`, how texts are taken from elements and
             vectors put into them.
-        **arguments: further arguments of `ElmoModelHandler`.
+        **arguments: further arguments of `ElmoModelHandler`; `pooling` is `"mean"`
+            unless it is given.
 
     Raises:
         ValueError: there are neither columns nor a type adapter, or the arguments don't
@@ -41,19 +38,13 @@ class ElmoTextEmbeddings(EmbeddingsManager):
         self,
         columns: list[str] | None = None,
         model: str | Path | None = None,
-        layers: str | int | Sequence[float] = "average",
-        *,
-        pooling: str = "mean",
         type_adapter: EmbeddingTypeAdapter | None = None,
         **arguments: Any,
     ):
-        _check(columns, model, layers, pooling=pooling)
+        arguments = {"model": model, "pooling": "mean", **arguments}
+        _check(columns, **arguments)
         super().__init__(columns=columns, type_adapter=type_adapter)
-        self._arguments = arguments | {
-            "model": model,
-            "layers": layers,
-            "pooling": pooling,
-        }
+        self._arguments = arguments
         self.get_model_handler()  # refuses wrong arguments now
 
     def get_model_handler(self) -> ElmoModelHandler:
@@ -65,7 +56,7 @@ class ElmoTextEmbeddings(EmbeddingsManager):
         return RunInference(ElmoRowHandler(self.type_adapter, self._arguments))
 
 
-def _check(columns, model, layers, *, pooling):
+def _check(columns, model, pooling, *, layers="average", tokenizer=None, **_):
     if isinstance(columns, str):
         raise ValueError(f"`columns` should be a list. Received: {columns!r}")
     if model is None:
@@ -74,4 +65,9 @@ def _check(columns, model, layers, *, pooling):
         raise ValueError(
             "A text has one vector: `pooling` should be 'mean' or 'max', and `layers` "
             f"not 'all'. Received: pooling={pooling!r}, layers={layers!r}"
+        )
+    if tokenizer is not None:
+        raise ValueError(
+            "Artifacts can't hold a `tokenizer`. Give columns with lists of tokens, "
+            "which an earlier step makes."
         )
