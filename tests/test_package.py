@@ -37,7 +37,7 @@ from tests.support.readmes import (
 
 CLI = "elmo-keras"
 NEEDS = {  # modules that the Python of a README imports, and that may be missing
-    "elmo_keras/analyses/search/README.md": "usearch",
+    "elmo_keras/analyses/search/README.md": "faiss",
     "elmo_keras/embed/on_beam/README.md": "apache_beam",
     "elmo_keras/embed/on_spark/README.md": "pyspark",
 }

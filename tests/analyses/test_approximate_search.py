@@ -2,6 +2,7 @@
 
 import io
 import shutil
+import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,9 +13,10 @@ from elmo_keras.analyses.search import __main__ as search
 from elmo_keras.analyses.search.noted_file import add_note, note_of
 from elmo_keras.analyses.search.search_index import SearchIndex
 
-pytest.importorskip("usearch", reason="needs usearch")
+pytest.importorskip("faiss", reason="needs faiss-cpu")
 
 from elmo_keras.analyses.search import approximate_build as build  # noqa: E402
+from elmo_keras.analyses.search import cells  # noqa: E402
 from elmo_keras.analyses.search.approximate_build import (  # noqa: E402
     make_approximate_index,
     unfinished,
@@ -43,7 +45,9 @@ def vectors():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(build, "ROWS_AT_ONCE", 64)
+    """Blocks of 64 rows, saved after 128; cells of 20 rows."""
+    monkeypatch.setattr(cells, "ROWS_AT_ONCE", 64)
+    monkeypatch.setattr(cells, "ROWS_OF_CELL", 20)
     monkeypatch.setattr(build, "SAVED_ROWS", 100)
 
 
@@ -64,54 +68,77 @@ def parquet(folder, model):
 def test_nearly_all_of_the_closest_are_found(vectors, tmp_path, center, small_blocks):
     path = tmp_path / "index"
     assert make_approximate_index(vectors, path, {"vectors": 1}, center=center)
-    exact, found = SearchIndex(vectors, center), ApproximateIndex(path)
-    assert len(found) == 499
+    exact, found = SearchIndex(vectors, center), ApproximateIndex(path, cells=6)
+    assert (len(found), found.n_cells) == (499, 25)
     rng, shared = np.random.default_rng(1), []
     for query in rng.normal(size=(20, 7)).astype("float32") + 2:
         indices, cosines = found.closest(query, 10)
-        expected, wanted = exact.closest(query, 10)
+        expected, wanted = exact.closest(query, 500)
         assert len(indices) == 10 and (np.diff(cosines) <= 0).all()
-        np.testing.assert_allclose(cosines[0], wanted[0], atol=2e-3)
-        shared.append(len({*indices.tolist()} & {*expected.tolist()}))
+        of_all = dict(zip(expected, wanted))
+        np.testing.assert_allclose(cosines, [of_all[i] for i in indices], atol=2e-3)
+        shared.append(len({*indices.tolist()} & {*expected[:10].tolist()}))
     assert np.mean(shared) > 9
-    everything, _ = ApproximateIndex(path, effort=499).closest(query, 1000)
+    everything, _ = ApproximateIndex(path, cells=99).closest(query, 1000)
     assert sorted(everything) == [i for i in range(500) if i != 17]
 
 
-def test_vectors_that_are_all_0_are_never_found(tmp_path):
-    path = tmp_path / "index"
-    assert make_approximate_index(np.zeros((3, 5), "float32"), path, {})
+@pytest.mark.parametrize("real", [0, 1])
+def test_vectors_that_are_0_are_never_found(tmp_path, small_blocks, real):
+    path, vectors = tmp_path / "index", np.zeros((70, 5), "float32")
+    vectors[3, :] = real
+    assert make_approximate_index(vectors, path, {})
     indices, cosines = ApproximateIndex(path).closest(np.ones(5, "float32"), 2)
-    assert len(indices) == len(cosines) == 0
+    assert indices.tolist() == [3] * real
+    np.testing.assert_allclose(cosines, [1] * real, atol=1e-3)
 
 
 def test_an_index_grows_from_where_it_was_stopped_or_killed(
     vectors, tmp_path, small_blocks, monkeypatch
 ):
-    path, starts = tmp_path / "index", []
-    add = build._Build._add_block
+    whole, path, steps = tmp_path / "whole", tmp_path / "index", []
+    work = unfinished(path)
+    make_approximate_index(vectors, whole, {"a": 1})
 
-    def counted(self, kill_at=None):
-        starts.append(self._note["done"])
-        if self._note["done"] == kill_at:
-            raise KeyboardInterrupt
-        add(self)
+    def counted(function):
+        def count(*arguments):
+            step = "rows" if len(arguments) == 4 else "centers"
+            steps.append(step)
+            if steps.count("rows") == 8:
+                raise KeyboardInterrupt
+            function(*arguments)
 
-    monkeypatch.setattr(build._Build, "_add_block", counted)
-    stop = lambda: len(starts) == 3  # noqa: E731
+        return count
+
+    for name in ("add_rows", "improve_centers"):
+        monkeypatch.setattr(build, name, counted(getattr(build, name)))
+    stop = lambda: len(steps) == 4  # noqa: E731
     assert not make_approximate_index(vectors, path, {"a": 1}, stop=stop)
-    assert starts == [0, 64, 128] and not path.exists()
-    assert note_of(unfinished(path))["done"] == 192
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(build._Build, "_add_block", lambda self: counted(self, 384))
+    assert steps == ["centers"] * 4 and not path.exists()
+    stop = lambda: len(steps) == 13  # noqa: E731
+    assert not make_approximate_index(vectors, path, {"a": 1}, stop=stop)
+    assert steps == ["centers"] * 10 + ["rows"] * 3 and note_of(work)["done"] == 192
+    with pytest.raises(KeyboardInterrupt):
         make_approximate_index(vectors, path, {"a": 1})
-    assert note_of(unfinished(path))["done"] == 320  # 100 rows more were added then
-    starts.clear()
+    assert note_of(work)["done"] == 320  # then half as many again weren't added
     assert make_approximate_index(vectors, path, {"a": 1})
-    assert starts == [320, 384, 448]
-    assert [file.name for file in tmp_path.iterdir()] == ["index"]
-    everything, _ = ApproximateIndex(path, effort=499).closest(vectors[0], 1000)
-    assert sorted(everything) == [i for i in range(500) if i != 17]
+    assert steps[13:] == ["rows"] * (5 + 3) and not work.exists()
+    assert path.read_bytes() == whole.read_bytes()
+
+
+def test_a_full_disk_keeps_what_was_saved(vectors, tmp_path, small_blocks, monkeypatch):
+    path = tmp_path / "index"
+    make_approximate_index(vectors, path, {}, stop=lambda: True)
+    before = unfinished(path).read_bytes()
+
+    def fail(*_):
+        raise RuntimeError("write error")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="write error"):
+        patch.setattr(build.faiss, "write_index", fail)
+        make_approximate_index(vectors, path, {})
+    assert unfinished(path).read_bytes() == before
+    assert make_approximate_index(vectors, path, {})
 
 
 def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
@@ -131,7 +158,6 @@ def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
     assert path.read_bytes() == before, "the old one stays until the new one is whole"
     assert not make_approximate_index(vectors, path, {"a": 3}, **stopped)
     assert note_of(unfinished(path))["made_of"]["a"] == 3
-    assert note_of(unfinished(path))["done"] == 64
     assert make_approximate_index(vectors, path, {"a": 3}, overwrite=True)
     assert ApproximateIndex(path).about["a"] == 3
 
@@ -222,7 +248,6 @@ def test_arguments_that_do_not_fit_are_refused(
     model_directory, tmp_path, capsys, monkeypatch
 ):
     (tmp_path / "text.txt").write_text("a\n")
-    (tmp_path / "folder.approximate").mkdir()
     monkeypatch.setattr(search.Elmo, "from_pretrained", None)
 
     def error_of(*options):
@@ -232,10 +257,9 @@ def test_arguments_that_do_not_fit_are_refused(
         assert error.count("\n") == 1
         return error
 
-    assert "--effort is for --approximate" in error_of("--effort", 9)
-    index = tmp_path / "folder"
-    index = index.with_suffix(".npy")
+    assert "--cells is for --approximate" in error_of("--cells", 9)
+    index = tmp_path / "folder.npy"
     (tmp_path / "folder.npy.approximate").mkdir()
     assert "should be a file" in error_of("--approximate", "--index", index)
-    monkeypatch.setitem(__import__("sys").modules, "usearch.index", None)
+    monkeypatch.setitem(sys.modules, "faiss", None)
     assert "pip install 'elmo-keras[index]'" in error_of("--approximate")

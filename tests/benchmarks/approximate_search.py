@@ -5,9 +5,9 @@
 
 The last vectors are the queries, and the others are searched. Each system runs in a
 process of its own, one query at a time with one thread; `recall@10` is the share of the
-10 exactly closest sentences that it finds. The approximate indexes are built with all
-threads. "IVF" is faiss's index of cells around centers (float16), if faiss is installed,
-with a share of the cells searched.
+10 exactly closest sentences that it finds. Indexes are built with all threads. "cells"
+is the index of `search --approximate`, with several numbers of cells searched; "HNSW" is
+a graph by usearch, if it is installed, with several sizes of its search.
 """
 
 import argparse
@@ -31,10 +31,10 @@ from elmo_keras.cli.command import run_command
 from elmo_keras.embed.embeddings import open_npy
 from tests.benchmarks.workers import heading, machine, row
 
-TOP, ROWS_OF_CELL, TRAINED_ON = 10, 256, 64
-EFFORTS = 32, 64, 128, 256, 512
-SHARES = 1 / 128, 1 / 64, 1 / 32, 1 / 16
-SYSTEMS = "HNSW", "IVF"
+TOP = 10
+SIZES = 32, 64, 128, 256, 512
+SHARES = 1 / 64, 1 / 32, 1 / 16, 1 / 8
+SYSTEMS = "cells", "HNSW"
 COLUMNS = (
     "index",
     "recall@10: mean (lowest)",
@@ -98,8 +98,8 @@ def report(
     print(heading(COLUMNS))
     with tempfile.TemporaryDirectory(dir=vectors.absolute().parent) as folder:
         for system in ("exact", *systems):
-            if system == "IVF" and not importlib.util.find_spec("faiss"):
-                print("faiss isn't installed.", file=sys.stderr)
+            if system == "HNSW" and not importlib.util.find_spec("usearch"):
+                print("usearch isn't installed.", file=sys.stderr)
                 continue
             path = Path(folder) / system
             show(system, path, [str(part) for part in command])
@@ -145,12 +145,11 @@ def run_step(
     if work == "build":
         start = time.perf_counter()
         if system != "exact":
-            {"HNSW": build_hnsw, "IVF": build_ivf}[system](
-                searched, Path(path), center=center
-            )
+            build = {"cells": build_cells, "HNSW": build_hnsw}[system]
+            build(searched, Path(path), center=center)
         seconds = time.perf_counter() - start
         return {"seconds": seconds, "gigabytes": peak_memory()}
-    ways = {"exact": exact_ways, "HNSW": hnsw_ways, "IVF": ivf_ways}[system]
+    ways = {"exact": exact_ways, "cells": ways_of_cells, "HNSW": ways_of_hnsw}[system]
     answers = []
     for way in ways(searched, Path(path), center=center):
         way.find(asked[0])
@@ -175,21 +174,50 @@ def exact_ways(searched: np.ndarray, _, *, center: bool) -> Iterator[Way]:
     yield Way("exact", lambda query: index.closest(query, TOP)[0])
 
 
-def build_hnsw(searched: np.ndarray, path: Path, *, center: bool) -> None:
+def build_cells(searched: np.ndarray, path: Path, *, center: bool) -> None:
     """Makes the index of `search --approximate`."""
     from elmo_keras.analyses.search.approximate_build import make_approximate_index
 
     make_approximate_index(searched, path, {}, center=center, verbose=1)
 
 
-def hnsw_ways(_, path: Path, *, center: bool) -> Iterator[Way]:
-    """The index of `search --approximate`, with several efforts."""
+def ways_of_cells(_, path: Path, **__) -> Iterator[Way]:
+    """The index of `search --approximate`, with several numbers of cells."""
+    import faiss
+
     from elmo_keras.analyses.search.approximate_index import ApproximateIndex
 
-    for effort in EFFORTS:
-        index = ApproximateIndex(path, effort)
+    faiss.omp_set_num_threads(1)
+    n_cells = ApproximateIndex(path).n_cells
+    for share in SHARES:
+        cells = max(1, round(n_cells * share))
+        index = ApproximateIndex(path, cells)
+        name = f"{cells:,} of {n_cells:,} cells"
+        yield Way(name, lambda query, i=index: i.closest(query, TOP)[0])
+
+
+def build_hnsw(searched: np.ndarray, path: Path, *, center: bool) -> None:
+    """Makes usearch's index."""
+    from usearch.index import Index
+
+    mean = mean_of(searched, center)
+    index = Index(ndim=searched.shape[1], metric="ip", dtype="f16")
+    for first in range(0, len(searched), ROWS_AT_ONCE):
+        rows = searched[first : first + ROWS_AT_ONCE]
+        index.add(np.arange(first, first + len(rows)), units(rows - mean))
+    index.save(str(path))
+
+
+def ways_of_hnsw(searched: np.ndarray, path: Path, *, center: bool) -> Iterator[Way]:
+    """Usearch's index, with several sizes of its search."""
+    from usearch.index import Index
+
+    mean, index = mean_of(searched, center), Index.restore(str(path), view=True)
+    for size in SIZES:
+        index.expansion_search = size
         yield Way(
-            f"HNSW, effort {effort}", lambda query, i=index: i.closest(query, TOP)[0]
+            f"HNSW, search of {size}",
+            lambda query: index.search(units((query - mean)[None])[0], TOP).keys,
         )
 
 
@@ -202,37 +230,6 @@ def units(rows: np.ndarray) -> np.ndarray:
 def mean_of(searched: np.ndarray, center: bool) -> np.ndarray:
     """What is subtracted from all rows."""
     return searched.mean(axis=0) if center else np.zeros(searched.shape[1], "float32")
-
-
-def build_ivf(searched: np.ndarray, path: Path, *, center: bool) -> None:
-    """Makes faiss's index."""
-    import faiss
-
-    mean, n_cells = mean_of(searched, center), max(1, len(searched) // ROWS_OF_CELL)
-    number = min(len(searched), TRAINED_ON * n_cells)
-    some = np.random.default_rng(0).choice(len(searched), number, replace=False)
-    kind = f"IVF{n_cells},SQfp16"
-    index = faiss.index_factory(searched.shape[1], kind, faiss.METRIC_INNER_PRODUCT)
-    index.by_residual = False  # float16 is exact enough without it
-    index.cp.min_points_per_centroid = 1  # no warning
-    index.train(units(searched[np.sort(some)] - mean))
-    for first in range(0, len(searched), ROWS_AT_ONCE):
-        index.add(units(searched[first : first + ROWS_AT_ONCE] - mean))
-    faiss.write_index(index, str(path))
-
-
-def ivf_ways(searched: np.ndarray, path: Path, *, center: bool) -> Iterator[Way]:
-    """Faiss's index, with several shares of its cells."""
-    import faiss
-
-    faiss.omp_set_num_threads(1)
-    mean, index = mean_of(searched, center), faiss.read_index(str(path))
-    for share in SHARES:
-        index.nprobe = max(1, round(index.nlist * share))
-        yield Way(
-            f"IVF, {index.nprobe} of {index.nlist} cells",
-            lambda query: index.search(units(query[None] - mean), TOP)[1][0],
-        )
 
 
 if __name__ == "__main__":

@@ -61,8 +61,8 @@ def parser() -> argparse.ArgumentParser:
     add("--index", type=Path, help="(default: FILE.LAYERS.npy)")
     approximate = "use an approximate index, made once, for millions of sentences"
     add("--approximate", action="store_true", help=approximate)
-    effort = "sentences that its search keeps in view (default: 128)"
-    add("--effort", type=positive(int), help=effort)
+    cells = "cells of that index that a query searches (default: a sixteenth)"
+    add("--cells", type=positive(int), help=cells)
     overwrite = "replace an index that exists as soon as the new one is finished"
     add("--overwrite", action="store_true", help=overwrite)
     return p

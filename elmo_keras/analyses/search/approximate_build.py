@@ -5,27 +5,27 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+import faiss
 import numpy as np
 
-from elmo_keras.analyses.search.approximate_index import new_index, opened, unit_rows
+from elmo_keras.analyses.search.approximate_index import opened, unit_rows
+from elmo_keras.analyses.search.cells import (
+    ITERATIONS,
+    Vectors,
+    add_rows,
+    blocks,
+    empty_index,
+    improve_centers,
+    sample_of,
+    usual_number,
+)
 from elmo_keras.analyses.search.noted_file import add_note, note_of
-from elmo_keras.analyses.search.search_index import ROWS_AT_ONCE
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.cli.status_line import StatusLine, duration
 
 SAVED_ROWS = 2**18  # the first time; then whenever half as many again are added
-
-
-class Vectors(Protocol):
-    """An array of rows, or what reads rows like one: `ParquetVectors`, a memory map."""
-
-    shape: tuple[int, int]
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, rows: slice) -> np.ndarray: ...
 
 
 def make_approximate_index(
@@ -121,66 +121,77 @@ def _resumable(work, made_of, *, overwrite):
 
 
 class _Build:
-    """An index that grows block by block."""
+    """An index that grows: first its centers, then its rows."""
 
     def __init__(self, vectors, work, made_of, *, stamps):
         self._vectors, self._work = vectors, work
         if work.exists():
-            self._note, self._index = note_of(work), opened(work, view=False)
-            return
-        mean = _mean(vectors) if made_of["center"] else np.zeros(vectors.shape[1])
-        self._note = {"made_of": made_of, "mean": mean.tolist(), "done": 0}
-        self._note |= {"stamps": stamps}
-        self._index = new_index(vectors.shape[1])
+            self._note, self._index = note_of(work), opened(work)
+        else:
+            self._note = {"made_of": made_of, "stamps": stamps}
+            self._note |= {"mean": None, "iterations": 0, "done": 0}
 
     def run(self, line, stop):
-        """Adds all rows; returns False if it was stopped before."""
-        saved = first = self._note["done"]
-        start = time.perf_counter()
-        while self._note["done"] < len(self._vectors):
-            self._add_block()
-            done = self._note["done"]
-            if line.due:
-                line.show(_progress(first, done, len(self._vectors), start=start))
-            if stop() or done - saved >= max(SAVED_ROWS, saved // 2):
-                self._save()
-                saved = done
-            if stop():
-                line.end()
-                return done == len(self._vectors)
+        """Makes the index; returns False if it was stopped before the end."""
+        finished = self._find_centers(line, stop) and self._add_rows(line, stop)
         line.end()
-        self._save()
+        return finished
+
+    def _find_centers(self, line, stop):
+        if self._note["iterations"] < ITERATIONS:
+            sample = self._sample()
+        while self._note["iterations"] < ITERATIONS:
+            improve_centers(self._index, sample)
+            self._note["iterations"] += 1
+            self._save()
+            if line.due:
+                done = f"iteration {self._note['iterations']} of {ITERATIONS}"
+                line.show([f"centers of {self._index.nlist:,} cells", done])
+            if stop():
+                return False
         return True
 
-    def _add_block(self):
-        first = self._note["done"]
-        rows = self._vectors[first : first + ROWS_AT_ONCE]
-        real = np.flatnonzero(rows.any(axis=1))
-        mean = np.array(self._note["mean"], np.float32)
-        if len(real):
-            self._index.add(first + real, unit_rows(rows[real] - mean))
-        self._note["done"] = first + len(rows)
+    def _sample(self):
+        """Unit vectors to compute centers from; also makes what isn't there yet."""
+        n_cells = usual_number(len(self._vectors))
+        sample, mean = sample_of(self._vectors, n_cells)
+        if not self._note["made_of"]["center"]:
+            mean[:] = 0
+        if not len(sample):
+            sample = np.ones((1, len(mean)), np.float32)
+        if self._note["mean"] is None:
+            self._note["mean"] = mean.tolist()
+            self._index = empty_index(len(mean), min(n_cells, len(sample)))
+        return unit_rows(sample - mean)
+
+    def _add_rows(self, line, stop):
+        mean, n_rows = np.array(self._note["mean"], np.float32), len(self._vectors)
+        start, begun = time.perf_counter(), self._note["done"]
+        saved = begun
+        for first, rows in blocks(self._vectors, begun):
+            add_rows(self._index, first, rows, mean)
+            done = self._note["done"] = first + len(rows)
+            if line.due:
+                line.show(_progress(begun, done, n_rows, start=start))
+            stopped = stop() and done < n_rows
+            if stopped or done - saved >= max(SAVED_ROWS, saved // 2):
+                self._save()
+                saved = done
+            if stopped:
+                return False
+        self._save()
+        return True
 
     def _save(self):
         with replacing(self._work) as temporary:
             try:
-                self._index.save(temporary)
+                faiss.write_index(self._index, str(temporary))
             except RuntimeError as error:
                 raise OSError(errno.EIO, str(error), str(self._work)) from error
             add_note(temporary, self._note)
 
 
-def _mean(vectors):
-    """The mean of all rows that are not 0."""
-    total, count = np.zeros(vectors.shape[1]), 0
-    for first in range(0, len(vectors), ROWS_AT_ONCE):
-        rows = vectors[first : first + ROWS_AT_ONCE]
-        total += rows.sum(axis=0, dtype=np.float64)
-        count += np.count_nonzero(rows.any(axis=1))
-    return total / max(1, count)
-
-
-def _progress(first, done, total, *, start):
-    rate = (done - first) / (time.perf_counter() - start)
+def _progress(begun, done, total, *, start):
+    rate = (done - begun) / (time.perf_counter() - start)
     left = duration((total - done) / rate)
     return f"{done / total:4.0%}", f"{done:,} rows", f"{rate:,.0f}/s", f"{left} left"

@@ -28,13 +28,13 @@ class ChosenIndex(NamedTuple):
     Attributes:
         approximate: whether an `ApproximateIndex` answers, which is made once and kept
             beside the vectors.
-        effort: how many sentences it keeps in view, or None for its default.
+        cells: how many cells it searches, or None for its default.
         center: see `SearchIndex`.
         overwrite: whether an approximate index that exists is made anew.
     """
 
     approximate: bool
-    effort: int | None
+    cells: int | None
     center: bool
     overwrite: bool
 
@@ -46,19 +46,19 @@ class ChosenIndex(NamedTuple):
             inputs: files and folders that are read.
 
         Raises:
-            ImportError: usearch is needed and isn't installed.
-            ValueError: there is an effort without an approximate index, or its file
+            ImportError: faiss is needed and isn't installed.
+            ValueError: there are cells without an approximate index, or its file
                 would change an input or can't be written.
         """
         if not self.approximate:
-            if self.effort is not None:
-                raise ValueError("--effort is for --approximate.")
+            if self.cells is not None:
+                raise ValueError("--cells is for --approximate.")
             return
         try:
-            import usearch.index  # noqa: F401
+            import faiss  # noqa: F401
         except ImportError as error:
             raise ImportError(
-                f"--approximate needs usearch: pip install 'elmo-keras[index]'. {error}"
+                f"--approximate needs faiss: pip install 'elmo-keras[index]'. {error}"
             ) from error
         path = self.path(vectors)
         if not path.is_file() or self.overwrite:
@@ -95,7 +95,7 @@ class ChosenIndex(NamedTuple):
         return self._approximate(vectors, path, made_of, stop=stop, stamps=stamps)
 
     def _approximate(self, vectors, path, made_of, **arguments: Any):
-        # usearch is imported only where it is needed.
+        # faiss is imported only where it is needed.
         from elmo_keras.analyses.search.approximate_build import make_approximate_index
         from elmo_keras.analyses.search.approximate_index import ApproximateIndex
 
@@ -105,5 +105,4 @@ class ChosenIndex(NamedTuple):
         )
         if not finished:
             return None
-        effort = {} if self.effort is None else {"effort": self.effort}
-        return ApproximateIndex(path, **effort)
+        return ApproximateIndex(path, self.cells)

@@ -37,7 +37,7 @@ class ParquetVectors:
     def __getitem__(self, rows: slice) -> np.ndarray:
         """Rows in their dtype, `(rows, dim)`."""
         first, end, _ = rows.indices(len(self))
-        dtype = self._kind.value_type.to_pandas_dtype()
+        dtype = f"f{self._kind.value_type.bit_width // 8}"
         vectors = np.empty((max(0, end - first), self.shape[1]), dtype)
         for group, start in enumerate(self._ends[:-1]):
             stop = self._ends[group + 1]
