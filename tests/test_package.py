@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tarfile
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -182,6 +183,7 @@ def test_the_python_of_the_readmes_runs(readme, quickly, folder, monkeypatch):
     assert blocks
     if readme in NEEDS:
         pytest.importorskip(NEEDS[readme], reason=f"{readme} needs {NEEDS[readme]}")
+        warnings.simplefilter("ignore")  # those of other packages; until the test ends
     for block in blocks:
         exec(compile(block, readme, "exec"), names)
 

@@ -10,17 +10,25 @@ process, and together they have as many threads as there are processors.
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from elmo_keras.cli.argument_types import positive
 from elmo_keras.cli.command import run_command
 
 
-def beam(workers: int) -> list[str]:
-    """The command that embeds, up to MODEL, TEXT and FOLDER."""
+def beam(workers: int) -> Callable[[Any], list[str]]:
+    """The command with Beam and this many workers, for a job of an engine.
+
+    A job has an interpreter, `python`, and the paths `text`, `model` and `output`.
+    """
     module = "tests.benchmarks.engines_beam"
-    return [sys.executable, "-m", module, "--workers", str(workers)]
+    return lambda job: [
+        *(str(job.python), "-m", module),
+        *map(str, (job.model, job.text, job.output)),
+        *("--workers", str(workers)),
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -15,8 +15,9 @@ class ApproximateIndex:
 
     The unit vectors are divided into cells around centers (k-means), and a query is
     compared with the sentences in the cells nearest to it. It finds nearly all of the
-    closest sentences; cosines are those of float16 vectors. The file is mapped into
-    memory, so that it opens at once, and processes share it.
+    closest sentences, and their cosines up to about 1e-5, since float16 holds the
+    differences of the vectors from the centers. The file is mapped into memory, so that
+    it opens at once, and processes share it.
 
     Args:
         path: a file of `make_approximate_index`. faiss reads it, which a file that is
