@@ -169,7 +169,7 @@ class _Build:
         start, begun = time.perf_counter(), self._note["done"]
         saved = begun
         for first, rows in blocks(self._vectors, begun):
-            add_rows(self._index, first, rows, mean)
+            add_rows(self._index, first, rows, mean=mean)
             done = self._note["done"] = first + len(rows)
             if line.due:
                 line.show(_progress(begun, done, n_rows, start=start))

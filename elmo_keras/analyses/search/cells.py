@@ -91,7 +91,9 @@ def improve_centers(index: faiss.IndexIVF, sample: np.ndarray) -> None:
     index.train(sample[:1])  # float16 has nothing to learn
 
 
-def add_rows(index: faiss.IndexIVF, first: int, rows: np.ndarray, mean: np.ndarray):
+def add_rows(
+    index: faiss.IndexIVF, first: int, rows: np.ndarray, *, mean: np.ndarray
+) -> None:
     """Adds rows to the cells of their nearest centers, without those that are 0.
 
     Args:
