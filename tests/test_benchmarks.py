@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from elmo_keras import ElmoConfig
-from tests.benchmarks import answer_spans, embedding, growth, tasks
+from tests.benchmarks import (
+    answer_spans,
+    approximate_search,
+    embedding,
+    growth,
+    tasks,
+)
 from tests.benchmarks.arithmetic import (
     needed,
     of_position,
@@ -33,6 +39,13 @@ def test_a_text_that_is_missing_or_too_short_is_one_line_and_status_2(
     short = capsys.readouterr().err
     assert "text.txt" in missing and "the text has 1" in short
     assert missing.count("\n") == short.count("\n") == 1
+
+
+def test_too_few_vectors_to_search_are_one_line_and_status_2(tmp_path, capsys):
+    np.save(tmp_path / "few.npy", np.ones((9, 2), "float32"))
+    assert approximate_search.main([str(tmp_path / "few.npy")]) == 2
+    error = capsys.readouterr().err
+    assert "has 9 vectors: too few" in error and error.count("\n") == 1
 
 
 def test_the_arithmetic_of_the_original_model_is_the_published_one():

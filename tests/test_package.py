@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tarfile
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -36,6 +37,11 @@ from tests.support.readmes import (
 )
 
 CLI = "elmo-keras"
+NEEDS = {  # modules that the Python of a README imports, and that may be missing
+    "elmo_keras/analyses/search/README.md": "faiss",
+    "elmo_keras/embed/on_beam/README.md": "apache_beam",
+    "elmo_keras/embed/on_spark/README.md": "pyspark",
+}
 
 
 @pytest.fixture(scope="module")
@@ -168,11 +174,16 @@ def quickly(request, monkeypatch, exported_version):
 )
 def test_the_python_of_the_readmes_runs(readme, quickly, folder, monkeypatch):
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for workers of Beam and Spark
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     for file in "text.hdf5", "tagger.keras":
         Path(file).unlink(missing_ok=True)  # by another README
     names: dict = {}
     blocks = blocks_of(readme, "python")
     assert blocks
+    if readme in NEEDS:
+        pytest.importorskip(NEEDS[readme], reason=f"{readme} needs {NEEDS[readme]}")
+        warnings.simplefilter("ignore")  # those of other packages; until the test ends
     for block in blocks:
         exec(compile(block, readme, "exec"), names)
 

@@ -114,14 +114,7 @@ class SentenceVectors:
         )
 
     def _check(self):
-        if self.dtype not in ("float32", "float16"):
-            raise ValueError(
-                f"`dtype` should be 'float32' or 'float16'. Received: {self.dtype!r}"
-            )
-        if self.pooling not in (None, *POOLINGS):
-            raise ValueError(
-                f"`pooling` should be None, 'mean' or 'max'. Received: {self.pooling!r}"
-            )
+        check_kinds(self.dtype, self.pooling)
         allowed = (*CHOICES, *range(self.n_layers))
         if self.layers not in allowed or isinstance(self.layers, bool):
             raise ValueError(
@@ -171,6 +164,25 @@ class SentenceVectors:
         if self.layers == "average":
             return [tf.add_n(layers) / len(layers)]
         return [layers[-1 if self.layers == "top" else self.layers]]
+
+
+def check_kinds(dtype: str, pooling: str | None) -> None:
+    """Refuses what no model can give.
+
+    Args:
+        dtype, pooling: see `SentenceVectors`.
+
+    Raises:
+        ValueError: there is no such dtype or pooling.
+    """
+    if dtype not in ("float32", "float16"):
+        raise ValueError(
+            f"`dtype` should be 'float32' or 'float16'. Received: {dtype!r}"
+        )
+    if pooling not in (None, *POOLINGS):
+        raise ValueError(
+            f"`pooling` should be None, 'mean' or 'max'. Received: {pooling!r}"
+        )
 
 
 def _graph(function, *signature):

@@ -5,11 +5,13 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
+from elmo_keras.embed.batch_vectors import SentenceVectors
 from elmo_keras.embed.embedder_settings import Settings
 from elmo_keras.embed.numbered_batches import BATCHES_AT_ONCE, N_BOUNDARIES
 from elmo_keras.embed.reading_ahead import reading_ahead
@@ -130,7 +132,7 @@ class Embedder:
         )
         if self._settings.pooling is None:
             return list(arrays)
-        row = np.dtype((self._settings.dtype, self._parts().vectors.shape))
+        row = np.dtype((self._settings.dtype, self.vectors.shape))
         return np.fromiter(arrays, row)
 
     def stream(
@@ -182,6 +184,11 @@ class Embedder:
             yield vectors.of(x, lengths), int(lengths.sum())
 
     @property
+    def vectors(self) -> SentenceVectors:
+        """What computes the vectors of a batch; it knows their layers and shape."""
+        return self._parts().vectors
+
+    @property
     def elmo(self) -> Elmo:
         """The layer that computes the vectors."""
         return self._parts().elmo
@@ -192,11 +199,15 @@ class Embedder:
         return 2 * self.elmo.config.projection_dim
 
     @property
+    def identity(self) -> dict[str, Any]:
+        """Everything that the vectors depend on, as JSON values."""
+        return self._settings.identity(self._parts())
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256 of everything that the vectors depend on, equal in all processes."""
         if self._fingerprint is None:
-            identity = self._settings.identity(self._parts())
-            text = json.dumps(identity, sort_keys=True)
+            text = json.dumps(self.identity, sort_keys=True)
             self._fingerprint = hashlib.sha256(text.encode()).hexdigest()
         return self._fingerprint
 

@@ -16,6 +16,7 @@ from elmo_keras import Elmo, embed_corpus
 from elmo_keras.analyses.search import __main__ as search
 from elmo_keras.analyses.search import search_index
 from elmo_keras.analyses.search.line_index import LineIndex
+from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
 from elmo_keras.analyses.search.search_index import SearchIndex, mean_vector
 from elmo_keras.embed import corpus_loop as loop
 from elmo_keras.embed.unfinished import folder_of
@@ -100,6 +101,50 @@ def test_sentences_are_found_in_parquet_as_in_a_text(
     (found,) = hits(capsys.readouterr().out)
     # An id counts from 0, the number of a line from 1.
     assert [(i + 1, sentence) for i, sentence in found] == wanted
+
+
+@pytest.mark.parametrize(
+    ("ids", "shown"),
+    [
+        ([f"line {i}" for i in range(6)], "line 3"),
+        ([b"a", b"b", b"c", b"d", b"e", b"f"], "b'd'"),
+        ([None] * 6, "None"),
+        ([1000 * i for i in range(6)], "3,000"),
+    ],
+)
+def test_ids_of_any_type_are_printed(in_parquet, model, capsys, tmp_path, ids, shown):
+    table = pa.concat_tables(map(pq.read_table, sorted(in_parquet.glob("*.parquet"))))
+    table = table.sort_by("id").set_column(0, "id", [pa.array(ids)])
+    pq.write_table(table, tmp_path / "named.parquet")
+    command = [str(tmp_path), "--elmo", model, "--top", "1", SENTENCES[3]]
+    assert search.main(command) == 0
+    (line,) = capsys.readouterr().out.splitlines()[1:]
+    assert line.endswith(f" {shown:>8}  {SENTENCES[3]}")
+
+
+def test_files_that_are_being_written_are_no_part_of_a_folder(
+    in_parquet, model, capsys, tmp_path
+):
+    shutil.copytree(in_parquet, tmp_path, dirs_exist_ok=True)
+    for name in (".b.parquet.17.parquet", "_b.parquet"):
+        (tmp_path / name).write_text("half of a file")
+    assert search.main([str(tmp_path), "--elmo", model, "rain"]) == 0
+    assert len(hits(capsys.readouterr().out)[0]) == 5
+
+
+def test_vectors_of_parquet_are_read_in_any_pieces(in_parquet):
+    with ParquetSentences(in_parquet) as sentences:
+        vectors = sentences.vectors()
+        whole = vectors[:]
+        assert whole.shape == vectors.shape == (6, 10)
+        for first in range(7):
+            for end in range(7):
+                np.testing.assert_array_equal(vectors[first:end], whole[first:end])
+        names = [sentences[i].id for i in range(6)]
+        assert names == [3, 4, 5, 0, 1, 2]
+        for file, rows in zip("ab", (whole[:3], whole[3:])):
+            column = pq.read_table(in_parquet / f"{file}.parquet")["vector"]
+            np.testing.assert_array_equal(np.array(column.to_pylist(), "f4"), rows)
 
 
 def test_parquet_of_other_vectors_is_refused(

@@ -25,6 +25,7 @@ ROOMS = (
     {"elmo_keras.tasks"},
     {"elmo_keras"},
     {"elmo_keras.exported_elmo"},
+    {"elmo_keras.beam"},
     {"elmo_keras.embed"},
     {"elmo_keras.training"},
     {"elmo_keras.language_model"},

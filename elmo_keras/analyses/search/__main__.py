@@ -8,18 +8,21 @@ sentence; without it, queries are read from standard input, one a line. Sentence
 compared by the cosine of their mean vectors, computed once and kept next to FILE.
 After an interruption the same command resumes. VECTORS, a Parquet file or a folder of
 them, holds the sentences with their vectors, as `embed --pooling mean` writes them.
+For millions of sentences, --approximate makes an index once and keeps it beside the
+vectors; it finds nearly all of the closest sentences.
 """
 
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from elmo_keras.analyses.search.chosen_index import ChosenIndex, Index
 from elmo_keras.analyses.search.line_index import LineIndex
 from elmo_keras.analyses.search.search_index import (
-    SearchIndex,
     check_index,
     make_index,
     mean_vector,
@@ -28,13 +31,13 @@ from elmo_keras.cli.argument_types import layer_or, positive
 from elmo_keras.cli.command import INTERRUPTED, command_parser, fail, run_command
 from elmo_keras.cli.stopping import stopping
 from elmo_keras.elmo import Elmo
-from elmo_keras.embed.embeddings import open_npy
 from elmo_keras.embed.vector_files import is_parquet
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.models.local_files import MODEL_HELP
 from elmo_keras.tasks.readers.words import split_at_spaces
 
 PROGRAM = "elmo_keras.analyses.search"
+RESUMES = "Interrupted. The same command resumes."
 
 
 def parser() -> argparse.ArgumentParser:
@@ -56,6 +59,10 @@ def parser() -> argparse.ArgumentParser:
         help="subtract the mean of all sentences, which they have in common",
     )
     add("--index", type=Path, help="(default: FILE.LAYERS.npy)")
+    approximate = "use an approximate index, made once, for millions of sentences"
+    add("--approximate", action="store_true", help=approximate)
+    cells = "cells of that index that a query searches (default: a sixteenth)"
+    add("--cells", type=positive(int), help=cells)
     overwrite = "replace an index that exists as soon as the new one is finished"
     add("--overwrite", action="store_true", help=overwrite)
     return p
@@ -74,53 +81,92 @@ def search(
     *,
     top: int,
     layers: str | int | None,
-    center: bool,
     index: Path | None,
-    overwrite: bool,
+    **chosen: Any,
 ) -> int:
-    """Makes the index and answers the queries; returns the exit status."""
+    """Makes the index and answers the queries; returns the exit status.
+
+    Args:
+        file, query, elmo, top, layers, index: see the command line.
+        **chosen: the options that are fields of `ChosenIndex`.
+    """
+    chosen = ChosenIndex(**chosen)
     if is_parquet(file) or file.is_dir():
-        if index or overwrite or layers is not None:
-            raise ValueError("--layers, --index and --overwrite are for a text.")
-        return search_parquet(file, query, elmo, top=top, center=center)
+        if index or layers is not None or (chosen.overwrite and not chosen.approximate):
+            raise ValueError(
+                "--layers, --index, and --overwrite without --approximate, are for a "
+                "text."
+            )
+        return search_parquet(file, query, elmo, top=top, chosen=chosen)
     layers = "average" if layers is None else layers
     index = index or file.with_name(f"{file.name}.{layers}.npy")
-    check_index(index, [file, *parts_of_model(elmo)], overwrite=overwrite)
+    inputs = [file, *parts_of_model(elmo)]
+    check_index(index, inputs, overwrite=chosen.overwrite)
+    chosen.check(index, inputs)
     with LineIndex(file) as lines:
-        made_of = {"digest": lines.digest, "layers": layers, "overwrite": overwrite}
         model = Elmo.from_pretrained(elmo)
+        made_of = {"digest": lines.digest, "layers": layers}
         with stopping() as stop:
-            finished = make_index(model, file, index, **made_of, stop=stop.is_set)
-        if not finished:
-            return fail(PROGRAM, INTERRUPTED, "Interrupted. The same command resumes.")
-        found = SearchIndex(open_npy(index), center)
-        for tokens in queries(query):
-            hits = found.closest(mean_vector(model, tokens, layers), top)
-            print_hits(tokens, hits, lambda i: (i + 1, lines[i]))
-    return 0
+            made_of |= {"overwrite": chosen.overwrite, "stop": stop.is_set}
+            finished = make_index(model, file, index, **made_of)
+            found = chosen.of_text(index, stop.is_set) if finished else None
+        return answer(
+            query,
+            found,
+            model,
+            layers=layers,
+            top=top,
+            named=lambda i: (i + 1, lines[i]),
+        )
 
 
 def search_parquet(
-    path: Path, query: Sequence[str], elmo: str, *, top: int, center: bool
+    path: Path, query: Sequence[str], elmo: str, *, top: int, chosen: ChosenIndex
 ) -> int:
     """Answers the queries from Parquet files; returns the exit status."""
     # pyarrow is imported only for Parquet.
     from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
 
+    chosen.check(path, [path, *parts_of_model(elmo)])
     with ParquetSentences(path) as sentences:
         model = Elmo.from_pretrained(elmo)
         layers = sentences.layers_of(model)
-        found = SearchIndex(sentences.vectors(), center)
-        for tokens in queries(query):
-            hits = found.closest(mean_vector(model, tokens, layers), top)
-            print_hits(tokens, hits, sentences.__getitem__)
+        with stopping() as stop:
+            found = chosen.of_parquet(sentences, path, stop.is_set)
+        named = sentences.__getitem__
+        return answer(query, found, model, layers=layers, top=top, named=named)
+
+
+def answer(
+    query: Sequence[str],
+    found: Index | None,
+    model: Elmo,
+    *,
+    layers: str | int,
+    top: int,
+    named: Callable[[int], tuple[Any, str]],
+) -> int:
+    """Prints what an index finds; returns the exit status.
+
+    Args:
+        query: of the command line.
+        found: the index, or None if making it was stopped.
+        model, layers: what computed the vectors.
+        top: how many sentences.
+        named: see `print_hits`.
+    """
+    if found is None:
+        return fail(PROGRAM, INTERRUPTED, RESUMES)
+    for tokens in queries(query):
+        hits = found.closest(mean_vector(model, tokens, layers), top)
+        print_hits(tokens, hits, named)
     return 0
 
 
 def print_hits(
     query: Sequence[str],
     hits: tuple[np.ndarray, np.ndarray],
-    named: Callable[[int], tuple[int, str]],
+    named: Callable[[int], tuple[Any, str]],
 ) -> None:
     """Prints the query; then cosine, number and text of each sentence found.
 
@@ -128,12 +174,13 @@ def print_hits(
         query: its tokens.
         hits: the indices of the sentences and their cosines.
         named: gives the number and the text of a sentence: a line counts from 1, a
-            row of Parquet has its `id`.
+            row of Parquet has its `id`, of any type.
     """
     print(f"Closest to: {' '.join(query)}")
     for i, cosine in zip(*hits):
         number, text = named(i)
-        print(f"{cosine:7.3f} {number:8,}  {text}", flush=True)
+        number = f"{number:,}" if isinstance(number, int) else number
+        print(f"{cosine:7.3f} {number!s:>8}  {text}", flush=True)
 
 
 def queries(given: Sequence[str]) -> Iterator[list[str]]:

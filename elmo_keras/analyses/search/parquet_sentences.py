@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from elmo_keras.analyses.search.parquet_vectors import ParquetVectors
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.arrow_rows import ID, TEXT, about_of
 from elmo_keras.embed.model_digest import model_digest
@@ -30,7 +31,8 @@ class ParquetSentences(Sequence):
     block closes the files.
 
     Args:
-        path: the file or folder. Each file has the columns `id`, `text` and `vector`,
+        path: the file or folder, in which names that begin with `.` or `_` are
+            skipped. Each file has the columns `id`, `text` and `vector`,
             as `embed_corpus` writes them with `pooling`.
 
     Attributes:
@@ -43,41 +45,38 @@ class ParquetSentences(Sequence):
     """
 
     def __init__(self, path: Path):
-        self._path = path
-        paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-        if not paths:
-            raise FileNotFoundError(f"There are no .parquet files in {path}.")
-        self._files = [_opened(path) for path in paths]
+        self._path, self._paths = path, _paths(path)
+        self._files = [_opened(path) for path in self._paths]
         self.about = about_of(self._files[0].schema_arrow)
-        self._check(paths)
+        self._check()
         groups = [(file, i) for file in self._files for i in range(file.num_row_groups)]
         lengths = [file.metadata.row_group(i).num_rows for file, i in groups]
         self._groups, self._ends = groups, np.cumsum([0, *lengths]).tolist()
         self._read = -1, None
 
-    def _check(self, paths):
+    def _check(self):
         first = self._files[0].schema_arrow.field("vector").type
-        for path, file in zip(paths, self._files):
+        for path, file in zip(self._paths, self._files):
             schema, about = file.schema_arrow, about_of(file.schema_arrow)
             same = all(about.get(key) == self.about.get(key) for key in SAME)
             if schema.field("vector").type != first or not same:
                 raise ValueError(
                     f"{path} has vectors of another model, layer, pooling or size than "
-                    f"{paths[0]}."
+                    f"{self._paths[0]}."
                 )
 
-    def vectors(self) -> np.ndarray:
-        """The vectors of all rows: `(sentences, dim)`, in their dtype."""
+    def vectors(self) -> ParquetVectors:
+        """The vectors of all rows, `(sentences, dim)`, read when they are used."""
         kind = self._files[0].schema_arrow.field("vector").type
-        shape = len(self), kind.list_size
-        vectors = np.empty(shape, kind.value_type.to_pandas_dtype())
-        for start, (file, i) in zip(self._ends, self._groups):
-            for column in file.read_row_group(i, ["vector"])["vector"].chunks:
-                rows = column.flatten().to_numpy(zero_copy_only=False)
-                rows = rows.reshape(-1, kind.list_size)
-                vectors[start : start + len(rows)] = rows
-                start += len(rows)
-        return vectors
+        return ParquetVectors(self._groups, kind)
+
+    def stamps(self) -> list[list[Any]]:
+        """Name, size and time of change of each file: equal if nothing was written."""
+        states = [path.stat() for path in self._paths]
+        return [
+            [path.name, state.st_size, state.st_mtime_ns]
+            for path, state in zip(self._paths, states)
+        ]
 
     def layers_of(self, elmo: Elmo) -> str | int:
         """The layers whose means the vectors are.
@@ -118,6 +117,16 @@ class ParquetSentences(Sequence):
     def __exit__(self, *_):
         for file in self._files:
             file.close()
+
+
+def _paths(path):
+    """The file, or those of the folder that are no temporary or hidden ones."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(p for p in path.glob("*.parquet") if p.name[0] not in "._")
+    if not found:
+        raise FileNotFoundError(f"There are no .parquet files in {path}.")
+    return found
 
 
 def _opened(path):

@@ -107,7 +107,7 @@ def check_index(index: Path, inputs: Iterable[Path], *, overwrite: bool) -> None
         raise ValueError(f"--index should end in .npy. Received: {index}")
     if index.is_file() and not overwrite:  # it is only read
         return
-    files = index, _note_of(index)
+    files = index, note_of_index(index)
     check_apart([*files, folder_of(index)], inputs)
     for path in files:
         check_file(path)
@@ -145,7 +145,7 @@ def make_index(
             `embed_corpus`.
     """
     made_of = {"text": digest, "model": model_digest(elmo), "layers": str(layers)}
-    note, replaces = _note_of(index), index.exists()
+    note, replaces = note_of_index(index), index.exists()
     if not overwrite and _begun(index):
         _check(index, note, made_of)
     if replaces and not overwrite:
@@ -163,7 +163,8 @@ def make_index(
             note.unlink()
 
 
-def _note_of(index):
+def note_of_index(index: Path) -> Path:
+    """The file with what an index was made from."""
     return index.with_name(f"{index.name}.json")
 
 

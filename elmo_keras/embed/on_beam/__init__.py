@@ -1,0 +1,1 @@
+"""Embeds sentences in pipelines of Apache Beam."""

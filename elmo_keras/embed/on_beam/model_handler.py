@@ -1,0 +1,160 @@
+"""A model handler for Beam's `RunInference`."""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from apache_beam.ml.inference.base import ModelHandler, PredictionResult
+
+from elmo_keras.elmo import Elmo
+from elmo_keras.embed.batch_vectors import check_kinds
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.embed.on_beam.batch_tokens import n_tokens
+from elmo_keras.models.local_files import absolute
+from elmo_keras.text.given_sentences import Sentence
+
+
+class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
+    """Computes ELMo vectors of sentences inside of `RunInference`.
+
+    An example is a `str`, split at ASCII white space, or a list of tokens. The result
+    is a `PredictionResult` with the example, its vectors as a NumPy array, as
+    `Embedder` returns them, and the model as `model_id`. Around a
+    `KeyedModelHandler`, examples and results are `(key, example)` and
+    `(key, PredictionResult)`.
+
+    Each worker process reads the model once. A batch is a call of `Embedder`, so that
+    sentences of a batch are sorted by length and packed without padding.
+
+    Args:
+        model: a model that `Elmo.from_pretrained` reads, by its path, which is the
+            same on all workers, or by its published name, which each machine
+            downloads.
+        normalize: whether each vector is divided by its Euclidean length.
+        batch_tokens: the largest number of tokens in a batch, with 2 for the
+            boundaries of each sentence; a longer sentence is a batch by itself. A
+            bundle's last batch is smaller.
+        fingerprint: `Embedder.fingerprint` of the model with these arguments, or None.
+            Workers refuse a model that has another one.
+        max_batch_duration_secs: how long a stream waits for a batch to be full.
+        large_model: whether the processes of a machine share one model, in the process
+            that was first to need it, instead of each reading its own.
+        model_copies: how many models they share, 1 by default.
+        env_vars: environment variables that are set before the model is read, such as
+            `{"TF_NUM_INTRAOP_THREADS": "1"}` for workers that share a machine.
+        **settings: further arguments of `Embedder`: `weights`, `layers`, `gamma`,
+            `pooling`, `dtype`, `arithmetic`, `tokenizer`, `tokens_at_once`,
+            `cache_bytes`.
+
+    Raises:
+        TypeError: the model is an `Elmo` layer, or there is no such argument.
+        ValueError: an argument is out of range. What only the model's files show,
+            such as a layer that it doesn't have, fails on the workers.
+    """
+
+    def __init__(
+        self,
+        model: str | Path,
+        *,
+        normalize: bool = False,
+        batch_tokens: int = 2**15,
+        fingerprint: str | None = None,
+        max_batch_duration_secs: int | None = None,
+        large_model: bool = False,
+        model_copies: int | None = None,
+        env_vars: Mapping[str, str] | None = None,
+        **settings: Any,
+    ):
+        self._settings = _checked(model, settings)
+        self.normalize, self._fingerprint = normalize, fingerprint
+        super().__init__(
+            # A batch is as large as it may be: no time is lost with trying sizes.
+            min_batch_size=_checked_size(batch_tokens),
+            max_batch_size=batch_tokens,
+            max_batch_duration_secs=max_batch_duration_secs,
+            element_size_fn=n_tokens,
+            large_model=large_model,
+            model_copies=model_copies,
+            env_vars=dict(env_vars or {}),
+        )
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the vectors."""
+        return self._settings.get("dtype", "float32")
+
+    def load_model(self) -> Embedder:
+        """Reads the model.
+
+        Raises:
+            FileNotFoundError: a file of the model is missing on this worker.
+            ValueError: the model doesn't fit the arguments or the fingerprint.
+        """
+        embedder = Embedder(**self._settings)
+        if self._fingerprint not in (None, embedder.fingerprint):
+            raise ValueError(
+                f"{self._settings['model']} should be the model with the fingerprint "
+                f"{self._fingerprint}. This worker has one with "
+                f"{embedder.fingerprint}: copy the right model to it."
+            )
+        return embedder
+
+    def run_inference(
+        self,
+        batch: Sequence[Sentence],
+        model: Embedder,
+        inference_args: dict[str, Any] | None = None,
+    ) -> Iterator[PredictionResult]:
+        """Computes the vectors of a batch, which may be empty.
+
+        Raises:
+            TypeError: an example is neither a `str` nor a list of tokens.
+            ValueError: a token is empty.
+        """
+        arrays = model.encode(list(batch), normalize=self.normalize)
+        model_id = self._settings["model"]
+        return (PredictionResult(*pair, model_id) for pair in zip(batch, arrays))
+
+    def validate_inference_args(self, inference_args: dict[str, Any] | None) -> None:
+        """Refuses arguments of a call: the handler takes them all.
+
+        Raises:
+            ValueError: there are some.
+        """
+        if inference_args:
+            raise ValueError(
+                "`inference_args` should be empty: give the arguments to "
+                f"ElmoModelHandler. Received: {inference_args}"
+            )
+
+    def update_model_path(self, model_path: str | None = None) -> None:
+        """Takes another model from now on, for Beam's automatic model refresh."""
+        if model_path:
+            self._settings |= {"model": absolute(model_path)}
+
+    def get_metrics_namespace(self) -> str:
+        """The name under which `RunInference` counts."""
+        return "BeamML_Elmo"
+
+
+def _checked_size(batch_tokens):
+    if batch_tokens < 1:
+        raise ValueError(
+            f"`batch_tokens` should be 1 or more. Received: {batch_tokens}"
+        )
+    return batch_tokens
+
+
+def _checked(model, settings):
+    """The arguments of an `Embedder`, which fit and don't depend on this process."""
+    inspect.signature(Embedder).bind(model, **settings)
+    check_kinds(settings.get("dtype", "float32"), settings.get("pooling"))
+    if isinstance(model, Elmo):
+        raise TypeError(
+            "`model` should be the path or the name of a model: workers read it "
+            "themselves. Received an `Elmo` layer."
+        )
+    if settings.get("weights"):
+        settings = settings | {"weights": absolute(settings["weights"])}
+    return settings | {"model": absolute(model)}

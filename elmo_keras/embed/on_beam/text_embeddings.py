@@ -1,0 +1,73 @@
+"""ELMo vectors of text columns in Beam's `MLTransform`."""
+
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.ml.inference.base import RunInference
+from apache_beam.ml.transforms.base import EmbeddingsManager, EmbeddingTypeAdapter
+
+from elmo_keras.embed.on_beam.model_handler import ElmoModelHandler
+from elmo_keras.embed.on_beam.row_handler import ElmoRowHandler
+
+
+class ElmoTextEmbeddings(EmbeddingsManager):
+    """Replaces texts by their ELMo vectors in `MLTransform`.
+
+    A text is a `str`, split at ASCII white space, or a list of its tokens. Its vector
+    is a list of floats, as from the other text embeddings of Beam.
+
+    The artifacts of `MLTransform` hold these arguments, with the path of the model and
+    not its weights: `read_artifact_location` gives the same vectors as long as the
+    same model is there, which `fingerprint` ensures.
+
+    Args:
+        columns: the columns of the rows (dicts or `beam.Row`) whose texts are replaced.
+        model: see `ElmoModelHandler`.
+        type_adapter: in place of `columns`, how texts are taken from elements and
+            vectors put into them.
+        **arguments: further arguments of `ElmoModelHandler`; `pooling` is `"mean"`
+            unless it is given.
+
+    Raises:
+        ValueError: there are neither columns nor a type adapter, or the arguments don't
+            give one vector of each text; or as in `ElmoModelHandler`.
+    """
+
+    def __init__(
+        self,
+        columns: list[str] | None = None,
+        model: str | Path | None = None,
+        type_adapter: EmbeddingTypeAdapter | None = None,
+        **arguments: Any,
+    ):
+        arguments = {"model": model, "pooling": "mean", **arguments}
+        _check(columns, **arguments)
+        super().__init__(columns=columns, type_adapter=type_adapter)
+        self._arguments = arguments
+        self.get_model_handler()  # refuses wrong arguments now
+
+    def get_model_handler(self) -> ElmoModelHandler:
+        """The handler that computes the vectors of texts."""
+        return ElmoModelHandler(**self._arguments)
+
+    def get_ptransform_for_processing(self, **_) -> beam.PTransform:
+        """What `MLTransform` applies, and keeps in its artifacts."""
+        return RunInference(ElmoRowHandler(self.type_adapter, self._arguments))
+
+
+def _check(columns, model, pooling, *, layers="average", tokenizer=None, **_):
+    if isinstance(columns, str):
+        raise ValueError(f"`columns` should be a list. Received: {columns!r}")
+    if model is None:
+        raise ValueError("`model` should be the path or the name of a model.")
+    if pooling is None or layers == "all":
+        raise ValueError(
+            "A text has one vector: `pooling` should be 'mean' or 'max', and `layers` "
+            f"not 'all'. Received: pooling={pooling!r}, layers={layers!r}"
+        )
+    if tokenizer is not None:
+        raise ValueError(
+            "Artifacts can't hold a `tokenizer`. Give columns with lists of tokens, "
+            "which an earlier step makes."
+        )
