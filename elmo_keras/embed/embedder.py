@@ -10,6 +10,7 @@ import numpy as np
 
 from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
+from elmo_keras.embed.batch_vectors import SentenceVectors
 from elmo_keras.embed.embedder_settings import Settings
 from elmo_keras.embed.numbered_batches import BATCHES_AT_ONCE, N_BOUNDARIES
 from elmo_keras.embed.reading_ahead import reading_ahead
@@ -180,6 +181,11 @@ class Embedder:
         for x, batch in reading_ahead(with_words):
             lengths = np.array([len(sentence) for sentence in batch])
             yield vectors.of(x, lengths), int(lengths.sum())
+
+    @property
+    def vectors(self) -> SentenceVectors:
+        """What computes the vectors of a batch; it knows their layers and shape."""
+        return self._parts().vectors
 
     @property
     def elmo(self) -> Elmo:
