@@ -40,9 +40,14 @@ from elmo_keras.models.local_files import local_files
 PROGRAM = "elmo_keras.embed"
 
 
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    return embed_parser(PROGRAM, __doc__)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
-    options = embed_parser(PROGRAM, __doc__).parse_args(arguments)
+    options = parser().parse_args(arguments)
     return run_command(PROGRAM, lambda: embed(options))
 
 
