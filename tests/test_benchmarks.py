@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import ElmoConfig
-from tests.benchmarks import answer_spans, embedding, growth, tasks
+from tests.benchmarks import answer_spans, embedding, engines, growth, tasks
 from tests.benchmarks.arithmetic import (
     needed,
     of_position,
@@ -18,7 +18,7 @@ from tests.benchmarks.embedding_systems import OURS
 from tests.benchmarks.turns import Text, Turns, file_requests
 from tests.benchmarks.vectors import cosines, difference
 
-COMMANDS = [embedding, growth, tasks]
+COMMANDS = [embedding, engines, growth, tasks]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.__name__)
