@@ -2,6 +2,9 @@
 
 import collections
 import contextlib
+import math
+import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +17,7 @@ from elmo_keras.embed.on_ray.pieces import Piece
 
 MAX_LOSSES = 6  # of workers with the same piece, or while they read the model
 BETWEEN_CHECKS = 0.5  # seconds
+PATIENCE = 120  # seconds without any worker
 
 
 class WorkerPool:
@@ -38,6 +42,7 @@ class WorkerPool:
         self._identity: dict[str, Any] | None = None
         self._pieces: Iterator[Piece] = iter(())
         self._left, self._error = True, None
+        self._patient_until = time.monotonic() + PATIENCE
 
     def results(
         self,
@@ -60,6 +65,7 @@ class WorkerPool:
             for _ in range(self._n_workers):
                 self._load()
             while self._in_work() and not stop():
+                self._say_if_waiting()
                 done, _ = ray.wait(list(self._tasks), timeout=BETWEEN_CHECKS)
                 for task in done:
                     yield from self._finished(task, pieces_of)
@@ -69,6 +75,17 @@ class WorkerPool:
         finally:
             for worker, _ in self._tasks.values():
                 _end(worker)
+
+    def _say_if_waiting(self):
+        """Says once that no worker has been ready for long."""
+        if self._identity is None and time.monotonic() > self._patient_until:
+            self._patient_until = math.inf
+            print(
+                f"Waiting for the first of {self._n_workers} workers: the cluster may be "
+                "busy. Ctrl-C ends the job.",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def _in_work(self):
         """Whether something is to be waited for: not for models, once no piece is left."""

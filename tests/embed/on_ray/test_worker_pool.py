@@ -124,5 +124,12 @@ def test_a_stop_ends_the_work(ray):
     assert n_alive(ray) < 3
 
 
+def test_a_long_wait_for_the_first_worker_is_said_once(ray, monkeypatch, capsys):
+    module = importlib.import_module("elmo_keras.embed.on_ray.worker_pool")
+    monkeypatch.setattr(module, "PATIENCE", -1)
+    assert len(list(results(ray))) == 9
+    assert capsys.readouterr().err.count("Waiting for the first of 3 workers") == 1
+
+
 def test_without_pieces_nothing_is_waited_for(ray):
     assert list(results(ray, pieces=[])) == []
