@@ -5,7 +5,8 @@
 FILE holds one sentence a line. Its first --sentences are embedded with a model of
 random weights, the mean over the tokens of each, by the file command and by engines
 with several workers. The engines take turns for --rounds rounds; all use the same
-processors. Start-up counts. The vectors of each are compared with those of the file
+processors. Start-up counts. Processor seconds are those of all processes that the
+command starts; on a busy machine they say more than seconds. The vectors of each are compared with those of the file
 command. --python is an interpreter in which the engines are installed.
 """
 
@@ -39,6 +40,7 @@ from tests.benchmarks.workers import (
     spread,
     use_processors,
 )
+from tests.support.processes import descendants, processor_seconds
 
 COLUMNS = (
     "preset",
@@ -46,6 +48,7 @@ COLUMNS = (
     "seconds: median (lowest – highest)",
     "tokens/s",
     "to the file command",
+    "processor seconds",
     "largest difference",
 )
 
@@ -88,6 +91,7 @@ ENGINES: dict[str, Callable[[Job], list[str]]] = {
     "Ray, 2 workers": ray(2),
     "Ray, 4 workers": ray(4),
 }
+BETWEEN_LOOKS = 0.3  # seconds
 FIRST = "embed"  # what the others are compared with
 
 
@@ -132,59 +136,70 @@ def report(options: argparse.Namespace) -> None:
         bilm.build()
         save_model(folder / "model", bilm)
         names = [FIRST, *options.engines]
-        seconds, differences = turns(names, folder, options.python, options.rounds)
+        took = turns(names, folder, options.python, rounds=options.rounds)
     print(f"{len(sentences):,} sentences of {n_tokens:,} tokens\n\n{heading(COLUMNS)}")
-    first = statistics.median(seconds[FIRST])
-    for engine in names:
-        median = statistics.median(seconds[engine])
-        cells = f"{n_tokens / median:,.0f}", f"{median / first:.2f}"
-        difference = f"{differences[engine]:.1e}"
-        print(
-            row(
-                [options.preset, engine, spread(seconds[engine], 1), *cells, difference]
-            )
-        )
+    first = statistics.median(took[FIRST].seconds)
+    for engine, measured in took.items():
+        median = statistics.median(measured.seconds)
+        cells = [spread(measured.seconds, 1), f"{n_tokens / median:,.0f}"]
+        cells += [f"{median / first:.2f}", spread(measured.processor_seconds, 1)]
+        print(row([options.preset, engine, *cells, f"{measured.difference:.1e}"]))
     print(f"\n{machine(options.threads)}")
 
 
-def turns(
-    names: Sequence[str], folder: Path, python: str, rounds: int
-) -> tuple[dict[str, list[float]], dict[str, float]]:
-    """Lets the engines embed in turns.
+class Measured:
+    """The turns of an engine.
 
-    Returns:
-        The seconds of each turn by engine; and the largest difference of each
-        engine's vectors from those of `FIRST`.
+    Attributes:
+        seconds, processor_seconds: of each turn.
+        difference: the largest difference of its vectors from those of `FIRST`.
     """
-    seconds: dict[str, list[float]] = {name: [] for name in names}
-    differences: dict[str, float] = {}
+
+    def __init__(self):
+        self.seconds, self.processor_seconds = [], []
+        self.difference = 0.0
+
+
+def turns(
+    names: Sequence[str], folder: Path, python: str, *, rounds: int
+) -> dict[str, Measured]:
+    """Lets the engines embed in turns."""
+    took = {name: Measured() for name in names}
     expected = None
     for _, name in itertools.product(range(rounds), names):
         job = Job(python, folder / "text.txt", folder / "model", folder / "out.parquet")
-        seconds[name].append(timed(ENGINES[name](job)))
-        print(f"{name}: {seconds[name][-1]:.1f} s", file=sys.stderr, flush=True)
+        seconds, processor = timed(ENGINES[name](job))
+        took[name].seconds.append(seconds)
+        took[name].processor_seconds.append(processor)
+        print(f"{name}: {seconds:.1f} s, {processor:.1f}", file=sys.stderr, flush=True)
         found = vectors_of(job.output)
         expected = found if expected is None else expected
-        difference = np.abs(found - expected).max()
-        differences[name] = max(difference, differences.get(name, 0.0))
+        difference = float(np.abs(found - expected).max())
+        took[name].difference = max(difference, took[name].difference)
         remove(job.output)
-    return seconds, differences
+    return took
 
 
-def timed(command: Sequence[str]) -> float:
-    """Runs a command; returns the seconds that it took.
+def timed(command: Sequence[str]) -> tuple[float, float]:
+    """Runs a command; returns its seconds, and those of all its processes together.
 
     Raises:
         CommandFailed: it failed; the message has the end of what it said.
     """
-    start = time.perf_counter()
+    start, computed = time.perf_counter(), {}
     environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True
-    )
-    if done.returncode:
-        raise CommandFailed(f"{' '.join(command)} failed: {done.stderr[-2000:]}")
-    return time.perf_counter() - start
+    with tempfile.TemporaryFile("w+") as said:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": said}
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, **quiet)
+        while process.poll() is None:
+            for pid in [process.pid, *descendants(process.pid)]:
+                computed[pid] = max(computed.get(pid, 0.0), processor_seconds(pid))
+            time.sleep(BETWEEN_LOOKS)
+        seconds = time.perf_counter() - start
+        if process.returncode:
+            said.seek(0)
+            raise CommandFailed(f"{' '.join(command)} failed: {said.read()[-2000:]}")
+    return seconds, sum(computed.values())
 
 
 def vectors_of(output: Path) -> np.ndarray:

@@ -1,5 +1,6 @@
 """The processes that a process has started, on Linux."""
 
+import os
 from pathlib import Path
 
 
@@ -28,6 +29,13 @@ def peak_megabytes(pid: int) -> int:
     status = _read(Path(f"/proc/{pid}/status")) or ""
     lines = (line for line in status.splitlines() if line.startswith("VmHWM"))
     return sum(int(line.split()[1]) for line in lines) // 2**10
+
+
+def processor_seconds(pid: int) -> float:
+    """The time that a process has computed so far; 0 if it has ended."""
+    stat = _read(Path(f"/proc/{pid}/stat")) or ""
+    ticks = stat.rpartition(")")[2].split()[11:13]  # in its own code, and in the system
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 def _read(path):
