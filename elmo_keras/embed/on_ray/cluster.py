@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -48,18 +49,26 @@ def _connect(address):
     own |= {"num_cpus": len(os.sched_getaffinity(0))}
     handler = signal.getsignal(signal.SIGTERM)
     try:
+        _check_reachable(address)
         ray.init(
             address=address,
             logging_level="ERROR",
             log_to_driver=False,
             **(own if address == LOCAL else {}),
         )
-    except (ConnectionError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise ConnectionError(
             f"There should be a Ray cluster at {address}. {error}"
         ) from error
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, handler)  # Ray has put its own in place
+
+
+def _check_reachable(address):
+    """Refuses `HOST:PORT` at which nobody listens; Ray itself tries for minutes."""
+    host, _, port = address.rpartition(":")
+    if port.isdecimal() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=20).close()
 
 
 def divided(workers: int | None) -> Workers:
