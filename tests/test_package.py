@@ -156,6 +156,7 @@ def quickly(request, monkeypatch, exported_version):
 
 
 @pytest.mark.filterwarnings("ignore:.*this option does not apply to tf.data functions")
+@pytest.mark.filterwarnings(r"ignore::Warning:ray\..*")  # of Ray about itself
 @pytest.mark.parametrize(
     ("readme", "quickly"),
     [
@@ -171,6 +172,7 @@ def quickly(request, monkeypatch, exported_version):
 def test_the_python_of_the_readmes_runs(readme, quickly, folder, monkeypatch):
     if readme in NEEDED:
         pytest.importorskip(NEEDED[readme])
+        monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for the processes of workers
     monkeypatch.chdir(folder)
     for file in "text.hdf5", "tagger.keras":
         Path(file).unlink(missing_ok=True)  # by another README
