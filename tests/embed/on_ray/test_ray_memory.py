@@ -43,9 +43,9 @@ def peaks(folder, model, n_lines):
 
 
 def test_memory_does_not_grow_with_the_corpus(model_directory, tmp_path, capsys):
-    short = peaks(tmp_path, model_directory, 100_000)
+    short = peaks(tmp_path, model_directory, 10_000)
     long = peaks(tmp_path, model_directory, 1_000_000)
     with capsys.disabled():
-        print(f"\n100,000 lines: {short} MB; 1,000,000 lines: {long} MB")
+        print(f"\n10,000 lines: {short} MB; 1,000,000 lines: {long} MB")
     for name in short:
-        assert long[name] < 1.15 * short[name] + 50, name
+        assert long[name] < 1.1 * short[name] + 50, name  # a piece is not full before
