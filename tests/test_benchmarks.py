@@ -11,6 +11,7 @@ from tests.benchmarks import (
     answer_spans,
     approximate_search,
     embedding,
+    engines,
     growth,
     tasks,
 )
@@ -24,7 +25,7 @@ from tests.benchmarks.embedding_systems import OURS
 from tests.benchmarks.turns import Text, Turns, file_requests
 from tests.benchmarks.vectors import cosines, difference
 
-COMMANDS = [embedding, growth, tasks]
+COMMANDS = [embedding, engines, growth, tasks]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.__name__)

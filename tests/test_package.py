@@ -40,6 +40,7 @@ CLI = "elmo-keras"
 NEEDS = {  # modules that the Python of a README imports, and that may be missing
     "elmo_keras/analyses/search/README.md": "faiss",
     "elmo_keras/embed/on_beam/README.md": "apache_beam",
+    "elmo_keras/embed/on_ray/README.md": "ray",
     "elmo_keras/embed/on_spark/README.md": "pyspark",
 }
 
@@ -160,6 +161,7 @@ def quickly(request, monkeypatch, exported_version):
 
 
 @pytest.mark.filterwarnings("ignore:.*this option does not apply to tf.data functions")
+@pytest.mark.filterwarnings(r"ignore::Warning:ray\..*")  # of Ray about itself
 @pytest.mark.parametrize(
     ("readme", "quickly"),
     [

@@ -1,69 +1,48 @@
-"""Writes the ELMo vectors of a text file.
+"""Writes the ELMo vectors of a text file, or of many files by a Ray cluster.
 
     python -m elmo_keras.embed INPUT.txt OUTPUT.hdf5 --model MODEL
     python -m elmo_keras.embed INPUT.txt OUTPUT.parquet --model MODEL
     python -m elmo_keras.embed INPUT.txt OUTPUT.npy --model MODEL
+    python -m elmo_keras.embed INPUT… OUTPUT_DIR --engine ray --model MODEL
 
 INPUT holds one sentence a line, tokens separated by spaces, plain or gzipped.
 OUTPUT.hdf5 has a dataset for each line, named by its number from 0; OUTPUT.parquet
 has a row for each line; OUTPUT.npy has one array with the mean over the tokens of
-each line. After an interruption the same command resumes.
+each line. With Ray, INPUT can also be JSON lines or Parquet, and OUTPUT_DIR is a
+folder of Parquet files. After an interruption the same command resumes.
 """
 
 import argparse
-import json
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from elmo_keras.cli.argument_types import finite_number, numbers, positive
 from elmo_keras.cli.command import (
     DISK_ERRORS,
     INTERRUPTED,
     CommandFailed,
-    command_parser,
     fail,
     run_command,
 )
 from elmo_keras.cli.stopping import stopping
 from elmo_keras.elmo import Elmo
-from elmo_keras.embed import embed_corpus
-from elmo_keras.embed.batch_vectors import CHOICES, POOLINGS
+from elmo_keras.embed import Summary, embed_corpus
 from elmo_keras.embed.corpus_output import checked_output, checked_pooling
+from elmo_keras.embed.embed_arguments import embed_parser
 from elmo_keras.embed.numbered_batches import Shard
+from elmo_keras.embed.on_ray.job_folder import checked_folder
 from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.model_files.model_parts import parts_of_model
-from elmo_keras.models.local_files import MODEL_HELP, local_files
+from elmo_keras.models.local_files import local_files
 
 PROGRAM = "elmo_keras.embed"
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    p = command_parser(PROGRAM, __doc__)
-    add = p.add_argument
-    add("input", type=Path, metavar="INPUT")
-    help_of_output = "….hdf5, ….h5 or ….parquet, or ….npy for means"
-    add("output", type=Path, metavar="OUTPUT", help=help_of_output)
-    add("--model", metavar="MODEL", help=MODEL_HELP)
-    add("--options", metavar="FILE", help="published options.json, with --weights")
-    add("--weights", metavar="FILE", help="published HDF5 weights, with --options")
-    add("--layers", type=_layers, help="all (default), average, top, mix, 0, 1, …")
-    mix = "w0,w1,… before the softmax, or a JSON file with `scalars` and `gamma`"
-    add("--mix", type=_mix, metavar="WEIGHTS", help=mix)
-    add("--gamma", type=finite_number, help="the factor of the mix (default: 1)")
-    pooled = "one vector of each line in .npy (default: mean) or .parquet"
-    add("--pooling", choices=sorted(POOLINGS), help=pooled)
-    add("--float16", action="store_true", help="write numbers in 2 bytes, not 4")
-    dtypes = ["float32", "mixed_bfloat16", "bfloat16"]
-    add("--dtype", default="float32", choices=dtypes, help="dtype of the arithmetic")
-    add("--shard", type=_shard, default=(1, 1), metavar="I/N", help="every N-th line")
-    add("--tokens-at-once", type=positive(int), default=2**13)
-    add("--cache-megabytes", type=positive(int), default=256, help="for word vectors")
-    add("--forget-sentences", action="store_true", help="leave out their texts")
-    overwrite = "replace an earlier output as soon as the new one is finished"
-    add("--overwrite", action="store_true", help=overwrite)
-    return p
+    return embed_parser(PROGRAM, __doc__)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,9 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def embed(options: argparse.Namespace) -> int:
     """Reads the model and writes the vectors; returns the exit status."""
+    check_engine(options)
     # Opened before the model is read: a missing file is reported at once, and the
     # writer of a pipe keeps its reader.
-    with options.input.open("rb"):
+    with contextlib.ExitStack() as files:
+        for path in options.inputs if options.engine is None else []:
+            files.enter_context(path.open("rb"))
         layers = chosen_layers(options)
         check_output(options)
         # A published model is downloaded while Ctrl-C still ends the command at once.
@@ -89,25 +71,33 @@ def embed(options: argparse.Namespace) -> int:
         return write_vectors(options, layers)
 
 
+def check_engine(options: argparse.Namespace) -> None:
+    """Refuses options that the chosen engine doesn't have."""
+    of_ray = "address workers text_column id_column part_kilobytes".split()
+    if options.engine is None:
+        given = [name for name in of_ray if getattr(options, name) is not None]
+        if given or len(options.inputs) > 1:
+            what = f"--{given[0].replace('_', '-')}" if given else "More than one INPUT"
+            raise ValueError(f"{what} works only with --engine ray.")
+    elif options.shard != (1, 1):
+        raise ValueError("--shard works without --engine; Ray divides the text itself.")
+
+
 def write_vectors(options: argparse.Namespace, layers: str | int) -> int:
     """Writes the vectors until a signal stops it; returns the exit status."""
+    write = write_file if options.engine is None else write_folder
+    shared = {
+        "pooling": options.pooling,
+        "dtype": "float16" if options.float16 else "float32",
+        "tokens_at_once": options.tokens_at_once,
+        "cache_bytes": options.cache_megabytes * 2**20,
+        "forget_sentences": options.forget_sentences,
+        "overwrite": options.overwrite,
+        "verbose": 1,
+    }
     with stopping() as stop:
         try:
-            summary = embed_corpus(
-                read_model(options, layers),
-                options.input,
-                options.output,
-                layers=layers,
-                pooling=options.pooling,
-                dtype="float16" if options.float16 else "float32",
-                shard=options.shard,
-                tokens_at_once=options.tokens_at_once,
-                cache_bytes=options.cache_megabytes * 2**20,
-                forget_sentences=options.forget_sentences,
-                overwrite=options.overwrite,
-                verbose=1,
-                stop=stop.is_set,
-            )
+            summary = write(options, layers, shared | {"stop": stop.is_set})
         except OSError as error:
             if error.errno not in DISK_ERRORS:
                 raise
@@ -120,16 +110,69 @@ def write_vectors(options: argparse.Namespace, layers: str | int) -> int:
     return fail(PROGRAM, INTERRUPTED, "Interrupted. The same command resumes.")
 
 
+def write_file(
+    options: argparse.Namespace, layers: str | int, shared: dict[str, Any]
+) -> Summary:
+    """Writes the vectors to a file, by this process."""
+    elmo, (source,) = read_model(options, layers), options.inputs
+    shard = options.shard
+    return embed_corpus(
+        elmo, source, options.output, layers=layers, shard=shard, **shared
+    )
+
+
+def write_folder(
+    options: argparse.Namespace, layers: str | int, shared: dict[str, Any]
+) -> Any:
+    """Writes the vectors to a folder of Parquet files, by workers of Ray."""
+    try:
+        from elmo_keras.embed.on_ray.ray_job import embed_on_ray
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"--engine ray needs {error.name}: pip install 'elmo-keras[ray]'."
+        ) from error
+    layers, gamma = chosen_mix(options, layers)
+    columns = {"text_column": options.text_column, "id_column": options.id_column}
+    size = {"piece_bytes": (options.part_kilobytes or 0) * 2**10}
+    return embed_on_ray(
+        options.model or options.options,
+        options.inputs,
+        options.output,
+        weights=options.weights,
+        layers=layers,
+        gamma=gamma,
+        arithmetic=options.dtype,
+        workers=options.workers,
+        address=options.address,
+        **{name: value for name, value in (columns | size).items() if value},
+        **shared,
+    )
+
+
+def chosen_mix(
+    options: argparse.Namespace, layers: str | int
+) -> tuple[str | int | list[float], float]:
+    """The layers, or the weights of their mix, and the factor of the mix."""
+    if layers != "mix":
+        return layers, 1.0
+    own = find_model(options.model or options.options, options.weights).mix
+    mix = options.mix or own._asdict()
+    return mix["scalars"], mix["gamma"] if options.gamma is None else options.gamma
+
+
 def check_output(options: argparse.Namespace) -> None:
     """Checks the output before the model is read or downloaded."""
     given = options.model, options.options, options.weights
     if [path is not None for path in given] not in ([1, 0, 0], [0, 1, 1]):
         raise ValueError("Give --model, or --options and --weights.")
-    inputs = [options.input, *(options.mix or {}).get("files", [])]
+    inputs = [*options.inputs, *(options.mix or {}).get("files", [])]
     if options.model:
         inputs += parts_of_model(options.model)
     else:
         inputs += Path(options.options), Path(options.weights)
+    if options.engine is not None:
+        checked_folder(options.output, inputs, overwrite=options.overwrite)
+        return
     checked_pooling(options.pooling, options.output)
     checked_output(
         options.output, Shard(*options.shard), inputs, overwrite=options.overwrite
@@ -159,41 +202,6 @@ def chosen_layers(options: argparse.Namespace) -> str | int:
             "--gamma needs --mix, or --layers mix for the model's own mix."
         )
     return "all" if options.layers is None else options.layers
-
-
-def _layers(text):
-    if text in CHOICES:
-        return text
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(
-            f"should be one of {', '.join(CHOICES)} or the number of a layer, not {text}"
-        )
-    return int(text)
-
-
-def _mix(text):
-    try:
-        path = Path(text)
-        if not path.exists():
-            return {"scalars": numbers(text), "gamma": 1.0}
-        mix = json.loads(path.read_text())
-        weights = [finite_number(weight) for weight in mix["scalars"]]
-        gamma = finite_number(mix.get("gamma", 1.0))
-        return {"scalars": weights, "gamma": gamma, "files": [path]}
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        raise argparse.ArgumentTypeError(
-            f"should be numbers w0,w1,… or a JSON file with `scalars`: {error!r}"
-        ) from None
-
-
-def _shard(text):
-    try:
-        index, count = map(int, text.split("/"))
-    except ValueError:
-        index, count = 0, 0
-    if not 1 <= index <= count:
-        raise argparse.ArgumentTypeError(f"should be I/N, I from 1 to N, not {text}")
-    return index, count
 
 
 if __name__ == "__main__":

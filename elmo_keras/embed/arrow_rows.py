@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-ID, TEXT, ABOUT = "id", "text", b"elmo_keras"
+ID, NUMBER, TEXT, ABOUT = "id", "number", "text", b"elmo_keras"
 ROW_BYTES = 64  # of a row besides its vectors, about
 
 
@@ -17,7 +17,8 @@ class Rows:
 
     | column | type | content |
     |---|---|---|
-    | `id` | int64 | number of the line, from 0 |
+    | `id` | int64 | number of the line, from 0; or an id of the user's, also string |
+    | `number` | int64 | number of the line, if `id` is an id of the user's |
     | `text` | string | the line, unless texts are left out |
     | `vectors` | list of fixed_size_list [dim] | a vector of each token |
     | or `vector` | fixed_size_list [dim] | one vector of the sentence |
@@ -31,6 +32,8 @@ class Rows:
         dtype: dtype of the vectors, `"float32"` or `"float16"`.
         texts: whether there is a column of texts.
         about: JSON values that are kept in the metadata of the schema.
+        ids: None if the lines are known by their numbers; or the type of ids of the
+            user's, `"int64"` or `"string"`.
     """
 
     def __init__(
@@ -40,6 +43,7 @@ class Rows:
         *,
         texts: bool,
         about: dict[str, Any],
+        ids: str | None = None,
     ):
         self.dim, self.of_tokens = shape[-1], None in shape
         n_layers = shape[0] if len(shape) == 2 + self.of_tokens else None
@@ -47,30 +51,40 @@ class Rows:
         self.names = [f"layer_{i}" for i in range(n_layers)] if n_layers else [one]
         vector = pa.list_(pa.from_numpy_dtype(np.dtype(dtype)), self.dim)
         kind = pa.list_(vector) if self.of_tokens else vector
-        fields = [pa.field(ID, pa.int64(), nullable=False)]
+        fields = [pa.field(ID, pa.type_for_alias(ids or "int64"), nullable=False)]
+        fields += [pa.field(NUMBER, pa.int64(), nullable=False)] if ids else []
         fields += [pa.field(TEXT, pa.string())] if texts else []
         fields += [pa.field(name, kind, nullable=False) for name in self.names]
         self.schema = pa.schema(fields, {ABOUT: json.dumps(about).encode()})
 
     def batch(
         self,
-        ids: np.ndarray,
+        ids: np.ndarray | Sequence[int | str],
         texts: Sequence[bytes],
         vectors: Sequence[np.ndarray],
+        *,
+        numbers: np.ndarray | None = None,
     ) -> pa.RecordBatch:
         """Rows of these sentences, one or more.
 
         Args:
-            ids: their numbers, `(sentences,)`.
+            ids: their numbers, `(sentences,)`, or the user's ids.
             texts: their texts in UTF-8, if there is a column of them.
             vectors: an array of `shape` for each sentence.
+            numbers: their numbers, `(sentences,)`, if `ids` holds others.
         """
-        columns = [pa.array(ids, pa.int64())]
+        columns = [pa.array(ids, self.schema.field(ID).type)]
+        if NUMBER in self.schema.names:
+            columns.append(pa.array(numbers, pa.int64()))
         if TEXT in self.schema.names:
             columns.append(pa.array(texts, pa.binary()).cast(pa.string()))
-        layers = zip(*vectors) if len(self.names) > 1 else [vectors]
-        columns += [self._column(list(arrays)) for arrays in layers]
+        columns += self.columns(vectors)
         return pa.record_batch(columns, schema=self.schema)
+
+    def columns(self, vectors: Sequence[np.ndarray]) -> list[pa.Array]:
+        """The columns of vectors, those of `names`; there is one sentence or more."""
+        layers = zip(*vectors) if len(self.names) > 1 else [vectors]
+        return [self._column(list(arrays)) for arrays in layers]
 
     def sizes(self, batch: pa.RecordBatch) -> np.ndarray:
         """The bytes of each row's vectors, and some for the rest: int64 `(rows,)`."""

@@ -4,13 +4,12 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from elmo_keras.cli.installed_version import installed_version
 from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.batch_vectors import SentenceVectors, words_within
 from elmo_keras.embed.corpus_loop import Loop, Summary
 from elmo_keras.embed.corpus_output import checked_output, checked_pooling
-from elmo_keras.embed.model_digest import mix_values, model_digest
+from elmo_keras.embed.file_identity import file_identity, rows_identity
 from elmo_keras.embed.numbered_batches import Shard, read_batches
 from elmo_keras.embed.unfinished import (
     OtherRun,
@@ -85,20 +84,14 @@ def embed_corpus(
     output = checked_output(Path(output), shard, [source], overwrite=overwrite)
     pooling = checked_pooling(pooling, output)
     vectors = SentenceVectors(elmo, layers, dtype=dtype, pooling=pooling)
-    identity = _identity(
-        elmo,
-        layers,
-        dtype=dtype,
-        shard=shard,
-        tokens_at_once=tokens_at_once,
-        cache_bytes=cache_bytes,
+    identity = file_identity(
+        vectors, shard=shard, tokens_at_once=tokens_at_once, cache_bytes=cache_bytes
     )
     # HDF5 never pools, and `.npy` had no other pooling in earlier versions.
-    if is_parquet(output) or (is_npy(output) and pooling != "mean"):
-        identity |= {"pooling": pooling}
     if is_parquet(output):
-        texts, options = not forget_sentences, elmo.config.to_summary()
-        identity |= {"texts": texts, "options": options}
+        identity |= rows_identity(vectors, texts=not forget_sentences)
+    elif is_npy(output) and pooling != "mean":
+        identity |= {"pooling": pooling}
 
     def run():
         batches = read_batches(
@@ -142,18 +135,3 @@ def _checked_shard(shard):
             f"`shard` should be (i, n) with i from 1 to n. Received: {shard!r}"
         )
     return Shard(index, count)
-
-
-def _identity(elmo, layers, *, dtype, shard, tokens_at_once, cache_bytes):
-    """Everything that the file's content depends on, besides the text."""
-    mix = mix_values(elmo.mixes[0]) if layers == "mix" else {}
-    return mix | {
-        "model": model_digest(elmo),
-        "layers": str(layers),
-        "dtype": dtype,
-        "arithmetic": elmo.bilm.dtype_policy.name,
-        "shard": str(shard),
-        "tokens_at_once": tokens_at_once,
-        "cache_bytes": cache_bytes,
-        "elmo_keras": installed_version("elmo-keras") or "(not installed)",
-    }

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -56,7 +56,7 @@ class ParquetOutput:
         with pa.memory_map(str(self._file.path)) as stream:
             reader = pa.ipc.open_stream(stream)
             rows = self._rows(about_of(reader.schema))
-            with path.open("wb") as file, _writer(file, rows.schema) as writer:
+            with path.open("wb") as file, parquet_writer(file, rows.schema) as writer:
                 for group in _sorted_groups(list(reader), rows):
                     writer.write_batch(group)
                 writer.close()
@@ -71,7 +71,8 @@ class ParquetOutput:
         self._file.write(message)
 
 
-def _writer(file, schema):
+def parquet_writer(file: BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:
+    """What writes rows of `arrow_rows.Rows` to a file, to be closed before the file."""
     # Numbers don't become smaller by compression.
     return pq.ParquetWriter(
         file,

@@ -61,15 +61,11 @@ class Unfinished:
             ) from error
 
     def _check(self, found):
-        differ = [k for k, v in self.identity.items() if found.get(k) != v]
-        if differ:
+        try:
+            check_same_run(self.folder, found, self.identity)
+        except OtherRun:
             self.file.close()
-            was, now = ([of.get(k) for k in differ] for of in (found, self.identity))
-            raise OtherRun(
-                f"{self.folder} belongs to a run that differs in: {', '.join(differ)}. "
-                f"It had {was}, this run has {now}. Use the earlier values to resume, "
-                "or ask to overwrite."
-            )
+            raise
 
     def commit(self, done: Any) -> None:
         """Makes everything written so far permanent, with a note of the run's progress.
@@ -95,6 +91,29 @@ class Unfinished:
         self.file.close()
         if not (self.file.note and self.file.note["done"]):
             remove_unfinished(self.output)
+
+
+def check_same_run(
+    folder: Path, found: dict[str, Any], identity: dict[str, Any]
+) -> None:
+    """Refuses to resume a run that depends on other values.
+
+    Args:
+        folder: the folder of the unfinished output.
+        found: the identity of the run that it belongs to.
+        identity: the identity of this run.
+
+    Raises:
+        OtherRun: they differ; the message says in what.
+    """
+    differ = [key for key, value in identity.items() if found.get(key) != value]
+    if differ:
+        was, now = ([of.get(key) for key in differ] for of in (found, identity))
+        raise OtherRun(
+            f"{folder} belongs to a run that differs in: {', '.join(differ)}. "
+            f"It had {was}, this run has {now}. Use the earlier values to resume, "
+            "or ask to overwrite."
+        )
 
 
 def folder_of(output: Path) -> Path:

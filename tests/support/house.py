@@ -24,6 +24,7 @@ ROOMS = (
     {"elmo_keras.analyses"},
     {"elmo_keras.tasks"},
     {"elmo_keras"},
+    {"elmo_keras.ray"},
     {"elmo_keras.exported_elmo"},
     {"elmo_keras.beam"},
     {"elmo_keras.embed"},

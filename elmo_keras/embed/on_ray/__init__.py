@@ -1,0 +1,1 @@
+"""Embeds corpora on the machines of a Ray cluster."""

@@ -1,0 +1,109 @@
+"""A callable for `map_batches` of Ray Data."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from elmo_keras.embed.arrow_rows import Rows
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.embed.on_ray.assigned_devices import use_assigned_devices
+from elmo_keras.embed.on_ray.text_rows import missing, sentence_of
+
+Batch = TypeVar("Batch", pa.Table, dict[str, np.ndarray])
+
+
+class BatchEmbedder:
+    """Adds ELMo vectors to batches of a Ray dataset.
+
+    Give the class, not an instance, to `Dataset.map_batches`, so that each worker
+    reads the model once. TensorFlow then uses the processors and GPUs that Ray assigns
+    to the worker. A batch is a call of `Embedder`: sentences of all lengths are
+    packed without padding, and a batch of any size is divided by tokens.
+
+    With `pooling` the new column is `vector`, one vector a sentence; without it is
+    `vectors`, one vector a token. For all layers there is a column for each of
+    them, `layer_0`, `layer_1`, … In Arrow tables their types are those of
+    `arrow_rows.Rows`; in a dictionary of arrays they are `(rows, dim)`, or `(rows,)`
+    with an array `(tokens, dim)` in each place.
+
+    Args:
+        model: a model that `Elmo.from_pretrained` reads, by a path that is the same
+            on all workers, or by its published name, which each machine downloads.
+        text_column: the column of sentences, each a string or a list of tokens.
+        **settings: further arguments of `Embedder`.
+
+    Raises:
+        FileNotFoundError, ValueError: as `Embedder`.
+    """
+
+    def __init__(self, model: str | Path, text_column: str = "text", **settings: Any):
+        use_assigned_devices()
+        self._embedder, self._text_column = Embedder(model, **settings), text_column
+        vectors = self._embedder.vectors
+        self._rows = Rows(vectors.shape, vectors.dtype, texts=False, about={})
+
+    def __call__(self, batch: Batch) -> Batch:
+        """The batch with columns of vectors.
+
+        Args:
+            batch: a table, `batch_format="pyarrow"`; or a dictionary of arrays,
+                `batch_format="numpy"`.
+
+        Raises:
+            TypeError: it is something else.
+            ValueError: there is no column of sentences, one of them is neither a
+                string nor a list of tokens, or there is a column of vectors already.
+        """
+        if isinstance(batch, pa.Table):
+            return self._with_columns(batch)
+        if isinstance(batch, Mapping):
+            return dict(batch) | self._arrays(batch)
+        raise TypeError(
+            'A batch should be a table or a dictionary: batch_format="pyarrow" or '
+            f'"numpy". Received: {type(batch).__name__}'
+        )
+
+    def _with_columns(self, table):
+        sentences = self._sentences(table.column_names, table)
+        fields = [self._rows.schema.field(name) for name in self._rows.names]
+        columns = [pa.array([], field.type) for field in fields]
+        if sentences:
+            columns = self._rows.columns(list(self._embedder.stream(sentences)))
+        for field, column in zip(fields, columns):
+            table = table.append_column(field, column)
+        return table
+
+    def _arrays(self, batch):
+        vectors = self._embedder.encode(self._sentences(batch, batch))
+        names = self._rows.names
+        layers = [vectors]
+        if len(names) > 1:
+            layers = [[layers[n] for layers in vectors] for n in range(len(names))]
+        if self._rows.of_tokens:
+            layers = map(_in_places, layers)
+        return dict(zip(names, map(np.asarray, layers)))
+
+    def _sentences(self, names, columns):
+        column = self._text_column
+        if column not in names:
+            raise ValueError(missing(column, "The batch", names))
+        for name in self._rows.names:
+            if name in names:
+                raise ValueError(f"The batch already has a column `{name}`.")
+        values = columns[column]
+        values = values.to_pylist() if isinstance(columns, pa.Table) else values
+        values = (v.tolist() if isinstance(v, np.ndarray) else v for v in values)
+        return [
+            sentence_of(value, column, f"row {number} of the batch")
+            for number, value in enumerate(values)
+        ]
+
+
+def _in_places(arrays):
+    """An array of arrays of different shapes."""
+    places = np.empty(len(arrays), object)
+    places[:] = arrays
+    return places

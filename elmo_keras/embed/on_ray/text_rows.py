@@ -1,0 +1,186 @@
+"""The texts of many files, one after another: lines of text, JSON lines, Parquet."""
+
+import json
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from elmo_keras.text.files import LONGEST_LINE, lines_of
+
+JSON_SUFFIXES = ".jsonl", ".ndjson", ".json"
+ROWS_AT_ONCE = 1024  # of Parquet
+ID_TYPES = {int: "int64", str: "string"}
+
+
+class Row(NamedTuple):
+    """A sentence.
+
+    Attributes:
+        sentence: its text in UTF-8, or the list of its tokens.
+        id: the user's id, or None.
+    """
+
+    sentence: bytes | list[bytes]
+    id: int | str | None = None
+
+
+class TextRows:
+    """The sentences of files, in the order of the files.
+
+    The name of a file says what it holds: `.parquet`; JSON lines in `.jsonl`,
+    `.ndjson` and `.json`; anything else is text with a sentence a line. JSON lines
+    and text may be gzipped.
+
+    Args:
+        paths: the files.
+        text_column: the column or key of the sentences in Parquet and JSON lines,
+            each a string or a list of tokens.
+        id_column: the column or key of the user's ids, or None.
+
+    Attributes:
+        id_type: `"int64"` or `"string"`, known from the first row on; None without
+            ids of the user's.
+    """
+
+    def __init__(
+        self, paths: Sequence[Path], text_column: str = "text", id_column=None
+    ):
+        self._paths = paths
+        self._text_column, self._id_column = text_column, id_column
+        about = [path.stat() for path in paths]
+        regular = all(stat.S_ISREG(one.st_mode) for one in about)
+        self._sizes = [one.st_size for one in about]
+        self._total = max(sum(self._sizes), 1) if regular else None
+        self._before = 0
+        self._position: Callable[[], float] = lambda: 0
+        self.id_type: str | None = None
+
+    @property
+    def share(self) -> float | None:
+        """The share of all files that is read; None if a size is unknown."""
+        return self._total and (self._before + self._position()) / self._total
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yields the rows.
+
+        Raises:
+            ValueError: a file or a line is not what it should be; the message names
+                it.
+            OSError: a file can't be read.
+        """
+        for path, size in zip(self._paths, self._sizes):
+            with path.open("rb") as file:
+                yield from self._rows_of(file, path, size)
+            self._before, self._position = self._before + size, lambda: 0
+
+    def _rows_of(self, file, path, size):
+        kind = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
+        kind = kind.lower()
+        if kind == ".parquet":
+            return self._of_parquet(file, path, size)
+        self._position = file.tell if self._total else self._position
+        if kind in JSON_SUFFIXES:
+            return self._of_json(file, path)
+        if self._id_column is not None:
+            raise ValueError(
+                f"{path} is text and has no column {self._id_column}. Ids can be given "
+                "in Parquet and JSON lines."
+            )
+        return (Row(line.strip()) for line in lines_of(file, path))
+
+    def _of_json(self, file, path):
+        for number, line in enumerate(lines_of(file, path), 1):
+            place = f"{path}, line {number}"
+            try:
+                values = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"{place} should be JSON. {error}") from error
+            if not isinstance(values, dict):
+                raise ValueError(f"{place} should be a JSON object, {{…}}.")
+            for column in filter(None, (self._text_column, self._id_column)):
+                if column not in values:
+                    raise ValueError(missing(column, place, values))
+            yield self._row(values, place)
+
+    def _of_parquet(self, file, path, size):
+        import pyarrow.parquet as pq  # only for Parquet
+
+        columns = list(filter(None, (self._text_column, self._id_column)))
+        number = 0
+        try:
+            parquet = pq.ParquetFile(file)
+            n_rows = max(parquet.metadata.num_rows, 1)
+            for column in columns:
+                if column not in parquet.schema_arrow.names:
+                    names = parquet.schema_arrow.names
+                    raise _Refused(missing(column, path, names))
+            self._position = lambda: size * number / n_rows
+            for batch in parquet.iter_batches(ROWS_AT_ONCE, columns=columns):
+                for values in batch.to_pylist():
+                    number += 1
+                    yield self._row(values, f"{path}, row {number}")
+        except _Refused:
+            raise
+        except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
+            raise ValueError(f"{path} should be a Parquet file. {error}") from error
+
+    def _row(self, values, place):
+        sentence = sentence_of(values[self._text_column], self._text_column, place)
+        if self._id_column is None:
+            return Row(sentence)
+        return Row(sentence, self._checked_id(values[self._id_column], place))
+
+    def _checked_id(self, value, place):
+        found = ID_TYPES.get(type(value))
+        self.id_type = self.id_type or found
+        fits = isinstance(value, str) or (found and -(2**63) <= value < 2**63)
+        if found is None or found != self.id_type or not fits:
+            expected = self.id_type or "int64 or string"
+            raise _Refused(
+                f"{place}: the id `{self._id_column}` should be {expected}, as in the "
+                f"rows before. Received: {value!r:.100}"
+            )
+        return value
+
+
+class _Refused(ValueError):
+    """A row that is not what it should be; the message names the row."""
+
+
+def missing(column: str, place: str | Path, names: Any) -> str:
+    """Says that a column is missing, and which ones are there."""
+    found = ", ".join(map(str, names)) or "none"
+    return f"{place} has no column `{column}`. It has: {found:.500}"
+
+
+def sentence_of(value: Any, column: str, place: str) -> bytes | list[bytes]:
+    """A sentence out of a column, in UTF-8.
+
+    Args:
+        value: a `str`, or a list of tokens.
+        column: its name in error messages.
+        place: the file and the row in error messages.
+
+    Raises:
+        ValueError: it is something else, holds an empty token, or is longer than
+            `LONGEST_LINE` bytes.
+    """
+    is_text = isinstance(value, str)
+    if not is_text and not (
+        isinstance(value, list) and all(isinstance(t, str) and t for t in value)
+    ):
+        raise _Refused(
+            f"{place}: `{column}` should be a string, or a list of tokens that are not "
+            f"empty. Received: {value!r:.100}"
+        )
+    try:
+        sentence = value.encode() if is_text else [token.encode() for token in value]
+    except UnicodeEncodeError as error:
+        raise _Refused(f"{place}: `{column}` should be UTF-8. {error}") from error
+    if (len(sentence) if is_text else sum(map(len, sentence))) > LONGEST_LINE:
+        raise _Refused(
+            f"{place}: `{column}` has more than {LONGEST_LINE:,} bytes, and should hold "
+            "one sentence or paragraph."
+        )
+    return sentence

@@ -1,0 +1,39 @@
+"""Shared by the tests of jobs on Ray, most of which need no Ray."""
+
+import pytest
+
+from elmo_keras.embed.on_ray.job_folder import JobFolder
+from elmo_keras.embed.on_ray.piece_worker import PieceWorker
+
+pytest.importorskip("pyarrow")
+SIZES = {"tokens_at_once": 64, "cache_bytes": 2**20}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The folder of a job that is about to begin."""
+    folder = JobFolder(tmp_path / "out")
+    folder.path.mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def settings(model_directory):
+    """Arguments of `Embedder`."""
+    return {"model": str(model_directory), "layers": "top", "pooling": "mean"} | SIZES
+
+
+@pytest.fixture(scope="module")
+def loaded(settings, tmp_path_factory):
+    """A worker that has read the model."""
+    worker = PieceWorker(tmp_path_factory.mktemp("none") / "out", settings, texts=True)
+    worker.identity()
+    return worker
+
+
+@pytest.fixture
+def worker(loaded, folder):
+    """The same worker in the folder of a job that has begun."""
+    folder.open(loaded.identity())
+    loaded._folder = folder
+    return loaded

@@ -1,0 +1,68 @@
+"""Connecting to a cluster."""
+
+import importlib
+import signal
+import socket
+
+import pytest
+
+from tests.support.stand_in_ray import StandInRay
+
+
+@pytest.fixture
+def ray(monkeypatch):
+    """A Ray that is not connected yet, and notes what it is asked for."""
+    ray = StandInRay()
+    ray.install(monkeypatch)
+    ray.is_initialized = lambda: False
+    ray.asked, ray.ended = [], []
+
+    def init(**kwargs):
+        ray.asked.append(kwargs)
+        print("a worker has ended")
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    ray.init, ray.shutdown = init, lambda: ray.ended.append(True)
+    return ray
+
+
+@pytest.fixture
+def connected(ray):
+    return importlib.import_module("elmo_keras.embed.on_ray.cluster").connected
+
+
+def test_without_an_address_a_quiet_cluster_is_started_and_ended(
+    ray, connected, monkeypatch, capsys
+):
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    before = signal.getsignal(signal.SIGTERM)
+    with connected(None):
+        assert ray.asked[0]["address"] == "local" and ray.asked[0]["num_cpus"] >= 1
+        assert signal.getsignal(signal.SIGTERM) is before
+        assert not ray.ended
+    assert ray.ended and capsys.readouterr().out == ""
+
+
+def test_the_address_of_the_environment_is_used(ray, connected, monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", "auto")
+    with connected(None):
+        assert ray.asked[0]["address"] == "auto" and "num_cpus" not in ray.asked[0]
+
+
+def test_a_program_that_is_connected_stays_so(ray, connected, monkeypatch):
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    with connected(None):
+        pass
+    assert not ray.asked and not ray.ended
+
+
+def test_an_address_at_which_nobody_listens_is_refused(ray, connected):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        with (
+            pytest.raises(ConnectionError, match=f"Ray cluster at {address}"),
+            connected(address),
+        ):
+            pass
+    assert not ray.asked

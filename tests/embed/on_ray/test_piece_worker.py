@@ -1,0 +1,118 @@
+"""A worker writes pieces as parts, each whole or not at all."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from elmo_keras import Elmo, embed_corpus
+from elmo_keras.embed.on_ray import part_files, piece_worker
+from elmo_keras.embed.on_ray.part_files import Part, read_part
+from elmo_keras.embed.on_ray.piece_worker import PieceWorker
+from elmo_keras.embed.on_ray.pieces import Piece
+
+LINES = ["a word", "", "three words here", "naïve 한국어 🙂"]
+PIECE = Piece(3, 100, [line.encode() for line in LINES])
+
+
+def table_of(folder, number=3):
+    return pq.read_table(folder.part(number))
+
+
+def test_a_part_has_the_rows_of_the_file_command(
+    worker, folder, model_directory, tmp_path
+):
+    written = worker.write(PIECE)
+    assert written.part == Part(3, PIECE.digest, 4, 8) and not written.again
+    (tmp_path / "text.txt").write_text("\n".join(LINES))
+    elmo, path = Elmo.from_pretrained(model_directory), tmp_path / "text.parquet"
+    sizes = {"tokens_at_once": 64, "cache_bytes": 2**20}
+    embed_corpus(
+        elmo, tmp_path / "text.txt", path, layers="top", pooling="mean", **sizes
+    )
+    found, wanted = table_of(folder), pq.read_table(path)
+    assert found.schema.equals(wanted.schema)
+    assert json.loads(found.schema.metadata[b"elmo_keras"]) == json.loads(
+        wanted.schema.metadata[b"elmo_keras"]
+    )
+    assert found["id"].to_pylist() == [100, 101, 102, 103]
+    assert found["text"].to_pylist() == LINES
+    np.testing.assert_allclose(
+        np.stack(found["vector"].to_pylist()),
+        np.stack(wanted["vector"].to_pylist()),
+        atol=1e-6,
+    )
+
+
+def test_the_ids_of_the_user_stand_beside_the_numbers(worker, folder):
+    ids = ["b", "a", "c", "d"]
+    worker.write(PIECE._replace(ids=ids, id_type="string"))
+    table = table_of(folder)
+    assert table.schema.names == ["id", "number", "text", "vector"]
+    assert table["id"].to_pylist() == ids and table["number"].to_pylist()[0] == 100
+
+
+def test_no_sentences_are_a_part_without_rows(worker, folder):
+    worker.write(Piece(0, 0, []))
+    assert len(table_of(folder, 0)) == 0 and read_part(folder.part(0)).sentences == 0
+
+
+def test_row_groups_are_of_bounded_size(worker, folder, monkeypatch):
+    monkeypatch.setattr(part_files, "ROW_GROUP_BYTES", 50)
+    worker.write(PIECE)
+    assert pq.ParquetFile(folder.part(3)).num_row_groups == 2
+    assert table_of(folder)["id"].to_pylist() == [100, 101, 102, 103]
+
+
+def test_a_piece_that_a_process_had_begun_is_written_once_and_counted(worker, folder):
+    folder.new_part(3).write_bytes(b"half a part")
+    folder.new_part(4).write_bytes(b"of another worker")
+    assert worker.write(PIECE).again
+    assert worker.write(PIECE).again is False
+    assert [path.name for path in folder.parts_from(0)] == ["part-0000003.parquet"]
+    assert not folder.begun_parts(3) and len(folder.begun_parts(4)) == 1
+
+
+def test_a_part_that_cannot_be_written_is_not_there(worker, folder, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+        patch.setattr(part_files.os, "fsync", full)
+        worker.write(PIECE)
+    assert not folder.parts_from(0) and not folder.begun_parts(3)
+    assert not worker.write(PIECE).again
+
+
+def test_a_part_is_not_written_into_another_job(worker, folder, monkeypatch):
+    whole = piece_worker.write_part
+
+    def meanwhile(*arguments, **vectors):
+        folder.discard()
+        folder.open(worker.identity() | {"layers": "1"})
+        (folder.path / "begun").mkdir(exist_ok=True)
+        return whole(*arguments, **vectors)
+
+    monkeypatch.setattr(piece_worker, "write_part", meanwhile)
+    with pytest.raises(ValueError, match="differs in: layers"):
+        worker.write(PIECE)
+    assert not folder.parts_from(0)
+
+
+def test_a_worker_that_does_not_see_the_folder_says_so(loaded, settings, tmp_path):
+    worker = PieceWorker(tmp_path / "elsewhere", settings, texts=True)
+    worker._embedder, worker._identity = loaded._embedder, loaded._identity
+    with pytest.raises(ValueError, match="should be a folder that all workers share"):
+        worker.write(PIECE)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 and no more"])
+def test_a_damaged_part_is_none(tmp_path, content):
+    path = tmp_path / "part"
+    assert read_part(path) is None
+    path.write_bytes(content)
+    assert read_part(path) is None
+    pq.write_table(pa.table({"id": [1]}), path)  # of somebody else
+    assert read_part(path) is None

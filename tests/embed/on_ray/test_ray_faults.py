@@ -1,0 +1,143 @@
+"""Jobs on a real Ray cluster of this machine, also when its processes are killed."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from elmo_keras import Elmo, embed_corpus
+from tests.support.paths import ROOT
+from tests.support.processes import descendants, title
+from tests.support.waiting import wait_until
+
+pytest.importorskip("ray", reason="needs Ray: pip install 'elmo-keras[ray]'")
+pytestmark = pytest.mark.slow
+
+WORKER, AT_WORK = "ray::PieceWorker", "ray::PieceWorker.write"
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """Sentences of different lengths, in many small parts."""
+    rng, path = random.Random(1), tmp_path_factory.mktemp("text") / "text.txt"
+    words = [f"w{i}" for i in range(500)]
+    lines = (" ".join(rng.choices(words, k=rng.randint(0, 12))) for _ in range(60_000))
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(text, model_directory, tmp_path_factory):
+    """The rows that the file command writes, without an interruption."""
+    path = tmp_path_factory.mktemp("expected") / "out.parquet"
+    elmo = Elmo.from_pretrained(model_directory)
+    embed_corpus(elmo, text, path, layers="average", pooling="mean")
+    return pq.read_table(path)
+
+
+def start(text, output, model, *options):
+    kind = ["--layers", "average", "--pooling", "mean", "--part-kilobytes", "4"]
+    command = [sys.executable, "-m", "elmo_keras.embed", text, output, *kind]
+    command += ["--model", model, "--engine", "ray", "--workers", "2", *options]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, cwd=ROOT, **pipes)
+
+
+def n_parts(output):
+    parts = output.with_name(f"{output.name}.unfinished") / "parts"
+    return len(list(parts.glob("*"))) if parts.exists() else 0
+
+
+def begun(output):
+    """What is there of parts that are not whole."""
+    folder = output.with_name(f"{output.name}.unfinished") / "begun"
+    return {path.name for path in folder.glob("*")}
+
+
+def wait_for_parts(process, output, number):
+    wait_until(lambda: n_parts(output) >= number or process.poll() is not None)
+
+
+def kill_driver(process):
+    """Kills a job's first process; returns when its workers have ended too."""
+    below = descendants(process.pid)
+    process.kill()
+    wait_until(lambda: not any(WORKER in title(pid) for pid in below))
+
+
+def check(output, expected):
+    found = pq.read_table(output)
+    assert found.schema.equals(expected.schema)
+    assert found["id"].equals(expected["id"]) and found["text"].equals(expected["text"])
+    vectors = (np.stack(table["vector"].to_numpy()) for table in (found, expected))
+    np.testing.assert_allclose(*vectors, atol=1e-6)
+    assert not output.with_name(f"{output.name}.unfinished").exists()
+
+
+def test_ten_killed_workers_change_no_row(
+    text, expected, model_directory, tmp_path, capsys
+):
+    rng, output, killed = random.Random(0), tmp_path / "out", []
+
+    def at_work():
+        return [p for p in descendants(process.pid) if AT_WORK in title(p)]
+
+    with start(text, output, model_directory) as process:
+        while len(killed) < 10:
+            wait_for_parts(process, output, n_parts(output) + 1)
+            assert process.poll() is None, "the job should outlast the kills"
+            time.sleep(rng.random() / 5)
+            if found := at_work():
+                killed.append(rng.choice(found))
+                os.kill(killed[-1], signal.SIGKILL)
+        said, error = process.communicate()
+    assert process.returncode == 0, error
+    check(output, expected)
+    with capsys.disabled():
+        print(f"\nten workers killed: {said.strip()}")
+    again = re.search(r"Computed again.*: (\d+) parts", said)
+    assert int(again[1]) <= 10 if again else "again" not in said
+
+
+def test_ten_killed_drivers_change_no_row(
+    text, expected, model_directory, tmp_path, capsys
+):
+    rng, output, left = random.Random(0), tmp_path / "out", set()
+    for _ in range(10):
+        before = n_parts(output)
+        with start(text, output, model_directory) as process:
+            wait_for_parts(process, output, before + 1)
+            time.sleep(rng.random() / 2)
+            kill_driver(process)
+        assert process.returncode == -signal.SIGKILL, "killed while it worked"
+        left |= begun(output)
+    with start(text, output, model_directory) as process:
+        said, error = process.communicate()
+    assert process.returncode == 0, error
+    check(output, expected)
+    with capsys.disabled():
+        print(f"\nten drivers killed, {len(left)} parts were begun: {said.strip()}")
+    assert len(left) <= 20, "a kill costs at most the pieces in work"
+
+
+def test_after_ctrl_c_the_same_command_resumes(
+    text, expected, model_directory, tmp_path
+):
+    output = tmp_path / "out"
+    with start(text, output, model_directory) as process:
+        wait_for_parts(process, output, 4)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate()
+    assert process.returncode == 130 and "The same command resumes" in error
+    before = n_parts(output)
+    with start(text, output, model_directory) as process:
+        said, error = process.communicate()
+    assert process.returncode == 0 and before > 3, error
+    check(output, expected)

@@ -1,0 +1,108 @@
+"""Sentences out of text, JSON lines and Parquet."""
+
+import gzip
+import json
+
+import pytest
+
+from elmo_keras.embed.on_ray.text_rows import Row, TextRows
+
+
+def write_json(path, rows):
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    content = text.encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+def write_parquet(path, columns):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_files_of_all_kinds_follow_one_another(tmp_path):
+    (tmp_path / "a.txt").write_text("one line \n\nnaïve 한국어")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"zipped\n"))
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt.gz"]
+    paths.append(write_json(tmp_path / "c.jsonl", [{"text": "a\nb", "id": 1}]))
+    paths.append(write_json(tmp_path / "d.json.gz", [{"text": ["New York", "."]}]))
+    paths.append(write_parquet(tmp_path / "e.PARQUET", {"x": [1], "text": ["row"]}))
+    found = [row.sentence for row in TextRows(paths)]
+    texts = ["one line", "", "naïve 한국어", "zipped", "a\nb"]
+    assert found == [*map(str.encode, texts), [b"New York", b"."], b"row"]
+
+
+@pytest.mark.parametrize("ids", [[7, -(2**63), 0], ["b", "a", "b"]])
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_rows_have_the_ids_of_the_user(tmp_path, ids, kind):
+    path = tmp_path / f"rows.{kind}"
+    if kind == "jsonl":
+        write_json(path, [{"key": i, "said": "a word", "x": None} for i in ids])
+    else:
+        write_parquet(path, {"said": ["a word"] * 3, "key": ids})
+    rows = TextRows([path], "said", "key")
+    assert list(rows) == [Row(b"a word", i) for i in ids]
+    assert rows.id_type == ("string" if ids[0] == "b" else "int64")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "line 2 should be JSON"),
+        ("[" * 100_000, "line 2 should be JSON"),
+        ("[1]", "line 2 should be a JSON object"),
+        ('{"id": 1}', "line 2 has no column `text`. It has: id"),
+        ('{"text": "a"}', "line 2 has no column `id`. It has: text"),
+        ('{"text": null, "id": 1}', "line 2: `text` should be a string"),
+        ('{"text": ["a", ""], "id": 1}', "not empty"),
+        ('{"text": "\\ud800", "id": 1}', "line 2: `text` should be UTF-8"),
+        ('{"text": "a", "id": "x"}', "line 2: the id `id` should be int64"),
+        ('{"text": "a", "id": true}', "line 2: the id `id` should be int64"),
+        ('{"text": "a", "id": 9223372036854775808}', "should be int64"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path, line, message):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(f'{{"text": "good", "id": 0}}\n{line}\n')
+    rows = iter(TextRows([path], "text", "id"))
+    assert next(rows) == Row(b"good", 0)
+    with pytest.raises(ValueError, match=r"rows\.jsonl, ") as refused:
+        next(rows)
+    assert message in str(refused.value)
+
+
+def test_a_bad_parquet_file_is_named(tmp_path):
+    (tmp_path / "no.parquet").write_text("no Parquet")
+    with pytest.raises(ValueError, match=r"no\.parquet should be a Parquet file"):
+        list(TextRows([tmp_path / "no.parquet"]))
+    path = write_parquet(tmp_path / "rows.parquet", {"text": ["a", None], "x": [1, 2]})
+    with pytest.raises(ValueError, match=r"no column `words`. It has: text, x"):
+        list(TextRows([path], "words"))
+    with pytest.raises(ValueError, match=r"rows\.parquet, row 2: `text` should be"):
+        list(TextRows([path]))
+
+
+def test_a_text_longer_than_a_line_may_be_is_refused(tmp_path):
+    path = write_parquet(tmp_path / "rows.parquet", {"text": ["a" * (2**20 + 1)]})
+    with pytest.raises(ValueError, match="more than 1,048,576 bytes"):
+        list(TextRows([path]))
+
+
+def test_text_has_no_ids(tmp_path):
+    (tmp_path / "a.txt").write_text("a line\n")
+    with pytest.raises(ValueError, match="is text and has no column key"):
+        list(TextRows([tmp_path / "a.txt"], id_column="key"))
+
+
+def test_the_share_grows_from_file_to_file(tmp_path):
+    (tmp_path / "a.txt").write_text("a line\n" * 10)
+    path = write_parquet(tmp_path / "b.parquet", {"text": ["a"] * 4})
+    rows = TextRows([tmp_path / "a.txt", path])
+    shares = [rows.share for _ in rows]
+    assert shares == sorted(shares) and rows.share == 1
+    before = 70 / (70 + path.stat().st_size)
+    assert shares[9] == pytest.approx(before)
+    assert shares[11] == pytest.approx((1 + before) / 2)
