@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.eager_sentences import EagerSentences
 from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.model_directory import find_model
@@ -63,6 +64,10 @@ class Elmo(keras.layers.Layer):
 
     Output: `(batch, time, 2 · projection_dim)`, 0 at padding, or a list of
     `num_representations` such tensors. The mask is passed on.
+
+    Attributes:
+        jit_compile: whether eager calls compile the LSTMs of small batches by XLA,
+            after some hundred tokens; True at first.
 
     Raises:
         ValueError: an argument is out of range, the shape of the inputs does
@@ -120,6 +125,7 @@ class Elmo(keras.layers.Layer):
             dtype=self.dtype_policy,
         )
         self.trainable_bilm = trainable_bilm
+        self._eager_sentences = EagerSentences(self.bilm, keep_sentence_boundaries)
         self.mixes = [self._make_mix(f"mix_{i}") for i in range(num_representations)]
         self.dropouts = [
             keras.layers.Dropout(dropout, name=f"dropout_{i}", dtype=self.dtype_policy)
@@ -207,6 +213,15 @@ class Elmo(keras.layers.Layer):
                 mix.assign(*files.mix)
         return elmo
 
+    @property
+    def jit_compile(self):
+        """Whether eager calls of small batches are compiled, see `EagerSentences`."""
+        return self._eager_sentences.jit_compile
+
+    @jit_compile.setter
+    def jit_compile(self, value):
+        self._eager_sentences.jit_compile = value
+
     def build(self, input_shape=None):
         config = self.config
         self.bilm.build()
@@ -251,17 +266,28 @@ class Elmo(keras.layers.Layer):
         if inputs.dtype.is_floating:
             layers = tf.cast(inputs, self.compute_dtype)
             return [tf.boolean_mask(h, mask) for h in tf.unstack(layers, axis=1)], mask
-        layers = self.bilm.layers_of_sentences(
+        layers = self._layers_of_sentences(
             tf.boolean_mask(inputs, mask),
             tf.reduce_sum(tf.cast(mask, tf.int32), axis=1),
-            keep_boundaries=self.keep_sentence_boundaries,
-            training=training,
+            training,
         )
         if not self.trainable_bilm:
             layers = [tf.stop_gradient(h) for h in layers]
         if self.keep_sentence_boundaries:
             mask = _with_boundaries(mask)
         return layers, mask
+
+    def _layers_of_sentences(self, tokens, lengths, training):
+        learns = training or self.trainable_bilm or self.bilm.trainable
+        eager = tf.executing_eagerly() and not tf.distribute.has_strategy()
+        if eager and not learns and tokens.dtype == tf.string:
+            return self._eager_sentences.of(tokens, lengths)
+        return self.bilm.layers_of_sentences(
+            tokens,
+            lengths,
+            keep_boundaries=self.keep_sentence_boundaries,
+            training=training,
+        )
 
     def _checked(self, inputs):
         """The inputs, with lists and arrays of `str` as a tensor."""

@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.layers import recurrence
+from elmo_keras.layers.compiled_runs import runs_graph
 from elmo_keras.layers.full_rows import over_full_rows
 from elmo_keras.layers.packing import over_real_tokens
 from elmo_keras.layers.panels import InPanels, panel_shape, plain
@@ -169,6 +170,42 @@ class ProjectedLSTM(keras.layers.Layer):
             clips=Clips(self.cell_clip, self.proj_clip),
         )
         return outputs, tuple(state)
+
+    def call_runs(self, x, runs, state):
+        """Runs the layer in compiled functions, without a gradient.
+
+        Args:
+            x: float tensor `(tokens, dim)`, packed.
+            runs: `row_runs.Runs`.
+            state: `(output, cell)`, with the rows of the first run.
+
+        Returns:
+            Outputs `(tokens, projection_dim)`.
+        """
+        weights = Weights(
+            self._as(self.kernel, self.compute_dtype),
+            self._as(self.recurrent_kernel, self.compute_dtype)[0, 0],
+            self._gate_biases(),
+            self._as(self.projection_kernel, self.compute_dtype)[0, 0],
+        )
+        output, cell = state
+        state = State(
+            tf.cast(output, self.compute_dtype), tf.cast(cell, self.cell_dtype)
+        )
+        run = runs_graph(
+            x.shape[-1],
+            self.units,
+            self.projection_dim,
+            compute_dtype=self.compute_dtype,
+            clips=Clips(self.cell_clip, self.proj_clip),
+        )
+        return run(tf.cast(x, self.compute_dtype), runs, (weights, state))
+
+    @property
+    def can_run_compiled(self):
+        """Whether `call_runs` is possible: the matrices are in one panel."""
+        kernels = self.recurrent_kernel, self.projection_kernel
+        return all(tuple(kernel.shape[:2]) == (1, 1) for kernel in kernels)
 
     def _gate_biases(self):
         # The published bias lacks the forget gate's 1.0: TF 1 added it at run time.
