@@ -10,6 +10,7 @@ from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.eager_sentences import EagerSentences
 from elmo_keras.layers.flat_sentences import padded
+from elmo_keras.layers.initial_values import values_read_later
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.model_files.published import read_weights
@@ -202,7 +203,8 @@ class Elmo(keras.layers.Layer):
         if state is not None:
             kwargs["has_start_state"] = True
         elmo = cls(files.config, n_cached_words=len(words), **kwargs)
-        elmo.build()
+        with values_read_later():
+            elmo.build()
         with files.open_weights() as file:
             read_weights(elmo.bilm, file)
         if state is not None:

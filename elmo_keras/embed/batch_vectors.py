@@ -6,7 +6,7 @@ import tensorflow as tf
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.numbered_batches import N_BOUNDARIES
 from elmo_keras.layers.flat_sentences import maxima, means
-from elmo_keras.layers.row_runs import SIGNATURE
+from elmo_keras.layers.row_runs import SIGNATURE, Runs
 from elmo_keras.layers.run_compiler import RunCompiler
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.characters import characters_of_words
@@ -115,11 +115,9 @@ class SentenceVectors:
         words = tf.TensorSpec(
             (None, elmo.config.projection_dim), elmo.bilm.compute_dtype
         )
-        signature = words, tf.TensorSpec((None,), tf.int32)
-        self._compute = _graph(self._vectors, *signature)
-        self._compiled = tf.function(
-            self._vectors, input_signature=[*signature, SIGNATURE], autograph=False
-        )
+        self._signature = words, tf.TensorSpec((None,), tf.int32)
+        self._compute = _graph(self._vectors, *self._signature)
+        self._compiled = {}  # a graph for each `Runs.powers`
         self._compiler = jit_compile and RunCompiler(elmo.bilm.lstm, self._compile)
 
     def _check(self):
@@ -159,7 +157,7 @@ class SentenceVectors:
         batch = tf.constant(words), tf.constant(lengths)
         runs = self._compiler and self._compiler.runs_for(lengths + N_BOUNDARIES)
         if runs:
-            result = self._compiled(*batch, runs).numpy()
+            result = self._compiled[runs.powers](*batch, *runs[:3]).numpy()
         else:
             result = self._compute(*batch).numpy()
         axis = 1 if self.layers == "all" else 0
@@ -168,9 +166,18 @@ class SentenceVectors:
         return np.split(result, np.cumsum(lengths)[:-1], axis)
 
     def _compile(self, lengths, runs):
+        if runs.powers not in self._compiled:
+            self._compiled[runs.powers] = _graph(
+                lambda words, lengths, *tensors: self._vectors(
+                    words, lengths, Runs(*tensors, runs.powers)
+                ),
+                *self._signature,
+                *SIGNATURE,
+            )
         dim, dtype = self.elmo.config.projection_dim, self.elmo.bilm.compute_dtype
         words = tf.zeros((lengths.sum(), dim), dtype)
-        self._compiled(words, tf.constant(lengths - N_BOUNDARIES), runs)
+        lengths = tf.constant(lengths - N_BOUNDARIES)
+        self._compiled[runs.powers](words, lengths, *runs[:3])
 
     def _vectors(self, x, lengths, runs=None):
         layers = self.elmo.bilm.layers_of_vectors(x, lengths, runs=runs)

@@ -11,20 +11,22 @@ import tensorflow as tf
 
 from elmo_keras.layers.lstm_cell import cell
 from elmo_keras.layers.recurrence import Clips, State, Weights, cell_dtype, clip
-from elmo_keras.layers.row_runs import MOST_ROWS, SIGNATURE, most_steps
+from elmo_keras.layers.row_runs import SIGNATURE, Runs, most_steps
 
 
 @functools.cache
-def runs_graph(dim, units, projection_dim, *, compute_dtype, clips: Clips):
+def runs_graph(dim, units, projection_dim, *, compute_dtype, clips: Clips, powers):
     """A graph that runs one LSTM layer over packed tokens, for all of these sizes.
 
-    It takes the packed tokens (tokens, dim), their `Runs`, the `Weights`, with plain
-    matrices instead of panels, and the initial `State`, with the rows of the first run.
-    It returns the outputs (tokens, projection_dim), which have no gradient.
+    It takes the packed tokens (tokens, dim), the tensors of their `Runs`, the
+    `Weights`, with plain matrices instead of panels, and the initial `State`, with the
+    rows of the first run. It returns the outputs (tokens, projection_dim), which have
+    no gradient.
 
     Args:
         dim, units, projection_dim, compute_dtype: as in `ProjectedLSTM`.
         clips: `Clips`.
+        powers: of the `Runs`.
     """
 
     def spec(*shape, dtype=compute_dtype):
@@ -39,28 +41,28 @@ def runs_graph(dim, units, projection_dim, *, compute_dtype, clips: Clips):
     )
     state = State(spec(None, projection_dim), spec(None, units, dtype=of_cells))
     return tf.function(
-        functools.partial(_over_runs, clips=clips),
+        functools.partial(_over_runs, clips=clips, powers=powers),
         input_signature=[spec(None, dim), SIGNATURE, (weights, state)],
         autograph=False,
     )
 
 
-def _over_runs(x, runs, weights_and_state, *, clips):
+def _over_runs(x, runs, weights_and_state, *, clips, powers):
     weights, state = weights_and_state
-    branches = [
-        functools.partial(_one_run, 2**power, clips=clips)
-        for power in range(MOST_ROWS.bit_length())
-    ]
+    runs = Runs(*runs, powers)
 
     def one_run(i, state, outputs):
         power, *places = tf.unstack(runs.table[i])
         _, _, token, n_tokens = places
         products = tf.matmul(x[token : token + n_tokens], weights.kernel)
-        some = [
-            functools.partial(b, products, (runs, places), weights=weights, state=state)
-            for b in branches
+        arguments = {"weights": weights, "state": state, "clips": clips}
+        branches = [
+            functools.partial(_one_run, 2**p, products, (runs, places), **arguments)
+            for p in range(powers)
         ]
-        values, state = tf.switch_case(power, some)
+        values, state = (
+            branches[0]() if powers == 1 else tf.switch_case(power, branches)
+        )
         return i + 1, state, outputs.write(i, values)
 
     n_runs, width = tf.shape(runs.table)[0], state.output.shape[1]

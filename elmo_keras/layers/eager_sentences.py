@@ -1,9 +1,8 @@
 """The layers of a biLM over flat sentences, for calls outside of graphs."""
 
-import numpy as np
 import tensorflow as tf
 
-from elmo_keras.layers.row_runs import SIGNATURE
+from elmo_keras.layers.row_runs import SIGNATURE, Runs
 from elmo_keras.layers.run_compiler import RunCompiler
 
 WORDS = tf.TensorSpec((None,), tf.string)
@@ -31,9 +30,7 @@ class EagerSentences:
         self._graph = tf.function(
             self._layers, input_signature=[WORDS, LENGTHS], autograph=False
         )
-        self._compiled = tf.function(
-            self._layers, input_signature=[WORDS, LENGTHS, SIGNATURE], autograph=False
-        )
+        self._compiled = {}  # a graph for each `Runs.powers`
         self._compiler: RunCompiler | None = None
         self._n_calls = 0
 
@@ -49,7 +46,7 @@ class EagerSentences:
         """
         runs = self._runs(lengths)
         if runs is not None:
-            return self._compiled(words, lengths, runs)
+            return self._compiled[runs.powers](words, lengths, *runs[:3])
         self._n_calls += 1
         if self._n_calls < CALLS_BEFORE_GRAPH:
             return self._layers(words, lengths)
@@ -70,5 +67,13 @@ class EagerSentences:
         )
 
     def _compile(self, lengths, runs):
-        words = np.full(int(np.sum(lengths - 2)), "a")
-        self._compiled(tf.constant(words), tf.constant(lengths - 2), runs)
+        if runs.powers not in self._compiled:
+            self._compiled[runs.powers] = tf.function(
+                lambda words, lengths, *tensors: self._layers(
+                    words, lengths, Runs(*tensors, runs.powers)
+                ),
+                input_signature=[WORDS, LENGTHS, *SIGNATURE],
+                autograph=False,
+            )
+        words = tf.fill([tf.reduce_sum(lengths - 2)], "a")
+        self._compiled[runs.powers](words, tf.constant(lengths - 2), *runs[:3])

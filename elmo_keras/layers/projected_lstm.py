@@ -8,6 +8,7 @@ import tensorflow as tf
 from elmo_keras.layers import recurrence
 from elmo_keras.layers.compiled_runs import runs_graph
 from elmo_keras.layers.full_rows import over_full_rows
+from elmo_keras.layers.initial_values import initial
 from elmo_keras.layers.packing import over_real_tokens
 from elmo_keras.layers.panels import InPanels, panel_shape, plain
 from elmo_keras.layers.recurrence import Clips, State, Weights, cell_dtype
@@ -81,7 +82,11 @@ class ProjectedLSTM(keras.layers.Layer):
 
     def build(self, input_shape):
         width = 4 * self.units
-        self.kernel = self.add_weight(shape=(input_shape[-1], width), name="kernel")
+        self.kernel = self.add_weight(
+            shape=(input_shape[-1], width),
+            initializer=initial("glorot_uniform"),
+            name="kernel",
+        )
         self.recurrent_kernel = self._panels(
             "recurrent_kernel", self.projection_dim, width
         )
@@ -94,7 +99,7 @@ class ProjectedLSTM(keras.layers.Layer):
 
     def _panels(self, name, depth, width):
         shape = panel_shape(depth, width)
-        return self.add_weight(shape=shape, initializer=InPanels(), name=name)
+        return self.add_weight(shape=shape, initializer=initial(InPanels()), name=name)
 
     def call(self, inputs, mask=None, initial_state=None, training=False):
         if initial_state is None:
@@ -198,8 +203,9 @@ class ProjectedLSTM(keras.layers.Layer):
             self.projection_dim,
             compute_dtype=self.compute_dtype,
             clips=Clips(self.cell_clip, self.proj_clip),
+            powers=runs.powers,
         )
-        return run(tf.cast(x, self.compute_dtype), runs, (weights, state))
+        return run(tf.cast(x, self.compute_dtype), runs[:3], (weights, state))
 
     @property
     def can_run_compiled(self):

@@ -24,11 +24,13 @@ class Runs(NamedTuple):
             zeros.
         places: int32 `(tokens,)`, the index of each packed token in its run, if all
             steps have as many rows as the power of two.
+        powers: a number above that of all powers of two, for which a graph is made.
     """
 
     table: tf.Tensor
     sizes: tf.Tensor
     places: tf.Tensor
+    powers: int
 
     @property
     def rows(self) -> tf.Tensor:
@@ -36,8 +38,10 @@ class Runs(NamedTuple):
         return tf.bitwise.left_shift(1, self.table[0, 0])
 
 
-SIGNATURE = Runs(
-    tf.TensorSpec((None, 5), tf.int32), *2 * [tf.TensorSpec((None,), tf.int32)]
+SIGNATURE = (
+    tf.TensorSpec((None, 5), tf.int32),
+    tf.TensorSpec((None,), tf.int32),
+    tf.TensorSpec((None,), tf.int32),
 )
 
 
@@ -46,19 +50,20 @@ def most_steps(rows: int) -> int:
     return max(8, min(MOST_STEPS, 256 // rows))
 
 
-def powers(sizes: np.ndarray) -> np.ndarray:
+def logarithms(sizes: np.ndarray) -> np.ndarray:
     """The logarithms to base 2 of numbers from 1 to 2^30, rounded up."""
     return np.ceil(np.log2(sizes)).astype(np.int32)
 
 
-def runs_of(lengths: np.ndarray) -> Runs:
+def runs_of(lengths: np.ndarray, powers: int) -> Runs:
     """The runs of sentences.
 
     Args:
         lengths: integers `(sentences,)`, 1 or more; the number of tokens of each.
+        powers: see `Runs`.
     """
     sizes = len(lengths) - np.cumsum(np.bincount(lengths))[:-1]  # rows of each step
-    starts, of_step = np.cumsum(sizes) - sizes, powers(sizes)
+    starts, of_step = np.cumsum(sizes) - sizes, logarithms(sizes)
     table, places, step = [], [], 0
     while step < len(sizes):
         power = of_step[step]
@@ -71,4 +76,4 @@ def runs_of(lengths: np.ndarray) -> Runs:
         places.append(np.arange(some.sum()) + np.repeat(moved, some))
         step = end
     arrays = table, np.pad(sizes, (0, MOST_STEPS)), np.concatenate(places)
-    return Runs(*(tf.constant(array, tf.int32) for array in arrays))
+    return Runs(*(tf.constant(array, tf.int32) for array in arrays), powers)

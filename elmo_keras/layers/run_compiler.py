@@ -8,9 +8,10 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
-from elmo_keras.layers.row_runs import MOST_ROWS, Runs, powers, runs_of
+from elmo_keras.layers.row_runs import MOST_ROWS, Runs, logarithms, runs_of
 
-# Compiling a function takes as long as compiled steps save in about 1,000 steps.
+STAGES = 1, 4, 6, 8  # powers of two that are compiled together
+# Compiling a function takes as long as it saves in about 1,000 steps.
 STEPS_BEFORE = 500  # of earlier batches, for each function that a batch lacks
 STEPS_TO_WAIT = 2000  # of one batch, for each function that it lacks
 
@@ -51,10 +52,12 @@ class RunCompiler:
         """
         if not self.possible or not 0 < len(lengths) <= MOST_ROWS:
             return None
-        needed = int(powers(len(lengths))) + 1
+        needed = int(logarithms(len(lengths))) + 1
         if needed > self._compiled:
+            needed = next(stage for stage in STAGES if stage >= needed)
             self._note(needed, int(lengths.max()))
-        return runs_of(lengths) if needed <= self._compiled else None
+        powers = self._compiled
+        return runs_of(lengths, powers) if needed <= powers else None
 
     def _note(self, needed, steps):
         """Counts the steps of a batch that lacks functions; begins to compile them."""
@@ -72,10 +75,12 @@ class RunCompiler:
 
     def _compile(self, needed):
         try:
-            while self._compiled < needed and threading.main_thread().is_alive():
-                lengths = np.full(2**self._compiled, 3, np.int32)
-                self._compute(lengths, runs_of(lengths))
-                self._compiled += 1
+            for power in range(self._compiled, needed):
+                if not threading.main_thread().is_alive():
+                    return
+                lengths = np.full(2**power, 3, np.int32)
+                self._compute(lengths, runs_of(lengths, needed))
+            self._compiled = needed
         except Exception as error:  # whatever XLA raises: vectors don't depend on it
             self.possible = False
             reason = str(error).partition("\n")[0]

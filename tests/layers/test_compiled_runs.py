@@ -7,7 +7,7 @@ import tensorflow as tf
 from elmo_keras.layers import BidirectionalLSTM
 from elmo_keras.layers.compiled_runs import _steps
 from elmo_keras.layers.recurrence import Clips, State, Weights
-from elmo_keras.layers.row_runs import MOST_ROWS, SIGNATURE, most_steps, runs_of
+from elmo_keras.layers.row_runs import MOST_ROWS, SIGNATURE, Runs, most_steps, runs_of
 from tests.support.models import randomize
 
 DIM, UNITS, PROJECTION = 3, 5, 3
@@ -28,8 +28,8 @@ def lstm():
 def in_runs(lstm):
     signature = tf.TensorSpec((None, DIM)), tf.TensorSpec((None,), tf.int32)
     return tf.function(
-        lambda x, lengths, runs: lstm.of_sentences(x, lengths, runs=runs),
-        input_signature=[*signature, SIGNATURE],
+        lambda x, lengths, *runs: lstm.of_sentences(x, lengths, runs=Runs(*runs, 4)),
+        input_signature=[*signature, *SIGNATURE],
         autograph=False,
     )
 
@@ -38,7 +38,7 @@ def in_runs(lstm):
 def test_outputs_are_those_of_single_steps(lstm, in_runs, lengths):
     x = np.random.default_rng(1).normal(size=(lengths.sum(), DIM)).astype(np.float32)
     expected = lstm.of_sentences(x, tf.constant(lengths))
-    found = in_runs(x, lengths, runs_of(lengths))
+    found = in_runs(x, lengths, *runs_of(lengths, 4)[:3])
     for layer, wanted in zip(found, expected, strict=True):
         np.testing.assert_allclose(layer, wanted, atol=1e-6)  # sums in another order
     assert 0 < np.mean(np.abs(expected[0]) == np.float32(0.1)) < 1
@@ -72,7 +72,7 @@ def test_what_is_compiled_does_not_depend_on_the_lengths():
 @pytest.mark.parametrize("n_sentences", [1, 2, 7, MOST_ROWS])
 def test_runs_hold_each_step_once_and_fit_its_rows(n_sentences):
     lengths = np.random.default_rng(n_sentences).integers(1, 90, n_sentences)
-    runs = runs_of(lengths)
+    runs = runs_of(lengths, 8)
     table, sizes = runs.table.numpy(), runs.sizes.numpy()
     n_steps = lengths.max()
     assert [*sizes[:n_steps]] == [(lengths > step).sum() for step in range(n_steps)]
