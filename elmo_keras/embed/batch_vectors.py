@@ -117,7 +117,7 @@ class SentenceVectors:
         )
         self._signature = words, tf.TensorSpec((None,), tf.int32)
         self._compute = _graph(self._vectors, *self._signature)
-        self._compiled = {}  # a graph for each `Runs.powers`
+        self._compiled = {}  # a graph for each kind of `Runs`
         self._compiler = jit_compile and RunCompiler(elmo.bilm.lstm, self._compile)
 
     def _check(self):
@@ -157,7 +157,7 @@ class SentenceVectors:
         batch = tf.constant(words), tf.constant(lengths)
         runs = self._compiler and self._compiler.runs_for(lengths + N_BOUNDARIES)
         if runs:
-            result = self._compiled[runs.powers](*batch, *runs[:3]).numpy()
+            result = self._compiled[runs.kind](*batch, *runs.tensors).numpy()
         else:
             result = self._compute(*batch).numpy()
         axis = 1 if self.layers == "all" else 0
@@ -166,10 +166,10 @@ class SentenceVectors:
         return np.split(result, np.cumsum(lengths)[:-1], axis)
 
     def _compile(self, lengths, runs):
-        if runs.powers not in self._compiled:
-            self._compiled[runs.powers] = _graph(
+        if runs.kind not in self._compiled:
+            self._compiled[runs.kind] = _graph(
                 lambda words, lengths, *tensors: self._vectors(
-                    words, lengths, Runs(*tensors, runs.powers)
+                    words, lengths, Runs(*tensors, runs.kind)
                 ),
                 *self._signature,
                 *SIGNATURE,
@@ -177,7 +177,7 @@ class SentenceVectors:
         dim, dtype = self.elmo.config.projection_dim, self.elmo.bilm.compute_dtype
         words = tf.zeros((lengths.sum(), dim), dtype)
         lengths = tf.constant(lengths - N_BOUNDARIES)
-        self._compiled[runs.powers](words, lengths, *runs[:3])
+        self._compiled[runs.kind](words, lengths, *runs.tensors)
 
     def _vectors(self, x, lengths, runs=None):
         layers = self.elmo.bilm.layers_of_vectors(x, lengths, runs=runs)

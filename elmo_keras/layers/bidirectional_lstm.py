@@ -124,7 +124,8 @@ class BidirectionalLSTM(keras.layers.Layer):
             A list of `n_layers` tensors `(wanted, 2 · projection_dim)`.
         """
         outputs = []
-        states = self.start_state(tf.size(lengths) if runs is None else runs.rows)
+        few = runs is not None and not runs.kind.larger_first
+        states = self.start_state(runs.rows if few else tf.size(lengths))
         for direction, state in zip((self.forward, self.backward), states):
             packing = pack_sentences(lengths, direction.reverse)
             packed = tf.gather(x, packing.tokens)

@@ -11,22 +11,22 @@ import tensorflow as tf
 
 from elmo_keras.layers.lstm_cell import cell
 from elmo_keras.layers.recurrence import Clips, State, Weights, cell_dtype, clip
-from elmo_keras.layers.row_runs import SIGNATURE, Runs, most_steps
+from elmo_keras.layers.row_runs import SIGNATURE, Kind, Runs, most_steps
 
 
 @functools.cache
-def runs_graph(dim, units, projection_dim, *, compute_dtype, clips: Clips, powers):
+def runs_graph(dim, units, projection_dim, *, compute_dtype, clips: Clips, kind: Kind):
     """A graph that runs one LSTM layer over packed tokens, for all of these sizes.
 
     It takes the packed tokens (tokens, dim), the tensors of their `Runs`, the
     `Weights`, with plain matrices instead of panels, and the initial `State`, with the
-    rows of the first run. It returns the outputs (tokens, projection_dim), which have
-    no gradient.
+    rows of the first run. It returns the outputs (tokens, projection_dim) of the runs,
+    which have no gradient.
 
     Args:
         dim, units, projection_dim, compute_dtype: as in `ProjectedLSTM`.
         clips: `Clips`.
-        powers: of the `Runs`.
+        kind: of the `Runs`.
     """
 
     def spec(*shape, dtype=compute_dtype):
@@ -41,15 +41,15 @@ def runs_graph(dim, units, projection_dim, *, compute_dtype, clips: Clips, power
     )
     state = State(spec(None, projection_dim), spec(None, units, dtype=of_cells))
     return tf.function(
-        functools.partial(_over_runs, clips=clips, powers=powers),
+        functools.partial(_over_runs, clips=clips, kind=kind),
         input_signature=[spec(None, dim), SIGNATURE, (weights, state)],
         autograph=False,
     )
 
 
-def _over_runs(x, runs, weights_and_state, *, clips, powers):
+def _over_runs(x, runs, weights_and_state, *, clips, kind):
     weights, state = weights_and_state
-    runs = Runs(*runs, powers)
+    runs = Runs(*runs, kind)
 
     def one_run(i, state, outputs):
         power, *places = tf.unstack(runs.table[i])
@@ -58,10 +58,10 @@ def _over_runs(x, runs, weights_and_state, *, clips, powers):
         arguments = {"weights": weights, "state": state, "clips": clips}
         branches = [
             functools.partial(_one_run, 2**p, products, (runs, places), **arguments)
-            for p in range(powers)
+            for p in range(kind.powers)
         ]
         values, state = (
-            branches[0]() if powers == 1 else tf.switch_case(power, branches)
+            branches[0]() if kind.powers == 1 else tf.switch_case(power, branches)
         )
         return i + 1, state, outputs.write(i, values)
 

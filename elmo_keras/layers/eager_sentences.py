@@ -30,7 +30,7 @@ class EagerSentences:
         self._graph = tf.function(
             self._layers, input_signature=[WORDS, LENGTHS], autograph=False
         )
-        self._compiled = {}  # a graph for each `Runs.powers`
+        self._compiled = {}  # a graph for each kind of `Runs`
         self._compiler: RunCompiler | None = None
         self._n_calls = 0
 
@@ -46,7 +46,7 @@ class EagerSentences:
         """
         runs = self._runs(lengths)
         if runs is not None:
-            return self._compiled[runs.powers](words, lengths, *runs[:3])
+            return self._compiled[runs.kind](words, lengths, *runs.tensors)
         self._n_calls += 1
         if self._n_calls < CALLS_BEFORE_GRAPH:
             return self._layers(words, lengths)
@@ -67,13 +67,13 @@ class EagerSentences:
         )
 
     def _compile(self, lengths, runs):
-        if runs.powers not in self._compiled:
-            self._compiled[runs.powers] = tf.function(
+        if runs.kind not in self._compiled:
+            self._compiled[runs.kind] = tf.function(
                 lambda words, lengths, *tensors: self._layers(
-                    words, lengths, Runs(*tensors, runs.powers)
+                    words, lengths, Runs(*tensors, runs.kind)
                 ),
                 input_signature=[WORDS, LENGTHS, *SIGNATURE],
                 autograph=False,
             )
         words = tf.fill([tf.reduce_sum(lengths - 2)], "a")
-        self._compiled[runs.powers](words, tf.constant(lengths - 2), *runs[:3])
+        self._compiled[runs.kind](words, tf.constant(lengths - 2), *runs.tensors)

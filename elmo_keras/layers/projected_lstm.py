@@ -182,11 +182,15 @@ class ProjectedLSTM(keras.layers.Layer):
         Args:
             x: float tensor `(tokens, dim)`, packed.
             runs: `row_runs.Runs`.
-            state: `(output, cell)`, with the rows of the first run.
+            state: `(output, cell)`, with the rows of the first step, or those of the
+                first run if it comes first.
 
         Returns:
             Outputs `(tokens, projection_dim)`.
         """
+        if runs.kind.larger_first:
+            _, step, _, token, _ = tf.unstack(runs.table[0])
+            larger, state = self.call_packed(x[:token], runs.sizes[:step], state)
         weights = Weights(
             self._as(self.kernel, self.compute_dtype),
             self._as(self.recurrent_kernel, self.compute_dtype)[0, 0],
@@ -203,9 +207,10 @@ class ProjectedLSTM(keras.layers.Layer):
             self.projection_dim,
             compute_dtype=self.compute_dtype,
             clips=Clips(self.cell_clip, self.proj_clip),
-            powers=runs.powers,
+            kind=runs.kind,
         )
-        return run(tf.cast(x, self.compute_dtype), runs[:3], (weights, state))
+        outputs = run(tf.cast(x, self.compute_dtype), runs.tensors, (weights, state))
+        return tf.concat([larger, outputs], 0) if runs.kind.larger_first else outputs
 
     @property
     def can_run_compiled(self):

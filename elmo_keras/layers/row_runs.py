@@ -10,12 +10,13 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-MOST_ROWS = 128  # with more rows the products of matrices take most of the time
+POWERS = 4
+MOST_ROWS = 2 ** (POWERS - 1)  # with more rows, products of matrices take the time
 MOST_STEPS = 32
 
 
 class Runs(NamedTuple):
-    """The runs of a batch.
+    """The runs of a batch: its steps of at most `MOST_ROWS` rows, which are the last.
 
     Attributes:
         table: int32 `(runs, 5)`: the power of two, the first step, the number of steps,
@@ -24,13 +25,18 @@ class Runs(NamedTuple):
             zeros.
         places: int32 `(tokens,)`, the index of each packed token in its run, if all
             steps have as many rows as the power of two.
-        powers: a number above that of all powers of two, for which a graph is made.
+        kind: `Kind`.
     """
 
     table: tf.Tensor
     sizes: tf.Tensor
     places: tf.Tensor
-    powers: int
+    kind: "Kind"
+
+    @property
+    def tensors(self) -> tuple[tf.Tensor, ...]:
+        """All but the kind."""
+        return self[:3]
 
     @property
     def rows(self) -> tf.Tensor:
@@ -38,7 +44,20 @@ class Runs(NamedTuple):
         return tf.bitwise.left_shift(1, self.table[0, 0])
 
 
-SIGNATURE = (
+class Kind(NamedTuple):
+    """What differs in the graphs of batches.
+
+    Attributes:
+        powers: a number above those of all runs.
+        larger_first: whether steps of more rows come before the runs.
+    """
+
+    powers: int
+    larger_first: bool
+
+
+SINGLE, FEW, MANY = Kind(1, False), Kind(POWERS, False), Kind(POWERS, True)
+SIGNATURE = (  # of `Runs.tensors`
     tf.TensorSpec((None, 5), tf.int32),
     tf.TensorSpec((None,), tf.int32),
     tf.TensorSpec((None,), tf.int32),
@@ -47,33 +66,37 @@ SIGNATURE = (
 
 def most_steps(rows: int) -> int:
     """The most steps of a run with this many rows."""
-    return max(8, min(MOST_STEPS, 256 // rows))
+    return min(MOST_STEPS, 64 // rows)
 
 
-def logarithms(sizes: np.ndarray) -> np.ndarray:
-    """The logarithms to base 2 of numbers from 1 to 2^30, rounded up."""
-    return np.ceil(np.log2(sizes)).astype(np.int32)
+def kind_of(n_sentences: int) -> Kind:
+    """The kind of a batch."""
+    if n_sentences == 1:
+        return SINGLE
+    return FEW if n_sentences <= MOST_ROWS else MANY
 
 
-def runs_of(lengths: np.ndarray, powers: int) -> Runs:
+def runs_of(lengths: np.ndarray) -> Runs:
     """The runs of sentences.
 
     Args:
         lengths: integers `(sentences,)`, 1 or more; the number of tokens of each.
-        powers: see `Runs`.
     """
     sizes = len(lengths) - np.cumsum(np.bincount(lengths))[:-1]  # rows of each step
-    starts, of_step = np.cumsum(sizes) - sizes, logarithms(sizes)
-    table, places, step = [], [], 0
+    starts = np.cumsum(sizes) - sizes
+    powers = np.ceil(np.log2(sizes)).astype(int)
+    step = int(np.searchsorted(-sizes, -MOST_ROWS))  # sizes never rise
+    table, places = [], [np.zeros(sizes[:step].sum(), int)]
     while step < len(sizes):
-        power = of_step[step]
-        end = np.searchsorted(-of_step, -power, side="right")
-        end = min(end, step + most_steps(2**power))
+        end = np.searchsorted(-powers, -powers[step], side="right")
+        rows = 2 ** powers[step]
+        end = min(end, step + most_steps(rows))
         some = sizes[step:end]
-        table.append((power, step, len(some), starts[step], some.sum()))
-        # Token t of the run is token t - start of its step.
-        moved = 2**power * np.arange(len(some)) - (starts[step:end] - starts[step])
+        table.append((powers[step], step, len(some), starts[step], some.sum()))
+        moved = rows * np.arange(len(some)) - (starts[step:end] - starts[step])
         places.append(np.arange(some.sum()) + np.repeat(moved, some))
         step = end
+    table = np.reshape(table, (-1, 5))
     arrays = table, np.pad(sizes, (0, MOST_STEPS)), np.concatenate(places)
-    return Runs(*(tf.constant(array, tf.int32) for array in arrays), powers)
+    tensors = (tf.constant(array, tf.int32) for array in arrays)
+    return Runs(*tensors, kind_of(len(lengths)))

@@ -8,12 +8,17 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
-from elmo_keras.layers.row_runs import MOST_ROWS, Runs, logarithms, runs_of
+from elmo_keras.layers.row_runs import FEW, MANY, SINGLE, Kind, Runs, runs_of
 
-STAGES = 1, 4, 6, 8  # powers of two that are compiled together
-# Compiling a function takes as long as it saves in about 1,000 steps.
-STEPS_BEFORE = 500  # of earlier batches, for each function that a batch lacks
-STEPS_TO_WAIT = 2000  # of one batch, for each function that it lacks
+# The smallest lengths of batches that need all functions of their kind, and how many
+# steps take as long as compiling them.
+LENGTHS = {
+    SINGLE: [2],
+    FEW: [5, 4, 3, 3, 2, 2, 2, 2],
+    MANY: [6, 5, 4, 4, 3, 3, 3, 3, 2],
+}
+STEPS_BEFORE = {SINGLE: 1000, FEW: 3000, MANY: 3000}
+WAITING = 3  # a batch waits for functions if it has this many times those steps
 
 
 class RunCompiler:
@@ -30,6 +35,9 @@ class RunCompiler:
         lstm: the LSTMs.
         compute: computes a batch of any sentences in compiled runs, given their lengths
             with boundaries, int32 `(sentences,)`, and their `Runs`.
+
+    Attributes:
+        possible: whether batches are compiled.
     """
 
     def __init__(
@@ -40,9 +48,9 @@ class RunCompiler:
         self.possible = can_compile(lstm)
         self._compute = compute
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._compiled = 0  # functions, of 1, 2, 4, … rows
-        self._steps = 0
+        self._threads: dict[Kind, threading.Thread] = {}
+        self._compiled: set[Kind] = set()
+        self._steps = dict.fromkeys(LENGTHS, 0)
 
     def runs_for(self, lengths: np.ndarray) -> Runs | None:
         """The runs of a batch, or None to compute it without compiled functions.
@@ -50,46 +58,40 @@ class RunCompiler:
         Args:
             lengths: the number of tokens of each sentence with its boundaries.
         """
-        if not self.possible or not 0 < len(lengths) <= MOST_ROWS:
+        if not self.possible or len(lengths) == 0:
             return None
-        needed = int(logarithms(len(lengths))) + 1
-        if needed > self._compiled:
-            needed = next(stage for stage in STAGES if stage >= needed)
-            self._note(needed, int(lengths.max()))
-        powers = self._compiled
-        return runs_of(lengths, powers) if needed <= powers else None
+        runs = runs_of(lengths)
+        if len(runs.table) == 0:
+            return None
+        if runs.kind not in self._compiled:
+            self._note(runs)
+        return runs if runs.kind in self._compiled else None
 
-    def _note(self, needed, steps):
+    def _note(self, runs):
         """Counts the steps of a batch that lacks functions; begins to compile them."""
+        kind, steps = runs.kind, int(tf.reduce_sum(runs.table[:, 2]))
         with self._lock:
-            missing = needed - self._compiled
-            self._steps += steps
-            if self._thread is None and self._steps >= STEPS_BEFORE * missing > 0:
-                self._steps = 0
-                # Not a daemon: the process ends between two functions, not in one.
-                self._thread = threading.Thread(target=self._compile, args=(needed,))
-                self._thread.start()
-            thread = self._thread
-        if thread and steps >= STEPS_TO_WAIT * missing > 0:
+            self._steps[kind] += steps
+            if kind not in self._threads and self._steps[kind] >= STEPS_BEFORE[kind]:
+                # Not a daemon: the process doesn't end while something is compiled.
+                thread = threading.Thread(target=self._compile, args=(kind,))
+                self._threads[kind] = thread
+                thread.start()
+            thread = self._threads.get(kind)
+        if thread and steps >= WAITING * STEPS_BEFORE[kind]:
             thread.join()
 
-    def _compile(self, needed):
+    def _compile(self, kind):
+        lengths = np.array(LENGTHS[kind], np.int32)
         try:
-            for power in range(self._compiled, needed):
-                if not threading.main_thread().is_alive():
-                    return
-                lengths = np.full(2**power, 3, np.int32)
-                self._compute(lengths, runs_of(lengths, needed))
-            self._compiled = needed
+            self._compute(lengths, runs_of(lengths))
+            self._compiled.add(kind)
         except Exception as error:  # whatever XLA raises: vectors don't depend on it
             self.possible = False
             reason = str(error).partition("\n")[0]
             logging.getLogger(__name__).warning(
                 "XLA can't compile the LSTMs. They run without it: %s", reason
             )
-        finally:
-            with self._lock:
-                self._thread = None
 
 
 def can_compile(lstm: BidirectionalLSTM) -> bool:

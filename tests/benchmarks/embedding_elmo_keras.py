@@ -2,7 +2,7 @@
 
     python embedding_elmo_keras.py FOLDER DTYPE|embedder
 
-Runs `Elmo.layers` in a `tf.function`, with DTYPE as Keras' dtype policy, and
+Calls `Elmo.layers` with lists of tokens, with DTYPE as Keras' dtype policy, and
 `embed_corpus` for a whole file, which it writes as HDF5. It also answers
 {"gemm": SIZE}: operations a second of a product of two matrices of SIZE rows and
 columns in DTYPE. `embedder` runs an `Embedder` instead, from lists of tokens to
@@ -51,13 +51,9 @@ def run_embedder(folder: Path) -> None:
 def run_layer(folder: Path, dtype: str) -> None:
     """Embeds with the layer, and files with `embed_corpus`."""
     elmo = Elmo.from_pretrained(folder, dtype=dtype)
-    tokens = tf.RaggedTensorSpec((None, None), tf.string, ragged_rank=1)
-    layers = tf.function(elmo.layers, input_signature=[tokens])
 
     def embed(sentences: Sentences) -> np.ndarray:
-        words = tf.constant([word for sentence in sentences for word in sentence])
-        lengths = [len(sentence) for sentence in sentences]
-        return layers(tf.RaggedTensor.from_row_lengths(words, lengths)).numpy()
+        return elmo.layers(sentences).numpy()
 
     def embed_file(path: Path) -> Iterator[np.ndarray]:
         output = folder / "vectors.hdf5"

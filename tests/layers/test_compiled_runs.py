@@ -7,11 +7,15 @@ import tensorflow as tf
 from elmo_keras.layers import BidirectionalLSTM
 from elmo_keras.layers.compiled_runs import _steps
 from elmo_keras.layers.recurrence import Clips, State, Weights
-from elmo_keras.layers.row_runs import MOST_ROWS, SIGNATURE, Runs, most_steps, runs_of
+from elmo_keras.layers.row_runs import MOST_ROWS, kind_of, most_steps, runs_of
 from tests.support.models import randomize
 
 DIM, UNITS, PROJECTION = 3, 5, 3
-LENGTHS = np.array([2, 37, 3, 3, 2], np.int32)  # 5 rows, 3, and 1 in two runs
+LENGTHS = {  # rows of the steps
+    "nine, then five, and one in two runs": [2, 37, 3, 2, 2, 3, 3, 3, 2],
+    "three, then one in two runs": [37, 2, 2],
+    "one": [3],
+}
 
 
 @pytest.fixture(scope="module")
@@ -24,21 +28,13 @@ def lstm():
     return randomize(lstm)
 
 
-@pytest.fixture(scope="module")
-def in_runs(lstm):
-    signature = tf.TensorSpec((None, DIM)), tf.TensorSpec((None,), tf.int32)
-    return tf.function(
-        lambda x, lengths, *runs: lstm.of_sentences(x, lengths, runs=Runs(*runs, 4)),
-        input_signature=[*signature, *SIGNATURE],
-        autograph=False,
-    )
-
-
-@pytest.mark.parametrize("lengths", [LENGTHS, LENGTHS[1:2]], ids=["five", "one"])
-def test_outputs_are_those_of_single_steps(lstm, in_runs, lengths):
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
+def test_outputs_are_those_of_single_steps(lstm, lengths):
+    lengths = np.array(lengths, np.int32)
     x = np.random.default_rng(1).normal(size=(lengths.sum(), DIM)).astype(np.float32)
     expected = lstm.of_sentences(x, tf.constant(lengths))
-    found = in_runs(x, lengths, *runs_of(lengths, 4)[:3])
+    runs = runs_of(lengths)
+    found = lstm.of_sentences(x, tf.constant(lengths), runs=runs)
     for layer, wanted in zip(found, expected, strict=True):
         np.testing.assert_allclose(layer, wanted, atol=1e-6)  # sums in another order
     assert 0 < np.mean(np.abs(expected[0]) == np.float32(0.1)) < 1
@@ -69,25 +65,26 @@ def test_what_is_compiled_does_not_depend_on_the_lengths():
     assert program([2, 2, 1]) == program([1])
 
 
-@pytest.mark.parametrize("n_sentences", [1, 2, 7, MOST_ROWS])
-def test_runs_hold_each_step_once_and_fit_its_rows(n_sentences):
+@pytest.mark.parametrize("n_sentences", [1, 2, 7, 100])
+def test_runs_hold_each_step_of_few_rows_once(n_sentences):
     lengths = np.random.default_rng(n_sentences).integers(1, 90, n_sentences)
-    runs = runs_of(lengths, 8)
-    table, sizes = runs.table.numpy(), runs.sizes.numpy()
+    runs = runs_of(lengths)
+    table, sizes, places = (tensor.numpy() for tensor in runs.tensors)
     n_steps = lengths.max()
     assert [*sizes[:n_steps]] == [(lengths > step).sum() for step in range(n_steps)]
     steps, tokens = [], []
     for power, first, number, token, n_tokens in table:
-        assert number <= most_steps(2**power)
-        some = sizes[first : first + number]
-        assert some.max() <= 2**power < 2 * some.min()
+        rows, some = 2**power, sizes[first : first + number]
+        assert number <= most_steps(rows) and some.max() <= rows < 2 * some.min()
         steps += range(first, first + number)
         tokens += range(token, token + n_tokens)
-        places = [
-            2**power * step + row
-            for step, size in enumerate(some)
-            for row in range(size)
-        ]
-        assert [*runs.places.numpy()[token : token + n_tokens]] == places
-    assert steps == [*range(n_steps)] and tokens == [*range(lengths.sum())]
-    assert runs.rows == 2 ** table[0, 0]
+        wanted = [rows * i + row for i, n in enumerate(some) for row in range(n)]
+        assert [*places[token : token + n_tokens]] == wanted
+    n_larger = (sizes > MOST_ROWS).sum()
+    assert steps == [*range(n_larger, n_steps)]
+    assert tokens == [*range(sizes[:n_larger].sum(), lengths.sum())]
+    assert runs.rows == 2 ** table[0, 0] and runs.kind == kind_of(n_sentences)
+
+
+def test_sentences_that_end_together_have_no_runs():
+    assert len(runs_of(np.full(MOST_ROWS + 1, 5)).table) == 0

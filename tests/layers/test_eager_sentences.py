@@ -8,6 +8,8 @@ import tensorflow as tf
 
 from elmo_keras import Elmo
 from elmo_keras.layers import eager_sentences, run_compiler
+from elmo_keras.layers.row_runs import FEW
+from elmo_keras.layers.run_compiler import LENGTHS
 from tests.support.models import randomize
 
 WORDS = [["Rivers", "bend", "."], ["One"]]
@@ -25,12 +27,12 @@ def test_graph_and_compiled_runs_give_the_same_vectors(config, monkeypatch):
     expected = elmo.layers(WORDS)
     monkeypatch.setattr(eager_sentences, "CALLS_BEFORE_GRAPH", 2)
     np.testing.assert_allclose(elmo.layers(WORDS), expected, atol=1e-6)
-    monkeypatch.setattr(run_compiler, "STEPS_BEFORE", 1)
-    monkeypatch.setattr(run_compiler, "STEPS_TO_WAIT", 1)
+    monkeypatch.setattr(run_compiler, "STEPS_BEFORE", dict.fromkeys(LENGTHS, 1))
+    monkeypatch.setattr(run_compiler, "WAITING", 1)
     np.testing.assert_allclose(elmo.layers(WORDS), expected, atol=1e-6)
     sentences = elmo._eager_sentences
     assert sentences._graph.experimental_get_tracing_count() == 1
-    assert [*sentences._compiled] == [4]
+    assert [*sentences._compiled] == [FEW]
     # The weights are read, not copied.
     randomize(elmo.bilm, seed=2)
     changed = elmo.layers(WORDS)
@@ -42,8 +44,8 @@ def test_graph_and_compiled_runs_give_the_same_vectors(config, monkeypatch):
 
 @pytest.mark.parametrize("trained", ["call", "layer"])
 def test_what_is_trained_is_not_compiled(config, monkeypatch, trained):
-    monkeypatch.setattr(run_compiler, "STEPS_BEFORE", 1)
-    monkeypatch.setattr(run_compiler, "STEPS_TO_WAIT", 1)
+    monkeypatch.setattr(run_compiler, "STEPS_BEFORE", dict.fromkeys(LENGTHS, 1))
+    monkeypatch.setattr(run_compiler, "WAITING", 1)
     elmo = layer(config, trainable_bilm=trained == "layer")
     with tf.GradientTape() as tape:
         score = tf.reduce_sum(elmo(WORDS, training=trained == "call") ** 2)

@@ -7,9 +7,16 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.layers import BidirectionalLSTM, run_compiler
-from elmo_keras.layers.row_runs import MOST_ROWS
-from elmo_keras.layers.run_compiler import STEPS_BEFORE, STEPS_TO_WAIT, RunCompiler
+from elmo_keras.layers.row_runs import MOST_ROWS, SINGLE, kind_of, runs_of
+from elmo_keras.layers.run_compiler import (
+    LENGTHS,
+    STEPS_BEFORE,
+    WAITING,
+    RunCompiler,
+)
 from tests.support.waiting import PATIENCE, wait_until
+
+LONG = WAITING * max(STEPS_BEFORE.values())
 
 
 @pytest.fixture(scope="module")
@@ -32,42 +39,54 @@ class Computed:
         self.rows.append(len(lengths))
 
 
+def batch(steps, sentences=1):
+    """The lengths of sentences, the longest of which has this many tokens."""
+    return np.array([steps] + [2] * (sentences - 1))
+
+
 def test_a_few_sentences_compile_nothing(lstm):
     computed = Computed()
     compiler = RunCompiler(lstm, computed)
     for _ in range(10):
-        assert compiler.runs_for(np.array([STEPS_BEFORE // 10 - 1])) is None
+        assert compiler.runs_for(batch(STEPS_BEFORE[SINGLE] // 10 - 1)) is None
     computed.go.set()
-    assert compiler._thread is None and computed.rows == []
+    assert not compiler._threads and computed.rows == []
 
 
-def test_other_batches_are_computed_while_functions_are_compiled(lstm):
+@pytest.mark.parametrize("sentences", [1, 2, MOST_ROWS + 1])
+def test_batches_are_computed_while_functions_are_compiled(lstm, sentences):
     computed = Computed()
     compiler = RunCompiler(lstm, computed)
-    three = np.array([STEPS_BEFORE, 5, 5])
-    for _ in range(4):
-        assert compiler.runs_for(three) is None
-    assert compiler._thread is not None
-    assert compiler.runs_for(three) is None
+    some = batch(500, sentences)
+    while not compiler._threads:
+        assert compiler.runs_for(some) is None
+    assert compiler.runs_for(some) is None
     computed.go.set()
-    wait_until(lambda: compiler.runs_for(three) is not None)
-    assert computed.rows == [1, 2, 4, 8]
-    assert compiler.runs_for(three[:1]).table.numpy()[0, 0] == 0
-    assert compiler.runs_for(np.full(9, 2)) is None
+    wait_until(lambda: compiler.runs_for(some) is not None)
+    assert computed.rows == [len(LENGTHS[kind_of(sentences)])]
+    for others in {1, 2, MOST_ROWS + 1} - {sentences}:
+        assert compiler.runs_for(batch(2, others)) is None
+
+
+@pytest.mark.parametrize("kind", LENGTHS)
+def test_the_batch_that_is_compiled_needs_all_functions_of_its_kind(kind):
+    runs = runs_of(np.array(LENGTHS[kind]))
+    assert runs.kind == kind
+    assert sorted(runs.table.numpy()[:, 0]) == [*range(kind.powers)]
 
 
 def test_a_batch_of_thousands_of_steps_waits(lstm):
     computed = Computed()
     computed.go.set()
-    assert RunCompiler(lstm, computed).runs_for(np.array([STEPS_TO_WAIT])) is not None
+    assert RunCompiler(lstm, computed).runs_for(batch(LONG)) is not None
 
 
-def test_no_sentences_and_too_many_are_not_compiled(lstm):
+def test_batches_without_few_rows_compile_nothing(lstm):
     computed = Computed()
     computed.go.set()
     compiler = RunCompiler(lstm, computed)
     assert compiler.runs_for(np.array([], int)) is None
-    assert compiler.runs_for(np.full(MOST_ROWS + 1, 99_999)) is None
+    assert compiler.runs_for(np.full(MOST_ROWS + 1, LONG)) is None
     assert computed.rows == []
 
 
@@ -75,8 +94,8 @@ def test_without_xla_all_stays_as_it_was(lstm, caplog):
     computed = Computed(tf.errors.UnimplementedError(None, None, "no code\nfor this"))
     computed.go.set()
     compiler = RunCompiler(lstm, computed)
-    assert compiler.runs_for(np.array([STEPS_TO_WAIT])) is None
-    assert compiler.runs_for(np.array([STEPS_TO_WAIT])) is None
+    assert compiler.runs_for(batch(LONG)) is None
+    assert compiler.runs_for(batch(LONG)) is None
     [record] = caplog.records
     assert record.getMessage() == (
         "XLA can't compile the LSTMs. They run without it: no code"
@@ -96,4 +115,4 @@ def test_machines_and_models_that_gain_nothing(lstm, monkeypatch, reason):
         lstm = BidirectionalLSTM(1, 1024, 512)
         lstm.build((None, None, 2))
     assert not run_compiler.can_compile(lstm)
-    assert RunCompiler(lstm, None).runs_for(np.array([STEPS_TO_WAIT])) is None
+    assert RunCompiler(lstm, None).runs_for(batch(LONG)) is None
