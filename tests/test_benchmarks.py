@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from elmo_keras import ElmoConfig
 from tests.benchmarks import answer_spans, embedding, growth, tasks
@@ -15,6 +16,7 @@ from tests.benchmarks.arithmetic import (
     of_word,
 )
 from tests.benchmarks.embedding_systems import OURS
+from tests.benchmarks.kernel_count import counted
 from tests.benchmarks.turns import Text, Turns, file_requests
 from tests.benchmarks.vectors import cosines, difference
 
@@ -33,6 +35,21 @@ def test_a_text_that_is_missing_or_too_short_is_one_line_and_status_2(
     short = capsys.readouterr().err
     assert "text.txt" in missing and "the text has 1" in short
     assert missing.count("\n") == short.count("\n") == 1
+
+
+def test_operations_in_loops_and_compiled_functions_are_counted():
+    compiled = tf.function(lambda x: tf.tanh(x) + x, jit_compile=True)
+
+    def step(x, n):
+        _, x = tf.while_loop(
+            lambda i, x: i < n, lambda i, x: (i + 1, compiled(tf.matmul(x, x))), (0, x)
+        )
+        return tf.tanh(x) * tf.cast(tf.shape(x)[0] + n, tf.float32)
+
+    signature = tf.TensorSpec((2, 2)), tf.TensorSpec((), tf.int32)
+    graph = tf.function(step, autograph=False).get_concrete_function(*signature).graph
+    counts = counted(graph.as_graph_def(), rounds=5)
+    assert counts == {"MatMul": 5, "XLA": 5, "Tanh": 1, "Mul": 1, "Cast": 1}
 
 
 def test_the_arithmetic_of_the_original_model_is_the_published_one():
