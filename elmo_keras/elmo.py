@@ -67,8 +67,9 @@ class Elmo(keras.layers.Layer):
     `num_representations` such tensors. The mask is passed on.
 
     Attributes:
-        jit_compile: whether eager calls compile the LSTMs of small batches by XLA,
-            after some hundred tokens; True at first.
+        jit_compile: whether eager calls are faster after some hundred tokens, in a
+            graph whose LSTMs are compiled by XLA; the last digits of the vectors then
+            depend on the time of the call. True at first.
 
     Raises:
         ValueError: an argument is out of range, the shape of the inputs does
@@ -217,7 +218,7 @@ class Elmo(keras.layers.Layer):
 
     @property
     def jit_compile(self):
-        """Whether eager calls of small batches are compiled, see `EagerSentences`."""
+        """Whether later eager calls are compiled, see `EagerSentences`."""
         return self._eager_sentences.jit_compile
 
     @jit_compile.setter

@@ -124,7 +124,8 @@ def _steps(products, sizes, n_steps, *, weights, state, rows, clips):
     units, width = weights.projection_kernel.shape
     room = sizes.shape[0]
 
-    def one_step(step, first, state, outputs):
+    def one_step(place, state, outputs):
+        step, first = place  # the step's first token
         # A slice that depended on `sizes` alone would be compiled for each value.
         inputs = tf.slice(products, [first, 0], [rows, 4 * units])
         recurrent = tf.matmul(state.output, weights.recurrent_kernel)
@@ -137,10 +138,11 @@ def _steps(products, sizes, n_steps, *, weights, state, rows, clips):
         )
         output = clip(tf.matmul(hidden, weights.projection_kernel), clips.output)
         outputs = outputs.write(step, output)
-        return step + 1, first + sizes[step], State(output, cells), outputs
+        place = step + 1, first + sizes[step]
+        return place, State(output, cells), outputs
 
     outputs = tf.TensorArray(products.dtype, room, element_shape=(rows, width))
-    *_, last, outputs = tf.while_loop(
-        lambda step, *_: step < n_steps, one_step, (0, 0, state, outputs)
+    _, last, outputs = tf.while_loop(
+        lambda place, *_: place[0] < n_steps, one_step, ((0, 0), state, outputs)
     )
     return tf.reshape(outputs.stack(), [room * rows, width]), last

@@ -21,7 +21,8 @@ class EagerSentences:
         keep_boundaries: as there.
 
     Attributes:
-        jit_compile: whether LSTMs are compiled, see `RunCompiler`.
+        jit_compile: whether a graph is made after the first calls, and its LSTMs are
+            compiled, see `RunCompiler`; if not, all calls run operation by operation.
     """
 
     def __init__(self, bilm, keep_boundaries: bool):
@@ -44,6 +45,8 @@ class EagerSentences:
             words: string `(tokens,)`.
             lengths: int32 `(sentences,)`.
         """
+        if not self.jit_compile:
+            return self._layers(words, lengths)
         runs = self._runs(lengths)
         if runs is not None:
             return self._compiled[runs.kind](words, lengths, *runs.tensors)
@@ -53,8 +56,6 @@ class EagerSentences:
         return self._graph(words, lengths)
 
     def _runs(self, lengths):
-        if not self.jit_compile:
-            return None
         if self._compiler is None:
             self._compiler = RunCompiler(self._bilm.lstm, self._compile)
         if not self._compiler.possible:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-POWERS = 4
-MOST_ROWS = 2 ** (POWERS - 1)  # with more rows, products of matrices take the time
+POWERS = 3
+MOST_ROWS = 2 ** (POWERS - 1)  # with more rows, nothing is gained
 MOST_STEPS = 32
 
 

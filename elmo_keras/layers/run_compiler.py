@@ -14,10 +14,10 @@ from elmo_keras.layers.row_runs import FEW, MANY, SINGLE, Kind, Runs, runs_of
 # steps take as long as compiling them.
 LENGTHS = {
     SINGLE: [2],
-    FEW: [5, 4, 3, 3, 2, 2, 2, 2],
-    MANY: [6, 5, 4, 4, 3, 3, 3, 3, 2],
+    FEW: [4, 3, 2, 2],
+    MANY: [5, 4, 3, 3, 2],
 }
-STEPS_BEFORE = {SINGLE: 1000, FEW: 3000, MANY: 3000}
+STEPS_BEFORE = {SINGLE: 1000, FEW: 2000, MANY: 2000}
 WAITING = 3  # a batch waits for functions if it has this many times those steps
 
 

@@ -12,7 +12,7 @@ from tests.support.models import randomize
 
 DIM, UNITS, PROJECTION = 3, 5, 3
 LENGTHS = {  # rows of the steps
-    "nine, then five, and one in two runs": [2, 37, 3, 2, 2, 3, 3, 3, 2],
+    "nine and five, then four, and one in two runs": [2, 38, 4, 2, 2, 4, 4, 3, 2],
     "three, then one in two runs": [37, 2, 2],
     "one": [3],
 }
