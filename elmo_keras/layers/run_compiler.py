@@ -18,6 +18,7 @@ LENGTHS = {
     MANY: [5, 4, 3, 3, 2],
 }
 STEPS_BEFORE = {SINGLE: 1000, FEW: 2000, MANY: 2000}
+LEAST_STEPS = 100  # of few rows after steps of more: with less, nothing is gained
 WAITING = 3  # a batch waits for functions if it has this many times those steps
 
 
@@ -61,15 +62,15 @@ class RunCompiler:
         if not self.possible or len(lengths) == 0:
             return None
         runs = runs_of(lengths)
-        if len(runs.table) == 0:
+        steps = int(tf.reduce_sum(runs.table[:, 2]))
+        if runs.kind.larger_first and steps < LEAST_STEPS:
             return None
         if runs.kind not in self._compiled:
-            self._note(runs)
+            self._note(runs.kind, steps)
         return runs if runs.kind in self._compiled else None
 
-    def _note(self, runs):
+    def _note(self, kind, steps):
         """Counts the steps of a batch that lacks functions; begins to compile them."""
-        kind, steps = runs.kind, int(tf.reduce_sum(runs.table[:, 2]))
         with self._lock:
             self._steps[kind] += steps
             if kind not in self._threads and self._steps[kind] >= STEPS_BEFORE[kind]:

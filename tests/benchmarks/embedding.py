@@ -12,8 +12,9 @@ the same processors, and return all layers of every token:
 - simple-elmo graph: simple-elmo 0.9.2 on TensorFlow 2.21 (`tf.compat.v1`), its
   batched graph alone, fed by its own `Batcher`;
 - simple-elmo API: its `ElmoModel.get_elmo_vectors`;
-- elmo-keras: `Elmo.layers`, called eagerly, dtype policies float32 and bfloat16;
+- elmo-keras: `Elmo.layers` in a `tf.function`, dtype policies float32 and bfloat16;
   for a whole file `embed_corpus`, with its output file;
+- elmo-keras eager: `Elmo.layers` in float32, called with lists outside of any graph;
 - elmo-keras Embedder: an `Embedder` in float32, also for a whole file.
 
 The peers run in environments of their own, which are made at the first start. Each

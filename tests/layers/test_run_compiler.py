@@ -9,6 +9,7 @@ import tensorflow as tf
 from elmo_keras.layers import BidirectionalLSTM, run_compiler
 from elmo_keras.layers.row_runs import MOST_ROWS, SINGLE, kind_of, runs_of
 from elmo_keras.layers.run_compiler import (
+    LEAST_STEPS,
     LENGTHS,
     STEPS_BEFORE,
     WAITING,
@@ -65,7 +66,7 @@ def test_batches_are_computed_while_functions_are_compiled(lstm, sentences):
     wait_until(lambda: compiler.runs_for(some) is not None)
     assert computed.rows == [len(LENGTHS[kind_of(sentences)])]
     for others in {1, 2, MOST_ROWS + 1} - {sentences}:
-        assert compiler.runs_for(batch(2, others)) is None
+        assert compiler.runs_for(batch(500, others)) is None
 
 
 @pytest.mark.parametrize("kind", LENGTHS)
@@ -87,6 +88,8 @@ def test_batches_without_few_rows_compile_nothing(lstm):
     compiler = RunCompiler(lstm, computed)
     assert compiler.runs_for(np.array([], int)) is None
     assert compiler.runs_for(np.full(MOST_ROWS + 1, LONG)) is None
+    for _ in range(LONG // LEAST_STEPS):
+        assert compiler.runs_for(batch(LEAST_STEPS + 1, MOST_ROWS + 1)) is None
     assert computed.rows == []
 
 
