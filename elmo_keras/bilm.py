@@ -137,7 +137,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         return (layers, state) if self.return_state else layers
 
     def layers_of_sentences(
-        self, tokens, lengths, *, keep_boundaries=False, training=False
+        self, tokens, lengths, *, keep_boundaries=False, training=False, runs=None
     ):
         """All layers of flat sentences, see `layers.flat_sentences`.
 
@@ -151,6 +151,8 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             keep_boundaries: whether the result holds `<S>` and `</S>` as well,
                 two more tokens for each sentence.
             training: as in a call.
+            runs: the `row_runs.Runs` of the sentences with their boundaries, or None,
+                see `BidirectionalLSTM.of_sentences`.
 
         Returns:
             A list of `config.n_layers + 1` tensors `(tokens, 2 · projection_dim)`.
@@ -164,23 +166,25 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             vectors_of = self.token_vectors
         x = vectors_of(with_boundaries(tokens, lengths, boundaries), training)
         return self.layers_of_vectors(
-            x, lengths, keep_boundaries=keep_boundaries, training=training
+            x, lengths, keep_boundaries=keep_boundaries, training=training, runs=runs
         )
 
-    def layers_of_vectors(self, x, lengths, *, keep_boundaries=False, training=False):
+    def layers_of_vectors(
+        self, x, lengths, *, keep_boundaries=False, training=False, runs=None
+    ):
         """Like `layers_of_sentences`, but from context-independent vectors.
 
         Args:
             x: float tensor `(tokens + 2 · sentences, projection_dim)`, with the
                 vectors of `<S>` and `</S>` around each sentence.
-            lengths, keep_boundaries, training: as in `layers_of_sentences`.
+            lengths, keep_boundaries, training, runs: as in `layers_of_sentences`.
         """
         wanted = None if keep_boundaries else inner_tokens(lengths)
         first = x if keep_boundaries else tf.gather(x, wanted)
         # Created first: a graph adds the layers up in the order of their creation.
         first = tf.concat([first, first], axis=-1)
         hidden = self.lstm.of_sentences(
-            x, lengths + 2, wanted=wanted, training=training
+            x, lengths + 2, wanted=wanted, training=training, runs=runs
         )
         return [first, *hidden]
 

@@ -8,7 +8,9 @@ import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.eager_sentences import EagerSentences
 from elmo_keras.layers.flat_sentences import padded
+from elmo_keras.layers.initial_values import values_read_later
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.model_files.published import read_weights
@@ -63,6 +65,11 @@ class Elmo(keras.layers.Layer):
 
     Output: `(batch, time, 2 · projection_dim)`, 0 at padding, or a list of
     `num_representations` such tensors. The mask is passed on.
+
+    Attributes:
+        jit_compile: whether eager calls are faster after some hundred tokens, in a
+            graph whose LSTMs are compiled by XLA; the last digits of the vectors then
+            depend on the time of the call. True at first.
 
     Raises:
         ValueError: an argument is out of range, the shape of the inputs does
@@ -120,6 +127,7 @@ class Elmo(keras.layers.Layer):
             dtype=self.dtype_policy,
         )
         self.trainable_bilm = trainable_bilm
+        self._eager_sentences = EagerSentences(self.bilm, keep_sentence_boundaries)
         self.mixes = [self._make_mix(f"mix_{i}") for i in range(num_representations)]
         self.dropouts = [
             keras.layers.Dropout(dropout, name=f"dropout_{i}", dtype=self.dtype_policy)
@@ -196,7 +204,8 @@ class Elmo(keras.layers.Layer):
         if state is not None:
             kwargs["has_start_state"] = True
         elmo = cls(files.config, n_cached_words=len(words), **kwargs)
-        elmo.build()
+        with values_read_later():
+            elmo.build()
         with files.open_weights() as file:
             read_weights(elmo.bilm, file)
         if state is not None:
@@ -206,6 +215,15 @@ class Elmo(keras.layers.Layer):
             for mix in elmo.mixes:
                 mix.assign(*files.mix)
         return elmo
+
+    @property
+    def jit_compile(self):
+        """Whether later eager calls are compiled, see `EagerSentences`."""
+        return self._eager_sentences.jit_compile
+
+    @jit_compile.setter
+    def jit_compile(self, value):
+        self._eager_sentences.jit_compile = value
 
     def build(self, input_shape=None):
         config = self.config
@@ -251,17 +269,28 @@ class Elmo(keras.layers.Layer):
         if inputs.dtype.is_floating:
             layers = tf.cast(inputs, self.compute_dtype)
             return [tf.boolean_mask(h, mask) for h in tf.unstack(layers, axis=1)], mask
-        layers = self.bilm.layers_of_sentences(
+        layers = self._layers_of_sentences(
             tf.boolean_mask(inputs, mask),
             tf.reduce_sum(tf.cast(mask, tf.int32), axis=1),
-            keep_boundaries=self.keep_sentence_boundaries,
-            training=training,
+            training,
         )
         if not self.trainable_bilm:
             layers = [tf.stop_gradient(h) for h in layers]
         if self.keep_sentence_boundaries:
             mask = _with_boundaries(mask)
         return layers, mask
+
+    def _layers_of_sentences(self, tokens, lengths, training):
+        learns = training or self.trainable_bilm or self.bilm.trainable
+        eager = tf.executing_eagerly() and not tf.distribute.has_strategy()
+        if eager and not learns and tokens.dtype == tf.string:
+            return self._eager_sentences.of(tokens, lengths)
+        return self.bilm.layers_of_sentences(
+            tokens,
+            lengths,
+            keep_boundaries=self.keep_sentence_boundaries,
+            training=training,
+        )
 
     def _checked(self, inputs):
         """The inputs, with lists and arrays of `str` as a tensor."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from elmo_keras import ElmoConfig
 from tests.benchmarks import (
@@ -22,6 +23,7 @@ from tests.benchmarks.arithmetic import (
     of_word,
 )
 from tests.benchmarks.embedding_systems import OURS
+from tests.benchmarks.kernel_count import counted
 from tests.benchmarks.turns import Text, Turns, file_requests
 from tests.benchmarks.vectors import cosines, difference
 
@@ -47,6 +49,21 @@ def test_too_few_vectors_to_search_are_one_line_and_status_2(tmp_path, capsys):
     assert approximate_search.main([str(tmp_path / "few.npy")]) == 2
     error = capsys.readouterr().err
     assert "has 9 vectors: too few" in error and error.count("\n") == 1
+
+
+def test_operations_in_loops_and_compiled_functions_are_counted():
+    compiled = tf.function(lambda x: tf.tanh(x) + x, jit_compile=True)
+
+    def step(x, n):
+        _, x = tf.while_loop(
+            lambda i, x: i < n, lambda i, x: (i + 1, compiled(tf.matmul(x, x))), (0, x)
+        )
+        return tf.tanh(x) * tf.cast(tf.shape(x)[0] + n, tf.float32)
+
+    signature = tf.TensorSpec((2, 2)), tf.TensorSpec((), tf.int32)
+    graph = tf.function(step, autograph=False).get_concrete_function(*signature).graph
+    counts = counted(graph.as_graph_def(), rounds=5)
+    assert counts == {"MatMul": 5, "XLA": 5, "Tanh": 1, "Mul": 1, "Cast": 1}
 
 
 def test_the_arithmetic_of_the_original_model_is_the_published_one():

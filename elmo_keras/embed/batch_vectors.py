@@ -4,7 +4,10 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.elmo import Elmo
+from elmo_keras.embed.numbered_batches import N_BOUNDARIES
 from elmo_keras.layers.flat_sentences import maxima, means
+from elmo_keras.layers.row_runs import SIGNATURE, Runs
+from elmo_keras.layers.run_compiler import RunCompiler
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.characters import characters_of_words
 
@@ -89,6 +92,7 @@ class SentenceVectors:
         pooling: None for a vector of each token; or `"mean"` or `"max"` over the
             tokens of a sentence, 0 if it has none.
         mix: for `"mix"`, by default the first mix of `elmo`.
+        jit_compile: whether LSTMs of small batches are compiled, see `RunCompiler`.
 
     Raises:
         ValueError: there are no such layers, or no such dtype or pooling.
@@ -102,16 +106,19 @@ class SentenceVectors:
         dtype: str,
         pooling: str | None,
         mix: ScalarMix | None = None,
+        jit_compile: bool = False,
     ):
         self.elmo, self.layers, self.dtype = elmo, layers, dtype
         self.pooling, self.mix = pooling, mix or elmo.mixes[0]
         self.n_layers = elmo.config.n_layers + 1
         self._check()
-        self._compute = _graph(
-            self._vectors,
-            tf.TensorSpec((None, elmo.config.projection_dim), elmo.bilm.compute_dtype),
-            tf.TensorSpec((None,), tf.int32),
+        words = tf.TensorSpec(
+            (None, elmo.config.projection_dim), elmo.bilm.compute_dtype
         )
+        self._signature = words, tf.TensorSpec((None,), tf.int32)
+        self._compute = _graph(self._vectors, *self._signature)
+        self._compiled = {}  # a graph for each kind of `Runs`
+        self._compiler = jit_compile and RunCompiler(elmo.bilm.lstm, self._compile)
 
     def _check(self):
         check_kinds(self.dtype, self.pooling)
@@ -140,14 +147,33 @@ class SentenceVectors:
             An array of `shape` for each sentence.
         """
         lengths = lengths.astype(np.int32)
-        result = self._compute(tf.constant(words), tf.constant(lengths)).numpy()
+        batch = tf.constant(words), tf.constant(lengths)
+        runs = self._compiler and self._compiler.runs_for(lengths + N_BOUNDARIES)
+        if runs:
+            result = self._compiled[runs.kind](*batch, *runs.tensors).numpy()
+        else:
+            result = self._compute(*batch).numpy()
         axis = 1 if self.layers == "all" else 0
         if self.pooling:
             return list(np.moveaxis(result, axis, 0))
         return np.split(result, np.cumsum(lengths)[:-1], axis)
 
-    def _vectors(self, x, lengths):
-        layers = self.elmo.bilm.layers_of_vectors(x, lengths)
+    def _compile(self, lengths, runs):
+        if runs.kind not in self._compiled:
+            self._compiled[runs.kind] = _graph(
+                lambda words, lengths, *tensors: self._vectors(
+                    words, lengths, Runs(*tensors, runs.kind)
+                ),
+                *self._signature,
+                *SIGNATURE,
+            )
+        dim, dtype = self.elmo.config.projection_dim, self.elmo.bilm.compute_dtype
+        words = tf.zeros((lengths.sum(), dim), dtype)
+        lengths = tf.constant(lengths - N_BOUNDARIES)
+        self._compiled[runs.kind](words, lengths, *runs.tensors)
+
+    def _vectors(self, x, lengths, runs=None):
+        layers = self.elmo.bilm.layers_of_vectors(x, lengths, runs=runs)
         vectors = self._chosen(layers)
         if self.pooling:
             vectors = [POOLINGS[self.pooling](v, lengths) for v in vectors]

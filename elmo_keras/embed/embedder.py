@@ -48,6 +48,9 @@ class Embedder:
         tokenizer: splits a `str` into tokens; by default at ASCII white space.
         tokens_at_once: about how many tokens go through the LSTMs together.
         cache_bytes: about how much memory is used to keep the vectors of words.
+        jit_compile: whether the LSTMs of batches of few sentences are compiled by XLA,
+            in the background and after some hundred tokens. It is faster, and the last
+            digits of a vector then depend on when it was computed.
 
     Raises:
         FileNotFoundError: a file of the model is missing; the message names it.
@@ -74,6 +77,7 @@ class Embedder:
         tokenizer: Callable[[str], Sequence[str]] | None = None,
         tokens_at_once: int = 2**13,
         cache_bytes: int = 2**28,
+        jit_compile: bool = True,
     ):
         if isinstance(model, Elmo) and (weights or arithmetic):
             raise ValueError(
@@ -91,6 +95,7 @@ class Embedder:
             tokenizer=tokenizer,
             tokens_at_once=tokens_at_once,
             cache_bytes=cache_bytes,
+            jit_compile=jit_compile,
         )
         self.__setstate__({"settings": settings, "fingerprint": None})
         self._parts()

@@ -31,6 +31,7 @@ class Settings(NamedTuple):
     tokenizer: Callable[[str], Sequence[str]] | None
     tokens_at_once: int
     cache_bytes: int
+    jit_compile: bool
 
     def read(self) -> Parts:
         """Reads the model.
@@ -48,7 +49,11 @@ class Settings(NamedTuple):
         return Parts(elmo, words, self._vectors(elmo))
 
     def _vectors(self, elmo):
-        kinds = {"dtype": self.dtype, "pooling": self.pooling}
+        kinds = {
+            "dtype": self.dtype,
+            "pooling": self.pooling,
+            "jit_compile": self.jit_compile,
+        }
         if not isinstance(self.layers, tuple):
             return SentenceVectors(elmo, self.layers, **kinds)
         mix = ScalarMix(dtype=elmo.dtype_policy)

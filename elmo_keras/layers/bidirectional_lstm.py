@@ -108,7 +108,7 @@ class BidirectionalLSTM(keras.layers.Layer):
         outputs = [ops.concatenate(pair, axis=-1) for pair in zip(ahead, back)]
         return (outputs, (ahead_state, back_state)) if self.return_state else outputs
 
-    def of_sentences(self, x, lengths, *, wanted=None, training=False):
+    def of_sentences(self, x, lengths, *, wanted=None, training=False, runs=None):
         """The layers over flat sentences, see `layers.flat_sentences`.
 
         Args:
@@ -117,17 +117,24 @@ class BidirectionalLSTM(keras.layers.Layer):
             wanted: int32, the indices of the tokens whose outputs are returned;
                 None for all tokens.
             training: as in a call.
+            runs: the `row_runs.Runs` of the lengths, to compute in compiled functions,
+                which have no gradient and no dropout.
 
         Returns:
             A list of `n_layers` tensors `(wanted, 2 · projection_dim)`.
         """
         outputs = []
-        states = self.start_state(tf.size(lengths))
+        few = runs is not None and not runs.kind.larger_first
+        states = self.start_state(runs.rows if few else tf.size(lengths))
         for direction, state in zip((self.forward, self.backward), states):
             packing = pack_sentences(lengths, direction.reverse)
-            packed, _ = direction.call_packed(
-                tf.gather(x, packing.tokens), packing.sizes, state, training=training
-            )
+            packed = tf.gather(x, packing.tokens)
+            if runs is None:
+                packed, _ = direction.call_packed(
+                    packed, packing.sizes, state, training=training
+                )
+            else:
+                packed = direction.call_runs(packed, runs, state)
             places = tf.math.invert_permutation(packing.tokens)
             if wanted is not None:
                 places = tf.gather(places, wanted)

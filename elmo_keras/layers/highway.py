@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from elmo_keras.layers.initial_values import initial
+
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class Highway(keras.layers.Layer):
@@ -39,13 +41,15 @@ class Highway(keras.layers.Layer):
         normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
         constant = keras.initializers.Constant(self.carry_bias_value)
         self.carry_kernel = self.add_weight(
-            shape=(dim, dim), initializer=normal, name="carry_kernel"
+            shape=(dim, dim), initializer=initial(normal), name="carry_kernel"
         )
         self.carry_bias = self.add_weight(
             shape=(dim,), initializer=constant, name="carry_bias"
         )
         self.transform_kernel = self.add_weight(
-            shape=(dim, dim), initializer=normal.clone(), name="transform_kernel"
+            shape=(dim, dim),
+            initializer=initial(normal.clone()),
+            name="transform_kernel",
         )
         self.transform_bias = self.add_weight(
             shape=(dim,), initializer="zeros", name="transform_bias"

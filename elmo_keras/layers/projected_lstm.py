@@ -6,7 +6,9 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.layers import recurrence
+from elmo_keras.layers.compiled_runs import runs_graph
 from elmo_keras.layers.full_rows import over_full_rows
+from elmo_keras.layers.initial_values import initial
 from elmo_keras.layers.packing import over_real_tokens
 from elmo_keras.layers.panels import InPanels, panel_shape, plain
 from elmo_keras.layers.recurrence import Clips, State, Weights, cell_dtype
@@ -80,7 +82,11 @@ class ProjectedLSTM(keras.layers.Layer):
 
     def build(self, input_shape):
         width = 4 * self.units
-        self.kernel = self.add_weight(shape=(input_shape[-1], width), name="kernel")
+        self.kernel = self.add_weight(
+            shape=(input_shape[-1], width),
+            initializer=initial("glorot_uniform"),
+            name="kernel",
+        )
         self.recurrent_kernel = self._panels(
             "recurrent_kernel", self.projection_dim, width
         )
@@ -93,7 +99,7 @@ class ProjectedLSTM(keras.layers.Layer):
 
     def _panels(self, name, depth, width):
         shape = panel_shape(depth, width)
-        return self.add_weight(shape=shape, initializer=InPanels(), name=name)
+        return self.add_weight(shape=shape, initializer=initial(InPanels()), name=name)
 
     def call(self, inputs, mask=None, initial_state=None, training=False):
         if initial_state is None:
@@ -169,6 +175,48 @@ class ProjectedLSTM(keras.layers.Layer):
             clips=Clips(self.cell_clip, self.proj_clip),
         )
         return outputs, tuple(state)
+
+    def call_runs(self, x, runs, state):
+        """Runs the layer in compiled functions, without a gradient.
+
+        Args:
+            x: float tensor `(tokens, dim)`, packed.
+            runs: `row_runs.Runs`.
+            state: `(output, cell)`, with the rows of the first step, or those of the
+                first run if it comes first.
+
+        Returns:
+            Outputs `(tokens, projection_dim)`.
+        """
+        if runs.kind.larger_first:
+            _, step, _, token, _ = tf.unstack(runs.table[0])
+            larger, state = self.call_packed(x[:token], runs.sizes[:step], state)
+        weights = Weights(
+            self._as(self.kernel, self.compute_dtype),
+            self._as(self.recurrent_kernel, self.compute_dtype)[0, 0],
+            self._gate_biases(),
+            self._as(self.projection_kernel, self.compute_dtype)[0, 0],
+        )
+        output, cell = state
+        state = State(
+            tf.cast(output, self.compute_dtype), tf.cast(cell, self.cell_dtype)
+        )
+        run = runs_graph(
+            x.shape[-1],
+            self.units,
+            self.projection_dim,
+            compute_dtype=self.compute_dtype,
+            clips=Clips(self.cell_clip, self.proj_clip),
+            kind=runs.kind,
+        )
+        outputs = run(tf.cast(x, self.compute_dtype), runs.tensors, (weights, state))
+        return tf.concat([larger, outputs], 0) if runs.kind.larger_first else outputs
+
+    @property
+    def can_run_compiled(self):
+        """Whether `call_runs` is possible: the matrices are in one panel."""
+        kernels = self.recurrent_kernel, self.projection_kernel
+        return all(tuple(kernel.shape[:2]) == (1, 1) for kernel in kernels)
 
     def _gate_biases(self):
         # The published bias lacks the forget gate's 1.0: TF 1 added it at run time.

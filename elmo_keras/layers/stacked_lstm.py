@@ -141,6 +141,22 @@ class StackedLSTM(keras.layers.Layer):
 
         return self._through(layer, x, state, training=True, seed=seed)
 
+    def call_runs(self, x, runs, state):
+        """Runs the layers in compiled functions, without a gradient.
+
+        Args:
+            x, runs: as in `ProjectedLSTM.call_runs`.
+            state: a pair `(output, cell)` for each layer.
+
+        Returns:
+            A list of outputs `(tokens, projection_dim)`.
+        """
+
+        def layer(lstm, x, state):
+            return lstm.call_runs(x, runs, state), None
+
+        return self._through(layer, x, state, training=False, seed=None)[0]
+
     def _through(self, layer, x, state, *, training, seed):
         """Outputs and state of all layers, for a function that runs one of them."""
         outputs, last = [], []

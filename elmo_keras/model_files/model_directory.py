@@ -7,6 +7,7 @@ from typing import Any
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.cli.replacing import replacing
+from elmo_keras.layers.initial_values import values_read_later
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.archives import is_archive
 from elmo_keras.model_files.dictionary_files import dictionary_files
@@ -110,7 +111,8 @@ def bilm_of_files(files: ModelFiles, **kwargs) -> BidirectionalLanguageModel:
     if vocabulary is not None:
         # Random values of as many words would take three times the memory.
         bilm.softmax.kernel_initializer = "zeros"
-    bilm.build()
+    with values_read_later():
+        bilm.build()
     with files.open_weights() as file:
         read_weights(bilm, file)
     if state is not None:

@@ -14,6 +14,7 @@ the same processors, and return all layers of every token:
 - simple-elmo API: its `ElmoModel.get_elmo_vectors`;
 - elmo-keras: `Elmo.layers` in a `tf.function`, dtype policies float32 and bfloat16;
   for a whole file `embed_corpus`, with its output file;
+- elmo-keras eager: `Elmo.layers` in float32, called with lists outside of any graph;
 - elmo-keras Embedder: an `Embedder` in float32, also for a whole file.
 
 The peers run in environments of their own, which are made at the first start. Each

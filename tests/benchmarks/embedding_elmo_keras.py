@@ -1,11 +1,12 @@
 """elmo-keras' side of the embedding benchmark; `embedding.py` starts it.
 
-    python embedding_elmo_keras.py FOLDER DTYPE|embedder
+    python embedding_elmo_keras.py FOLDER DTYPE|eager|embedder
 
 Runs `Elmo.layers` in a `tf.function`, with DTYPE as Keras' dtype policy, and
 `embed_corpus` for a whole file, which it writes as HDF5. It also answers
 {"gemm": SIZE}: operations a second of a product of two matrices of SIZE rows and
-columns in DTYPE. `embedder` runs an `Embedder` instead, from lists of tokens to
+columns in DTYPE. `eager` calls `Elmo.layers` with lists of tokens, outside of any
+graph, in float32. `embedder` runs an `Embedder` instead, from lists of tokens to
 arrays, also for a whole file.
 """
 
@@ -30,6 +31,8 @@ def main(folder: Path, way: str) -> None:
     """Embeds the requested sentences until standard input ends."""
     if way == "embedder":
         run_embedder(folder)
+    elif way == "eager":
+        run_eager(folder)
     else:
         run_layer(folder, way)
 
@@ -48,6 +51,17 @@ def run_embedder(folder: Path) -> None:
     )
 
 
+def run_eager(folder: Path) -> None:
+    """Embeds with the layer, called outside of any graph."""
+    elmo = Elmo.from_pretrained(folder)
+    serve(
+        folder,
+        PACKAGES,
+        lambda sentences: elmo.layers(sentences).numpy(),
+        embed_file=lambda path: embedded(elmo, folder, path),
+    )
+
+
 def run_layer(folder: Path, dtype: str) -> None:
     """Embeds with the layer, and files with `embed_corpus`."""
     elmo = Elmo.from_pretrained(folder, dtype=dtype)
@@ -59,19 +73,21 @@ def run_layer(folder: Path, dtype: str) -> None:
         lengths = [len(sentence) for sentence in sentences]
         return layers(tf.RaggedTensor.from_row_lengths(words, lengths)).numpy()
 
-    def embed_file(path: Path) -> Iterator[np.ndarray]:
-        output = folder / "vectors.hdf5"
-        embed_corpus(elmo, path, output, overwrite=True)
-        with h5py.File(output) as file:
-            yield file["0"][...]
-
     serve(
         folder,
         PACKAGES,
         embed,
-        embed_file=embed_file,
+        embed_file=lambda path: embedded(elmo, folder, path),
         more=lambda request: product_speed(request["gemm"], dtype),
     )
+
+
+def embedded(elmo: Elmo, folder: Path, path: Path) -> Iterator[np.ndarray]:
+    """Embeds a file; yields the first vectors of the output."""
+    output = folder / "vectors.hdf5"
+    embed_corpus(elmo, path, output, overwrite=True)
+    with h5py.File(output) as file:
+        yield file["0"][...]
 
 
 def product_speed(size: int, dtype: str) -> float:

@@ -21,7 +21,12 @@ from tests.benchmarks.workers import (
 
 ALLENNLP = "AllenNLP"
 PEERS = (ALLENNLP, "simple-elmo graph", "simple-elmo API")
-OURS = ("elmo-keras float32", "elmo-keras bfloat16", "elmo-keras Embedder")
+OURS = (
+    "elmo-keras float32",
+    "elmo-keras bfloat16",
+    "elmo-keras eager",
+    "elmo-keras Embedder",
+)
 SYSTEMS = (*PEERS, *OURS)
 SENTENCES = "sentences.txt"
 ALLENNLP_PACKAGES = ("torch==2.13.0", "h5py==3.16.0", "numpy==2.4.6")

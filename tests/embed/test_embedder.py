@@ -11,6 +11,9 @@ import pytest
 
 from elmo_keras import Elmo, Embedder
 from elmo_keras.embed import embedder_settings
+from elmo_keras.layers import run_compiler
+from elmo_keras.layers.row_runs import FEW
+from elmo_keras.layers.run_compiler import LENGTHS, RunCompiler
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.paths import ROOT
 
@@ -191,3 +194,29 @@ def test_bad_settings(elmo, arguments, message):
 def test_weights_beside_a_layer_are_refused(elmo):
     with pytest.raises(ValueError, match="belong to a model that is read"):
         Embedder(elmo, arithmetic="bfloat16")
+
+
+@pytest.fixture
+def compiled_at_once(monkeypatch):
+    """Lets every batch wait for its compiled LSTMs; collects what was compiled."""
+    kinds = []
+    compile_as_before = RunCompiler._compile
+
+    def compile_and_note(self, kind):
+        kinds.append(kind)
+        compile_as_before(self, kind)
+
+    monkeypatch.setattr(run_compiler, "STEPS_BEFORE", dict.fromkeys(LENGTHS, 1))
+    monkeypatch.setattr(run_compiler, "WAITING", 1)
+    monkeypatch.setattr(RunCompiler, "_compile", compile_and_note)
+    return kinds
+
+
+def test_compiled_batches_have_the_same_vectors(model_directory, compiled_at_once):
+    plain = Embedder(model_directory, layers="all", jit_compile=False)
+    expected = plain(SENTENCES[:2])
+    assert compiled_at_once == []
+    found = Embedder(plain.elmo, layers="all")(SENTENCES[:2])
+    assert compiled_at_once == [FEW]
+    for array, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(array, wanted, atol=1e-6)

@@ -98,6 +98,22 @@ def search(
                 "text."
             )
         return search_parquet(file, query, elmo, top=top, chosen=chosen)
+    return search_text(
+        file, query, elmo, top=top, chosen=chosen, layers=layers, index=index
+    )
+
+
+def search_text(
+    file: Path,
+    query: Sequence[str],
+    elmo: str,
+    *,
+    top: int,
+    chosen: ChosenIndex,
+    layers: str | int | None,
+    index: Path | None,
+) -> int:
+    """Answers the queries from the lines of a text; returns the exit status."""
     layers = "average" if layers is None else layers
     index = index or file.with_name(f"{file.name}.{layers}.npy")
     inputs = [file, *parts_of_model(elmo)]

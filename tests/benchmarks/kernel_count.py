@@ -1,0 +1,125 @@
+"""Counts the operations that a training step starts on a GPU, from its graph.
+
+    python -m tests.benchmarks.kernel_count
+
+No GPU is needed, and no memory for variables. Counted is each operation whose kernel
+leaves a result in a GPU's memory, in each round of the loops that it is in: a loop has
+as many rounds as a row has tokens, `unroll_steps`. A function that XLA compiles
+counts once for each call, as it is at least one kernel. The graph is as it was traced:
+what TensorFlow's optimizer merges or removes is counted.
+
+Sentences continue from batch to batch. In a copy of another checkout, with this file in
+it, it counts that checkout's step.
+"""
+
+import argparse
+import collections
+import sys
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from elmo_keras import ElmoConfig
+from elmo_keras.cli.command import run_command
+from elmo_keras.config import PRESETS
+from elmo_keras.training.options import TrainingOptions
+from tests.benchmarks.workers import heading, row
+from tests.support.step_graph import (
+    ON_HOST,
+    Sizes,
+    functions_of,
+    kernel_of,
+    training_step,
+)
+
+SIZES = Sizes(rows=128, vocabulary=50_000, negatives=8192)
+LOOPS = "While", "StatelessWhile"
+CALLS = "PartitionedCall", "StatefulPartitionedCall"
+NOTHING = {  # no work for a GPU
+    *("Const", "Placeholder", "ReadVariableOp", "Identity", "IdentityN"),
+    *("Reshape", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient"),
+    # Lists of tensors hold the tensors, not copies of them.
+    *("TensorListGetItem", "TensorListSetItem", "TensorListReserve", "EmptyTensorList"),
+}
+COLUMNS = "preset", "dtype", "operations on the GPU", "most frequent"
+MOST_FREQUENT = 6
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; returns its exit status."""
+    options = parser().parse_args(arguments)
+    return run_command("kernel_count.py", lambda: report(options))
+
+
+def report(options: argparse.Namespace) -> None:
+    """Prints the table."""
+    print(heading(COLUMNS), flush=True)
+    for preset in options.presets:
+        for dtype in options.dtypes:
+            step, _ = training_step(ElmoConfig.preset(preset), SIZES, dtype)
+            counts = counted(step.graph.as_graph_def(), TrainingOptions().unroll_steps)
+            most = counts.most_common(MOST_FREQUENT)
+            most = ", ".join(f"{n:,} {op}" for op, n in most)
+            print(row([preset, dtype, f"{counts.total():,}", most]), flush=True)
+
+
+def counted(graph_def: tf.compat.v1.GraphDef, rounds: int) -> collections.Counter:
+    """How often each operation is started on a GPU.
+
+    Args:
+        graph_def: the graph.
+        rounds: of each loop. One that contains another has one: its rounds are pieces,
+            and a batch fits in one.
+    """
+    functions = {f.name: f for f in functions_of(graph_def)}
+    compiled = {
+        f.signature.name
+        for f in graph_def.library.function
+        if f.attr["_XlaMustCompile"].b
+    }
+
+    def has_loop(name):
+        return any(node.op in LOOPS for node in functions[name].nodes.values())
+
+    def of(name):
+        counts = collections.Counter()
+        for node in functions[name].nodes.values():
+            if node.op in LOOPS:
+                body = node.attr["body"].func.name
+                times = 1 if has_loop(body) else rounds
+                counts.update({op: n * times for op, n in of(body).items()})
+            elif node.op in CALLS:
+                called = node.attr["f"].func.name
+                counts.update({"XLA": 1} if called in compiled else of(called))
+            elif on_gpu(node):
+                counts[node.op] += 1
+        return counts
+
+    return of("")
+
+
+def on_gpu(node: tf.compat.v1.NodeDef) -> bool:
+    """Whether a GPU works for this node, and leaves something in its memory."""
+    kernel = kernel_of(node)
+    if node.op in NOTHING or "CPU" in node.device or kernel is None:
+        return False
+    return kernel.device_type == "GPU" and not _only_on_host(node)
+
+
+def _only_on_host(node):
+    """Whether the node is about integers that stay on the host, such as sizes."""
+    return node.attr["T"].type in ON_HOST
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    presets = ["tiny", "small", "original"]
+    p.add_argument("--presets", nargs="+", default=presets, choices=sorted(PRESETS))
+    dtypes = ["float32", "mixed_bfloat16"]
+    p.add_argument("--dtypes", nargs="+", default=dtypes[:1], choices=dtypes)
+    return p
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""Eager calls: in single operations, in a graph, and in compiled runs."""
+
+import copy
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import Elmo
+from elmo_keras.layers import eager_sentences, run_compiler
+from elmo_keras.layers.row_runs import FEW
+from elmo_keras.layers.run_compiler import LENGTHS
+from tests.support.models import randomize
+
+WORDS = [["Rivers", "bend", "."], ["One"]]
+
+
+def layer(config, **kwargs):
+    elmo = Elmo(config, **kwargs)
+    elmo.build()
+    randomize(elmo.bilm)
+    return elmo
+
+
+def test_graph_and_compiled_runs_give_the_same_vectors(config, monkeypatch):
+    elmo = layer(config, keep_sentence_boundaries=True)
+    expected = elmo.layers(WORDS)
+    monkeypatch.setattr(eager_sentences, "CALLS_BEFORE_GRAPH", 2)
+    np.testing.assert_allclose(elmo.layers(WORDS), expected, atol=1e-6)
+    monkeypatch.setattr(run_compiler, "STEPS_BEFORE", dict.fromkeys(LENGTHS, 1))
+    monkeypatch.setattr(run_compiler, "WAITING", 1)
+    np.testing.assert_allclose(elmo.layers(WORDS), expected, atol=1e-6)
+    sentences = elmo._eager_sentences
+    assert sentences._graph.experimental_get_tracing_count() == 1
+    assert [*sentences._compiled] == [FEW]
+    # The weights are read, not copied.
+    randomize(elmo.bilm, seed=2)
+    changed = elmo.layers(WORDS)
+    elmo.jit_compile = False
+    np.testing.assert_allclose(elmo.layers(WORDS), changed, atol=1e-6)
+    assert np.abs(changed - expected).max() > 0.1
+    np.testing.assert_allclose(copy.deepcopy(elmo).layers(WORDS), changed, atol=1e-6)
+
+
+@pytest.mark.parametrize("trained", ["call", "layer"])
+def test_what_is_trained_is_not_compiled(config, monkeypatch, trained):
+    monkeypatch.setattr(run_compiler, "STEPS_BEFORE", dict.fromkeys(LENGTHS, 1))
+    monkeypatch.setattr(run_compiler, "WAITING", 1)
+    elmo = layer(config, trainable_bilm=trained == "layer")
+    with tf.GradientTape() as tape:
+        score = tf.reduce_sum(elmo(WORDS, training=trained == "call") ** 2)
+    weights = elmo.trainable_weights
+    assert all(gradient is not None for gradient in tape.gradient(score, weights))
+    assert not elmo._eager_sentences._compiled
