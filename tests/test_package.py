@@ -211,9 +211,10 @@ run() {{
   exec {sys.executable} -P -c 'import sys; from elmo_keras.cli.console import main; sys.exit(main())' "$@"
 }}
 [ "$1" = serve ] || run "$@"
+rm -f serve.log
 (run "$@") > serve.log 2>&1 &
-echo $! > serve.pid
-until grep -q ^Serving serve.log; do sleep 0.2; kill -0 $! || exit 1; done
+echo $! >> serve.pid
+until grep -qs ^Serving serve.log; do sleep 0.2; kill -0 $! || exit 1; done
 """
 
 
@@ -225,19 +226,22 @@ def user(folder, tmp_path, site, monkeypatch):
     text = "A sentence of tokens\n\nAnother one\n"
     (tmp_path / "text.txt").write_text(text)
     (tmp_path / "text.txt.gz").write_bytes(gzip.compress(text.encode()))
+    for name in "train.conll", "dev.conll":
+        (tmp_path / name).write_text("Ann B-PER\nlives O\nin O\nYork B-LOC\n\n" * 4)
     yield tmp_path
-    server = tmp_path / "serve.pid"
-    if server.exists():
+    servers = tmp_path / "serve.pid"
+    for server in servers.read_text().split() if servers.exists() else ():
         with contextlib.suppress(ProcessLookupError):
-            os.kill(int(server.read_text()), signal.SIGTERM)
+            os.kill(int(server), signal.SIGTERM)
 
 
 def free_ports():
-    """Two ports that nobody listens on."""
-    with socket.socket() as a, socket.socket() as b:
-        for s in (a, b):
+    """Four ports that nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(4)]
+        for s in sockets:
             s.bind(("localhost", 0))
-        return [str(s.getsockname()[1]) for s in (a, b)]
+        return [str(s.getsockname()[1]) for s in sockets]
 
 
 @pytest.mark.slow
@@ -249,8 +253,8 @@ def free_ports():
     ],
 )
 def test_the_shell_of_the_readmes_runs_with_an_installed_wheel(readme, printed, user):
-    ports = dict(zip(("8500", "8501"), free_ports()))
-    script = re.sub("850[01]", lambda port: ports[port[0]], shell_of(readme))
+    ports = dict(zip(("8500", "8501", "8510", "8511"), free_ports()))
+    script = re.sub("85[01][01]", lambda port: ports[port[0]], shell_of(readme))
     programs = {CLI: ELMO_KERAS, "pip": "", "curl": 'exec /usr/bin/curl "$@"'}
     done = run_shell(script, programs, user)
     assert done.returncode == 0, done.stdout + done.stderr
