@@ -17,8 +17,8 @@ from .reusable import INPUT_NAMES
 from .saved_model import ExportOptions, make_saved_model
 from .second_keyword import add_keyword
 from .session_graph import inputs_of, unfold_signatures
-from .version_info import EXTRA, elmo_info, write_info
-from .version_paths import MAX_VERSION, MODEL_NAME, archive_path, new_version
+from .version_info import elmo_info, write_info
+from .version_paths import EXTRA, MAX_VERSION, MODEL_NAME, archive_path, new_version
 from .warmup import write_warmup
 
 LOG = logging.getLogger(__name__)

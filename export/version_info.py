@@ -14,9 +14,8 @@ from elmo_keras.tasks.layers.task_model import TaskModel
 from .saved_model import ExportOptions, SavedElmo
 from .sentences import WORDS
 from .session_graph import inputs_of
+from .version_paths import EXTRA, INFO
 
-EXTRA = "assets.extra"  # a folder that all loaders ignore
-INFO = "elmo_keras.json"
 PACKAGES = ("elmo-keras", "keras", "tensorflow", "tensorflow-text")
 
 

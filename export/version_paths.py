@@ -9,6 +9,8 @@ from elmo_keras.cli.outputs import check_apart, check_folder
 from .serving_files import FOLDER
 
 MODEL_NAME = "elmo"
+EXTRA = "assets.extra"  # a folder that all loaders ignore
+INFO = "elmo_keras.json"
 MAX_VERSION = 2**63 - 1  # TensorFlow Serving counts in int64
 _NUMBERED = re.compile(rf"([0-9]+)|{MODEL_NAME}-([0-9]+)\.tar\.gz")
 

@@ -12,11 +12,10 @@ import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.token_dictionary import UNKNOWN_WORD, TokenDictionary
+from elmo_keras.text.string_search import StringSearch
 
 BEGIN_OF_DICTIONARY_SENTENCE = "<bos>"
 END_OF_DICTIONARY_SENTENCE = "<eos>"
-
-N_FINGERPRINTS = 2**62
 
 
 def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
@@ -54,7 +53,7 @@ def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     if not config.word_embedding_dim:
         return ids
     words = tf.strings.substr(tokens, 0, length, unit="UTF8_CHAR")
-    return tf.concat([_word_ids(words, tables)[:, None], ids], axis=1)
+    return tf.concat([tables.word_ids(words)[:, None], ids], axis=1)
 
 
 class _Tables(NamedTuple):
@@ -64,20 +63,12 @@ class _Tables(NamedTuple):
         marks: mark → id of its character.
         characters: int32 `(largest code point + 2,)`, the id of each code point; the
             last one stands for all others.
-        fingerprints: int64 `(words,)`, in ascending order.
-        words: string `(words,)`, in the order of their fingerprints.
-        word_ids: int32 `(words,)`, their ids.
-        unknown_word: the id of words that are not in the dictionary.
-        n_equal: the largest number of words with the same fingerprint.
+        word_ids: words → their ids, that of `<oov>` for other words.
     """
 
     marks: dict[str, int]
     characters: tf.Tensor
-    fingerprints: tf.Tensor
-    words: tf.Tensor
-    word_ids: tf.Tensor
-    unknown_word: int
-    n_equal: int
+    word_ids: StringSearch
 
 
 @functools.lru_cache(maxsize=8)
@@ -88,26 +79,17 @@ def _tables(dictionary: TokenDictionary) -> _Tables:
     characters[list(points)] = list(points.values())
     words = _numbered(dictionary.words)
     with tf.init_scope():  # graphs share the tensors instead of holding copies
-        strings = tf.constant(list(words), tf.string)
-        found = _fingerprints(strings).numpy()
-        order = np.argsort(found, kind="stable")
         return _Tables(
             marks={key: i for key, i in keys.items() if len(key) > 1},
             characters=tf.constant(characters),
-            fingerprints=tf.constant(found[order]),
-            words=tf.gather(strings, order),
-            word_ids=tf.constant(np.array([*words.values()], np.int32)[order]),
-            unknown_word=words.get(UNKNOWN_WORD, 0),
-            n_equal=int(np.unique(found, return_counts=True)[1].max(initial=0)),
+            word_ids=StringSearch(
+                [*words], [*words.values()], words.get(UNKNOWN_WORD, 0)
+            ),
         )
 
 
 def _numbered(text):
     return {key: i for i, key in enumerate(text.split("\n")) if key}
-
-
-def _fingerprints(words):
-    return tf.strings.to_hash_bucket_fast(words, N_FINGERPRINTS)
 
 
 def _sentence_marks(tokens, tables):
@@ -120,13 +102,3 @@ def _sentence_marks(tokens, tables):
 def _character_ids(points, tables):
     others = tf.size(tables.characters) - 1
     return tf.gather(tables.characters, tf.minimum(points, others))
-
-
-def _word_ids(words, tables):
-    first = tf.searchsorted(tables.fingerprints, _fingerprints(words))
-    ids = tf.fill(tf.shape(words), tables.unknown_word)
-    for i in range(tables.n_equal):  # words are compared, not just their fingerprints
-        place = tf.minimum(first + i, tf.size(tables.words) - 1)
-        is_word = tf.gather(tables.words, place) == words
-        ids = tf.where(is_word, tf.gather(tables.word_ids, place), ids)
-    return ids

@@ -12,8 +12,7 @@ from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
 from ..sentences import TOKENIZERS, tensorflow_text
-from ..version_info import EXTRA, INFO
-from ..version_paths import MODEL_NAME
+from ..version_paths import EXTRA, INFO, MODEL_NAME
 from .lanes import Lane, run_options, session_config
 from .optimized_graph import optimized
 from .proto_tensors import decode_inputs

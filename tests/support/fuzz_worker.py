@@ -32,7 +32,8 @@ from elmo_keras.model_files.published import read_weights
 from elmo_keras.model_files.tf1_weights import check_tf1_checkpoint, read_tf1_checkpoint
 from elmo_keras.published_options import read_options
 from elmo_keras.training.checkpoint import read_checkpoint, save_checkpoint
-from export.version_info import EXTRA, INFO, read_info
+from export.version_info import read_info
+from export.version_paths import EXTRA, INFO
 from tests.support.mutations import mutated, mutated_json, mutated_zip
 from tests.support.tf1_checkpoints import arrays, options, write
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.token_dictionary import TokenDictionary
-from elmo_keras.text import dictionary_ids
+from elmo_keras.text import string_search
 from elmo_keras.text.characters import (
     boundary_tokens,
     characters_of_words,
@@ -69,7 +69,7 @@ def test_words_with_the_same_fingerprint_are_told_apart(monkeypatch):
     words = ["<oov>", *(f"word{i}" for i in range(50))]
     dictionary = TokenDictionary(DICTIONARY.characters, "\n".join(words))
     config = dataclasses.replace(CONFIG, dictionary=dictionary)
-    monkeypatch.setattr(dictionary_ids, "N_FINGERPRINTS", 3)
+    monkeypatch.setattr(string_search, "N_FINGERPRINTS", 3)
     tokens = [*words, "word50", "wor", ""]
     ids = characters_of_words(tokens, config)[:, 0]
     np.testing.assert_array_equal(ids, [*range(1, 52), 1, 1, 1])

@@ -1,0 +1,52 @@
+"""The numbers of known strings, found by core operations in constant arrays.
+
+There is no lookup table, which a SavedModel would have to initialise.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+N_FINGERPRINTS = 2**62
+
+
+class StringSearch:
+    """Finds strings by their fingerprints in a sorted array, and compares them.
+
+    Args:
+        strings: distinct strings; may be empty.
+        numbers: int32, the number of each.
+        unknown: the number of all other strings.
+
+    >>> search = StringSearch(["a", "word"], [1, 2], unknown=0)
+    >>> search(tf.constant([["word", "other", "a"]])).numpy().tolist()
+    [[2, 0, 1]]
+    """
+
+    def __init__(self, strings: Sequence[str], numbers: Sequence[int], unknown: int):
+        self._unknown = unknown
+        with tf.init_scope():  # graphs share the tensors instead of holding copies
+            strings = tf.constant(list(strings), tf.string)
+            found = _fingerprints(strings).numpy()
+            order = np.argsort(found, kind="stable")
+            self._fingerprints = tf.constant(found[order])
+            self._strings = tf.gather(strings, order)
+            self._numbers = tf.constant(np.array(numbers, np.int32)[order])
+        # The largest number of strings with the same fingerprint.
+        self._n_equal = int(np.unique(found, return_counts=True)[1].max(initial=0))
+
+    def __call__(self, strings: tf.Tensor) -> tf.Tensor:
+        """The numbers of strings of any shape, int32."""
+        wanted = tf.reshape(strings, [-1])
+        first = tf.searchsorted(self._fingerprints, _fingerprints(wanted))
+        numbers = tf.fill(tf.shape(wanted), self._unknown)
+        for i in range(self._n_equal):  # strings are compared, not just fingerprints
+            place = tf.minimum(first + i, tf.size(self._strings) - 1)
+            known = tf.gather(self._strings, place) == wanted
+            numbers = tf.where(known, tf.gather(self._numbers, place), numbers)
+        return tf.reshape(numbers, tf.shape(strings))
+
+
+def _fingerprints(strings):
+    return tf.strings.to_hash_bucket_fast(strings, N_FINGERPRINTS)
