@@ -1,8 +1,6 @@
 """Numbered versions of an export, in the layout that TensorFlow Serving reads."""
 
 import contextlib
-import functools
-import logging
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -18,10 +16,8 @@ from .saved_model import ExportOptions, make_saved_model
 from .second_keyword import add_keyword
 from .session_graph import inputs_of, unfold_signatures
 from .version_info import elmo_info, write_info
-from .version_paths import EXTRA, MAX_VERSION, MODEL_NAME, archive_path, new_version
+from .version_paths import EXTRA, MODEL_NAME, archive_path, new_version
 from .warmup import write_warmup
-
-LOG = logging.getLogger(__name__)
 
 
 def export_elmo(
@@ -121,29 +117,6 @@ def temporary_version(output: Path, version: int | None) -> Iterator[Path]:
     new_version(output, version)
     with tempfile.TemporaryDirectory(prefix=".export-", dir=output) as folder:
         yield Path(folder) / "version"
-
-
-def versions(output: str | Path) -> list[int]:
-    """The numbers of the versions in a folder, from lowest to highest.
-
-    A number above `MAX_VERSION` is no version; a warning names it once.
-
-    Raises:
-        OSError: the folder can't be read.
-    """
-    folders = [path for path in Path(output).iterdir() if path.name.isdecimal()]
-    folders = [path for path in folders if path.is_dir()]
-    for path in folders:
-        if int(path.name) > MAX_VERSION:
-            _warn_of(path.absolute())
-    return sorted(n for path in folders if (n := int(path.name)) <= MAX_VERSION)
-
-
-@functools.cache
-def _warn_of(path):
-    LOG.warning(
-        "%s is ignored: a version should be at most %d. Rename it.", path, MAX_VERSION
-    )
 
 
 def write_archive(version: Path) -> Path:

@@ -1,5 +1,7 @@
 """The paths of a version, checked before a model is read and exported."""
 
+import functools
+import logging
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,6 +10,7 @@ from elmo_keras.cli.outputs import check_apart, check_folder
 
 from .serving_files import FOLDER
 
+LOG = logging.getLogger(__name__)
 MODEL_NAME = "elmo"
 EXTRA = "assets.extra"  # a folder that all loaders ignore
 INFO = "elmo_keras.json"
@@ -43,6 +46,29 @@ def new_version(output: Path, version: int | None) -> Path:
             "--version, or leave it out for the next number."
         )
     return path
+
+
+def versions(output: str | Path) -> list[int]:
+    """The numbers of the versions in a folder, from lowest to highest.
+
+    A number above `MAX_VERSION` is no version; a warning names it once.
+
+    Raises:
+        OSError: the folder can't be read.
+    """
+    folders = [path for path in Path(output).iterdir() if path.name.isdecimal()]
+    folders = [path for path in folders if path.is_dir()]
+    for path in folders:
+        if int(path.name) > MAX_VERSION:
+            _warn_of(path.absolute())
+    return sorted(n for path in folders if (n := int(path.name)) <= MAX_VERSION)
+
+
+@functools.cache
+def _warn_of(path):
+    LOG.warning(
+        "%s is ignored: a version should be at most %d. Rename it.", path, MAX_VERSION
+    )
 
 
 def archive_path(version: Path) -> Path:

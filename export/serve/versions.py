@@ -13,7 +13,7 @@ from typing import NamedTuple
 import grpc
 from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus
 
-from ..version_directory import versions
+from ..version_paths import versions
 from .request_error import RequestError, invalid
 from .servable import Servable
 from .version_policy import VersionPolicy

@@ -44,7 +44,7 @@ from elmo_keras import Elmo
 from elmo_keras.cli.argument_types import positive
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.text.files import read_sentences
-from export.version_directory import versions
+from export.version_paths import versions
 from tests.support.serving_load import OWN_CONNECTION, Load, grpc_client, rest_client
 from tests.support.serving_requests import (
     PREDICT,

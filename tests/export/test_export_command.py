@@ -16,8 +16,9 @@ from elmo_keras.text.vocabulary import Vocabulary
 from export.__main__ import about_use, main, parser
 from export.serving_files import write_serving_files
 from export.source_model import elmo_of_files, read_keras_model
-from export.version_directory import export_elmo, versions, write_archive
+from export.version_directory import export_elmo, write_archive
 from export.version_info import read_info
+from export.version_paths import versions
 from tests.support.exported import SENTENCES, TOKENS, elmo_layer
 from tests.support.models import randomize
 

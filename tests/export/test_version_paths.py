@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from export import __main__ as command
-from export.version_directory import versions
-from export.version_paths import MAX_VERSION, archive_path, new_version
+from export.version_paths import MAX_VERSION, archive_path, new_version, versions
 
 
 @pytest.fixture(autouse=True)
