@@ -9,6 +9,7 @@ import numpy as np
 from elmo_keras.cli.command import CommandFailed, run_command
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.elmo import Elmo
+from elmo_keras.embed.model_digest import model_digest
 from elmo_keras.tasks.experiments import experiment_arguments
 from elmo_keras.tasks.experiments.batches import Batches, predictions
 from elmo_keras.tasks.experiments.early_stopping import Fitted, fit_until_best
@@ -96,6 +97,7 @@ class Experiment:
         self._words = read_given_words(
             options.word_vectors, self._all_texts(), options.word_dim
         )
+        self._digests = {None: None}
         self._cached = None, None  # model directory, and the cache of its layers
 
     def check(self, variants: Sequence[Variant]) -> None:
@@ -136,6 +138,11 @@ class Experiment:
         for record in read_results(path):
             if (record["variant"], record["seed"]) != (variant.name, seed):
                 continue
+            if record.get("model") not in (None, self._digest_of(variant.elmo)):
+                raise ValueError(
+                    f"{path} has a run of {variant.name} with seed {seed} with other "
+                    f"weights than {variant.elmo} has now. Give another --output."
+                )
             settings = self._settings(variant)
             usual = {n: v for n, v in USUAL_SETTINGS.items() if n in settings}
             for name, value in (usual | record["settings"]).items():
@@ -147,6 +154,12 @@ class Experiment:
                     )
             return record
         return None
+
+    def _digest_of(self, model):
+        """The digest of a language model, None for none."""
+        if model is not None and model not in self._digests:
+            self._digests[model] = model_digest(Elmo.from_pretrained(model))
+        return self._digests[model]
 
     def _settings(self, variant):
         """Everything that the outcome depends on, except the seed."""
@@ -172,6 +185,7 @@ class Experiment:
             "task": self.task.name,
             "variant": variant.name,
             "seed": seed,
+            "model": self._digest_of(variant.elmo),
             "dev": fitted.scores,
             "test": self._scores(model, test) if self.data.test else {},
             "examples": len(train),

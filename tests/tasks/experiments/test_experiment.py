@@ -2,7 +2,9 @@
 
 import importlib
 import json
+import shutil
 
+import h5py
 import keras
 import numpy as np
 import pytest
@@ -182,6 +184,21 @@ def test_another_run_under_the_same_name_is_refused(files, capsys, monkeypatch):
     conllu(files[0], 31, 2)
     assert command(files) == 2
     assert "data was" in capsys.readouterr().err and records(files) == before
+
+
+def test_a_model_that_has_changed_since_a_run_is_refused(
+    files, model_directory, tmp_path, monkeypatch, capsys
+):
+    untrained(monkeypatch)
+    lm = shutil.copytree(model_directory, tmp_path / "lm")
+    assert command(files, "--elmo", lm, "--no-cache") == 0
+    before = records(files)
+    assert command(files, "--elmo", lm, "--no-cache") == 0 and records(files) == before
+    with h5py.File(lm / "weights.hdf5", "r+") as weights:
+        weights["CNN_proj/b_proj"][0] += 1
+    assert command(files, "--elmo", lm, "--no-cache") == 2
+    assert f"other weights than {lm} has now" in capsys.readouterr().err
+    assert records(files) == before
 
 
 def test_a_run_recorded_by_version_0_1_is_not_repeated(tmp_path, capsys):
