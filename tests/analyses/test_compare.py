@@ -54,7 +54,7 @@ def runs(monkeypatch):
     asked = []
 
     def run(task, options, variants):
-        assert not {"table", "shares", "picture"} & options.settings().keys()
+        assert not {"table", "shares", "picture", "paired"} & options.settings().keys()
         asked.extend(variants)
         return [
             {
@@ -121,6 +121,46 @@ def untrained(monkeypatch):
         return Fitted({"accuracy": 0.5}, 1, 1, [1.0], 0.1)
 
     monkeypatch.setattr(experiment, "fit_until_best", fit)
+
+
+def test_neighbouring_rows_of_the_same_data_are_tested(
+    command, runs, monkeypatch, capsys
+):
+    class Recorded:
+        examples = [0] * 20
+
+        def __init__(self, task, options):
+            pass
+
+        def model(self, variant, seed):
+            return variant
+
+        def predictions(self, model):
+            return [1, 0] * 10 if model.elmo is None else [1] * 20
+
+        def score(self, model, predicted):
+            return sum(predicted) / len(predicted)
+
+    monkeypatch.setattr(compare, "ScoredRuns", Recorded)
+    more = "--shares 0.5 1 --seeds 1 2 --paired 99".split()
+    assert compare.main(["tag", "--table", "shares", *command, *more]) == 0
+    rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()]
+    cells = [[cell.strip() for cell in row] for row in rows]
+    assert cells[5] == ["variant", "and", "difference", "p"]
+    assert cells[7:] == [
+        ["baseline-share-0.5", "elmo-lm-share-0.5", "+50.00", "0.010"],
+        ["baseline", "elmo-lm", "+50.00", "0.010"],
+    ]
+
+
+@pytest.mark.slow
+def test_saved_runs_are_tested(command, untrained, capsys):
+    table = ["tag", "--table", "shares", "--shares", "1", *command, "--no-cache"]
+    assert compare.main([*table, "--paired", "20"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    first, second, difference, p = [cell.strip() for cell in last.split("|")[1:-1]]
+    assert (first, second) == ("baseline", "elmo-lm")
+    assert -100 <= float(difference) <= 100 and 1 / 21 <= float(p) + 0.001 <= 1.001
 
 
 @pytest.mark.slow

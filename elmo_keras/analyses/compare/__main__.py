@@ -9,17 +9,21 @@ TASK is the name of a task's command, such as `tag`, and OPTIONS are that comman
 --output; neither another table nor the task's command repeats it. `mixes` compares no
 ELMo, the last layer, the average of the layers and the learned mix with λ = 1 and
 0.001; `places` compares ELMo at the input, at the output and at both; `shares` compares
-the scores without and with ELMo by the share of the training data.
+the scores without and with ELMo by the share of the training data. --paired tests
+whether each row differs from the one before it by more than chance.
 """
 
 import argparse
 import dataclasses
+import functools
 import importlib
 import importlib.util
+import itertools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from elmo_keras.analyses.compare.paired_test import outcomes_table, paired_test
 from elmo_keras.analyses.compare.sample_efficiency import (
     Point,
     draw_shares,
@@ -28,10 +32,12 @@ from elmo_keras.analyses.compare.sample_efficiency import (
 from elmo_keras.cli import argument_types
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.pictures import check_picture
+from elmo_keras.cli.status_line import StatusLine
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
 from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions
 from elmo_keras.tasks.experiments.results import results_table
+from elmo_keras.tasks.experiments.scored_runs import ScoredRuns
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.experiments.variants import Variant
 from elmo_keras.tasks.layers.token_vectors import PLACES
@@ -72,6 +78,14 @@ def parser(task: Task) -> argparse.ArgumentParser:
         default=SHARES,
     )
     add("--picture", type=Path, metavar="FILE", help="for --table shares: ….png, ….svg")
+    add(
+        "--paired",
+        type=argument_types.positive(int),
+        nargs="?",
+        const=1000,
+        metavar="SHUFFLES",
+        help="test each row against the one before (default: 1000 random exchanges)",
+    )
     return p
 
 
@@ -82,22 +96,44 @@ def compare(
     table: str,
     shares: Sequence[float],
     picture: Path | None,
+    paired: int | None,
 ) -> None:
-    """Trains the missing runs, prints the table and draws the picture."""
+    """Trains the missing runs, prints the tables and draws the picture."""
     if len(options.elmo) != 1:
         raise ValueError("Give one --elmo: all variants share it.")
     if picture and table != "shares":
         raise ValueError("--picture needs --table shares.")
     if picture:
         check_picture(picture, parts_of_model(options.elmo[0]))
-    records = experiment.run(task, options, variants(options, table, shares))
-    if table != "shares":
+    compared = variants(options, table, shares)
+    records = experiment.run(task, options, compared)
+    if table == "shares":
+        points, score = share_points(records)
+        print(shares_table(points, score))
+        if picture:
+            draw_shares(points, score, picture)
+    else:
         print(results_table(records))
-        return
-    points, score = share_points(records)
-    print(shares_table(points, score))
-    if picture:
-        draw_shares(points, score, picture)
+    if paired:
+        print()
+        print(outcomes_table(_tests(task, options, compared, shuffles=paired)))
+
+
+def _tests(task, options, compared, *, shuffles):
+    """Tests each variant against the one before it, if it has as much data."""
+    runs = ScoredRuns(task, options)
+    line = StatusLine(sys.stderr)
+    tests = []
+    for pair in itertools.pairwise(compared):
+        if pair[0].share != pair[1].share:
+            continue
+        models = [[runs.model(v, seed) for seed in options.seeds] for v in pair]
+        predicted = [[runs.predictions(model) for model in of] for of in models]
+        scores = [functools.partial(runs.score, model) for model in models[0]]
+        found = paired_test(*predicted, scores, shuffles=shuffles, line=line)
+        tests.append((pair[0].name, pair[1].name, found))
+    line.end()
+    return tests
 
 
 def variants(
