@@ -30,6 +30,7 @@ from tests.benchmarks.embedding_systems import (
     allennlp_python,
     write_inputs,
 )
+from tests.benchmarks.turns import sample
 from tests.benchmarks.workers import (
     ENVIRONMENTS,
     HERE,
@@ -72,9 +73,9 @@ def parser() -> argparse.ArgumentParser:
 
 def report(options: argparse.Namespace) -> None:
     """Measures and prints the tables."""
+    sentences = sample(read(options.text), 1)
     systems = commands(options.python, options.before, options.environments)
     use_processors(options.threads)
-    sentences = read(options.text)[:1]
     print(heading(COLUMNS), flush=True)
     for preset in options.presets:
         with tempfile.TemporaryDirectory() as folder:

@@ -35,6 +35,7 @@ from elmo_keras.cli.command import command_parser, run_command
 from export.version_paths import versions
 from tests.benchmarks.serving import TOLERANCE, Server
 from tests.benchmarks.serving_plain_worker import timed
+from tests.benchmarks.turns import sample
 from tests.benchmarks.workers import heading, machine, read, row, spread
 from tests.support.serving_load import grpc_client
 
@@ -66,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     add = p.add_argument
     add("export", metavar="EXPORT", type=Path)
     add("--text", required=True, metavar="FILE", type=Path)
-    add("--sentences", type=positive(int), default=200, help="from the start of FILE")
+    add("--sentences", type=positive(int), default=200, help="of the sample")
     add("--clients", type=positive(int), default=16)
     add("--rounds", type=positive(int), default=5)
     add("--seconds", type=positive(float), default=3.0, help="of a turn")
@@ -77,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
 
 def report(options: argparse.Namespace) -> None:
     """Prints the table."""
-    sentences = [" ".join(tokens) for tokens in read(options.text)[: options.sentences]]
+    sentences = [" ".join(s) for s in sample(read(options.text), options.sentences)]
     arguments = [f"--{option}" for option in options.server]
     with (
         plain(options.export, sentences) as (function, port),
