@@ -1,12 +1,14 @@
 """The vectors of a batch of sentences."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.numbered_batches import N_BOUNDARIES
 from elmo_keras.layers.flat_sentences import maxima, means
-from elmo_keras.layers.graph_later import GraphLater, traced
+from elmo_keras.layers.graph_later import FEW_ROWS, GraphLater, traced
 from elmo_keras.layers.row_runs import SIGNATURE, Runs
 from elmo_keras.layers.run_compiler import RunCompiler
 from elmo_keras.layers.scalar_mix import ScalarMix
@@ -15,6 +17,7 @@ from elmo_keras.text.characters import characters_of_words
 WORDS_AT_ONCE = 1024
 CHOICES = "all", "average", "top", "mix"
 POOLINGS = {"mean": means, "max": maxima}
+FIRST_EAGER = functools.partial(GraphLater, most_rows=FEW_ROWS)
 
 
 def words_within(cache_bytes: int, elmo: Elmo) -> int:
@@ -43,7 +46,7 @@ class WordVectors:
                 characters_of_words(words, elmo.config)
             )
 
-        graph = GraphLater if graph_later else traced
+        graph = FIRST_EAGER if graph_later else traced
         self._vectors = graph(vectors, tf.TensorSpec((None,), tf.string))
 
     def expect(self, new_words: list[bytes], renumbered: bool = False) -> None:
@@ -121,7 +124,7 @@ class SentenceVectors:
             (None, elmo.config.projection_dim), elmo.bilm.compute_dtype
         )
         self._signature = words, tf.TensorSpec((None,), tf.int32)
-        graph = GraphLater if jit_compile else traced
+        graph = FIRST_EAGER if jit_compile else traced
         self._compute = graph(self._vectors, *self._signature)
         self._compiled = {}  # a graph for each kind of `Runs`
         self._compiler = jit_compile and RunCompiler(elmo.bilm.lstm, self._compile)

@@ -32,6 +32,14 @@ def test_the_first_calls_are_eager_and_the_graph_is_traced_once(noted):
     assert eager == [True, True, False]
 
 
+def test_the_graph_computes_a_call_with_too_many_rows(noted):
+    double, eager = noted
+    later = GraphLater(double, NUMBERS, most_rows=5)
+    for size in (3, 2, 1, 1):
+        assert later(tf.ones(size)).numpy().tolist() == [2.0] * size
+    assert eager == [True, True, False]
+
+
 def test_a_traced_function_is_not_called_eagerly(noted):
     double, eager = noted
     doubled = traced(double, NUMBERS)
