@@ -9,8 +9,8 @@ from collections.abc import Iterator
 def collection_paused() -> Iterator[None]:
     """Objects that are made in this block are not searched for garbage meanwhile.
 
-    Importing TensorFlow and Keras makes a million objects that stay, and the collector
-    would look through them again and again, which takes a fifth of the time. After the
+    Importing TensorFlow and Keras makes half a million objects, most of which stay; the
+    collector would look through them again and again, a fifth of the time. After the
     block they count as old, as if it had done so: only a full collection looks at them.
     A collector that is switched off stays so.
     """
