@@ -203,8 +203,8 @@ class Elmo(keras.layers.Layer):
         state = files.start_state if kwargs.get("has_start_state", True) else None
         if state is not None:
             kwargs["has_start_state"] = True
-        elmo = cls(files.config, n_cached_words=len(words), **kwargs)
         with values_read_later():
+            elmo = cls(files.config, n_cached_words=len(words), **kwargs)
             elmo.build()
         with files.open_weights() as file:
             read_weights(elmo.bilm, file)

@@ -13,7 +13,9 @@ from tests.benchmarks import (
     approximate_search,
     embedding,
     engines,
+    first_vector,
     growth,
+    serving_plain,
     tasks,
 )
 from tests.benchmarks.arithmetic import (
@@ -24,6 +26,7 @@ from tests.benchmarks.arithmetic import (
 )
 from tests.benchmarks.embedding_systems import OURS
 from tests.benchmarks.kernel_count import counted
+from tests.benchmarks.serving_plain_worker import timed
 from tests.benchmarks.turns import Text, Turns, file_requests
 from tests.benchmarks.vectors import cosines, difference
 
@@ -42,6 +45,49 @@ def test_a_text_that_is_missing_or_too_short_is_one_line_and_status_2(
     short = capsys.readouterr().err
     assert "text.txt" in missing and "the text has 1" in short
     assert missing.count("\n") == short.count("\n") == 1
+
+
+def test_stages_of_a_first_vector_follow_one_another():
+    ends = {"Python": 0.25, "import": 2.25, "read": 2.5, "first": 3.0, "second": 3.125}
+    start = {name: (end, 2 * end) for name, end in ends.items()}
+    peer = {name: (end / 2, end) for name, end in ends.items()}
+    _, ours = first_vector.rows({"AllenNLP": [peer], "eager": [start] * 3})
+    assert ours == [
+        "eager",
+        *("2.00", "0.25", "0.50", "0.12"),
+        "3.00 (3.00 – 3.00)",
+        "2.00",
+        "6.00",
+    ]
+
+
+def test_an_empty_text_is_refused_before_anything_is_started(tmp_path, capsys):
+    text = tmp_path / "text.txt"
+    text.write_text("", encoding="utf-8")
+    for main, given in (first_vector.main, []), (serving_plain.main, [str(tmp_path)]):
+        assert main([*given, "--text", str(text)]) == 2
+        error = capsys.readouterr().err
+        assert "the text has 0" in error and error.count("\n") == 1
+
+
+def test_servers_are_compared_round_by_round():
+    slow, fast = [[0.5] * 4, [0.25] * 8], [[0.125] * 16, [0.125] * 16]
+    found = {"function": slow, "gRPC": slow, "embedded": fast}
+    embedded = serving_plain.rows(found, 2.0)[-1]
+    assert embedded == [
+        "embedded",
+        "8.0 (8.0 – 8.0)",
+        "3.00",
+        "3.00",
+        "125.0 ms",
+        "-250.0 ms",
+    ]
+
+
+def test_calls_of_a_turn_end_with_it():
+    heard = []
+    times = timed([heard.append, heard.append], ["a", "b"], 0.01)
+    assert len(times) == len(heard) and {*heard} == {"a", "b"}
 
 
 def test_too_few_vectors_to_search_are_one_line_and_status_2(tmp_path, capsys):

@@ -1,11 +1,14 @@
 """The vectors of a batch of sentences."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.numbered_batches import N_BOUNDARIES
 from elmo_keras.layers.flat_sentences import maxima, means
+from elmo_keras.layers.graph_later import FEW_ROWS, GraphLater, traced
 from elmo_keras.layers.row_runs import SIGNATURE, Runs
 from elmo_keras.layers.run_compiler import RunCompiler
 from elmo_keras.layers.scalar_mix import ScalarMix
@@ -14,6 +17,7 @@ from elmo_keras.text.characters import characters_of_words
 WORDS_AT_ONCE = 1024
 CHOICES = "all", "average", "top", "mix"
 POOLINGS = {"mean": means, "max": maxima}
+FIRST_EAGER = functools.partial(GraphLater, most_rows=FEW_ROWS)
 
 
 def words_within(cache_bytes: int, elmo: Elmo) -> int:
@@ -27,9 +31,11 @@ class WordVectors:
 
     Args:
         elmo: the layer whose biLM computes them.
+        graph_later: whether the first vectors are computed without a graph, sooner and
+            with other last digits.
     """
 
-    def __init__(self, elmo: Elmo):
+    def __init__(self, elmo: Elmo, *, graph_later: bool = False):
         dim, dtype = elmo.config.projection_dim, elmo.bilm.compute_dtype
         self._known = 0
         self._waiting: list[list[bytes]] = []
@@ -40,7 +46,8 @@ class WordVectors:
                 characters_of_words(words, elmo.config)
             )
 
-        self._vectors = _graph(vectors, tf.TensorSpec((None,), tf.string))
+        graph = FIRST_EAGER if graph_later else traced
+        self._vectors = graph(vectors, tf.TensorSpec((None,), tf.string))
 
     def expect(self, new_words: list[bytes], renumbered: bool = False) -> None:
         """Notes the new words of a batch, to be computed when they are needed.
@@ -92,7 +99,8 @@ class SentenceVectors:
         pooling: None for a vector of each token; or `"mean"` or `"max"` over the
             tokens of a sentence, 0 if it has none.
         mix: for `"mix"`, by default the first mix of `elmo`.
-        jit_compile: whether LSTMs of small batches are compiled, see `RunCompiler`.
+        jit_compile: whether LSTMs of small batches are compiled, see `RunCompiler`, and
+            the first batches computed without a graph, see `GraphLater`.
 
     Raises:
         ValueError: there are no such layers, or no such dtype or pooling.
@@ -116,7 +124,8 @@ class SentenceVectors:
             (None, elmo.config.projection_dim), elmo.bilm.compute_dtype
         )
         self._signature = words, tf.TensorSpec((None,), tf.int32)
-        self._compute = _graph(self._vectors, *self._signature)
+        graph = FIRST_EAGER if jit_compile else traced
+        self._compute = graph(self._vectors, *self._signature)
         self._compiled = {}  # a graph for each kind of `Runs`
         self._compiler = jit_compile and RunCompiler(elmo.bilm.lstm, self._compile)
 
@@ -160,7 +169,7 @@ class SentenceVectors:
 
     def _compile(self, lengths, runs):
         if runs.kind not in self._compiled:
-            self._compiled[runs.kind] = _graph(
+            self._compiled[runs.kind] = traced(
                 lambda words, lengths, *tensors: self._vectors(
                     words, lengths, Runs(*tensors, runs.kind)
                 ),
@@ -209,11 +218,6 @@ def check_kinds(dtype: str, pooling: str | None) -> None:
         raise ValueError(
             f"`pooling` should be None, 'mean' or 'max'. Received: {pooling!r}"
         )
-
-
-def _graph(function, *signature):
-    # A concrete function: TensorFlow warns if a `tf.function` is made repeatedly.
-    return tf.function(function, autograph=False).get_concrete_function(*signature)
 
 
 def _float32(x):

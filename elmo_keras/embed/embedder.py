@@ -48,9 +48,10 @@ class Embedder:
         tokenizer: splits a `str` into tokens; by default at ASCII white space.
         tokens_at_once: about how many tokens go through the LSTMs together.
         cache_bytes: about how much memory is used to keep the vectors of words.
-        jit_compile: whether the LSTMs of batches of few sentences are compiled by XLA,
-            in the background and after some hundred tokens. It is faster, and the last
-            digits of a vector then depend on when it was computed.
+        jit_compile: whether the first calls run without a graph, and the LSTMs of
+            batches of few sentences are compiled by XLA, in the background and after
+            some hundred tokens. It is faster, and the last digits of a vector then
+            depend on when it was computed.
 
     Raises:
         FileNotFoundError: a file of the model is missing; the message names it.

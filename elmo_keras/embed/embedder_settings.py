@@ -45,7 +45,8 @@ class Settings(NamedTuple):
             elmo = Elmo.from_pretrained(elmo, self.weights, dtype=dtype)
         elif not elmo.built:
             elmo.build()
-        words = WordTable(elmo, words_within(self.cache_bytes, elmo))
+        n_words = words_within(self.cache_bytes, elmo)
+        words = WordTable(elmo, n_words, graph_later=self.jit_compile)
         return Parts(elmo, words, self._vectors(elmo))
 
     def _vectors(self, elmo):

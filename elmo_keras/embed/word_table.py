@@ -20,11 +20,12 @@ class WordTable:
     Args:
         elmo: the layer whose biLM computes them.
         max_words: after this many words, all are forgotten.
+        graph_later: see `WordVectors`.
     """
 
-    def __init__(self, elmo: Elmo, max_words: int):
+    def __init__(self, elmo: Elmo, max_words: int, graph_later: bool = False):
         self._max_words = max_words
-        self._vectors = WordVectors(elmo)
+        self._vectors = WordVectors(elmo, graph_later=graph_later)
         boundaries = boundary_tokens(elmo.config)
         self._boundaries = [token.encode() for token in boundaries]
         self._numbers: dict[bytes, int] = {}

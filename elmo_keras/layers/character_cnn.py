@@ -5,6 +5,7 @@ import tensorflow as tf
 from keras import ops
 
 from elmo_keras.layers.highway import Highway
+from elmo_keras.layers.initial_values import initial
 from elmo_keras.layers.ngram_maxima import ngram_maxima
 
 HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work
@@ -84,7 +85,7 @@ class CharacterCNN(keras.layers.Layer):
             normal = keras.initializers.RandomNormal(stddev=self.n_filters**-0.5)
             self.projection = keras.layers.Dense(
                 projection_dim,
-                kernel_initializer=normal,
+                kernel_initializer=initial(normal),
                 name="projection",
                 dtype=self.dtype_policy,
             )
@@ -106,13 +107,13 @@ class CharacterCNN(keras.layers.Layer):
     def build(self, input_shape):
         self.embeddings = self.add_weight(
             shape=(self.n_characters, self.embedding_dim),
-            initializer=keras.initializers.RandomUniform(-1.0, 1.0),
+            initializer=initial(keras.initializers.RandomUniform(-1.0, 1.0)),
             name="embeddings",
         )
         self.kernels = [
             self.add_weight(
                 shape=(width, self.embedding_dim, count),
-                initializer=self._kernel_initializer(width),
+                initializer=initial(self._kernel_initializer(width)),
                 name=f"kernel_{i}",
             )
             for i, (width, count) in enumerate(self.filters)

@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.layers.character_cnn import CharacterCNN
+from elmo_keras.layers.initial_values import initial
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -75,7 +76,7 @@ class DictionaryCharacterCNN(CharacterCNN):
         if self.n_words:
             self.word_embeddings = self.add_weight(
                 shape=(self.n_words, self.word_dim),
-                initializer=keras.initializers.RandomUniform(-1.0, 1.0),
+                initializer=initial(keras.initializers.RandomUniform(-1.0, 1.0)),
                 name="word_embeddings",
             )
 

@@ -2,19 +2,18 @@
 
 import tensorflow as tf
 
+from elmo_keras.layers.graph_later import GraphLater
 from elmo_keras.layers.row_runs import SIGNATURE, Runs
 from elmo_keras.layers.run_compiler import RunCompiler
 
 WORDS = tf.TensorSpec((None,), tf.string)
 LENGTHS = tf.TensorSpec((None,), tf.int32)
-CALLS_BEFORE_GRAPH = 20  # they take as long as the graph takes to trace
 
 
 class EagerSentences:
     """Computes `bilm.layers_of_sentences` without a gradient.
 
-    The first calls run operation by operation: a graph takes longer to trace than a few
-    sentences to compute.
+    The first calls run operation by operation, see `GraphLater`.
 
     Args:
         bilm: a `BidirectionalLanguageModel`.
@@ -28,12 +27,9 @@ class EagerSentences:
     def __init__(self, bilm, keep_boundaries: bool):
         self._bilm, self._keep_boundaries = bilm, keep_boundaries
         self.jit_compile = True
-        self._graph = tf.function(
-            self._layers, input_signature=[WORDS, LENGTHS], autograph=False
-        )
+        self._first = GraphLater(self._layers, WORDS, LENGTHS)
         self._compiled = {}  # a graph for each kind of `Runs`
         self._compiler: RunCompiler | None = None
-        self._n_calls = 0
 
     def __reduce__(self):
         return EagerSentences, (self._bilm, self._keep_boundaries)
@@ -50,10 +46,7 @@ class EagerSentences:
         runs = self._runs(lengths)
         if runs is not None:
             return self._compiled[runs.kind](words, lengths, *runs.tensors)
-        self._n_calls += 1
-        if self._n_calls < CALLS_BEFORE_GRAPH:
-            return self._layers(words, lengths)
-        return self._graph(words, lengths)
+        return self._first(words, lengths)
 
     def _runs(self, lengths):
         if self._compiler is None:

@@ -1,4 +1,4 @@
-"""Initial values of large weights, which take seconds to draw."""
+"""Initial values of weights that are drawn at random, which takes time."""
 
 import contextlib
 import contextvars
@@ -11,7 +11,7 @@ _read_later = contextvars.ContextVar("read_later", default=False)
 
 @contextlib.contextmanager
 def values_read_later() -> Iterator[None]:
-    """Large weights of the layers built in this block are zero.
+    """Weights of the layers made and built in this block are zero if random otherwise.
 
     Their values are read from a file right afterwards.
     """
@@ -25,5 +25,5 @@ def values_read_later() -> Iterator[None]:
 def initial(
     initializer: str | keras.initializers.Initializer,
 ) -> str | keras.initializers.Initializer:
-    """The initializer of a large weight, or that of zeros if its values are read."""
+    """The initializer of a weight, or that of zeros if its values are read."""
     return "zeros" if _read_later.get() else initializer

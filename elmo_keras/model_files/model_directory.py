@@ -107,11 +107,11 @@ def bilm_of_files(files: ModelFiles, **kwargs) -> BidirectionalLanguageModel:
     state = files.start_state if kwargs.get("has_start_state", True) else None
     if state is not None:
         kwargs["has_start_state"] = True
-    bilm = BidirectionalLanguageModel(config, **kwargs)
-    if vocabulary is not None:
-        # Random values of as many words would take three times the memory.
-        bilm.softmax.kernel_initializer = "zeros"
     with values_read_later():
+        bilm = BidirectionalLanguageModel(config, **kwargs)
+        if vocabulary is not None:
+            # Random values of as many words would take three times the memory.
+            bilm.softmax.kernel_initializer = "zeros"
         bilm.build()
     with files.open_weights() as file:
         read_weights(bilm, file)

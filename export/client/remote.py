@@ -16,6 +16,8 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServic
 from elmo_keras.text.in_order import in_order
 from elmo_keras.text.length_batches import length_batches
 
+from .answer_arrays import array_of
+
 RETRIED = (
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.RESOURCE_EXHAUSTED,
@@ -78,7 +80,7 @@ def embed_text(
         def vectors_of(batch):
             request = _request(batch, model, output)
             response = _retried(lambda: predict(request, timeout=timeout), retries)
-            rows = zip(batch, tf.make_ndarray(response.outputs[output]))
+            rows = zip(batch, array_of(response.outputs[output]))
             return [_unpadded(row, len(sentence), output) for sentence, row in rows]
 
         yield from in_order(

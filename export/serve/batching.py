@@ -3,6 +3,7 @@
 import collections
 import concurrent.futures
 import dataclasses
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +15,15 @@ from .lanes import Lane
 from .request_error import RequestError
 from .request_size import SizeLimits
 from .waiting_request import Request
+
+
+def batches_at_once() -> int:
+    """The default of `num_batch_threads`: 2, and 1 on one or two processors.
+
+    A batch keeps two processors busy, one for each direction of the LSTMs. With no
+    more of them, a large batch takes less time than two small ones side by side.
+    """
+    return max(1, min(2, len(os.sched_getaffinity(0)) // 2))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +39,8 @@ class BatchingOptions:
             is free. With 0, batches form only while all threads are busy.
         max_enqueued_requests: maximum number of waiting requests; further ones are
             refused.
-        num_batch_threads: number of batches computed at the same time.
+        num_batch_threads: number of batches computed at the same time, see
+            `batches_at_once`.
     """
 
     max_batch_size: int = 32
@@ -37,7 +48,7 @@ class BatchingOptions:
     long_request_tokens: int = 2048
     batch_timeout_micros: int = 0
     max_enqueued_requests: int = 128
-    num_batch_threads: int = 2
+    num_batch_threads: int = dataclasses.field(default_factory=batches_at_once)
 
 
 class Batcher:

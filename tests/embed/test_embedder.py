@@ -11,7 +11,7 @@ import pytest
 
 from elmo_keras import Elmo, Embedder
 from elmo_keras.embed import embedder_settings
-from elmo_keras.layers import run_compiler
+from elmo_keras.layers import graph_later, run_compiler
 from elmo_keras.layers.row_runs import FEW
 from elmo_keras.layers.run_compiler import LENGTHS, RunCompiler
 from elmo_keras.model_files.model_directory import save_model
@@ -124,7 +124,7 @@ def test_threads_share_an_embedder(means):
 def test_a_pickled_embedder_reads_its_model_at_the_first_use(means):
     copy = pickle.loads(pickle.dumps(means))
     assert len(pickle.dumps(means)) < 2000  # no weights
-    np.testing.assert_array_equal(copy(SENTENCES), means(SENTENCES))
+    np.testing.assert_allclose(copy(SENTENCES), means(SENTENCES), atol=1e-6)
     assert copy == means and hash(copy) == hash(means)
 
 
@@ -210,6 +210,30 @@ def compiled_at_once(monkeypatch):
     monkeypatch.setattr(run_compiler, "WAITING", 1)
     monkeypatch.setattr(RunCompiler, "_compile", compile_and_note)
     return kinds
+
+
+def test_no_graph_is_traced_for_a_few_sentences(model_directory, monkeypatch):
+    traced = []
+    concrete = graph_later.traced
+    monkeypatch.setattr(
+        graph_later, "traced", lambda *a: traced.append(a) or concrete(*a)
+    )
+    embedder = Embedder(model_directory, layers="all")
+    first = embedder(SENTENCES)
+    assert traced == []
+    monkeypatch.setattr(graph_later, "CALLS_BEFORE_GRAPH", 2)
+    again = embedder(["new words", *SENTENCES])[1:]
+    assert len(traced) == 2  # of the words, of the sentences
+    for array, expected in zip(again, first, strict=True):
+        np.testing.assert_allclose(array, expected, atol=1e-6)
+
+
+def test_an_embedder_with_equal_last_digits_is_a_graph_from_the_start(
+    elmo, monkeypatch
+):
+    embedder = Embedder(elmo, jit_compile=False)
+    monkeypatch.setattr(elmo.bilm, "layers_of_vectors", None)
+    assert len(embedder(SENTENCES)) == len(SENTENCES)
 
 
 def test_compiled_batches_have_the_same_vectors(model_directory, compiled_at_once):

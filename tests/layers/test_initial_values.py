@@ -1,9 +1,10 @@
-"""Large weights are not drawn at random if they are read from a file."""
+"""Weights are not drawn at random if they are read from a file."""
 
 import keras
 import numpy as np
+import pytest
 
-from elmo_keras import Elmo, load_bilm
+from elmo_keras import Elmo, ElmoConfig, load_bilm
 from elmo_keras.layers import Highway, ProjectedLSTM
 from elmo_keras.layers.initial_values import values_read_later
 
@@ -22,17 +23,19 @@ def test_large_weights_are_zero_only_while_they_are_read_later():
     assert all(np.any(weight) for weight in built() if "kernel" in weight.name)
 
 
-def test_models_are_read_without_random_large_weights(model_directory, monkeypatch):
+@pytest.mark.parametrize("kind", ["GlorotUniform", "RandomNormal", "RandomUniform"])
+def test_models_are_read_without_random_weights(model_directory, monkeypatch, kind):
     drawn = []
-    random_uniform = keras.initializers.GlorotUniform.__call__
+    initializer = getattr(keras.initializers, kind)
+    as_before = initializer.__call__
 
     def noted(self, shape, dtype=None):
         drawn.append(shape)
-        return random_uniform(self, shape, dtype)
+        return as_before(self, shape, dtype)
 
-    monkeypatch.setattr(keras.initializers.GlorotUniform, "__call__", noted)
+    monkeypatch.setattr(initializer, "__call__", noted)
     for read in (Elmo.from_pretrained, load_bilm):
         read(model_directory)
     assert drawn == []
-    ProjectedLSTM(4, 3).build((None, None, 2))
+    Elmo(ElmoConfig.preset("test")).build()
     assert drawn

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 
 import grpc
 import numpy as np
-import tensorflow as tf
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
+from export.client.answer_arrays import array_of
 from tests.support.serving_requests import text_request
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -54,7 +54,7 @@ def grpc_client(port: int) -> Iterator[Predict]:
             except grpc.RpcError as error:
                 raise Refused(error.code()) from None
             version = response.model_spec.version.value
-            return version, tf.make_ndarray(response.outputs["elmo"])[0]
+            return version, array_of(response.outputs["elmo"])[0]
 
         yield predict
 

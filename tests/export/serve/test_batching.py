@@ -1,5 +1,6 @@
 """Concurrent requests share a batch, and none affects another."""
 
+import os
 import threading
 import time
 import types
@@ -39,6 +40,14 @@ def batcher():
     yield make
     for each in made:
         each.close()
+
+
+@pytest.mark.parametrize(
+    ("processors", "batches"), [(1, 1), (2, 1), (3, 1), (4, 2), (64, 2)]
+)
+def test_two_batches_at_once_have_two_processors_each(monkeypatch, processors, batches):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
+    assert BatchingOptions().num_batch_threads == batches
 
 
 def text(servable, *lines, keys=("elmo",)):

@@ -1,0 +1,77 @@
+"""Garbage collection is paused in a block, and left as it was after it."""
+
+import gc
+import subprocess
+import sys
+
+import pytest
+
+from elmo_keras.cli.collection_paused import collection_paused
+from tests.support.paths import ROOT
+
+MANY = 100_000  # objects, of which a collection begins after each 700
+
+
+@pytest.fixture
+def collections():
+    """The generations that were searched."""
+    found = []
+
+    def note(phase, info):
+        if phase == "start":
+            found.append(info["generation"])
+
+    gc.callbacks.append(note)
+    yield found
+    gc.callbacks.remove(note)
+
+
+def test_nothing_is_searched_in_the_block_nor_because_of_it(collections):
+    with collection_paused():
+        kept = [[] for _ in range(MANY)]
+        assert not gc.isenabled()
+    searched = list(collections)
+    assert searched == []
+    assert gc.isenabled()
+    young = [id(x) for x in gc.get_objects(0) + gc.get_objects(1)]
+    assert not {id(x) for x in kept} & set(young)
+    assert gc.get_freeze_count() == 0
+
+
+def test_the_collector_is_on_again_after_an_error():
+    with pytest.raises(ImportError), collection_paused():
+        raise ImportError
+    assert gc.isenabled()
+
+
+def test_a_collector_that_is_off_stays_off():
+    gc.disable()
+    try:
+        with collection_paused():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_objects_that_are_kept_apart_stay_so():
+    gc.freeze()
+    try:
+        with collection_paused():
+            pass
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+
+
+@pytest.mark.slow  # it starts a process that imports TensorFlow
+def test_the_package_is_imported_without_a_full_collection():
+    code = (
+        "import gc\nfull = []\n"
+        "gc.callbacks.append(lambda p, i: i['generation'] == 2 and full.append(p))\n"
+        "import elmo_keras\nprint(len(full), gc.isenabled())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.stdout == "0 True\n", done.stderr

@@ -1,0 +1,58 @@
+"""Functions that become a graph after several calls."""
+
+import threading
+
+import pytest
+import tensorflow as tf
+
+from elmo_keras.layers import graph_later
+from elmo_keras.layers.graph_later import GraphLater, traced
+
+NUMBERS = tf.TensorSpec((None,), tf.float32)
+
+
+@pytest.fixture
+def noted(monkeypatch):
+    """A function that doubles, and whether each of its calls was eager."""
+    monkeypatch.setattr(graph_later, "CALLS_BEFORE_GRAPH", 3)
+    eager = []
+
+    def double(x):
+        eager.append(tf.executing_eagerly())
+        return 2 * x
+
+    return double, eager
+
+
+def test_the_first_calls_are_eager_and_the_graph_is_traced_once(noted):
+    double, eager = noted
+    later = GraphLater(double, NUMBERS)
+    for size in range(1, 6):
+        assert later(tf.ones(size)).numpy().tolist() == [2.0] * size
+    assert eager == [True, True, False]
+
+
+def test_the_graph_computes_a_call_with_too_many_rows(noted):
+    double, eager = noted
+    later = GraphLater(double, NUMBERS, most_rows=5)
+    for size in (3, 2, 1, 1):
+        assert later(tf.ones(size)).numpy().tolist() == [2.0] * size
+    assert eager == [True, True, False]
+
+
+def test_a_traced_function_is_not_called_eagerly(noted):
+    double, eager = noted
+    doubled = traced(double, NUMBERS)
+    assert [doubled(tf.ones(n)).shape[0] for n in (1, 2)] == [1, 2]
+    assert eager == [False]
+
+
+def test_threads_trace_one_graph(noted):
+    double, eager = noted
+    later = GraphLater(double, NUMBERS)
+    threads = [threading.Thread(target=later, args=[tf.ones(2)]) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(eager) == [False, True, True]
