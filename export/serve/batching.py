@@ -18,12 +18,14 @@ from .waiting_request import Request
 
 
 def batches_at_once() -> int:
-    """The default of `num_batch_threads`: 2, and 1 on one or two processors.
+    """The default of `num_batch_threads`: 2, and 1 with fewer than four processors.
 
     A batch keeps two processors busy, one for each direction of the LSTMs. With no
     more of them, a large batch takes less time than two small ones side by side.
     """
-    return max(1, min(2, len(os.sched_getaffinity(0)) // 2))
+    has_affinity = hasattr(os, "sched_getaffinity")  # Linux
+    processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
+    return max(1, min(2, (processors or 1) // 2))
 
 
 @dataclasses.dataclass(frozen=True)
