@@ -5,8 +5,9 @@
 Each part runs alone in a loop of a graph, as often as in the layer: the product of the
 inputs of all steps, the two products of a step, its other arithmetic, and an empty
 loop, which shows what starting operations costs at least. "Step" is a whole step as the
-layer computes it, outside of compiled runs. Times are microseconds a row, the fastest of all rounds. "Of peak" is the share that products of
-these shapes could reach alone, and the share that a step reaches.
+layer computes it, outside of compiled runs. Times are microseconds a row, the fastest of all
+rounds. "Of peak" is the share that products of these shapes could reach alone, and the
+share that a step reaches.
 """
 
 import argparse
