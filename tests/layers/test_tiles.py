@@ -25,7 +25,9 @@ def test_each_row_is_read_step_by_step_in_successive_tiles(reverse):
             np.testing.assert_array_equal((tile - begin) * STEPS + step, order)
             assert len(set(row)) == 1
             continuing = tiles.continuing.numpy()[begin : tile.max() + 1]
-            np.testing.assert_array_equal(continuing > 0, np.arange(len(continuing)) > 0)
+            np.testing.assert_array_equal(
+                continuing > 0, np.arange(len(continuing)) > 0
+            )
             blocks.add(begin)
     assert len(blocks) == 3
 

@@ -92,6 +92,7 @@ def test_empty_strings_at_the_end_of_a_sentence_get_no_tag(tagger):
 
 def test_one_graph_tags_batches_of_all_shapes():
     tagger = Tagger(token_vectors(), TAGS, units=5)
+    tagger.build()
     for sentences in (SENTENCES[:1], SENTENCES, SENTENCES[1:], [["ein"]]):
         assert [*map(len, tagger.tag(sentences))] == [*map(len, sentences)]
     assert tagger.predict_function.experimental_get_tracing_count() == 1
