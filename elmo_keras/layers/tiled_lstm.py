@@ -16,14 +16,14 @@ import tensorflow as tf
 from elmo_keras.layers.compiled import compiled
 from elmo_keras.layers.lstm_cell import cell, cell_gradient
 from elmo_keras.layers.recurrence import State
-from elmo_keras.layers.tiles import ROWS, STEPS, Tiles
+from elmo_keras.layers.tiles import STEPS, Tiles
 
 
 class Kept(NamedTuple):
     """The activations of a tile, or arrays with those of all tiles.
 
-    `gates` (STEPS, ROWS, 4 · units) after sigmoid and tanh; `outputs` and `cells`
-    (STEPS + 1, ROWS, units), whose first value is the state before the tile.
+    `gates` (STEPS · rows, 4 · units) after sigmoid and tanh; `outputs` and `cells`
+    ((STEPS + 1) · rows, units), which begin with the state before the tile.
     """
 
     gates: tf.Tensor | tf.TensorArray
@@ -55,7 +55,7 @@ def _graph(units, dtype):
         input_signature=[
             tf.TensorSpec((None, 4 * units), dtype),
             tf.TensorSpec((units, 4 * units), dtype),
-            Tiles(*len(Tiles._fields) * [numbers]),
+            Tiles(tf.TensorSpec((), tf.int32), *5 * [numbers]),
         ],
         autograph=False,
     )
@@ -66,15 +66,14 @@ def _with_gradient(inputs, recurrent_kernel, tiles):
     def run(inputs, recurrent_kernel):
         units = recurrent_kernel.shape[0]
         kept = _forward(inputs, recurrent_kernel, tiles)
-        states = kept.outputs.stack()  # (tiles, STEPS + 1, ROWS, units)
+        states = kept.outputs.concat()
         # The state after a step is one step later than the state before it.
-        places = tiles.places(STEPS + 1) + ROWS
-        outputs = tf.gather(tf.reshape(states, [-1, units]), places)
+        outputs = tf.gather(states, tiles.places(STEPS + 1) + tiles.rows)
 
         def gradient(d_outputs):
             d_gates = _backward(d_outputs, recurrent_kernel, tiles, kept=kept)
-            d_gates = tf.reshape(d_gates, [-1, 4 * units])
-            before = tf.reshape(states[:, :STEPS], [-1, units])
+            before = tf.reshape(states, [-1, STEPS + 1, tiles.rows, units])
+            before = tf.reshape(before[:, :STEPS], [-1, units])
             return (
                 tf.gather(d_gates, tiles.places()),
                 tf.matmul(before, d_gates, transpose_a=True),
@@ -92,24 +91,31 @@ def _forward(inputs, recurrent_kernel, tiles):
     of_tile = compiled(_steps)
 
     def one_tile(i, state, arrays):
-        x = tf.gather(inputs, tokens[i])
-        x = tf.ensure_shape(x, (STEPS, ROWS, 4 * units))
+        x = tf.gather(inputs, tokens[i])  # (STEPS, rows, 4 · units)
         state = State(*(continuing[i] * part for part in state))
         state, kept = of_tile(x, recurrent_kernel, tiles.sizes[i], state=state)
         return i + 1, state, Kept(*(a.write(i, v) for a, v in zip(arrays, kept)))
 
     n_tiles = tf.size(tiles.sizes)
-    zeros = tf.zeros((ROWS, units), dtype)
-    shapes = (STEPS, ROWS, 4 * units), *2 * [(STEPS + 1, ROWS, units)]
-    arrays = Kept(*(_array(dtype, n_tiles, shape) for shape in shapes))
+    zeros = tf.zeros((tiles.rows, units), dtype)
+    widths = 4 * units, units, units
+    arrays = Kept(*(_array(dtype, n_tiles, width) for width in widths))
     *_, kept = tf.while_loop(
         lambda i, *_: i < n_tiles, one_tile, (0, State(zeros, zeros), arrays)
     )
     return kept
 
 
-def _array(dtype, length, shape):
-    return tf.TensorArray(dtype, length, element_shape=shape, clear_after_read=False)
+def _array(dtype, length, width):
+    """An array of values (…, width)."""
+    shape = None, width
+    return tf.TensorArray(
+        dtype,
+        length,
+        element_shape=shape,
+        infer_shape=False,
+        clear_after_read=False,
+    )
 
 
 def _steps(inputs, recurrent_kernel, n_steps, *, state):
@@ -126,17 +132,17 @@ def _steps(inputs, recurrent_kernel, n_steps, *, state):
         return step + 1, State(output, cells), Kept(*kept)
 
     kept = Kept(
-        _array(dtype, STEPS, (ROWS, 4 * units)),
-        *(_array(dtype, STEPS + 1, (ROWS, units)).write(0, part) for part in state),
+        _array(dtype, STEPS, 4 * units),
+        *(_array(dtype, STEPS + 1, units).write(0, part) for part in state),
     )
     _, state, kept = tf.while_loop(
         lambda step, *_: step < n_steps, one_step, (0, state, kept)
     )
-    return state, Kept(*(array.stack() for array in kept))
+    return state, Kept(*map(_rows, kept))
 
 
 def _backward(d_outputs, recurrent_kernel, tiles, *, kept):
-    """Gradients of the gates' inputs: (tiles, STEPS, ROWS, 4 · units)."""
+    """Gradients of the gates' inputs: (tiles · STEPS · rows, 4 · units)."""
     units, dtype = recurrent_kernel.shape[0], d_outputs.dtype
     d_outputs, continuing = tiles.tiled(d_outputs), tf.cast(tiles.continuing, dtype)
     transposed = tf.transpose(recurrent_kernel)
@@ -145,7 +151,7 @@ def _backward(d_outputs, recurrent_kernel, tiles, *, kept):
     def one_tile(i, d_state, d_gates):
         i -= 1
         d_state, of_gates = of_tile(
-            tf.ensure_shape(d_outputs[i], (STEPS, ROWS, units)),
+            d_outputs[i],
             transposed,
             tiles.sizes[i],
             kept=(kept.gates.read(i), kept.cells.read(i)),
@@ -155,29 +161,31 @@ def _backward(d_outputs, recurrent_kernel, tiles, *, kept):
         return i, d_state, d_gates.write(i, of_gates)
 
     n_tiles = tf.size(tiles.sizes)
-    zeros = tf.zeros((ROWS, units), dtype)
-    d_gates = _array(dtype, n_tiles, (STEPS, ROWS, 4 * units))
+    zeros = tf.zeros((tiles.rows, units), dtype)
+    d_gates = _array(dtype, n_tiles, 4 * units)
     *_, d_gates = tf.while_loop(
         lambda i, *_: i > 0, one_tile, (n_tiles, State(zeros, zeros), d_gates)
     )
-    return d_gates.stack()
+    return d_gates.concat()
 
 
 def _steps_gradient(d_outputs, transposed, n_steps, *, kept, d_state):
     """The gradient of `_steps`.
 
     Args:
-        d_outputs: (STEPS, ROWS, units).
+        d_outputs: (STEPS, rows, units).
         transposed: the recurrent kernel, (4 · units, units).
         n_steps: as in `_steps`.
         kept: gates and cells.
         d_state: with respect to the state after the tile.
 
     Returns:
-        The gradients of the state before the tile and of the gates' inputs (STEPS,
-        ROWS, 4 · units), zero in the other steps.
+        The gradients of the state before the tile and of the gates' inputs (STEPS ·
+        rows, 4 · units), zero in the other steps.
     """
-    gates, cells = kept
+    width, units = transposed.shape
+    gates = tf.reshape(kept[0], [STEPS, -1, width])
+    cells = tf.reshape(kept[1], [STEPS + 1, -1, units])
 
     def one_step(step, d_state, d_gates):
         step -= 1
@@ -192,8 +200,14 @@ def _steps_gradient(d_outputs, transposed, n_steps, *, kept, d_state):
         d_state = State(tf.matmul(of_gates, transposed), d_cell)
         return step, d_state, d_gates.write(step, of_gates)
 
-    d_gates = _array(d_outputs.dtype, STEPS, gates.shape[1:])
+    d_gates = _array(d_outputs.dtype, STEPS, width)
     _, d_state, d_gates = tf.while_loop(
         lambda step, *_: step > 0, one_step, (n_steps, d_state, d_gates)
     )
-    return d_state, d_gates.stack()
+    return d_state, _rows(d_gates)
+
+
+def _rows(array):
+    """The values of an array, one after another, where shapes are known."""
+    values = array.stack()
+    return tf.reshape(values, [-1, values.shape[2]])

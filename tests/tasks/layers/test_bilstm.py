@@ -20,7 +20,7 @@ RNG = np.random.default_rng(0)
 LENGTHS = {
     "a few rows, one of them empty": [3, 0, 5, 1],
     "rows that all have the same length": [STEPS] * 2,
-    "several tiles": RNG.integers(0, 2 * STEPS + 3, ROWS + 3).tolist(),
+    "several tiles": RNG.integers(0, 2 * STEPS + 3, max(ROWS) + 3).tolist(),
     "no token": [0, 0],
 }
 
