@@ -1,4 +1,4 @@
-"""Makes AllenNLP's ELMo importable without most of what AllenNLP depends on.
+"""Makes AllenNLP's modules importable without most of what AllenNLP depends on.
 
     import allennlp_imports  # first
     from allennlp.modules.elmo import Elmo, batch_to_ids
@@ -43,7 +43,10 @@ PACKAGES = {
     "allennlp.data.token_indexers": {},
     "allennlp.data.fields": {"TextField": "text_field"},
     "allennlp.modules": {},
-    "allennlp.nn": {},
+    "allennlp.modules.conditional_random_field": {},
+    "allennlp.modules.seq2seq_encoders": {},
+    "allennlp.modules.seq2vec_encoders": {},
+    "allennlp.nn": {"Activation": "activations"},
 }
 
 

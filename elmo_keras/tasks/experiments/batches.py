@@ -8,7 +8,9 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
+from elmo_keras.tasks.layers.open_shapes import open_shapes
 from elmo_keras.text.length_batches import length_batches
+from elmo_keras.text.token_batches import string_tensor
 
 BATCHES_SORTED_TOGETHER = 32
 PADDING = -1  # of labels
@@ -86,8 +88,7 @@ class Batches:
         inputs = {}
         for field in self.text_fields:
             texts = [list(example[field]) for example in examples]
-            ragged = tf.ragged.constant(texts, tf.string, ragged_rank=1)
-            inputs[field] = ragged.to_tensor()
+            inputs[field] = string_tensor(texts)
             if self.cache is not None:
                 inputs[f"{field}_layers"] = tf.constant(self.cache(texts))
         for field in self.number_fields:
@@ -120,18 +121,10 @@ class Batches:
 
     def _signature(self):
         """The signature of a batch, with open sizes, so that all share one graph."""
-
-        def open_sizes(name, tensor):
-            if name in layers:
-                return tf.TensorSpec(self.cache.shape, tensor.dtype)
-            return tf.TensorSpec((None,) * tensor.shape.rank, tensor.dtype)
-
-        layers = [f"{field}_layers" for field in self.text_fields if self.cache]
-        inputs = {n: open_sizes(n, x) for n, x in self.inputs([0]).items()}
         labels = keras.tree.map_structure(
-            lambda x: open_sizes(None, x), self.targets([0])
+            lambda x: tf.TensorSpec((None,) * x.shape.rank, x.dtype), self.targets([0])
         )
-        return inputs, labels
+        return open_shapes(self.inputs([0])), labels
 
 
 class AttentionBatches(Batches):

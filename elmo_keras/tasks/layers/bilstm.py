@@ -3,6 +3,11 @@
 import weakref
 
 import keras
+import tensorflow as tf
+
+from elmo_keras.layers.flat_sentences import padded
+from elmo_keras.layers.tiled_lstm import over_tiles
+from elmo_keras.layers.tiles import tile_sentences
 
 # While Keras loads a model, it takes two objects that had the same address, one after
 # the other, for one shared object. So the LSTM that `Bidirectional` copies twice stays
@@ -10,9 +15,89 @@ import keras
 _copied = weakref.WeakKeyDictionary()
 
 
-def bilstm(units: int, name: str | None = None) -> keras.layers.Bidirectional:
+def bilstm(units: int, name: str | None = None) -> "Bidirectional":
     """A biLSTM of `units` in each direction: `(batch, time, 2 · units)`."""
-    lstm = keras.layers.LSTM(units, return_sequences=True)
-    layer = keras.layers.Bidirectional(lstm, name=name)
-    _copied[layer] = lstm
-    return layer
+    return Bidirectional(units, name=name)
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class Bidirectional(keras.layers.Bidirectional):
+    """Keras' `Bidirectional(LSTM(units, return_sequences=True))`, which trains faster.
+
+    It has the weights, outputs and gradients of Keras' layer, and its class name, by
+    which files of models find the weights. In training on CPUs, in float32 and float64,
+    both directions run at once, over real tokens only, and each tile of a batch is one
+    compiled function (`layers.tiled_lstm`). On other devices, in half precision and
+    outside of training, Keras' own layer runs: on GPUs, by cuDNN.
+
+    Args:
+        units: size in each direction.
+
+    Call arguments:
+        sequences: float tensor `(batch, time, dim)`.
+        initial_state: as in Keras' layer, which then runs.
+        mask: boolean tensor `(batch, time)`, or None if there is no padding.
+        training: whether the layer is trained.
+
+    Output: `(batch, time, 2 · units)`, forward half first, 0 where the mask is false.
+
+    Example:
+
+    >>> lstm = Bidirectional(units=3)
+    >>> lstm(keras.ops.ones((2, 5, 4)), training=True).shape
+    TensorShape([2, 5, 6])
+
+    Reference: Hochreiter and Schmidhuber 1997; Gers et al. 2000.
+    """
+
+    def __init__(self, units, **kwargs):
+        dtype = kwargs.get("dtype")
+        lstm = keras.layers.LSTM(units, return_sequences=True, dtype=dtype)
+        super().__init__(lstm, **kwargs)
+        _copied[self] = lstm
+        self.units = units
+
+    def call(self, sequences, initial_state=None, mask=None, training=None):
+        if not training or initial_state is not None or not self._is_faster:
+            return super().call(
+                sequences, initial_state=initial_state, mask=mask, training=training
+            )
+        if mask is None:
+            mask = tf.ones(tf.shape(sequences)[:2], tf.bool)
+        lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+        x = tf.gather_nd(sequences, tf.where(mask))  # (tokens, dim)
+        directions = self.forward_layer, self.backward_layer
+        outputs = [
+            over_tiles(
+                *_products(x, direction.cell),
+                tile_sentences(lengths, reverse=direction.go_backwards),
+            )
+            for direction in directions
+        ]
+        return padded(tf.concat(outputs, axis=1), mask)
+
+    @property
+    def _is_faster(self):
+        """Whether tiles are faster than Keras' own layer here."""
+        others = map(tf.config.list_logical_devices, ("GPU", "TPU"))
+        return self.compute_dtype in ("float32", "float64") and not any(others)
+
+    def get_config(self):
+        return keras.layers.Layer.get_config(self) | {"units": self.units}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+def _products(x, cell):
+    """x W + b, (tokens, 4 · units), and R, with the gates in the order i, j, f, o."""
+    weights = cell.kernel, cell.recurrent_kernel, cell.bias
+    kernel, recurrent_kernel, bias = map(_reordered, weights)
+    return tf.nn.bias_add(tf.matmul(x, kernel), bias), recurrent_kernel
+
+
+def _reordered(weight):
+    """Keras has the gates in the order i, f, j, o."""
+    i, f, j, o = tf.split(tf.convert_to_tensor(weight), 4, axis=-1)
+    return tf.concat([i, j, f, o], axis=-1)

@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.tasks.layers.layer_argument import LayerArgument
+from elmo_keras.tasks.layers.open_shapes import open_shapes
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
 
@@ -36,6 +37,18 @@ class TaskModel(LayerArgument, keras.Model):
     def predict_step(self, data):
         inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
         return self.decode(inputs, self(inputs, training=False))
+
+    def predict_on_batch(self, x):
+        """As Keras' method, with one graph for batches of all shapes.
+
+        Keras traces a second graph when the number of examples changes, and a third one
+        when the number of tokens does.
+        """
+        x = tf.nest.map_structure(tf.convert_to_tensor, x)
+        self.make_predict_function()
+        if not self.run_eagerly:
+            self.predict_function.get_concrete_function([(open_shapes(x),)])
+        return super().predict_on_batch(x)
 
     def decode(self, inputs, outputs):
         """The result of `predict`; by default, the outputs."""

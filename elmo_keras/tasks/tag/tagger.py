@@ -148,7 +148,8 @@ class Tagger(TaskModel):
         """The tags of tokens.
 
         Args:
-            sentences: lists of tokens.
+            sentences: lists of tokens. Empty strings at the end of a sentence are
+                padding, and get no tag.
             predicates: with `predicate_dim`, the position of each sentence's predicate.
         """
         tokens = padded(sentences)
@@ -157,10 +158,7 @@ class Tagger(TaskModel):
             time = tf.shape(tokens)[1]
             inputs["predicate"] = tf.one_hot(predicates, time, dtype="int32")
         numbers = self.predict_on_batch(inputs)
-        return [
-            [self.tags[number] for number in row[: len(sentence)]]
-            for row, sentence in zip(numbers, sentences)
-        ]
+        return [[self.tags[number] for number in row if number >= 0] for row in numbers]
 
     def get_config(self):
         return super().get_config() | {

@@ -1,11 +1,185 @@
-"""The bidirectional LSTM of the task models."""
+"""The bidirectional LSTM of the task models, against Keras' own."""
 
 import gc
 import weakref
 
 import keras
+import numpy as np
+import pytest
+import tensorflow as tf
 
-from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.layers import tiled_lstm
+from elmo_keras.layers.compiled import compiled
+from elmo_keras.layers.tiles import ROWS, STEPS
+from elmo_keras.tasks.layers.bilstm import Bidirectional, bilstm
+from tests.support.models import randomize
+from tests.support.replicas import check_like_one_replica, fitted
+
+UNITS, DIM = 3, 5
+RNG = np.random.default_rng(0)
+LENGTHS = {
+    "a few rows, one of them empty": [3, 0, 5, 1],
+    "rows that all have the same length": [STEPS] * 2,
+    "several tiles": RNG.integers(0, 2 * STEPS + 3, max(ROWS) + 3).tolist(),
+    "no token": [0, 0],
+}
+
+
+def layers(dtype):
+    """The layer, and Keras' with the same weights."""
+    ours = Bidirectional(UNITS, dtype=dtype)
+    lstm = keras.layers.LSTM(UNITS, return_sequences=True, dtype=dtype)
+    of_keras = keras.layers.Bidirectional(lstm, dtype=dtype)
+    for layer in (ours, of_keras):
+        layer.build((None, None, DIM))
+    randomize(ours)
+    of_keras.set_weights(ours.get_weights())
+    return ours, of_keras
+
+
+def batch(lengths, dtype="float32"):
+    """Vectors with large numbers at padding, and their mask."""
+    shape = len(lengths), max(lengths, default=0) + 1
+    mask = np.arange(shape[1]) < np.reshape(lengths, (-1, 1))
+    x = np.random.default_rng(1).normal(size=(*shape, DIM))
+    return tf.constant(np.where(mask[..., None], x, 1e3), dtype), tf.constant(mask)
+
+
+def results(layer, x, mask):
+    """The output in training, and the gradient of a function of it."""
+    variables = [w.value for w in layer.trainable_weights]
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = layer(x, mask=mask, training=True)
+        score = tf.reduce_sum(tf.sin(3 * y + 1))
+    return [y, *tape.gradient(score, [x, *variables])]
+
+
+def assert_equal(some, others, tolerance):
+    """Differences are small beside the largest number of each tensor."""
+    for a, b in zip(some, others, strict=True):
+        largest = np.abs(b).max(initial=1.0)
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * largest)
+
+
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
+def test_outputs_and_gradients_are_those_of_keras(lengths):
+    ours, of_keras = layers("float32")
+    x, mask = batch(lengths)
+    assert_equal(results(ours, x, mask), results(of_keras, x, mask), 1e-6)
+
+
+def test_a_batch_without_rows_has_no_gradient():
+    x, mask = batch([])  # Keras' layer fails
+    found = results(layers("float32")[0], x, mask)
+    assert found[0].shape == (0, 1, 2 * UNITS)
+    assert not any(np.any(y) for y in found)
+
+
+def test_differences_to_keras_are_rounding():
+    ours, of_keras = layers("float64")
+    x, mask = batch(LENGTHS["several tiles"], "float64")
+    assert_equal(results(ours, x, mask), results(of_keras, x, mask), 1e-14)
+
+
+@pytest.mark.parametrize("mask", [None, RNG.random((4, 7)) < 0.5], ids=["no", "any"])
+def test_a_mask_may_be_missing_or_have_gaps(mask):
+    ours, of_keras = layers("float32")
+    x = tf.constant(RNG.normal(size=(4, 7, DIM)), tf.float32)
+    assert_equal(results(ours, x, mask), results(of_keras, x, mask), 1e-6)
+
+
+def test_one_graph_serves_batches_of_all_shapes():
+    ours, _ = layers("float32")
+    functions = [
+        tiled_lstm._graph(UNITS, tf.float32),
+        compiled(tiled_lstm._steps),
+        compiled(tiled_lstm._steps_gradient),
+    ]
+    results(ours, *batch([2]))
+    before = [f.experimental_get_tracing_count() for f in functions]
+    for lengths in LENGTHS.values():
+        results(ours, *batch(lengths))
+    assert [f.experimental_get_tracing_count() for f in functions] == before
+    assert before[0] == 1
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Counts the calls of Keras' own layer."""
+    made = []
+
+    def call(self, *args, original=keras.layers.Bidirectional.call, **kwargs):
+        made.append(self)
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(keras.layers.Bidirectional, "call", call)
+    return made
+
+
+def test_training_on_cpus_needs_no_layer_of_keras(calls):
+    ours, _ = layers("float32")
+    x, mask = batch([3, 1])
+    ours(x, mask=mask, training=True)
+    assert not calls
+
+
+def test_keras_own_layer_runs_outside_of_training_and_in_half_precision(calls):
+    x, mask = batch([3, 1])
+    for dtype, training in [("float32", False), ("mixed_bfloat16", True)]:
+        ours, of_keras = layers(dtype)
+        found = ours(x, mask=mask, training=training)
+        expected = of_keras(x, mask=mask, training=training)
+        np.testing.assert_array_equal(found, expected)
+    assert len(calls) == 4
+
+
+def test_keras_own_layer_runs_on_gpus(calls, monkeypatch):
+    ours, _ = layers("float32")
+    x, mask = batch([3, 1])
+    monkeypatch.setattr(tf.config, "list_logical_devices", lambda kind: [kind])
+    ours(x, mask=mask, training=True)
+    assert len(calls) == 1
+
+
+class Holder(keras.Model):
+    """Holds a layer as the task models do."""
+
+    def __init__(self, lstm):
+        super().__init__()
+        self.lstm = lstm
+
+    def call(self, x):
+        return self.lstm(x)
+
+
+def test_weights_have_the_places_that_older_files_give_them(tmp_path):
+    """Files were written when models held Keras' layer."""
+    newer, older = map(Holder, layers("float32"))
+    randomize(older, seed=9)
+    x, _ = batch([3, 1])
+    assert np.abs(newer(x) - older(x)).max() > 0.1
+    older.save_weights(tmp_path / "older.weights.h5")
+    newer.load_weights(tmp_path / "older.weights.h5")
+    np.testing.assert_array_equal(newer(x), older(x))
+
+
+@pytest.mark.slow  # traces a step for each replica
+def test_two_replicas_train_as_one_does():
+    # Keras takes the mean over the tokens of a replica.
+    x, mask = batch(2 * LENGTHS["several tiles"])
+
+    def model():
+        padding = keras.layers.Masking(1e3)
+        made = keras.Sequential([keras.Input((None, DIM)), padding, bilstm(UNITS)])
+        made.compile(keras.optimizers.SGD(0.1), "mse", jit_compile=False)
+        return made
+
+    wanted = np.random.default_rng(2).normal(size=(*mask.shape, 2 * UNITS))
+    data = tf.data.Dataset.from_tensors((x, wanted))
+    one, before = fitted(tf.distribute.get_strategy(), model, data)
+    two, _ = fitted(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]), model, data)
+    check_like_one_replica(two, one, before, data)
 
 
 def test_the_copied_lstm_lives_as_long_as_its_copies(monkeypatch, request):

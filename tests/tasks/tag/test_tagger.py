@@ -84,6 +84,20 @@ def test_a_saved_tagger_without_crf_decides_each_tag_by_itself(tmp_path):
     assert loaded.predict_on_batch(INPUTS)[2].tolist() == [best[2, 0], -1, -1, -1]
 
 
+def test_empty_strings_at_the_end_of_a_sentence_get_no_tag(tagger):
+    sentences = [["ein", "und"], ["ein", "", "und", "", ""], [""]]
+    assert [len(tags) for tags in tagger.tag(sentences)] == [2, 3, 0]
+    assert tagger.tag(sentences)[0] == tagger.tag(sentences[:1])[0]
+
+
+def test_one_graph_tags_batches_of_all_shapes():
+    tagger = Tagger(token_vectors(), TAGS, units=5)
+    tagger.build()
+    for sentences in (SENTENCES[:1], SENTENCES, SENTENCES[1:], [["ein"]]):
+        assert [*map(len, tagger.tag(sentences))] == [*map(len, sentences)]
+    assert tagger.predict_function.experimental_get_tracing_count() == 1
+
+
 @pytest.mark.parametrize("crf", [True, False])
 def test_the_loss_is_the_mean_over_tokens_and_the_penalty_of_the_mixes(crf, tagger):
     model = tagger
