@@ -1,13 +1,13 @@
 """What a step of an LSTM layer takes apart from its arithmetic, part by part.
 
-    python -m tests.benchmarks.limits --presets small --rows 1 8 32 128 304
+    python -m tests.benchmarks.limits --presets small --rows 1 8 32 128 256
 
 Each part runs alone in a loop of a graph, as often as in the layer: the product of the
 inputs of all steps, the two products of a step, its other arithmetic, and an empty
 loop, which shows what starting operations costs at least. "Step" is a whole step as the
 layer computes it, outside of compiled runs. Times are microseconds a row, the fastest of all
 rounds. "Of peak" is the share that products of these shapes could reach alone, and the
-share that a step reaches.
+share that a step reaches; "GB/s" is how fast its two products read their weights.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from elmo_keras.layers.recurrence import clip
 from tests.benchmarks.workers import heading, machine, row
 
 PARTS = "inputs", "recurrent", "projection", "other", "loop"
-COLUMNS = "preset", "rows", *PARTS, "step", "of peak: products, step"
+COLUMNS = "preset", "rows", *PARTS, "step", "of peak: products, step", "GB/s"
 STEPS = 16
 GEMM = 4096  # rows and columns of the product that gives the peak
 
@@ -53,6 +53,8 @@ def report(options: argparse.Namespace) -> None:
             needed = arithmetic(config) * rows / peak
             alone = sum(times[name] for name in PARTS[:3])
             cells.append(f"{needed / alone:.0%}, {needed / times['step']:.0%}")
+            seconds = times["recurrent"] + times["projection"]
+            cells.append(f"{bytes_of_step(config) / seconds / 1e9:.0f}")
             print(row([preset, f"{rows}", *cells]), flush=True)
     print(f"\nPeak: {peak / 1e9:,.0f} GFLOP/s. {machine(2)}")
 
@@ -61,6 +63,11 @@ def arithmetic(config: ElmoConfig) -> int:
     """Floating-point operations of one layer in one direction for a token."""
     units, dim = config.units, config.projection_dim
     return 2 * (2 * dim * 4 * units + units * dim)
+
+
+def bytes_of_step(config: ElmoConfig) -> int:
+    """Bytes of the weights that a step of one layer in one direction reads."""
+    return 4 * (4 + 1) * config.units * config.projection_dim
 
 
 def parts(lstm: ProjectedLSTM, rows: int) -> dict[str, Callable[[], object]]:
@@ -131,7 +138,7 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add = p.add_argument
     add("--presets", nargs="+", default=["small"], choices=sorted(PRESETS))
-    add("--rows", nargs="+", type=positive(int), default=[1, 8, 32, 128, 304])
+    add("--rows", nargs="+", type=positive(int), default=[1, 8, 32, 128, 256])
     add("--rounds", type=positive(int), default=5)
     return p
 
