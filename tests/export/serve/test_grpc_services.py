@@ -40,7 +40,7 @@ INVALID = Code.INVALID_ARGUMENT
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     directory = stand_in.save(tmp_path_factory.mktemp("model"), 7)
-    with stand_in.serving(directory) as running:
+    with stand_in.serving(directory, num_batch_threads=2) as running:
         yield running
 
 
