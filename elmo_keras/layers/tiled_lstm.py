@@ -42,13 +42,19 @@ def over_tiles(inputs: tf.Tensor, recurrent_kernel: tf.Tensor, tiles: Tiles):
     Returns:
         Outputs (tokens, units).
     """
-    run = _graph(recurrent_kernel.shape[0], recurrent_kernel.dtype)
-    return run(inputs, recurrent_kernel, tiles)
+    # One that is part of another graph has no gradient outside of it.
+    kind = recurrent_kernel.shape[0], recurrent_kernel.dtype, tf.executing_eagerly()
+    return _graph(*kind)(inputs, recurrent_kernel, tiles)
 
 
 @functools.cache
-def _graph(units, dtype):
-    """The recurrence as a graph; within another graph it is inlined."""
+def _graph(units, dtype, eager):
+    """The recurrence as a graph; within another graph it is inlined.
+
+    Args:
+        units, dtype: those of the recurrent kernel.
+        eager: whether it is called outside of another graph.
+    """
     numbers = tf.TensorSpec((None,), tf.int32)
     return tf.function(
         _with_gradient,

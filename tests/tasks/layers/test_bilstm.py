@@ -92,7 +92,7 @@ def test_a_mask_may_be_missing_or_have_gaps(mask):
 def test_one_graph_serves_batches_of_all_shapes():
     ours, _ = layers("float32")
     functions = [
-        tiled_lstm._graph(UNITS, tf.float32),
+        tiled_lstm._graph(UNITS, tf.float32, True),
         compiled(tiled_lstm._steps),
         compiled(tiled_lstm._steps_gradient),
     ]
@@ -202,3 +202,18 @@ def test_the_copied_lstm_lives_as_long_as_its_copies(monkeypatch, request):
     gc.collect()  # the copies
     gc.collect()  # and what they were copied from
     assert reference() is None
+
+
+def test_a_layer_trained_in_a_graph_is_trained_outside_of_one_as_well():
+    lstm = bilstm(7)  # no other test has this size
+    lstm.build((None, None, 4))
+    x = tf.random.normal((2, 3, 4))
+
+    def gradients():
+        with tf.GradientTape() as tape:
+            total = tf.reduce_sum(lstm(x, training=True) ** 2)
+        return tape.gradient(total, lstm.trainable_variables)
+
+    in_graph = tf.function(gradients, autograph=False)()
+    for expected, own in zip(in_graph, gradients(), strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-5, atol=1e-6)
