@@ -1,6 +1,9 @@
 """The benchmarks' own arithmetic and requests; the peers are not needed."""
 
+import contextlib
 import json
+import math
+import types
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import ElmoConfig
+from elmo_keras.layers import ProjectedLSTM
 from tests.benchmarks import (
     answer_spans,
     approximate_search,
@@ -15,7 +19,9 @@ from tests.benchmarks import (
     engines,
     first_vector,
     growth,
+    limits,
     serving_plain,
+    task_epochs,
     tasks,
 )
 from tests.benchmarks.arithmetic import (
@@ -82,6 +88,36 @@ def test_servers_are_compared_round_by_round():
         "125.0 ms",
         "-250.0 ms",
     ]
+
+
+def test_epochs_are_compared_with_the_first_system_after_their_first_epoch():
+    def worker(name, seconds):
+        answers = [{"seconds": s, "processor": 2 * s, "loss": s} for s in seconds]
+        asked = iter(answers)
+        one = types.SimpleNamespace(
+            name=name, hello={"examples": 1000}, ask=lambda line: next(asked)
+        )
+        return contextlib.nullcontext(one)
+
+    systems = [worker("other", [9.0, 2.0, 4.0]), worker("this", [5.0, 1.0, 1.0])]
+    first, second = task_epochs.measured(systems, rounds=2)
+    expected = ["other", "3.00 (2.00 – 4.00)", "1.00", "6.00", "1.00", "9.0 s"]
+    assert first == ["1,000", *expected, "4.00000"]
+    expected = ["this", "1.00 (1.00 – 1.00)", "3.00", "2.00", "3.00", "5.0 s"]
+    assert second == ["1,000", *expected, "1.00000"]
+
+
+def test_the_parts_of_a_step_are_those_of_the_layer():
+    config = ElmoConfig.preset("test")
+    lstm = ProjectedLSTM(config.units, config.projection_dim)
+    lstm.build((None, None, config.projection_dim))
+    weights = lstm.recurrent_kernel, lstm.projection_kernel
+    read = sum(4 * math.prod(weight.shape) for weight in weights)
+    assert limits.bytes_of_step(config) == read
+    kernels = (*weights, lstm.kernel)
+    assert limits.arithmetic(config) == 2 * sum(math.prod(k.shape) for k in kernels)
+    times = limits.fastest(limits.parts(lstm, 2), rounds=1)
+    assert [*times] == [*limits.PARTS, "step"] and min(times.values()) > 0
 
 
 def test_calls_of_a_turn_end_with_it():

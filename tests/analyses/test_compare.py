@@ -123,9 +123,11 @@ def untrained(monkeypatch):
     monkeypatch.setattr(experiment, "fit_until_best", fit)
 
 
-def test_neighbouring_rows_of_the_same_data_are_tested(
-    command, runs, monkeypatch, capsys
-):
+@pytest.fixture
+def recorded(monkeypatch):
+    """What recorded runs predict, made up; returns the variants that were asked."""
+    asked = []
+
     class Recorded:
         examples = [0] * 20
 
@@ -136,12 +138,23 @@ def test_neighbouring_rows_of_the_same_data_are_tested(
             return variant
 
         def predictions(self, model):
+            asked.append(model)
             return [1, 0] * 10 if model.elmo is None else [1] * 20
 
         def score(self, model, predicted):
             return sum(predicted) / len(predicted)
 
     monkeypatch.setattr(compare, "ScoredRuns", Recorded)
+    return asked
+
+
+def test_each_variant_predicts_once_for_the_tests_of_two_rows(command, runs, recorded):
+    table = ["tag", "--table", "places", *command, "--seeds", "1", "2"]
+    assert compare.main([*table, "--paired", "9"]) == 0
+    assert recorded == [variant for variant in runs for _ in range(2)]
+
+
+def test_neighbouring_rows_of_the_same_data_are_tested(command, runs, recorded, capsys):
     more = "--shares 0.5 1 --seeds 1 2 --paired 99".split()
     assert compare.main(["tag", "--table", "shares", *command, *more]) == 0
     rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()]

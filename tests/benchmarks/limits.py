@@ -23,6 +23,7 @@ from elmo_keras.config import PRESETS, ElmoConfig
 from elmo_keras.layers import ProjectedLSTM
 from elmo_keras.layers.panels import product
 from elmo_keras.layers.recurrence import clip
+from tests.benchmarks.arithmetic import of_position
 from tests.benchmarks.workers import heading, machine, row
 
 PARTS = "inputs", "recurrent", "projection", "other", "loop"
@@ -61,8 +62,7 @@ def report(options: argparse.Namespace) -> None:
 
 def arithmetic(config: ElmoConfig) -> int:
     """Floating-point operations of one layer in one direction for a token."""
-    units, dim = config.units, config.projection_dim
-    return 2 * (2 * dim * 4 * units + units * dim)
+    return of_position(config) // (2 * config.n_layers)
 
 
 def bytes_of_step(config: ElmoConfig) -> int:

@@ -20,7 +20,6 @@ import contextlib
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +35,7 @@ from export.version_paths import versions
 from tests.benchmarks.serving import TOLERANCE, Server
 from tests.benchmarks.serving_plain_worker import timed
 from tests.benchmarks.turns import sample
-from tests.benchmarks.workers import heading, machine, read, row, spread
+from tests.benchmarks.workers import heading, machine, read, row, spread, started
 from tests.support.serving_load import grpc_client
 
 PROGRAM = "tests.benchmarks.serving_plain"
@@ -102,29 +101,18 @@ def report(options: argparse.Namespace) -> None:
 def plain(export: Path, sentences: Sequence[str]) -> Iterator[tuple[System, int]]:
     """The function in a process of its own, and the port of its server."""
     version = export / str(versions(export)[-1])
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
-        file.write("\n".join(sentences))
-        file.flush()
-        worker = "tests.benchmarks.serving_plain_worker"
-        process = subprocess.Popen(
-            [sys.executable, "-m", worker, version.absolute(), file.name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "sentences.txt"
+        file.write_text("\n".join(sentences), encoding="utf-8")
+        name = "tests.benchmarks.serving_plain_worker"
+        command = [sys.executable, "-m", name, version.absolute(), file]
+        with started(FUNCTION, command, Path(folder)) as worker:
 
-        def function(threads, seconds):
-            request = {"threads": threads, "seconds": seconds}
-            process.stdin.write(f"{json.dumps(request)}\n")
-            process.stdin.flush()
-            return json.loads(process.stdout.readline())
+            def function(threads, seconds):
+                request = {"threads": threads, "seconds": seconds}
+                return worker.ask(json.dumps(request))
 
-        try:
-            yield function, int(process.stdout.readline())
-        finally:
-            process.kill()
-            process.communicate()
+            yield function, worker.hello
 
 
 def clients_of(port: int, sentences: Sequence[str]) -> System:

@@ -123,15 +123,21 @@ def _tests(task, options, compared, *, shuffles):
     """Tests each variant against the one before it, if it has as much data."""
     runs = ScoredRuns(task, options)
     line = StatusLine(sys.stderr)
+
+    @functools.cache  # a variant is in two pairs
+    def predicted(variant):
+        return [runs.predictions(runs.model(variant, seed)) for seed in options.seeds]
+
     tests = []
-    for pair in itertools.pairwise(compared):
-        if pair[0].share != pair[1].share:
+    for first, second in itertools.pairwise(compared):
+        if first.share != second.share:
             continue
-        models = [[runs.model(v, seed) for seed in options.seeds] for v in pair]
-        predicted = [[runs.predictions(model) for model in of] for of in models]
-        scores = [functools.partial(runs.score, model) for model in models[0]]
-        found = paired_test(*predicted, scores, shuffles=shuffles, line=line)
-        tests.append((pair[0].name, pair[1].name, found))
+        models = [runs.model(first, seed) for seed in options.seeds]
+        scores = [functools.partial(runs.score, model) for model in models]
+        found = paired_test(
+            predicted(first), predicted(second), scores, shuffles=shuffles, line=line
+        )
+        tests.append((first.name, second.name, found))
     line.end()
     return tests
 

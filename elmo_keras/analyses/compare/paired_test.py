@@ -8,6 +8,7 @@ much as they do.
 Reference: approximate randomization, Noreen 1989; for F1: Yeh 2000.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -66,13 +67,15 @@ def paired_test(
     found = _difference(first, second, scores)
     rng = np.random.default_rng(0)
     as_large = 1
+    start = time.perf_counter()
     for done in range(shuffles):
         exchanged = rng.random(*n_examples) < 0.5
         pairs = [_exchanged(a, b, exchanged) for a, b in zip(first, second)]
         other = _difference(*zip(*pairs), scores)
         as_large += abs(other) >= abs(found) - 1e-12  # sums in another order
         if line and line.due:
-            line.show([f"{done + 1:,} of {shuffles:,} exchanges"])
+            rate = (done + 1) / (time.perf_counter() - start)
+            line.show([f"{done + 1:,} of {shuffles:,} exchanges", f"{rate:,.1f}/s"])
     return Outcome(found, as_large / (shuffles + 1))
 
 

@@ -138,7 +138,8 @@ class Experiment:
         for record in read_results(path):
             if (record["variant"], record["seed"]) != (variant.name, seed):
                 continue
-            if record.get("model") not in (None, self._digest_of(variant.elmo)):
+            made_with = record.get("model")
+            if made_with and made_with != self._digest_of(variant.elmo):
                 raise ValueError(
                     f"{path} has a run of {variant.name} with seed {seed} with other "
                     f"weights than {variant.elmo} has now. Give another --output."
