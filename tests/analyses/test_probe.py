@@ -63,6 +63,32 @@ def test_contextual_layers_distinguish_tags_that_the_word_alone_does_not(
     assert "80 tokens; seeds: 2" in output and "±" in output
 
 
+def test_texts_are_classified_by_their_mean_vectors(tmp_path, model_directory, capsys):
+    lines = ["__label__good they run\n"] * 24 + ["__label__bad the run\n"] * 16
+    path = tmp_path / "texts.txt"
+    path.write_text("".join(lines), encoding="utf-8")
+    command = ["--train", str(path), "--dev", str(path), "--format", "fasttext"]
+    command += ["--elmo", str(model_directory)]
+    more = "--learning-rate 0.2 --batch-size 5 --epochs 3".split()
+    assert probe.main([*command, *more]) == 0
+    output = capsys.readouterr().out
+    found = scores(output)
+    assert found["most frequent label"] == 60
+    assert min(found[f"layer {i}"] for i in range(3)) > 95
+    assert "40 texts; seeds: 1" in output
+
+
+def test_a_sentence_is_the_mean_of_its_tokens():
+    layers = np.random.default_rng(0).normal(size=(2, 3, 4, 5)).astype("float32")
+    tokens = tf.constant([["a", "b", "", ""], ["", "", "", ""]])
+    probes = LayerProbes(3, 2, of_sentences=True)
+    found = probes({"tokens": tokens, "tokens_layers": tf.constant(layers)})
+    mean = layers[0, :, :2].mean(axis=1)
+    expected = np.einsum("li,lio->lo", mean, probes.dense.kernel)
+    np.testing.assert_allclose(found[0, :, 0], expected, atol=1e-6)
+    np.testing.assert_array_equal(found[1], np.zeros((3, 1, 2)))
+
+
 def test_probes_train_side_by_side_as_if_alone():
     rng = np.random.default_rng(0)
     layers = rng.normal(size=(4, 2, 3, 5)).astype("float32")

@@ -1,15 +1,17 @@
-"""Predicts parts of speech from the vectors of each layer: the paper's Table 6.
+"""Predicts parts of speech, or labels of texts, from the vectors of each layer.
 
-    python -m elmo_keras.analyses.probe --train A.conllu --dev B.conllu --elmo MODEL
+    elmo-keras probe --train A.conllu --dev B.conllu --elmo MODEL
+    elmo-keras probe --format trees --train A.txt --dev B.txt --elmo MODEL
 
 Trains a linear classifier for each layer of the frozen biLM, whose vectors are computed
-once. The number of epochs is fixed, so that nothing is chosen on --dev.
+once: of each token as in the paper's Table 6, or of the mean vector of a text's tokens.
+The number of epochs is fixed, so that nothing is chosen on --dev.
 """
 
 import argparse
 import collections
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import keras
 import numpy as np
@@ -20,11 +22,14 @@ from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.markdown_table import markdown_table, percent_spread
 from elmo_keras.elmo import Elmo
 from elmo_keras.models.local_files import MODEL_HELP
+from elmo_keras.tasks.classify.task import READERS
 from elmo_keras.tasks.experiments.batches import Batches, predictions
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.tag.tagged_text import read_conllu
 
 PROGRAM = "elmo_keras.analyses.probe"
+CONLLU = "conllu"
+TEXTS = {name: READERS[name] for name in ("fasttext", "trees", "nsmc")}
 UNKNOWN = -2  # a tag that the training examples lack
 
 
@@ -32,10 +37,12 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
-    add("--train", required=True, metavar="FILE", help="CoNLL-U")
-    add("--dev", required=True, metavar="FILE", help="CoNLL-U, for scoring")
+    add("--train", required=True, metavar="FILE")
+    add("--dev", required=True, metavar="FILE", help="for scoring")
+    kinds = "parts of speech (default), or texts with a label, as in `classify`"
+    add("--format", choices=[CONLLU, *TEXTS], default=CONLLU, help=kinds)
     add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
-    add("--limit", type=positive(int), metavar="N", help="first N training sentences")
+    add("--limit", type=positive(int), metavar="N", help="first N training examples")
     add("--seeds", type=seed, nargs="+", action=Distinct, default=[1])
     add("--epochs", type=positive(int), default=10)
     add("--batch-size", type=positive(int), default=32)
@@ -51,22 +58,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def probe(options: argparse.Namespace) -> None:
     """Trains the classifiers and prints their table."""
-    train = read_conllu(options.train)[: options.limit]
-    dev = read_conllu(options.dev)
+    train = read(options.train, options.format)[: options.limit]
+    dev = read(options.dev, options.format)
     elmo = Elmo.from_pretrained(options.elmo)
     cache = LayerCache(elmo, [example["tokens"] for example in train + dev], verbose=1)
     training = {
         "epochs": options.epochs,
         "batch_size": options.batch_size,
         "learning_rate": options.learning_rate,
+        "of_sentences": options.format != CONLLU,
     }
     runs = [accuracies(train, dev, cache, seed=s, **training) for s in options.seeds]
-    rows = [("each word's most frequent tag", percent_spread([majority(train, dev)]))]
+    of_sentences = training["of_sentences"]
+    kind = "most frequent label" if of_sentences else "each word's most frequent tag"
+    rows = [(kind, percent_spread([majority(train, dev, of_sentences)]))]
     for layer, values in enumerate(zip(*runs)):
         rows.append((f"layer {layer}", percent_spread(values)))
     print(markdown_table(("", "accuracy"), rows))
-    n_tokens = sum(len(example["tokens"]) for example in dev)
-    print(f"\n{n_tokens:,} tokens; seeds: {len(runs)}")
+    n_scored = sum(len(example["tags"]) for example in dev)
+    scored = "texts" if of_sentences else "tokens"
+    print(f"\n{n_scored:,} {scored}; seeds: {len(runs)}")
+
+
+def read(path: str, format: str) -> list[dict]:
+    """The examples of a file: `tokens`, and the `tags` of all or one of the text."""
+    if format == CONLLU:
+        return read_conllu(path)
+    return [
+        {"tokens": text["tokens"], "tags": [text["label"]]}
+        for text in TEXTS[format](path)
+    ]
 
 
 def accuracies(
@@ -78,14 +99,16 @@ def accuracies(
     epochs: int,
     batch_size: int,
     learning_rate: float,
+    of_sentences: bool = False,
 ) -> np.ndarray:
-    """The accuracy of each layer's classifier on the tokens of `dev`.
+    """The accuracy of each layer's classifier on the tokens, or sentences, of `dev`.
 
     Args:
         train, dev: examples with `tokens` and `tags`.
         cache: holds the layers of their tokens.
         seed: seed of the initial weights and of the order of the examples.
         epochs, batch_size, learning_rate: as in `fit`.
+        of_sentences: whether a sentence has one tag.
 
     Returns:
         float64 `(layers,)`.
@@ -93,7 +116,7 @@ def accuracies(
     keras.utils.set_random_seed(seed)
     tags = sorted({tag for example in train for tag in example["tags"]})
     gold = [numbers(example, tags) for example in dev]
-    model = LayerProbes(cache.shape[1], len(tags))
+    model = LayerProbes(cache.shape[1], len(tags), of_sentences)
     # XLA has no strings.
     model.compile(keras.optimizers.Adam(learning_rate), jit_compile=False)
     labels = [numbers(example, tags) for example in train]
@@ -112,19 +135,32 @@ def numbers(example: dict, tags: Sequence[str]) -> np.ndarray:
     return np.array([tags.index(t) if t in tags else UNKNOWN for t in example["tags"]])
 
 
-def majority(train: Sequence[dict], dev: Sequence[dict]) -> float:
-    """Accuracy of each word's most frequent tag, or of all words' if it is unknown."""
-    counts = collections.defaultdict(collections.Counter)
-    for example in train:
-        for token, tag in zip(example["tokens"], example["tags"]):
-            counts[token][tag] += 1
-    of_all = sum(counts.values(), collections.Counter())
+def majority(
+    train: Sequence[dict], dev: Sequence[dict], of_sentences: bool = False
+) -> float:
+    """Accuracy of each word's most frequent tag, or of all words' if it is unknown.
+
+    Of sentences it is that of the most frequent tag.
+    """
+    counts = collections.Counter(
+        pair for example in train for pair in tagged(example, of_sentences)
+    )
+    of_words, of_all = {}, collections.Counter()
+    for (word, tag), number in counts.most_common():
+        of_words.setdefault(word, tag)
+        of_all[tag] += number
+    [(frequent, _)] = of_all.most_common(1)
     right = [
-        counts.get(token, of_all).most_common(1)[0][0] == tag
+        of_words.get(word, frequent) == tag
         for example in dev
-        for token, tag in zip(example["tokens"], example["tags"])
+        for word, tag in tagged(example, of_sentences)
     ]
     return float(np.mean(right))
+
+
+def tagged(example: dict, of_sentences: bool) -> Iterable[tuple[str, str]]:
+    """The tags of an example, each with its word; a sentence's with `""`."""
+    return zip([""] if of_sentences else example["tokens"], example["tags"])
 
 
 if __name__ == "__main__":

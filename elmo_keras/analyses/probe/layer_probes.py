@@ -1,4 +1,4 @@
-"""A linear classifier of tokens for each layer of a biLM."""
+"""A linear classifier of tokens or sentences for each layer of a biLM."""
 
 import keras
 import tensorflow as tf
@@ -12,7 +12,8 @@ class LayerProbes(keras.Model):
 
     Args:
         n_layers: number of layers, and so of classifiers.
-        n_classes: number of classes of a token.
+        n_classes: number of classes.
+        of_sentences: whether the mean vector of a sentence's tokens is classified.
 
     Call arguments:
         inputs: `{"tokens": (batch, time), "tokens_layers": (batch, n_layers, time,
@@ -21,20 +22,27 @@ class LayerProbes(keras.Model):
     Output: scores `(batch, n_layers, time, n_classes)`. Labels for `fit` are int32
     `(batch, time)`, −1 at padding. The loss is the sum over the layers, so that each
     one trains as if alone; `predict` returns classes, int32 `(batch, n_layers, time)`,
-    −1 at padding.
+    −1 at padding. For sentences, the time of all these is 1.
 
     Reference: Peters et al. 2018, Table 6.
     """
 
-    def __init__(self, n_layers, n_classes, **kwargs):
+    def __init__(self, n_layers, n_classes, of_sentences=False, **kwargs):
         super().__init__(**kwargs)
         self.n_layers, self.n_classes = n_layers, n_classes
+        self.of_sentences = of_sentences
         self.dense = keras.layers.EinsumDense(
             "blti,lio->blto", (n_layers, None, n_classes), bias_axes="lo"
         )
 
     def call(self, inputs):
-        return self.dense(inputs["tokens_layers"])
+        vectors = inputs["tokens_layers"]
+        if self.of_sentences:
+            real = tf.cast(token_mask(inputs["tokens"]), vectors.dtype)
+            total = tf.einsum("bltd,bt->bld", vectors, real)
+            number = tf.maximum(tf.reduce_sum(real, axis=1), 1)
+            vectors = (total / number[:, None, None])[:, :, None]
+        return self.dense(vectors)
 
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
@@ -49,10 +57,13 @@ class LayerProbes(keras.Model):
     def predict_step(self, data):
         inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
         best = tf.argmax(self(inputs), axis=-1, output_type=tf.int32)
+        if self.of_sentences:
+            return best
         return tf.where(token_mask(inputs["tokens"])[:, None], best, -1)
 
     def get_config(self):
         return super().get_config() | {
             "n_layers": self.n_layers,
             "n_classes": self.n_classes,
+            "of_sentences": self.of_sentences,
         }
