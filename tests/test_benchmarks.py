@@ -118,6 +118,9 @@ def test_the_parts_of_a_step_are_those_of_the_layer():
     assert limits.arithmetic(config) == 2 * sum(math.prod(k.shape) for k in kernels)
     times = limits.fastest(limits.parts(lstm, 2), rounds=1)
     assert [*times] == [*limits.PARTS, "step"] and min(times.values()) > 0
+    times = limits.fastest(limits.one_row(config), rounds=1)
+    assert {dtype for dtype, _ in times} == {*limits.DTYPES}
+    assert len(times) == 4 and min(times.values()) > 0
 
 
 def test_calls_of_a_turn_end_with_it():

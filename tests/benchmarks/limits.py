@@ -8,6 +8,9 @@ loop, which shows what starting operations costs at least. "Step" is a whole ste
 layer computes it, outside of compiled runs. Times are microseconds a row, the fastest of all
 rounds. "Of peak" is the share that products of these shapes could reach alone, and the
 share that a step reaches; "GB/s" is how fast its two products read their weights.
+
+The second table has a step's two products for one row alone, which need little more than
+reading the weights: in both dtypes, as operations of TensorFlow and compiled by XLA.
 """
 
 import argparse
@@ -28,6 +31,8 @@ from tests.benchmarks.workers import heading, machine, row
 
 PARTS = "inputs", "recurrent", "projection", "other", "loop"
 COLUMNS = "preset", "rows", *PARTS, "step", "of peak: products, step", "GB/s"
+DTYPES = tf.float32, tf.bfloat16
+OF_ONE_ROW = "preset", "dtype", "by", "µs a step", "GB/s"
 STEPS = 16
 GEMM = 4096  # rows and columns of the product that gives the peak
 
@@ -57,6 +62,13 @@ def report(options: argparse.Namespace) -> None:
             seconds = times["recurrent"] + times["projection"]
             cells.append(f"{bytes_of_step(config) / seconds / 1e9:.0f}")
             print(row([preset, f"{rows}", *cells]), flush=True)
+    print(f"\n{heading(OF_ONE_ROW)}", flush=True)
+    for preset in options.presets:
+        config = ElmoConfig.preset(preset)
+        for (dtype, by), seconds in fastest(one_row(config), options.rounds).items():
+            speed = bytes_of_step(config) / 4 * dtype.size / seconds / 1e9
+            cells = [preset, dtype.name, by, f"{seconds * 1e6:,.0f}", f"{speed:.0f}"]
+            print(row(cells), flush=True)
     print(f"\nPeak: {peak / 1e9:,.0f} GFLOP/s. {machine(2)}")
 
 
@@ -66,7 +78,7 @@ def arithmetic(config: ElmoConfig) -> int:
 
 
 def bytes_of_step(config: ElmoConfig) -> int:
-    """Bytes of the weights that a step of one layer in one direction reads."""
+    """Bytes of the float32 weights that a step of a layer in a direction reads."""
     return 4 * (4 + 1) * config.units * config.projection_dim
 
 
@@ -98,7 +110,28 @@ def parts(lstm: ProjectedLSTM, rows: int) -> dict[str, Callable[[], object]]:
     }
 
 
-def repeated(part: Callable, x: tf.Tensor) -> Callable[[], object]:
+def one_row(config: ElmoConfig) -> dict[tuple[tf.DType, str], Callable[[], object]]:
+    """Functions that run a step's two products for one row `STEPS` times."""
+    units, dim = config.units, config.projection_dim
+    functions = {}
+    for dtype in DTYPES:
+        kernel, projection = (
+            tf.cast(tf.random.normal(shape), dtype)
+            for shape in ((dim, 4 * units), (units, dim))
+        )
+
+        def products(x, kernel=kernel, projection=projection):
+            return tf.matmul(tf.matmul(x, kernel)[:, :units], projection)
+
+        x = tf.zeros((1, dim), dtype)
+        functions[dtype, "TensorFlow"] = repeated(products, x)
+        functions[dtype, "XLA"] = repeated(products, x, jit_compile=True)
+    return functions
+
+
+def repeated(
+    part: Callable, x: tf.Tensor, jit_compile: bool | None = None
+) -> Callable[[], object]:
     """A graph that runs a part `STEPS` times, on its own result."""
 
     def run():
@@ -107,7 +140,8 @@ def repeated(part: Callable, x: tf.Tensor) -> Callable[[], object]:
         )
 
     # A concrete function: TensorFlow warns if a `tf.function` is made repeatedly.
-    return tf.function(run, autograph=False).get_concrete_function()
+    graph = tf.function(run, autograph=False, jit_compile=jit_compile)
+    return graph.get_concrete_function()
 
 
 def whole(lstm: ProjectedLSTM, rows: int) -> Callable[[], object]:
