@@ -32,6 +32,7 @@ USUAL_SETTINGS = {
     "word_vectors": None,
     "freeze_word_vectors": False,
     "longest_answer": 16,
+    "layer_norm": False,
 }
 
 

@@ -46,6 +46,7 @@ class ExperimentOptions:
     elmo_at: str
     scheme: str | int
     l2: float
+    layer_norm: bool
     elmo_dropout: float
     fine_tune: bool
     no_cache: bool
@@ -73,6 +74,7 @@ class ExperimentOptions:
                 elmo_at=self.elmo_at,
                 scheme=self.scheme,
                 l2=self.l2,
+                layer_norm=self.layer_norm,
                 elmo_dropout=self.elmo_dropout,
                 fine_tune=self.fine_tune,
                 share=self.share,
@@ -177,6 +179,11 @@ def _add_elmo(add):
         default=usual.l2,
         metavar="λ",
         help="L2 penalty on the mix",
+    )
+    add(
+        "--layer-norm",
+        action="store_true",
+        help="normalise each layer of a token before the mix",
     )
     add("--elmo-dropout", type=rate, default=usual.elmo_dropout)
     add("--fine-tune", action="store_true", help="train the biLM as well")

@@ -17,6 +17,7 @@ class Variant(NamedTuple):
         elmo_at: `"input"`, `"output"` or `"both"`, see `TokenVectors`.
         scheme: how layers are mixed, see `layers.ScalarMix`; also `"top"`.
         l2: the paper's λ.
+        layer_norm: whether each layer is normalised before the mix.
         elmo_dropout: rate of the dropout on ELMo's vectors.
         fine_tune: whether the biLM is trained as well.
         share: the share of the training data.
@@ -26,6 +27,7 @@ class Variant(NamedTuple):
     elmo_at: str = "input"
     scheme: str | int = "learned"
     l2: float = 0.001
+    layer_norm: bool = False
     elmo_dropout: float = 0.5
     fine_tune: bool = False
     share: float = 1.0
@@ -48,6 +50,7 @@ class Variant(NamedTuple):
             scheme = f"layer-{self.scheme}" if layer else self.scheme
             parts += [scheme] * (self.scheme != usual.scheme)
             parts += [f"l2-{self.l2:g}"] * (self.l2 != usual.l2)
+            parts += ["normalised"] * self.layer_norm
             is_usual = self.elmo_dropout == usual.elmo_dropout
             parts += [f"dropout-{self.elmo_dropout:g}"] * (not is_usual)
             parts += ["tuned"] * self.fine_tune
@@ -73,6 +76,7 @@ class Variant(NamedTuple):
             num_representations=2 if self.elmo_at == "both" else 1,
             scheme=-1 if self.scheme == "top" else self.scheme,
             l2=self.l2 if regularized else 0.0,
+            layer_norm=self.layer_norm,
             dropout=self.elmo_dropout,
             trainable_bilm=self.fine_tune,
         )
