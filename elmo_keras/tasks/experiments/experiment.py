@@ -265,7 +265,9 @@ class Experiment:
             start = time.perf_counter()
             self._cached = variant.elmo, LayerCache(elmo, texts, verbose=1)
             seconds = time.perf_counter() - start
+            rms = ", ".join(f"{value:.2f}" for value in self._cached[1].rms)
             print(f"  the biLM's layers, computed once: {seconds:.1f} s", flush=True)
+            print(f"  their root mean squares, from layer 0 on: {rms}", flush=True)
         return self._cached[1]
 
     def _keep(self, model, record):

@@ -30,6 +30,11 @@ class LayerCache:
     Output: float32 array `(batch, num_layers + 1, time, 2 · projection_dim)`, 0 at
     padding, as `elmo.layers` returns it.
 
+    Attributes:
+        rms: the root mean square of each layer, float64 `(num_layers + 1,)`. A mix of
+            layers of different sizes is mostly the largest one; see `ScalarMix`'s
+            `layer_norm`.
+
     Example:
 
     >>> from elmo_keras import ElmoConfig
@@ -57,9 +62,12 @@ class LayerCache:
             self._layers = np.memmap(  # (tokens, layers, dim); a file is never empty
                 file, np.float32, "w+", shape=(max(1, n_tokens), n_layers, dim)
             )
+        squares = np.zeros(n_layers)
         for i, layers in sentence_layers(elmo, distinct, verbose):
             end = ends[i]
             self._layers[end - len(distinct[i]) : end] = layers.swapaxes(0, 1)
+            squares += np.square(layers).sum(axis=(1, 2))
+        self.rms = np.sqrt(squares / max(1, n_tokens * dim))
 
     @property
     def shape(self) -> tuple[int | None, ...]:

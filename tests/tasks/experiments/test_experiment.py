@@ -88,7 +88,9 @@ def test_a_run_leaves_a_model_that_tags_and_a_record(
     pairs = [p for e, t in zip(examples, tags) for p in zip(e["tags"], t)]
     accuracy = sum(gold == own for gold, own in pairs) / len(pairs)
     assert accuracy == pytest.approx(record["dev"]["accuracy"])
-    assert results_table(records(files)) in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert results_table(records(files)) in printed
+    assert printed.count("their root mean squares, from layer 0 on: ") == 1
 
 
 @pytest.mark.slow

@@ -44,4 +44,9 @@ def test_a_cache_holds_each_sentence_once_and_leaves_no_file(config, tmp_path):
     # Products of other sizes are summed in another order.
     np.testing.assert_allclose(cache(sentences), elmo.layers(sentences), atol=1e-6)
     assert cache([["der", "war"]]).shape == (1, 3, 2, 10)
-    assert LayerCache(elmo, [])([]).shape == (0, 3, 0, 10)
+    distinct = [sentence for sentence in sentences if sentence][:2] + [sentences[-1]]
+    layers = np.concatenate([elmo.layers([s])[0] for s in distinct], axis=1)
+    rms = np.sqrt(np.mean(np.square(layers), axis=(1, 2)))
+    np.testing.assert_allclose(cache.rms, rms, rtol=1e-5)
+    empty = LayerCache(elmo, [])
+    assert empty([]).shape == (0, 3, 0, 10) and empty.rms.tolist() == [0, 0, 0]
