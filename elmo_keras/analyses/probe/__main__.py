@@ -62,14 +62,14 @@ def probe(options: argparse.Namespace) -> None:
     dev = read(options.dev, options.format)
     elmo = Elmo.from_pretrained(options.elmo)
     cache = LayerCache(elmo, [example["tokens"] for example in train + dev], verbose=1)
+    of_sentences = options.format != CONLLU
     training = {
         "epochs": options.epochs,
         "batch_size": options.batch_size,
         "learning_rate": options.learning_rate,
-        "of_sentences": options.format != CONLLU,
+        "of_sentences": of_sentences,
     }
     runs = [accuracies(train, dev, cache, seed=s, **training) for s in options.seeds]
-    of_sentences = training["of_sentences"]
     kind = "most frequent label" if of_sentences else "each word's most frequent tag"
     rows = [(kind, percent_spread([majority(train, dev, of_sentences)]))]
     for layer, values in enumerate(zip(*runs)):
