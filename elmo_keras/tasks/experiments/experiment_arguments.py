@@ -167,6 +167,14 @@ def _add_elmo(add):
     )
     add("--baseline", action="store_true", help="train the baseline as well")
     add("--elmo-at", choices=PLACES, default=usual.elmo_at, help="where ELMo is added")
+    _add_mix(add)
+    add("--elmo-dropout", type=rate, default=usual.elmo_dropout)
+    add("--fine-tune", action="store_true", help="train the biLM as well")
+    add("--no-cache", action="store_true", help="run a frozen biLM in every epoch")
+
+
+def _add_mix(add):
+    usual = Variant()
     add(
         "--scheme",
         type=layer_or("learned", "average", "top"),
@@ -185,9 +193,6 @@ def _add_elmo(add):
         action="store_true",
         help="normalise each layer of a token before the mix",
     )
-    add("--elmo-dropout", type=rate, default=usual.elmo_dropout)
-    add("--fine-tune", action="store_true", help="train the biLM as well")
-    add("--no-cache", action="store_true", help="run a frozen biLM in every epoch")
 
 
 def _add_training(add):
