@@ -254,9 +254,10 @@ def test_a_client_that_leaves_takes_its_request_along(rest, model, monkeypatch):
     body = text_body(1, 2).decode()
     head = f"{HEAD}Content-Length: {len(body)}\r\n\r\n{body}"
     with stand_in.closed_gate(model, monkeypatch) as gate:
-        with open_connections(server.port, 4, head):
-            gate.wait_for(1)
-            wait_until(lambda: len(model.models.batcher) == 3)
+        with open_connections(server.port, 1, head):
+            gate.wait_for(1)  # the queue has room for three more
+            with open_connections(server.port, 3, head):
+                wait_until(lambda: len(model.models.batcher) == 3)
         wait_until(lambda: ask_for_place(server, model))
         assert len(gate.batches) == 1
 
