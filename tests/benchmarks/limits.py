@@ -66,7 +66,7 @@ def report(options: argparse.Namespace) -> None:
     for preset in options.presets:
         config = ElmoConfig.preset(preset)
         for (dtype, by), seconds in fastest(one_row(config), options.rounds).items():
-            speed = bytes_of_step(config) / 4 * dtype.size / seconds / 1e9
+            speed = bytes_of_step(config, dtype) / seconds / 1e9
             cells = [preset, dtype.name, by, f"{seconds * 1e6:,.0f}", f"{speed:.0f}"]
             print(row(cells), flush=True)
     print(f"\nPeak: {peak / 1e9:,.0f} GFLOP/s. {machine(2)}")
@@ -77,9 +77,9 @@ def arithmetic(config: ElmoConfig) -> int:
     return of_position(config) // (2 * config.n_layers)
 
 
-def bytes_of_step(config: ElmoConfig) -> int:
-    """Bytes of the float32 weights that a step of a layer in a direction reads."""
-    return 4 * (4 + 1) * config.units * config.projection_dim
+def bytes_of_step(config: ElmoConfig, dtype: tf.DType = tf.float32) -> int:
+    """Bytes of the weights that a step of one layer in one direction reads."""
+    return dtype.size * (4 + 1) * config.units * config.projection_dim
 
 
 def parts(lstm: ProjectedLSTM, rows: int) -> dict[str, Callable[[], object]]:

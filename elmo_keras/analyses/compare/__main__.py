@@ -124,7 +124,7 @@ def _tests(task, options, compared, *, shuffles):
     runs = ScoredRuns(task, options)
     line = StatusLine(sys.stderr)
 
-    @functools.cache  # a variant is in two pairs
+    @functools.lru_cache(2)  # a variant is in two pairs, one after the other
     def predicted(variant):
         return [runs.predictions(runs.model(variant, seed)) for seed in options.seeds]
 

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from elmo_keras.tasks.layers.pooling import masked_mean
 from elmo_keras.text.token_batches import token_mask
 
 
@@ -38,10 +39,10 @@ class LayerProbes(keras.Model):
     def call(self, inputs):
         vectors = inputs["tokens_layers"]
         if self.of_sentences:
-            real = tf.cast(token_mask(inputs["tokens"]), vectors.dtype)
-            total = tf.einsum("bltd,bt->bld", vectors, real)
-            number = tf.maximum(tf.reduce_sum(real, axis=1), 1)
-            vectors = (total / number[:, None, None])[:, :, None]
+            mask = token_mask(inputs["tokens"])
+            layers = tf.unstack(vectors, self.n_layers, axis=1)
+            means = [masked_mean(layer, mask) for layer in layers]
+            vectors = tf.stack(means, axis=1)[:, :, None]
         return self.dense(vectors)
 
     def compute_loss(
