@@ -94,6 +94,16 @@ def test_places_compares_input_output_and_both(command, runs, capsys):
     assert "+25.00" in capsys.readouterr().out
 
 
+def test_models_compares_no_elmo_and_each_model(command, runs, recorded, capsys):
+    more = ["--elmo", "other", "--share", "0.5", "--paired", "9"]
+    assert compare.main(["tag", "--table", "models", *command, *more]) == 0
+    name = "share-0.5"
+    rows = [f"baseline-{name}", f"elmo-lm-{name}", f"elmo-other-{name}"]
+    assert [variant.name for variant in runs] == rows
+    printed = names(capsys.readouterr().out.replace("\n\n", "\n"))
+    assert printed[2:5] == rows and printed[7:] == rows[:2]
+
+
 def test_shares_are_printed_and_drawn(command, runs, capsys, tmp_path):
     picture = tmp_path / "shares.png"
     more = ["--shares", "0.5", "1", "--seeds", "1", "2", "--picture", str(picture)]
@@ -212,6 +222,11 @@ def test_usage_names_the_command(capsys):
 def test_wrong_arguments_are_refused(command, capsys):
     assert compare.main(["tag", "--table", "mixes", *command, "--elmo", "other"]) == 2
     assert "Give one --elmo" in capsys.readouterr().err
+    at = command.index("--elmo")
+    alone = command[:at] + command[at + 2 :]
+    for table in compare.TABLES:
+        assert compare.main(["tag", "--table", table, *alone]) == 2
+        assert "Give --elmo MODEL" in capsys.readouterr().err
     assert compare.main(["tag", "--table", "mixes", *command, "--picture", "x"]) == 2
     assert "--table shares" in capsys.readouterr().err
     for wrong in (["nothing"], ["search"], ["../tag"], [], ["tag", *command]):

@@ -1,16 +1,18 @@
-"""Compares variants of an experiment: the paper's Tables 2 and 3 and Figure 1.
+"""Compares variants of an experiment: the paper's Tables 1 to 3 and Figure 1.
 
+    python -m elmo_keras.analyses.compare TASK --table models OPTIONS
     python -m elmo_keras.analyses.compare TASK --table mixes OPTIONS
     python -m elmo_keras.analyses.compare TASK --table places OPTIONS
     python -m elmo_keras.analyses.compare TASK --table shares --picture FILE.png OPTIONS
 
 TASK is the name of a task's command, such as `tag`, and OPTIONS are that command's:
 --train, --dev, --elmo MODEL, --output DIR, --seeds 1 2 3, … Each run is kept in
---output; neither another table nor the task's command repeats it. `mixes` compares no
-ELMo, the last layer, the average of the layers and the learned mix with λ = 1 and
-0.001; `places` compares ELMo at the input, at the output and at both; `shares` compares
-the scores without and with ELMo by the share of the training data. --paired tests
-whether each row differs from the one before it by more than chance.
+--output; neither another table nor the task's command repeats it. `models` compares no
+ELMo and each MODEL; `mixes` compares no ELMo, the last layer, the average of the layers
+and the learned mix with λ = 1 and 0.001; `places` compares ELMo at the input, at the
+output and at both; `shares` compares the scores without and with ELMo by the share of
+the training data. --paired tests whether each row differs from the one before it by
+more than chance.
 """
 
 import argparse
@@ -43,7 +45,7 @@ from elmo_keras.tasks.experiments.variants import Variant
 from elmo_keras.tasks.layers.token_vectors import PLACES
 
 PROGRAM = "elmo_keras.analyses.compare"
-TABLES = "mixes", "places", "shares"
+TABLES = "models", "mixes", "places", "shares"
 SHARES = 0.01, 0.05, 0.1, 0.25, 0.5, 1.0
 STRONG, WEAK = 1.0, 0.001  # the paper's λ
 
@@ -99,8 +101,10 @@ def compare(
     paired: int | None,
 ) -> None:
     """Trains the missing runs, prints the tables and draws the picture."""
-    if len(options.elmo) != 1:
-        raise ValueError("Give one --elmo: all variants share it.")
+    if not options.elmo:
+        raise ValueError("Give --elmo MODEL, which is compared with no ELMo.")
+    if table != "models" and len(options.elmo) > 1:
+        raise ValueError(f"Give one --elmo: all variants of --table {table} share it.")
     if picture and table != "shares":
         raise ValueError("--picture needs --table shares.")
     if picture:
@@ -146,7 +150,10 @@ def variants(
     options: ExperimentOptions, table: str, shares: Sequence[float]
 ) -> list[Variant]:
     """The variants that a table compares, the baseline first."""
-    baseline, elmo = dataclasses.replace(options, baseline=True).variants()
+    given = dataclasses.replace(options, baseline=True).variants()
+    if table == "models":
+        return given
+    baseline, elmo = given
     if table == "mixes":
         fixed = [elmo._replace(scheme=scheme) for scheme in ("top", "average")]
         learned = [elmo._replace(scheme="learned", l2=l2) for l2 in (STRONG, WEAK)]
