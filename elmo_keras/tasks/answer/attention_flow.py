@@ -117,4 +117,5 @@ class SelfAttention(keras.layers.Layer):
 
 def _small(shape, dtype=None):
     """Initial weights that keep a score from growing with the number of its terms."""
-    return keras.random.normal(shape, stddev=shape[0] ** -0.5, dtype=dtype)
+    with tf.init_scope():  # a graph can't lift what depends on the seed's variable
+        return keras.random.normal(shape, stddev=shape[0] ** -0.5, dtype=dtype)
