@@ -20,6 +20,7 @@ from tests.benchmarks import (
     first_vector,
     growth,
     limits,
+    long_documents,
     serving_plain,
     task_epochs,
     tasks,
@@ -36,7 +37,7 @@ from tests.benchmarks.serving_plain_worker import timed
 from tests.benchmarks.turns import Text, Turns, file_requests
 from tests.benchmarks.vectors import cosines, difference
 
-COMMANDS = [embedding, engines, growth, tasks]
+COMMANDS = [embedding, engines, growth, long_documents, tasks]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.__name__)
@@ -51,6 +52,12 @@ def test_a_text_that_is_missing_or_too_short_is_one_line_and_status_2(
     short = capsys.readouterr().err
     assert "text.txt" in missing and "the text has 1" in short
     assert missing.count("\n") == short.count("\n") == 1
+
+
+def test_a_document_has_the_first_tokens_of_a_text():
+    sentences = [["a", "b"], ["c", "d", "e"], ["f"]]
+    assert long_documents.beginning(sentences, 4) == [["a", "b"], ["c", "d"]]
+    assert long_documents.beginning(sentences, 6) == sentences
 
 
 def test_stages_of_a_first_vector_follow_one_another():

@@ -117,5 +117,6 @@ class SelfAttention(keras.layers.Layer):
 
 def _small(shape, dtype=None):
     """Initial weights that keep a score from growing with the number of its terms."""
-    with tf.init_scope():  # a graph can't lift what depends on the seed's variable
-        return keras.random.normal(shape, stddev=shape[0] ** -0.5, dtype=dtype)
+    with tf.init_scope():  # no graph can lift what depends on the seed's variable
+        values = keras.random.normal(shape, stddev=shape[0] ** -0.5, dtype=dtype)
+        return ops.convert_to_numpy(values)
