@@ -33,6 +33,7 @@ USUAL_SETTINGS = {
     "freeze_word_vectors": False,
     "longest_answer": 16,
     "layer_norm": False,
+    "gamma": None,
 }
 
 

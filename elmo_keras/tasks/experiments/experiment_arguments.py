@@ -47,6 +47,7 @@ class ExperimentOptions:
     scheme: str | int
     l2: float
     layer_norm: bool
+    gamma: float | None
     elmo_dropout: float
     fine_tune: bool
     no_cache: bool
@@ -75,6 +76,7 @@ class ExperimentOptions:
                 scheme=self.scheme,
                 l2=self.l2,
                 layer_norm=self.layer_norm,
+                gamma=self.gamma,
                 elmo_dropout=self.elmo_dropout,
                 fine_tune=self.fine_tune,
                 share=self.share,
@@ -192,6 +194,12 @@ def _add_mix(add):
         "--layer-norm",
         action="store_true",
         help="normalise each layer of a token before the mix",
+    )
+    add(
+        "--gamma",
+        type=positive(float),
+        metavar="γ",
+        help="what the mix's factor starts from (default: 1)",
     )
 
 

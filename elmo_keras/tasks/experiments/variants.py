@@ -18,6 +18,7 @@ class Variant(NamedTuple):
         scheme: how layers are mixed, see `layers.ScalarMix`; also `"top"`.
         l2: the paper's λ.
         layer_norm: whether each layer is normalised before the mix.
+        gamma: what γ of the mix starts from; None for 1, or the γ of the biLM's mix.
         elmo_dropout: rate of the dropout on ELMo's vectors.
         fine_tune: whether the biLM is trained as well.
         share: the share of the training data.
@@ -28,6 +29,7 @@ class Variant(NamedTuple):
     scheme: str | int = "learned"
     l2: float = 0.001
     layer_norm: bool = False
+    gamma: float | None = None
     elmo_dropout: float = 0.5
     fine_tune: bool = False
     share: float = 1.0
@@ -51,6 +53,7 @@ class Variant(NamedTuple):
             parts += [scheme] * (self.scheme != usual.scheme)
             parts += [f"l2-{self.l2:g}"] * (self.l2 != usual.l2)
             parts += ["normalised"] * self.layer_norm
+            parts += [] if self.gamma is None else [f"gamma-{self.gamma:g}"]
             is_usual = self.elmo_dropout == usual.elmo_dropout
             parts += [f"dropout-{self.elmo_dropout:g}"] * (not is_usual)
             parts += ["tuned"] * self.fine_tune
@@ -71,7 +74,7 @@ class Variant(NamedTuple):
         if self.elmo is None:
             return None
         regularized = self.scheme == "learned"
-        return Elmo.from_pretrained(
+        elmo = Elmo.from_pretrained(
             self.elmo,
             num_representations=2 if self.elmo_at == "both" else 1,
             scheme=-1 if self.scheme == "top" else self.scheme,
@@ -80,6 +83,9 @@ class Variant(NamedTuple):
             dropout=self.elmo_dropout,
             trainable_bilm=self.fine_tune,
         )
+        for mix in elmo.mixes:
+            mix.assign(gamma=self.gamma)
+        return elmo
 
 
 def learned_mixes(mixes: dict[str, keras.layers.Layer]) -> dict[str, dict]:

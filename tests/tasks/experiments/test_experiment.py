@@ -20,8 +20,8 @@ from elmo_keras.tasks.tag import task as tag
 WORDS = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB"}
 # The settings of a run, in the order of `results.json`.
 SHARED = (
-    "dev_share limit share elmo elmo_at scheme l2 layer_norm elmo_dropout fine_tune "
-    "epochs patience batch_size learning_rate dropout word_dim word_vectors "
+    "dev_share limit share elmo elmo_at scheme l2 layer_norm gamma elmo_dropout "
+    "fine_tune epochs patience batch_size learning_rate dropout word_dim word_vectors "
     "freeze_word_vectors character_dim"
 ).split()
 OF_TASKS = {
@@ -215,7 +215,7 @@ def test_a_run_recorded_by_version_0_1_is_not_repeated(tmp_path, capsys):
     text.write_text(("\n".join(lines) + "\n\n") * 9)
     values = [0.2, None, 1.0, None, "input", "learned", 0.001, 0.5, False, 1]
     values += [5, 32, 0.003, 0.3, 100, 64, None, 100, 0.3, False, "f790acdf7fb87aa2"]
-    later = "word_vectors", "freeze_word_vectors", "layer_norm"
+    later = "word_vectors", "freeze_word_vectors", "layer_norm", "gamma"
     names = [name for name in SHARED if name not in later]
     names += [*OF_TASKS["tag"].split(), "data"]
     record = {
@@ -306,14 +306,17 @@ def test_variants_are_named_by_their_settings_that_are_not_the_default(tmp_path)
             "elmo-lm-layer-1-l2-1-dropout-0.1",
         ),
         (Variant(lm, layer_norm=True, fine_tune=True), "elmo-lm-normalised-tuned"),
+        (Variant(lm, gamma=0.1), "elmo-lm-gamma-0.1"),
     ):
         assert variant.name == name
 
 
-def test_the_layers_of_a_variant_are_normalised_before_its_mix(model_directory):
-    for layer_norm in (False, True):
-        elmo = Variant(model_directory, layer_norm=layer_norm).layer()
-        assert elmo.mixes[0].layer_norm is layer_norm
+def test_the_mixes_of_a_variant_are_made_and_start_as_it_says(model_directory):
+    elmo = Variant(model_directory).layer()
+    assert not elmo.mixes[0].layer_norm and elmo.mixes[0].gamma == 1
+    chosen = Variant(model_directory, "both", layer_norm=True, gamma=0.5)
+    mixes = chosen.layer().mixes
+    assert all(mix.layer_norm and mix.gamma == 0.5 for mix in mixes) and mixes[1:]
 
 
 def test_the_table_has_means_deviations_and_gains():
