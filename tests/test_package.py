@@ -24,7 +24,6 @@ import tensorflow as tf
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary
 from elmo_keras.cli import console
 from elmo_keras.model_files.model_directory import save_model
-from tests.support.house import unlinked
 from tests.support.models import randomize
 from tests.support.paths import ROOT
 from tests.support.readmes import (
@@ -34,6 +33,7 @@ from tests.support.readmes import (
     run_shell,
     shell_of,
     text_of,
+    unlinked,
 )
 
 CLI = "elmo-keras"

@@ -3,12 +3,19 @@
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tests.support.house import unlinked
 from tests.support.paths import ROOT
 from tests.support.waiting import PATIENCE
+
+
+def unlinked(root: Path, patterns: Iterable[str]) -> list[Path]:
+    """Files of a checkout, without those that are reached through its links."""
+    real = root.resolve()
+    paths = {path for pattern in patterns for path in root.glob(pattern)}
+    return sorted(p for p in paths if p.resolve() == real / p.relative_to(root))
+
 
 FOLDERS = "", "elmo_keras/**/", "export/", "tests/**/"
 # Not the page of instructions that goes with an export.

@@ -1,0 +1,36 @@
+"""Whether a run is the one that was begun: its values, and the stamps of its files."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+class OtherRun(ValueError):
+    """What was begun belongs to a run with other values."""
+
+
+def check_same_run(
+    now: Mapping[str, Any], then: Mapping[str, Any], begun: str | Path, advice: str
+) -> None:
+    """Refuses to resume what was begun with other values.
+
+    Args:
+        now, then: name → value of this run, and of the one that was begun.
+        begun: what was begun, such as the path of a checkpoint.
+        advice: what to do, a sentence.
+
+    Raises:
+        OtherRun: a value differs; the message names it.
+    """
+    for name in {**now, **then}:
+        if now.get(name) != then.get(name):
+            raise OtherRun(
+                f"{begun} was made with {name} {then.get(name)}; this run has "
+                f"{now.get(name)}. {advice}"
+            )
+
+
+def file_stamp(path: Path) -> dict[str, Any]:
+    """The name, size and time of a file, by which a change of its content is noticed."""
+    about = path.stat()
+    return {"name": path.name, "size": about.st_size, "time": about.st_mtime_ns}

@@ -1,0 +1,72 @@
+"""The progress bar of all long work."""
+
+import sys
+
+from tqdm import tqdm
+
+BETWEEN_UPDATES, BETWEEN_LINES = 0.2, 30  # seconds, on a terminal and elsewhere
+
+
+class _Lines:
+    """A file that is no terminal: it gets lines, and nothing to write over."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def write(self, text):
+        if line := text.strip("\r\n").rstrip():
+            self._file.write(f"{line}\n")
+
+    def flush(self):
+        self._file.flush()
+
+    def isatty(self):
+        return False
+
+
+class Progress(tqdm):
+    """tqdm's bar on a terminal; in a file or pipe, a line of its own now and then.
+
+    Takes the arguments of `tqdm`, such as `total`, `unit`, `desc` and `disable`. By
+    default it counts tokens on standard error.
+    """
+
+    monitor_interval = 0  # no thread, so that a program can still fork
+
+    def __init__(self, iterable=None, **options):
+        file = options.pop("file", None) or sys.stderr
+        terminal = file.isatty()
+        defaults = {
+            "file": file if terminal else _Lines(file),
+            "unit": " tokens",
+            "unit_scale": True,
+            "dynamic_ncols": True,
+            "miniters": 1,
+            "mininterval": BETWEEN_UPDATES if terminal else BETWEEN_LINES,
+            "delay": 0 if terminal else BETWEEN_LINES,
+        }
+        super().__init__(iterable, **defaults | options)
+
+    def add(self, n: int, share: float | None = None) -> None:
+        """Counts finished work whose total is only known as a share of the input.
+
+        Args:
+            n: units since the previous call.
+            share: share of the whole input that is done, or None if it is unknown.
+        """
+        if share:
+            self.total = max(round((self.n + n) / share), self.n + n)
+        self.update(n)
+
+    def skip(self, n: int) -> None:
+        """Counts work that an earlier run did, which is left out of the rate."""
+        if not self.disable:
+            self.initial += n
+            self.n += n
+            self.unpause()
+
+    def say(self, text: str) -> None:
+        """Prints a line that stays, above the bar."""
+        if not self.disable:
+            self.write(text, file=self.fp)
+            self.fp.flush()

@@ -1,0 +1,25 @@
+import pytest
+
+from elmo_keras.cli.fingerprint import OtherRun, check_same_run, file_stamp
+
+
+def test_a_run_with_the_same_values_is_resumed():
+    check_same_run({"a": 1, "b": None}, {"a": 1}, "file", "Do this.")
+
+
+@pytest.mark.parametrize(
+    "now, then", [({"a": 1}, {"a": 2}), ({"a": 1}, {}), ({}, {"a": 1})]
+)
+def test_another_value_is_named(now, then):
+    expected = f"file was made with a {then.get('a')}; this run has {now.get('a')}. Do"
+    with pytest.raises(OtherRun, match=expected):
+        check_same_run(now, then, "file", "Do this.")
+
+
+def test_a_stamp_changes_with_the_content(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("a")
+    before = file_stamp(path)
+    assert before["name"] == "file" and file_stamp(path) == before
+    path.write_text("ab")
+    assert file_stamp(path) != before

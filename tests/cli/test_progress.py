@@ -1,0 +1,68 @@
+import io
+
+import pytest
+
+from elmo_keras.cli.progress import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_one_line_that_is_written_over():
+    terminal = Terminal()
+    with Progress(total=10, file=terminal, mininterval=0, unit=" words") as progress:
+        progress.update(5)
+    assert "50%" in terminal.getvalue() and "words/s" in terminal.getvalue()
+    assert terminal.getvalue().count("\n") == 1
+
+
+def test_a_file_gets_lines_without_carriage_returns():
+    log = io.StringIO()
+    with Progress(total=10, file=log, mininterval=0, delay=0, leave=False) as progress:
+        progress.update(5)
+        progress.update(5)
+    lines = log.getvalue().splitlines()
+    assert "\r" not in log.getvalue()
+    assert [line.split("|")[0].strip() for line in lines] == ["0%", "50%", "100%"]
+
+
+def test_short_work_prints_nothing_in_a_file():
+    log = io.StringIO()
+    with Progress(total=2, file=log) as progress:
+        progress.update(2)
+    assert log.getvalue() == ""
+
+
+def test_the_total_follows_from_the_share_that_is_done():
+    with Progress(file=io.StringIO()) as progress:
+        progress.add(10, share=None)
+        assert progress.total is None
+        progress.add(10, share=0.25)
+        assert (progress.n, progress.total) == (20, 80)
+
+
+def test_skipped_work_is_counted_but_not_timed():
+    with Progress(file=io.StringIO(), total=100) as progress:
+        progress.skip(60)
+        progress.update(20)
+        assert (progress.n, progress.initial) == (80, 60)
+
+
+@pytest.mark.parametrize("kind", [io.StringIO, Terminal])
+def test_a_line_that_stays_is_printed_between_the_states(kind):
+    stream = kind()
+    with Progress(total=2, file=stream, mininterval=0) as progress:
+        progress.say("a line\nand another")
+        progress.update(2)
+    assert "a line\nand another\n" in stream.getvalue()
+
+
+def test_nothing_is_printed_when_it_is_disabled():
+    stream = Terminal()
+    with Progress(total=2, file=stream, disable=True) as progress:
+        progress.say("a line")
+        progress.add(2, share=0.5)
+        progress.skip(1)
+    assert stream.getvalue() == ""

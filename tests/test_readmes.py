@@ -1,0 +1,34 @@
+"""Links of the READMEs, and the direction of imports."""
+
+import re
+
+import pytest
+from importlinter import cli
+
+from tests.support.paths import ROOT
+from tests.support.readmes import READMES
+
+
+def test_imports_point_down(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert cli.lint_imports(no_cache=True) == 0
+
+
+@pytest.mark.parametrize("readme", READMES, ids=str)
+def test_readmes_name_files_and_headings_that_exist(readme):
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    text = re.sub(r"```python\n.*?```", "", text, flags=re.S)
+    for link in re.findall(r"\]\((?!http)(.+?)\)", text):
+        path, _, heading = link.partition("#")
+        target = (ROOT / readme).parent / path if path else ROOT / readme
+        assert target.exists(), link
+        assert not heading or heading in headings(target), link
+    for path in re.findall(r"`?((?:tests|elmo_keras)/[\w/]+\.\w+)", text):
+        assert (ROOT / path).exists(), path
+
+
+def headings(path):
+    """The anchors of a Markdown file, and that of its start."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    titles = [line.lstrip("# ").lower() for line in lines if line.startswith("#")]
+    return {"", *(re.sub(r"[^\w -]", "", title).replace(" ", "-") for title in titles)}
