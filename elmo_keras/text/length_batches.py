@@ -1,10 +1,14 @@
-"""Batches of sentences of similar length: the one place that makes them."""
+"""Sentences in batches of similar length, and the results back in the given order."""
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
+
+S = TypeVar("S", bound=Sequence)
+R = TypeVar("R")
 
 
 def length_batches(
@@ -58,3 +62,58 @@ def balanced_batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
     borders = [0, *np.unique(np.searchsorted(ends, places) + 1), len(order)]
     batches = [order[a:b].tolist() for a, b in itertools.pairwise(borders)]
     return [batch for batch in batches if batch]
+
+
+def padded_arrays(arrays: Sequence[np.ndarray], value) -> np.ndarray:
+    """Arrays of the same rank in one array `(arrays, …)`, padded at their ends.
+
+    Example:
+
+    >>> padded_arrays([np.array([1, 2]), np.array([3])], -1).tolist()
+    [[1, 2], [3, -1]]
+    """
+    shape = np.max([array.shape for array in arrays], axis=0).astype(int)
+    padded = np.full((len(arrays), *shape), value, arrays[0].dtype)
+    for i, array in enumerate(arrays):
+        padded[(i, *map(slice, array.shape))] = array
+    return padded
+
+
+def in_order(
+    sentences: Iterable[S],
+    results_of: Callable[[Iterator[list[S]]], Iterable[Iterable[R]]],
+    *,
+    batches_of: Callable[[list[int]], list[list[int]]],
+    tokens_at_once: int,
+) -> Iterator[R]:
+    """Yields the result of each sentence, in the order of the sentences.
+
+    Args:
+        sentences: tokens of sentences, any number of them. A sentence may be empty.
+        results_of: takes batches of sentences; yields the results of each batch.
+        batches_of: takes the lengths of sentences; returns batches of their indices,
+            such as `length_batches`.
+        tokens_at_once: about how many tokens are sorted by length together, which
+            bounds the memory.
+    """
+    for chunk in _chunks(sentences, tokens_at_once):
+        batches = batches_of([len(sentence) for sentence in chunk])
+        results = results_of([chunk[i] for i in batch] for batch in batches)
+        found = {}
+        for batch, batch_results in zip(batches, results):
+            found.update(zip(batch, batch_results))
+        for i in range(len(chunk)):
+            yield found.pop(i)
+
+
+def _chunks(sentences, tokens):
+    """Consecutive sentences with at least `tokens` tokens, except the last ones."""
+    chunk, size = [], 0
+    for sentence in sentences:
+        chunk.append(sentence)
+        size += len(sentence) + 1  # empty sentences count too
+        if size >= tokens:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk

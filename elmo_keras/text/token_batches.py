@@ -28,9 +28,21 @@ def string_tensor(inputs):
         return inputs
     if inputs and isinstance(inputs[0], (str, bytes)):
         return tf.constant(_encoded(inputs), tf.string)
-    rows = [_encoded(row) for row in inputs]
+    return padded_tokens(inputs, min_time=0)
+
+
+def padded_tokens(sentences, min_time: int = 1) -> tf.Tensor:
+    """Lists of tokens as a string tensor `(sentences, time)`, padded with `""`.
+
+    Raises:
+        ValueError: a list holds something else.
+    """
+    rows = [_encoded(row) for row in sentences]
     tokens = tf.constant([token for row in rows for token in row], tf.string)
-    return tf.RaggedTensor.from_row_lengths(tokens, [*map(len, rows)]).to_tensor()
+    lengths = [*map(len, rows)]
+    width = max([min_time, *lengths])
+    ragged = tf.RaggedTensor.from_row_lengths(tokens, lengths)
+    return ragged.to_tensor(shape=(None, width))
 
 
 def _encoded(row):

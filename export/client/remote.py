@@ -13,8 +13,7 @@ import tensorflow as tf
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-from elmo_keras.text.in_order import in_order
-from elmo_keras.text.length_batches import length_batches
+from elmo_keras.text.length_batches import in_order, length_batches, padded_arrays
 
 from .answer_arrays import array_of
 
@@ -124,9 +123,8 @@ def _threads(n):
 def _request(sentences, model, output):
     """A request of the signature `tokens`."""
     lengths = [len(sentence) for sentence in sentences]
-    tokens = np.full((len(sentences), max(lengths)), b"", object)
-    for row, sentence in zip(tokens, sentences):
-        row[: len(sentence)] = [token.encode() for token in sentence]
+    rows = [np.array([t.encode() for t in sentence], object) for sentence in sentences]
+    tokens = padded_arrays(rows, b"")
     request = PredictRequest(output_filter=[output])
     request.model_spec.name = model
     request.model_spec.signature_name = "tokens"

@@ -7,8 +7,8 @@ import tensorflow as tf
 from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.tasks.experiments.batches import Batches, predictions
 from elmo_keras.tasks.experiments.early_stopping import fit_until_best
-from elmo_keras.tasks.layers.padding import padded
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.text.token_batches import padded_tokens
 from tests.support.models import randomize
 
 WORDS = ["ein", "zwei", "drei", "vier", "fünf", "sechs"]
@@ -32,7 +32,7 @@ def built(model):
 
 def text_inputs(**fields):
     """The inputs of a model from lists of tokens."""
-    return {name: padded(texts) for name, texts in fields.items()}
+    return {name: padded_tokens(texts) for name, texts in fields.items()}
 
 
 def random_texts(n, rng, longest=5):

@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.text.token_batches import kind_and_rank, received, string_tensor
+from elmo_keras.text.token_batches import (
+    kind_and_rank,
+    padded_tokens,
+    received,
+    string_tensor,
+)
 
 PADDED = [[b"a", "한".encode()], [b"c", b""]]
 
@@ -36,6 +41,14 @@ def test_one_level_of_strings_stays_one():
 @pytest.mark.parametrize(("lists", "shape"), [([], (0, 0)), ([[], []], (2, 0))])
 def test_empty_lists_have_no_tokens(lists, shape):
     assert string_tensor(lists).shape == shape
+
+
+def test_texts_without_tokens_can_be_one_token_wide():
+    assert padded_tokens([[], []]).numpy().tolist() == [[b""], [b""]]
+    assert padded_tokens([["a"], ["b", "가"]]).numpy().tolist() == [
+        [b"a", b""],
+        [b"b", "가".encode()],
+    ]
 
 
 def test_other_inputs_stay_as_they_are():

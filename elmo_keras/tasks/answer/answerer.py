@@ -10,9 +10,9 @@ from elmo_keras.tasks.answer.span_cuts import SpanCuts
 from elmo_keras.tasks.answer.span_likelihood import log_total, span_scores
 from elmo_keras.tasks.layers.attention import NEVER
 from elmo_keras.tasks.layers.bilstm import bilstm
-from elmo_keras.tasks.layers.padding import padded
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.text.token_batches import padded_tokens
 
 LONGEST_ANSWER = 30  # tokens
 LONGEST_BEFORE = 16  # of models whose files name no number
@@ -239,8 +239,8 @@ class Answerer(TaskModel):
                 f"Received: {context[:40]!r} and {question[:40]!r}"
             )
         inputs = {
-            "context": padded([offsets.tokens]),
-            "question": padded([asked.tokens]),
+            "context": padded_tokens([offsets.tokens]),
+            "question": padded_tokens([asked.tokens]),
         }
         span = AnswerSpan(*self.predict_on_batch(inputs)[0])
         return "" if span.first == NO_ANSWER else offsets.text(context, span)

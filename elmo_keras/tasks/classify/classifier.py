@@ -10,7 +10,6 @@ from elmo_keras.tasks.layers.attention import soft_alignment
 from elmo_keras.tasks.layers.bilstm import bilstm
 from elmo_keras.tasks.layers.label_answers import label_answers, multi_label_answers
 from elmo_keras.tasks.layers.maxout import Maxout
-from elmo_keras.tasks.layers.padding import padded
 from elmo_keras.tasks.layers.pooling import (
     SelfAttentivePooling,
     masked_max,
@@ -19,6 +18,7 @@ from elmo_keras.tasks.layers.pooling import (
 )
 from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder
 from elmo_keras.tasks.layers.task_model import TaskModel
+from elmo_keras.text.token_batches import padded_tokens
 
 THRESHOLD = 0.3  # lowest probability of a predicted label, as for GoEmotions
 
@@ -130,7 +130,7 @@ class TextClassifier(TaskModel):
 
     def classify(self, texts: Sequence[Sequence[str]]) -> list:
         """The label of each text, or a list of labels for each multi-label text."""
-        return self.decide(self.predict({"tokens": padded(texts)}, verbose=0))
+        return self.decide(self.predict({"tokens": padded_tokens(texts)}, verbose=0))
 
     def decide(self, probabilities: np.ndarray) -> list:
         """The labels predicted by probabilities `(texts, labels)`."""

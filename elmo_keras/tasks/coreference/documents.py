@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import tensorflow as tf
 
-from elmo_keras.tasks.layers.padding import padded
+from elmo_keras.text.token_batches import padded_tokens
 
 
 def without_singletons(document: Mapping) -> dict:
@@ -70,4 +70,4 @@ def document_inputs(
             f"{lengths} tokens in the sentences, {n_empty} of them empty, and {turns} "
             "speakers"
         )
-    return {"sentences": padded(sentences), "speakers": padded(speakers)}
+    return {"sentences": padded_tokens(sentences), "speakers": padded_tokens(speakers)}

@@ -10,10 +10,11 @@ from keras import ops
 from elmo_keras.tasks.layers.attention import soft_alignment
 from elmo_keras.tasks.layers.bilstm import bilstm
 from elmo_keras.tasks.layers.label_answers import label_answers
-from elmo_keras.tasks.layers.padding import padded, stacked_pair
+from elmo_keras.tasks.layers.padding import stacked_pair
 from elmo_keras.tasks.layers.pooling import masked_max, masked_mean
 from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder
 from elmo_keras.tasks.layers.task_model import TaskModel
+from elmo_keras.text.token_batches import padded_tokens
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -99,7 +100,10 @@ class ESIM(TaskModel):
         self, premises: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]]
     ) -> list[str]:
         """The label of each pair."""
-        inputs = {"premise": padded(premises), "hypothesis": padded(hypotheses)}
+        inputs = {
+            "premise": padded_tokens(premises),
+            "hypothesis": padded_tokens(hypotheses),
+        }
         return self.decide(self.predict(inputs, verbose=0))
 
     def decide(self, probabilities: np.ndarray) -> list[str]:

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.layers.open_shapes import open_shapes
-from elmo_keras.text.length_batches import length_batches
+from elmo_keras.text.length_batches import length_batches, padded_arrays
 from elmo_keras.text.token_batches import string_tensor
 
 BATCHES_SORTED_TOGETHER = 32
@@ -93,14 +93,14 @@ class Batches:
                 inputs[f"{field}_layers"] = tf.constant(self.cache(texts))
         for field in self.number_fields:
             numbers = [_numbers(example[field]) for example in examples]
-            inputs[field] = tf.constant(_padded(numbers, 0))
+            inputs[field] = tf.constant(padded_arrays(numbers, 0))
         return inputs
 
     def targets(self, rows: Sequence[int]):
         """The labels of the examples with these indices, padded."""
         labels = [keras.tree.map_structure(_numbers, self.labels[i]) for i in rows]
         return keras.tree.map_structure(
-            lambda *arrays: tf.constant(_padded(arrays, PADDING)), *labels
+            lambda *arrays: tf.constant(padded_arrays(arrays, PADDING)), *labels
         )
 
     def _shuffled(self, rng):
@@ -156,12 +156,3 @@ def _numbers(value):
     """A float32 or int32 array."""
     array = np.asarray(value)
     return array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
-
-
-def _padded(arrays, value):
-    """Arrays of the same rank, padded and stacked: (batch, …)."""
-    shape = np.max([array.shape for array in arrays], axis=0).astype(int)
-    padded = np.full((len(arrays), *shape), value, arrays[0].dtype)
-    for i, array in enumerate(arrays):
-        padded[(i, *map(slice, array.shape))] = array
-    return padded

@@ -8,6 +8,7 @@ import tensorflow as tf
 from elmo_keras.cli.progress_line import Progress
 from elmo_keras.elmo import Elmo
 from elmo_keras.text.length_batches import length_batches
+from elmo_keras.text.token_batches import padded_tokens
 
 TOKENS_AT_ONCE = 2**13
 
@@ -33,8 +34,8 @@ def sentence_layers(
     with Progress(bool(verbose)) as progress:
         lengths = [len(sentence) + 2 for sentence in sentences]  # with boundaries
         for batch in length_batches(lengths, max_tokens=TOKENS_AT_ONCE):
-            padded = tf.ragged.constant([sentences[i] for i in batch], tf.string, 1)
-            layers = layers_of(padded.to_tensor()).numpy()
+            tokens = padded_tokens([sentences[i] for i in batch], min_time=0)
+            layers = layers_of(tokens).numpy()
             for i, of_sentence in zip(batch, layers):
                 yield i, of_sentence[:, : len(sentences[i])]
             now = sum(len(sentences[i]) for i in batch)

@@ -1,15 +1,8 @@
-"""Lists of tokens as one tensor, and both texts of each pair as one batch."""
+"""Both texts of each pair as one batch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import tensorflow as tf
-
-
-def padded(texts: Sequence[Sequence[str]]) -> tf.Tensor:
-    """Lists of tokens as a string tensor `(batch, time)`, at least one token wide."""
-    tokens = tf.ragged.constant([list(t) for t in texts], tf.string, ragged_rank=1)
-    width = max(1, tokens.bounding_shape()[1])
-    return tokens.to_tensor(shape=(None, width))
 
 
 def stacked_pair(

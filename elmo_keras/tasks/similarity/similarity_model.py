@@ -6,11 +6,12 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.tasks.layers.padding import padded, stacked_pair
+from elmo_keras.tasks.layers.padding import stacked_pair
 from elmo_keras.tasks.layers.pooling import masked_max
 from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.similarity import HIGHEST_SCORE
+from elmo_keras.text.token_batches import padded_tokens
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -78,7 +79,7 @@ class SimilarityModel(TaskModel):
         self, firsts: Sequence[Sequence[str]], seconds: Sequence[Sequence[str]]
     ) -> list[float]:
         """The score of each pair."""
-        inputs = {"first": padded(firsts), "second": padded(seconds)}
+        inputs = {"first": padded_tokens(firsts), "second": padded_tokens(seconds)}
         return self.predict(inputs, verbose=0).tolist()
 
     def get_config(self):

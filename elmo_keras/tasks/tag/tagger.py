@@ -6,13 +6,12 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.tasks.layers.bilstm import bilstm
-from elmo_keras.tasks.layers.padding import padded
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
 from elmo_keras.tasks.tag.tag_probabilities import tag_probabilities
 from elmo_keras.tasks.tag.tag_spans import marks_spans, tag_spans
-from elmo_keras.text.token_batches import token_mask
+from elmo_keras.text.token_batches import padded_tokens, token_mask
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -152,7 +151,7 @@ class Tagger(TaskModel):
                 padding, and get no tag.
             predicates: with `predicate_dim`, the position of each sentence's predicate.
         """
-        tokens = padded(sentences)
+        tokens = padded_tokens(sentences)
         inputs = {"tokens": tokens}
         if self.predicate_dim:
             time = tf.shape(tokens)[1]

@@ -1,16 +1,8 @@
-"""Lists of tokens as tensors."""
+"""Both texts of pairs in one batch."""
 
 import tensorflow as tf
 
-from elmo_keras.tasks.layers.padding import padded, stacked_pair
-
-
-def test_texts_without_tokens_are_still_one_token_wide():
-    assert padded([[], []]).numpy().tolist() == [[b""], [b""]]
-    assert padded([["a"], ["b", "가"]]).numpy().tolist() == [
-        [b"a", b""],
-        [b"b", "가".encode()],
-    ]
+from elmo_keras.tasks.layers.padding import stacked_pair
 
 
 def test_the_texts_of_pairs_become_one_batch():

@@ -8,10 +8,10 @@ import tensorflow as tf
 from elmo_keras.tasks.experiments.batches import Batches, predictions
 from elmo_keras.tasks.experiments.early_stopping import fit_until_best
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
-from elmo_keras.tasks.layers.padding import padded
 from elmo_keras.tasks.tag.entities import entity_scores
 from elmo_keras.tasks.tag.tagger import Tagger
 from elmo_keras.tasks.tag.task import scores, targets
+from elmo_keras.text.token_batches import padded_tokens
 from tests.support.task_models import (
     built,
     check_given_layers,
@@ -67,7 +67,7 @@ def test_a_saved_tagger_tags_strings_the_same(tagger, outputs, tmp_path):
     expected = tagger.tag(SENTENCES)
     assert [len(tags) for tags in expected] == [len(tokens) for tokens in SENTENCES]
     assert loaded.tag(SENTENCES) == expected
-    best = tagger.crf(outputs, padded(SENTENCES) != "").numpy()
+    best = tagger.crf(outputs, padded_tokens(SENTENCES) != "").numpy()
     assert expected[1] == [TAGS[number] for number in best[1]]
 
 
