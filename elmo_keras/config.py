@@ -61,7 +61,8 @@ class ElmoConfig:
         dictionary: None if the characters of a word are its UTF-8 bytes; the
             `TokenDictionary`, or a mapping of its fields, of a model of
             ELMoForManyLangs. There the characters are Unicode characters, and words are
-            cut after `max_characters_per_token` − 2 of them.
+            cut after `max_characters_per_token` − 2 of them. Without characters in the
+            dictionary, `filters` are empty, `n_highway` and `char_embedding_dim` 0.
         word_embedding_dim: size of the vector that each word of the dictionary has
             beside those of its characters, 0 without words.
 
@@ -99,8 +100,9 @@ class ElmoConfig:
         for field, allowed in _ALLOWED.items():
             self._require(getattr(self, field) in allowed, field, f"one of {allowed}")
         for field, most in _POSITIVE.items():
-            is_positive = _is_count(getattr(self, field), 1, most)
-            self._require(is_positive, field, f"a positive integer up to {most}")
+            if self.has_characters or field != "char_embedding_dim":
+                is_positive = _is_count(getattr(self, field), 1, most)
+                self._require(is_positive, field, f"a positive integer up to {most}")
         for field in ("cell_clip", "proj_clip"):
             clip = getattr(self, field)
             self._require(clip is None or _is_bound(clip), field, "None or above 0")
@@ -112,18 +114,25 @@ class ElmoConfig:
         self._check_characters()
 
     def _check_characters(self):
-        are_counts = all(
-            _is_count(width, 1, _MAX_CHARACTERS) and _is_count(count, 1, _MAX_FILTERS)
-            for width, count in self.filters
-        )
-        fit = are_counts and 0 < len(self.filters) <= _MAX_FILTER_GROUPS
-        self._require(
-            fit and self.n_filters <= _MAX_FILTERS,
-            "filters",
-            f"up to {_MAX_FILTER_GROUPS} pairs of (width, count) above 0, with widths "
-            f"up to {_MAX_CHARACTERS} and {_MAX_FILTERS} filters in all",
-        )
-        widest = max(width for width, _ in self.filters)
+        if self.has_characters:
+            are_counts = all(
+                _is_count(width, 1, _MAX_CHARACTERS)
+                and _is_count(count, 1, _MAX_FILTERS)
+                for width, count in self.filters
+            )
+            fit = are_counts and 0 < len(self.filters) <= _MAX_FILTER_GROUPS
+            self._require(
+                fit and self.n_filters <= _MAX_FILTERS,
+                "filters",
+                f"up to {_MAX_FILTER_GROUPS} pairs of (width, count) above 0, with "
+                f"widths up to {_MAX_CHARACTERS} and {_MAX_FILTERS} filters in all",
+            )
+        else:
+            absent = {"filters": (), "n_highway": 0, "char_embedding_dim": 0}
+            for field, none in absent.items():
+                is_absent = getattr(self, field) == none
+                self._require(is_absent, field, f"{none} without characters")
+        widest = max((width for width, _ in self.filters), default=0)
         self._require(
             _is_count(self.max_characters_per_token, max(3, widest), _MAX_CHARACTERS),
             "max_characters_per_token",
@@ -150,6 +159,11 @@ class ElmoConfig:
             raise ValueError(f"`{field}` should be {expected}. Received: {found}")
 
     @property
+    def has_characters(self) -> bool:
+        """Whether words are read by their characters, not by a dictionary only."""
+        return self.dictionary is None or bool(self.dictionary.characters)
+
+    @property
     def n_filters(self) -> int:
         """Number of character n-gram filters of all widths."""
         return sum(count for _, count in self.filters)
@@ -157,7 +171,8 @@ class ElmoConfig:
     @property
     def ids_per_token(self) -> int:
         """Length of a token's row of ids: its characters', and its own if it has one."""
-        return self.max_characters_per_token + bool(self.word_embedding_dim)
+        n_characters = self.max_characters_per_token if self.has_characters else 0
+        return n_characters + bool(self.word_embedding_dim)
 
     @property
     def has_projection(self) -> bool:

@@ -83,6 +83,11 @@ def has_dictionary(options: Mapping[str, Any]) -> bool:
     return _lookup(options, _DICTIONARY) is not None
 
 
+def has_characters(options: Mapping[str, Any]) -> bool:
+    """Whether the options are not those of a model of words only."""
+    return _lookup(options, _N_CHARACTERS) != 0
+
+
 def field_values(
     options: Mapping[str, Any], dictionary: TokenDictionary | None
 ) -> dict[str, Any]:

@@ -82,7 +82,9 @@ class CharacterCNN(keras.layers.Layer):
         ]
         self.projection = None
         if self._has_projection:
-            normal = keras.initializers.RandomNormal(stddev=self.n_filters**-0.5)
+            normal = keras.initializers.RandomNormal(
+                stddev=max(self.n_filters, 1) ** -0.5
+            )
             self.projection = keras.layers.Dense(
                 projection_dim,
                 kernel_initializer=initial(normal),

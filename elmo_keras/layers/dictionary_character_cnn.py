@@ -15,17 +15,20 @@ class DictionaryCharacterCNN(CharacterCNN):
 
         x = [word; highways(activation(max over positions of the n-grams))] W + b
 
+    Either part may be missing: x = word W + b in a model of words only.
+
     Args:
         filters, projection_dim, embedding_dim, n_highway, activation: as in
             `CharacterCNN`; there always is a projection.
-        n_characters: number of characters in the dictionary.
+        n_characters: number of characters in the dictionary; 0 for vectors of words
+            only, which have no filters.
         n_words: number of words in the dictionary; 0 for vectors of characters only.
         word_dim: size of a word's own vector.
 
     Call arguments:
         inputs: integer tensor `(..., ids)` as `elmo_keras.character_ids` returns it:
-            the id of the word, if `n_words`, and then those of its characters. 0 is a
-            masked position; any other id is that of the dictionary plus one.
+            the id of the word, if `n_words`, and then those of its characters, if
+            `n_characters`. 0 is a masked position; any other id is that of the dictionary plus one.
         training: as in `CharacterCNN`.
 
     Output: float tensor `(..., projection_dim)`. The mask `(...)` is true for
@@ -58,6 +61,11 @@ class DictionaryCharacterCNN(CharacterCNN):
                 "`n_words` and `word_dim` should both be 0, or both above 0. "
                 f"Received: {n_words} and {word_dim}"
             )
+        if bool(n_characters) != bool(filters) or not (n_characters or n_words):
+            raise ValueError(
+                "`n_characters` and `filters` should both be given, or neither where "
+                f"there are `n_words`. Received: {n_characters} and {filters}"
+            )
         super().__init__(filters, projection_dim, embedding_dim, **kwargs)
         self.n_characters = n_characters
         self.n_words = n_words
@@ -72,7 +80,11 @@ class DictionaryCharacterCNN(CharacterCNN):
         return self.word_dim + self.n_filters
 
     def build(self, input_shape):
-        super().build(input_shape)
+        if self.n_characters:
+            super().build(input_shape)
+        else:
+            self.kernels, self.biases = [], []
+            self.projection.build((None, self._n_features))
         if self.n_words:
             self.word_embeddings = self.add_weight(
                 shape=(self.n_words, self.word_dim),
@@ -80,16 +92,22 @@ class DictionaryCharacterCNN(CharacterCNN):
                 name="word_embeddings",
             )
 
+    def call(self, inputs, training=False):
+        if self.n_characters:
+            return super().call(inputs, training)
+        return self._projected(None, tf.convert_to_tensor(inputs))
+
     def _characters(self, words):
         return words[:, 1:] if self.n_words else words
 
     def _projected(self, x, words):
         if self.n_words:
             # A masked position has no word; its vector is arbitrary.
-            numbers = tf.maximum(tf.cast(words[:, 0], tf.int64) - 1, 0)
+            numbers = tf.maximum(tf.cast(words[..., 0], tf.int64) - 1, 0)
             table = tf.convert_to_tensor(self.word_embeddings)
-            word = tf.cast(tf.gather(table, numbers), x.dtype)
-            x = tf.concat([word, x], axis=-1)  # (words, word_dim + n_filters)
+            word = tf.cast(tf.gather(table, numbers), self.compute_dtype)
+            # (words, word_dim + n_filters)
+            x = word if x is None else tf.concat([word, x], axis=-1)
         return self.projection(x)
 
     def get_config(self):

@@ -16,7 +16,8 @@ class TokenDictionary:
     an id without a key is empty.
 
     Args:
-        characters: Unicode characters, and the marks of `CHARACTER_MARKS`.
+        characters: Unicode characters, and the marks of `CHARACTER_MARKS`; empty for a
+            model of words only.
         words: words, among them `<oov>`; empty for a model of characters only.
 
     Raises:
@@ -27,14 +28,15 @@ class TokenDictionary:
     words: str = dataclasses.field(default="", repr=False)
 
     def __post_init__(self):
-        _check_keys("characters", self.characters, CHARACTER_MARKS)
+        if self.characters or not self.words:
+            _check_keys("characters", self.characters, CHARACTER_MARKS)
         if self.words:
             _check_keys("words", self.words, (UNKNOWN_WORD,))
 
     @property
     def n_characters(self) -> int:
-        """Number of ids of characters."""
-        return self.characters.count("\n") + 1
+        """Number of ids of characters, 0 for a model of words only."""
+        return self.characters.count("\n") + bool(self.characters)
 
     @property
     def n_words(self) -> int:

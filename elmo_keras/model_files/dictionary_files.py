@@ -10,19 +10,20 @@ _SPACE = "\u3000"  # the key that stands for white space
 
 
 def read_dictionary(
-    read: Callable[[str], bytes], with_words: bool = True
+    read: Callable[[str], bytes], *, with_characters: bool, with_words: bool
 ) -> TokenDictionary:
     """The dictionary of a model directory: line i of a file is the key of id i.
 
     Args:
         read: from the name of a file to its content.
-        with_words: whether the model has vectors of words.
+        with_characters, with_words: whether the model has vectors of characters, and
+            of words.
 
     Raises:
         ValueError: a file is no dictionary; the message names it.
     """
     words = _text(read(WORDS), WORDS) if with_words else ""
-    characters = _text(read(CHARACTERS), CHARACTERS)
+    characters = _text(read(CHARACTERS), CHARACTERS) if with_characters else ""
     try:
         return TokenDictionary(characters.removesuffix("\n"), words.removesuffix("\n"))
     except ValueError as error:

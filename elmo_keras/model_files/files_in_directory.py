@@ -3,7 +3,11 @@
 from pathlib import Path
 
 from elmo_keras.layers.token_dictionary import TokenDictionary
-from elmo_keras.model_files.dictionary_files import MAX_SIZE, WORDS, read_dictionary
+from elmo_keras.model_files.dictionary_files import (
+    MAX_SIZE,
+    WORDS,
+    read_dictionary,
+)
 from elmo_keras.model_files.found_model import Content, ModelFiles
 from elmo_keras.model_files.hub_module import (
     VARIABLES,
@@ -20,7 +24,7 @@ from elmo_keras.model_files.start_state_file import MAX_START_STATE
 from elmo_keras.model_files.tf1_checkpoint import find_tf1_checkpoint, is_tf1_checkpoint
 from elmo_keras.model_files.unpacked_files import UnpackedFiles
 from elmo_keras.models.file_names import MIX, OPTIONS, START_STATE, WEIGHTS
-from elmo_keras.published_options import has_dictionary, read_options
+from elmo_keras.published_options import has_characters, has_dictionary, read_options
 
 MAX_MIX = 2**20  # bytes
 
@@ -148,5 +152,7 @@ def dictionary_in(folder: Folder, options: dict) -> TokenDictionary | None:
         return None
     names = {Path(name).name: name for name in folder.files}
     return read_dictionary(
-        lambda name: folder.read(names.get(name, name), MAX_SIZE), WORDS in names
+        lambda name: folder.read(names.get(name, name), MAX_SIZE),
+        with_characters=has_characters(options),
+        with_words=WORDS in names,
     )

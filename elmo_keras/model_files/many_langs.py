@@ -89,7 +89,7 @@ def read_many_langs(folder: Folder) -> ManyLangsModel:
     _check_names(settings or _SAMPLE)
     try:
         settings = settings or _with_sizes(_SAMPLE, embedder, encoder)
-        dictionary = _dictionary(folder, embedder)
+        dictionary = _dictionary(folder, embedder, settings["token_embedder"])
         config = _config(settings, dictionary)
         datasets = _of_embedder(embedder, config) | _of_encoder(encoder, config)
         surplus = [*embedder, *encoder]  # what they have not taken out
@@ -157,13 +157,14 @@ def _check_names(settings):
 def _with_sizes(settings, embedder, encoder):
     """The settings with the sizes of the weights."""
     settings = copy.deepcopy(settings)
+    has_characters = _CHARACTER_EMBEDDING in embedder
     widths = _count(embedder, "convolutions.{}.weight")
     shapes = [embedder[f"convolutions.{i}.weight"].shape for i in range(widths)]
     has_words = _WORD_EMBEDDING in embedder
     settings["token_embedder"] |= {
         "filters": [[shape[2], shape[0]] for shape in shapes],
         "n_highway": _count(embedder, "highways._layers.{}.weight"),
-        "char_dim": embedder[_CHARACTER_EMBEDDING].shape[1],
+        "char_dim": embedder[_CHARACTER_EMBEDDING].shape[1] if has_characters else 0,
         "word_dim": embedder[_WORD_EMBEDDING].shape[1] if has_words else 0,
     }
     rows, projection_dim = encoder["forward_layer_0.input_linearity.weight"].shape
@@ -179,15 +180,11 @@ def _count(tensors, name):
     return next(i for i in range(len(tensors) + 1) if name.format(i) not in tensors)
 
 
-def _dictionary(folder, embedder):
-    if _CHARACTER_EMBEDDING not in embedder:
-        raise ValueError(
-            f"{TOKEN_EMBEDDER} in {folder.name} should hold {_CHARACTER_EMBEDDING}. A "
-            "model without vectors of characters can't be read."
-        )
-    characters = _keys(folder, "char.dic", len(embedder[_CHARACTER_EMBEDDING]))
-    words = ""
-    if _WORD_EMBEDDING in embedder:
+def _dictionary(folder, embedder, settings):
+    characters = words = ""
+    if settings["char_dim"]:
+        characters = _keys(folder, "char.dic", len(embedder[_CHARACTER_EMBEDDING]))
+    if settings["word_dim"]:
         words = _keys(folder, "word.dic", len(embedder[_WORD_EMBEDDING]))
     try:
         return TokenDictionary(characters, words)
@@ -202,6 +199,8 @@ def _keys(folder, name, n_ids):
 
 def _config(settings, dictionary):
     embedder, encoder = settings["token_embedder"], settings["encoder"]
+    if not dictionary.characters:  # their configuration names filters all the same
+        embedder = embedder | {"filters": (), "n_highway": 0}
     return ElmoConfig(
         encoder["dim"],
         encoder["projection_dim"],
@@ -219,7 +218,9 @@ def _config(settings, dictionary):
 
 
 def _of_embedder(tensors, config):
-    arrays = {"char_embed": tensors.pop(_CHARACTER_EMBEDDING)}
+    arrays = {}
+    if config.has_characters:
+        arrays["char_embed"] = tensors.pop(_CHARACTER_EMBEDDING)
     if config.word_embedding_dim:
         arrays["word_embed"] = tensors.pop(_WORD_EMBEDDING)
     for i in range(len(config.filters)):

@@ -58,7 +58,9 @@ def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
     n_filters, dim = config.n_filters, config.projection_dim
     dictionary, word_dim = config.dictionary, config.word_embedding_dim
     n_characters = dictionary.n_characters if dictionary else N_CHARACTERS
-    shapes = {"char_embed": (n_characters, config.char_embedding_dim)}
+    shapes = {}
+    if config.has_characters:
+        shapes["char_embed"] = n_characters, config.char_embedding_dim
     if word_dim:
         shapes["word_embed"] = (dictionary.n_words, word_dim)
     for i, (width, count) in enumerate(config.filters):
@@ -96,7 +98,8 @@ def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
 def _variables(bilm):
     """The variables of each dataset, in the order of `published_shapes`."""
     cnn = bilm.token_representation
-    yield (cnn.embeddings,)
+    if bilm.config.has_characters:
+        yield (cnn.embeddings,)
     if bilm.config.word_embedding_dim:
         yield (cnn.word_embeddings,)
     for kernel, bias in zip(cnn.kernels, cnn.biases):

@@ -33,12 +33,17 @@ def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
 
     Returns:
         int32 `(tokens, config.ids_per_token)`: the id of the cut word, if the
-        dictionary has words, and then the row of characters.
+        dictionary has words, and then the row of characters, if it has any.
 
     Reference: ELMoForManyLangs, `create_one_batch`.
     """
     tables = _tables(config.dictionary)
     length = config.max_characters_per_token - 2
+    if config.word_embedding_dim:
+        words = tf.strings.substr(tokens, 0, length, unit="UTF8_CHAR")
+        words = tables.word_ids(words)[:, None]
+        if not config.has_characters:
+            return words
     points = tf.strings.unicode_decode(tokens, "UTF-8")
     characters = points.to_tensor(0, shape=(None, length))  # (tokens, length)
     ends = tf.minimum(tf.cast(points.row_lengths(), tf.int32), length)[:, None]
@@ -52,8 +57,7 @@ def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     ids = tf.where(place > ends, tables.marks["<pad>"], ids)
     if not config.word_embedding_dim:
         return ids
-    words = tf.strings.substr(tokens, 0, length, unit="UTF8_CHAR")
-    return tf.concat([tables.word_ids(words)[:, None], ids], axis=1)
+    return tf.concat([words, ids], axis=1)
 
 
 class _Tables(NamedTuple):
@@ -75,7 +79,7 @@ class _Tables(NamedTuple):
 def _tables(dictionary: TokenDictionary) -> _Tables:
     keys = _numbered(dictionary.characters)
     points = {ord(key): i for key, i in keys.items() if len(key) == 1}
-    characters = np.full(max(points, default=0) + 2, keys["<oov>"], np.int32)
+    characters = np.full(max(points, default=0) + 2, keys.get("<oov>", 0), np.int32)
     characters[list(points)] = list(points.values())
     words = _numbered(dictionary.words)
     with tf.init_scope():  # graphs share the tensors instead of holding copies

@@ -151,7 +151,7 @@ def _activations(config, batch):
     kept = 5 * config.units + 4 * config.projection_dim
     gradient = 2 * 5 * config.units  # of the layer that is computed
     lstm = batch.tokens * (2 * config.n_layers * kept + gradient)
-    widest = max(width for width, _ in config.filters)
+    widest = max((width for width, _ in config.filters), default=0)
     # A window, and a byte for each filter.
     place = widest * (config.char_embedding_dim + 1) + config.n_filters / _FLOAT
     windows = batch.words * batch.length * place

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo
+from elmo_keras import Elmo, character_ids
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
+from export.version_directory import export_elmo
 from tests.support.many_langs_models import (
     CHARACTERS,
     SETTINGS,
@@ -20,6 +21,7 @@ from tests.support.many_langs_models import (
     model_files,
     write_files,
 )
+from tests.support.reference import direction_layers
 
 WITHOUT_CONFIG = ("config.json", "sample.json")
 
@@ -145,6 +147,61 @@ def test_a_model_of_characters_only(tmp_path):
     np.testing.assert_array_equal(*(layers(b, [["a", "é"]])[0] for b in (bilm, same)))
 
 
+def words_only(**values):
+    settings = copy.deepcopy(SETTINGS)
+    settings["token_embedder"] |= {"char_dim": 0} | values
+    return settings
+
+
+def test_a_model_of_words_only_has_the_vectors_of_its_words(tmp_path):
+    """x = word W + b, by the published code; then the LSTMs, as the oracle has them."""
+    files = model_files(words_only(max_characters_per_token=9))
+    del files["char.dic"]
+    model = find_model(write_files(tmp_path / "m", files))
+    sentence = ["<bos>", "a", "naïve", "antidisestablishment", "new", "<eos>"]
+    rows = [1, 4, 5, 0, 0, 2]  # "antidis", which is not in the dictionary, and "new"
+    weights = {n: np.float64(x[...]) for n, x in model.weights.datasets.items()}
+    for name in weights:
+        if name.endswith("/B"):  # the oracle adds the forget gate's 1 of bilm-tf
+            weights[name][2 * 7 : 3 * 7] -= 1
+    x = weights["word_embed"][rows] @ weights["CNN_proj/W_proj"]
+    x += weights["CNN_proj/b_proj"]
+    ahead, _ = direction_layers(x, weights, model.config, direction=0)
+    back, _ = direction_layers(x[::-1], weights, model.config, direction=1)
+    pairs = [(x, x)] + [(a, b[::-1]) for a, b in zip(ahead, back)]
+    expected = np.array([np.concatenate(pair, axis=1)[1:-1] for pair in pairs])
+    for dtype, bound in (("float64", 1e-12), ("float32", 1e-5)):
+        bilm = load_bilm(tmp_path / "m", dtype=dtype)
+        assert bilm.config.ids_per_token == 1
+        [found] = layers(bilm, [sentence[1:-1]])
+        np.testing.assert_allclose(found, expected, rtol=0, atol=bound)
+
+
+def test_a_model_of_words_only_is_known_by_its_weights(tmp_path):
+    files = model_files(words_only(max_characters_per_token=50))
+    expected = find_model(write_files(tmp_path / "with", files)).config
+    for name in (*WITHOUT_CONFIG, "char.dic"):
+        del files[name]
+    config = find_model(zipped(tmp_path / "m.zip", files)).config
+    assert config == expected and config.filters == () and not config.has_characters
+
+
+def test_a_model_of_words_only_learns_and_is_exported(tmp_path):
+    source = write_files(tmp_path / "m", model_files(words_only()))
+    elmo = Elmo.from_pretrained(source, trainable_bilm=True)
+    tokens = tf.constant([["a", "naïve", "new"], ["a", "", ""]])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(elmo(tokens, training=True) ** 2)
+    gradients = tape.gradient(loss, elmo.trainable_variables)
+    assert all(gradient is not None for gradient in gradients)
+    ids = character_ids(tokens, elmo.config)
+    assert ids.numpy()[..., 0].tolist() == [[5, 6, 1], [5, 0, 0]]
+    np.testing.assert_allclose(elmo(ids), elmo(tokens), rtol=0, atol=1e-6)
+    exported = tf.saved_model.load(export_elmo(elmo, tmp_path / "export"))
+    found = exported.signatures["default"](tf.constant(["a naïve new", "a"]))["elmo"]
+    np.testing.assert_allclose(found, elmo(tokens), rtol=0, atol=1e-6)
+
+
 def test_a_clip_of_0_is_none(tmp_path):
     settings = copy.deepcopy(SETTINGS)
     settings["encoder"] |= {"cell_clip": 0, "proj_clip": None}
@@ -152,15 +209,16 @@ def test_a_clip_of_0_is_none(tmp_path):
     assert config.cell_clip is None and config.proj_clip is None
 
 
-@pytest.mark.parametrize("word_dim", [0, 6])
-def test_a_model_directory_of_ours_reads_back_bit_for_bit(tmp_path, word_dim):
+@pytest.mark.parametrize(("word_dim", "char_dim"), [(0, 3), (6, 3), (6, 0)])
+def test_a_model_directory_of_ours_reads_back_bit_for_bit(tmp_path, word_dim, char_dim):
     settings = copy.deepcopy(SETTINGS)
-    settings["token_embedder"]["word_dim"] = word_dim
+    settings["token_embedder"] |= {"word_dim": word_dim, "char_dim": char_dim}
     bilm = load_bilm(write_files(tmp_path / "theirs", model_files(settings)))
     save_model(tmp_path / "ours", bilm)
     names = {path.name for path in (tmp_path / "ours").iterdir()}
-    words = {"words.txt"} if word_dim else set()
-    assert names == {"options.json", "weights.hdf5", "characters.txt"} | words
+    keys = {"words.txt"} if word_dim else set()
+    keys |= {"characters.txt"} if char_dim else set()
+    assert names == {"options.json", "weights.hdf5"} | keys
     contents = {n: (tmp_path / "ours" / n).read_bytes() for n in names}
     for source in (tmp_path / "ours", zipped(tmp_path / "ours.zip", contents, "ours/")):
         same = load_bilm(source)
@@ -222,7 +280,8 @@ NO_CHARACTERS = "char_emb_layer.embedding.weight"
             changed("token_embedder", filters=[[1, 2], [2, 3]]),
             "ask for: convolutions.2",
         ),
-        (changed("token_embedder", word_dim=0), "word_embedding_dim"),
+        (changed("token_embedder", word_dim=0), "ask for: word_emb_layer"),
+        (changed("token_embedder", char_dim=0), "ask for: char_emb_layer"),
         (changed("token_embedder", activation="gelu"), "activation.*relu"),
         (model_files() | {"sample.json": b"{"}, r"sample\.json .* should hold JSON"),
         (model_files() | {"config.json": b"[]"}, r"config\.json .* JSON object"),
@@ -234,7 +293,7 @@ NO_CHARACTERS = "char_emb_layer.embedding.weight"
             damaged(put(1, "backward_layer_1.state_linearity.bias", np.inf)),
             r"`backward_layer_1.* of encoder\.pkl in .* should hold finite numbers",
         ),
-        (damaged(lambda a, _: a.pop(NO_CHARACTERS)), "A model without vectors of char"),
+        (damaged(lambda a, _: a.pop(NO_CHARACTERS)), "lacks 'char_emb_layer"),
         (damaged(lambda a, _: a.pop("projection.bias")), "lacks 'projection.bias'"),
         (
             model_files() | {"char.dic": b"a\tx\n"},

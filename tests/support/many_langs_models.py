@@ -47,15 +47,18 @@ def tensors(settings, n_characters, n_words):
     random = np.random.default_rng(0).normal
     embedder, encoder = settings["token_embedder"], settings["encoder"]
     word, character = embedder["word_dim"], embedder["char_dim"]
-    n = sum(count for _, count in embedder["filters"])
+    filters = embedder["filters"] if character else []
+    n = sum(count for _, count in filters)
     units, dim = encoder["dim"], encoder["projection_dim"]
-    shapes = {"char_emb_layer.embedding.weight": (n_characters, character)}
+    shapes = {}
+    if character:
+        shapes["char_emb_layer.embedding.weight"] = n_characters, character
     if word:
         shapes["word_emb_layer.embedding.weight"] = (n_words, word)
-    for i, (width, count) in enumerate(embedder["filters"]):
+    for i, (width, count) in enumerate(filters):
         shapes[f"convolutions.{i}.weight"] = count, character, width
         shapes[f"convolutions.{i}.bias"] = (count,)
-    for i in range(embedder["n_highway"]):
+    for i in range(embedder["n_highway"] if character else 0):
         shapes[f"highways._layers.{i}.weight"] = 2 * n, n
         shapes[f"highways._layers.{i}.bias"] = (2 * n,)
     shapes |= {"projection.weight": (dim, word + n), "projection.bias": (dim,)}
