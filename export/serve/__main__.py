@@ -26,13 +26,8 @@ from elmo_keras.cli.command import INTERRUPTED, command_parser, fail, run_comman
 from elmo_keras.cli.stopping import stopping
 
 from ..version_paths import MODEL_NAME
-from .batching import BatchingOptions
-from .model_config import ModelConfig, read_model_configs
-from .request_size import MEGABYTE, SizeLimits
-from .rest_options import RestOptions
-from .served_models import ModelsOptions
-from .server import Server, ServerOptions
-from .ssl_config import read_ssl_config
+from .config import MEGABYTE, Config, ModelConfig, read_model_configs, read_ssl_config
+from .server import Server
 
 CLOSING_SECONDS = 0.1  # for the last answers to reach their clients
 PROGRAM = __package__  # `export.serve`, or `elmo_keras.export.serve` when installed
@@ -45,104 +40,71 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Malformed messages are the client's errors, and the client gets a status.
     logging.getLogger("grpc._common").disabled = True
     tf.get_logger().setLevel(logging.ERROR)
-    return run_command(PROGRAM, lambda: serve(options))
+    return run_command(
+        PROGRAM, lambda: serve(read_config(options), options.grace_seconds)
+    )
 
 
-def serve(options: argparse.Namespace) -> None:
+def serve(config: Config, grace_seconds: float) -> None:
     """Serves until Ctrl-C or SIGTERM, then answers the waiting requests and exits."""
-    models = models_options(options)
     with stopping() as stop:
-        server = Server(models, server_options(options))
+        server = Server(config)
         try:
-            announce(server, [model.name for model in models.models], options.host)
+            for model in config.models:
+                with server.models[model.name].lease() as servable:
+                    print(
+                        f"Serving version {servable.version} of {model.name} on "
+                        f"{config.host}: gRPC on port {server.port}, REST on port "
+                        f"{server.rest_port}",
+                        flush=True,
+                    )
             stop.wait()
-            server.drain(options.grace_seconds)
+            server.drain(grace_seconds)
             status = 0
         except KeyboardInterrupt:  # Ctrl-C once more
             status = fail(PROGRAM, INTERRUPTED, "Interrupted.")
-    leave(status)
-
-
-def announce(server: Server, names: Sequence[str], host: str) -> None:
-    """Prints a line for each model."""
-    for name in names:
-        with server.models[name].versions.lease() as servable:
-            print(
-                f"Serving version {servable.version} of {name} on {host}: gRPC on port "
-                f"{server.port}, REST on port {server.rest_port}",
-                flush=True,
-            )
-
-
-def leave(status: int) -> None:
-    """Ends the process, also while a request is computed that nobody waits for.
-
-    Without closing ports: clients whose requests arrive now get UNAVAILABLE.
-    """
+    # The process ends also while a request is computed that nobody waits for. Ports
+    # stay open: clients whose requests arrive now get UNAVAILABLE.
     time.sleep(CLOSING_SECONDS)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
 
 
-def models_options(options: argparse.Namespace) -> ModelsOptions:
-    """The models and their limits.
+def read_config(options: argparse.Namespace) -> Config:
+    """The configuration, also from the files that the options name.
 
     Raises:
-        OSError, ValueError: the file of the models is missing or wrong.
+        OSError, ValueError: a file is missing or wrong.
     """
     if options.model_config_file:
         models = read_model_configs(options.model_config_file)
     else:
         models = [ModelConfig(options.model_name, options.directory)]
-    return ModelsOptions(
-        models,
-        threads=options.threads,
-        poll_seconds=options.poll_seconds,
-        batching=_fields(BatchingOptions, options),
-        limits=_fields(SizeLimits, options),
-    )
-
-
-def server_options(options: argparse.Namespace) -> ServerOptions:
-    """The options of the server.
-
-    Raises:
-        OSError, ValueError: the file of TLS is missing or wrong.
-    """
-    tls = options.ssl_config_file
-    return ServerOptions(
-        host=options.host,
-        port=options.port,
-        rest_port=options.rest_port,
-        max_message_bytes=options.max_message_mb * MEGABYTE,
-        rest=_fields(RestOptions, options, "rest_"),
-        tensor_content=options.tensor_content,
-        credentials=read_ssl_config(tls) if tls else None,
-    )
-
-
-def _fields(kind, options, prefix=""):
-    """The dataclass `kind` with the options named as its fields."""
-    names = [field.name for field in dataclasses.fields(kind)]
-    return kind(**{name: getattr(options, f"{prefix}{name}") for name in names})
+    fields = {field.name for field in dataclasses.fields(Config)}
+    given = {name: x for name, x in vars(options).items() if name in fields}
+    if options.ssl_config_file:
+        given["credentials"] = read_ssl_config(options.ssl_config_file)
+    given["max_message_bytes"] = options.max_message_mb * MEGABYTE
+    return Config(models, **given)
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """The command line; options with a default are fields of `Config`."""
     p = command_parser(PROGRAM, __doc__)
-    models = p.add_argument_group("models")
-    _add_models(models.add_argument, models.add_mutually_exclusive_group(required=True))
-    _add_server(p.add_argument_group("server").add_argument)
-    _add_grpc(p.add_argument_group("gRPC").add_argument)
-    _add_rest(p.add_argument_group("REST").add_argument)
-    _add_numbers(p.add_argument_group("limits of a request").add_argument, SizeLimits())
-    group = p.add_argument_group("batching, named as in TensorFlow Serving's file")
-    _add_numbers(group.add_argument, BatchingOptions())
-    return p
+    usual = Config()
 
+    def options(group, **types_and_helps):
+        for name, (type_, text) in types_and_helps.items():
+            default = getattr(usual, name)
+            shown = f"{default:g}" if isinstance(default, float) else default
+            option = f"--{name.replace('_', '-')}"
+            text = text.format(shown)
+            group.add_argument(option, type=type_, default=default, help=text)
 
-def _add_models(add, which):
+    number = positive(int)
+    group = p.add_argument_group("models")
+    which = group.add_mutually_exclusive_group(required=True)
     which.add_argument(
         "directory",
         metavar="OUT_DIR",
@@ -156,83 +118,86 @@ def _add_models(add, which):
         metavar="FILE",
         help="several models, labels and version policies: TensorFlow Serving's file",
     )
-    add("--model-name", default=MODEL_NAME, help="name in requests (default: elmo)")
-    add(
-        "--threads",
-        type=positive(int),
-        help="threads of TensorFlow (default: one for each processor)",
+    group.add_argument(
+        "--model-name", default=MODEL_NAME, help="name in requests (default: elmo)"
     )
-    add(
-        "--poll-seconds",
-        type=seconds,
-        default=2.0,
-        help="time between checks for a newer version (default: 2)",
+    options(
+        group,
+        threads=(number, "threads of TensorFlow (default: one for each processor)"),
+        poll_seconds=(seconds, "time between checks for a newer version (default: {})"),
     )
-
-
-def _add_grpc(add):
-    add(
-        "--ssl-config-file",
-        type=Path,
-        metavar="FILE",
-        help="TLS: TensorFlow Serving's file",
+    group = p.add_argument_group("server")
+    options(
+        group,
+        host=(str, "address (default: {})"),
+        port=(port, "of gRPC; 0 takes a free one"),
     )
-    add(
-        "--tensor-content",
-        action="store_true",
-        help="answers with the bytes tensor_content instead of float_val",
-    )
-
-
-def _add_server(add):
-    server = ServerOptions()
-    add("--host", default=server.host, help=f"address (default: {server.host})")
-    add("--port", type=port, default=server.port, help="of gRPC; 0 takes a free one")
-    add(
+    group.add_argument(
         "--grace-seconds",
         type=seconds,
         default=10.0,
         help="time to answer waiting requests at the end (default: 10)",
     )
-    add(
+    group.add_argument(
         "--max-message-mb",
-        type=positive(int),
-        default=server.max_message_bytes // MEGABYTE,
+        type=number,
+        default=usual.max_message_bytes // MEGABYTE,
         help="maximum size of a request (default: 64)",
     )
-
-
-def _add_rest(add):
-    rest = RestOptions()
-    port_default = ServerOptions().rest_port
-    add("--rest-port", type=port, default=port_default, help="0 takes a free one")
-    times = {
-        "timeout": "for an answer, from the end of the request",
-        "header-timeout": "for headers, from the connection or the last answer",
-        "body-timeout": "for a request's body, and for reading a part of the answer",
-    }
-    for name, text in times.items():
-        default = getattr(rest, name.replace("-", "_"))
-        text = f"seconds {text} (default: {default:g})"
-        add(f"--rest-{name}", type=positive(float), default=default, help=text)
-    add(
-        "--rest-max-connections",
-        type=positive(int),
-        default=rest.max_connections,
-        help="a further one takes the place of an idle one (default: 512)",
+    group = p.add_argument_group("gRPC")
+    group.add_argument(
+        "--ssl-config-file",
+        type=Path,
+        metavar="FILE",
+        help="TLS: TensorFlow Serving's file",
     )
-    add("--rest-cors", action="store_true", help="answers any page of a browser")
-
-
-def _add_numbers(add, defaults):
-    for name, default in dataclasses.asdict(defaults).items():
-        kind = non_negative if name == "batch_timeout_micros" else positive
-        add(
-            f"--{name.replace('_', '-')}",
-            type=kind(int),
-            default=default,
-            help=f"default: {default}",
-        )
+    group.add_argument(
+        "--tensor-content",
+        action="store_true",
+        help="answers with the bytes tensor_content instead of float_val",
+    )
+    group = p.add_argument_group("REST")
+    options(
+        group,
+        rest_port=(port, "0 takes a free one"),
+        rest_timeout=(
+            positive(float),
+            "seconds for an answer, from the end of the request (default: {})",
+        ),
+        rest_header_timeout=(
+            positive(float),
+            "seconds for headers, from the connection or the last answer (default: {})",
+        ),
+        rest_body_timeout=(
+            positive(float),
+            "seconds for a request's body, and for reading a part of the answer "
+            "(default: {})",
+        ),
+        rest_max_connections=(
+            number,
+            "a further one takes the place of an idle one (default: {})",
+        ),
+    )
+    group.add_argument(
+        "--rest-cors", action="store_true", help="answers any page of a browser"
+    )
+    options(
+        p.add_argument_group("limits of a request"),
+        **dict.fromkeys(
+            ("max_request_rows", "max_request_tokens", "max_answer_mb"),
+            (number, "default: {}"),
+        ),
+    )
+    options(
+        p.add_argument_group("batching, named as in TensorFlow Serving's file"),
+        max_batch_size=(number, "default: {}"),
+        max_batch_tokens=(number, "default: {}"),
+        long_request_tokens=(number, "default: {}"),
+        batch_timeout_micros=(non_negative(int), "default: {}"),
+        max_enqueued_requests=(number, "default: {}"),
+        num_batch_threads=(number, "default: {}"),
+    )
+    return p
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""The gRPC server with TensorFlow Serving's services and `grpc.health.v1`."""
+"""TensorFlow Serving's services and `grpc.health.v1` over gRPC."""
 
-import concurrent.futures
+import functools
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -9,11 +11,22 @@ from tensorflow_serving.apis import (
     model_service_pb2_grpc,
     prediction_service_pb2_grpc,
 )
+from tensorflow_serving.apis.get_model_metadata_pb2 import (
+    GetModelMetadataResponse,
+    SignatureDefMap,
+)
+from tensorflow_serving.apis.model_pb2 import ModelSpec
+from tensorflow_serving.apis.predict_pb2 import PredictResponse
 
-from .calls_under_way import CallsUnderWay
-from .grpc_services import ModelService, PredictionService
-from .served_models import ServedModels
+from .batcher import Request
+from .config import Config
+from .errors import RequestError, invalid
+from .models import Models
+from .proto_tensors import decode_inputs, fill
+from .servable import DEFAULT_SIGNATURE, Servable
 
+SIGNATURES = "signature_def"
+NO_DEADLINE = 1e9  # seconds; gRPC gives a number near 2**63 then
 STATUS_THREADS = 8  # in addition to those of requests that wait or are computed
 SENDING_SECONDS = 1.0  # for errors, after the last answer that the grace allows
 SERVICES = (
@@ -23,16 +36,151 @@ SERVICES = (
 )
 
 
+class InFlight:
+    """Counts requests from their arrival until their answer is sent."""
+
+    def __init__(self):
+        self._changed = threading.Condition()
+        self._number = 0
+
+    def add(self, context: grpc.ServicerContext) -> None:
+        """Counts the request of a handler."""
+        self._add(1)
+        # gRPC calls it after the answer is sent, and when the client hangs up.
+        if not context.add_callback(lambda: self._add(-1)):
+            self._add(-1)
+
+    def wait(self, seconds: float) -> None:
+        """Waits until there is none, at most for some time."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._number, seconds)
+
+    def _add(self, change):
+        with self._changed:
+            self._number += change
+            self._changed.notify_all()
+
+
+def _answering(method):
+    """A method of a service whose requests are counted and whose errors are a status."""
+
+    @functools.wraps(method)
+    def answer(self, request, context):
+        name = request.model_spec.name
+        try:
+            with self.models.answering("gRPC", method.__name__, name):
+                return method(self, request, context)
+        except RequestError as error:
+            context.abort(error.code, str(error))
+
+    return answer
+
+
+def _unimplemented(name):
+    def refuse(self, request, context):
+        context.abort(
+            grpc.StatusCode.UNIMPLEMENTED, f"{name} is not implemented. Use Predict."
+        )
+
+    return refuse
+
+
+class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
+    """Predict and GetModelMetadata of models; other methods are UNIMPLEMENTED.
+
+    Args:
+        models: the served models.
+        tensor_content: whether answers hold `tensor_content` instead of values.
+
+    Attributes:
+        in_flight: the requests of Predict.
+    """
+
+    def __init__(self, models: Models, *, tensor_content: bool = False):
+        self.models, self.in_flight = models, InFlight()
+        self._tensor_content = tensor_content
+
+    @_answering
+    def Predict(self, request, context):
+        self.in_flight.add(context)
+        spec = request.model_spec
+        with self.models.lease(spec) as servable:
+            signature = servable.signature(spec.signature_name)
+            inputs = decode_inputs(request.inputs, signature)
+            keys = signature.chosen(request.output_filter)
+            seconds = context.time_remaining()
+            waiting = self.models.batcher.submit(
+                Request(
+                    servable,
+                    signature,
+                    inputs,
+                    keys,
+                    seconds=seconds if seconds < NO_DEADLINE else None,
+                )
+            )
+            # Called when the client hangs up or the deadline passes.
+            if not context.add_callback(waiting.cancel):
+                waiting.cancel()
+            outputs = waiting.result()
+            response = PredictResponse(
+                model_spec=answered_spec(servable, spec.signature_name)
+            )
+            for key in keys:
+                array = outputs.pop(key)  # the answer takes its place in memory
+                fill(response.outputs[key], array, as_content=self._tensor_content)
+            return response
+
+    @_answering
+    def GetModelMetadata(self, request, context):
+        if set(request.metadata_field) != {SIGNATURES}:
+            raise invalid(
+                f"`metadata_field` should be [{SIGNATURES!r}]. Received: "
+                f"{list(request.metadata_field)}"
+            )
+        with self.models.lease(request.model_spec) as servable:
+            response = GetModelMetadataResponse()
+            response.model_spec.CopyFrom(answered_spec(servable))
+            response.metadata[SIGNATURES].Pack(signature_map(servable))
+            return response
+
+    Classify = _unimplemented("Classify")
+    Regress = _unimplemented("Regress")
+    MultiInference = _unimplemented("MultiInference")
+
+
+class ModelService(model_service_pb2_grpc.ModelServiceServicer):
+    """GetModelStatus of models; reloading is UNIMPLEMENTED."""
+
+    def __init__(self, models: Models):
+        self.models = models
+
+    @_answering
+    def GetModelStatus(self, request, context):
+        return self.models.status(request.model_spec)
+
+    HandleReloadConfigRequest = _unimplemented("HandleReloadConfigRequest")
+
+
+def answered_spec(servable: Servable, signature_name: str | None = None) -> ModelSpec:
+    """The model and version that answered, with a signature unless it is None."""
+    spec = ModelSpec(name=servable.name)
+    spec.version.value = servable.version
+    if signature_name is not None:
+        spec.signature_name = signature_name or DEFAULT_SIGNATURE
+    return spec
+
+
+def signature_map(servable: Servable) -> SignatureDefMap:
+    """The signatures of a version."""
+    return SignatureDefMap(signature_def=servable.signature_defs)
+
+
 class GrpcServer:
     """A running gRPC server.
 
     Args:
         models: the served models.
-        host: address to listen on.
-        port: port to listen on; 0 takes a free one.
-        max_message_bytes: maximum size of a request.
-        tensor_content: see `PredictionService`.
-        credentials: of TLS, or None for no encryption.
+        config: its address, limits and TLS.
 
     Attributes:
         port: the port it listens on.
@@ -41,31 +189,43 @@ class GrpcServer:
         OSError: the port is taken.
     """
 
-    def __init__(
-        self,
-        models: ServedModels,
-        host: str,
-        port: int,
-        *,
-        max_message_bytes: int,
-        tensor_content: bool = False,
-        credentials: grpc.ServerCredentials | None = None,
-    ):
-        self._calls = CallsUnderWay()
+    def __init__(self, models: Models, config: Config):
+        # A request holds a thread while it waits or is computed.
+        computed = config.num_batch_threads * config.max_batch_size + 1  # a long one
+        threads = config.max_enqueued_requests + computed + STATUS_THREADS
+        self._server = grpc.server(
+            ThreadPoolExecutor(threads, thread_name_prefix="grpc"),
+            maximum_concurrent_rpcs=threads,
+            options=[
+                ("grpc.max_receive_message_length", config.max_message_bytes),
+                ("grpc.max_send_message_length", -1),
+                ("grpc.so_reuseport", 0),  # a taken port is an error
+            ],
+        )
         self._health = health.HealthServicer()
-        self._server = _server(models, max_message_bytes)
+        predicting = PredictionService(models, tensor_content=config.tensor_content)
+        self._in_flight = predicting.in_flight
         prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
-            PredictionService(models, self._calls, tensor_content=tensor_content),
-            self._server,
+            predicting, self._server
         )
         model_service_pb2_grpc.add_ModelServiceServicer_to_server(
             ModelService(models), self._server
         )
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        self.port = _bind(self._server, host, port, credentials=credentials)
+        self.port = self._bind(config)
         for service in SERVICES:
             self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
         self._server.start()
+
+    def _bind(self, config):
+        host, port = config.host, config.port
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"  # IPv6
+        try:
+            if config.credentials is None:
+                return self._server.add_insecure_port(address)
+            return self._server.add_secure_port(address, config.credentials)
+        except RuntimeError as error:
+            raise OSError(f"Can't listen on --port {port} of {host}.") from error
 
     def leave(self) -> None:
         """Tells probes that this server is about to end; it still answers."""
@@ -77,34 +237,8 @@ class GrpcServer:
         Args:
             end: a time of `time.monotonic`; if it is past, errors still are sent.
         """
-        self._calls.wait(max(end - time.monotonic(), SENDING_SECONDS))
+        self._in_flight.wait(max(end - time.monotonic(), SENDING_SECONDS))
 
     def close(self) -> None:
-        """Closes the port; calls under way are cancelled."""
+        """Closes the port; in-flight requests are cancelled."""
         self._server.stop(0).wait()
-
-
-def _server(models, max_message_bytes):
-    # A request holds a thread while it waits or is computed.
-    limits = models.batcher.options
-    computed = limits.num_batch_threads * limits.max_batch_size + 1  # a long one
-    threads = limits.max_enqueued_requests + computed + STATUS_THREADS
-    return grpc.server(
-        concurrent.futures.ThreadPoolExecutor(threads, thread_name_prefix="grpc"),
-        maximum_concurrent_rpcs=threads,
-        options=[
-            ("grpc.max_receive_message_length", max_message_bytes),
-            ("grpc.max_send_message_length", -1),
-            ("grpc.so_reuseport", 0),  # a taken port is an error
-        ],
-    )
-
-
-def _bind(server, host, port, *, credentials):
-    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"  # IPv6 has colons
-    try:
-        if credentials is None:
-            return server.add_insecure_port(address)
-        return server.add_secure_port(address, credentials)
-    except RuntimeError as error:
-        raise OSError(f"Can't listen on --port {port} of {host}.") from error

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .signature import Signature
+from .signature import Arrays, Signature
 
 LENGTHS = "sequence_len"
-
-Arrays = dict[str, np.ndarray]
 
 
 def width(inputs: Arrays) -> int:

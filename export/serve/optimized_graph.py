@@ -12,7 +12,6 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import tensorflow as tf
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
@@ -23,50 +22,30 @@ from tensorflow.python.grappler import tf_optimizer
 LOG = logging.getLogger(__name__)
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 FETCHES = "train_op"  # the collection of the tensors that the optimiser keeps
+NAME = tf.saved_model.SAVED_MODEL_FILENAME_PB
 
 _lock = threading.Lock()
 
 
-class Prepared(NamedTuple):
-    """A directory to load.
-
-    Attributes:
-        directory: holds the optimised graph, or is the original one.
-        is_optimized: whether a session should leave the graph as it is.
-    """
-
-    directory: Path
-    is_optimized: bool
-
-
 @contextlib.contextmanager
-def optimized(directory: Path) -> Iterator[Prepared]:
-    """A temporary directory with the optimised graph and links to everything else.
+def optimized(directory: Path) -> Iterator[Path]:
+    """A temporary folder with the optimised graph and links to everything else.
 
-    A graph that can't be optimised, or not be written, is served from its own directory.
-
-    Args:
-        directory: a SavedModel with the tag `serve`.
+    A graph that can't be optimised, or not be written, is served from its own
+    directory, which is given back then. It is a SavedModel with the tag `serve`.
     """
     with contextlib.ExitStack() as stack:
         try:
-            graph = _optimized(directory / tf.saved_model.SAVED_MODEL_FILENAME_PB)
-            folder = stack.enter_context(tempfile.TemporaryDirectory())
-            _write(graph, Path(folder), directory)
-            prepared = Prepared(Path(folder), True)
+            graph = _optimized(directory / NAME)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            (folder / NAME).write_bytes(graph.SerializeToString())
+            for path in directory.iterdir():
+                if path.name != NAME:
+                    os.symlink(path.resolve(), folder / path.name)
         except Exception as error:  # the loader reports what is wrong with a file
             LOG.debug("The graph of %s can't be optimised: %s", directory, error)
-            prepared = Prepared(directory, False)
-        yield prepared
-
-
-def _write(saved_model, folder, original):
-    """Writes a SavedModel, with links to all else that the original has."""
-    name = tf.saved_model.SAVED_MODEL_FILENAME_PB
-    (folder / name).write_bytes(saved_model.SerializeToString())
-    for path in original.iterdir():
-        if path.name != name:
-            os.symlink(path.resolve(), folder / path.name)
+            folder = directory
+        yield folder
 
 
 def _optimized(file):
@@ -87,13 +66,11 @@ def _optimized(file):
 
 def _tensors_to_keep(meta_graph):
     """Names of the tensors that clients and the loader ask for."""
-    names = set()
+    saver = meta_graph.saver_def
+    names = {saver.restore_op_name, saver.filename_tensor_name, saver.save_tensor_name}
     for signature in meta_graph.signature_def.values():
         tensors = [*signature.inputs.values(), *signature.outputs.values()]
         names |= {tensor.name for tensor in tensors}
-    saver = meta_graph.saver_def
-    names |= {saver.restore_op_name, saver.filename_tensor_name}
-    names.add(saver.save_tensor_name)
     for collection in meta_graph.collection_def.values():
         names |= set(collection.node_list.value)
     return names - {""}

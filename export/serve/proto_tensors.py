@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
-from .request_error import invalid
-from .signature import Signature
+from .errors import invalid
+from .signature import Arrays, Signature, check_rows, check_shape
 
 # A message may give one value for all elements of a tensor up to this size.
 MAX_REPEATED = 2**16
@@ -18,56 +18,20 @@ _VALUES = {tf.string: "string_val", tf.int32: "int_val"}
 _FLOAT_VAL = bytes([5 << 3 | 2])
 
 
-def decode_inputs(
-    protos: Mapping[str, TensorProto], signature: Signature
-) -> dict[str, np.ndarray]:
+def decode_inputs(protos: Mapping[str, TensorProto], signature: Signature) -> Arrays:
     """The inputs of a request as arrays.
 
     Raises:
         RequestError: a name, dtype, shape or number of values doesn't fit the
             signature.
     """
-    check_names(protos, signature)
+    signature.check_names(protos)
     inputs = {
         name: _decode(name, protos[name], spec)
         for name, spec in signature.inputs.items()
     }
     check_rows(inputs)
     return inputs
-
-
-def check_names(given: Mapping, signature: Signature) -> None:
-    """Refuses missing inputs, and inputs unknown to the signature.
-
-    Raises:
-        RequestError: the names differ.
-    """
-    if set(given) != set(signature.inputs):
-        raise invalid(
-            f"The inputs should be {sorted(signature.inputs)}. Received: "
-            f"{sorted(given)}"
-        )
-
-
-def check_rows(inputs: Mapping[str, np.ndarray]) -> None:
-    """Refuses inputs with different numbers of sentences.
-
-    Raises:
-        RequestError: the numbers differ.
-    """
-    if len({len(array) for array in inputs.values()}) > 1:
-        shapes = {name: array.shape for name, array in inputs.items()}
-        raise invalid(f"All inputs should have the same batch size. Received: {shapes}")
-
-
-def check_shape(name: str, shape: list[int], spec: tf.TensorSpec) -> None:
-    """Refuses a shape that doesn't fit the signature.
-
-    Raises:
-        RequestError: the rank or a size differs.
-    """
-    if min(shape, default=0) < 0 or not spec.shape.is_compatible_with(shape):
-        raise invalid(f"`{name}` should have the shape {spec.shape}. Received: {shape}")
 
 
 def fill(proto: TensorProto, array: np.ndarray, *, as_content: bool = False) -> None:

@@ -1,37 +1,21 @@
 """The size of a request and of its answer, from shapes, before anything is computed."""
 
-import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ..sentences import WORDS
-from .request_error import invalid
-from .signature import Signature
+from .config import MEGABYTE, Config
+from .errors import invalid
+from .joining import LENGTHS
+from .signature import Arrays, Signature
 
-MEGABYTE = 2**20
-LENGTHS = "sequence_len"
 STRING_BYTES = 24  # of a string without its content
 
 # How a byte of text takes part in a token.
 _SEPARATES, _JOINS, _ALONE, _CONTINUES = range(4)
-
-
-@dataclasses.dataclass(frozen=True)
-class SizeLimits:
-    """Bounds of a request, so that none takes all memory.
-
-    Args:
-        max_request_rows: maximum number of sentences.
-        max_request_tokens: maximum number of tokens of all its sentences.
-        max_answer_mb: maximum size of the requested outputs, in MB.
-    """
-
-    max_request_rows: int = 4096
-    max_request_tokens: int = 65_536
-    max_answer_mb: int = 512
 
 
 class RequestSize(NamedTuple):
@@ -48,61 +32,39 @@ class RequestSize(NamedTuple):
     time: int
 
 
-def checked_size(
-    inputs: Mapping[str, np.ndarray], tokenizer: str, limits: SizeLimits
-) -> RequestSize:
+def checked_size(inputs: Arrays, tokenizer: str, config: Config) -> RequestSize:
     """The size of a request.
-
-    Args:
-        inputs: key → array.
-        tokenizer: name of the tokenizer of sentences, see `export.sentences`.
-        limits: the bounds of rows and tokens.
 
     Raises:
         RequestError: the request has more rows or tokens than the limits allow.
     """
     rows = len(next(iter(inputs.values())))
-    _check("max-request-rows", "sentences", maximum=limits.max_request_rows, found=rows)
-    sizes = [
-        _tokens_and_time(array, inputs.get(LENGTHS), tokenizer)
-        for array in inputs.values()
-        if array.dtype == object
-    ]
-    tokens, times = zip(*sizes)
-    size = RequestSize(rows, sum(tokens), max(times))
-    maximum = limits.max_request_tokens
-    _check("max-request-tokens", "tokens", maximum=maximum, found=size.tokens)
-    return size
-
-
-def _tokens_and_time(strings, lengths, tokenizer):
-    """The tokens of all rows of texts or tokens, and the positions of the longest."""
-    if strings.ndim == 1:
-        counts = token_counts(strings, tokenizer)
-        return int(counts.sum()), int(counts.max(initial=0))
-    time = strings.shape[1]
-    real = strings.size if lengths is None else lengths.clip(0, time).sum()
-    return int(real), time
+    _check("max-request-rows", "sentences", config.max_request_rows, rows)
+    tokens = time = 0
+    for strings in (array for array in inputs.values() if array.dtype == object):
+        if strings.ndim == 1:
+            counts = token_counts(strings, tokenizer)
+            tokens, longest = tokens + int(counts.sum()), int(counts.max(initial=0))
+        else:
+            longest, lengths = strings.shape[1], inputs.get(LENGTHS)
+            real = lengths.clip(0, longest).sum() if lengths is not None else None
+            tokens += int(strings.size if real is None else real)
+        time = max(time, longest)
+    _check("max-request-tokens", "tokens", config.max_request_tokens, tokens)
+    return RequestSize(rows, tokens, time)
 
 
 def check_answer(
-    size: RequestSize, signature: Signature, keys: Sequence[str], *, limits: SizeLimits
+    size: RequestSize, signature: Signature, keys: Sequence[str], config: Config
 ) -> None:
-    """Refuses a request for outputs that are too large together.
-
-    Raises:
-        RequestError: they are; the message says how large.
-    """
-    specs = [signature.outputs[key] for key in keys]
-    total = sum(
-        (spec.dtype.size or STRING_BYTES)
-        * math.prod([size.rows, *_filled(spec.shape[1:], size.time)])
-        for spec in specs
-        if spec.shape.rank
-    )
-    megabytes = math.ceil(total / MEGABYTE)
-    maximum = limits.max_answer_mb
-    _check("max-answer-mb", "MB in its answer", maximum=maximum, found=megabytes)
+    """Refuses a request for outputs that are too large together."""
+    total = 0
+    for spec in (signature.outputs[key] for key in keys):
+        if spec.shape.rank:  # axes of unknown size count tokens
+            axes = [size.time if n is None else n for n in spec.shape[1:]]
+            total += (spec.dtype.size or STRING_BYTES) * math.prod([size.rows, *axes])
+    found = math.ceil(total / MEGABYTE)
+    _check("max-answer-mb", "MB in its answer", config.max_answer_mb, found)
 
 
 def token_counts(texts: Sequence[bytes], tokenizer: str) -> np.ndarray:
@@ -136,12 +98,7 @@ def _kinds(tokenizer):
     return kinds
 
 
-def _filled(shape, time):
-    """The sizes of an output's axes; the unknown ones count tokens."""
-    return [time if size is None else size for size in shape]
-
-
-def _check(option, what, *, maximum, found):
+def _check(option, what, maximum, found):
     if found > maximum:
         raise invalid(
             f"A request may have at most {maximum:,} {what} (--{option}). This one has "

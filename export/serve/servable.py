@@ -2,22 +2,20 @@
 
 import json
 import threading
-from collections.abc import Mapping
 from pathlib import Path
 
 import grpc
-import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
 from ..sentences import TOKENIZERS, tensorflow_text
 from ..version_paths import EXTRA, INFO, MODEL_NAME
+from .errors import RequestError, of_tensorflow
 from .lanes import Lane, run_options, session_config
 from .optimized_graph import optimized
 from .proto_tensors import decode_inputs
-from .request_error import RequestError, of_tensorflow
-from .signature import Signature
+from .signature import Arrays, Signature
 
 DEFAULT_SIGNATURE = "serving_default"
 WARM_UP = "assets.extra/tf_serving_warmup_requests"
@@ -40,7 +38,8 @@ class Servable:
     Attributes:
         version: its number.
         signature_defs: name → signature as stored in the graph.
-        tokenizer: name of the tokenizer of its sentences.
+        tokenizer: name of the tokenizer of its sentences; exports of other programs
+            split at spaces.
 
     Raises:
         ImportError: it needs tensorflow-text, which is not installed.
@@ -53,11 +52,13 @@ class Servable:
         name: str = MODEL_NAME,
         config: tf.compat.v1.ConfigProto | None = None,
     ):
-        self.version, self.name = int(directory.name), name
+        self.version, self.name, self.directory = int(directory.name), name, directory
         self._prepared: dict[int, set[tuple[str, ...]]] = {}
         self._lock = threading.Lock()
-        self.directory = directory
-        self.tokenizer = _tokenizer(directory)
+        info, self.tokenizer = directory / EXTRA / INFO, TOKENIZERS[0]
+        if info.exists():
+            about = json.loads(info.read_text(encoding="utf-8"))
+            self.tokenizer = about.get("tokenizer", self.tokenizer)
         self._session, graph = _session(directory, config or session_config())
         self.signature_defs: dict[str, SignatureDef] = dict(graph.signature_def)
         self._signatures = {
@@ -83,12 +84,12 @@ class Servable:
     def run(
         self,
         signature: Signature,
-        inputs: Mapping[str, np.ndarray],
+        inputs: Arrays,
         keys: tuple[str, ...],
         *,
         lane: Lane = Lane.SHORT,
         seconds: float | None = None,
-    ) -> dict[str, np.ndarray]:
+    ) -> Arrays:
         """The outputs `keys` of a signature for validated inputs.
 
         Args:
@@ -138,24 +139,18 @@ class Servable:
         if not path.exists():
             return 0
         records = tf.data.TFRecordDataset(str(path)).take(MAX_WARM_UP_REQUESTS)
-        requests = [_predict_request(record) for record in records.as_numpy_iterator()]
-        for request in requests:
+        logs = [PredictionLog.FromString(x) for x in records.as_numpy_iterator()]
+        if not all(log.HasField("predict_log") for log in logs):
+            raise ValueError(f"{WARM_UP} should hold only requests of Predict.")
+        for request in (log.predict_log.request for log in logs):
             signature = self.signature(request.model_spec.signature_name)
             inputs = decode_inputs(request.inputs, signature)
             self.run(signature, inputs, signature.chosen(request.output_filter))
-        return len(requests)
+        return len(logs)
 
     def close(self) -> None:
         """Frees the memory; requests that are computed end with CANCELLED."""
         self._session.close()
-
-
-def _tokenizer(directory):
-    """The tokenizer that the export recorded; other exports split at spaces."""
-    path = directory / EXTRA / INFO
-    if not path.exists():
-        return TOKENIZERS[0]
-    return json.loads(path.read_text(encoding="utf-8")).get("tokenizer", TOKENIZERS[0])
 
 
 def _session(directory, config):
@@ -170,21 +165,14 @@ def _session(directory, config):
 
 
 def _loaded(directory, config):
-    with optimized(directory) as prepared:
+    with optimized(directory) as folder:
         rewriting = config.graph_options.rewrite_options
-        rewriting.disable_meta_optimizer = prepared.is_optimized
+        rewriting.disable_meta_optimizer = folder != directory
         session = tf.compat.v1.Session(graph=tf.Graph(), config=config)
         try:
             return session, tf.compat.v1.saved_model.load(
-                session, [tf.saved_model.SERVING], str(prepared.directory)
+                session, [tf.saved_model.SERVING], str(folder)
             )
         except BaseException:
             session.close()
             raise
-
-
-def _predict_request(record):
-    log = PredictionLog.FromString(record)
-    if not log.HasField("predict_log"):
-        raise ValueError(f"{WARM_UP} should hold only requests of Predict.")
-    return log.predict_log.request

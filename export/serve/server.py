@@ -1,50 +1,23 @@
 """Models served over gRPC and REST."""
 
 import contextlib
-import dataclasses
 import time
 
-import grpc
-
+from .app import App
+from .config import Config
 from .grpc_server import GrpcServer
-from .request_size import MEGABYTE
-from .rest_api import RestApi
-from .rest_options import RestOptions
-from .rest_server import RestServer
-from .served_models import ModelsOptions, ServedModels
-
-
-@dataclasses.dataclass(frozen=True)
-class ServerOptions:
-    """Addresses and limits of a server.
-
-    Args:
-        host: address to listen on.
-        port, rest_port: ports of gRPC and REST; 0 takes a free one.
-        max_message_bytes: maximum size of a request.
-        rest: limits of the REST server.
-        tensor_content: whether answers over gRPC hold `tensor_content`.
-        credentials: of TLS over gRPC, or None for no encryption.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 8500
-    rest_port: int = 8501
-    max_message_bytes: int = 64 * MEGABYTE
-    rest: RestOptions = RestOptions()
-    tensor_content: bool = False
-    credentials: grpc.ServerCredentials | None = None
+from .http_server import HttpServer
+from .models import Models
 
 
 class Server:
     """A running server of models, over gRPC and REST.
 
     Args:
-        models: the models and their limits.
-        options: addresses and limits of the server.
+        config: the models, addresses and limits.
 
     Attributes:
-        models: the `ServedModels`.
+        models: the `Models`.
         port, rest_port: the ports it listens on.
 
     Raises:
@@ -52,25 +25,13 @@ class Server:
         ValueError: a model has no version that can be loaded.
     """
 
-    def __init__(self, models: ModelsOptions, options: ServerOptions):
+    def __init__(self, config: Config):
         with contextlib.ExitStack() as undo:
-            self.models = ServedModels(models)
+            self.models = Models(config)
             undo.callback(self.models.close, 0)
-            self._rest = RestServer(
-                RestApi(self.models, options.rest, options.max_message_bytes),
-                options.host,
-                options.rest_port,
-                options=options.rest,
-            )
+            self._rest = HttpServer(App(self.models, config), config)
             undo.callback(self._rest.close, 0)
-            self._grpc = GrpcServer(
-                self.models,
-                options.host,
-                options.port,
-                max_message_bytes=options.max_message_bytes,
-                tensor_content=options.tensor_content,
-                credentials=options.credentials,
-            )
+            self._grpc = GrpcServer(self.models, config)
             undo.pop_all()
         self.port, self.rest_port = self._grpc.port, self._rest.port
 

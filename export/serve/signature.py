@@ -1,12 +1,15 @@
-"""Inputs and outputs of a signature of a SavedModel."""
+"""Inputs and outputs of a signature of a SavedModel, and what fits them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 
-from .request_error import invalid
+from .errors import invalid
+
+Arrays = dict[str, np.ndarray]
 
 
 class Signature(NamedTuple):
@@ -25,12 +28,16 @@ class Signature(NamedTuple):
     @classmethod
     def of(cls, proto: SignatureDef) -> "Signature":
         """The signature of a loaded graph."""
-        return cls(
-            inputs=_specs(proto.inputs),
-            outputs=_specs(proto.outputs),
-            feeds=_names(proto.inputs),
-            fetches=_names(proto.outputs),
-        )
+        found = [dict(sorted(x.items())) for x in (proto.inputs, proto.outputs)]
+        specs = [
+            {
+                key: tf.TensorSpec(tf.TensorShape(info.tensor_shape), info.dtype)
+                for key, info in tensors.items()
+            }
+            for tensors in found
+        ]
+        names = [{key: x.name for key, x in tensors.items()} for tensors in found]
+        return cls(*specs, *names)
 
     def chosen(self, output_filter: Iterable[str]) -> tuple[str, ...]:
         """The keys of the requested outputs, sorted; all if the filter is empty.
@@ -60,13 +67,22 @@ class Signature(NamedTuple):
         open_axes = [i for i in range(1, shape.rank or 0) if shape[i] is None]
         return open_axes[0] if len(open_axes) == 1 else None
 
+    def check_names(self, given: Mapping) -> None:
+        """Refuses missing inputs, and inputs unknown to the signature."""
+        if set(given) != set(self.inputs):
+            raise invalid(
+                f"The inputs should be {sorted(self.inputs)}. Received: {sorted(given)}"
+            )
 
-def _specs(tensors):
-    return {
-        key: tf.TensorSpec(tf.TensorShape(info.tensor_shape), info.dtype)
-        for key, info in sorted(tensors.items())
-    }
+
+def check_rows(inputs: Arrays) -> None:
+    """Refuses inputs with different numbers of sentences."""
+    if len({len(array) for array in inputs.values()}) > 1:
+        shapes = {name: array.shape for name, array in inputs.items()}
+        raise invalid(f"All inputs should have the same batch size. Received: {shapes}")
 
 
-def _names(tensors):
-    return {key: info.name for key, info in sorted(tensors.items())}
+def check_shape(name: str, shape: Sequence[int], spec: tf.TensorSpec) -> None:
+    """Refuses a shape that doesn't fit the input of a signature."""
+    if min(shape, default=0) < 0 or not spec.shape.is_compatible_with(shape):
+        raise invalid(f"`{name}` should have the shape {spec.shape}. Received: {shape}")

@@ -14,9 +14,9 @@ import grpc
 from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus
 
 from ..version_paths import versions
-from .request_error import RequestError, invalid
+from .config import VersionPolicy
+from .errors import RequestError, invalid
 from .servable import Servable
-from .version_policy import VersionPolicy
 
 LOG = logging.getLogger(__name__)
 SAVED_MODEL = "saved_model.pb"
@@ -26,12 +26,7 @@ NEWEST = VersionPolicy()
 
 
 class Status(NamedTuple):
-    """The status of a version.
-
-    Attributes:
-        state: a `ModelVersionStatus.State`.
-        error: the reason why it failed to load, or `""`.
-    """
+    """The status of a version, with the reason why it failed to load, or `""`."""
 
     state: int
     error: str = ""
@@ -109,11 +104,7 @@ class Versions:
                 self._changed.notify_all()
 
     def of_label(self, label: str) -> int:
-        """The number of the version with a label.
-
-        Raises:
-            RequestError: there is no such label.
-        """
+        """The number of the version with a label, or a `RequestError`."""
         if label not in self._labels:
             raise invalid(
                 f"The labels of versions are {sorted(self._labels)}. Received: {label!r}"
@@ -136,10 +127,8 @@ class Versions:
     def refresh(self) -> bool:
         """Loads and unloads versions as the policy asks; returns whether any changed.
 
-        Returns after old versions are unloaded. Only one thread may call it.
-
-        Raises:
-            OSError: the directory can't be read.
+        Returns after old versions are unloaded. Only one thread may call it. An
+        OSError says that the directory can't be read.
         """
         wanted, changed = [], False
         for version in self._policy.candidates(versions(self._directory)):
@@ -206,12 +195,12 @@ class Versions:
 
 def _fingerprint(path):
     """A list that changes when a file of the directory changes."""
-    return [_stat(p) for p in sorted(path.rglob("*"))]
-
-
-def _stat(path):
-    try:
-        stat = path.stat()
-    except OSError:  # a link to nothing, or a file that was just removed
-        return str(path)
-    return str(path), stat.st_size, stat.st_mtime_ns
+    found = []
+    for file in sorted(path.rglob("*")):
+        try:
+            stat = file.stat()
+        except OSError:  # a link to nothing, or a file that was just removed
+            found.append(str(file))
+        else:
+            found.append((str(file), stat.st_size, stat.st_mtime_ns))
+    return found

@@ -21,18 +21,14 @@ import tensorflow as tf
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-from export.serve.batching import BatchingOptions
-from export.serve.model_config import ModelConfig
-from export.serve.rest_options import RestOptions
+from export.serve.config import Config, ModelConfig
 from export.serve.servable import WARM_UP
-from export.serve.served_models import ModelsOptions
-from export.serve.server import Server, ServerOptions
+from export.serve.server import Server
 from tests.support.paths import ROOT
 from tests.support.serving_requests import text_request
 from tests.support.waiting import PATIENCE, wait_until
 
 UNITS = 3
-REST = RestOptions(timeout=PATIENCE, body_timeout=PATIENCE)
 SPINS = 150  # products of 64 × 64, for a slow token
 
 
@@ -168,7 +164,7 @@ class Gate:
 @contextlib.contextmanager
 def closed_gate(server, monkeypatch):
     """A gate before the loaded version of a server, opened at the end."""
-    with server.models["elmo"].versions.lease() as servable:
+    with server.models["elmo"].lease() as servable:
         gate = Gate(servable)
     with monkeypatch.context() as patch:
         patch.setattr(servable, "run", gate.run)
@@ -179,18 +175,18 @@ def closed_gate(server, monkeypatch):
 
 
 @contextlib.contextmanager
-def serving(directory, *, poll_seconds=60.0, host="127.0.0.1", rest=REST, **batching):
+def serving(directory, **options):
     """A server of a directory, in this process, on free ports."""
-    server = Server(
-        ModelsOptions(
-            [ModelConfig("elmo", directory)],
-            poll_seconds=poll_seconds,
-            batching=BatchingOptions(**batching),
-        ),
-        ServerOptions(
-            host=host, port=0, rest_port=0, max_message_bytes=2**20, rest=rest
-        ),
-    )
+    usual = {
+        "models": [ModelConfig("elmo", directory)],
+        "port": 0,
+        "rest_port": 0,
+        "poll_seconds": 60.0,
+        "max_message_bytes": 2**20,
+        "rest_timeout": PATIENCE,
+        "rest_body_timeout": PATIENCE,
+    }
+    server = Server(Config(**usual | options))
     try:
         yield server
     finally:

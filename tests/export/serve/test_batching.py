@@ -10,8 +10,9 @@ import grpc
 import numpy as np
 import pytest
 
-from export.serve.batching import Batcher, BatchingOptions, Request
-from export.serve.request_error import RequestError
+from export.serve.batcher import Batcher, Request
+from export.serve.config import Config
+from export.serve.errors import RequestError
 from export.serve.servable import Servable
 from tests.support import stand_in
 from tests.support.waiting import PATIENCE
@@ -34,7 +35,7 @@ def batcher():
     made = []
 
     def make(**options):
-        made.append(Batcher(BatchingOptions(**{"num_batch_threads": 1} | options)))
+        made.append(Batcher(Config(**{"num_batch_threads": 1} | options)))
         return made[-1]
 
     yield make
@@ -47,7 +48,7 @@ def batcher():
 )
 def test_two_batches_at_once_have_two_processors_each(monkeypatch, processors, batches):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
-    assert BatchingOptions().num_batch_threads == batches
+    assert Config().num_batch_threads == batches
 
 
 def text(servable, *lines, keys=("elmo",)):

@@ -13,21 +13,12 @@ from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from export.client import __main__ as client
+from export.serve.config import read_ssl_config
 from export.serve.grpc_server import SERVICES
-from export.serve.model_config import ModelConfig
 from export.serve.proto_tensors import fill
-from export.serve.served_models import ModelsOptions
-from export.serve.server import Server, ServerOptions
-from export.serve.ssl_config import read_ssl_config
 from tests.support import stand_in
 from tests.support.serving_requests import text_request
 from tests.support.waiting import PATIENCE, wait_until
-
-
-def serve(directory, **options):
-    models = ModelsOptions([ModelConfig("elmo", directory)])
-    return Server(models, ServerOptions(port=0, rest_port=0, **options))
-
 
 ARRAYS = [
     np.array([[1.5, -0.0, np.float32(1e-45)]], "float32"),
@@ -55,14 +46,15 @@ def test_a_tensor_of_an_answer_has_the_values_of_its_array(array, as_content):
 def test_answers_hold_values_unless_bytes_are_asked_for(tmp_path):
     stand_in.save(tmp_path)
     for as_content in (False, True):
-        server = serve(tmp_path, tensor_content=as_content)
-        with stand_in.asking(server) as stub:
+        with (
+            stand_in.serving(tmp_path, tensor_content=as_content) as server,
+            stand_in.asking(server) as stub,
+        ):
             elmo = stub.Predict(text_request(["a bb"], "elmo")).outputs["elmo"]
         assert bool(elmo.tensor_content) is as_content
         assert bool(elmo.float_val) is not as_content
         found = tf.make_ndarray(elmo)[0]
         np.testing.assert_array_equal(found, stand_in.vectors(["a", "bb"]))
-        server.close()
 
 
 def test_an_output_named_twice_is_refused(tmp_path):
@@ -148,30 +140,31 @@ def test_tls_of_tensorflow_servings_file(tmp_path, pem, verify):
     if verify:
         fields |= {"custom_ca": quoted(pem["cert"]), "client_verify": "true"}
     path = ssl_config(tmp_path / "ssl.config", **fields)
-    server = serve(stand_in.save(tmp_path / "model"), credentials=read_ssl_config(path))
-    key, cert = pem["key"].encode(), pem["cert"].encode()
-    known = grpc.ssl_channel_credentials(cert, key, cert)
-    with grpc.secure_channel(f"localhost:{server.port}", known) as channel:
-        response = PredictionServiceStub(channel).Predict(text_request(["a"]))
-        assert response.model_spec.version.value == 1
-    text, vectors = tmp_path / "text.txt", tmp_path / "vectors.npy"
-    text.write_text("a bb\n")
-    command = [str(text), str(vectors), "--server", f"localhost:{server.port}"]
-    command += ["--root-certificates", pem["folder"] / "cert"]
-    if verify:
-        command += ["--client-key", pem["folder"] / "key"]
-        command += ["--client-certificate", pem["folder"] / "cert"]
-    assert client.main(list(map(str, command))) == 0
-    expected = stand_in.vectors(["a", "bb"]).mean(axis=0)
-    np.testing.assert_allclose(np.load(vectors)[0], expected)
-    strangers = [grpc.insecure_channel(f"localhost:{server.port}")]
-    if verify:
-        unknown = grpc.ssl_channel_credentials(cert)
-        strangers.append(grpc.secure_channel(f"localhost:{server.port}", unknown))
-    for channel in strangers:
-        with channel, stand_in.refused(grpc.StatusCode.UNAVAILABLE):
-            PredictionServiceStub(channel).Predict(text_request(["a"]), timeout=20)
-    server.close()
+    credentials = read_ssl_config(path)
+    directory = stand_in.save(tmp_path / "model")
+    with stand_in.serving(directory, credentials=credentials) as server:
+        key, cert = pem["key"].encode(), pem["cert"].encode()
+        known = grpc.ssl_channel_credentials(cert, key, cert)
+        with grpc.secure_channel(f"localhost:{server.port}", known) as channel:
+            response = PredictionServiceStub(channel).Predict(text_request(["a"]))
+            assert response.model_spec.version.value == 1
+        text, vectors = tmp_path / "text.txt", tmp_path / "vectors.npy"
+        text.write_text("a bb\n")
+        command = [str(text), str(vectors), "--server", f"localhost:{server.port}"]
+        command += ["--root-certificates", pem["folder"] / "cert"]
+        if verify:
+            command += ["--client-key", pem["folder"] / "key"]
+            command += ["--client-certificate", pem["folder"] / "cert"]
+        assert client.main(list(map(str, command))) == 0
+        expected = stand_in.vectors(["a", "bb"]).mean(axis=0)
+        np.testing.assert_allclose(np.load(vectors)[0], expected)
+        strangers = [grpc.insecure_channel(f"localhost:{server.port}")]
+        if verify:
+            unknown = grpc.ssl_channel_credentials(cert)
+            strangers.append(grpc.secure_channel(f"localhost:{server.port}", unknown))
+        for channel in strangers:
+            with channel, stand_in.refused(grpc.StatusCode.UNAVAILABLE):
+                PredictionServiceStub(channel).Predict(text_request(["a"]), timeout=20)
 
 
 @pytest.mark.parametrize(

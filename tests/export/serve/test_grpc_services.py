@@ -1,7 +1,6 @@
 """The gRPC services, and the requests that they refuse."""
 
 import random
-import types
 
 import grpc
 import numpy as np
@@ -211,8 +210,7 @@ def test_a_waiting_request_is_dropped_after_its_deadline_or_cancellation(
 
 
 def test_an_unexpected_error_is_internal(server, stub, monkeypatch):
-    broken = types.SimpleNamespace(lease=lambda version: 1 / 0)
     with monkeypatch.context() as patch:
-        patch.setattr(server.models["elmo"], "versions", broken)
+        patch.setattr(server.models["elmo"], "lease", lambda version: 1 / 0)
         with refused(Code.INTERNAL, "ZeroDivisionError"):
             stub.Predict(text_request(["a"]))

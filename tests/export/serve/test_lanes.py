@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from export.serve.batching import Batcher, BatchingOptions
+from export.serve.batcher import Batcher, Request
+from export.serve.config import Config
+from export.serve.errors import RequestError
 from export.serve.lanes import NICENESS, Lane, run_options, session_config
-from export.serve.request_error import RequestError
 from export.serve.servable import Servable
-from export.serve.waiting_request import Request
 from tests.support import stand_in
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -37,7 +37,7 @@ def text(servable, words, seconds=None):
 
 def test_a_short_request_is_answered_while_a_long_one_is_computed(servable):
     gate = LongGate(servable)
-    batcher = Batcher(BatchingOptions(num_batch_threads=1, long_request_tokens=3))
+    batcher = Batcher(Config(num_batch_threads=1, long_request_tokens=3))
     long = [batcher.submit(text(gate, "abcd")) for _ in range(2)]
     gate.wait_for(1)
     short = batcher.submit(text(gate, "abc"))
@@ -52,7 +52,7 @@ def test_a_short_request_is_answered_while_a_long_one_is_computed(servable):
 
 
 def test_a_long_request_is_given_up_at_its_deadline(servable):
-    batcher = Batcher(BatchingOptions(long_request_tokens=3))
+    batcher = Batcher(Config(long_request_tokens=3))
     endless = text(servable, ["slow"] * 60_000, seconds=0.5)
     with pytest.raises(RequestError) as caught:
         batcher.submit(endless).result(PATIENCE)
@@ -84,7 +84,7 @@ def test_both_lanes_compute_the_same(servable):
 
 def test_closing_ends_what_is_computed_after_the_grace(servable):
     gate = LongGate(servable)
-    batcher = Batcher(BatchingOptions(num_batch_threads=1, long_request_tokens=3))
+    batcher = Batcher(Config(num_batch_threads=1, long_request_tokens=3))
     computed = batcher.submit(text(gate, "abcd"))
     gate.wait_for(1)
     waiting = batcher.submit(text(gate, "abcde"))

@@ -6,12 +6,9 @@ import pytest
 import tensorflow as tf
 
 from export.serve import __main__ as serve
-from export.serve.model_config import ModelConfig, read_model_configs
-from export.serve.request_error import RequestError
+from export.serve.config import ModelConfig, VersionPolicy, read_model_configs
+from export.serve.errors import RequestError
 from export.serve.servable import Servable
-from export.serve.served_models import ModelsOptions
-from export.serve.server import Server, ServerOptions
-from export.serve.version_policy import VersionPolicy
 from export.serve.versions import State, Versions
 from tests.support import stand_in
 from tests.support.serving_requests import text_request
@@ -125,9 +122,8 @@ def server(tmp_path_factory):
         ModelConfig("elmo", one),
         ModelConfig("other", other, VersionPolicy(2), labels),
     ]
-    server = Server(ModelsOptions(models), ServerOptions(port=0, rest_port=0))
-    yield server
-    server.close()
+    with stand_in.serving(one, models=models) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")

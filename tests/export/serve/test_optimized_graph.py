@@ -36,12 +36,11 @@ def test_each_choice_of_outputs_is_bit_equal(servable, session, name):
 
 
 def test_the_session_leaves_the_optimised_graph_as_it_is(exported_version):
-    with optimized(exported_version) as prepared:
-        assert prepared.is_optimized
-        names = {path.name for path in prepared.directory.iterdir()}
+    with optimized(exported_version) as folder:
+        names = {path.name for path in folder.iterdir()}
         assert {"saved_model.pb", "variables"} <= names
-        assert prepared.directory != exported_version
-    assert not prepared.directory.exists()
+        assert folder != exported_version
+    assert not folder.exists()
 
 
 def test_operations_are_fused_before_the_session_sees_the_graph(servable):
@@ -56,8 +55,8 @@ def test_a_graph_that_can_not_be_optimised_is_loaded_as_it_is(
         raise ValueError("no node")
 
     monkeypatch.setattr("export.serve.optimized_graph._optimized", fail)
-    with optimized(exported_version) as prepared:
-        assert prepared == (exported_version, False)
+    with optimized(exported_version) as folder:
+        assert folder == exported_version
     servable = Servable(exported_version)
     inputs = {"sentences": np.array([b"a"], object)}
     outputs = servable.run(servable.signature(""), inputs, ("sequence_len",))

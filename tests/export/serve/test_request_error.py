@@ -4,7 +4,7 @@ import grpc
 import pytest
 import tensorflow as tf
 
-from export.serve.request_error import of_tensorflow, unexpected, without_paths
+from export.serve.errors import of_tensorflow, request_error, without_paths
 
 GRAPH = """Graph execution error:
 
@@ -26,7 +26,7 @@ def test_errors_of_the_graph_name_none_of_its_nodes():
 
 
 def test_unexpected_errors_are_told_in_the_log_alone(caplog):
-    error = unexpected(OSError("/srv/secret/file is broken"))
+    error = request_error(OSError("/srv/secret/file is broken"))
     assert error.code is grpc.StatusCode.INTERNAL
     assert "secret" not in str(error) and "OSError" in str(error)
     assert "/srv/secret/file" in caplog.text

@@ -7,10 +7,10 @@ import tensorflow as tf
 
 from elmo_keras.tasks.answer.words_in_graph import words_in_graph
 from export.sentences import make_tokenizer, split_sentences
-from export.serve.request_error import RequestError
+from export.serve.config import Config
+from export.serve.errors import RequestError
 from export.serve.request_size import (
     RequestSize,
-    SizeLimits,
     check_answer,
     checked_size,
     token_counts,
@@ -18,7 +18,7 @@ from export.serve.request_size import (
 from export.serve.signature import Signature
 
 TEXTS = [b"a bb", b"", b"  ", b" c", b"d\te\n f ", b"x" * 50, "ein é, 한국어!".encode()]
-MANY = SizeLimits()
+MANY = Config()
 
 
 def sentences(*texts):
@@ -66,7 +66,7 @@ def test_the_size_of_two_texts_is_that_of_both():
     size = checked_size(dict(zip(("premise", "hypothesis"), columns)), "spaces", MANY)
     assert size == RequestSize(2, 16, 5)
     with pytest.raises(RequestError, match="2 tokens .* 3"):
-        checked_size(pairs, "spaces", SizeLimits(max_request_tokens=2))
+        checked_size(pairs, "spaces", Config(max_request_tokens=2))
 
 
 def test_the_words_of_contexts_are_counted_as_an_upper_bound():
@@ -84,7 +84,7 @@ def test_the_words_of_contexts_are_counted_as_an_upper_bound():
     ],
 )
 def test_too_many_rows_or_tokens_are_refused_with_the_numbers(inputs, message):
-    limits = SizeLimits(max_request_rows=3, max_request_tokens=6)
+    limits = Config(max_request_rows=3, max_request_tokens=6)
     with pytest.raises(RequestError, match=message) as caught:
         checked_size(inputs, "spaces", limits)
     assert caught.value.code is grpc.StatusCode.INVALID_ARGUMENT
@@ -96,14 +96,14 @@ def test_an_answer_that_would_be_too_large_is_refused():
         "default": tf.TensorSpec((None, 256)),
     }
     signature = Signature({}, outputs, {}, {})
-    size, limits = RequestSize(8, 1000, 512), SizeLimits(max_answer_mb=4)
-    check_answer(size, signature, ["elmo"], limits=limits)
+    size, limits = RequestSize(8, 1000, 512), Config(max_answer_mb=4)
+    check_answer(size, signature, ["elmo"], limits)
     with pytest.raises(RequestError, match=r"4 MB in its answer .* has 5\. "):
-        check_answer(size, signature, ["default", "elmo"], limits=limits)
+        check_answer(size, signature, ["default", "elmo"], limits)
 
 
 def test_strings_count_in_an_answer():
     outputs = {"tags": tf.TensorSpec((None, None), tf.string)}
-    size, limits = RequestSize(4096, 65_536, 512), SizeLimits(max_answer_mb=40)
+    size, limits = RequestSize(4096, 65_536, 512), Config(max_answer_mb=40)
     with pytest.raises(RequestError, match="40 MB in its answer"):
-        check_answer(size, Signature({}, outputs, {}, {}), ["tags"], limits=limits)
+        check_answer(size, Signature({}, outputs, {}, {}), ["tags"], limits)

@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from export.serve import rest_answers
-from export.serve.rest_answers import column_pieces, content, row_pieces
+from export.serve import wire
+from export.serve.wire import column_pieces, content, row_pieces
 
 
 def outputs(rows, time=3):
@@ -25,7 +25,7 @@ def read(pieces):
 @pytest.fixture(params=[1, 7, 16, 64, 2**14])
 def piece(request, monkeypatch):
     """Sizes of pieces below, at and above those of rows and vectors."""
-    monkeypatch.setattr(rest_answers, "PIECE", request.param)
+    monkeypatch.setattr(wire, "PIECE", request.param)
 
 
 @pytest.mark.parametrize(("rows", "time"), [(3, 4), (1, 1), (2, 0), (0, 0)])
@@ -68,7 +68,7 @@ def test_strings_are_text_or_coded_bytes(piece):
 
 
 def test_content_joins_pieces_to_blocks():
-    half = rest_answers.BLOCK // 2
+    half = wire.BLOCK // 2
     parts = [b"a" * half, b"b" * half, b"c"] * 3
     found = content(parts)
     assert b"".join(found.blocks) == b"".join(parts) and found.more is None
@@ -77,8 +77,8 @@ def test_content_joins_pieces_to_blocks():
 
 
 def test_the_end_of_a_large_content_is_written_when_it_is_taken(monkeypatch):
-    monkeypatch.setattr(rest_answers, "BLOCK", 2)
-    monkeypatch.setattr(rest_answers, "AT_ONCE", 6)
+    monkeypatch.setattr(wire, "BLOCK", 2)
+    monkeypatch.setattr(wire, "AT_ONCE", 6)
     written = []
     pieces = (written.append(i) or b"%d" % i for i in range(10))
     found = content(pieces)

@@ -248,7 +248,7 @@ def test_further_keys_are_ignored(ask_json):
 def test_numbers_read_back_as_the_same_float32(ask_json, server, monkeypatch):
     values = np.random.default_rng(0).normal(size=(1, 3)).astype("float32")
     values[0, 2] = np.nan
-    with server.models["elmo"].versions.lease() as servable:
+    with server.models["elmo"].lease() as servable:
         run = servable.run
         changed = lambda *args, **kwargs: run(*args, **kwargs) | {"default": values}
         monkeypatch.setattr(servable, "run", changed)

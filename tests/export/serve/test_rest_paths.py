@@ -1,7 +1,7 @@
 import pytest
 
-from export.serve.request_error import RequestError
-from export.serve.rest_paths import is_of_api, parse_path
+from export.serve.app import parse_path
+from export.serve.errors import RequestError
 
 LARGEST = 2**63 - 1
 
@@ -46,8 +46,3 @@ def test_other_paths_are_refused_in_a_short_line(method, path, message):
     with pytest.raises(RequestError, match=message) as caught:
         parse_path(method, path)
     assert len(str(caught.value)) < 200
-
-
-def test_paths_outside_of_the_api_are_not_found():
-    assert is_of_api("/v1/other") and is_of_api("/V1/models")
-    assert not is_of_api("/") and not is_of_api("/v2/models/elmo")

@@ -9,8 +9,9 @@ import types
 import numpy as np
 import pytest
 
-from export.serve import rest_predict
-from export.serve.rest_predict import RestPredict
+from export.serve import wire
+from export.serve.app import App, Target
+from export.serve.config import Config
 from tests.support import stand_in
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -48,7 +49,7 @@ def servable(tmp_path_factory):
     directory = stand_in.save(tmp_path_factory.mktemp("model"))
     with (
         stand_in.serving(directory) as server,
-        server.models["elmo"].versions.lease() as servable,
+        server.models["elmo"].lease() as servable,
     ):
         yield servable
 
@@ -60,18 +61,43 @@ def models(servable):
 
 @pytest.fixture
 def predict(models):
-    predict = RestPredict(models, PATIENCE)
+    """The content of the answer to a request for `BODY`."""
+    app = App(models, Config(rest_timeout=PATIENCE))
+
+    async def predict():
+        async def chunks():
+            yield BODY
+
+        content = types.SimpleNamespace(iter_any=chunks)
+        request = types.SimpleNamespace(
+            content=content, content_length=len(BODY), headers={}
+        )
+        async with asyncio.timeout(None) as limit:
+            return await app._content(Target("predict"), request, limit)
+
     yield predict
-    predict.close()
+    app.close()
+
+
+async def until(condition):
+    """`wait_until` in an event loop."""
+    await asyncio.to_thread(wait_until, condition)
+
+
+async def submitted(models):
+    """Waits until a request is in the queue."""
+    await until(lambda: models.waiting)
+    return models.waiting[0].future
 
 
 def test_the_version_is_in_use_until_the_outputs_are_computed(models, predict):
     async def ask():
-        submitted = await predict.submit(None, BODY)
+        answering = asyncio.create_task(predict())
+        future = await submitted(models)
         assert models.leases == 1
-        models.waiting[0].future.set_result({"sequence_len": np.array([2, 1])})
-        assert models.leases == 0
-        return await predict.answer(submitted)
+        future.set_result({"sequence_len": np.array([2, 1])})
+        await until(lambda: models.leases == 0)
+        return await answering
 
     assert asyncio.run(ask()).blocks == [b'{"predictions": [2,1]}']
     assert models.waiting[0].seconds == PATIENCE
@@ -79,21 +105,22 @@ def test_the_version_is_in_use_until_the_outputs_are_computed(models, predict):
 
 def test_a_cancelled_request_leaves_queue_and_version(models, predict):
     async def leave():
-        submitted = await predict.submit(None, BODY)
-        answering = asyncio.create_task(predict.answer(submitted))
-        await asyncio.sleep(0)
-        answering.cancel()
+        answering = asyncio.create_task(predict())
+        future = await submitted(models)
+        while not future.cancelled():
+            answering.cancel()
+            await asyncio.sleep(0.001)
         await asyncio.wait([answering])
 
     asyncio.run(leave())
-    assert models.waiting[0].future.cancelled() and models.leases == 0
+    wait_until(lambda: models.leases == 0)
 
 
 def test_a_request_that_is_cancelled_while_it_is_read_is_dropped(
     models, predict, monkeypatch
 ):
     reading, left = threading.Event(), threading.Event()
-    parse = rest_predict.rest_tensors.parse
+    parse = wire.parse
 
     def slow(body):
         reading.set()
@@ -101,13 +128,13 @@ def test_a_request_that_is_cancelled_while_it_is_read_is_dropped(
         return parse(body)
 
     async def leave():
-        submitting = asyncio.create_task(predict.submit(None, BODY))
+        answering = asyncio.create_task(predict())
         await asyncio.to_thread(reading.wait, PATIENCE)
-        submitting.cancel()
-        await asyncio.wait([submitting])
-        assert submitting.cancelled()
+        answering.cancel()
+        await asyncio.wait([answering])
+        assert answering.cancelled()
 
-    monkeypatch.setattr(rest_predict.rest_tensors, "parse", slow)
+    monkeypatch.setattr(wire, "parse", slow)
     asyncio.run(leave())
     left.set()
     wait_until(lambda: models.waiting and models.waiting[0].future.cancelled())
@@ -116,10 +143,11 @@ def test_a_request_that_is_cancelled_while_it_is_read_is_dropped(
 
 def test_an_error_of_the_model_is_raised(models, predict):
     async def ask():
-        submitted = await predict.submit(None, BODY)
-        models.waiting[0].future.set_exception(concurrent.futures.TimeoutError("late"))
-        assert models.leases == 0
-        await predict.answer(submitted)
+        answering = asyncio.create_task(predict())
+        future = await submitted(models)
+        future.set_exception(concurrent.futures.TimeoutError("late"))
+        await until(lambda: models.leases == 0)
+        await answering
 
     with pytest.raises(concurrent.futures.TimeoutError, match="late"):
         asyncio.run(ask())

@@ -8,11 +8,10 @@ import threading
 
 import pytest
 
-from export.serve import rest_answers, rest_server
-from export.serve.rest_api import RestApi
-from export.serve.rest_connections import Connections
-from export.serve.rest_options import RestOptions
-from export.serve.rest_server import RestServer
+from export.serve import http_server, wire
+from export.serve.app import App
+from export.serve.config import Config
+from export.serve.http_server import Connections, HttpServer
 from tests.support import stand_in
 from tests.support.rest_clients import (
     HEAD,
@@ -46,9 +45,11 @@ def rest(model):
 
         def start(max_bytes=2**20, host="127.0.0.1", **limits):
             limits = {"timeout": PATIENCE, "body_timeout": PATIENCE} | limits
-            options = RestOptions(**limits)
-            api = RestApi(model.models, options, max_bytes)
-            server = RestServer(api, host, 0, options=options)
+            limits = {f"rest_{name}": limit for name, limit in limits.items()}
+            config = Config(
+                host=host, rest_port=0, max_message_bytes=max_bytes, **limits
+            )
+            server = HttpServer(App(model.models, config), config)
             stack.callback(server.close, 0)
             return server
 
@@ -121,8 +122,8 @@ def test_a_client_that_does_not_read_its_answer_is_given_up(rest):
 def test_a_large_answer_is_sent_while_it_is_written(rest, monkeypatch, version):
     body, server = text_body(20, 100), rest()
     whole = ask(server.port, PREDICT, body)
-    monkeypatch.setattr(rest_answers, "BLOCK", 1000)
-    monkeypatch.setattr(rest_answers, "AT_ONCE", 10_000)
+    monkeypatch.setattr(wire, "BLOCK", 1000)
+    monkeypatch.setattr(wire, "AT_ONCE", 10_000)
     length = f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     request = HEAD.replace("1.1", version) + length + body.decode()
     with open_connections(server.port, 1, request) as (connection,):
@@ -137,7 +138,7 @@ def test_an_answer_is_sent_when_nothing_is_left_in_buffers_of_the_server():
     """A connection that is closed stays open until its buffer is read."""
 
     async def limits():
-        connections = Connections(None, RestOptions())
+        connections = Connections(None, Config())
         loop = asyncio.get_running_loop()
         server = await loop.create_server(connections, "127.0.0.1", 0)
         _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
@@ -297,7 +298,7 @@ def test_requests_that_are_not_answered_at_the_end_get_a_503(rest, model, monkey
 
 
 def test_a_request_that_is_on_its_way_at_the_end_gets_a_503(rest, monkeypatch):
-    monkeypatch.setattr(rest_server, "SETTLE", 1.0)
+    monkeypatch.setattr(http_server, "SETTLE", 1.0)
     server, sent = rest(), threading.Event()
     server._loop.call_soon_threadsafe(sent.wait, PATIENCE)  # it can't accept meanwhile
     request = f"GET {STATUS} HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -15,7 +15,7 @@ import tensorflow as tf
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from export.serve import __main__ as serve
-from export.serve.server import ServerOptions
+from export.serve.config import Config
 from tests.support import stand_in
 from tests.support.rest_clients import Posts
 from tests.support.serving_load import Load
@@ -81,7 +81,7 @@ def test_numbers_out_of_their_range_are_refused(argument, capsys):
 
 
 def test_by_default_a_server_listens_on_loopback_only(tmp_path):
-    assert ServerOptions().host == "127.0.0.1"
+    assert Config().host == "127.0.0.1"
     with stand_in.serving(stand_in.save(tmp_path)) as server:
         for port in (server.port, server.rest_port):
             with pytest.raises(OSError), socket.create_connection(("127.0.0.2", port)):

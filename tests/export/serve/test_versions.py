@@ -7,7 +7,7 @@ import grpc
 import numpy as np
 import pytest
 
-from export.serve.request_error import RequestError
+from export.serve.errors import RequestError
 from export.serve.servable import WARM_UP, Servable
 from export.serve.versions import State, Versions
 from tests.support import stand_in

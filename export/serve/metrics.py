@@ -1,6 +1,5 @@
 """Metrics of the server, for Prometheus."""
 
-import time
 from collections.abc import Callable
 
 import prometheus_client as prometheus
@@ -34,9 +33,6 @@ class Metrics:
             labels=["model_name"],
             buckets=ROWS,
         )
-        self._add_those_of_tensorflow_serving()
-
-    def _add_those_of_tensorflow_serving(self):
         self._count = self._make(
             prometheus.Gauge,  # the name of a Counter would end in `_total`
             ":tensorflow:serving:request_count",
@@ -52,18 +48,9 @@ class Metrics:
         )
 
     def request(
-        self, api: str, method: str, status: str, *, begin: float, model: str
+        self, api: str, method: str, status: str, seconds: float, model: str
     ) -> None:
-        """Counts a request to a model.
-
-        Args:
-            api: `gRPC` or `REST`.
-            method: the method's name.
-            status: the name of its gRPC status.
-            begin: time of `time.perf_counter` when it began.
-            model: the name of the model, or `""`.
-        """
-        seconds = time.perf_counter() - begin
+        """Counts a request over `gRPC` or `REST`, by the name of its gRPC status."""
         self._requests.labels(model, api, method, status).inc()
         self._seconds.labels(model, api, method).observe(seconds)
         if method.lower() == "predict":

@@ -1,11 +1,13 @@
-"""Errors that a client receives as a gRPC status.
+"""Errors that a client receives as a status of gRPC or HTTP.
 
 They name no path of the machine and no node of the graph, which would tell a client
 about the server and nothing about its request. The log has them.
 """
 
+import json
 import logging
 import re
+from concurrent.futures import CancelledError
 
 import grpc
 import tensorflow as tf
@@ -25,24 +27,53 @@ _NODES = re.compile(r"\s*(\[\[)?\{\{node [^}]*\}\}(\]\])?")
 _PART = r"[^\s'\"`()\[\]/]"
 _PATHS = re.compile(rf"(?<!{_PART})(?:/|{_PART}+/{_PART}+/|\w+:/+)(?:{_PART}*/)*")
 _BY_NUMBER = {code.value[0]: code for code in grpc.StatusCode}
+_HTTP = {  # as TensorFlow Serving maps them
+    grpc.StatusCode.CANCELLED: 499,
+    grpc.StatusCode.INVALID_ARGUMENT: 400,
+    grpc.StatusCode.DEADLINE_EXCEEDED: 504,
+    grpc.StatusCode.NOT_FOUND: 404,
+    grpc.StatusCode.ALREADY_EXISTS: 409,
+    grpc.StatusCode.PERMISSION_DENIED: 403,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
+    grpc.StatusCode.FAILED_PRECONDITION: 400,
+    grpc.StatusCode.ABORTED: 409,
+    grpc.StatusCode.OUT_OF_RANGE: 400,
+    grpc.StatusCode.UNIMPLEMENTED: 501,
+    grpc.StatusCode.UNAVAILABLE: 503,
+    grpc.StatusCode.UNAUTHENTICATED: 401,
+}
 
 
 class RequestError(Exception):
     """A request that is refused or fails.
 
     Args:
-        code: the gRPC status; REST maps it to an HTTP status.
+        code: the gRPC status.
         message: says what was expected, what came, what to do; a long one is cut.
+        http_status: the HTTP status, by default that of the gRPC status.
     """
 
-    def __init__(self, code: grpc.StatusCode, message: str):
+    def __init__(
+        self, code: grpc.StatusCode, message: str, http_status: int | None = None
+    ):
         super().__init__(message[:MAX_MESSAGE_LENGTH])
         self.code = code
+        self.http_status = http_status or _HTTP.get(code, 500)
 
 
 def invalid(message: str) -> RequestError:
     """The error of a request that no server could answer."""
     return RequestError(grpc.StatusCode.INVALID_ARGUMENT, message)
+
+
+def shutting_down() -> RequestError:
+    """The error of requests that a closing server doesn't answer."""
+    return RequestError(grpc.StatusCode.UNAVAILABLE, "The server is shutting down.")
+
+
+def cancelled() -> RequestError:
+    """The error of a request whose client is gone."""
+    return RequestError(grpc.StatusCode.CANCELLED, "The client has disconnected.")
 
 
 def of_tensorflow(error: tf.errors.OpError) -> RequestError:
@@ -52,8 +83,12 @@ def of_tensorflow(error: tf.errors.OpError) -> RequestError:
     return RequestError(_BY_NUMBER[error.error_code], without_paths(" ".join(lines)))
 
 
-def unexpected(error: Exception) -> RequestError:
-    """The error of a server that failed; the log has the reason."""
+def request_error(error: Exception) -> RequestError:
+    """Any error as one that a client receives; the log has those of the server."""
+    if isinstance(error, RequestError):
+        return error
+    if isinstance(error, CancelledError):
+        return cancelled()
     LOG.error("A request failed.", exc_info=error)
     return RequestError(
         grpc.StatusCode.INTERNAL,
@@ -64,3 +99,8 @@ def unexpected(error: Exception) -> RequestError:
 def without_paths(message: str) -> str:
     """A message in which only the last part of each path is left."""
     return _PATHS.sub("", message)
+
+
+def as_json(message: str) -> bytes:
+    """The content of an answer of REST that is an error."""
+    return json.dumps({"error": message}).encode()

@@ -1,56 +1,94 @@
 """Batches of concurrent requests."""
 
 import collections
-import concurrent.futures
+import contextlib
 import dataclasses
-import os
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
 
 import grpc
 
-from .joining import Arrays, join, outputs_to_fetch, split
+from .config import Config
+from .errors import RequestError, shutting_down
+from .joining import is_joinable, join, outputs_to_fetch, split
 from .lanes import Lane
-from .request_error import RequestError
-from .request_size import SizeLimits
-from .waiting_request import Request
+from .request_size import check_answer, checked_size
+from .servable import Servable
+from .signature import Arrays, Signature
 
 
-def batches_at_once() -> int:
-    """The default of `num_batch_threads`: 2, and 1 with fewer than four processors.
-
-    A batch keeps two processors busy, one for each direction of the LSTMs. With no
-    more of them, a large batch takes less time than two small ones side by side.
-    """
-    has_affinity = hasattr(os, "sched_getaffinity")  # Linux
-    processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
-    return max(1, min(2, (processors or 1) // 2))
-
-
-@dataclasses.dataclass(frozen=True)
-class BatchingOptions:
-    """Limits of batches and queue, named as in TensorFlow Serving's file.
+@dataclasses.dataclass(eq=False)
+class Request:
+    """Validated inputs that wait for their outputs.
 
     Args:
-        max_batch_size: maximum number of rows in a batch; a larger request is a
-            batch by itself.
-        max_batch_tokens: maximum number of positions in a batch, including padding,
-            so that one long sentence doesn't pad many short ones to its length.
-        batch_timeout_micros: how long a request may wait for others while a thread
-            is free. With 0, batches form only while all threads are busy.
-        max_enqueued_requests: maximum number of waiting requests; further ones are
-            refused.
-        num_batch_threads: number of batches computed at the same time, see
-            `batches_at_once`.
+        servable: the version that answers.
+        signature: one of its signatures.
+        inputs: key → array.
+        keys: the requested outputs, sorted.
+        seconds: time that the client waits, or None.
+
+    Attributes:
+        future: of the outputs or the error.
+        lane: the threads that compute it.
     """
 
-    max_batch_size: int = 32
-    max_batch_tokens: int = 4096
-    long_request_tokens: int = 2048
-    batch_timeout_micros: int = 0
-    max_enqueued_requests: int = 128
-    num_batch_threads: int = dataclasses.field(default_factory=batches_at_once)
+    servable: Servable
+    signature: Signature
+    inputs: Arrays
+    keys: tuple[str, ...]
+    seconds: float | None = None
+
+    def __post_init__(self):
+        self.future: Future[Arrays] = Future()
+        self.arrived = time.monotonic()
+        self.rows = self.width = 0
+        self.joinable = is_joinable(self.inputs)
+        self.lane = Lane.SHORT
+
+    def measure(self, config: Config) -> None:
+        """Sets what the queue needs to know of its size.
+
+        Raises:
+            RequestError: it is too large, or its answer would be.
+        """
+        size = checked_size(self.inputs, self.servable.tokenizer, config)
+        check_answer(size, self.signature, self.keys, config)
+        self.rows, self.width = size.rows, size.time
+        if size.tokens > config.long_request_tokens:
+            self.lane, self.joinable = Lane.LONG, False
+
+    def fits(self, other: "Request") -> bool:
+        """Whether one call can answer both."""
+        return (
+            self.joinable
+            and other.joinable
+            and self.servable is other.servable
+            and self.signature is other.signature
+            and self.keys == other.keys
+        )
+
+    def left(self) -> float | None:
+        """Seconds until the client stops waiting, or None if it doesn't.
+
+        Raises:
+            RequestError: it has stopped.
+        """
+        if self.seconds is None:
+            return None
+        left = self.arrived + self.seconds - time.monotonic()
+        if left <= 0:
+            raise RequestError(
+                grpc.StatusCode.DEADLINE_EXCEEDED, "The deadline has passed."
+            )
+        return left
+
+    def fail(self, error: Exception) -> None:
+        """Sets the error, unless there is a result, an error or no client."""
+        with contextlib.suppress(InvalidStateError):
+            self.future.set_exception(error)
 
 
 class Batcher:
@@ -61,25 +99,22 @@ class Batcher:
     clients that hang up need a queue in front of the graph.
 
     Args:
-        options: limits of batches and queue.
-        limits: limits of a request; None for the defaults.
+        config: limits of batches, queue and requests.
         observe: called with the number of rows of each batch and the name of its
             model; must not raise.
     """
 
     def __init__(
         self,
-        options: BatchingOptions,
-        limits: SizeLimits | None = None,
+        config: Config,
         observe: Callable[[int, str], None] = lambda rows, model: None,
     ):
-        self.options, self.limits = options, limits or SizeLimits()
-        self._observe = observe
+        self._config, self._observe = config, observe
         self._waiting: collections.deque[Request] = collections.deque()
         self._changed = threading.Condition()
         self._computed: set[Request] = set()
         self._closed = False
-        lanes = [*[Lane.SHORT] * options.num_batch_threads, Lane.LONG]
+        lanes = [*[Lane.SHORT] * config.num_batch_threads, Lane.LONG]
         self._threads = [
             threading.Thread(
                 target=self._work, args=(lane,), name=f"batch-{i}", daemon=True
@@ -93,7 +128,7 @@ class Batcher:
         with self._changed:
             return len(self._waiting)
 
-    def submit(self, request: Request) -> concurrent.futures.Future[Arrays]:
+    def submit(self, request: Request) -> Future[Arrays]:
         """Puts a request into the queue.
 
         Returns:
@@ -103,13 +138,15 @@ class Batcher:
         Raises:
             RequestError: the request is too large, or the queue is full or closed.
         """
-        request.measure(self.limits, self.options.long_request_tokens)
+        request.measure(self._config)
+        maximum = self._config.max_enqueued_requests
         with self._changed:
             if self._closed:
                 raise shutting_down()
-            if len(self._waiting) >= self.options.max_enqueued_requests:
-                self._drop_cancelled()
-            if len(self._waiting) >= self.options.max_enqueued_requests:
+            if len(self._waiting) >= maximum:
+                alive = [r for r in self._waiting if not r.future.cancelled()]
+                self._waiting = collections.deque(alive)
+            if len(self._waiting) >= maximum:
                 raise RequestError(
                     grpc.StatusCode.RESOURCE_EXHAUSTED,
                     f"The queue holds {len(self._waiting)} requests, its maximum. Try "
@@ -136,10 +173,6 @@ class Batcher:
         for request in left:
             request.fail(shutting_down())
 
-    def _drop_cancelled(self):
-        alive = [r for r in self._waiting if not r.future.cancelled()]
-        self._waiting = collections.deque(alive)
-
     def _work(self, lane):
         while batch := self._next_batch(lane):
             self._answer(batch)
@@ -155,7 +188,7 @@ class Batcher:
                 self._changed.wait()
             self._computed.add(first)
             batch = [first]
-            latest = first.arrived + self.options.batch_timeout_micros / 1e6
+            latest = first.arrived + self._config.batch_timeout_micros / 1e6
             while not self._fill(batch) and not self._closed:
                 if (left := latest - time.monotonic()) <= 0:
                     break
@@ -172,60 +205,46 @@ class Batcher:
 
     def _fill(self, batch):
         """Moves fitting requests into the batch; returns whether it is full."""
+        max_rows = self._config.max_batch_size
         rows = sum(request.rows for request in batch)
         widest = max(request.width for request in batch)
-        full = not batch[0].joinable or rows >= self.options.max_batch_size
+        full = not batch[0].joinable or rows >= max_rows
         passed_over = collections.deque()
         while self._waiting and not full:
             request = self._waiting.popleft()
-            wider = max(widest, request.width)
+            more, wider = rows + request.rows, max(widest, request.width)
             if not batch[0].fits(request):
                 passed_over.append(request)
-            elif self._too_large(rows + request.rows, wider):
+            elif more > max_rows or more * wider > self._config.max_batch_tokens:
                 passed_over.append(request)
                 full = True
             elif request.future.set_running_or_notify_cancel():
                 batch.append(request)
-                rows, widest = rows + request.rows, wider
+                rows, widest = more, wider
         self._waiting.extendleft(reversed(passed_over))
-        return full or rows >= self.options.max_batch_size
-
-    def _too_large(self, rows, width):
-        options = self.options
-        return rows > options.max_batch_size or rows * width > options.max_batch_tokens
+        return full or rows >= max_rows
 
     def _answer(self, batch):
         """Computes a batch; if it fails, each request is computed alone."""
+        first, inputs = batch[0], [request.inputs for request in batch]
+        signature, keys, alone = first.signature, first.keys, len(batch) == 1
         try:
-            answers = _compute(batch)
+            outputs = first.servable.run(
+                signature,
+                join(inputs),
+                keys if alone else outputs_to_fetch(keys, signature),
+                lane=first.lane,
+                seconds=first.left() if alone else None,
+            )
+            answers = split(outputs, keys, signature, requests=inputs)
         except Exception as error:
-            if len(batch) == 1:
-                batch[0].fail(error)
+            if alone:
+                first.fail(error)
             else:
                 for request in batch:
                     self._answer([request])
             return
-        rows = sum(request.rows for request in batch)
-        self._observe(rows, batch[0].servable.name)
+        self._observe(sum(request.rows for request in batch), first.servable.name)
         for request, answer in zip(batch, answers):
-            request.finish(answer)
-
-
-def shutting_down() -> RequestError:
-    """The error of requests that a closing server doesn't answer."""
-    return RequestError(grpc.StatusCode.UNAVAILABLE, "The server is shutting down.")
-
-
-def _compute(batch):
-    first = batch[0]
-    servable, signature, keys = first.servable, first.signature, first.keys
-    alone = len(batch) == 1
-    outputs = servable.run(
-        signature,
-        join([request.inputs for request in batch]),
-        keys if alone else outputs_to_fetch(keys, signature),
-        lane=first.lane,
-        seconds=first.left() if alone else None,
-    )
-    requests = [request.inputs for request in batch]
-    return split(outputs, keys, signature, requests=requests)
+            with contextlib.suppress(InvalidStateError):  # the server was closed
+                request.future.set_result(answer)

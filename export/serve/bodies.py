@@ -8,8 +8,7 @@ import grpc
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from .request_error import RequestError, invalid
-from .rest_errors import HttpError
+from .errors import RequestError, invalid
 
 HELD_BODIES = 4  # bodies of the maximum size that are kept at the same time
 
@@ -31,8 +30,7 @@ class Bodies:
     async def reading(self, request: web.BaseRequest) -> AsyncIterator[bytes]:
         """The body of a request, which counts as kept within the context.
 
-        Raises:
-            RequestError: it is too large, too slow or not what its headers say.
+        A `RequestError` says that it is too large, too slow or not what its headers say.
         """
         body = bytearray()
         try:
@@ -54,11 +52,11 @@ class Bodies:
                     self._held += len(chunk)
                     self._check(body)
         except TimeoutError:
-            raise HttpError(
-                408,
+            raise RequestError(
                 grpc.StatusCode.DEADLINE_EXCEEDED,
                 f"The body should be complete after {self._seconds:g} seconds. "
                 f"Received: {len(body)} bytes",
+                http_status=408,
             ) from None
         except (HttpProcessingError, web.RequestPayloadError):
             raise invalid(
@@ -76,8 +74,8 @@ class Bodies:
             )
 
     def _too_large(self):
-        return HttpError(
-            413,
+        return RequestError(
             grpc.StatusCode.RESOURCE_EXHAUSTED,
             f"A body should have at most {self._max_bytes} bytes.",
+            http_status=413,
         )

@@ -1,0 +1,294 @@
+"""The REST API of TensorFlow Serving."""
+
+import asyncio
+import contextlib
+import re
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import grpc
+import orjson
+from aiohttp import HttpVersion11, web
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+from tensorflow_serving.apis.model_pb2 import ModelSpec
+
+from . import wire
+from .batcher import Request
+from .bodies import Bodies
+from .config import Config
+from .errors import RequestError, as_json, cancelled, invalid, shutting_down
+from .grpc_server import SIGNATURES, answered_spec, signature_map
+from .models import Models
+from .signature import Arrays
+from .wire import Content
+
+METRICS = "/monitoring/prometheus/metrics"
+ROOT = "/v1/"
+MAX_VERSION = 2**63 - 1
+THREADS = 2  # that read and write JSON: it needs the interpreter most of the time
+HEADERS = {"Server": "elmo-keras"}  # in place of the versions of Python and aiohttp
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "POST, GET",
+    "Access-Control-Allow-Headers": "Content-Type",
+}
+
+_MODEL = (
+    r"(?i:/v1/models/)(?P<name>[^/:]+)"
+    r"(?:(?i:/versions/)(?P<version>[0-9]+)|(?i:/labels/)(?P<label>[^/:]+))?"
+)
+_PATTERNS = {
+    "POST": re.compile(_MODEL + r"(?i::(?P<page>classify|regress|predict))"),
+    "GET": re.compile(_MODEL + r"(?i:/(?P<page>metadata))?"),
+}
+
+
+class App:
+    """`:predict`, metadata and status of models, and the page for Prometheus.
+
+    It lives in the event loop of a server. JSON is read and written in threads; pages
+    other than `:predict` are answered at once, whatever waits or is computed.
+
+    Args:
+        models: the served models.
+        config: limits of time and size.
+    """
+
+    def __init__(self, models: Models, config: Config):
+        self._models, self._config = models, config
+        self._bodies = Bodies(config.max_message_bytes, config.rest_body_timeout)
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="rest-json")
+        self._limits: set[asyncio.Timeout] = set()
+        self._stopped = self._ended = False
+
+    def stop(self) -> None:
+        """Refuses further requests."""
+        self._stopped = True
+
+    def end(self) -> None:
+        """Refuses the requests that are not answered yet."""
+        self._stopped = self._ended = True
+        for limit in self._limits:
+            if not limit.expired():
+                limit.reschedule(0)
+
+    def close(self) -> None:
+        """Ends the threads; what nobody waits for is dropped."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answers a request; errors are answers too."""
+        path = request.rel_url.raw_path
+        if path == METRICS:
+            page = Content([self._models.metrics.page()])
+            return await self._send(request, 200, page, "text/plain")
+        target = self._target(request.method, path)
+        try:
+            with self._models.answering("REST", target.page, target.spec.name):
+                status, content = 200, await self._in_time(target, request)
+        except RequestError as error:
+            if request.transport is None:  # nobody is left to read it
+                raise asyncio.CancelledError from None
+            status, content = error.http_status, Content([as_json(str(error))])
+        return await self._send(request, status, content)
+
+    def _target(self, method, path):
+        if self._stopped:
+            return Target("stopped", error=shutting_down())
+        if not path.lower().startswith(ROOT):
+            error = RequestError(grpc.StatusCode.NOT_FOUND, f"Not found: {path}")
+            return Target("not_found", error=error)
+        if method == "OPTIONS" and self._config.rest_cors:
+            return Target("options")
+        try:
+            return parse_path(method, path)
+        except RequestError as error:
+            return Target("malformed", error=error)
+
+    async def _in_time(self, target, request):
+        """The content of a page, unless the server ends, or its client leaves."""
+        try:
+            async with asyncio.timeout(None) as limit:
+                self._limits.add(limit)
+                try:
+                    return await self._content(target, request, limit)
+                finally:
+                    self._limits.discard(limit)
+        except TimeoutError:
+            if self._ended:
+                raise shutting_down() from None
+            raise RequestError(
+                grpc.StatusCode.DEADLINE_EXCEEDED,
+                f"The request waited for {self._config.rest_timeout:g} seconds.",
+            ) from None
+        except asyncio.CancelledError:
+            raise cancelled() from None
+
+    async def _content(self, target, request, limit):
+        if target.error:
+            raise target.error
+        match target.page:
+            case "predict":
+                return await self._predict(target.spec, request, limit)
+            case "options":
+                return Content([b""])
+            case "status":
+                page = status_page(self._models, target.spec)
+            case "metadata":
+                page = metadata_page(self._models, target.spec)
+            case _:
+                raise RequestError(
+                    grpc.StatusCode.UNIMPLEMENTED,
+                    "Only predict is implemented. Use predict.",
+                )
+        # Indented: scripts look for `"state": "AVAILABLE"`.
+        return Content([orjson.dumps(page, option=orjson.OPT_INDENT_2)])
+
+    async def _predict(self, spec, request, limit):
+        async with self._bodies.reading(request) as body:
+            if not limit.expired():
+                now = asyncio.get_running_loop().time()
+                limit.reschedule(now + self._config.rest_timeout)
+            submitting = self._pool.submit(self._submit, spec, body)
+            try:
+                outputs, as_columns = await asyncio.wrap_future(submitting)
+            except asyncio.CancelledError:
+                submitting.add_done_callback(_drop)
+                raise
+        arrays = await asyncio.wrap_future(outputs)  # cancelling it drops the request
+        return await self._in_thread(wire.encode, arrays, as_columns=as_columns)
+
+    def _submit(self, spec, body) -> tuple[Future[Arrays], bool]:
+        """Puts a request into the queue; also returns whether it is in column form."""
+        content = wire.parse(body)
+        with contextlib.ExitStack() as leased:
+            servable = leased.enter_context(self._models.lease(spec))
+            signature = servable.signature(content.get("signature_name", ""))
+            inputs, keys = wire.decode(content, signature), signature.chosen([])
+            seconds = self._config.rest_timeout
+            outputs = self._models.batcher.submit(
+                Request(servable, signature, inputs, keys, seconds)
+            )
+            # The version is in use until the outputs are computed or given up.
+            keep = leased.pop_all()
+            outputs.add_done_callback(lambda _: keep.close())
+        return outputs, wire.COLUMNS in content
+
+    def _in_thread(self, function, *arguments, **kwargs):
+        return asyncio.wrap_future(self._pool.submit(function, *arguments, **kwargs))
+
+    async def _send(self, request, status, content, content_type="application/json"):
+        """Sends the answer; gives up a client that does not read it."""
+        headers = HEADERS | (CORS if self._config.rest_cors else {})
+        response = web.StreamResponse(status=status, headers=headers)
+        response.content_type = content_type
+        if content.more is None:
+            response.content_length = sum(map(len, content.blocks))
+        elif request.version >= HttpVersion11:
+            response.enable_chunked_encoding()
+        if self._stopped:
+            response.force_close()
+
+        async def in_time(writing):
+            async with asyncio.timeout(self._config.rest_body_timeout):
+                await writing
+
+        try:
+            await response.prepare(request)
+            *blocks, last = content.blocks
+            for block in blocks:
+                await in_time(response.write(block))
+            while content.more:
+                block = await self._in_thread(next, content.more, b"")
+                if not block:
+                    break
+                await in_time(response.write(last))
+                last = block
+            await in_time(response.write_eof(last))
+        except ConnectionError:  # the client has left
+            raise asyncio.CancelledError from None
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+        return response
+
+
+def _drop(submitting):
+    """Gives up a request whose client left while it was read."""
+    if not submitting.cancelled() and not submitting.exception():
+        submitting.result()[0].cancel()
+
+
+class Target(NamedTuple):
+    """What a request asks for.
+
+    Attributes:
+        page: the name of the page: `"status"`, `"metadata"`, `"predict"`, …
+        spec: the model, with the version or label if the path has one.
+        error: the reason why it is refused, or None.
+    """
+
+    page: str
+    spec: ModelSpec = ModelSpec()
+    error: RequestError | None = None
+
+
+def parse_path(method: str, path: str) -> Target:
+    """What a method and an undecoded path without a query ask for.
+
+    Raises:
+        RequestError: nothing of the API, or the version is no number of 64 bits.
+    """
+    if method == "GET" and path.lower() == f"{ROOT}models":
+        raise invalid("The name of a model is missing: /v1/models/NAME")
+    found = _PATTERNS[method].fullmatch(path) if method in _PATTERNS else None
+    if not found:
+        raise invalid(f"Malformed request: {method} {path}")
+    spec = ModelSpec(name=_decoded(found["name"]))
+    if found["version"]:
+        spec.version.value = _version(found["version"])
+    if found["label"]:
+        spec.version_label = _decoded(found["label"])
+    return Target((found["page"] or "status").lower(), spec)
+
+
+def _version(digits):
+    significant = digits.lstrip("0")
+    # `int` refuses to read thousands of digits.
+    if len(significant) > 19 or int(significant or 0) > MAX_VERSION:
+        raise invalid(f"A version should fit into 64 bits. Received: {digits[:40]}")
+    return int(significant or 0)
+
+
+def _decoded(name):
+    try:
+        decoded = unquote(name, errors="strict")
+        decoded.encode()  # bytes of a path that are no text become surrogates
+    except UnicodeError:
+        raise invalid(f"Names should be UTF-8. Received: {name}") from None
+    return decoded
+
+
+def status_page(models: Models, spec: ModelSpec) -> dict[str, Any]:
+    """The status of all versions, or of the one that a request names."""
+    return _with_defaults(models.status(spec))
+
+
+def metadata_page(models: Models, spec: ModelSpec) -> dict[str, Any]:
+    """The signatures of a version."""
+    with models.lease(spec) as servable:
+        answered, signatures = answered_spec(servable), signature_map(servable)
+    return {
+        "model_spec": _with_defaults(answered),
+        "metadata": {SIGNATURES: _with_defaults(signatures)},
+    }
+
+
+def _with_defaults(message: Message):
+    return MessageToDict(
+        message,
+        preserving_proto_field_name=True,
+        always_print_fields_with_no_presence=True,
+    )

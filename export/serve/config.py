@@ -1,0 +1,225 @@
+"""The configuration of a server, also from TensorFlow Serving's own files."""
+
+import dataclasses
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import grpc
+from google.protobuf import (
+    descriptor_pb2,
+    descriptor_pool,
+    message_factory,
+    text_format,
+)
+from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
+
+MEGABYTE = 2**20
+PLATFORM = "tensorflow"
+
+
+@dataclasses.dataclass(frozen=True)
+class VersionPolicy:
+    """Which versions of a model are loaded.
+
+    Args:
+        newest: how many of the newest ones; None for all.
+        only: the numbers that may be loaded; None for any.
+    """
+
+    newest: int | None = 1
+    only: frozenset[int] | None = None
+
+    def candidates(self, versions: Iterable[int]) -> list[int]:
+        """The versions that may be loaded, the newest first."""
+        allowed = [v for v in versions if self.only is None or v in self.only]
+        return sorted(allowed, reverse=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelConfig:
+    """A model to serve.
+
+    Args:
+        name: its name in requests.
+        directory: the folder of its versions.
+        policy: which of them are loaded.
+        labels: label in requests → number of a version.
+    """
+
+    name: str
+    directory: Path
+    policy: VersionPolicy = VersionPolicy()
+    labels: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+
+def batches_at_once() -> int:
+    """The default of `num_batch_threads`: 2, and 1 with fewer than four processors.
+
+    A batch keeps two processors busy, one for each direction of the LSTMs. With no
+    more of them, a large batch takes less time than two small ones side by side.
+    """
+    has_affinity = hasattr(os, "sched_getaffinity")  # Linux
+    processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
+    return max(1, min(2, (processors or 1) // 2))
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """The options of a server, named as those of the command.
+
+    Args:
+        models: the models to serve.
+        threads: threads within TensorFlow's operations; None for one per processor.
+        poll_seconds: time between checks for newer versions.
+        host: address to listen on.
+        port, rest_port: ports of gRPC and REST; 0 takes a free one.
+        max_message_bytes: maximum size of a request.
+        credentials: of TLS over gRPC, or None for no encryption.
+        tensor_content: whether answers over gRPC hold `tensor_content`.
+        rest_timeout: seconds for an answer, from the end of the request's body.
+        rest_header_timeout: seconds for the headers of a request, from the connection
+            or the answer before it; then the connection is closed.
+        rest_body_timeout: seconds for the body of a request, and for each part of an
+            answer that a client reads.
+        rest_max_connections: maximum number of connections. A further one takes the
+            place of the oldest one without a complete request.
+        rest_cors: whether answers allow pages of any origin to read them.
+        max_request_rows: maximum number of sentences in a request.
+        max_request_tokens: maximum number of tokens of all its sentences.
+        max_answer_mb: maximum size of the requested outputs, in MB.
+        max_batch_size: maximum number of rows in a batch; a larger request is a batch
+            by itself.
+        max_batch_tokens: maximum number of positions in a batch, including padding,
+            so that one long sentence doesn't pad many short ones to its length.
+        long_request_tokens: a request with more tokens is computed alone, by threads
+            of its own.
+        batch_timeout_micros: how long a request may wait for others while a thread
+            is free. With 0, batches form only while all threads are busy.
+        max_enqueued_requests: maximum number of waiting requests; further ones are
+            refused.
+        num_batch_threads: number of batches computed at the same time.
+    """
+
+    models: Sequence[ModelConfig] = ()
+    threads: int | None = None
+    poll_seconds: float = 2.0
+    host: str = "127.0.0.1"
+    port: int = 8500
+    rest_port: int = 8501
+    max_message_bytes: int = 64 * MEGABYTE
+    credentials: grpc.ServerCredentials | None = None
+    tensor_content: bool = False
+    rest_timeout: float = 30.0
+    rest_header_timeout: float = 30.0
+    rest_body_timeout: float = 60.0
+    rest_max_connections: int = 512
+    rest_cors: bool = False
+    max_request_rows: int = 4096
+    max_request_tokens: int = 65_536
+    max_answer_mb: int = 512
+    max_batch_size: int = 32
+    max_batch_tokens: int = 4096
+    long_request_tokens: int = 2048
+    batch_timeout_micros: int = 0
+    max_enqueued_requests: int = 128
+    num_batch_threads: int = dataclasses.field(default_factory=batches_at_once)
+
+
+def read_model_configs(path: Path) -> list[ModelConfig]:
+    """The models of a file in the text format of TensorFlow Serving's `ModelServerConfig`.
+
+    A `base_path` that is not absolute is taken from the folder of the file.
+
+    Raises:
+        OSError: the file can't be read.
+        ValueError: it is no such file, or lists no model that can be served.
+    """
+    message = _read(path, ModelServerConfig())
+    configs = message.model_config_list.config
+    if not configs:
+        raise ValueError(f"{path} should list models: model_config_list {{ config {{…")
+    models = [_model(config, path) for config in configs]
+    names = [model.name for model in models]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"{path} should name each model once. Repeated: {repeated}")
+    return models
+
+
+def _model(config, path):
+    if not config.name or not config.base_path:
+        raise ValueError(f"{path}: each config should have a `name` and a `base_path`.")
+    if config.model_platform not in ("", PLATFORM):
+        raise ValueError(
+            f"{path}: the `model_platform` of {config.name!r} should be "
+            f"{PLATFORM!r}. Received: {config.model_platform!r}"
+        )
+    policy = config.model_version_policy
+    match policy.WhichOneof("policy_choice"):
+        case "all":
+            chosen = VersionPolicy(newest=None)
+        case "specific":
+            if not policy.specific.versions:
+                raise ValueError(
+                    f"{path}: `specific` of {config.name!r} should list `versions`."
+                )
+            chosen = VersionPolicy(None, frozenset(policy.specific.versions))
+        case _:
+            chosen = VersionPolicy(newest=policy.latest.num_versions or 1)
+    return ModelConfig(
+        config.name,
+        path.parent / config.base_path,
+        chosen,
+        dict(config.version_labels),
+    )
+
+
+def read_ssl_config(path: Path) -> grpc.ServerCredentials:
+    """The credentials of a file in the text format of TensorFlow Serving's `SSLConfig`.
+
+    `server_key` and `server_cert` hold PEM, and so does `custom_ca`, the authorities
+    that certificates of clients are checked with if `client_verify` is true.
+
+    Raises:
+        OSError: the file can't be read.
+        ValueError: it is no such file, or lacks what it needs.
+    """
+    config = _read(path, _ssl_config())
+    needed = ["server_key", "server_cert", *["custom_ca"] * config.client_verify]
+    for name in needed:
+        if "-----BEGIN" not in getattr(config, name):
+            raise ValueError(f"{path} should hold PEM as `{name}`.")
+    return grpc.ssl_server_credentials(
+        [(config.server_key.encode(), config.server_cert.encode())],
+        root_certificates=config.custom_ca.encode() or None,
+        require_client_auth=config.client_verify,
+    )
+
+
+def _ssl_config():
+    """An empty `SSLConfig`, which tensorflow-serving-api lacks."""
+    file = descriptor_pb2.FileDescriptorProto(
+        name="elmo_keras/ssl_config.proto", package="elmo_keras", syntax="proto3"
+    )
+    message = file.message_type.add(name="SSLConfig")
+    kind = descriptor_pb2.FieldDescriptorProto
+    fields = dict.fromkeys(("server_key", "server_cert", "custom_ca"), kind.TYPE_STRING)
+    fields["client_verify"] = kind.TYPE_BOOL
+    for number, (name, type_) in enumerate(fields.items(), start=1):
+        label = kind.LABEL_OPTIONAL
+        message.field.add(name=name, number=number, type=type_, label=label)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    descriptor = pool.FindMessageTypeByName("elmo_keras.SSLConfig")
+    return message_factory.GetMessageClass(descriptor)()
+
+
+def _read(path, message):
+    """A file in the text format of a message."""
+    try:
+        return text_format.Parse(path.read_text(encoding="utf-8"), message)
+    except (text_format.ParseError, UnicodeDecodeError) as error:
+        name = message.DESCRIPTOR.name
+        raise ValueError(
+            f"{path} should be in the text format of {name}: {error}"
+        ) from None

@@ -1,0 +1,241 @@
+"""The JSON of TensorFlow Serving's REST API: requests to arrays, arrays to answers.
+
+A request in row form holds `{"instances": [...]}`, a list with all inputs of each
+sentence; in column form it holds `{"inputs": ...}`, each input for all sentences. The
+answer has the form of the request. The name of a single input may be left out; the name
+of a single output always is. Strings are text, or any bytes as `{"b64": "..."}`.
+
+An answer is written in pieces: orjson holds the interpreter while it works, and nobody
+should wait for it for long.
+"""
+
+import base64
+import binascii
+import codecs
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+import tensorflow as tf
+
+from .errors import invalid
+from .signature import Arrays, Signature, check_rows, check_shape
+
+ROWS, COLUMNS = "instances", "inputs"
+PIECE = 2**14  # elements that are written in one call: about a millisecond
+BLOCK = 2**18  # bytes that are sent at once
+AT_ONCE = 2**24  # bytes that are written before the first are sent
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """The JSON object of a request, or a `RequestError`."""
+    try:
+        content = orjson.loads(body.removeprefix(codecs.BOM_UTF8))
+    except orjson.JSONDecodeError as error:
+        raise invalid(f"The body should be JSON. {error}") from None
+    if not isinstance(content, dict):
+        raise invalid("The body should be a JSON object.")
+    if (ROWS in content) == (COLUMNS in content):
+        raise invalid(f"The body should have {ROWS!r} or {COLUMNS!r}.")
+    if not isinstance(content.get("signature_name", ""), str):
+        raise invalid("'signature_name' should be a string.")
+    return content
+
+
+def decode(content: dict[str, Any], signature: Signature) -> Arrays:
+    """The inputs of a parsed request; a `RequestError` if they don't fit."""
+    by_name = _columns if COLUMNS in content else _rows_to_columns
+    values = by_name(content, signature)
+    signature.check_names(values)
+    arrays = {
+        name: _to_array(name, values[name], spec)
+        for name, spec in signature.inputs.items()
+    }
+    check_rows(arrays)
+    return arrays
+
+
+def _columns(content, signature):
+    inputs = content[COLUMNS]
+    if _is_named(inputs):
+        known = {name: inputs[name] for name in signature.inputs if name in inputs}
+        # TensorFlow Serving ignores further ones, unless one is missing.
+        return known if len(known) == len(signature.inputs) else inputs
+    return {_only_input(signature): inputs}
+
+
+def _rows_to_columns(content, signature):
+    instances = content[ROWS]
+    if not isinstance(instances, list) or not instances:
+        raise invalid(f"{ROWS!r} should be a list that is not empty.")
+    named = [_is_named(instance) for instance in instances]
+    if not any(named):
+        return {_only_input(signature): instances}
+    names = set(instances[named.index(True)])
+    if not all(named) or any(set(instance) != names for instance in instances):
+        raise invalid(f"All {ROWS!r} should have the same inputs.")
+    return {name: [instance[name] for instance in instances] for name in names}
+
+
+def _is_named(value):
+    return isinstance(value, dict) and set(value) != {"b64"}
+
+
+def _only_input(signature):
+    if len(signature.inputs) > 1:
+        raise invalid(f"Inputs should be given by name: {list(signature.inputs)}")
+    return next(iter(signature.inputs))
+
+
+def _to_array(name, value, spec):
+    shape, leaves = _flat(name, value, spec.shape.rank)
+    check_shape(name, shape, spec)
+    convert = _to_bytes if spec.dtype == tf.string else _to_int32
+    array = np.empty(len(leaves), spec.dtype.as_numpy_dtype)
+    array[:] = [convert(name, leaf) for leaf in leaves]
+    return array.reshape(shape)
+
+
+def _flat(name, value, rank):
+    """Shape and elements of lists nested in `rank` levels."""
+    if rank == 0:
+        return [], [value]
+    if not isinstance(value, list):
+        raise invalid(f"`{name}` should be nested lists, as deep as its shape.")
+    if not value:
+        return [0] * rank, []
+    parts = [_flat(name, item, rank - 1) for item in value]
+    shape = parts[0][0]
+    if any(other != shape for other, _ in parts):
+        raise invalid(f"`{name}` should have rows of equal length; pad them with ''.")
+    return [len(value), *shape], [leaf for _, leaves in parts for leaf in leaves]
+
+
+def _to_bytes(name, value):
+    if isinstance(value, str):
+        return value.encode()
+    try:
+        coded = "".join(value["b64"].split()).rstrip("=")
+        return base64.b64decode(coded + "=" * (-len(coded) % 4), validate=True)
+    except (AttributeError, TypeError, KeyError, ValueError, binascii.Error):
+        raise invalid(f"`{name}` should hold strings or {{'b64': …}}.") from None
+
+
+def _to_int32(name, value):
+    limits = np.iinfo(np.int32)
+    if type(value) is not int or not limits.min <= value <= limits.max:
+        raise invalid(f"`{name}` should hold integers of 32 bits.")
+    return value
+
+
+class Content(NamedTuple):
+    """The content of an answer.
+
+    Attributes:
+        blocks: its parts, at least one.
+        more: further parts, which are written when they are taken, or None.
+    """
+
+    blocks: list[bytes]
+    more: Iterator[bytes] | None = None
+
+
+def encode(outputs: Arrays, *, as_columns: bool) -> Content:
+    """The answer to a request in row or column form."""
+    return content(column_pieces(outputs) if as_columns else row_pieces(outputs))
+
+
+def content(pieces: Iterable[bytes]) -> Content:
+    """Content of pieces; of much of it only the beginning is written at once."""
+    blocks, found, size = _blocks(pieces), [], 0
+    for block in blocks:
+        found.append(block)
+        size += len(block)
+        if size >= AT_ONCE:
+            return Content(found, blocks)
+    return Content(found)
+
+
+def _blocks(pieces):
+    """Pieces in fewer and larger parts."""
+    block = bytearray()
+    for piece in pieces:
+        block += piece
+        if len(block) >= BLOCK:
+            yield bytes(block)
+            block.clear()
+    yield bytes(block)
+
+
+def row_pieces(outputs: Arrays) -> Iterator[bytes]:
+    """All outputs of a sentence together."""
+    if len(outputs) == 1:
+        (column,) = outputs.values()
+        return _object({b'"predictions"': _array(column)})
+    names = [orjson.dumps(name) for name in outputs]
+    rows = (
+        _object({name: _array(value) for name, value in zip(names, row)})
+        for row in zip(*outputs.values())
+    )
+    return _object({b'"predictions"': _list(rows)})
+
+
+def column_pieces(outputs: Arrays) -> Iterator[bytes]:
+    """Each output for all sentences."""
+    columns = {orjson.dumps(name): _array(value) for name, value in outputs.items()}
+    if len(columns) == 1:
+        (column,) = columns.values()
+        return _object({b'"outputs"': column})
+    return _object({b'"outputs"': _object(columns)})
+
+
+def _object(members):
+    for i, (name, pieces) in enumerate(members.items()):
+        yield (b", " if i else b"{") + name + b": "
+        yield from pieces
+    yield b"}"
+
+
+def _list(items):
+    separator = b"["
+    for pieces in items:
+        yield separator
+        yield from pieces
+        separator = b", "
+    yield b"[]" if separator == b"[" else b"]"
+
+
+def _array(array):
+    """The pieces of an array, or of one of its elements."""
+    size = np.size(array)
+    if size <= PIECE:
+        yield _dumps(array)
+    elif size // len(array) >= PIECE:
+        yield from _list(map(_array, array))
+    else:
+        step = PIECE * len(array) // size
+        blocks = (array[i : i + step] for i in range(0, len(array), step))
+        yield from _list([_dumps(block)[1:-1]] for block in blocks)
+
+
+def _dumps(array):
+    """JSON of an array; every number reads back as the same float32."""
+    if isinstance(array, bytes):
+        return orjson.dumps(_text(array))
+    if array.dtype.kind == "O":
+        return orjson.dumps(array.tolist(), default=_text)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        return json.dumps(array.tolist()).encode()  # NaN, Infinity: orjson has null
+    if not array.flags.c_contiguous:
+        array = np.ascontiguousarray(array)
+    return orjson.dumps(array, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _text(content):
+    """A string as in requests: text, or `{"b64": …}` if it is not UTF-8."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return {"b64": base64.b64encode(content).decode()}
