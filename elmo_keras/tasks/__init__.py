@@ -10,7 +10,7 @@ from elmo_keras.tasks.coreference.coreferent import Coreferent
 from elmo_keras.tasks.entail.esim import ESIM
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
-from elmo_keras.tasks.readers.lower_case_vectors import read_lower_case_vectors
+from elmo_keras.tasks.readers.word_vector_file import read_lower_case_vectors
 from elmo_keras.tasks.similarity.similarity_model import SimilarityModel
 from elmo_keras.tasks.tag.crf import LinearChainCRF
 from elmo_keras.tasks.tag.tagger import Tagger

@@ -6,7 +6,8 @@ import tensorflow as tf
 
 from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.tasks.experiments.batches import Batches, predictions
-from elmo_keras.tasks.experiments.early_stopping import fit_until_best
+from elmo_keras.tasks.experiments.fitting import fit_until_best
+from elmo_keras.tasks.layers.padding import padded
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.token_batches import padded_tokens
 from tests.support.models import randomize

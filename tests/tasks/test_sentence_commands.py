@@ -11,8 +11,8 @@ from elmo_keras.tasks.classify import task as classify
 from elmo_keras.tasks.classify.classifier import TextClassifier
 from elmo_keras.tasks.entail import task as entail
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
-from elmo_keras.tasks.experiments.early_stopping import Fitted
 from elmo_keras.tasks.experiments.experiment import main
+from elmo_keras.tasks.experiments.fitting import Fitted
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.tasks.similarity import task as similarity
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elmo_keras.elmo import Elmo
-from elmo_keras.tasks.experiments.sentence_layers import sentence_layers
+from elmo_keras.tasks.experiments.layer_cache import sentence_layers
 from elmo_keras.text.corpus import Corpus
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from elmo_keras.analyses.senses.semcor import Sentence
 from elmo_keras.elmo import Elmo
-from elmo_keras.tasks.experiments.sentence_layers import sentence_layers
+from elmo_keras.tasks.experiments.layer_cache import sentence_layers
 
 UNKNOWN = -1
 # Beyond these digits, cosines differ only by rounding.

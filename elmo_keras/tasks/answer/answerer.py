@@ -4,12 +4,11 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
-from elmo_keras.tasks.answer.best_spans import best_spans
+from elmo_keras.tasks.answer.cuts import SpanCuts
 from elmo_keras.tasks.answer.offset_tokens import AnswerSpan, offset_tokens
-from elmo_keras.tasks.answer.span_cuts import SpanCuts
-from elmo_keras.tasks.answer.span_likelihood import log_total, span_scores
-from elmo_keras.tasks.layers.attention import NEVER
+from elmo_keras.tasks.answer.span_scores import best_spans, log_total, span_scores
 from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.tasks.layers.pooling import NEVER
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.token_batches import padded_tokens

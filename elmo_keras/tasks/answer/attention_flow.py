@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.tasks.layers.attention import masked_softmax
+from elmo_keras.tasks.layers.pooling import masked_softmax
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

@@ -4,7 +4,7 @@ import bisect
 import re
 from typing import NamedTuple
 
-from elmo_keras.tasks.readers.combining_marks import joined_at_marks
+from elmo_keras.tasks.readers.words import joined_at_marks
 
 # Letters, digits and "_" together; every other visible character by itself. The zero
 # width space separates words, though Python does not count it as white space.

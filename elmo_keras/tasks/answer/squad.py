@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elmo_keras.tasks.answer.offset_tokens import OffsetTokens, offset_tokens
-from elmo_keras.tasks.readers.json_text import decoded_json
-from elmo_keras.tasks.readers.lines import whole_text
+from elmo_keras.tasks.readers.lines import decoded_json, whole_text
 
 _KINDS = {list: "a list", str: "text", int: "a whole number"}
 

@@ -6,21 +6,53 @@ import keras
 import numpy as np
 from keras import ops
 
-from elmo_keras.tasks.layers.attention import soft_alignment
 from elmo_keras.tasks.layers.bilstm import bilstm
 from elmo_keras.tasks.layers.label_answers import label_answers, multi_label_answers
-from elmo_keras.tasks.layers.maxout import Maxout
 from elmo_keras.tasks.layers.pooling import (
     SelfAttentivePooling,
     masked_max,
     masked_mean,
     masked_min,
+    soft_alignment,
 )
 from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.text.token_batches import padded_tokens
 
 THRESHOLD = 0.3  # lowest probability of a predicted label, as for GoEmotions
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class Maxout(keras.layers.Layer):
+    """`max_i (x W_i + b_i)` over `pieces` affine maps.
+
+    Args:
+        units: output size.
+        pieces: number of affine maps.
+
+    Input: `(batch, dim)`. Output: `(batch, units)`.
+
+    Reference: Goodfellow et al. 2013, "Maxout Networks".
+    """
+
+    def __init__(self, units, pieces=4, **kwargs):
+        super().__init__(**kwargs)
+        self.units = units
+        self.pieces = pieces
+        self.dense = keras.layers.Dense(units * pieces, name="dense")
+
+    def build(self, input_shape):
+        self.dense.build(input_shape)
+
+    def call(self, x):
+        maps = ops.reshape(self.dense(x), (-1, self.pieces, self.units))
+        return ops.max(maps, axis=1)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape[0], self.units
+
+    def get_config(self):
+        return super().get_config() | {"units": self.units, "pieces": self.pieces}
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

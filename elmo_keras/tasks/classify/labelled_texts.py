@@ -4,8 +4,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from elmo_keras.tasks.readers.lines import SPACES, malformed, numbered_lines
-from elmo_keras.tasks.readers.tables import split_line, table_rows
+from elmo_keras.tasks.readers.lines import (
+    SPACES,
+    malformed,
+    numbered_lines,
+    split_line,
+    table_rows,
+)
 from elmo_keras.tasks.readers.words import (
     Split,
     split_at_spaces,

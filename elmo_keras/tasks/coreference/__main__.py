@@ -14,8 +14,90 @@ learned, found and scored depends on --train: they are if it has such, unless
 
 import sys
 
-from elmo_keras.tasks.coreference.task import TASK
+import numpy as np
+
+from elmo_keras.cli.argument_types import positive
+from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
+from elmo_keras.tasks.coreference.coreference_scores import (
+    coreference_scores,
+    linear_sum_assignment,
+)
+from elmo_keras.tasks.coreference.coreferent import Coreferent, clusters
+from elmo_keras.tasks.coreference.documents import (
+    DocumentBatches,
+    has_singletons,
+    windows,
+    without_singletons,
+)
 from elmo_keras.tasks.experiments.experiment import main
+from elmo_keras.tasks.experiments.task import UNITS, Option, Task
+
+
+def read(path, options):
+    """The documents of a file; those of the training file are cut into parts."""
+    linear_sum_assignment()  # fails before training if SciPy is missing
+    documents = read_conll_2012(path)
+    if options.no_singletons:
+        documents = [without_singletons(document) for document in documents]
+    if path != options.train:
+        return documents
+    kept = has_singletons(documents)
+    return [part for d in documents for part in windows(d, options.sentences, kept)]
+
+
+def targets(examples, coreferent):
+    """First token, last token and cluster of each mention."""
+    return [
+        np.array(
+            [
+                (first, last, number)
+                for number, cluster in enumerate(example["clusters"])
+                for first, last in cluster
+            ],
+            "int32",
+        ).reshape(-1, 3)
+        for example in examples
+    ]
+
+
+def scores(coreferent, examples, predictions):
+    """F1 of the clusters; entities mentioned once count if the model learned such."""
+    if not coreferent.singletons:
+        examples = [without_singletons(example) for example in examples]
+    return coreference_scores(
+        [example["clusters"] for example in examples],
+        [clusters(links, coreferent.singletons) for links in predictions],
+    )
+
+
+TASK = Task(
+    name="coreference",
+    model_class=Coreferent,
+    options={
+        "units": Option(UNITS, "units"),
+        "hidden_units": Option("scoring layers' size", "hidden_units"),
+        "layer_dropout": Option("on LSTM and hidden layers", "dropout"),
+        "longest": Option("maximum length of a mention, in tokens", "longest"),
+        "mentions_per_token": Option(
+            "how many spans are kept", "mentions_per_token", {"metavar": "λ"}
+        ),
+        "most_antecedents": Option("maximum per mention", "most_antecedents"),
+        "sentences": Option(
+            "per part, in training", settings={"type": positive(int), "default": 25}
+        ),
+        "no_singletons": Option(
+            "leave out entities mentioned once, if --train has such; otherwise they "
+            "are learned and scored",
+            settings={"action": "store_true"},
+        ),
+    },
+    read=read,
+    of_examples=lambda examples, options: {"singletons": has_singletons(examples)},
+    targets=targets,
+    scores=scores,
+    batches=DocumentBatches,
+)
+
 
 if __name__ == "__main__":
     sys.exit(main(TASK, __doc__))

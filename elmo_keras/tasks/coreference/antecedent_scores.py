@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from elmo_keras.tasks.layers.attention import NEVER
+from elmo_keras.tasks.layers.pooling import NEVER
 
 # Distances from one of these up to the next share a vector.
 DISTANCES = 1, 2, 3, 4, 5, 8, 16, 32, 64

@@ -8,9 +8,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from elmo_keras.tasks.readers.json_text import decoded_json
-from elmo_keras.tasks.readers.lines import malformed, numbered_lines
-from elmo_keras.tasks.readers.tables import split_line, table_rows
+from elmo_keras.tasks.readers.lines import (
+    decoded_json,
+    malformed,
+    numbered_lines,
+    split_line,
+    table_rows,
+)
 from elmo_keras.tasks.readers.words import (
     Split,
     split_at_spaces,

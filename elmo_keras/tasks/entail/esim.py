@@ -7,12 +7,10 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.tasks.layers.attention import soft_alignment
 from elmo_keras.tasks.layers.bilstm import bilstm
 from elmo_keras.tasks.layers.label_answers import label_answers
-from elmo_keras.tasks.layers.padding import stacked_pair
-from elmo_keras.tasks.layers.pooling import masked_max, masked_mean
-from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder
+from elmo_keras.tasks.layers.pooling import masked_max, masked_mean, soft_alignment
+from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder, stacked_pair
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.text.token_batches import padded_tokens
 

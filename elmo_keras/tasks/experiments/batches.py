@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
-from elmo_keras.tasks.layers.open_shapes import open_shapes
+from elmo_keras.tasks.layers.task_model import open_shapes
 from elmo_keras.text.length_batches import length_batches, padded_arrays
 from elmo_keras.text.token_batches import string_tensor
 

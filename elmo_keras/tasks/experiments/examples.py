@@ -32,20 +32,20 @@ def read_data(task: Task, options: ExperimentOptions) -> Data:
     Raises:
         ValueError, OSError: see `experiment.run`.
     """
-    examples = [
+    train, dev, test = (
         task.read(path, options.of_task) if path else []
         for path in (options.train, options.dev, options.test)
-    ]
-    data = Data(*examples)
+    )
+    n_examples = len(train)
     if options.dev is None:
-        data = data._replace(**_held_out(data.train, options.dev_share))
-    data = data._replace(train=data.train[: options.limit])
-    if not data.train or not data.dev:
+        train, dev = _held_out(train, options.dev_share)
+    train = train[: options.limit]
+    if not train or not dev:
         raise ValueError(
-            f"{options.train} holds {len(examples[0])} examples: too few to train on "
-            "some and hold out others."
+            f"{options.train} holds {n_examples} examples: too few to train on some "
+            "and hold out others."
         )
-    return data
+    return Data(train, dev, test)
 
 
 def _held_out(examples, share):
@@ -53,7 +53,12 @@ def _held_out(examples, share):
     size = max(1, round(len(examples) * share / HELD_OUT_RUNS))
     block = np.arange(len(examples)) // size
     is_dev = np.floor((block + 1) * share) > np.floor(block * share)
-    return {
-        name: [example for example, d in zip(examples, is_dev) if d == wanted]
-        for name, wanted in (("train", False), ("dev", True))
-    }
+    train = [example for example, held_out in zip(examples, is_dev) if not held_out]
+    return train, [example for example, held_out in zip(examples, is_dev) if held_out]
+
+
+def random_share(examples: list[dict], share: float, seed: int) -> list[dict]:
+    """A random share of examples, in their order."""
+    n = max(1, round(share * len(examples)))
+    rows = np.random.default_rng(seed).permutation(len(examples))[:n]
+    return [examples[i] for i in sorted(rows)]

@@ -4,28 +4,30 @@ import time
 from collections.abc import Sequence
 
 import keras
-import numpy as np
 
 from elmo_keras.cli.command import CommandFailed, run_command
+from elmo_keras.cli.fingerprint import check_same_run
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.model_digest import model_digest
 from elmo_keras.tasks.experiments import experiment_arguments
-from elmo_keras.tasks.experiments.batches import Batches, predictions
-from elmo_keras.tasks.experiments.early_stopping import Fitted, fit_until_best
-from elmo_keras.tasks.experiments.examples import Data, read_data
+from elmo_keras.tasks.experiments.batches import predictions
+from elmo_keras.tasks.experiments.examples import Data, random_share, read_data
 from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions
-from elmo_keras.tasks.experiments.experiment_output import check_output, model_file
+from elmo_keras.tasks.experiments.fitting import fit_until_best
 from elmo_keras.tasks.experiments.given_words import read_given_words
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.experiments.results import (
     FILE,
+    check_output,
+    model_file,
     read_results,
     results_table,
     write_results,
 )
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.experiments.variants import Variant, learned_mixes
+from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
 
 # The settings of runs that were recorded before there was a choice.
 USUAL_SETTINGS = {
@@ -95,7 +97,8 @@ class Experiment:
 
     def __init__(self, task: Task, options: ExperimentOptions, data: Data):
         self.task, self.options, self.data = task, options, data
-        self._digest = data.digest
+        self.results = options.output / FILE
+        self._data_digest = data.digest
         self._words = read_given_words(
             options.word_vectors, self._all_texts(), options.word_dim
         )
@@ -108,12 +111,12 @@ class Experiment:
         Raises:
             ValueError, OSError: see `run`.
         """
-        path = self.options.output / FILE
-        names = {record.get("task", self.task.name) for record in read_results(path)}
+        recorded = read_results(self.results)
+        names = {record.get("task", self.task.name) for record in recorded}
         if names - {self.task.name}:
             raise ValueError(
-                f"{path} has runs of another task: {min(names - {self.task.name})}. "
-                "Give another --output."
+                f"{self.results} has runs of another task: "
+                f"{min(names - {self.task.name})}. Give another --output."
             )
         for variant in variants:
             found = [self.recorded(variant, seed) for seed in self.options.seeds]
@@ -136,38 +139,31 @@ class Experiment:
         Raises:
             ValueError: a run of this name has other settings.
         """
-        path = self.options.output / FILE
-        for record in read_results(path):
+        for record in read_results(self.results):
             if (record["variant"], record["seed"]) != (variant.name, seed):
                 continue
-            made_with = record.get("model")
-            if made_with and made_with != self._digest_of(variant.elmo):
-                raise ValueError(
-                    f"{path} has a run of {variant.name} with seed {seed} with other "
-                    f"weights than {variant.elmo} has now. Give another --output."
-                )
-            settings = self._settings(variant)
-            usual = {n: v for n, v in USUAL_SETTINGS.items() if n in settings}
-            for name, value in (usual | record["settings"]).items():
-                if settings.get(name) != value:
-                    raise ValueError(
-                        f"{path} has another run of {variant.name} with seed {seed}: "
-                        f"{name} was {value}, now it is {settings.get(name)}. Give "
-                        "another --output."
-                    )
+            now = self._settings(variant)
+            then = {n: v for n, v in USUAL_SETTINGS.items() if n in now}
+            then |= record["settings"]
+            now = {name: now.get(name) for name in then}
+            if made_with := record.get("model"):
+                weights = f"weights of {variant.elmo}"
+                then[weights], now[weights] = made_with, self._digest_of(variant.elmo)
+            run = f"The run of {variant.name} with seed {seed} in {self.results}"
+            check_same_run(now, then, run, "Give another --output.")
             return record
         return None
 
     def _digest_of(self, model):
         """The digest of a language model, None for none."""
-        if model is not None and model not in self._digests:
+        if model not in self._digests:
             self._digests[model] = model_digest(Elmo.from_pretrained(model))
         return self._digests[model]
 
     def _settings(self, variant):
         """Everything that the outcome depends on, except the seed."""
         settings = self.options.settings() | self._words.settings
-        settings |= variant._asdict() | {"data": self._digest}
+        settings |= variant._asdict() | {"data": self._data_digest}
         return {
             name: value if isinstance(value, int | float | None) else str(value)
             for name, value in settings.items()
@@ -179,10 +175,21 @@ class Experiment:
         start = time.perf_counter()
         keras.backend.clear_session()
         keras.utils.set_random_seed(seed)
-        train = _random_share(self.data.train, variant.share, seed)
+        train = random_share(self.data.train, variant.share, seed)
         cache = self._cache(variant)
         model = self._model(variant, train)
-        fitted = self._fitted(model, self._batches(train, cache, model), seed)
+        batches = self._batches(train, cache, model)
+        _build(model, batches)
+        dev = self._batches(self.data.dev, cache)
+        fitted = fit_until_best(
+            model,
+            batches,
+            lambda: self._scores(model, dev),
+            epochs=self.options.epochs,
+            patience=self.options.patience,
+            seed=seed,
+            verbose=1,
+        )
         test = self._batches(self.data.test, cache)
         record = {
             "task": self.task.name,
@@ -205,15 +212,19 @@ class Experiment:
         return record
 
     def _model(self, variant, train):
-        options = self.options
-        vectors = self._words.token_vectors(
-            self._texts(train),
-            character_dim=options.character_dim,
+        options, given = self.options, self._words
+        words = dict.fromkeys([*frequent_words(self._texts(train)), *given.words])
+        vectors = TokenVectors(
+            words,
+            given.dim,
+            options.character_dim,
             elmo=variant.layer(),
             elmo_at=variant.elmo_at,
             dropout=options.dropout,
             trainable_words=not options.freeze_word_vectors,
         )
+        if given.words:
+            vectors.assign_word_vectors(given.words, given.vectors)
         model = self.task.model(vectors, train, options.of_task)
         model.compile(
             keras.optimizers.Adam(options.learning_rate, global_clipnorm=5.0),
@@ -221,19 +232,6 @@ class Experiment:
             jit_compile=False,  # XLA has no strings
         )
         return model
-
-    def _fitted(self, model, batches: Batches, seed) -> Fitted:
-        _build(model, batches)
-        dev = self._batches(self.data.dev, batches.cache)
-        return fit_until_best(
-            model,
-            batches,
-            lambda: self._scores(model, dev),
-            epochs=self.options.epochs,
-            patience=self.options.patience,
-            seed=seed,
-            verbose=1,
-        )
 
     def _batches(self, examples, cache, model=None):
         """Batches of examples, with the labels that a model learns from."""
@@ -278,17 +276,10 @@ class Experiment:
         path = output / model_file(record["variant"], record["seed"])
         with replacing(path) as temporary:
             model.save(temporary)
-        write_results(output / FILE, [*read_results(output / FILE), record])
+        write_results(self.results, [*read_results(self.results), record])
 
 
 def _build(model, batches):
     """Makes all variables, so that the graph of a training step is traced once."""
     model(batches.inputs([0]))
     model.optimizer.build(model.trainable_variables)
-
-
-def _random_share(examples, share, seed):
-    """A random share of examples, in their order."""
-    n = max(1, round(share * len(examples)))
-    rows = np.random.default_rng(seed).permutation(len(examples))[:n]
-    return [examples[i] for i in sorted(rows)]

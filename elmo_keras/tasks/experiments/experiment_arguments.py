@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from elmo_keras.cli.argument_types import (
@@ -24,44 +25,119 @@ from elmo_keras.tasks.layers.token_vectors import PLACES
 
 # Files are compared by their examples; seeds and variants have their own entries.
 NO_SETTINGS = "train dev test output seeds baseline no_cache of_task".split()
+USUAL = Variant()
+
+
+def _option(group, help=None, **settings):
+    """A field of a group of `--help`, with the arguments of `add_argument`."""
+    return dataclasses.field(metadata={"group": group, "help": help} | settings)
+
+
+def _flag(group, help):
+    return _option(group, help, action="store_true")
+
+
+def _file(group, help=None, **settings):
+    return _option(group, help, type=Path, metavar="FILE", **settings)
 
 
 @dataclasses.dataclass(frozen=True)
 class ExperimentOptions:
-    """The options of a task's command; `--help` describes the shared ones.
+    """The options of a task's command; `--help` describes them.
 
     Attributes:
-        of_task: the task's own options, an instance of `Task.options`.
+        of_task: the task's own options, see `Task.options`, and `train`.
     """
 
-    train: Path
-    dev: Path | None
-    test: Path | None
-    dev_share: float
-    limit: int | None
-    share: float
-    output: Path
-    elmo: Sequence[str | Path]
-    baseline: bool
-    elmo_at: str
-    scheme: str | int
-    l2: float
-    layer_norm: bool
-    gamma: float | None
-    elmo_dropout: float
-    fine_tune: bool
-    no_cache: bool
-    seeds: Sequence[int]
-    epochs: int
-    patience: int
-    batch_size: int
-    learning_rate: float
-    dropout: float
-    word_dim: int | None
-    word_vectors: Path | None
-    freeze_word_vectors: bool
-    character_dim: int
-    of_task: Any
+    train: Path = _file("data", required=True)
+    dev: Path | None = _file("data", "its score decides when training stops")
+    test: Path | None = _file("data", "scored with the best weights")
+    dev_share: float = _option(
+        "data",
+        "share of --train to hold out without --dev (default: 0.2)",
+        type=share,
+        default=0.2,
+    )
+    limit: int | None = _option(
+        "data", "first N training examples", type=positive(int), metavar="N"
+    )
+    share: float = _option(
+        "data",
+        "random share of the training examples, drawn anew for each seed",
+        type=share,
+        default=1.0,
+    )
+    output: Path = _option(
+        "data",
+        "folder of results.json and the models; finished runs are not repeated",
+        type=Path,
+        required=True,
+        metavar="DIR",
+    )
+    elmo: Sequence[str | Path] = _option(
+        "ELMo",
+        f"{MODEL_HELP}; repeat it to compare several",
+        type=path_or_name,
+        action="append",
+        default=[],
+        metavar="MODEL",
+    )
+    baseline: bool = _flag("ELMo", "train the baseline as well")
+    elmo_at: str = _option(
+        "ELMo", "where ELMo is added", choices=PLACES, default=USUAL.elmo_at
+    )
+    scheme: str | int = _option(
+        "ELMo",
+        "the mix of the layers: learned (default), average, top, 0, 1, …",
+        type=layer_or("learned", "average", "top"),
+        default=USUAL.scheme,
+    )
+    l2: float = _option(
+        "ELMo",
+        "L2 penalty on the mix",
+        type=non_negative(float),
+        default=USUAL.l2,
+        metavar="λ",
+    )
+    layer_norm: bool = _flag("ELMo", "normalise each layer of a token before the mix")
+    gamma: float | None = _option(
+        "ELMo",
+        "what the mix's factor starts from (default: 1)",
+        type=positive(float),
+        metavar="γ",
+    )
+    elmo_dropout: float = _option("ELMo", type=rate, default=USUAL.elmo_dropout)
+    fine_tune: bool = _flag("ELMo", "train the biLM as well")
+    no_cache: bool = _flag("ELMo", "run a frozen biLM in every epoch")
+    seeds: Sequence[int] = _option(
+        "training", type=seed, nargs="+", action=Distinct, default=[1]
+    )
+    epochs: int = _option(
+        "training", "maximum (default: 50)", type=positive(int), default=50
+    )
+    patience: int = _option(
+        "training",
+        "epochs without a better dev score after which training stops",
+        type=positive(int),
+        default=5,
+    )
+    batch_size: int = _option("training", type=positive(int), default=32)
+    learning_rate: float = _option("training", type=positive(float), default=1e-3)
+    dropout: float = _option(
+        "training", "on word and character vectors", type=rate, default=0.5
+    )
+    word_dim: int | None = _option(
+        "training",
+        f"default: {WORD_DIM}, or as --word-vectors",
+        type=positive(int),
+        metavar="N",
+    )
+    word_vectors: Path | None = _file(
+        "training", "vectors that words start with: GloVe, word2vec (text or binary)"
+    )
+    freeze_word_vectors: bool = _flag("training", "don't train any of them")
+    character_dim: int = _option("training", type=positive(int), default=64)
+    of_task: SimpleNamespace = dataclasses.field(default_factory=SimpleNamespace)
 
     def variants(self) -> list[Variant]:
         """The baseline, if requested or if `elmo` is empty, and each biLM's variant.
@@ -69,20 +145,8 @@ class ExperimentOptions:
         Raises:
             ValueError: two biLMs have the same name.
         """
-        given = [
-            Variant(
-                elmo=elmo,
-                elmo_at=self.elmo_at,
-                scheme=self.scheme,
-                l2=self.l2,
-                layer_norm=self.layer_norm,
-                gamma=self.gamma,
-                elmo_dropout=self.elmo_dropout,
-                fine_tune=self.fine_tune,
-                share=self.share,
-            )
-            for elmo in self.elmo
-        ]
+        _, *chosen = (getattr(self, name) for name in Variant._fields)
+        given = [Variant(elmo, *chosen) for elmo in self.elmo]
         if self.baseline or not given:
             given.insert(0, Variant(share=self.share))
         names = [variant.name for variant in given]
@@ -95,11 +159,11 @@ class ExperimentOptions:
 
     def settings(self) -> dict[str, Any]:
         """The options that the outcome of a run depends on, the task's own last."""
-        values = vars(self) | self.of_task._asdict()
+        values = vars(self) | vars(self.of_task)
         return {n: value for n, value in values.items() if n not in NO_SETTINGS}
 
 
-SHARED = {field.name for field in dataclasses.fields(ExperimentOptions)} - {"of_task"}
+SHARED = [f for f in dataclasses.fields(ExperimentOptions) if f.metadata]
 
 
 def parser(
@@ -107,9 +171,12 @@ def parser(
 ) -> argparse.ArgumentParser:
     """The command line of a task: the shared options, then its own."""
     p = command_parser(program, description)
-    _add_data(p.add_argument_group("data").add_argument)
-    _add_elmo(p.add_argument_group("ELMo").add_argument)
-    _add_training(p.add_argument_group("training").add_argument)
+    groups: dict[str, Any] = {}
+    for field in SHARED:
+        settings = dict(field.metadata)
+        name = settings.pop("group")
+        group = groups.get(name) or groups.setdefault(name, p.add_argument_group(name))
+        group.add_argument(f"--{field.name.replace('_', '-')}", **settings)
     task.add_arguments(p)
     return p
 
@@ -123,109 +190,7 @@ def parse(
         The options of the task, and the values of those that were added.
     """
     values = vars(p.parse_args(arguments))
-    of_task = task.options(**{name: values[name] for name in task.options._fields})
-    shared = {name: values.pop(name) for name in SHARED}
-    added = {n: v for n, v in values.items() if n not in of_task._fields}
-    return ExperimentOptions(**shared, of_task=of_task), added
-
-
-def _add_data(add):
-    add("--train", type=Path, required=True, metavar="FILE")
-    add(
-        "--dev", type=Path, metavar="FILE", help="its score decides when training stops"
-    )
-    add("--test", type=Path, metavar="FILE", help="scored with the best weights")
-    add(
-        "--dev-share",
-        type=share,
-        default=0.2,
-        help="share of --train to hold out without --dev (default: 0.2)",
-    )
-    add("--limit", type=positive(int), metavar="N", help="first N training examples")
-    add(
-        "--share",
-        type=share,
-        default=1.0,
-        help="random share of the training examples, drawn anew for each seed",
-    )
-    add(
-        "--output",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="folder of results.json and the models; finished runs are not repeated",
-    )
-
-
-def _add_elmo(add):
-    usual = Variant()
-    add(
-        "--elmo",
-        type=path_or_name,
-        action="append",
-        default=[],
-        metavar="MODEL",
-        help=f"{MODEL_HELP}; repeat it to compare several",
-    )
-    add("--baseline", action="store_true", help="train the baseline as well")
-    add("--elmo-at", choices=PLACES, default=usual.elmo_at, help="where ELMo is added")
-    _add_mix(add)
-    add("--elmo-dropout", type=rate, default=usual.elmo_dropout)
-    add("--fine-tune", action="store_true", help="train the biLM as well")
-    add("--no-cache", action="store_true", help="run a frozen biLM in every epoch")
-
-
-def _add_mix(add):
-    usual = Variant()
-    add(
-        "--scheme",
-        type=layer_or("learned", "average", "top"),
-        default=usual.scheme,
-        help="the mix of the layers: learned (default), average, top, 0, 1, …",
-    )
-    add(
-        "--l2",
-        type=non_negative(float),
-        default=usual.l2,
-        metavar="λ",
-        help="L2 penalty on the mix",
-    )
-    add(
-        "--layer-norm",
-        action="store_true",
-        help="normalise each layer of a token before the mix",
-    )
-    add(
-        "--gamma",
-        type=positive(float),
-        metavar="γ",
-        help="what the mix's factor starts from (default: 1)",
-    )
-
-
-def _add_training(add):
-    add("--seeds", type=seed, nargs="+", action=Distinct, default=[1])
-    add("--epochs", type=positive(int), default=50, help="maximum (default: 50)")
-    add(
-        "--patience",
-        type=positive(int),
-        default=5,
-        help="epochs without a better dev score after which training stops",
-    )
-    add("--batch-size", type=positive(int), default=32)
-    add("--learning-rate", type=positive(float), default=1e-3)
-    add("--dropout", type=rate, default=0.5, help="on word and character vectors")
-    add(
-        "--word-dim",
-        type=positive(int),
-        metavar="N",
-        help=f"default: {WORD_DIM}, or as --word-vectors",
-    )
-    add(
-        "--word-vectors",
-        type=Path,
-        metavar="FILE",
-        help="vectors that words start with: GloVe, word2vec (text or binary)",
-    )
-    add("--freeze-word-vectors", action="store_true", help="don't train any of them")
-    add("--character-dim", type=positive(int), default=64)
+    of_task = {name: values.pop(name) for name in task.options}
+    shared = {field.name: values.pop(field.name) for field in SHARED}
+    of_task = SimpleNamespace(train=shared["train"], **of_task)
+    return ExperimentOptions(**shared, of_task=of_task), values

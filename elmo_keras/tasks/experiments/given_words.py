@@ -1,4 +1,4 @@
-"""The words of an experiment with vectors from a file, and the token vectors of all."""
+"""The words of an experiment with vectors from a file."""
 
 import hashlib
 from collections.abc import Sequence
@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
-from elmo_keras.tasks.readers.lower_case_vectors import read_lower_case_vectors
+from elmo_keras.tasks.readers.word_vector_file import read_lower_case_vectors
 
 WORD_DIM = 100  # of random vectors
 
@@ -34,21 +33,6 @@ class GivenWords(NamedTuple):
             content = "\n".join(self.words).encode() + self.vectors.tobytes()
             digest = hashlib.sha256(content).hexdigest()[:16]
         return {"word_dim": self.dim, "word_vectors": digest}
-
-    def token_vectors(
-        self, sentences: Sequence[Sequence[str]], **arguments
-    ) -> TokenVectors:
-        """The layer that knows these words and the frequent words of training text.
-
-        Args:
-            sentences: the tokens of the training examples.
-            **arguments: further arguments of `TokenVectors`.
-        """
-        words = dict.fromkeys([*frequent_words(sentences), *self.words])
-        layer = TokenVectors(words, word_dim=self.dim, **arguments)
-        if self.words:
-            layer.assign_word_vectors(self.words, self.vectors)
-        return layer
 
 
 def read_given_words(

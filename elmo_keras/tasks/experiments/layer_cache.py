@@ -1,13 +1,46 @@
-"""The layers of a frozen biLM, computed once for all epochs and runs."""
+"""All layers of many sentences, and a file of them for all epochs and runs."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import tensorflow as tf
 
+from elmo_keras.cli.progress import Progress
 from elmo_keras.elmo import Elmo
-from elmo_keras.tasks.experiments.sentence_layers import sentence_layers
+from elmo_keras.text.length_batches import length_batches
+from elmo_keras.text.token_batches import padded_tokens
+
+TOKENS_AT_ONCE = 2**13
+
+
+def sentence_layers(
+    elmo: Elmo, sentences: Sequence[Sequence[str]], verbose: int = 0
+) -> Iterator[tuple[int, np.ndarray]]:
+    """All layers of each sentence, computed with others of similar length.
+
+    Args:
+        elmo: computes the layers.
+        sentences: tokens; a sentence may be empty.
+        verbose: 1 for a progress bar on standard error.
+
+    Yields:
+        The index of a sentence and its layers `(layers, tokens, dim)`, from the
+        shortest sentence to the longest.
+    """
+    tokens = tf.TensorSpec((None, None), tf.string)
+    # A concrete function: TensorFlow warns if a `tf.function` is made repeatedly.
+    layers_of = tf.function(elmo.layers, autograph=False).get_concrete_function(tokens)
+    n_tokens = sum(map(len, sentences))
+    with Progress(total=n_tokens, disable=not verbose) as progress:
+        lengths = [len(sentence) + 2 for sentence in sentences]  # with boundaries
+        for batch in length_batches(lengths, max_tokens=TOKENS_AT_ONCE):
+            tokens = padded_tokens([sentences[i] for i in batch], min_time=0)
+            layers = layers_of(tokens).numpy()
+            for i, of_sentence in zip(batch, layers):
+                yield i, of_sentence[:, : len(sentences[i])]
+            progress.update(sum(len(sentences[i]) for i in batch))
 
 
 class LayerCache:
@@ -22,7 +55,7 @@ class LayerCache:
         sentences: lists of tokens; none of the tokens is `""`.
         folder: the folder of the file, with enough space; None for the system's
             temporary folder.
-        verbose: 1 for a progress line on standard error.
+        verbose: 1 for a progress bar on standard error.
 
     Call arguments:
         sentences: a batch of these sentences.

@@ -1,15 +1,47 @@
-"""The file of results, with a record for each run, and the table of all runs."""
+"""The folder of an experiment: results.json with a record for each run, and the models."""
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import keras
 import numpy as np
 
 from elmo_keras.cli.markdown_table import markdown_table, percent_spread
+from elmo_keras.cli.outputs import check_apart, check_file, check_folder
 from elmo_keras.cli.replacing import replacing
+from elmo_keras.model_files.model_parts import parts_of_model
+from elmo_keras.tasks.experiments.batches import predictions
+from elmo_keras.tasks.experiments.examples import read_data
+from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions
+from elmo_keras.tasks.experiments.task import Task
+from elmo_keras.tasks.experiments.variants import Variant
 
 FILE = "results.json"
+
+
+def model_file(variant: str, seed: int) -> str:
+    """The name of the file of a run's model."""
+    return f"{variant}-{seed}.keras"
+
+
+def check_output(options: ExperimentOptions, variants: Sequence[Variant]) -> None:
+    """Refuses a folder that can't be written, or whose files would replace an input.
+
+    Raises:
+        ValueError: the folder or a file in it can't be written, or is an input.
+        OSError: the disk is full or fails.
+    """
+    folder = options.output
+    check_folder(folder)
+    names = [model_file(v.name, seed) for v in variants for seed in options.seeds]
+    files = [folder / name for name in (FILE, *names)]
+    given = options.train, options.dev, options.test, options.word_vectors
+    of_models = [part for model in options.elmo for part in parts_of_model(model)]
+    check_apart(files, [*filter(None, given), *of_models])
+    if folder.exists():
+        for file in files:
+            check_file(file)
 
 
 def read_results(path: str | Path) -> list[dict]:
@@ -43,50 +75,60 @@ def results_table(records: Sequence[Mapping]) -> str:
     The last column holds the gain of a variant over the baseline with the same share of
     the data, if there is one among the records.
     """
+    # The test examples, if all runs have them, and dev.
+    parts = ("test", "dev") if all(r.get("test") for r in records) else ("dev",)
+    columns = [(part, name) for part in parts for name in records[0][part]]
+    runs: dict[str, list] = {}
+    for record in records:
+        runs.setdefault(record["variant"], []).append(record)
+    scores = {
+        variant: [[record[part][name] for record in own] for part, name in columns]
+        for variant, own in runs.items()
+    }
     rows = []
-    variants = dict.fromkeys(record["variant"] for record in records)
-    first = {name: _scores(_of(records, name))[0] for name in variants}
-    for name in variants:
-        own = _of(records, name)
+    for variant, own in runs.items():
         seconds = np.median([record["seconds_per_epoch"] for record in own])
-        baseline = _baseline(name)
-        gain = "" if name == baseline else _gain(first[name], first.get(baseline))
-        scores = map(percent_spread, _scores(own))
-        rows.append([name, str(len(own)), *scores, f"{seconds:.1f}", gain])
-    head = ["variant", "seeds", *_columns(records), "s/epoch", "gain"]
-    return markdown_table(head, rows)
+        # The variant without ELMo on the same data.
+        baseline = "-share-".join(["baseline", *variant.split("-share-")[1:]])
+        gain = ""
+        if variant != baseline and baseline in scores:
+            means = [np.mean(scores[name][0]) for name in (variant, baseline)]
+            gain = f"{100 * (means[0] - means[1]):+.2f}"
+        shown = map(percent_spread, scores[variant])
+        rows.append([variant, str(len(own)), *shown, f"{seconds:.1f}", gain])
+    names = [f"{part} {name}" for part, name in columns]
+    return markdown_table(["variant", "seeds", *names, "s/epoch", "gain"], rows)
 
 
-def _parts(records):
-    """The parts with scores: the test examples, if all runs have them, and dev."""
-    has_test = all(record.get("test") for record in records)
-    return ("test", "dev") if has_test else ("dev",)
+class ScoredRuns:
+    """The models of an experiment, and the examples that they are scored on.
 
+    Args:
+        task: the task.
+        options: the options of its command.
 
-def _columns(records):
-    return [f"{part} {name}" for part in _parts(records) for name in records[0][part]]
+    Attributes:
+        examples: those of `--test`, or else the held-out ones.
+    """
 
+    def __init__(self, task: Task, options: ExperimentOptions):
+        self._task, self._options = task, options
+        data = read_data(task, options)
+        self.examples = data.test or data.dev
 
-def _scores(records):
-    """The values over seeds of each column."""
-    return [
-        [record[part][name] for record in records]
-        for part in _parts(records)
-        for name in records[0][part]
-    ]
+    def model(self, variant: Variant, seed: int) -> keras.Model:
+        """The trained model of a run."""
+        path = self._options.output / model_file(variant.name, seed)
+        return keras.models.load_model(path, compile=False)
 
+    def predictions(self, model: keras.Model) -> list:
+        """What a model predicts for each example, in their order."""
+        fields = self._task.text_fields, self._task.number_fields
+        size = self._options.batch_size
+        batches = self._task.batches(self.examples, *fields, batch_size=size)
+        return predictions(model, batches)
 
-def _of(records, variant):
-    return [record for record in records if record["variant"] == variant]
-
-
-def _baseline(name):
-    """The variant without ELMo on the same data."""
-    _, *share = name.split("-share-")
-    return "-share-".join(["baseline", *share])
-
-
-def _gain(values, baseline):
-    if baseline is None:
-        return ""
-    return f"{100 * (np.mean(values) - np.mean(baseline)):+.2f}"
+    def score(self, model: keras.Model, predicted: Sequence) -> float:
+        """The first score of predictions by this model, or by one of the same labels."""
+        scores = self._task.scores(model, self.examples, predicted)
+        return float(next(iter(scores.values())))

@@ -1,9 +1,11 @@
-"""Lines of data files, and the error of a malformed one."""
+"""Lines, tables and JSON of data files, and the error of a malformed one."""
 
 import gzip
+import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from elmo_keras.text.files import lines_of, unzipped
 
@@ -55,3 +57,63 @@ def blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
 def malformed(path: str | Path, line: int, reason: str) -> ValueError:
     """The error of a line: `file:line: reason`."""
     return ValueError(f"{path}:{line}: {reason}")
+
+
+def table_rows(
+    path: str | Path, columns: Sequence[str]
+) -> Iterator[tuple[int, list[str]]]:
+    """Chosen columns of a table whose first line names its columns.
+
+    Args:
+        path: the file; quotation marks have no special meaning.
+        columns: names of the columns.
+
+    Yields:
+        The number of a line, and its fields in the order of `columns`.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: a column is missing, or a line has more or fewer fields than the
+            first one; the message has `file:line:` and the reason.
+    """
+    lines = numbered_lines(path)
+    _, header = next(lines, (1, ""))
+    names = header.split("\t")
+    if missing := [name for name in columns if name not in names]:
+        wanted, missing = ", ".join(columns), ", ".join(missing)
+        reason = (
+            f"columns {wanted}, separated by tabs, are expected. Missing: {missing}"
+        )
+        raise malformed(path, 1, reason)
+    places = [names.index(name) for name in columns]
+    for number, line in lines:
+        fields = split_line(path, number, line, n_fields=len(names))
+        yield number, [fields[i] for i in places]
+
+
+def split_line(path: str | Path, number: int, line: str, *, n_fields: int) -> list[str]:
+    """The fields of a line, which should have `n_fields`.
+
+    Raises:
+        ValueError: `file:line:` and the number of fields.
+    """
+    fields = line.split("\t")
+    if len(fields) != n_fields:
+        reason = f"{n_fields} fields separated by tabs are expected, not {len(fields)}"
+        raise malformed(path, number, reason)
+    return fields
+
+
+def decoded_json(path: str | Path, line: int, text: str) -> Any:
+    """The value of JSON text that begins at this line of a file.
+
+    Raises:
+        ValueError: `file:line:` and the reason.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        reason = f"JSON is expected. Column {error.colno}: {error.msg}"
+        raise malformed(path, line + error.lineno - 1, reason) from None
+    except RecursionError:
+        raise malformed(path, line, "the JSON has too many nested brackets") from None

@@ -1,10 +1,11 @@
 """Reads files of word vectors: GloVe, and word2vec as text or binary."""
 
+import collections
 import functools
 import gzip
 import itertools
 import zlib
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -66,6 +67,45 @@ def read_word_vectors(
             ) from error
     vectors = np.array(list(found.values()), np.float32).reshape(len(found), dim)
     return WordVectorFile(tuple(found), vectors)
+
+
+def read_lower_case_vectors(
+    path: str | Path, sentences: Iterable[Sequence[str]]
+) -> WordVectorFile:
+    """Reads the vectors of the words of sentences, for `TokenVectors`.
+
+    A word has the vector of its lower-case form or, where the file lacks this form, the
+    vector of the form that is most frequent in the sentences.
+
+    Args:
+        path: see `read_word_vectors`.
+        sentences: lists of tokens.
+
+    Returns:
+        The words that have a vector, in lower case, the most frequent one first.
+
+    Raises:
+        ValueError, OSError: see `read_word_vectors`.
+    """
+    forms = _forms(sentences)
+    wanted = {form for of_word in forms.values() for form in of_word}
+    file = read_word_vectors(path, wanted)
+    rows = {form: row for row, form in enumerate(file.words)}
+    chosen = {
+        word: next((rows[form] for form in of_word if form in rows), None)
+        for word, of_word in forms.items()
+    }
+    chosen = {word: row for word, row in chosen.items() if row is not None}
+    return WordVectorFile(tuple(chosen), file.vectors[list(chosen.values())])
+
+
+def _forms(sentences):
+    """The forms of each word by preference: lower case, then by frequency."""
+    counts = collections.Counter(token for tokens in sentences for token in tokens)
+    forms: dict[str, list[str]] = {}
+    for token in sorted(counts, key=lambda token: (-counts[token], token)):
+        forms.setdefault(token.lower(), [token.lower()]).append(token)
+    return forms
 
 
 def _collected(entries, wanted):

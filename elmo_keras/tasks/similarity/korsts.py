@@ -3,8 +3,7 @@
 import math
 from pathlib import Path
 
-from elmo_keras.tasks.readers.lines import malformed
-from elmo_keras.tasks.readers.tables import table_rows
+from elmo_keras.tasks.readers.lines import malformed, table_rows
 from elmo_keras.tasks.readers.words import Split, words_and_punctuation
 from elmo_keras.tasks.similarity import HIGHEST_SCORE
 

@@ -6,9 +6,8 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.tasks.layers.padding import stacked_pair
 from elmo_keras.tasks.layers.pooling import masked_max
-from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder
+from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder, stacked_pair
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.similarity import HIGHEST_SCORE
 from elmo_keras.text.token_batches import padded_tokens

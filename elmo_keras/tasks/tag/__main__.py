@@ -12,8 +12,92 @@ as the script of CoNLL-2005 counts, without the predicate itself, which is given
 
 import sys
 
+import numpy as np
+
 from elmo_keras.tasks.experiments.experiment import main
-from elmo_keras.tasks.tag.task import TASK
+from elmo_keras.tasks.experiments.task import UNITS, Option, Task
+from elmo_keras.tasks.tag.entities import entity_scores, role_scores
+from elmo_keras.tasks.tag.tag_spans import marks_spans
+from elmo_keras.tasks.tag.tagged_text import (
+    read_conll,
+    read_conllu,
+    read_klue,
+    read_roles,
+)
+from elmo_keras.tasks.tag.tagger import Tagger
+
+READERS = {
+    "pos": read_conllu,
+    "ner": read_conll,
+    "klue": read_klue,
+    "srl": read_roles,
+}
+PREDICATE_DIM = 10
+
+
+def kind(options):
+    """The requested kind, or the one that the training file's name implies."""
+    return options.kind or ("pos" if ".conllu" in options.train.suffixes else "ner")
+
+
+def read(path, options):
+    """The sentences of a file."""
+    return READERS[kind(options)](path)
+
+
+def of_examples(examples, options):
+    """The tags, and the arguments that the options decide."""
+    return {
+        "tags": sorted({tag for example in examples for tag in example["tags"]}),
+        "crf": not options.no_crf,
+        "predicate_dim": PREDICATE_DIM if kind(options) == "srl" else 0,
+    }
+
+
+def targets(examples, tagger):
+    """The numbers of the tags."""
+    numbers = {tag: number for number, tag in enumerate(tagger.tags)}
+    return [np.array([numbers[tag] for tag in e["tags"]]) for e in examples]
+
+
+def scores(tagger, examples, predictions):
+    """F1 of entities or of a predicate's arguments, where tags mark such, and accuracy."""
+    gold = [example["tags"] for example in examples]
+    predicted = [
+        [tagger.tags[number] for number in numbers[: len(tags)]]
+        for numbers, tags in zip(predictions, gold)
+    ]
+    pairs = [pair for g, p in zip(gold, predicted) for pair in zip(g, p)]
+    accuracy = {"accuracy": sum(g == p for g, p in pairs) / max(len(pairs), 1)}
+    if tagger.predicate_dim:
+        return role_scores(gold, predicted) | accuracy
+    if not marks_spans(tagger.tags):
+        return accuracy
+    return entity_scores(gold, predicted) | accuracy
+
+
+TASK = Task(
+    name="tag",
+    model_class=Tagger,
+    options={
+        "kind": Option(
+            "default: pos for *.conllu, ner for others", settings={"choices": READERS}
+        ),
+        "units": Option(UNITS, "units"),
+        "lstm_dropout": Option("on the LSTM's output", "dropout"),
+        "no_crf": Option(
+            "decide each tag independently", settings={"action": "store_true"}
+        ),
+    },
+    # With a learning rate of 0.001, ten epochs of 2,000 sentences find no entity.
+    defaults={"learning_rate": 3e-3, "dropout": 0.3, "lstm_dropout": 0.3},
+    read=read,
+    of_examples=of_examples,
+    targets=targets,
+    scores=scores,
+    number_fields=("predicate",),
+)
+
 
 if __name__ == "__main__":
     sys.exit(main(TASK, __doc__))

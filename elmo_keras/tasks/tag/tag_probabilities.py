@@ -5,8 +5,64 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from elmo_keras.tasks.tag.crf import LinearChainCRF
-from elmo_keras.tasks.tag.crf_marginals import crf_marginals
 from elmo_keras.tasks.tag.tag_spans import TagSpans
+
+
+def crf_marginals(
+    scores: tf.Tensor, mask: tf.Tensor, weights: tuple[tf.Tensor, ...]
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """The probability of each tag, and the scores of all that follows each tag.
+
+        α_t(k) = x_t(k) + log Σ_j exp(α_{t−1}(j) + A[j, k]),   α_1 = x_1 + a
+        β_t(j) = log Σ_k exp(A[j, k] + x_{t+1}(k) + β_{t+1}(k)),   β_n = b
+        p(y_t = k) = softmax_k(α_t(k) + β_t(k))
+
+    in the symbols of `LinearChainCRF`. α and β are kept up to a constant of each token,
+    so that long sentences lose no precision.
+
+    Args:
+        scores: float `(batch, time, tags)`, the x above; at least one position.
+        mask: bool `(batch, time)`, true at tokens; padding follows them.
+        weights: A `(tags, tags)`, a `(tags,)` and b `(tags,)`.
+
+    Returns:
+        The logarithms of the probabilities and β, float `(batch, time, tags)`;
+        arbitrary but finite at padding.
+
+    Reference: Lafferty et al. 2001; Rabiner 1989, section III.
+    """
+    transitions, first, last = weights
+    x, real = tf.transpose(scores, [1, 0, 2]), tf.transpose(mask)
+    real = tf.pad(real, [[0, 1], [0, 0]])  # nothing follows the last position
+    time = tf.shape(x)[0]
+
+    def forward(t, state):
+        return x[t] + tf.reduce_logsumexp(state[:, :, None] + transitions, axis=1)
+
+    def backward(t, state):
+        onwards = transitions + (x[t + 1] + state)[:, None, :]
+        return tf.where(real[t + 1][:, None], tf.reduce_logsumexp(onwards, 2), last)
+
+    alphas = _states(x[0] + first, tf.range(time), forward)
+    end = tf.broadcast_to(last, tf.shape(x[0]))
+    betas = _states(end, tf.range(time - 1, -1, -1), backward)
+    both = tf.nn.log_softmax(alphas + betas, axis=2)
+    return tf.transpose(both, [1, 0, 2]), tf.transpose(betas, [1, 0, 2])
+
+
+def _states(state, times, step):
+    """The state at each time, `(time, batch, tags)`; the first one is given."""
+    time, shape = tf.size(times), state.shape
+    states = tf.TensorArray(state.dtype, size=time, element_shape=shape)
+    states = states.write(times[0], state)
+
+    def body(i, state, states):
+        state = tf.ensure_shape(step(times[i], state), shape)
+        state -= tf.reduce_logsumexp(state, axis=1, keepdims=True)
+        return i + 1, state, states.write(times[i], state)
+
+    *_, states = tf.while_loop(lambda i, *_: i < time, body, (1, state, states))
+    return states.stack()
 
 
 class TagProbabilities(NamedTuple):

@@ -8,9 +8,9 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from elmo_keras.tasks.answer.task import TASK, label
 
 from elmo_keras.tasks.answer.answerer import NO_ANSWER, NOT_KNOWN, Answerer
-from elmo_keras.tasks.answer.task import TASK, label
 from elmo_keras.tasks.experiments.experiment import main
 from tests.support.task_models import (
     built,

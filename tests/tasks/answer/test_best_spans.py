@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elmo_keras.tasks.answer.best_spans import best_spans
+from elmo_keras.tasks.answer.span_scores import best_spans
 
 
 @pytest.mark.parametrize("time, longest", [(1, 1), (1, 7), (5, 1), (6, 3), (9, 16)])

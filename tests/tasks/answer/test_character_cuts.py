@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.answer.character_cuts import (
+from elmo_keras.tasks.answer.cuts import (
     BUCKETS,
     CUT_OFF,
     EDGE,
@@ -14,8 +14,9 @@ from elmo_keras.tasks.answer.character_cuts import (
     LONGEST_CUT,
     NOTHING,
     CharacterCuts,
+    SpanCuts,
+    best_cuts,
 )
-from elmo_keras.tasks.answer.span_cuts import SpanCuts, best_cuts
 from tests.support.models import randomize
 
 TOKENS = ["서울에서", "a", "abcdefghijklm", "é🙂", ""]

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.tasks.answer.offset_tokens import offset_tokens
-from elmo_keras.tasks.answer.words_in_graph import words_in_graph
+from elmo_keras.tasks.answer.text_answers import words_in_graph
 
 TEXTS = [
     "In 1990, Ann's café (été) cost $3.50 — _why_?",

@@ -8,13 +8,13 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from elmo_keras.tasks.coreference.task import TASK, targets
 
 from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.model_files.model_directory import save_model
 from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
 from elmo_keras.tasks.coreference.coreferent import Coreferent, clusters
 from elmo_keras.tasks.coreference.documents import document_inputs
-from elmo_keras.tasks.coreference.task import TASK, targets
 from elmo_keras.tasks.experiments.experiment import main
 from tests.support.task_models import (
     built,

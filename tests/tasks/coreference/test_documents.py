@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from elmo_keras.tasks.coreference.document_batches import DocumentBatches
+
 from elmo_keras.tasks.coreference.documents import (
     document_inputs,
     has_singletons,

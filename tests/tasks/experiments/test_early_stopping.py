@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.experiments.early_stopping import fit_until_best
+from elmo_keras.tasks.experiments.fitting import fit_until_best
 
 
 class Line:

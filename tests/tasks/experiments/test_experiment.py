@@ -11,8 +11,8 @@ import pytest
 
 from elmo_keras.tasks.answer import task as answer
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
-from elmo_keras.tasks.experiments.early_stopping import Fitted
 from elmo_keras.tasks.experiments.experiment import main
+from elmo_keras.tasks.experiments.fitting import Fitted
 from elmo_keras.tasks.experiments.results import read_results, results_table
 from elmo_keras.tasks.experiments.variants import Variant
 from elmo_keras.tasks.tag import task as tag

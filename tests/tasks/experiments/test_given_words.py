@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from elmo_keras.tasks.experiments import experiment
-from elmo_keras.tasks.experiments.early_stopping import Fitted
 from elmo_keras.tasks.experiments.experiment import main
+from elmo_keras.tasks.experiments.fitting import Fitted
 from elmo_keras.tasks.tag import task as tag
 
 SIZES = "--no-crf --units 3 --character-dim 2 --dropout 0 --learning-rate 0.1".split()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from elmo_keras.tasks.layers.attention import masked_softmax, soft_alignment
+from elmo_keras.tasks.layers.pooling import masked_softmax, soft_alignment
 from tests.support.masked_batches import LENGTHS, masked_batch
 from tests.support.reference import softmax
 

@@ -6,8 +6,7 @@ import unicodedata
 import pytest
 
 from elmo_keras.tasks.answer.offset_tokens import offset_tokens
-from elmo_keras.tasks.readers.combining_marks import joined_at_marks
-from elmo_keras.tasks.readers.words import words_and_punctuation
+from elmo_keras.tasks.readers.words import joined_at_marks, words_and_punctuation
 
 SCRIPTS = {
     "Devanagari": ("नमस्ते दुनिया।", ["नमस्ते", "दुनिया", "।"]),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from elmo_keras.tasks.readers.lower_case_vectors import read_lower_case_vectors
+from elmo_keras.tasks.readers.word_vector_file import read_lower_case_vectors
 
 SENTENCES = [["US", "us", "US", "Us"], ["Bonn", "BONN", "BONN"], ["Él", "x"]]
 

@@ -1,11 +1,11 @@
 """Semantic roles, as the script of CoNLL-2005 counts them."""
 
 import pytest
+from elmo_keras.tasks.tag.task import TASK
 
-from elmo_keras.tasks.tag.role_scores import arguments, role_scores
+from elmo_keras.tasks.tag.entities import arguments, role_scores
 from elmo_keras.tasks.tag.tagged_text import read_roles
 from elmo_keras.tasks.tag.tagger import Tagger
-from elmo_keras.tasks.tag.task import TASK
 from tests.support.task_models import token_vectors
 
 

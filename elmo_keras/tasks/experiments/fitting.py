@@ -1,0 +1,123 @@
+"""Training that stops when the score on held-out examples no longer improves."""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import keras
+import numpy as np
+
+from elmo_keras.cli.progress import Progress
+from elmo_keras.tasks.experiments.batches import Batches
+
+# Keras' EarlyStopping is not used: an epoch may have more batches than the one before,
+# for which `fit` has no place, and with equal scores the lower loss decides.
+
+
+class Fitted(NamedTuple):
+    """The result of a training run.
+
+    Attributes:
+        scores: the scores of the best epoch.
+        best_epoch, epochs: the best and the last epoch, counted from 1.
+        losses: the mean loss of each epoch.
+        seconds_per_epoch: the median, without scoring and tracing.
+    """
+
+    scores: dict[str, float]
+    best_epoch: int
+    epochs: int
+    losses: list[float]
+    seconds_per_epoch: float
+
+
+def fit_until_best(
+    model: keras.Model,
+    batches: Batches,
+    score: Callable[[], dict[str, float]],
+    *,
+    epochs: int,
+    patience: int,
+    seed: int = 0,
+    verbose: int = 0,
+) -> Fitted:
+    """Trains a compiled model and leaves it with the weights of its best epoch.
+
+    Args:
+        model: a compiled model.
+        batches: the training examples, with labels.
+        score: returns the current scores of the model; the first one decides, and
+            higher is better. If it is equal, the lower training loss decides, as F1
+            can be 0 in the first epochs.
+        epochs: the maximum.
+        patience: the number of epochs without a better score after which training
+            stops.
+        seed: seed of the order of the examples.
+        verbose: 1 to show the epochs.
+
+    Raises:
+        FloatingPointError: the loss is not finite.
+    """
+    best, best_key, best_epoch, losses, seconds = None, None, 0, [], []
+    steps = _Steps()
+    for epoch in range(1, epochs + 1):
+        dataset = batches.shuffled(seed, epoch)
+        with Progress(
+            total=int(dataset.cardinality()),
+            desc=f"  epoch {epoch:3}",
+            unit=" steps",
+            leave=False,
+            disable=not verbose,
+        ) as steps.bar:
+            fitted = model.fit(dataset, shuffle=False, verbose=0, callbacks=[steps])
+        losses.append(float(fitted.history["loss"][0]))
+        if not np.isfinite(losses[-1]):
+            raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
+        seconds.append(steps.seconds)
+        scores = score()
+        if verbose:
+            shown = ", ".join(f"{name} {100 * x:.2f}" for name, x in scores.items())
+            line = f"  epoch {epoch:3}  loss {losses[-1]:.4f}  dev {shown}"
+            print(f"{line}  {steps.seconds:.1f} s{steps.aside}", flush=True)
+        key = next(iter(scores.values())), -losses[-1]
+        if best_key is None or key > best_key:
+            best, best_key, best_epoch = scores, key, epoch
+            weights = [np.copy(w) for w in model.trainable_variables]
+        if epoch - best_epoch >= patience:
+            break
+    for variable, value in zip(model.trainable_variables, weights):
+        variable.assign(value)
+    return Fitted(best, best_epoch, epoch, losses, float(np.median(seconds)))
+
+
+class _Steps(keras.callbacks.Callback):
+    """Shows the steps of each epoch and times them.
+
+    The first step of all traces the graph, which may take longer than an epoch. It
+    counts like the others, or with tracing if there is no other.
+    """
+
+    traced = False
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.steps, self.timed_steps, self.aside = 0, 0, ""
+        self.began = self.timed_from = time.perf_counter()
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.steps += 1
+        if self.traced:
+            self.timed_steps += 1
+        else:
+            self.traced, self.timed_from = True, time.perf_counter()
+        if self.bar.update(1) and logs:
+            self.bar.set_postfix_str(f"loss {float(logs['loss']):.4f}", refresh=False)
+
+    def on_epoch_end(self, epoch, logs=None):
+        end = time.perf_counter()
+        self.seconds = end - self.began
+        if self.timed_steps:
+            self.seconds = (end - self.timed_from) * self.steps / self.timed_steps
+            if first := self.timed_from - self.began:
+                self.aside = (
+                    f", besides {first:.1f} s for the first step, which is traced"
+                )
