@@ -15,12 +15,18 @@ from elmo_keras.tasks.similarity.similarity_model import SimilarityModel
 from elmo_keras.tasks.tag.crf import LinearChainCRF
 from elmo_keras.tasks.tag.tagger import Tagger
 
+# The names of the field beside those that saved models have.
+CoreferenceModel = Coreferent
+QuestionAnswering = Answerer
+
 __all__ = [
     "ESIM",
     "Answerer",
+    "CoreferenceModel",
     "Coreferent",
     "LayerCache",
     "LinearChainCRF",
+    "QuestionAnswering",
     "SimilarityModel",
     "Tagger",
     "TextClassifier",

@@ -16,7 +16,7 @@ from elmo_keras.analyses.compare.sample_efficiency import (
 from elmo_keras.analyses.layer_weights import __main__ as layer_weights
 from elmo_keras.tasks.experiments import experiment
 from elmo_keras.tasks.experiments.fitting import Fitted
-from elmo_keras.tasks.tag import task as tag
+from elmo_keras.tasks.tag import __main__ as tag
 
 PNG = b"\x89PNG"
 

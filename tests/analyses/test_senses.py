@@ -7,7 +7,7 @@ from elmo_keras import Elmo
 from elmo_keras.analyses.senses import __main__ as senses
 from elmo_keras.analyses.senses.semcor import Instance, read_semcor
 from elmo_keras.analyses.senses.sense_vectors import SenseInventory, average_senses
-from elmo_keras.tasks.experiments import sentence_layers
+from elmo_keras.tasks.experiments import layer_cache
 
 SHORE, MONEY = "bank%1:17:01::", "bank%1:14:00::"
 TURN = "bank%2:38:00::"
@@ -93,7 +93,7 @@ def test_the_vector_of_a_sense_is_the_mean_over_its_uses_in_any_batches(
     sentences = read_semcor(files[0])
     inventory = SenseInventory(sentences)
     together = average_senses(elmo, sentences, inventory)
-    monkeypatch.setattr(sentence_layers, "TOKENS_AT_ONCE", 10)
+    monkeypatch.setattr(layer_cache, "TOKENS_AT_ONCE", 10)
     alone = average_senses(elmo, sentences, inventory)
     np.testing.assert_allclose(alone, together, atol=1e-6)
     layers = elmo.layers(

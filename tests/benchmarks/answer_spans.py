@@ -12,13 +12,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 from elmo_keras.cli.command import run_command
 from elmo_keras.cli.markdown_table import markdown_table
+from elmo_keras.tasks.answer.__main__ import label, read, scores
 from elmo_keras.tasks.answer.answerer import LONGEST_ANSWER
 from elmo_keras.tasks.answer.offset_tokens import AnswerSpan
 from elmo_keras.tasks.answer.squad_scores import CONVENTIONS
-from elmo_keras.tasks.answer.task import AnswerOptions, label, read, scores
 
 HEAD = "file", "questions", "of whole tokens", "whole tokens", "characters"
 
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def cells(file: Path, convention: str, longest: int) -> tuple[str, ...]:
     """The cells of a file's row: counts, then F1 / exact match of both spans."""
-    options = AnswerOptions(1, 0.0, scores=convention, longest_answer=longest)
+    options = SimpleNamespace(scores=convention, longest_answer=longest)
     examples = read(file, options)
     spans = [label(example) for example in examples]
     n_whole = sum(max(span.cut_before, span.cut_after) == 0 for span in spans)

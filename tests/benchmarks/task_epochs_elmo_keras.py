@@ -38,7 +38,7 @@ def main(task: str, arguments: Sequence[str]) -> None:
 
 def prepared(name: str, arguments: Sequence[str]):
     """The model of a task's command, and the batches that it trains on."""
-    task = importlib.import_module(f"elmo_keras.tasks.{name}.task").TASK
+    task = importlib.import_module(f"elmo_keras.tasks.{name}.__main__").TASK
     parser = experiment_arguments.parser(name, task, None)
     options, _ = experiment_arguments.parse(parser, task, arguments)
     data = read_data(task, options)

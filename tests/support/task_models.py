@@ -1,13 +1,15 @@
 """Models of tasks under test, and the checks that all of them pass."""
 
+from types import SimpleNamespace
+
 import keras
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras import Elmo, ElmoConfig
+from elmo_keras.tasks.experiments import experiment_arguments
 from elmo_keras.tasks.experiments.batches import Batches, predictions
 from elmo_keras.tasks.experiments.fitting import fit_until_best
-from elmo_keras.tasks.layers.padding import padded
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.token_batches import padded_tokens
 from tests.support.models import randomize
@@ -22,6 +24,14 @@ def token_vectors(elmo_at=None, words=WORDS[:4], **elmo_arguments):
         n = 2 if elmo_at == "both" else 1
         elmo = Elmo(ElmoConfig.preset("test"), num_representations=n, **elmo_arguments)
     return TokenVectors(words, 5, 4, elmo=elmo, elmo_at=elmo_at or "input", dropout=0.0)
+
+
+def task_options(task, train="train", **changed):
+    """The own options of a task, as if nothing else was given on the command line."""
+    parser = experiment_arguments.parser(task.name, task, None)
+    given = ["--train", str(train), "--output", "out"]
+    options, _ = experiment_arguments.parse(parser, task, given)
+    return SimpleNamespace(**vars(options.of_task) | changed)
 
 
 def built(model):

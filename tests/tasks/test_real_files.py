@@ -3,9 +3,9 @@
 import functools
 
 import pytest
-from elmo_keras.tasks.answer.task import NOT_KNOWN, label
 
 from elmo_keras.analyses.senses.semcor import read_semcor
+from elmo_keras.tasks.answer.__main__ import NOT_KNOWN, label
 from elmo_keras.tasks.answer.squad import misplaced_answers, read_squad
 from elmo_keras.tasks.classify import labelled_texts
 from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012

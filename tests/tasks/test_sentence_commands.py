@@ -7,14 +7,14 @@ import keras
 import numpy as np
 import pytest
 
-from elmo_keras.tasks.classify import task as classify
+from elmo_keras.tasks.classify import __main__ as classify
 from elmo_keras.tasks.classify.classifier import TextClassifier
-from elmo_keras.tasks.entail import task as entail
+from elmo_keras.tasks.entail import __main__ as entail
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.fitting import Fitted
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
-from elmo_keras.tasks.similarity import task as similarity
+from elmo_keras.tasks.similarity import __main__ as similarity
 
 SMALL = "--units 3 --word-dim 4 --character-dim 2 --batch-size 4 --epochs 1".split()
 TABLE = "sentence1\tsentence2\tscore\n"

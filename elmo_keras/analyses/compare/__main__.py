@@ -185,8 +185,8 @@ def _task(name):
     """The task with this name, also if its folder in `tasks` is new."""
     path = f"elmo_keras.tasks.{name}" if name.isidentifier() else ""
     found = path and importlib.util.find_spec(path)
-    found = found and importlib.util.find_spec(f"{path}.task")
-    module = found and importlib.import_module(f"{path}.task")
+    found = found and importlib.util.find_spec(f"{path}.__main__")
+    module = found and importlib.import_module(f"{path}.__main__")
     if not isinstance(getattr(module, "TASK", None), Task):
         raise argparse.ArgumentTypeError(
             f"there is no task {name}; give one that has a command, such as tag"

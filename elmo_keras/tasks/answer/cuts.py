@@ -111,7 +111,6 @@ class SpanCuts(keras.layers.Layer):
         starts, ends: float `(batch, time, dim)`, vectors of the tokens, to judge where
             a span begins in its first token and where it ends in its last.
         spans: int32 `(batch, 2)`, the first and the last token.
-        training: whether dropout is applied.
 
     Output: the scores of 0 to `LONGEST_CUT` characters before the answer and after it,
     float `(batch, LONGEST_CUT + 1)` twice.
@@ -156,15 +155,10 @@ class SpanCuts(keras.layers.Layer):
 def best_cuts(
     before: tf.Tensor, after: tf.Tensor, room: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The cuts at both ends of an answer with the highest sum of scores.
+    """The cuts before and after answers with the highest sum of scores, int32 `(batch,)`.
 
-    Args:
-        before, after: scores of the cuts, float `(batch, cuts)`.
-        room: int32 `(batch,)`, the number of characters that may be cut off in total:
-            one less than the token has, if the answer is within a single token.
-
-    Returns:
-        The numbers of characters before and after the answer, int32 `(batch,)` twice.
+    At most `room` characters are cut off in total: one less than the token has, if the
+    answer is within a single token.
 
     >>> scores = tf.constant([[1., 2.]])
     >>> [int(cut[0]) for cut in best_cuts(scores, scores * 2, tf.constant([1]))]

@@ -6,27 +6,14 @@ import tensorflow as tf
 
 
 def span_scores(outputs: Sequence[tf.Tensor], spans: tf.Tensor) -> tf.Tensor:
-    """The scores of given spans.
-
-    Args:
-        outputs: the output of an `Answerer`: the first two are the scores of first and
-            last tokens, float `(batch, time)`.
-        spans: int32 `(batch, …)`, the first and the last token, and maybe more.
-
-    Returns:
-        float `(batch,)`.
-    """
+    """The scores `(batch,)` of spans, int32 `(batch, 2 or more)`: first and last token."""
     starts, ends, *_ = outputs
     first = tf.gather(starts, spans[:, 0], batch_dims=1)
     return first + tf.gather(ends, spans[:, 1], batch_dims=1)
 
 
 def log_total(outputs: Sequence[tf.Tensor]) -> tf.Tensor:
-    """The logarithm of the sum over all spans and no answer, float `(batch,)`.
-
-    Args:
-        outputs: as for `span_scores`; the third one is the score of no answer.
-    """
+    """The logarithm of the sum over all spans and no answer: `(batch,)`."""
     starts, ends, none, *_ = outputs
     total = tf.reduce_logsumexp(starts, axis=1) + tf.reduce_logsumexp(ends, axis=1)
     return tf.reduce_logsumexp([total, none], axis=0)
@@ -35,15 +22,10 @@ def log_total(outputs: Sequence[tf.Tensor]) -> tf.Tensor:
 def best_spans(
     start_scores: tf.Tensor, end_scores: tf.Tensor, longest: int
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """The first and last position with the highest sum of scores, by exact search.
+    """First and last position of the best span, and its score, each `(batch,)`.
 
-    Args:
-        start_scores, end_scores: float `(batch, time)`, very low at padding.
-        longest: maximum length of a span in positions.
-
-    Returns:
-        int32 `(batch,)` twice, the first and the last position, and the span's
-        score `(batch,)`.
+    The search is exact among spans of at most `longest` positions. Scores are `(batch,
+    time)`, very low at padding.
 
     >>> first, last, score = best_spans([[1., 0., 5.]], [[9., 2., 0.]], longest=2)
     >>> int(first[0]), int(last[0]), float(score[0])

@@ -13,15 +13,13 @@ def read_squad(path: str | Path) -> list[dict]:
     """The questions of a file, plain or gzipped.
 
     Returns:
-        For each question a dict: `id`; the tokens of `context` and `question`;
-        `text`, the paragraph; `offsets`, its tokens with their offsets; `answers`,
-        all answer texts without white space around them, none if the question has
-        no answer; `span`, the `AnswerSpan` of the first answer that is at its offset,
-        or None; `misplaced`, for each answer that is not at its offset, its text and
-        the text found there.
+        For each question a dict: `id`; the tokens of `context` and `question`; `text`,
+        the paragraph; `offsets`, its tokens with their offsets; `answers`, without white
+        space around them, none if there is no answer; `span`, the `AnswerSpan` of the
+        first answer that is at its offset, or None; `misplaced`, for each answer that
+        is not, its text and the text found there.
 
     Raises:
-        FileNotFoundError: there is no such file.
         ValueError: the file is not such JSON, or none of its answers is at its
             offset; the message names file, place and reason.
     """

@@ -12,34 +12,19 @@ _KOREAN_SIGNS = str.maketrans(dict.fromkeys("'\"‘’()<>〈〉《》", " "))
 
 
 def normalized(answer: str) -> str:
-    """An answer in lower case, without ASCII punctuation, articles and extra spaces.
-
-    >>> normalized(" The  answer, it's 42!")
-    'answer its 42'
-    """
+    """An answer in lower case, without ASCII punctuation, articles and extra spaces."""
     text = answer.lower().translate(_PUNCTUATION)
     return " ".join(_ARTICLES.sub(" ", text).split())
 
 
 def korean_normalized(answer: str) -> str:
-    """An answer as KorQuAD compares it: lower case, no ASCII punctuation, one space.
-
-    Quotation marks and brackets become spaces.
-
-    >>> korean_normalized("《Seoul》(서울)에서!")
-    'seoul 서울 에서'
-    """
+    """An answer as KorQuAD compares it: signs become spaces, and no word is an article."""
     text = answer.translate(_KOREAN_SIGNS).lower().translate(_PUNCTUATION)
     return " ".join(text.split())
 
 
 class Convention(NamedTuple):
-    """How answers are compared.
-
-    Attributes:
-        normalized: answer → the text that an exact match compares.
-        parts: normalized text → the parts that F1 counts.
-    """
+    """How answers are compared: their normalized text, and the parts that F1 counts."""
 
     normalized: Callable[[str], str]
     parts: Callable[[str], Sequence[str]]
@@ -63,8 +48,6 @@ def f1(prediction: str, gold: str, convention: Convention = SQUAD) -> float:
     The parts are words for SQuAD and characters for KorQuAD. If one of the answers has
     none: 1 if the other has none either, else 0.
 
-    >>> f1("the red house", "a house")  # precision 1/2, recall 1
-    0.6666666666666666
     >>> f1("서울에서", "서울", CONVENTIONS["korquad"])  # precision 2/4, recall 1
     0.6666666666666666
     """
@@ -82,16 +65,10 @@ def squad_scores(
     answers: Sequence[Sequence[str]],
     convention: Convention = SQUAD,
 ) -> Mapping[str, float]:
-    """Scores over all questions, from 0 to 1.
+    """Scores over all questions, from 0 to 1, as in SQuAD 1.1, 2.0 and KorQuAD 1.0.
 
-    As in SQuAD 2.0, the best match among several right answers counts. Answers without
-    any words are ignored; if none remain, no answer (`""`) is right. If all questions
-    have answers, these are the scores of SQuAD 1.1, or of KorQuAD 1.0.
-
-    Args:
-        predictions: one text for each question, `""` for no answer.
-        answers: the right answers of each question.
-        convention: one of `CONVENTIONS`.
+    The best match among several right answers counts. Answers without any words are
+    ignored; if none remain, no answer (`""`) is right.
 
     Returns:
         `F1` and `exact match`. If some questions have no answer, also both over the

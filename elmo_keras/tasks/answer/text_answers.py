@@ -34,8 +34,8 @@ class PlacedWords(NamedTuple):
     Attributes:
         texts: strings `(batch,)`, with a space for bytes that are not UTF-8.
         words: strings, ragged `(batch, words)`.
-        begins, ends: int32 `(batch, words)`, ragged too: the number of bytes of the text
-            before a word, and up to its end.
+        begins, ends: int32, ragged too: the number of bytes of the text before a word,
+            and up to its end.
     """
 
     texts: tf.Tensor
@@ -45,13 +45,10 @@ class PlacedWords(NamedTuple):
 
 
 def words_in_graph(texts: tf.Tensor) -> PlacedWords:
-    """The words of each text, split as by `offset_tokens`.
+    """The words of texts `(batch,)`, split as by `offset_tokens`.
 
     Letters and marks that are new in the Unicode version of RE2, or of Python, are split
     differently, and noncharacters from U+FDD0 on become U+FFFD.
-
-    Args:
-        texts: strings `(batch,)`.
 
     >>> found = words_in_graph(tf.constant(["In 1990, Ann's."]))
     >>> found.words.to_list()[0], found.begins.to_list()[0]
@@ -81,11 +78,8 @@ def text_answers(
 ) -> dict[str, tf.Tensor]:
     """The answers as pieces of their contexts, cut out by a graph.
 
-    If one of the texts has no word, there is no answer, with the score 0.
-
-    Args:
-        context, question: the words of each text.
-        found: what `Answerer.answers` gives for them.
+    `found` is the result of `Answerer.answers`. If one of the texts has no word, there
+    is no answer, with the score 0.
 
     Returns:
         `answer`, strings `(batch,)`, `""` for none; `begin` and `end`, int32 `(batch,)`,

@@ -27,16 +27,7 @@ _ESCAPED = re.compile(r"\\([/*])")
 
 
 def read_fasttext(path: str | Path, split: Split = split_at_spaces) -> list[dict]:
-    """Lines of `__label__LABEL text`.
-
-    Args:
-        path: the file.
-        split: text → tokens.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: `file:line:` and the reason.
-    """
+    """Lines of `__label__LABEL text`."""
     examples = []
     for number, line in numbered_lines(path):
         label, _, text = line.strip(SPACES).replace("\t", " ").partition(" ")
@@ -49,12 +40,7 @@ def read_fasttext(path: str | Path, split: Split = split_at_spaces) -> list[dict
 
 
 def read_trees(path: str | Path) -> list[dict]:
-    """Lines of one tree each, such as `(3 (2 A) (4 film))`: words and root label.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: `file:line:` and the reason.
-    """
+    """Lines of one tree each, such as `(3 (2 A) (4 film))`: words and root label."""
     examples = []
     for number, line in numbered_lines(path):
         label = _root_label(line.strip(SPACES))
@@ -78,18 +64,7 @@ def _root_label(tree):
 
 
 def read_table(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
-    """A table with the columns `document` and `label`, such as NSMC's.
-
-    A document may be empty, as some of NSMC's are; it gives no tokens.
-
-    Args:
-        path: a file of columns separated by tabs; the first line names them.
-        split: text → tokens.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: `file:line:` and the reason.
-    """
+    """A table with the columns `document`, which may be empty, and `label`."""
     examples = []
     for number, (document, label) in table_rows(path, ("document", "label")):
         if not label.strip():
@@ -103,14 +78,7 @@ def read_goemotions(
 ) -> list[dict]:
     """Multi-label texts, lines of `text \\t 27,3 \\t id`; each gives `"labels"`.
 
-    Args:
-        path: the file.
-        names: names of the labels in the order of their numbers.
-        split: text → tokens.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: `file:line:` and the reason.
+    The numbers of the labels count `names`.
     """
     examples = []
     for number, line in numbered_lines(path):
@@ -125,12 +93,7 @@ def read_goemotions(
 
 
 def read_label_names(path: str | Path) -> list[str]:
-    """The names of labels, one per line.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: `file:line:` and the reason.
-    """
+    """The names of labels, one per line."""
     names = []
     for number, line in numbered_lines(path):
         if not line.strip() or line.strip() in names:

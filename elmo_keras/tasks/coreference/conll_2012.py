@@ -26,9 +26,7 @@ def read_conll_2012(path: str | Path) -> list[dict]:
         lists of mentions, each as its first and last token in the document.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: the file is not in this format; the message names file, line
-            and reason.
+        ValueError: `file:line:` and the reason.
     """
     documents, document = [], None
     number = 0

@@ -76,12 +76,6 @@ def score(
 
     Numerators and denominators are summed over the documents, as in the official
     scorer. Precision is the metric with keys and responses exchanged.
-
-    Args:
-        metric: one of `METRICS`.
-        keys: the right clusters of each document; a mention is any hashable value,
-            such as the pair of its first and last token.
-        responses: the predicted clusters of each document.
     """
     recall = _ratio(metric(k, r) for k, r in zip(keys, responses, strict=True))
     precision = _ratio(metric(r, k) for k, r in zip(keys, responses, strict=True))
@@ -95,7 +89,9 @@ def coreference_scores(
     """F1 of each metric, and `CoNLL F1`, the mean of MUC, B³ and CEAF φ₄.
 
     Args:
-        keys, responses: as in `score`.
+        keys: the right clusters of each document; a mention is any hashable value,
+            such as the pair of its first and last token.
+        responses: the predicted clusters of each document.
     """
     f1s = {name: score(m, keys, responses).f1 for name, m in METRICS.items()}
     return {"CoNLL F1": sum(f1s[name] for name in ("MUC", "B³", "CEAF φ4")) / 3} | f1s
@@ -108,11 +104,7 @@ def _ratio(pairs):
 
 
 def linear_sum_assignment() -> Callable:
-    """The function of SciPy, an optional dependency.
-
-    Raises:
-        ImportError: SciPy is not installed.
-    """
+    """The function of SciPy, an optional dependency; an `ImportError` says so."""
     try:
         from scipy.optimize import linear_sum_assignment
     except ImportError as error:

@@ -69,6 +69,8 @@ class Coreferent(TaskModel):
     Reference: Lee et al. 2017; Lee et al. 2018, without the second-order step.
     """
 
+    text_fields = ("sentences",)
+
     def __init__(
         self,
         token_vectors: TokenVectors,
@@ -201,9 +203,8 @@ class Coreferent(TaskModel):
 def clusters(links: np.ndarray, singletons: bool = False) -> list[list[Mention]]:
     """The clusters that links from mentions to antecedents form.
 
-    Args:
-        links: integers `(mentions, 3)`, one document of `Coreferent.predict`.
-        singletons: whether mentions without any link are clusters, too.
+    Links are one document of `Coreferent.predict`, `(mentions, 3)`. With `singletons`,
+    mentions without any link are clusters, too.
 
     >>> clusters([[0, 0, -1], [2, 3, 0], [5, 5, -1], [7, 7, 1]])
     [[(0, 0), (2, 3), (7, 7)]]

@@ -24,13 +24,8 @@ def windows(
 ) -> list[dict]:
     """A document cut into parts of `n_sentences`, each with the clusters within it.
 
-    Args:
-        document: as `read_conll_2012` returns it.
-        n_sentences: number of sentences in a part; the last part may have fewer.
-        singletons: whether a cluster with a single mention in a part is kept.
-
-    Returns:
-        Documents whose mentions are counted from the start of the part.
+    Mentions are counted from the start of the part. Only with `singletons`, a cluster
+    with a single mention in a part is kept.
     """
     parts, begin = [], 0
     for i in range(0, len(document["sentences"]), n_sentences):
@@ -55,12 +50,7 @@ def document_inputs(
     sentences: Sequence[Sequence[str]],
     speakers: Sequence[Sequence[str]] | None = None,
 ) -> dict[str, tf.Tensor]:
-    """The inputs of `Coreferent`.
-
-    Raises:
-        ValueError: there are no tokens, one is `""`, or the numbers of tokens and
-            speakers differ.
-    """
+    """The inputs of `Coreferent`; see `Coreferent.resolve`."""
     if speakers is None:
         speakers = [[""] * len(sentence) for sentence in sentences]
     lengths, turns = ([len(row) for row in rows] for rows in (sentences, speakers))

@@ -9,11 +9,9 @@ from elmo_keras.tasks.layers.pooling import masked_softmax
 
 
 class Spans(NamedTuple):
-    """Spans of a document, ordered by first token, then by last.
+    """Spans of a document, ordered by first token, then by last, counted over it.
 
-    Attributes:
-        vectors: float `(spans, dim)`.
-        first, last: int32 `(spans,)`, tokens counted over the document.
+    Their `vectors` are float `(spans, dim)`, `first` and `last` int32 `(spans,)`.
     """
 
     vectors: tf.Tensor

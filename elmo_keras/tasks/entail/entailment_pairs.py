@@ -27,16 +27,7 @@ _KLUE_FIELDS = "premise", "hypothesis", "gold_label"
 
 
 def read_tabs(path: str | Path, split: Split = split_at_spaces) -> list[dict]:
-    """Lines of `premise \\t hypothesis \\t label`.
-
-    Args:
-        path: the file.
-        split: text → tokens.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: `file:line:` and the reason.
-    """
+    """Lines of `premise \\t hypothesis \\t label`."""
     lines = numbered_lines(path)
     rows = (
         (number, split_line(path, number, line, n_fields=3)) for number, line in lines
@@ -45,12 +36,7 @@ def read_tabs(path: str | Path, split: Split = split_at_spaces) -> list[dict]:
 
 
 def read_snli(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
-    """SNLI's and MultiNLI's lines of JSON.
-
-    Pairs without an agreed label (`"-"`) are left out.
-
-    Args and errors: as for `read_tabs`.
-    """
+    """SNLI's and MultiNLI's lines of JSON; pairs without an agreed label are left out."""
     examples = []
     for number, line in numbered_lines(path):
         record = decoded_json(path, number, line)
@@ -61,10 +47,7 @@ def read_snli(path: str | Path, split: Split = words_and_punctuation) -> list[di
 
 
 def read_kornli(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
-    """KorNLI's table with `sentence1`, `sentence2` and `gold_label`.
-
-    Args and errors: as for `read_tabs`.
-    """
+    """KorNLI's table with `sentence1`, `sentence2` and `gold_label`."""
     rows = table_rows(path, _SNLI_FIELDS)
     return [_example(path, number, row, split=split) for number, row in rows]
 
@@ -72,8 +55,8 @@ def read_kornli(path: str | Path, split: Split = words_and_punctuation) -> list[
 def read_klue(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
     """KLUE's JSON, a list of objects with `premise`, `hypothesis` and `gold_label`.
 
-    Args and errors: as for `read_tabs`. An error in an object, other than in its JSON,
-    is reported with the line where the object ends.
+    An error in an object, other than in its JSON, is reported with the line where the
+    object ends.
     """
     text = "\n".join(line for _, line in numbered_lines(path))
     if not isinstance(decoded_json(path, 1, text), list):

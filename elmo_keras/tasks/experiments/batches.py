@@ -130,20 +130,14 @@ class Batches:
 class AttentionBatches(Batches):
     """Batches for models that compare each token of an example with all others.
 
-    Their memory grows with the square of the length, so that a batch holds fewer
-    examples if they have more than 1,024 tokens: one from 4,097 tokens on.
+    A batch holds fewer examples if they have more than 1,024 tokens: one from 4,097 on.
     """
 
     max_pairs = 2**25
 
 
 def predictions(model: keras.Model, batches: Batches) -> list:
-    """The model's output for each example, in the order of the examples.
-
-    Returns:
-        For each example an array, or a structure of arrays, without the batch axis,
-        but with the padding of its batch.
-    """
+    """The model's output for each example, without the batch axis, but with padding."""
     results = [None] * len(batches.examples)
     for rows in batches.by_length():
         outputs = model.predict_on_batch(batches.inputs(rows))

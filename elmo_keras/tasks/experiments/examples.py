@@ -27,11 +27,7 @@ class Data(NamedTuple):
 
 
 def read_data(task: Task, options: ExperimentOptions) -> Data:
-    """The examples of --train, --dev and --test.
-
-    Raises:
-        ValueError, OSError: see `experiment.run`.
-    """
+    """The examples of --train, --dev and --test."""
     train, dev, test = (
         task.read(path, options.of_task) if path else []
         for path in (options.train, options.dev, options.test)

@@ -58,18 +58,12 @@ def run(
 ) -> list[dict]:
     """Trains each variant with each seed, unless it is already recorded.
 
-    Args:
-        task: the task.
-        options: the options of its command.
-        variants: the variants to compare; their settings replace those of `options`.
-
     Returns:
         The records of these runs, as in `results.json`.
 
     Raises:
-        ValueError: the data, a model directory, word vectors or `results.json` are
-            invalid; the message says what was expected.
-        OSError: a file can't be read.
+        ValueError, OSError: the data, a model directory, word vectors or `results.json`
+            are invalid or can't be read; the message says what was expected.
         FloatingPointError: a loss is not finite.
         CommandFailed: a file can't be written.
     """
@@ -85,15 +79,7 @@ def run(
 
 
 class Experiment:
-    """The runs on one set of examples, and the file of their results.
-
-    Args:
-        task, options: see `run`.
-        data: the examples.
-
-    Raises:
-        ValueError, OSError: the file of word vectors can't be read or doesn't fit.
-    """
+    """The runs on one set of examples, and the file of their results."""
 
     def __init__(self, task: Task, options: ExperimentOptions, data: Data):
         self.task, self.options, self.data = task, options, data
@@ -106,11 +92,7 @@ class Experiment:
         self._cached = None, None  # model directory, and the cache of its layers
 
     def check(self, variants: Sequence[Variant]) -> None:
-        """Finds errors before hours of training.
-
-        Raises:
-            ValueError, OSError: see `run`.
-        """
+        """Finds errors before hours of training; see `run`."""
         recorded = read_results(self.results)
         names = {record.get("task", self.task.name) for record in recorded}
         if names - {self.task.name}:
@@ -124,21 +106,12 @@ class Experiment:
                 variant.layer()
 
     def records(self, variants: Sequence[Variant]) -> list[dict]:
-        """Trains the missing runs, and returns the records of all.
-
-        Raises:
-            FloatingPointError: a loss is not finite.
-            OSError: a file can't be written.
-        """
+        """Trains the missing runs, and returns the records of all."""
         runs = [(v, seed) for v in variants for seed in self.options.seeds]
         return [self.recorded(*run) or self._made(*run) for run in runs]
 
     def recorded(self, variant: Variant, seed: int) -> dict | None:
-        """The record of a run, or None.
-
-        Raises:
-            ValueError: a run of this name has other settings.
-        """
+        """The record of a run, or None; a run of this name with other settings is an error."""
         for record in read_results(self.results):
             if (record["variant"], record["seed"]) != (variant.name, seed):
                 continue

@@ -140,11 +140,7 @@ class ExperimentOptions:
     of_task: SimpleNamespace = dataclasses.field(default_factory=SimpleNamespace)
 
     def variants(self) -> list[Variant]:
-        """The baseline, if requested or if `elmo` is empty, and each biLM's variant.
-
-        Raises:
-            ValueError: two biLMs have the same name.
-        """
+        """The baseline, if requested or if `elmo` is empty, and each biLM's variant."""
         _, *chosen = (getattr(self, name) for name in Variant._fields)
         given = [Variant(elmo, *chosen) for elmo in self.elmo]
         if self.baseline or not given:
@@ -184,11 +180,7 @@ def parser(
 def parse(
     p: argparse.ArgumentParser, task: Task, arguments: Sequence[str] | None
 ) -> tuple[ExperimentOptions, dict[str, Any]]:
-    """Parses a command line with `parser`, to which more options may have been added.
-
-    Returns:
-        The options of the task, and the values of those that were added.
-    """
+    """The options of a task, and the values of options that were added to its `parser`."""
     values = vars(p.parse_args(arguments))
     of_task = {name: values.pop(name) for name in task.options}
     shared = {field.name: values.pop(field.name) for field in SHARED}

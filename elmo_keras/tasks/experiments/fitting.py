@@ -50,8 +50,7 @@ def fit_until_best(
             higher is better. If it is equal, the lower training loss decides, as F1
             can be 0 in the first epochs.
         epochs: the maximum.
-        patience: the number of epochs without a better score after which training
-            stops.
+        patience: training stops after this number of epochs without a better score.
         seed: seed of the order of the examples.
         verbose: 1 to show the epochs.
 

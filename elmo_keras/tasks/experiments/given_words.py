@@ -13,13 +13,7 @@ WORD_DIM = 100  # of random vectors
 
 
 class GivenWords(NamedTuple):
-    """Words of the examples, in lower case, with vectors from a file.
-
-    Attributes:
-        dim: size of the vectors of all words.
-        words: empty without a file.
-        vectors: float32 `(words, dim)`, or None without a file.
-    """
+    """Words of the examples, in lower case, with their vectors from a file, if one is given."""
 
     dim: int
     words: tuple[str, ...] = ()
@@ -38,17 +32,11 @@ class GivenWords(NamedTuple):
 def read_given_words(
     path: Path | None, sentences: Sequence[Sequence[str]], word_dim: int | None
 ) -> GivenWords:
-    """Reads the vectors of the words of sentences, and prints how many there are.
-
-    Args:
-        path: --word-vectors; None for no words.
-        sentences: the tokens of all examples.
-        word_dim: --word-dim; None for the size that the file has.
+    """The words of sentences in the file of --word-vectors; prints how many there are.
 
     Raises:
         ValueError: the file is damaged, has vectors of another size than `word_dim`, or
             has none of the words.
-        OSError: the file can't be read.
     """
     if path is None:
         return GivenWords(WORD_DIM if word_dim is None else word_dim)

@@ -18,20 +18,9 @@ def multi_label_f1(
 ) -> dict[str, float]:
     """F1 = 2 · both / (expected + found) where an example may have several labels.
 
-    Args:
-        expected: the right labels of each example.
-        found: the predicted labels of each example.
-        labels: the labels to score.
-
     Returns:
-        `"macro F1"`, the mean over the labels, 0 for a label that never occurs, and
+        `"macro F1"`, the mean over `labels`, 0 for a label that never occurs, and
         `"micro F1"`, over all labels together.
-
-    Example:
-
-    >>> scores = multi_label_f1([["a", "b"], ["b"]], [["a"], ["a"]], ["a", "b"])
-    >>> {name: round(score, 3) for name, score in scores.items()}
-    {'macro F1': 0.333, 'micro F1': 0.4}
     """
     is_expected, is_found = (_indicators(rows, labels) for rows in (expected, found))
     both = (is_expected & is_found).sum(axis=0)

@@ -18,12 +18,7 @@ TOKENS_AT_ONCE = 2**13
 def sentence_layers(
     elmo: Elmo, sentences: Sequence[Sequence[str]], verbose: int = 0
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """All layers of each sentence, computed with others of similar length.
-
-    Args:
-        elmo: computes the layers.
-        sentences: tokens; a sentence may be empty.
-        verbose: 1 for a progress bar on standard error.
+    """Computes all layers of each sentence, with others of similar length.
 
     Yields:
         The index of a sentence and its layers `(layers, tokens, dim)`, from the

@@ -26,12 +26,7 @@ def model_file(variant: str, seed: int) -> str:
 
 
 def check_output(options: ExperimentOptions, variants: Sequence[Variant]) -> None:
-    """Refuses a folder that can't be written, or whose files would replace an input.
-
-    Raises:
-        ValueError: the folder or a file in it can't be written, or is an input.
-        OSError: the disk is full or fails.
-    """
+    """Refuses a folder that can't be written, or whose files would replace an input."""
     folder = options.output
     check_folder(folder)
     names = [model_file(v.name, seed) for v in variants for seed in options.seeds]
@@ -45,11 +40,7 @@ def check_output(options: ExperimentOptions, variants: Sequence[Variant]) -> Non
 
 
 def read_results(path: str | Path) -> list[dict]:
-    """The records of a file; none where there is no file.
-
-    Raises:
-        ValueError: the file holds something else.
-    """
+    """The records of a file; none where there is no file."""
     path = Path(path)
     if not path.exists():
         return []
@@ -101,15 +92,7 @@ def results_table(records: Sequence[Mapping]) -> str:
 
 
 class ScoredRuns:
-    """The models of an experiment, and the examples that they are scored on.
-
-    Args:
-        task: the task.
-        options: the options of its command.
-
-    Attributes:
-        examples: those of `--test`, or else the held-out ones.
-    """
+    """The models of an experiment, and the examples of `--test`, or else the held-out ones."""
 
     def __init__(self, task: Task, options: ExperimentOptions):
         self._task, self._options = task, options

@@ -66,11 +66,7 @@ class Variant(NamedTuple):
         return self.elmo is not None and not self.fine_tune
 
     def layer(self) -> Elmo | None:
-        """The `Elmo` layer, with the weights of the biLM.
-
-        Raises:
-            ValueError, OSError: see `Elmo.from_pretrained`.
-        """
+        """The `Elmo` layer, with the weights of the biLM."""
         if self.elmo is None:
             return None
         regularized = self.scheme == "learned"

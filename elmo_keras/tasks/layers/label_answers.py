@@ -6,16 +6,7 @@ import tensorflow as tf
 
 
 def label_answers(scores: tf.Tensor, labels: Sequence[str]) -> dict[str, tf.Tensor]:
-    """The label of each text.
-
-    Args:
-        scores: float `(batch, labels)`, probabilities.
-        labels: the names.
-
-    Returns:
-        `label` `(batch,)`, the most likely one; `labels`, all names, and `scores`, both
-        `(batch, labels)`.
-    """
+    """The most likely `label` `(batch,)`; all `labels` and their `scores` `(batch, labels)`."""
     best = tf.gather(tf.constant(labels), tf.argmax(scores, axis=1))
     return {"label": best} | _all_labels(scores, labels)
 
@@ -23,19 +14,11 @@ def label_answers(scores: tf.Tensor, labels: Sequence[str]) -> dict[str, tf.Tens
 def multi_label_answers(
     scores: tf.Tensor, labels: Sequence[str], threshold: float
 ) -> dict[str, tf.Tensor]:
-    """The labels of each text, which may have any number of them.
-
-    Args:
-        scores, labels: as for `label_answers`.
-        threshold: lowest probability of a predicted label.
+    """The labels of texts that may have any number of them.
 
     Returns:
-        `predicted_labels` `(batch, labels)`: the predicted ones in the order of
-        `labels`, then `""`; `labels` and `scores`, as `label_answers` gives them.
-
-    >>> found = multi_label_answers(tf.constant([[0.1, 0.9]]), ["joy", "anger"], 0.3)
-    >>> found["predicted_labels"].numpy().tolist()
-    [[b'anger', b'']]
+        `predicted_labels` `(batch, labels)`: those whose score is at least `threshold`
+        in the order of `labels`, then `""`; `labels` and `scores`.
     """
     answers = _all_labels(scores, labels)
     predicted = scores >= threshold

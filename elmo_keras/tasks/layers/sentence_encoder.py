@@ -69,13 +69,9 @@ def stacked_pair(
 ) -> tuple[tf.Tensor, tf.Tensor | None]:
     """Both texts of each pair in one batch, so that an encoder runs only once.
 
-    Args:
-        inputs: for each of the two fields F, tokens F `(batch, time)` and optionally
-            layers `F_layers` `(batch, layers, time, dim)`; the times may differ.
-        first, second: names of the fields.
-
     Returns:
-        Tokens `(2 · batch, time)`, and layers `(2 · batch, layers, time, dim)` or None.
+        Tokens `(2 · batch, time)`, and layers `(2 · batch, layers, time, dim)` or None;
+        the times of the two texts may differ.
     """
     tokens = [inputs[first], inputs[second]]
     time = tf.maximum(*(tf.shape(t)[1] for t in tokens))

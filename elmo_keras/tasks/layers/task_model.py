@@ -11,14 +11,8 @@ from elmo_keras.tasks.layers.token_vectors import LayerArgument, TokenVectors
 def open_shapes(inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.TensorSpec]:
     """The specs of a batch's fields, without the sizes that differ between batches.
 
-    Args:
-        inputs: see `TaskModel`: `F_layers` has the shape `(batch, layers, time, dim)`,
-            of which the number of layers and `dim` stay; other fields have any shape.
-
-    Example:
-
-    >>> open_shapes({"tokens": tf.constant([["a", "b"]])})["tokens"].shape
-    TensorShape([None, None])
+    For one graph that serves all batches: of `F_layers`, the number of layers and `dim`
+    stay.
     """
 
     def spec(name, tensor):

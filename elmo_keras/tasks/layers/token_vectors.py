@@ -15,10 +15,8 @@ from elmo_keras.text.token_batches import token_mask
 class LayerArgument:
     """Puts the layer that is an argument of `__init__` into the config, and back.
 
-    A mixin, listed before the Keras base class.
-
-    Attributes:
-        layer_argument: name of the argument and of the attribute that keeps it.
+    A mixin, listed before the Keras base class. `layer_argument` is the name of the
+    argument and of the attribute that keeps it.
     """
 
     layer_argument = "token_vectors"
@@ -266,11 +264,7 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
 
 
 def frequent_words(sentences: list[list[str]], min_count: int = 2) -> list[str]:
-    """The words, in lower case, that occur at least `min_count` times.
-
-    The most frequent one comes first. `TokenVectors` gives all others one vector,
-    which is trained on their occurrences.
-    """
+    """The words, in lower case, that occur at least `min_count` times, most frequent first."""
     counts: dict[str, int] = {}
     for sentence in sentences:
         for token in sentence:

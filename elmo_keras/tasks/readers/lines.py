@@ -13,24 +13,14 @@ SPACES = " \t"  # what separates columns; a word may hold other white space
 
 
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file, plain or gzipped, without line ends, numbered from 1.
-
-    Raises:
-        ValueError: the file is not UTF-8; the message names the line.
-        OSError: the file cannot be read.
-    """
+    """The lines of a UTF-8 file, plain or gzipped, without line ends, numbered from 1."""
     with Path(path).open("rb") as file:
         for number, line in enumerate(lines_of(file, path), 1):
             yield number, line.decode().rstrip("\r\n")
 
 
 def whole_text(path: str | Path) -> str:
-    """The text of a UTF-8 file, plain or gzipped, whose lines may be megabytes long.
-
-    Raises:
-        ValueError: the file is not UTF-8, or not a complete gzip file.
-        OSError: the file cannot be read.
-    """
+    """The text of a UTF-8 file, plain or gzipped, whose lines may be megabytes long."""
     try:
         with Path(path).open("rb") as file:
             return unzipped(file).read().decode("utf-8-sig")
@@ -62,19 +52,10 @@ def malformed(path: str | Path, line: int, reason: str) -> ValueError:
 def table_rows(
     path: str | Path, columns: Sequence[str]
 ) -> Iterator[tuple[int, list[str]]]:
-    """Chosen columns of a table whose first line names its columns.
+    """The number and the chosen columns of each line of a table.
 
-    Args:
-        path: the file; quotation marks have no special meaning.
-        columns: names of the columns.
-
-    Yields:
-        The number of a line, and its fields in the order of `columns`.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: a column is missing, or a line has more or fewer fields than the
-            first one; the message has `file:line:` and the reason.
+    Columns are separated by tabs, and the first line names them. Quotation marks have
+    no special meaning.
     """
     lines = numbered_lines(path)
     _, header = next(lines, (1, ""))
@@ -92,11 +73,7 @@ def table_rows(
 
 
 def split_line(path: str | Path, number: int, line: str, *, n_fields: int) -> list[str]:
-    """The fields of a line, which should have `n_fields`.
-
-    Raises:
-        ValueError: `file:line:` and the number of fields.
-    """
+    """The fields of a line, which should have `n_fields`."""
     fields = line.split("\t")
     if len(fields) != n_fields:
         reason = f"{n_fields} fields separated by tabs are expected, not {len(fields)}"
@@ -105,11 +82,7 @@ def split_line(path: str | Path, number: int, line: str, *, n_fields: int) -> li
 
 
 def decoded_json(path: str | Path, line: int, text: str) -> Any:
-    """The value of JSON text that begins at this line of a file.
-
-    Raises:
-        ValueError: `file:line:` and the reason.
-    """
+    """The value of JSON text that begins at this line of a file."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

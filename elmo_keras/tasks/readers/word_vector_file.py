@@ -27,12 +27,7 @@ Entry = tuple[bytes, Callable[[], np.ndarray]]
 
 
 class WordVectorFile(NamedTuple):
-    """The words of a file that were wanted, and their vectors.
-
-    Attributes:
-        words: the words, in the order of the file.
-        vectors: float32 `(words, dim)`.
-    """
+    """The words of a file that were wanted, and their vectors, float32 `(words, dim)`."""
 
     words: tuple[str, ...]
     vectors: np.ndarray
@@ -45,15 +40,10 @@ def read_word_vectors(
 
     The formats are told apart by their content: word2vec's text and binary files (and
     fastText's `.vec`) start with the numbers of words and of dimensions, GloVe's text
-    starts with the first word. The numbers of words that are not wanted are not
-    parsed: files have millions of them.
-
-    Args:
-        path: plain or gzipped.
-        wanted: the words to keep; by default all.
+    starts with the first word. The numbers of words that are not `wanted` are not
+    parsed: files have millions of them. Files may be gzipped.
 
     Raises:
-        OSError: the file can't be read.
         ValueError: the file is damaged or in another format; the message says where.
     """
     with Path(path).open("rb") as file:

@@ -12,19 +12,12 @@ _JOINERS = "\u200c\u200d\u2060\u00ad"
 
 
 def joined_at_marks(text: str, spans: Iterable[Span]) -> list[Span]:
-    """The spans of tokens, joined where a mark or a joiner separates them.
+    """The spans of tokens, in order, joined where a mark or a joiner separates them.
 
     Python's `\\w` leaves out combining marks, so that a regular expression ends a word
     at each vowel sign of Devanagari or Thai and at each accent of decomposed text. A
     mark belongs to the token it follows, and the letters after it to the same word. A
     zero width joiner also joins signs, as in emoji.
-
-    Args:
-        text: the text.
-        spans: begin and end of each token, in order; a mark is a token of its own.
-
-    >>> joined_at_marks("nai\\u0308ve!", [(0, 3), (3, 4), (4, 6), (6, 7)])
-    [(0, 6), (6, 7)]
     """
     if text.isascii():
         return list(spans)
@@ -84,8 +77,7 @@ def words_and_punctuation(text: str) -> list[str]:
 def split_at_spaces(text: str) -> list[str]:
     """The tokens of text that is split already, separated by ASCII white space.
 
-    Files of the language model are read in the same way: a token may hold other white
-    space, such as the no-break space of `2\\xa01/2`.
+    A token may hold other white space, as in files of the language model.
     """
     return [token for token in _ASCII_SPACES.split(text) if token]
 

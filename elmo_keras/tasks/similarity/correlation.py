@@ -9,16 +9,7 @@ import numpy as np
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float:
-    """Pearson's r, from −1 to 1; 0 if one of the series is constant.
-
-    Args:
-        x, y: series of the same length.
-
-    Example:
-
-    >>> round(pearson([1, 2, 3], [1, 3, 2]), 12)
-    0.5
-    """
+    """Pearson's r, from −1 to 1; 0 if one of the series is constant."""
     x, y = (np.asarray(series, float) for series in (x, y))
     # An exact check: the mean of a constant may have a rounding error.
     if not len(x) or np.ptp(x) == 0 or np.ptp(y) == 0:
@@ -33,13 +24,7 @@ def spearman(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def ranks(x: Sequence[float]) -> np.ndarray:
-    """The rank of each number, from 1; ties have their mean rank.
-
-    Example:
-
-    >>> ranks([3.0, 1.0, 3.0, 2.0]).tolist()
-    [3.5, 1.0, 3.5, 2.0]
-    """
+    """The rank of each number, from 1; ties have their mean rank."""
     _, index, counts = np.unique(x, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return (last - (counts - 1) / 2)[index]

@@ -9,18 +9,9 @@ from elmo_keras.tasks.similarity import HIGHEST_SCORE
 
 
 def read_korsts(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
-    """KorSTS' table with `sentence1`, `sentence2` and `score`, from 0 to 5.
+    """A table with `sentence1`, `sentence2` and `score`, from 0 to 5, such as KorSTS.
 
-    Args:
-        path: the file.
-        split: text → tokens.
-
-    Returns:
-        Examples `{"first": […], "second": […], "score": 3.8}`.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: `file:line:` and the reason.
+    Gives examples `{"first": […], "second": […], "score": 3.8}`.
     """
     rows = table_rows(path, ("sentence1", "sentence2", "score"))
     return [

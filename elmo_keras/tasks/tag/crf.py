@@ -197,14 +197,7 @@ def _highest(paths):
 
 
 def constraints(tags: list[str]) -> list[list[bool]]:
-    """Which tag may follow which: I-X only follows B-X or I-X, and is never the first.
-
-    Args:
-        tags: names of the tags; those that don't begin with `I-` may follow any tag.
-
-    Returns:
-        `allowed` of `LinearChainCRF`: bool `(tags + 1, tags)`.
-    """
+    """`allowed` of `LinearChainCRF`: I-X only follows B-X or I-X, and is never the first."""
 
     def may_follow(tag, previous):
         return not tag.startswith("I-") or previous in (f"B-{tag[2:]}", tag)

@@ -47,11 +47,6 @@ def _has_ended(previous, tag):
 def to_bio(tags: Sequence[str]) -> list[str]:
     """Tags of the schemes IO, IOB1, BIO, BIOES and BILOU as BIO.
 
-    Raises:
-        ValueError: a tag is neither `O` nor a prefix, a hyphen and a type.
-
-    Example:
-
     >>> to_bio(["I-PER", "I-PER", "B-PER", "S-LOC"])
     ['B-PER', 'I-PER', 'B-PER', 'B-LOC']
     """
@@ -67,15 +62,9 @@ def to_bio(tags: Sequence[str]) -> list[str]:
 def entity_scores(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 ) -> dict[str, float]:
-    """Precision, recall and F1 over the entities of all sentences.
+    """Precision, recall and F1 over the entities of all sentences, 0 where undefined.
 
     An entity is right if both its tokens and its type are right.
-
-    Args:
-        gold, predicted: tags of the same sentences.
-
-    Returns:
-        `F1`, `precision` and `recall`, between 0 and 1; 0 where the divisor is 0.
     """
     return span_scores(
         (set(entities(tags)) for tags in gold),
@@ -123,16 +112,10 @@ def arguments(tags: Sequence[str]) -> set[tuple]:
 def role_scores(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 ) -> dict[str, float]:
-    """Precision, recall and F1 over the arguments of all predicates.
+    """Precision, recall and F1 over the arguments of all predicates, as in CoNLL-2005.
 
     An argument is right if its role and all its pieces are right. The predicates are
-    given, so that they do not count; `arguments` leaves them out.
-
-    Args:
-        gold, predicted: BIO tags of the same sentences, each with one predicate.
-
-    Returns:
-        `F1`, `precision` and `recall`, between 0 and 1; 0 where the divisor is 0.
+    given, so that they do not count.
 
     Reference: Carreras and Màrquez 2005, and their script `srl-eval.pl`.
     """

@@ -94,13 +94,10 @@ class TagProbabilities(NamedTuple):
 def tag_probabilities(
     scores: tf.Tensor, numbers: tf.Tensor, crf: LinearChainCRF | None
 ) -> TagProbabilities:
-    """The probabilities of given tags.
+    """The probabilities of given tags among the sequences that the CRF allows.
 
-    Args:
-        scores: float `(batch, time, tags)`, at least one position.
-        numbers: int32 `(batch, time)`, the tags, −1 at padding.
-        crf: scores whole sequences; None if each tag is decided by itself. The
-            probabilities are those among the sequences that it allows.
+    Without a CRF, each tag is decided by itself. Numbers are int32 `(batch, time)`, −1
+    at padding.
     """
     mask, tags = numbers >= 0, tf.maximum(numbers, 0)
     scores = tf.cast(scores, tf.float32)

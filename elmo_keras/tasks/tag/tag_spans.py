@@ -32,11 +32,7 @@ def marks_spans(tags: Sequence[str]) -> bool:
 
 
 def tag_spans(numbers: tf.Tensor, tags: Sequence[str]) -> TagSpans:
-    """The spans that `entities.entities` finds.
-
-    Args:
-        numbers: int32 `(batch, time)`, the tags' numbers, −1 at padding.
-        tags: their names.
+    """The spans that `entities.entities` finds in int32 tags `(batch, time)`.
 
     >>> spans = tag_spans(tf.constant([[2, 1, 0]]), ["B-LOC", "I-PER", "O"])
     >>> spans.begins.numpy().tolist(), spans.types.numpy().tolist()

@@ -13,9 +13,6 @@ def read_conllu(path: str | Path) -> list[dict]:
     """Words and universal parts of speech of a CoNLL-U file.
 
     Lines of multiword tokens (`1-2`) and of empty nodes (`1.1`) are left out.
-
-    Raises:
-        ValueError: `file:line:` and the reason.
     """
     examples = []
     for block in blocks(path):
@@ -48,9 +45,6 @@ def read_conll(path: str | Path) -> list[dict]:
 
     Columns are separated by tabs, or else by spaces; the tags may be IO, IOB1, BIO,
     BIOES or BILOU. `-DOCSTART-` is left out.
-
-    Raises:
-        ValueError: `file:line:` and the reason.
     """
     examples = []
     for block in blocks(path):
@@ -87,9 +81,6 @@ def read_klue(path: str | Path) -> list[dict]:
     them. An entity covers all tokens that contain one of its characters, with the
     particles that follow it; a token with characters of several entities belongs to
     the first one.
-
-    Raises:
-        ValueError: `file:line:` and the reason.
     """
     examples = []
     for block in blocks(path):
@@ -133,9 +124,6 @@ def read_roles(path: str | Path) -> list[dict]:
     The columns are the word, the predicate (its lemma, or `-`), and BIO tags for each
     predicate of the sentence in turn. `"predicate"` is 1 at the predicate of the
     example, else 0.
-
-    Raises:
-        ValueError: `file:line:` and the reason.
     """
     examples = []
     for block in blocks(path):

@@ -8,14 +8,15 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from elmo_keras.tasks.answer.task import TASK, label
 
+from elmo_keras.tasks.answer.__main__ import TASK, label
 from elmo_keras.tasks.answer.answerer import NO_ANSWER, NOT_KNOWN, Answerer
 from elmo_keras.tasks.experiments.experiment import main
 from tests.support.task_models import (
     built,
     check_given_layers,
     check_loaded,
+    task_options,
     text_inputs,
     token_vectors,
 )
@@ -136,9 +137,9 @@ def test_answers_that_are_too_long_are_counted(tmp_path, capsys):
     paragraphs = [{"context": context, "qas": questions}]
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
-    TASK.read(path, TASK.options(1, 0.0, longest_answer=3))
+    TASK.read(path, task_options(TASK, longest_answer=3))
     assert "1 of 2 answers have more than 3 tokens" in capsys.readouterr().out
-    TASK.read(path, TASK.options(1, 0.0))
+    TASK.read(path, task_options(TASK))
     assert not capsys.readouterr().out
 
 
@@ -265,7 +266,7 @@ def test_answers_that_training_leaves_out_are_reported(tmp_path, capsys):
     paragraphs = [{"context": context, "qas": questions}]
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
-    examples = TASK.read(path, TASK.options(1, 0.0))
+    examples = TASK.read(path, task_options(TASK))
     printed = capsys.readouterr().out.splitlines()
     assert "1 of 3 answers are not at their answer_start, first that of" in printed[0]
     assert "'moved' is expected there, and ' move' is found" in printed[0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elmo_keras.tasks.classify import task
+from elmo_keras.tasks.classify import __main__ as task
 from elmo_keras.tasks.classify.classifier import TextClassifier
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from tests.support.task_models import (

@@ -8,10 +8,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from elmo_keras.tasks.coreference.task import TASK, targets
 
 from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.tasks.coreference.__main__ import TASK
 from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
 from elmo_keras.tasks.coreference.coreferent import Coreferent, clusters
 from elmo_keras.tasks.coreference.documents import document_inputs
@@ -20,6 +20,7 @@ from tests.support.task_models import (
     built,
     check_given_layers,
     check_loaded,
+    task_options,
     token_vectors,
 )
 
@@ -159,13 +160,6 @@ def test_a_model_with_singletons_finds_mentions_without_links(tmp_path):
     assert not Coreferent.from_config(config).singletons
 
 
-def task_options(train, **changed):
-    values = dict.fromkeys(TASK.options._fields, 1)
-    return TASK.options(
-        **values | {"train": train, "sentences": 9, "no_singletons": False} | changed
-    )
-
-
 def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
     """Entities mentioned once are learned and scored where --train has such."""
     write_stories(tmp_path, train=2)
@@ -177,7 +171,7 @@ def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
         (single, {"no_singletons": True}, False),
         (tmp_path / "train.conll", {}, False),
     ]:
-        options = task_options(train, **options)
+        options = task_options(TASK, train=train, sentences=9, **options)
         model = TASK.model(token_vectors(), TASK.read(train, options), options)
         assert model.singletons == learned
         documents = TASK.read(single, options)
@@ -192,7 +186,7 @@ def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
 
 def test_the_labels_are_spans_with_the_number_of_their_cluster():
     documents = [{"clusters": [[(0, 1), (4, 4)], [(2, 2), (3, 3)]]}, {"clusters": []}]
-    first, second = targets(documents, None)
+    first, second = TASK.targets(documents, None)
     assert first.tolist() == [[0, 1, 0], [4, 4, 0], [2, 2, 1], [3, 3, 1]]
     assert second.shape == (0, 3) and second.dtype == "int32"
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from elmo_keras.tasks.coreference.document_batches import DocumentBatches
 
 from elmo_keras.tasks.coreference.documents import (
+    DocumentBatches,
     document_inputs,
     has_singletons,
     windows,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.entail import task
+from elmo_keras.tasks.entail import __main__ as task
 from elmo_keras.tasks.entail.esim import ESIM
 from tests.support.task_models import (
     built,

@@ -9,13 +9,14 @@ import keras
 import numpy as np
 import pytest
 
-from elmo_keras.tasks.answer import task as answer
+from elmo_keras.tasks.answer import __main__ as answer
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.fitting import Fitted
 from elmo_keras.tasks.experiments.results import read_results, results_table
 from elmo_keras.tasks.experiments.variants import Variant
-from elmo_keras.tasks.tag import task as tag
+from elmo_keras.tasks.tag import __main__ as tag
+from elmo_keras.tasks.tag.tagged_text import read_conllu
 
 WORDS = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB"}
 # The settings of a run, in the order of `results.json`.
@@ -83,7 +84,7 @@ def test_a_run_leaves_a_model_that_tags_and_a_record(
     assert names == ["elmo-lm-both-1.keras", "results.json"]
     tagger = keras.models.load_model(tmp_path / "out" / names[0])
     tagger.run_eagerly = True  # one batch: no graph to trace
-    examples = tag.read_conllu(files[1])
+    examples = read_conllu(files[1])
     tags = tagger.tag([example["tokens"] for example in examples])
     pairs = [p for e, t in zip(examples, tags) for p in zip(e["tags"], t)]
     accuracy = sum(gold == own for gold, own in pairs) / len(pairs)
@@ -156,7 +157,7 @@ def test_a_run_from_before_there_was_a_choice_has_the_usual_setting(
     assert main(answer.TASK, "", [*options, "16"]) == 0 and made == [1]
     capsys.readouterr()
     assert main(answer.TASK, "", [*options, "30"]) == 2
-    assert "longest_answer was 16, now it is 30" in capsys.readouterr().err
+    assert "made with longest_answer 16; this run has 30" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -182,10 +183,10 @@ def test_another_run_under_the_same_name_is_refused(files, capsys, monkeypatch):
     assert command(files) == 0
     before = records(files)
     assert command(files, "--batch-size", 7) == 2
-    assert "batch_size was 32, now it is 7" in capsys.readouterr().err
+    assert "made with batch_size 32; this run has 7" in capsys.readouterr().err
     conllu(files[0], 31, 2)
     assert command(files) == 2
-    assert "data was" in capsys.readouterr().err and records(files) == before
+    assert "made with data " in capsys.readouterr().err and records(files) == before
 
 
 def test_a_model_that_has_changed_since_a_run_is_refused(
@@ -199,7 +200,7 @@ def test_a_model_that_has_changed_since_a_run_is_refused(
     with h5py.File(lm / "weights.hdf5", "r+") as weights:
         weights["CNN_proj/b_proj"][0] += 1
     assert command(files, "--elmo", lm, "--no-cache") == 2
-    assert f"other weights than {lm} has now" in capsys.readouterr().err
+    assert f"made with weights of {lm} " in capsys.readouterr().err
     assert records(files) == before
     del before[0]["model"]  # as older versions wrote it
     (tmp_path / "out" / "results.json").write_text(json.dumps(before))
@@ -238,7 +239,7 @@ def test_a_run_recorded_by_version_0_1_is_not_repeated(tmp_path, capsys):
 
 @pytest.mark.parametrize("name", OF_TASKS)
 def test_settings_are_recorded_by_the_names_of_the_options(name):
-    task = importlib.import_module(f"elmo_keras.tasks.{name}.task").TASK
+    task = importlib.import_module(f"elmo_keras.tasks.{name}.__main__").TASK
     assert task.name == name
     options = parsed(task, "--train", "x", "--output", "y")
     assert list(options.settings()) == [*SHARED, *OF_TASKS[name].split()]
@@ -288,7 +289,7 @@ def test_a_share_of_one_file_is_held_out(files):
     given = "--train", str(files[0]), "--output", "out", "--dev-share", "0.2"
     options = parsed(tag.TASK, *given, "--limit", "7")
     data = experiment.read_data(tag.TASK, options)
-    everything = tag.read_conllu(files[0])
+    everything = read_conllu(files[0])
     assert data.dev == [everything[i] for i in (4, 9, 14, 19)]
     assert data.train == everything[:4] + everything[5:8]
     assert data.test == []

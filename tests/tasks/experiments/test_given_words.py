@@ -9,7 +9,7 @@ import pytest
 from elmo_keras.tasks.experiments import experiment
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.fitting import Fitted
-from elmo_keras.tasks.tag import task as tag
+from elmo_keras.tasks.tag import __main__ as tag
 
 SIZES = "--no-crf --units 3 --character-dim 2 --dropout 0 --learning-rate 0.1".split()
 # "The" is frequent, "cat" occurs once; "bird" is in the development text only.
@@ -94,16 +94,18 @@ def test_runs_with_other_vectors_are_other_runs(folder, capsys):
     for name in ("word_vectors", "freeze_word_vectors"):  # as version 0.3 wrote them
         del records[0]["settings"][name]
     results.write_text(json.dumps(records))
-    assert "word_vectors was None, now it is " in refused(*vectors)
+    assert "word_vectors None; this run has " in refused(*vectors)
     results.unlink()
     assert command(*vectors) == 0
     before = results.read_bytes()
-    assert "freeze_word_vectors was False" in refused(*vectors, "--freeze-word-vectors")
+    assert "freeze_word_vectors False; this run has True" in refused(
+        *vectors, "--freeze-word-vectors"
+    )
     (folder / "vectors.txt").write_text(f"{VECTORS}stars 0 0 0\n")  # not in the text
     assert command(*vectors) == 0 and results.read_bytes() == before
     (folder / "vectors.txt").write_text(VECTORS.replace("5", "0"))
-    assert "word_vectors was " in refused(*vectors)
-    assert ", now it is None. Give another --output." in refused()
+    assert "made with word_vectors " in refused(*vectors)
+    assert "; this run has None. Give another --output." in refused()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from elmo_keras.tasks.layers.maxout import Maxout
+from elmo_keras.tasks.classify.classifier import Maxout
 
 
 def test_maxout_takes_the_maximum_of_its_maps():

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from elmo_keras.tasks.layers.padding import stacked_pair
+from elmo_keras.tasks.layers.sentence_encoder import stacked_pair
 
 
 def test_the_texts_of_pairs_become_one_batch():

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from elmo_keras.tasks.layers.maxout import Maxout
+from elmo_keras.tasks.classify.classifier import Maxout
 from elmo_keras.tasks.layers.pooling import (
     SelfAttentivePooling,
     masked_max,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elmo_keras.tasks.similarity import task
+from elmo_keras.tasks.similarity import __main__ as task
 from elmo_keras.tasks.similarity.similarity_model import SimilarityModel
 from tests.support.task_models import (
     built,

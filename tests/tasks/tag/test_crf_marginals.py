@@ -5,10 +5,9 @@ import itertools
 import numpy as np
 import pytest
 import tensorflow as tf
-from elmo_keras.tasks.tag.crf_marginals import crf_marginals
 
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
-from elmo_keras.tasks.tag.tag_probabilities import tag_probabilities
+from elmo_keras.tasks.tag.tag_probabilities import crf_marginals, tag_probabilities
 from elmo_keras.tasks.tag.tag_spans import tag_spans
 
 TAGS = ["B-A", "I-A", "O"]

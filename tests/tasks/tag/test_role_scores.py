@@ -1,8 +1,8 @@
 """Semantic roles, as the script of CoNLL-2005 counts them."""
 
 import pytest
-from elmo_keras.tasks.tag.task import TASK
 
+from elmo_keras.tasks.tag.__main__ import TASK
 from elmo_keras.tasks.tag.entities import arguments, role_scores
 from elmo_keras.tasks.tag.tagged_text import read_roles
 from elmo_keras.tasks.tag.tagger import Tagger

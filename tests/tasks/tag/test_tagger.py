@@ -4,13 +4,14 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from elmo_keras.tasks.tag.task import scores, targets
 
 from elmo_keras.tasks.experiments.batches import Batches, predictions
 from elmo_keras.tasks.experiments.fitting import fit_until_best
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
+from elmo_keras.tasks.tag.__main__ import scores, targets
 from elmo_keras.tasks.tag.entities import entity_scores
 from elmo_keras.tasks.tag.tagger import Tagger
+from elmo_keras.text.token_batches import padded_tokens
 from tests.support.task_models import (
     built,
     check_given_layers,
