@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.tasks.experiments import experiment_arguments
-from elmo_keras.tasks.experiments.batches import Batches, predictions
+from elmo_keras.tasks.experiments.batches import predictions
 from elmo_keras.tasks.experiments.fitting import fit_until_best
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.token_batches import padded_tokens
@@ -108,8 +108,8 @@ def learned(task, model, train, held_out):
     """Trains a model; returns the losses of the epochs, and the first score."""
     model.compile(keras.optimizers.Adam(0.02), loss=task.loss, jit_compile=False)
     labels = task.targets(train, model)
-    batches = Batches(train, task.text_fields, labels=labels, batch_size=10)
-    dev = Batches(held_out, task.text_fields)
+    batches = task.batches(train, labels=labels, batch_size=10)
+    dev = task.batches(held_out)
     fitted = fit_until_best(
         model,
         batches,

@@ -11,7 +11,7 @@ from elmo_keras.tasks.classify import labelled_texts
 from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
 from elmo_keras.tasks.coreference.documents import has_singletons
 from elmo_keras.tasks.entail import entailment_pairs
-from elmo_keras.tasks.similarity.korsts import read_korsts
+from elmo_keras.tasks.similarity.__main__ import read_korsts
 from elmo_keras.tasks.tag import tagged_text
 
 EMOTIONS = [str(number) for number in range(28)]

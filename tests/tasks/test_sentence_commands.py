@@ -100,7 +100,7 @@ def test_a_label_that_only_dev_has_counts_as_wrong():
     classifier = TextClassifier(TokenVectors(), ["1", "2"], units=2)
     made = [{"tokens": ["a"], "label": label} for label in ("2", "3")]
     predictions = [np.array([0.1, 0.9])] * 2
-    assert classify.scores(classifier, made, predictions) == {"accuracy": 0.5}
+    assert classify.TASK.scores(classifier, made, predictions) == {"accuracy": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -141,4 +141,4 @@ def test_raw_text_may_be_split_at_spaces_or_at_punctuation(task, written):
         parser = experiment_arguments.parser(task.name, task, None)
         options, _ = experiment_arguments.parse(parser, task, given)
         (example,) = task.read(Path(path), options.of_task)
-        assert example[task.text_fields[0]] == tokens
+        assert example[task.model_class.text_fields[0]] == tokens

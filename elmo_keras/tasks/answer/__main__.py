@@ -23,9 +23,8 @@ from elmo_keras.tasks.answer.cuts import LONGEST_CUT
 from elmo_keras.tasks.answer.offset_tokens import AnswerSpan
 from elmo_keras.tasks.answer.squad import misplaced_answers, read_squad
 from elmo_keras.tasks.answer.squad_scores import CONVENTIONS, squad_scores
-from elmo_keras.tasks.experiments.batches import AttentionBatches
 from elmo_keras.tasks.experiments.experiment import main
-from elmo_keras.tasks.experiments.task import UNITS, Option, Task
+from elmo_keras.tasks.experiments.task import UNITS, Task
 
 
 def read(path, options):
@@ -52,7 +51,6 @@ def read(path, options):
 
 
 def of_examples(examples, options):
-    """Whether questions have no answer, and answers end within tokens."""
     return {
         "unanswerable": any(not example["answers"] for example in examples),
         "within_tokens": any(max(label(example)[2:]) > 0 for example in examples),
@@ -76,7 +74,6 @@ def label(example):
 
 
 def scores(answerer, examples, predictions):
-    """F1 and exact match of the answers' texts."""
     texts = [
         example["offsets"].text(example["text"], AnswerSpan(*span))
         if span[0] != NO_ANSWER
@@ -91,23 +88,23 @@ TASK = Task(
     name="answer",
     model_class=Answerer,
     options={
-        "units": Option(UNITS, "units"),
-        "layer_dropout": Option("on the inputs of layers", "dropout"),
-        "scores": Option(
-            "whose script: F1 of words (squad, default) or of characters (korquad)",
-            settings={"choices": CONVENTIONS, "default": "squad"},
+        "units": dict(help=UNITS, argument="units"),
+        "layer_dropout": dict(help="on the inputs of layers", argument="dropout"),
+        "scores": dict(
+            help="whose script: F1 of words (squad, default) or of characters (korquad)",
+            choices=CONVENTIONS,
+            default="squad",
         ),
-        "longest_answer": Option(
-            f"the model gives none that is longer (default: {LONGEST_ANSWER})",
-            "longest_answer",
-            settings={"metavar": "TOKENS"},
+        "longest_answer": dict(
+            help=f"the model gives none that is longer (default: {LONGEST_ANSWER})",
+            argument="longest_answer",
+            metavar="TOKENS",
         ),
     },
     read=read,
     of_examples=of_examples,
     targets=targets,
     scores=scores,
-    batches=AttentionBatches,
 )
 
 

@@ -98,15 +98,11 @@ class Answerer(TaskModel):
         self.start_scores = keras.layers.Dense(1, name="start_scores")
         self.end_lstm = bilstm(units, "end_lstm")
         self.end_scores = keras.layers.Dense(1, name="end_scores")
-        self._add_choices()
-
-    def _add_choices(self):
-        """The layers for no answer, and for answers within tokens."""
-        if self.unanswerable:
-            self.doubt = keras.layers.Dense(self.units, "relu", name="doubt")
+        if unanswerable:
+            self.doubt = keras.layers.Dense(units, "relu", name="doubt")
             self.no_answer_score = keras.layers.Dense(1, name="no_answer_score")
-        if self.within_tokens:
-            self.cuts = SpanCuts(self.dropout.rate, name="cuts")
+        if within_tokens:
+            self.cuts = SpanCuts(dropout, name="cuts")
 
     def build(self, input_shape=None):
         vectors, dim = self.token_vectors, 2 * self.units
@@ -136,7 +132,7 @@ class Answerer(TaskModel):
             tf.where(mask, tf.squeeze(score(hidden), axis=-1), NEVER)
             for score, hidden in ((self.start_scores, m), (self.end_scores, n))
         )
-        outputs = starts, ends, self._no_answer((starts, m), (ends, n))
+        outputs = starts, ends, self._no_answer(starts, ends, m, n)
         return (*outputs, m, n) if self.within_tokens else outputs
 
     def _encoded(self, inputs, field, training):
@@ -156,14 +152,13 @@ class Answerer(TaskModel):
         y = self.self_attention(self.dropout(y, training=training), mask)
         return x + self.self_attended(y), mask
 
-    def _no_answer(self, start, end):
+    def _no_answer(self, starts, ends, m, n):
         """The score z `(batch,)`, from scores and hidden states of start and end."""
-        starts, _ = start
         if not self.unanswerable:
             return tf.fill(tf.shape(starts)[:1], tf.constant(2 * NEVER, starts.dtype))
         means = [
             tf.einsum("bt,btd->bd", tf.nn.softmax(scores), hidden)
-            for scores, hidden in (start, end)
+            for scores, hidden in ((starts, m), (ends, n))
         ]
         hidden = self.doubt(tf.concat(means, axis=-1))
         return tf.squeeze(self.no_answer_score(hidden), axis=-1)

@@ -9,15 +9,11 @@ from elmo_keras.tasks.layers.pooling import masked_softmax
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class TrilinearScores(keras.layers.Layer):
-    """The attention score of each pair of vectors.
+    """The score of each pair of vectors: `(batch, time, other_time)`.
 
         a_ij = u · h_i + v · q_j + (w ∘ h_i) · q_j
 
-    Call arguments:
-        texts: `(batch, time, dim)`, the vectors h.
-        questions: `(batch, other_time, dim)`, the vectors q.
-
-    Output: `(batch, time, other_time)`.
+    Texts h are `(batch, time, dim)`, questions q `(batch, other_time, dim)`.
 
     Reference: Seo et al. 2017, equation 1.
     """
@@ -47,14 +43,8 @@ class AttentionFlow(keras.layers.Layer):
         h̃ = Σ_i softmax_i(max_j a_ij) h_i
         y_i = [h_i; c_i; h_i ∘ c_i; h_i ∘ h̃]
 
-    with the scores a of `TrilinearScores`. Sums and maxima ignore padding.
-
-    Call arguments:
-        texts: `(batch, time, dim)`.
-        questions: `(batch, other_time, dim)`.
-        text_mask, question_mask: bool, which tokens are real.
-
-    Output: `(batch, time, 4 · dim)`.
+    with the scores a of `TrilinearScores`. Sums and maxima ignore padding, where the
+    masks are false. The output is `(batch, time, 4 · dim)`.
 
     Reference: Seo et al. 2017, "Bidirectional Attention Flow for Machine
     Comprehension", section 2.
@@ -84,16 +74,10 @@ class AttentionFlow(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class SelfAttention(keras.layers.Layer):
-    """Attention from each token of a text to the others.
+    """Attention from each token of a text to the others: `(batch, time, 3 · dim)`.
 
         c_i = Σ_{j≠i} softmax_j(a_ij) h_j
         y_i = [h_i; c_i; h_i ∘ c_i]
-
-    Call arguments:
-        texts: `(batch, time, dim)`.
-        mask: bool `(batch, time)`.
-
-    Output: `(batch, time, 3 · dim)`.
 
     Reference: Clark and Gardner 2018, "Simple and Effective Multi-Paragraph Reading
     Comprehension", section 3.

@@ -21,22 +21,9 @@ class CharacterCuts(keras.layers.Layer):
         s_c = v · ReLU(A h + B [e_{c−5}; …; e_{c−1}; e_c; …; e_{c+2}]) + b_c
 
     where c characters are cut off, h is the vector of the token, and e_k is the vector
-    of its character k, counted from 0 at the edge; in front of the edge there are
-    vectors of their own. At least one character of the token remains.
-
-    Args:
-        at_end: whether characters are cut off from the end or from the beginning.
-        units: size of the hidden layer.
-        character_dim: size of a character's vector.
-
-    Call arguments:
-        tokens: strings `(batch,)`.
-        vectors: float `(batch, dim)`, the h above.
-
-    Output: the scores s of 0 to `LONGEST_CUT` characters, float `(batch, LONGEST_CUT +
-    1)`, very low where the token has no more than that number.
-
-    Example:
+    of its character k, counted from 0 at the edge, which is the end if `at_end`; in
+    front of the edge there are vectors of their own. The scores of 0 to `LONGEST_CUT`
+    characters, `(batch, LONGEST_CUT + 1)`, are very low where no character would remain.
 
     >>> cuts = CharacterCuts(at_end=True)
     >>> scores = cuts(tf.constant(["서울에서", "I"]), tf.zeros((2, 3)))
@@ -103,17 +90,9 @@ class CharacterCuts(keras.layers.Layer):
 class SpanCuts(keras.layers.Layer):
     """The scores of the cuts at both ends of spans; see `CharacterCuts`.
 
-    Args:
-        dropout: rate of the dropout on the tokens' vectors.
-
-    Call arguments:
-        context: strings `(batch, time)`, the tokens.
-        starts, ends: float `(batch, time, dim)`, vectors of the tokens, to judge where
-            a span begins in its first token and where it ends in its last.
-        spans: int32 `(batch, 2)`, the first and the last token.
-
-    Output: the scores of 0 to `LONGEST_CUT` characters before the answer and after it,
-    float `(batch, LONGEST_CUT + 1)` twice.
+    Spans are int32 `(batch, 2)`, the first and the last token. `starts` and `ends`,
+    `(batch, time, dim)`, judge where a span begins in its first token and ends in its
+    last.
     """
 
     def __init__(self, dropout: float = 0.2, **kwargs):

@@ -12,18 +12,12 @@ _TOKEN = re.compile(r"\w+|[^\w\s\u200b]")
 
 
 class AnswerSpan(NamedTuple):
-    """A piece of text, given by tokens and by characters that are cut off from them.
-
-    Attributes:
-        first, last: the tokens that it begins and ends in.
-        cut_before: number of characters of the first token before the piece.
-        cut_after: number of characters of the last token after it.
-    """
+    """A piece of text: its first and last token, and the characters cut off from them."""
 
     first: int
     last: int
-    cut_before: int = 0
-    cut_after: int = 0
+    cut_before: int = 0  # of the first token
+    cut_after: int = 0  # of the last token
 
 
 class OffsetTokens(NamedTuple):
@@ -34,7 +28,6 @@ class OffsetTokens(NamedTuple):
     ends: list[int]
 
     def text(self, source: str, span: AnswerSpan) -> str:
-        """The piece of `source` with this span."""
         begin = self.begins[span.first] + span.cut_before
         return source[begin : self.ends[span.last] - span.cut_after]
 

@@ -18,7 +18,7 @@ def normalized(answer: str) -> str:
 
 
 def korean_normalized(answer: str) -> str:
-    """An answer as KorQuAD compares it: signs become spaces, and no word is an article."""
+    """An answer as KorQuAD compares it: in lower case, quotes and brackets become spaces."""
     text = answer.translate(_KOREAN_SIGNS).lower().translate(_PUNCTUATION)
     return " ".join(text.split())
 
@@ -38,7 +38,6 @@ SQUAD = CONVENTIONS["squad"]
 
 
 def exact_match(prediction: str, gold: str, convention: Convention = SQUAD) -> float:
-    """1 if both are the same after normalization, else 0."""
     return float(convention.normalized(prediction) == convention.normalized(gold))
 
 

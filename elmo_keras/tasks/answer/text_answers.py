@@ -29,19 +29,12 @@ _STEPS = (
 
 
 class PlacedWords(NamedTuple):
-    """The words of each text, and where they are.
+    """The words of each text, and where they are."""
 
-    Attributes:
-        texts: strings `(batch,)`, with a space for bytes that are not UTF-8.
-        words: strings, ragged `(batch, words)`.
-        begins, ends: int32, ragged too: the number of bytes of the text before a word,
-            and up to its end.
-    """
-
-    texts: tf.Tensor
-    words: tf.RaggedTensor
-    begins: tf.RaggedTensor
-    ends: tf.RaggedTensor
+    texts: tf.Tensor  # (batch,), with a space for bytes that are not UTF-8
+    words: tf.RaggedTensor  # (batch, words)
+    begins: tf.RaggedTensor  # int32, the number of bytes of the text before a word
+    ends: tf.RaggedTensor  # int32, and up to its end
 
 
 def words_in_graph(texts: tf.Tensor) -> PlacedWords:
@@ -82,9 +75,8 @@ def text_answers(
     is no answer, with the score 0.
 
     Returns:
-        `answer`, strings `(batch,)`, `""` for none; `begin` and `end`, int32 `(batch,)`,
-        the numbers of characters before the answer and up to its end, `NOWHERE` for
-        none; and the scores of `found`.
+        `answer` `(batch,)`, `""` for none; `begin` and `end`, int32 `(batch,)`, numbers of
+        characters, `NOWHERE` for none; and the scores of `found`.
     """
     first, last, before, after = tf.unstack(found["span"], axis=1)
     lengths = [text.words.row_lengths() for text in (context, question)]

@@ -14,8 +14,6 @@ scores are macro and micro F1.
 import sys
 from pathlib import Path
 
-import numpy as np
-
 from elmo_keras.tasks.classify.classifier import TextClassifier
 from elmo_keras.tasks.classify.labelled_texts import (
     read_fasttext,
@@ -24,10 +22,9 @@ from elmo_keras.tasks.classify.labelled_texts import (
     read_table,
     read_trees,
 )
-from elmo_keras.tasks.experiments.batches import AttentionBatches
 from elmo_keras.tasks.experiments.experiment import main
-from elmo_keras.tasks.experiments.label_scores import accuracy, multi_label_f1
-from elmo_keras.tasks.experiments.task import UNITS, Option, Task
+from elmo_keras.tasks.experiments.label_scores import label_scores, label_targets
+from elmo_keras.tasks.experiments.task import UNITS, Task
 from elmo_keras.tasks.readers.words import SPLITS
 
 READERS = {
@@ -39,7 +36,6 @@ READERS = {
 
 
 def read(path, options):
-    """The texts of a file."""
     multi_label = options.format == "goemotions"
     if multi_label != (options.labels is not None):
         raise ValueError(
@@ -52,52 +48,30 @@ def read(path, options):
 
 
 def of_examples(examples, options):
-    """The labels."""
     if options.labels is not None:
         return {"labels": read_label_names(options.labels), "multi_label": True}
     return {"labels": sorted({example["label"] for example in examples})}
-
-
-def targets(examples, classifier):
-    """The index of each label; for multi-label texts, 1 for right labels, else 0."""
-    labels = classifier.labels
-    if classifier.multi_label:
-        return [np.isin(labels, e["labels"]).astype("float32") for e in examples]
-    return [labels.index(example["label"]) for example in examples]
-
-
-def scores(classifier, examples, predictions):
-    """Accuracy; for multi-label texts, macro and micro F1."""
-    found = classifier.decide(np.stack(predictions))
-    if classifier.multi_label:
-        gold = [example["labels"] for example in examples]
-        return multi_label_f1(gold, found, classifier.labels)
-    return {"accuracy": accuracy([example["label"] for example in examples], found)}
 
 
 TASK = Task(
     name="classify",
     model_class=TextClassifier,
     options={
-        "format": Option(
-            "default: fasttext", settings={"choices": READERS, "default": "fasttext"}
+        "format": dict(help="default: fasttext", choices=READERS, default="fasttext"),
+        "labels": dict(
+            help="names of the labels of goemotions", type=Path, metavar="FILE"
         ),
-        "labels": Option(
-            "names of the labels of goemotions",
-            settings={"type": Path, "metavar": "FILE"},
+        "split": dict(
+            help="how to split text (default: punctuation; fasttext and trees: spaces)",
+            choices=SPLITS,
         ),
-        "split": Option(
-            "how to split text (default: punctuation; fasttext and trees: spaces)",
-            settings={"choices": SPLITS},
-        ),
-        "units": Option(UNITS, "units"),
-        "lstm_dropout": Option("on the LSTMs' outputs", "dropout"),
+        "units": dict(help=UNITS, argument="units"),
+        "lstm_dropout": dict(help="on the LSTMs' outputs", argument="dropout"),
     },
     read=read,
     of_examples=of_examples,
-    targets=targets,
-    scores=scores,
-    batches=AttentionBatches,
+    targets=label_targets,
+    scores=label_scores,
 )
 
 

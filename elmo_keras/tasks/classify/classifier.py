@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 import keras
-import numpy as np
 from keras import ops
 
 from elmo_keras.tasks.layers.bilstm import bilstm
-from elmo_keras.tasks.layers.label_answers import label_answers, multi_label_answers
+from elmo_keras.tasks.layers.label_model import LabelModel
 from elmo_keras.tasks.layers.pooling import (
     SelfAttentivePooling,
     masked_max,
@@ -16,21 +15,12 @@ from elmo_keras.tasks.layers.pooling import (
     soft_alignment,
 )
 from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder
-from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.text.token_batches import padded_tokens
-
-THRESHOLD = 0.3  # lowest probability of a predicted label, as for GoEmotions
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class Maxout(keras.layers.Layer):
-    """`max_i (x W_i + b_i)` over `pieces` affine maps.
-
-    Args:
-        units: output size.
-        pieces: number of affine maps.
-
-    Input: `(batch, dim)`. Output: `(batch, units)`.
+    """`max_i (x W_i + b_i)` over `pieces` affine maps: `(batch, units)`.
 
     Reference: Goodfellow et al. 2013, "Maxout Networks".
     """
@@ -56,18 +46,14 @@ class Maxout(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class TextClassifier(TaskModel):
+class TextClassifier(LabelModel):
     """Labels texts with the biattentive classification network.
 
     A biLSTM reads the text, x; each token attends to all tokens of the same text, c;
     a second biLSTM reads [x; x − c; x · c]. Its outputs are pooled in four ways; a
     maxout layer and a softmax, or sigmoids for multi-label texts, give probabilities.
-
-    This is the network of the paper's sentiment results, not a plain biLSTM with
-    attention, so that scores can be compared. It is small (LSTMs of 50 units, not 300;
-    one maxout layer, not two): a step of 32 texts of 20 tokens takes 22 ms on two
-    cores, about as long as a biLSTM of 100 units alone (18 ms); with 100 units, the
-    network takes 54 ms.
+    This is the network of the paper's sentiment results, but small: LSTMs of 50 units,
+    not 300, and one maxout layer, not two.
 
     Args:
         token_vectors: a `TokenVectors` layer.
@@ -95,8 +81,6 @@ class TextClassifier(TaskModel):
     Vectors", section 5; Peters et al. 2018, section 4.
     """
 
-    compares_tokens = True
-
     def __init__(
         self,
         token_vectors,
@@ -107,9 +91,7 @@ class TextClassifier(TaskModel):
         dropout=0.2,
         **kwargs,
     ):
-        super().__init__(token_vectors, **kwargs)
-        self.labels = list(labels)
-        self.multi_label = multi_label
+        super().__init__(token_vectors, labels, multi_label, **kwargs)
         self.units = units
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
         self.integrator = bilstm(units, name="integrator")
@@ -147,35 +129,12 @@ class TextClassifier(TaskModel):
             kind = keras.losses.SparseCategoricalCrossentropy
         return ops.sum([kind()(y, y_pred, sample_weight), *self.losses])
 
-    def answers(self, inputs):
-        """All labels with their probabilities, and those that are predicted.
-
-        Returns:
-            `labels` and `scores`, `(batch, labels)`; `label` `(batch,)`, the most likely
-            one, or for multi-label texts `predicted_labels` `(batch, labels)`: the
-            predicted ones in the order of `labels`, then `""`.
-        """
-        scores = self(inputs, training=False)
-        if not self.multi_label:
-            return label_answers(scores, self.labels)
-        return multi_label_answers(scores, self.labels, THRESHOLD)
-
     def classify(self, texts: Sequence[Sequence[str]]) -> list:
         """The label of each text, or a list of labels for each multi-label text."""
         return self.decide(self.predict({"tokens": padded_tokens(texts)}, verbose=0))
 
-    def decide(self, probabilities: np.ndarray) -> list:
-        """The labels predicted by probabilities `(texts, labels)`."""
-        if not self.multi_label:
-            return [self.labels[i] for i in np.argmax(probabilities, axis=-1)]
-        return [
-            [label for label, p in zip(self.labels, row) if p >= THRESHOLD]
-            for row in probabilities
-        ]
-
     def get_config(self):
         return super().get_config() | {
-            "labels": self.labels,
             "several": self.multi_label,  # the key in saved files
             "units": self.units,
             "dropout": self.dropout.rate,

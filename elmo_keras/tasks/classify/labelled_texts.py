@@ -76,10 +76,7 @@ def read_table(path: str | Path, split: Split = words_and_punctuation) -> list[d
 def read_goemotions(
     path: str | Path, names: Sequence[str], split: Split = words_and_punctuation
 ) -> list[dict]:
-    """Multi-label texts, lines of `text \\t 27,3 \\t id`; each gives `"labels"`.
-
-    The numbers of the labels count `names`.
-    """
+    """Multi-label texts, lines of `text \\t 27,3 \\t id`; the numbers are those of names."""
     examples = []
     for number, line in numbered_lines(path):
         text, labels, _ = split_line(path, number, line, n_fields=3)

@@ -30,7 +30,7 @@ from elmo_keras.tasks.coreference.documents import (
     without_singletons,
 )
 from elmo_keras.tasks.experiments.experiment import main
-from elmo_keras.tasks.experiments.task import UNITS, Option, Task
+from elmo_keras.tasks.experiments.task import UNITS, Task
 
 
 def read(path, options):
@@ -46,7 +46,6 @@ def read(path, options):
 
 
 def targets(examples, coreferent):
-    """First token, last token and cluster of each mention."""
     return [
         np.array(
             [
@@ -74,28 +73,32 @@ TASK = Task(
     name="coreference",
     model_class=Coreferent,
     options={
-        "units": Option(UNITS, "units"),
-        "hidden_units": Option("scoring layers' size", "hidden_units"),
-        "layer_dropout": Option("on LSTM and hidden layers", "dropout"),
-        "longest": Option("maximum length of a mention, in tokens", "longest"),
-        "mentions_per_token": Option(
-            "how many spans are kept", "mentions_per_token", {"metavar": "λ"}
+        "units": dict(help=UNITS, argument="units"),
+        "hidden_units": dict(help="scoring layers' size", argument="hidden_units"),
+        "layer_dropout": dict(help="on LSTM and hidden layers", argument="dropout"),
+        "longest": dict(
+            help="maximum length of a mention, in tokens", argument="longest"
         ),
-        "most_antecedents": Option("maximum per mention", "most_antecedents"),
-        "sentences": Option(
-            "per part, in training", settings={"type": positive(int), "default": 25}
+        "mentions_per_token": dict(
+            help="how many spans are kept", argument="mentions_per_token", metavar="λ"
         ),
-        "no_singletons": Option(
-            "leave out entities mentioned once, if --train has such; otherwise they "
-            "are learned and scored",
-            settings={"action": "store_true"},
+        "most_antecedents": dict(
+            help="maximum per mention", argument="most_antecedents"
+        ),
+        "sentences": dict(help="per part, in training", type=positive(int), default=25),
+        "no_singletons": dict(
+            help=(
+                "leave out entities mentioned once, if --train has such; otherwise they "
+                "are learned and scored"
+            ),
+            action="store_true",
         ),
     },
     read=read,
     of_examples=lambda examples, options: {"singletons": has_singletons(examples)},
     targets=targets,
     scores=scores,
-    batches=DocumentBatches,
+    batches_class=DocumentBatches,
 )
 
 

@@ -18,19 +18,7 @@ class AntecedentScores(keras.layers.Layer):
 
     For each i, the `max_antecedents` mentions j < i with the highest c are scored. φ
     joins two trained vectors: one for the distance in mentions, and one for whether
-    the speaker is the same.
-
-    Args:
-        max_antecedents: number of antecedents to score for each mention.
-        units: size of the hidden layer.
-        feature_dim: size of each of the two vectors in φ.
-        dropout: rate of the dropout on the hidden layer.
-
-    Call arguments:
-        vectors: float `(mentions, dim)`, g, in the order of the text.
-        mention_scores: float `(mentions,)`, the s above.
-        speakers: `(mentions,)` of any type, equal for the same speaker.
-        training: whether dropout is applied.
+    the speaker is the same. The vectors g `(mentions, dim)` are in the order of the text.
 
     Output: int32 `(mentions, k)`, the indices of the antecedents, where k is the
     smaller of `max_antecedents` and the number of mentions; and their scores,

@@ -62,8 +62,6 @@ def _open(document):
 
 
 class _Document:
-    """A document, built line by line."""
-
     def __init__(self, unfinished, line):
         header = _BEGIN.match(line)
         if unfinished is not None or header is None:
@@ -127,7 +125,6 @@ class _Document:
         self.tokens, self.turns, self.n_columns = [], [], 0
 
     def finished(self):
-        """The document as a dict."""
         self.end_sentence()
         if not self.sentences:
             raise ValueError("the document has no tokens.")

@@ -88,17 +88,14 @@ def coreference_scores(
 ) -> Mapping[str, float]:
     """F1 of each metric, and `CoNLL F1`, the mean of MUC, B³ and CEAF φ₄.
 
-    Args:
-        keys: the right clusters of each document; a mention is any hashable value,
-            such as the pair of its first and last token.
-        responses: the predicted clusters of each document.
+    Keys are the right clusters of each document, responses the predicted ones. A
+    mention is any hashable value, such as the pair of its first and last token.
     """
     f1s = {name: score(m, keys, responses).f1 for name, m in METRICS.items()}
     return {"CoNLL F1": sum(f1s[name] for name in ("MUC", "B³", "CEAF φ4")) / 3} | f1s
 
 
 def _ratio(pairs):
-    """The sum of the numerators divided by that of the denominators, or 0."""
     numerator, denominator = map(sum, zip(*pairs))
     return numerator / denominator if denominator else 0.0
 
@@ -121,12 +118,10 @@ def _best_pairing(similarity):
 
 
 def _cluster_of(clusters):
-    """The number of each mention's cluster."""
     return {mention: i for i, cluster in enumerate(clusters) for mention in cluster}
 
 
 def _mentions(clusters):
-    """The number of mentions."""
     return sum(len(set(cluster)) for cluster in clusters)
 
 

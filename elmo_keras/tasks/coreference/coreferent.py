@@ -133,7 +133,6 @@ class Coreferent(TaskModel):
         return outputs | {"mention_scores": of_mention} if self.singletons else outputs
 
     def _mentions(self, spans, mask, training):
-        """The spans that are kept, and their scores."""
         hidden = self.dropout(self.mention_hidden(spans.vectors), training=training)
         scores = tf.squeeze(self.mention_scores(hidden), axis=1)
         n_tokens = tf.reduce_sum(tf.cast(mask, tf.float32))

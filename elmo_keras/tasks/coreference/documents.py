@@ -77,7 +77,6 @@ class DocumentBatches(Batches):
 
     @staticmethod
     def texts(examples, text_fields):
-        """The sentences of all documents."""
         return [s for e in examples for field in text_fields for s in e[field]]
 
     def inputs(self, rows):

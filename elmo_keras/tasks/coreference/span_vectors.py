@@ -19,7 +19,6 @@ class Spans(NamedTuple):
     last: tf.Tensor
 
     def gather(self, places: tf.Tensor) -> "Spans":
-        """The spans with these indices."""
         return Spans(*(tf.gather(x, places) for x in self))
 
 
@@ -27,19 +26,9 @@ class Spans(NamedTuple):
 class SpanVectors(keras.layers.Layer):
     """`[h_first; h_last; Σ_t softmax_t(w · h_t) x_t; φ(width)]` of each span.
 
-    The sum is over the span's tokens; w learns to find its head word. All spans of 1 to
-    `longest` tokens within a sentence get a vector.
-
-    Args:
-        longest: maximum length of a span in tokens.
-        width_dim: size of φ, a trained vector for each width.
-
-    Call arguments:
-        x: float `(sentences, time, input_dim)`, the input of an LSTM.
-        h: float `(sentences, time, dim)`, its output.
-        mask: bool `(sentences, time)`, which tokens are real.
-
-    Output: `Spans`, with vectors of size 2 · dim + input_dim + width_dim.
+    The sum is over the span's tokens; w learns to find its head word, and φ is a trained
+    vector for each width. x `(sentences, time, input_dim)` is the input of an LSTM, h
+    its output. All spans of 1 to `longest` tokens within a sentence get a vector.
 
     Reference: Lee et al. 2017, "End-to-end Neural Coreference Resolution", section 4.
     """

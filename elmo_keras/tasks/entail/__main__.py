@@ -11,8 +11,6 @@ SNLI's and MultiNLI's lines of JSON (snli), KorNLI's table (kornli), or KLUE's J
 
 import sys
 
-import numpy as np
-
 from elmo_keras.tasks.entail.entailment_pairs import (
     read_klue,
     read_kornli,
@@ -20,10 +18,9 @@ from elmo_keras.tasks.entail.entailment_pairs import (
     read_tabs,
 )
 from elmo_keras.tasks.entail.esim import ESIM
-from elmo_keras.tasks.experiments.batches import AttentionBatches
 from elmo_keras.tasks.experiments.experiment import main
-from elmo_keras.tasks.experiments.label_scores import accuracy
-from elmo_keras.tasks.experiments.task import UNITS, Option, Task
+from elmo_keras.tasks.experiments.label_scores import label_scores, label_targets
+from elmo_keras.tasks.experiments.task import UNITS, Task
 from elmo_keras.tasks.readers.words import SPLITS
 
 READERS = {
@@ -35,47 +32,31 @@ READERS = {
 
 
 def read(path, options):
-    """The pairs of a file."""
     given = {"split": SPLITS[options.split]} if options.split else {}
     return READERS[options.format](path, **given)
 
 
 def of_examples(examples, options):
-    """The labels."""
     return {"labels": sorted({example["label"] for example in examples})}
-
-
-def targets(examples, entailment):
-    """The number of each label."""
-    return [entailment.labels.index(example["label"]) for example in examples]
-
-
-def scores(entailment, examples, predictions):
-    """Accuracy."""
-    found = entailment.decide(np.stack(predictions))
-    return {"accuracy": accuracy([example["label"] for example in examples], found)}
 
 
 TASK = Task(
     name="entail",
     model_class=ESIM,
     options={
-        "format": Option(
-            "default: tabs", settings={"choices": READERS, "default": "tabs"}
+        "format": dict(help="default: tabs", choices=READERS, default="tabs"),
+        "split": dict(
+            help="how to split text (default: spaces for tabs, else punctuation)",
+            choices=SPLITS,
         ),
-        "split": Option(
-            "how to split text (default: spaces for tabs, else punctuation)",
-            settings={"choices": SPLITS},
-        ),
-        "units": Option(UNITS, "units"),
-        "lstm_dropout": Option("on the LSTMs' outputs", "dropout"),
+        "units": dict(help=UNITS, argument="units"),
+        "lstm_dropout": dict(help="on the LSTMs' outputs", argument="dropout"),
     },
     read=read,
     of_examples=of_examples,
-    targets=targets,
-    scores=scores,
+    targets=label_targets,
+    scores=label_scores,
     loss="sparse_categorical_crossentropy",
-    batches=AttentionBatches,
 )
 
 

@@ -3,20 +3,18 @@
 from collections.abc import Sequence
 
 import keras
-import numpy as np
 import tensorflow as tf
 from keras import ops
 
 from elmo_keras.tasks.layers.bilstm import bilstm
-from elmo_keras.tasks.layers.label_answers import label_answers
+from elmo_keras.tasks.layers.label_model import LabelModel
 from elmo_keras.tasks.layers.pooling import masked_max, masked_mean, soft_alignment
 from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder, stacked_pair
-from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.text.token_batches import padded_tokens
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class ESIM(TaskModel):
+class ESIM(LabelModel):
     """The relation of a hypothesis to a premise, such as "entailment".
 
         ã_i = Σ_j softmax_j(a_i · b_j) b_j,   b̃_j = Σ_i softmax_i(a_i · b_j) a_i
@@ -56,11 +54,9 @@ class ESIM(TaskModel):
     """
 
     text_fields = "premise", "hypothesis"
-    compares_tokens = True
 
     def __init__(self, token_vectors, labels, units=50, *, dropout=0.3, **kwargs):
-        super().__init__(token_vectors, **kwargs)
-        self.labels = list(labels)
+        super().__init__(token_vectors, labels, **kwargs)
         self.units = units
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
         self.inference = keras.layers.Dense(units, "relu", name="inference")
@@ -90,10 +86,6 @@ class ESIM(TaskModel):
         hidden = self.hidden(self.dropout(pooled, training=training))
         return self.decision(self.dropout(hidden, training=training))
 
-    def answers(self, inputs):
-        """`labels` and their `scores` `(batch, labels)`, and the best `label` `(batch,)`."""
-        return label_answers(self(inputs, training=False), self.labels)
-
     def judge(
         self, premises: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]]
     ) -> list[str]:
@@ -104,13 +96,8 @@ class ESIM(TaskModel):
         }
         return self.decide(self.predict(inputs, verbose=0))
 
-    def decide(self, probabilities: np.ndarray) -> list[str]:
-        """The labels predicted by probabilities `(pairs, labels)`."""
-        return [self.labels[row.argmax()] for row in probabilities]
-
     def get_config(self):
         return super().get_config() | {
-            "labels": self.labels,
             "units": self.units,
             "dropout": self.dropout.rate,
         }

@@ -1,6 +1,5 @@
 """Turns examples into the batches of `model.fit`."""
 
-import math
 from collections.abc import Mapping, Sequence
 
 import keras
@@ -13,6 +12,7 @@ from elmo_keras.text.length_batches import length_batches, padded_arrays
 from elmo_keras.text.token_batches import string_tensor
 
 BATCHES_SORTED_TOGETHER = 32
+MAX_PAIRS = 2**25  # of tokens that a batch compares with each other
 PADDING = -1  # of labels
 
 
@@ -30,15 +30,10 @@ class Batches:
         cache: holds the layers of the texts, which become the input `F_layers`; None
             where the model computes them.
         batch_size: the number of examples in a batch.
-
-    Example:
-
-    >>> batches = Batches([{"words": ["a", "b"]}, {"words": ["c"]}], ["words"])
-    >>> batches.inputs([1, 0])["words"].numpy().tolist()
-    [[b'c', b''], [b'a', b'b']]
+        compares_tokens: whether the model compares each token of an example with all
+            others. A batch then holds fewer examples if they have more than 1,024
+            tokens, one from 4,097 on, as memory grows with the square of the length.
     """
-
-    max_pairs = math.inf  # of tokens that a batch compares with each other
 
     def __init__(
         self,
@@ -49,6 +44,7 @@ class Batches:
         labels: Sequence | None = None,
         cache: LayerCache | None = None,
         batch_size: int = 32,
+        compares_tokens: bool = False,
     ):
         self.examples = examples
         self.text_fields = text_fields
@@ -57,13 +53,13 @@ class Batches:
         self.labels = labels
         self.cache = cache
         self.batch_size = batch_size
+        self._max_pairs = MAX_PAIRS if compares_tokens else np.inf
         self._lengths = np.array(
             [sum(len(example[field]) for field in text_fields) for example in examples]
         )
 
     @staticmethod
     def texts(examples: Sequence[Mapping], text_fields: Sequence[str]) -> list:
-        """All lists of tokens in the examples."""
         return [example[field] for example in examples for field in text_fields]
 
     def shuffled(self, seed: int, epoch: int) -> tf.data.Dataset:
@@ -79,7 +75,6 @@ class Batches:
         return dataset.prefetch(2).with_options(untuned)
 
     def by_length(self) -> list[list[int]]:
-        """The indices of the examples, batch by batch, the shortest first."""
         return self._cut(self._lengths)
 
     def inputs(self, rows: Sequence[int]) -> dict[str, tf.Tensor]:
@@ -116,7 +111,7 @@ class Batches:
     def _cut(self, lengths):
         """Batches of examples of these lengths: their indices, the shortest first."""
         return length_batches(
-            lengths**2, max_tokens=self.max_pairs, max_sentences=self.batch_size
+            lengths**2, max_tokens=self._max_pairs, max_sentences=self.batch_size
         )
 
     def _signature(self):
@@ -125,15 +120,6 @@ class Batches:
             lambda x: tf.TensorSpec((None,) * x.shape.rank, x.dtype), self.targets([0])
         )
         return open_shapes(self.inputs([0])), labels
-
-
-class AttentionBatches(Batches):
-    """Batches for models that compare each token of an example with all others.
-
-    A batch holds fewer examples if they have more than 1,024 tokens: one from 4,097 on.
-    """
-
-    max_pairs = 2**25
 
 
 def predictions(model: keras.Model, batches: Batches) -> list:
@@ -147,6 +133,5 @@ def predictions(model: keras.Model, batches: Batches) -> list:
 
 
 def _numbers(value):
-    """A float32 or int32 array."""
     array = np.asarray(value)
     return array.astype(np.float32 if array.dtype.kind == "f" else np.int32)

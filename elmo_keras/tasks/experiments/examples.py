@@ -21,13 +21,11 @@ class Data(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """A hash of all examples."""
         text = json.dumps(self, ensure_ascii=False).encode()
         return hashlib.sha256(text).hexdigest()[:16]
 
 
 def read_data(task: Task, options: ExperimentOptions) -> Data:
-    """The examples of --train, --dev and --test."""
     train, dev, test = (
         task.read(path, options.of_task) if path else []
         for path in (options.train, options.dev, options.test)
@@ -54,7 +52,6 @@ def _held_out(examples, share):
 
 
 def random_share(examples: list[dict], share: float, seed: int) -> list[dict]:
-    """A random share of examples, in their order."""
     n = max(1, round(share * len(examples)))
     rows = np.random.default_rng(seed).permutation(len(examples))[:n]
     return [examples[i] for i in sorted(rows)]

@@ -106,7 +106,6 @@ class Experiment:
                 variant.layer()
 
     def records(self, variants: Sequence[Variant]) -> list[dict]:
-        """Trains the missing runs, and returns the records of all."""
         runs = [(v, seed) for v in variants for seed in self.options.seeds]
         return [self.recorded(*run) or self._made(*run) for run in runs]
 
@@ -128,7 +127,6 @@ class Experiment:
         return None
 
     def _digest_of(self, model):
-        """The digest of a language model, None for none."""
         if model not in self._digests:
             self._digests[model] = model_digest(Elmo.from_pretrained(model))
         return self._digests[model]
@@ -143,7 +141,6 @@ class Experiment:
         }
 
     def _made(self, variant, seed):
-        """Trains a model, saves it and returns its record."""
         print(f"{self.task.name}: {variant.name}, seed {seed}", flush=True)
         start = time.perf_counter()
         keras.backend.clear_session()
@@ -186,7 +183,7 @@ class Experiment:
 
     def _model(self, variant, train):
         options, given = self.options, self._words
-        words = dict.fromkeys([*frequent_words(self._texts(train)), *given.words])
+        words = dict.fromkeys([*frequent_words(self.task.texts(train)), *given.words])
         vectors = TokenVectors(
             words,
             given.dim,
@@ -207,21 +204,15 @@ class Experiment:
         return model
 
     def _batches(self, examples, cache, model=None):
-        """Batches of examples, with the labels that a model learns from."""
         return self.task.batches(
             examples,
-            self.task.text_fields,
-            self.task.number_fields,
             labels=None if model is None else self.task.targets(examples, model),
             cache=cache,
             batch_size=self.options.batch_size,
         )
 
-    def _texts(self, examples):
-        return self.task.batches.texts(examples, self.task.text_fields)
-
     def _all_texts(self):
-        return [text for examples in self.data for text in self._texts(examples)]
+        return [text for examples in self.data for text in self.task.texts(examples)]
 
     def _scores(self, model, batches):
         scores = self.task.scores(model, batches.examples, predictions(model, batches))

@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,114 +34,86 @@ def _option(group, help=None, **settings):
     return dataclasses.field(metadata={"group": group, "help": help} | settings)
 
 
-def _flag(group, help):
-    return _option(group, help, action="store_true")
-
-
-def _file(group, help=None, **settings):
-    return _option(group, help, type=Path, metavar="FILE", **settings)
+_data, _elmo, _training = (
+    functools.partial(_option, group) for group in ("data", "ELMo", "training")
+)
+FLAG = {"action": "store_true"}
+FILE = {"type": Path, "metavar": "FILE"}
+COUNT = positive(int)
 
 
 @dataclasses.dataclass(frozen=True)
 class ExperimentOptions:
-    """The options of a task's command; `--help` describes them.
+    """The options of a task's command; `--help` describes them."""
 
-    Attributes:
-        of_task: the task's own options, see `Task.options`, and `train`.
-    """
-
-    train: Path = _file("data", required=True)
-    dev: Path | None = _file("data", "its score decides when training stops")
-    test: Path | None = _file("data", "scored with the best weights")
-    dev_share: float = _option(
-        "data",
+    train: Path = _data(required=True, **FILE)
+    dev: Path | None = _data("its score decides when training stops", **FILE)
+    test: Path | None = _data("scored with the best weights", **FILE)
+    dev_share: float = _data(
         "share of --train to hold out without --dev (default: 0.2)",
         type=share,
         default=0.2,
     )
-    limit: int | None = _option(
-        "data", "first N training examples", type=positive(int), metavar="N"
-    )
-    share: float = _option(
-        "data",
+    limit: int | None = _data("first N training examples", type=COUNT, metavar="N")
+    share: float = _data(
         "random share of the training examples, drawn anew for each seed",
         type=share,
         default=1.0,
     )
-    output: Path = _option(
-        "data",
+    output: Path = _data(
         "folder of results.json and the models; finished runs are not repeated",
         type=Path,
         required=True,
         metavar="DIR",
     )
-    elmo: Sequence[str | Path] = _option(
-        "ELMo",
+    elmo: Sequence[str | Path] = _elmo(
         f"{MODEL_HELP}; repeat it to compare several",
         type=path_or_name,
         action="append",
         default=[],
         metavar="MODEL",
     )
-    baseline: bool = _flag("ELMo", "train the baseline as well")
-    elmo_at: str = _option(
-        "ELMo", "where ELMo is added", choices=PLACES, default=USUAL.elmo_at
-    )
-    scheme: str | int = _option(
-        "ELMo",
+    baseline: bool = _elmo("train the baseline as well", **FLAG)
+    elmo_at: str = _elmo("where ELMo is added", choices=PLACES, default=USUAL.elmo_at)
+    scheme: str | int = _elmo(
         "the mix of the layers: learned (default), average, top, 0, 1, …",
         type=layer_or("learned", "average", "top"),
         default=USUAL.scheme,
     )
-    l2: float = _option(
-        "ELMo",
-        "L2 penalty on the mix",
-        type=non_negative(float),
-        default=USUAL.l2,
-        metavar="λ",
+    l2: float = _elmo(
+        "L2 penalty on the mix", type=non_negative(float), default=USUAL.l2, metavar="λ"
     )
-    layer_norm: bool = _flag("ELMo", "normalise each layer of a token before the mix")
-    gamma: float | None = _option(
-        "ELMo",
+    layer_norm: bool = _elmo("normalise each layer of a token before the mix", **FLAG)
+    gamma: float | None = _elmo(
         "what the mix's factor starts from (default: 1)",
         type=positive(float),
         metavar="γ",
     )
-    elmo_dropout: float = _option("ELMo", type=rate, default=USUAL.elmo_dropout)
-    fine_tune: bool = _flag("ELMo", "train the biLM as well")
-    no_cache: bool = _flag("ELMo", "run a frozen biLM in every epoch")
-    seeds: Sequence[int] = _option(
-        "training", type=seed, nargs="+", action=Distinct, default=[1]
-    )
-    epochs: int = _option(
-        "training", "maximum (default: 50)", type=positive(int), default=50
-    )
-    patience: int = _option(
-        "training",
+    elmo_dropout: float = _elmo(type=rate, default=USUAL.elmo_dropout)
+    fine_tune: bool = _elmo("train the biLM as well", **FLAG)
+    no_cache: bool = _elmo("run a frozen biLM in every epoch", **FLAG)
+    seeds: Sequence[int] = _training(type=seed, nargs="+", action=Distinct, default=[1])
+    epochs: int = _training("maximum (default: 50)", type=COUNT, default=50)
+    patience: int = _training(
         "epochs without a better dev score after which training stops",
-        type=positive(int),
+        type=COUNT,
         default=5,
     )
-    batch_size: int = _option("training", type=positive(int), default=32)
-    learning_rate: float = _option("training", type=positive(float), default=1e-3)
-    dropout: float = _option(
-        "training", "on word and character vectors", type=rate, default=0.5
+    batch_size: int = _training(type=COUNT, default=32)
+    learning_rate: float = _training(type=positive(float), default=1e-3)
+    dropout: float = _training("on word and character vectors", type=rate, default=0.5)
+    word_dim: int | None = _training(
+        f"default: {WORD_DIM}, or as --word-vectors", type=COUNT, metavar="N"
     )
-    word_dim: int | None = _option(
-        "training",
-        f"default: {WORD_DIM}, or as --word-vectors",
-        type=positive(int),
-        metavar="N",
+    word_vectors: Path | None = _training(
+        "vectors that words start with: GloVe, word2vec (text or binary)", **FILE
     )
-    word_vectors: Path | None = _file(
-        "training", "vectors that words start with: GloVe, word2vec (text or binary)"
-    )
-    freeze_word_vectors: bool = _flag("training", "don't train any of them")
-    character_dim: int = _option("training", type=positive(int), default=64)
+    freeze_word_vectors: bool = _training("don't train any of them", **FLAG)
+    character_dim: int = _training(type=COUNT, default=64)
+    # The task's own options, see `Task.options`, and `train`.
     of_task: SimpleNamespace = dataclasses.field(default_factory=SimpleNamespace)
 
     def variants(self) -> list[Variant]:
-        """The baseline, if requested or if `elmo` is empty, and each biLM's variant."""
         _, *chosen = (getattr(self, name) for name in Variant._fields)
         given = [Variant(elmo, *chosen) for elmo in self.elmo]
         if self.baseline or not given:

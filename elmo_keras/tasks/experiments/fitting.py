@@ -15,20 +15,13 @@ from elmo_keras.tasks.experiments.batches import Batches
 
 
 class Fitted(NamedTuple):
-    """The result of a training run.
+    """The result of a training run."""
 
-    Attributes:
-        scores: the scores of the best epoch.
-        best_epoch, epochs: the best and the last epoch, counted from 1.
-        losses: the mean loss of each epoch.
-        seconds_per_epoch: the median, without scoring and tracing.
-    """
-
-    scores: dict[str, float]
-    best_epoch: int
+    scores: dict[str, float]  # of the best epoch
+    best_epoch: int  # counted from 1
     epochs: int
-    losses: list[float]
-    seconds_per_epoch: float
+    losses: list[float]  # the mean loss of each epoch
+    seconds_per_epoch: float  # the median, without scoring and tracing
 
 
 def fit_until_best(
@@ -43,16 +36,9 @@ def fit_until_best(
 ) -> Fitted:
     """Trains a compiled model and leaves it with the weights of its best epoch.
 
-    Args:
-        model: a compiled model.
-        batches: the training examples, with labels.
-        score: returns the current scores of the model; the first one decides, and
-            higher is better. If it is equal, the lower training loss decides, as F1
-            can be 0 in the first epochs.
-        epochs: the maximum.
-        patience: training stops after this number of epochs without a better score.
-        seed: seed of the order of the examples.
-        verbose: 1 to show the epochs.
+    The first score that `score` returns decides, and higher is better. If it is equal,
+    the lower training loss decides, as F1 can be 0 in the first epochs. Training stops
+    after `patience` epochs without a better one; `seed` is that of the examples' order.
 
     Raises:
         FloatingPointError: the loss is not finite.

@@ -1,14 +1,28 @@
-"""Scores of labels."""
+"""Targets and scores of models that choose among labels."""
 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from elmo_keras.tasks.layers.label_model import LabelModel
 
-def accuracy(expected: Sequence, found: Sequence) -> float:
-    """The share of the labels that are right; 0 where there are none."""
-    right = [one == other for one, other in zip(expected, found, strict=True)]
-    return float(np.mean(right)) if right else 0.0
+
+def label_targets(examples: list[dict], model: LabelModel) -> list:
+    """The number of each label; for several labels, 1 for each right one, else 0."""
+    if model.multi_label:
+        return [np.isin(model.labels, e["labels"]).astype("float32") for e in examples]
+    return [model.labels.index(example["label"]) for example in examples]
+
+
+def label_scores(
+    model: LabelModel, examples: list[dict], predictions: list
+) -> dict[str, float]:
+    """Accuracy; where there may be several labels, macro and micro F1."""
+    found = model.decide(np.stack(predictions))
+    if model.multi_label:
+        return multi_label_f1([e["labels"] for e in examples], found, model.labels)
+    right = [e["label"] == label for e, label in zip(examples, found, strict=True)]
+    return {"accuracy": float(np.mean(right))}
 
 
 def multi_label_f1(
@@ -31,7 +45,6 @@ def multi_label_f1(
 
 
 def _indicators(rows, labels):
-    """Whether an example has a label: bool (examples, labels)."""
     rows = [set(row) for row in rows]
     indicators = [[label in row for label in labels] for row in rows]
     return np.array(indicators, bool).reshape(len(rows), len(labels))

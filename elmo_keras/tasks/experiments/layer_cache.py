@@ -99,7 +99,6 @@ class LayerCache:
 
     @property
     def shape(self) -> tuple[int | None, ...]:
-        """The shape of a batch."""
         _, n_layers, dim = self._layers.shape
         return None, n_layers, None, dim
 

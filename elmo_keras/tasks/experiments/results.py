@@ -21,7 +21,6 @@ FILE = "results.json"
 
 
 def model_file(variant: str, seed: int) -> str:
-    """The name of the file of a run's model."""
     return f"{variant}-{seed}.keras"
 
 
@@ -54,7 +53,6 @@ def read_results(path: str | Path) -> list[dict]:
 
 
 def write_results(path: Path, records: Sequence[Mapping]) -> None:
-    """Replaces the file by one with these records."""
     with replacing(path) as temporary:
         text = json.dumps(records, indent=1, ensure_ascii=False)
         temporary.write_text(f"{text}\n", encoding="utf-8")
@@ -63,8 +61,7 @@ def write_results(path: Path, records: Sequence[Mapping]) -> None:
 def results_table(records: Sequence[Mapping]) -> str:
     """The scores of each variant in percent: mean ± standard deviation over seeds.
 
-    The last column holds the gain of a variant over the baseline with the same share of
-    the data, if there is one among the records.
+    The last column is the gain over the baseline with the same share of the data.
     """
     # The test examples, if all runs have them, and dev.
     parts = ("test", "dev") if all(r.get("test") for r in records) else ("dev",)
@@ -100,16 +97,12 @@ class ScoredRuns:
         self.examples = data.test or data.dev
 
     def model(self, variant: Variant, seed: int) -> keras.Model:
-        """The trained model of a run."""
         path = self._options.output / model_file(variant.name, seed)
         return keras.models.load_model(path, compile=False)
 
     def predictions(self, model: keras.Model) -> list:
-        """What a model predicts for each example, in their order."""
-        fields = self._task.text_fields, self._task.number_fields
         size = self._options.batch_size
-        batches = self._task.batches(self.examples, *fields, batch_size=size)
-        return predictions(model, batches)
+        return predictions(model, self._task.batches(self.examples, batch_size=size))
 
     def score(self, model: keras.Model, predicted: Sequence) -> float:
         """The first score of predictions by this model, or by one of the same labels."""

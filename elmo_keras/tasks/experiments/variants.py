@@ -10,29 +10,17 @@ from elmo_keras.models.local_files import model_title
 
 
 class Variant(NamedTuple):
-    """One way to make the token vectors of a task.
+    """One way to make the token vectors of a task."""
 
-    Attributes:
-        elmo: the biLM, see `Elmo.from_pretrained`; None for the baseline.
-        elmo_at: `"input"`, `"output"` or `"both"`, see `TokenVectors`.
-        scheme: how layers are mixed, see `layers.ScalarMix`; also `"top"`.
-        l2: the paper's λ.
-        layer_norm: whether each layer is normalised before the mix.
-        gamma: what γ of the mix starts from; None for 1, or the γ of the biLM's mix.
-        elmo_dropout: rate of the dropout on ELMo's vectors.
-        fine_tune: whether the biLM is trained as well.
-        share: the share of the training data.
-    """
-
-    elmo: str | Path | None = None
-    elmo_at: str = "input"
-    scheme: str | int = "learned"
-    l2: float = 0.001
+    elmo: str | Path | None = None  # see `Elmo.from_pretrained`; None for the baseline
+    elmo_at: str = "input"  # or "output" or "both", see `TokenVectors`
+    scheme: str | int = "learned"  # see `layers.ScalarMix`; also "top"
+    l2: float = 0.001  # the paper's λ
     layer_norm: bool = False
-    gamma: float | None = None
+    gamma: float | None = None  # at the start; None for 1, or the γ of the biLM's mix
     elmo_dropout: float = 0.5
-    fine_tune: bool = False
-    share: float = 1.0
+    fine_tune: bool = False  # the biLM is trained as well
+    share: float = 1.0  # of the training data
 
     @property
     def name(self) -> str:
@@ -66,7 +54,6 @@ class Variant(NamedTuple):
         return self.elmo is not None and not self.fine_tune
 
     def layer(self) -> Elmo | None:
-        """The `Elmo` layer, with the weights of the biLM."""
         if self.elmo is None:
             return None
         regularized = self.scheme == "learned"
@@ -85,7 +72,6 @@ class Variant(NamedTuple):
 
 
 def learned_mixes(mixes: dict[str, keras.layers.Layer]) -> dict[str, dict]:
-    """The layers' weights and γ at each place, as in `results.json`."""
     return {
         place: {
             "weights": [round(float(weight), 6) for weight in mix.layer_weights()],

@@ -50,12 +50,6 @@ def masked_min(x, mask):
 class SelfAttentivePooling(keras.layers.Layer):
     """A mean of the tokens with learned weights: `Σ_k softmax_k(v · x_k + b) x_k`.
 
-    Call arguments:
-        x: `(batch, time, dim)`.
-        mask: bool `(batch, time)`, which tokens are real.
-
-    Output: `(batch, dim)`, 0 where no token is real.
-
     Reference: McCann et al. 2017, "Learned in Translation: Contextualized Word
     Vectors", section 5.
     """

@@ -14,18 +14,8 @@ from elmo_keras.tasks.layers.token_vectors import LayerArgument
 class SentenceEncoder(LayerArgument, keras.layers.Layer):
     """`[h_k; ELMo_k]`, where h is the output of a biLSTM over the token vectors.
 
-    Args:
-        token_vectors: a `TokenVectors` layer.
-        units: size of the LSTM in each direction.
-        dropout: rate of the dropout on h.
-
-    Call arguments:
-        tokens: string tensor `(batch, time)` padded with `""`.
-        layers: the biLM's layers or None, see `TokenVectors`.
-        training: whether dropout is applied.
-
-    Output: `(batch, time, output_dim)`, 0 at padding; and the mask of real tokens, bool
-    `(batch, time)`.
+    The output is `(batch, time, output_dim)`, 0 at padding, and the mask of real tokens.
+    `layers` are the biLM's or None, see `TokenVectors`; dropout is applied to h.
 
     Reference: Peters et al. 2018, section 3.3.
     """
@@ -40,7 +30,6 @@ class SentenceEncoder(LayerArgument, keras.layers.Layer):
 
     @property
     def output_dim(self) -> int:
-        """Size of a token's vector."""
         return 2 * self.units + self.token_vectors.output_dim
 
     def build(self, input_shape=None):
@@ -83,7 +72,6 @@ def stacked_pair(
 
 
 def _widened(x, size, axis):
-    """Padded at the end of an axis."""
     missing = size - tf.shape(x)[axis]
     paddings = [[0, missing if i == axis else 0] for i in range(x.shape.rank)]
     return tf.pad(x, paddings, constant_values="" if x.dtype == tf.string else 0)

@@ -46,7 +46,6 @@ class TaskModel(LayerArgument, keras.Model):
         self.token_vectors = token_vectors
 
     def read(self, inputs, field, training):
-        """The output of `token_vectors` for a field of the inputs."""
         layers = inputs.get(f"{field}_layers")
         return self.token_vectors(inputs[field], layers, training=training)
 
@@ -57,8 +56,7 @@ class TaskModel(LayerArgument, keras.Model):
     def predict_on_batch(self, x):
         """As Keras' method, with one graph for batches of all shapes.
 
-        Keras traces a second graph when the number of examples changes, and a third one
-        when the number of tokens does.
+        Keras traces others when the numbers of examples or tokens change.
         """
         x = tf.nest.map_structure(tf.convert_to_tensor, x)
         self.make_predict_function()
@@ -67,21 +65,13 @@ class TaskModel(LayerArgument, keras.Model):
         return super().predict_on_batch(x)
 
     def decode(self, inputs, outputs):
-        """The result of `predict`; by default, the outputs."""
         return outputs
 
     def answers(self, inputs) -> dict[str, tf.Tensor]:
-        """What a served model returns: name → tensor, computed by a graph alone.
+        """What a served model returns: name → tensor `(batch, …)`, computed by a graph alone.
 
-        Args:
-            inputs: as in a call; at least one position in each field.
-
-        Returns:
-            Tensors `(batch, …)`. An axis of unknown size after the first one counts the
-            tokens; its places after the last token, or the last answer, hold `""`, −1
-            for an integer and 0 for a float.
-
-        Raises:
-            NotImplementedError: models of this kind are not served.
+        There is at least one position in each field. An axis of unknown size after the
+        first one counts the tokens; its places after the last token, or the last answer,
+        hold `""`, −1 for an integer and 0 for a float. Models that are not served have none.
         """
         raise NotImplementedError

@@ -45,7 +45,6 @@ def blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
 
 
 def malformed(path: str | Path, line: int, reason: str) -> ValueError:
-    """The error of a line: `file:line: reason`."""
     return ValueError(f"{path}:{line}: {reason}")
 
 
@@ -73,7 +72,6 @@ def table_rows(
 
 
 def split_line(path: str | Path, number: int, line: str, *, n_fields: int) -> list[str]:
-    """The fields of a line, which should have `n_fields`."""
     fields = line.split("\t")
     if len(fields) != n_fields:
         reason = f"{n_fields} fields separated by tabs are expected, not {len(fields)}"

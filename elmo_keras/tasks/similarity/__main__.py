@@ -9,28 +9,77 @@ Files are tables with the columns `sentence1`, `sentence2` and `score`, from 0 t
 in KorSTS and the STS benchmark. The scores are Pearson's and Spearman's correlations.
 """
 
+import math
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
 
 from elmo_keras.tasks.experiments.experiment import main
-from elmo_keras.tasks.experiments.task import UNITS, Option, Task
-from elmo_keras.tasks.readers.words import SPLITS
-from elmo_keras.tasks.similarity.correlation import pearson, spearman
-from elmo_keras.tasks.similarity.korsts import read_korsts
-from elmo_keras.tasks.similarity.similarity_model import SimilarityModel
+from elmo_keras.tasks.experiments.task import UNITS, Task
+from elmo_keras.tasks.readers.lines import malformed, table_rows
+from elmo_keras.tasks.readers.words import SPLITS, Split, words_and_punctuation
+from elmo_keras.tasks.similarity.similarity_model import HIGHEST_SCORE, SimilarityModel
 
 
-def read(path, options):
-    """The pairs of a file."""
-    return read_korsts(path, SPLITS[options.split])
+def read_korsts(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
+    """A table with `sentence1`, `sentence2` and `score`, from 0 to 5, such as KorSTS.
+
+    Gives examples `{"first": […], "second": […], "score": 3.8}`.
+    """
+    rows = table_rows(path, ("sentence1", "sentence2", "score"))
+    return [
+        {
+            "first": split(first),
+            "second": split(second),
+            "score": _score(path, number, score),
+        }
+        for number, (first, second, score) in rows
+    ]
+
+
+def _score(path, number, text):
+    try:
+        score = float(text)
+    except ValueError:
+        score = math.nan
+    if not 0 <= score <= HIGHEST_SCORE:
+        reason = f"a score from 0 to {HIGHEST_SCORE:g} is expected, not {text!r}"
+        raise malformed(path, number, reason)
+    return score
+
+
+# scipy.stats gives the same numbers, but takes half a second to import, and for a
+# constant series it warns and gives NaN.
+
+
+def pearson(x: Sequence[float], y: Sequence[float]) -> float:
+    """Pearson's r, from −1 to 1; 0 if one of the series is constant."""
+    x, y = (np.asarray(series, float) for series in (x, y))
+    # An exact check: the mean of a constant may have a rounding error.
+    if not len(x) or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return 0.0
+    x, y = x - x.mean(), y - y.mean()
+    return float(x @ y / np.sqrt((x @ x) * (y @ y)))
+
+
+def spearman(x: Sequence[float], y: Sequence[float]) -> float:
+    return pearson(ranks(x), ranks(y))
+
+
+def ranks(x: Sequence[float]) -> np.ndarray:
+    """The rank of each number, from 1; ties have their mean rank."""
+    _, index, counts = np.unique(x, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return (last - (counts - 1) / 2)[index]
 
 
 def targets(examples, similarity):
-    """The scores."""
     return [example["score"] for example in examples]
 
 
 def scores(similarity, examples, predictions):
-    """The correlations."""
     gold = [example["score"] for example in examples]
     return {
         "Pearson": pearson(gold, predictions),
@@ -42,14 +91,15 @@ TASK = Task(
     name="similarity",
     model_class=SimilarityModel,
     options={
-        "split": Option(
-            "how to split text (default: punctuation)",
-            settings={"choices": SPLITS, "default": "punctuation"},
+        "split": dict(
+            help="how to split text (default: punctuation)",
+            choices=SPLITS,
+            default="punctuation",
         ),
-        "units": Option(UNITS, "units"),
-        "lstm_dropout": Option("on the LSTM's output", "dropout"),
+        "units": dict(help=UNITS, argument="units"),
+        "lstm_dropout": dict(help="on the LSTM's output", argument="dropout"),
     },
-    read=read,
+    read=lambda path, options: read_korsts(path, SPLITS[options.split]),
     of_examples=lambda examples, options: {},
     targets=targets,
     scores=scores,

@@ -9,8 +9,9 @@ from keras import ops
 from elmo_keras.tasks.layers.pooling import masked_max
 from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder, stacked_pair
 from elmo_keras.tasks.layers.task_model import TaskModel
-from elmo_keras.tasks.similarity import HIGHEST_SCORE
 from elmo_keras.text.token_batches import padded_tokens
+
+HIGHEST_SCORE = 5.0
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

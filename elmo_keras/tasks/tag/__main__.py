@@ -15,7 +15,7 @@ import sys
 import numpy as np
 
 from elmo_keras.tasks.experiments.experiment import main
-from elmo_keras.tasks.experiments.task import UNITS, Option, Task
+from elmo_keras.tasks.experiments.task import UNITS, Task
 from elmo_keras.tasks.tag.entities import entity_scores, role_scores
 from elmo_keras.tasks.tag.tag_spans import marks_spans
 from elmo_keras.tasks.tag.tagged_text import (
@@ -41,12 +41,10 @@ def kind(options):
 
 
 def read(path, options):
-    """The sentences of a file."""
     return READERS[kind(options)](path)
 
 
 def of_examples(examples, options):
-    """The tags, and the arguments that the options decide."""
     return {
         "tags": sorted({tag for example in examples for tag in example["tags"]}),
         "crf": not options.no_crf,
@@ -55,7 +53,6 @@ def of_examples(examples, options):
 
 
 def targets(examples, tagger):
-    """The numbers of the tags."""
     numbers = {tag: number for number, tag in enumerate(tagger.tags)}
     return [np.array([numbers[tag] for tag in e["tags"]]) for e in examples]
 
@@ -80,14 +77,10 @@ TASK = Task(
     name="tag",
     model_class=Tagger,
     options={
-        "kind": Option(
-            "default: pos for *.conllu, ner for others", settings={"choices": READERS}
-        ),
-        "units": Option(UNITS, "units"),
-        "lstm_dropout": Option("on the LSTM's output", "dropout"),
-        "no_crf": Option(
-            "decide each tag independently", settings={"action": "store_true"}
-        ),
+        "kind": dict(help="default: pos for *.conllu, ner for others", choices=READERS),
+        "units": dict(help=UNITS, argument="units"),
+        "lstm_dropout": dict(help="on the LSTM's output", argument="dropout"),
+        "no_crf": dict(help="decide each tag independently", action="store_true"),
     },
     # With a learning rate of 0.001, ten epochs of 2,000 sentences find no entity.
     defaults={"learning_rate": 3e-3, "dropout": 0.3, "lstm_dropout": 0.3},

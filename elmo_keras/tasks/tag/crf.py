@@ -108,7 +108,6 @@ class LinearChainCRF(keras.layers.Layer):
         return tf.where(mask[:, 0], total, tf.zeros_like(total))
 
     def score(self, scores, tags, mask):
-        """The score of tag sequences: `(batch,)`."""
         scores, transitions, first, last = self._tensors(scores)
         real = tf.cast(mask, scores.dtype)
         tags = tf.where(mask, tf.cast(tags, tf.int32), 0)
@@ -130,11 +129,10 @@ class LinearChainCRF(keras.layers.Layer):
         return scores, *(_tensor(w, scores.dtype) for w in weights)
 
     def _forward(self, scores, mask, *, first, transitions, reduce):
-        """The state `(batch, n_tags)` after the last token, and the back pointers.
+        """The state `(batch, n_tags)` after the last token, and the best previous tags.
 
         The state of a tag is the sum, or the maximum, over all sequences that end in
-        it; `reduce` computes it from (batch, previous tag, tag). The back pointers are
-        the best previous tag of each tag, `(time, batch, n_tags)`.
+        it; `reduce` computes it from (batch, previous tag, tag).
         """
         time = tf.shape(scores)[1]
         scores = tf.transpose(scores, [1, 0, 2])

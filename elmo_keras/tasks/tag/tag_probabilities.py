@@ -17,17 +17,10 @@ def crf_marginals(
         β_t(j) = log Σ_k exp(A[j, k] + x_{t+1}(k) + β_{t+1}(k)),   β_n = b
         p(y_t = k) = softmax_k(α_t(k) + β_t(k))
 
-    in the symbols of `LinearChainCRF`. α and β are kept up to a constant of each token,
-    so that long sentences lose no precision.
-
-    Args:
-        scores: float `(batch, time, tags)`, the x above; at least one position.
-        mask: bool `(batch, time)`, true at tokens; padding follows them.
-        weights: A `(tags, tags)`, a `(tags,)` and b `(tags,)`.
-
-    Returns:
-        The logarithms of the probabilities and β, float `(batch, time, tags)`;
-        arbitrary but finite at padding.
+    in the symbols of `LinearChainCRF`; weights are A, a and b, and there is at least one
+    position. α and β are kept up to a constant of each token, so that long sentences lose
+    no precision. Returns log p and β, `(batch, time, tags)`, arbitrary but finite at
+    padding.
 
     Reference: Lafferty et al. 2001; Rabiner 1989, section III.
     """
@@ -66,21 +59,15 @@ def _states(state, times, step):
 
 
 class TagProbabilities(NamedTuple):
-    """Logarithms of probabilities, float `(batch, time)`, 0 at padding.
-
-    Attributes:
-        alone: of each token's tag.
-        after: of each token's tag, given the tag of the token before it.
-    """
+    """Logarithms of probabilities of each token's tag, `(batch, time)`, 0 at padding."""
 
     alone: tf.Tensor
-    after: tf.Tensor
+    after: tf.Tensor  # given the tag of the token before it
 
     def of_spans(self, spans: TagSpans) -> tf.Tensor:
-        """The probability that a span's tokens have their tags: `(batch, time)`.
+        """The probability that a span's tokens have their tags: `(batch, time)`, 0 for none.
 
-        It is that of the first tag, times those of the others given the one before;
-        0 in columns without a span.
+        It is that of the first tag, times those of the others given the one before.
         """
         first = tf.maximum(spans.begins, 0)
         last = tf.maximum(spans.ends - 1, 0)
@@ -114,5 +101,4 @@ def tag_probabilities(
 
 
 def _chosen(values, tags):
-    """The value of each token's tag: `(batch, time)`."""
     return tf.gather(values, tags, axis=2, batch_dims=2)

@@ -11,19 +11,12 @@ NOWHERE = -1  # in columns after the last span
 
 
 class TagSpans(NamedTuple):
-    """Spans of each sentence: column i holds span i, in the order of the tokens.
+    """Spans of each sentence: column i holds span i, in the order of the tokens."""
 
-    Attributes:
-        begins: int32 `(batch, time)`, the first token, `NOWHERE` after the last span.
-        ends: int32 `(batch, time)`, the token after the last one, or `NOWHERE`.
-        types: strings `(batch, time)`, `""` after the last span.
-        count: int32 `(batch,)`, the number of spans.
-    """
-
-    begins: tf.Tensor
-    ends: tf.Tensor
-    types: tf.Tensor
-    count: tf.Tensor
+    begins: tf.Tensor  # int32 (batch, time), the first token; `NOWHERE` for no span
+    ends: tf.Tensor  # int32 (batch, time), the token after the last one, or `NOWHERE`
+    types: tf.Tensor  # strings (batch, time), "" for no span
+    count: tf.Tensor  # int32 (batch,), the number of spans
 
 
 def marks_spans(tags: Sequence[str]) -> bool:

@@ -77,10 +77,9 @@ def _check_tag(path, number, tag):
 def read_klue(path: str | Path) -> list[dict]:
     """KLUE's named entities: lines of a character and its tag; `##` begins a comment.
 
-    Tokens are eojeols with punctuation split off, as the Korean language models read
-    them. An entity covers all tokens that contain one of its characters, with the
-    particles that follow it; a token with characters of several entities belongs to
-    the first one.
+    Tokens are eojeols with punctuation split off. An entity covers all tokens that
+    contain one of its characters, with the particles that follow it; a token with
+    characters of several entities belongs to the first one.
     """
     examples = []
     for block in blocks(path):
@@ -92,7 +91,6 @@ def read_klue(path: str | Path) -> list[dict]:
 
 
 def _klue_character(path, number, line):
-    """A line's character and tag."""
     character, tab, tag = line.partition("\t")
     if len(character) != 1 or not tab:
         reason = "a character, a tab and its tag are expected"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from elmo_keras.tasks.experiments.batches import AttentionBatches, Batches
+from elmo_keras.tasks.experiments.batches import Batches
 
 
 def test_batches_are_a_function_of_seed_and_epoch():
@@ -32,7 +32,8 @@ def test_long_texts_that_are_compared_with_themselves_have_smaller_batches():
     def pairs(rows):
         return len(rows) * max(lengths[i] for i in rows) ** 2
 
-    some = AttentionBatches(examples, fields, labels=[0] * len(lengths))
+    labels = [0] * len(lengths)
+    some = Batches(examples, fields, labels=labels, compares_tokens=True)
     rows = some.by_length()
     assert sorted(i for batch in rows for i in batch) == [*range(len(lengths))]
     assert rows[-1] == [0] and len(rows[0]) == 32

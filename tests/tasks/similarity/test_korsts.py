@@ -2,7 +2,7 @@
 
 import pytest
 
-from elmo_keras.tasks.similarity.korsts import read_korsts
+from elmo_keras.tasks.similarity.__main__ import read_korsts
 from tests.support.reader_checks import check_malformed
 
 KORSTS = "score\tsentence1\tsentence2\n"

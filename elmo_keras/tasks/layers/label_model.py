@@ -1,0 +1,51 @@
+"""The base of models that choose among labels."""
+
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras.tasks.layers.task_model import TaskModel
+
+THRESHOLD = 0.3  # lowest probability of a predicted label, as for GoEmotions
+
+
+class LabelModel(TaskModel):
+    """A model whose output `(batch, labels)` is a probability for each label."""
+
+    compares_tokens = True
+
+    def __init__(self, token_vectors, labels, multi_label=False, **kwargs):
+        super().__init__(token_vectors, **kwargs)
+        self.labels = list(labels)
+        self.multi_label = multi_label
+
+    def answers(self, inputs):
+        """All labels with their probabilities, and those that are predicted.
+
+        Returns:
+            `labels` and `scores`, `(batch, labels)`; `label` `(batch,)`, the most likely
+            one, or for multi-label texts `predicted_labels` `(batch, labels)`: the
+            predicted ones in the order of `labels`, then `""`.
+        """
+        scores = self(inputs, training=False)
+        labels = tf.broadcast_to(tf.constant(self.labels), tf.shape(scores))
+        labels = tf.ensure_shape(labels, (None, len(self.labels)))
+        found = {"labels": labels, "scores": tf.cast(scores, tf.float32)}
+        if not self.multi_label:
+            best = tf.gather(tf.constant(self.labels), tf.argmax(scores, axis=1))
+            return {"label": best} | found
+        predicted = scores >= THRESHOLD
+        order = tf.argsort(tf.cast(~predicted, tf.int32), axis=1, stable=True)
+        names = tf.gather(tf.where(predicted, labels, ""), order, batch_dims=1)
+        return {"predicted_labels": names} | found
+
+    def decide(self, probabilities: np.ndarray) -> list:
+        """The label of each example, or a list of labels where there may be several."""
+        if not self.multi_label:
+            return [self.labels[i] for i in np.argmax(probabilities, axis=-1)]
+        return [
+            [label for label, p in zip(self.labels, row) if p >= THRESHOLD]
+            for row in probabilities
+        ]
+
+    def get_config(self):
+        return super().get_config() | {"labels": self.labels}
