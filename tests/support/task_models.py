@@ -92,16 +92,32 @@ def check_given_layers(model, inputs, *, expected):
         assert max(keras.tree.flatten(differences)) > 1e-4, name
 
 
-def check_padding(model, inputs, *, expected):
-    """Neither padding nor the other examples change the output of an example."""
-    together = np.array(expected)
-    assert np.all(np.isfinite(together)) and np.ptp(together, axis=0).min() > 1e-4
-    for i in range(len(together)):
+def check_padding(model, inputs, *, expected, by_token=False):
+    """Neither padding nor the other examples change the output of an example.
+
+    Where outputs have an axis of tokens, it is that of the first input.
+    """
+    if not by_token:
+        assert np.ptp(np.array(expected), axis=0).min() > 1e-4
+    lengths = np.count_nonzero(next(iter(inputs.values())).numpy(), axis=1)
+    for i, n_tokens in enumerate(lengths):
         alone = {
             name: tf.pad(x[i : i + 1], [[0, 0], [0, extra]], constant_values="")
             for extra, (name, x) in enumerate(inputs.items(), 1)
         }
-        np.testing.assert_allclose(model(alone)[0], together[i], atol=1e-5)
+        together, single = (
+            keras.tree.map_structure(lambda x, i=i: x[i].numpy(), outputs)
+            for i, outputs in ((i, expected), (0, model(alone)))
+        )
+        if by_token:
+            together, single = (
+                keras.tree.map_structure(
+                    lambda x, n=n_tokens: x[:n] if x.ndim else x, y
+                )
+                for y in (together, single)
+            )
+        assert all(np.all(np.isfinite(x)) for x in keras.tree.flatten(together))
+        assert_same(single, together, 1e-5)
 
 
 def learned(task, model, train, held_out):

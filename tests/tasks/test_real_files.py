@@ -13,6 +13,7 @@ from elmo_keras.tasks.coreference.documents import has_singletons
 from elmo_keras.tasks.entail import entailment_pairs
 from elmo_keras.tasks.similarity.__main__ import read_korsts
 from elmo_keras.tasks.tag import tagged_text
+from elmo_keras.tasks.tag.entities import entities
 
 EMOTIONS = [str(number) for number in range(28)]
 read_goemotions = functools.partial(labelled_texts.read_goemotions, names=EMOTIONS)
@@ -55,6 +56,13 @@ FILES = [
     (read_semcor, "en_wsd/SemCor/semcor3.brown2.tsv", 8_956),
     (read_semcor, "en_wsd/SemCor/semcor3.brownv.tsv", 17_038),
 ]
+LABELLED = (
+    labelled_texts.read_fasttext,
+    labelled_texts.read_trees,
+    labelled_texts.read_table,
+    entailment_pairs.read_tabs,
+    entailment_pairs.read_klue,
+)
 # Questions, and how many of them have an answer that ends within a token.
 QUESTIONS = [
     ("en_qa/train.json", 13_178, 94),
@@ -80,7 +88,10 @@ pytestmark = pytest.mark.slow  # reads 80 MB
 
 @pytest.mark.parametrize("read, name, n_examples", FILES)
 def test_a_file_is_read_as_a_whole(read, name, n_examples, data):
-    assert len(read(data(name))) == n_examples
+    examples = read(data(name))
+    assert len(examples) == n_examples
+    if read in LABELLED:
+        assert 2 <= len({example["label"] for example in examples}) < 200
 
 
 def test_trees_have_the_words_of_the_lines(data):
@@ -113,3 +124,20 @@ def test_documents_have_all_their_mentions(
     assert len(documents) == n_documents and not has_singletons(documents)
     assert n_tokens == sum(len(s) for d in documents for s in d["sentences"])
     assert n_mentions == sum(len(c) for d in documents for c in d["clusters"])
+
+
+def test_tagged_text_has_all_its_tokens_and_entities(data):
+    ewt = tagged_text.read_conllu(data("en_ewt/en_ewt-ud-dev.conllu"))
+    assert sum(len(e["tokens"]) for e in ewt) == 25147
+    wikigold = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
+    examples = tagged_text.read_conll(data(wikigold))
+    assert sum(len(entities(e["tags"])) for e in examples) == 3558
+    wnut = tagged_text.read_conll(data("en_ner_wnut17/wnut17train.conll"))
+    assert sum(len(e["tokens"]) for e in wnut) == 62730
+
+
+def test_the_emotions_have_the_names_of_their_file(data):
+    names = labelled_texts.read_label_names(data("en_goemotions/labels.txt"))
+    path = data("en_goemotions/dev.tsv")
+    examples = labelled_texts.read_goemotions(path, names)
+    assert {label for example in examples for label in example["labels"]} == set(names)

@@ -99,24 +99,3 @@ def test_a_text_may_have_several_labels(file):
 )
 def test_a_malformed_line_is_reported_with_its_place(file, read, text, line, reason):
     check_malformed(read, file(text), line, reason)
-
-
-@pytest.mark.parametrize(
-    "name, read, count",
-    [
-        ("en_sst5/sst_dev.txt", read_fasttext, 1101),
-        ("en_sst5/trees/dev.txt", read_trees, 1101),
-        ("ko_nsmc/ratings_valid.txt", read_table, 10_000),
-    ],
-)
-def test_the_real_files_are_read_whole(data, name, read, count):
-    examples = read(data(name))
-    assert len(examples) == count and 2 <= len({e["label"] for e in examples}) < 200
-    assert all(e["tokens"] for e in examples)
-
-
-def test_goemotions_is_read_whole(data):
-    names = read_label_names(data("en_goemotions/labels.txt"))
-    examples = read_goemotions(data("en_goemotions/dev.tsv"), names)
-    assert (len(names), len(examples)) == (28, 5426)
-    assert {label for example in examples for label in example["labels"]} == set(names)

@@ -1,7 +1,6 @@
 """The model of coreference, and its command."""
 
 import json
-import os
 import sys
 
 import keras
@@ -9,8 +8,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, ElmoConfig
-from elmo_keras.model_files.model_directory import save_model
 from elmo_keras.tasks.coreference.__main__ import TASK
 from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
 from elmo_keras.tasks.coreference.coreferent import Coreferent, clusters
@@ -18,7 +15,6 @@ from elmo_keras.tasks.coreference.documents import document_inputs
 from elmo_keras.tasks.experiments.experiment import main
 from tests.support.task_models import (
     built,
-    check_given_layers,
     check_loaded,
     task_options,
     token_vectors,
@@ -35,19 +31,9 @@ def coreferent(elmo_at, **options):
 
 
 @pytest.fixture(scope="module")
-def model():
-    return coreferent("both", mentions_per_token=1.0)
-
-
-@pytest.fixture(scope="module")
 def plain_model():
     """A model without ELMo that keeps all spans."""
     return coreferent(None, mentions_per_token=9.0)
-
-
-@pytest.fixture(scope="module")
-def outputs(model):
-    return model(INPUTS)
 
 
 def test_the_loss_is_minus_log_of_the_sum_over_right_antecedents(plain_model):
@@ -86,17 +72,6 @@ def test_the_spans_of_highest_score_are_kept(plain_model):
     assert outputs["last"].numpy().tolist() == spans.last.numpy()[best].tolist()
 
 
-def test_a_loaded_model_finds_the_same(model, outputs, tmp_path):
-    loaded = check_loaded(model, INPUTS, tmp_path, expected=outputs)
-    assert loaded.resolve(SENTENCES, SPEAKERS) == model.resolve(SENTENCES, SPEAKERS)
-
-
-def test_a_graph_predicts_the_same(plain_model):
-    graph = tf.function(plain_model.predict_step)
-    expected = plain_model.predict_on_batch(INPUTS)
-    np.testing.assert_array_equal(graph((INPUTS,)), expected)
-
-
 def test_a_document_of_strings_is_resolved(plain_model):
     outputs = plain_model(INPUTS)
     best = outputs["scores"].numpy().argmax(axis=1)
@@ -108,10 +83,6 @@ def test_a_document_of_strings_is_resolved(plain_model):
     assert {span for cluster in found for span in cluster} <= kept
     with pytest.raises(ValueError, match="should hold tokens"):
         plain_model.resolve([[]])
-
-
-def test_given_layers_replace_the_language_model(model, outputs):
-    check_given_layers(model, INPUTS, expected=outputs)
 
 
 def test_links_become_clusters_and_mentions_without_links_are_left_out():
@@ -239,34 +210,7 @@ def test_the_command_learns_who_she_and_he_are(tmp_path, capsys):
     assert {len(document["clusters"]) for document in documents} == {1}
 
 
-@pytest.mark.slow
-def test_the_command_trains_with_the_layers_of_a_language_model(tmp_path):
-    write_stories(tmp_path, train=6, dev=2)
-    elmo = Elmo(ElmoConfig.preset("test"))
-    elmo.build()
-    save_model(tmp_path / "bilm", elmo.bilm)
-    options = f"--train {tmp_path}/train.conll --dev {tmp_path}/dev.conll --epochs 1"
-    options += f" --output {tmp_path}/out --elmo {tmp_path}/bilm --elmo-at both"
-    options += " --units 3 --hidden-units 3 --sentences 1"
-    assert main(TASK, None, options.split()) == 0
-    (record,) = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert record["cached"] and set(record["mixes"]) == {"input", "output"}
-    assert record["examples"] == 12  # 6 of two sentences
-    assert (tmp_path / "out" / "elmo-bilm-both-1.keras").exists()
-
-
 def test_without_scipy_no_file_is_read(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     with pytest.raises(ImportError, match="need SciPy"):
         TASK.read("train.conll", None)
-
-
-def test_a_malformed_file_ends_the_command_before_anything_is_written(tmp_path, capsys):
-    write_stories(tmp_path, train=3)
-    bad = tmp_path / "bad.conll"
-    bad.write_text(stories(1, np.random.default_rng(0)).replace("(0)", "(0", 1))
-    options = f"--train {tmp_path}/train.conll --dev {bad} --output {tmp_path}/out"
-    assert main(TASK, None, options.split()) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1 and f"{bad}:5: (0 does not end" in error
-    assert sorted(os.listdir(tmp_path)) == ["bad.conll", "train.conll"]

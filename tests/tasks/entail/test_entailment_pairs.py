@@ -69,16 +69,3 @@ def test_a_list_of_json_objects_gives_pairs(file):
 )
 def test_a_malformed_line_is_reported_with_its_place(file, read, text, line, reason):
     check_malformed(read, file(text), line, reason)
-
-
-@pytest.mark.parametrize(
-    "name, read, count",
-    [
-        ("en_snli/dev.txt", read_tabs, 9842),
-        ("ko_klue/klue-nli-v1.1_dev.first2000.json", read_klue, 2000),
-    ],
-)
-def test_the_real_files_are_read_whole(data, name, read, count):
-    examples = read(data(name))
-    assert len(examples) == count and 2 <= len({e["label"] for e in examples}) < 200
-    assert all(e["premise"] and e["hypothesis"] for e in examples)

@@ -4,7 +4,6 @@ import gzip
 
 import pytest
 
-from elmo_keras.tasks.tag.entities import entities
 from elmo_keras.tasks.tag.tagged_text import (
     read_conll,
     read_conllu,
@@ -153,16 +152,3 @@ def test_bytes_that_are_not_text_and_empty_files_are_refused(tmp_path):
         read_conll(path)
     with pytest.raises(ValueError, match="holds no sentence"):
         read_conll(written(tmp_path, "\n\n"))
-
-
-def test_the_real_files_are_read(data):
-    ewt = read_conllu(data("en_ewt/en_ewt-ud-dev.conllu"))
-    assert len(ewt) == 2001 and sum(len(e["tokens"]) for e in ewt) == 25147
-    wikigold = read_conll(
-        data("en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt")
-    )
-    assert sum(map(len, (entities(e["tags"]) for e in wikigold))) == 3558
-    wnut = read_conll(data("en_ner_wnut17/wnut17train.conll"))
-    assert len(wnut) == 3394 and sum(len(e["tokens"]) for e in wnut) == 62730
-    klue = read_klue(data("ko_klue/klue-ner-v1.1_dev.first4000.tsv"))
-    assert len(klue) == 4000

@@ -5,16 +5,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.experiments.batches import Batches, predictions
+from elmo_keras.tasks.experiments.batches import Batches
 from elmo_keras.tasks.experiments.fitting import fit_until_best
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
-from elmo_keras.tasks.tag.__main__ import scores, targets
-from elmo_keras.tasks.tag.entities import entity_scores
+from elmo_keras.tasks.tag.__main__ import targets
 from elmo_keras.tasks.tag.tagger import Tagger
-from elmo_keras.text.token_batches import padded_tokens
 from tests.support.task_models import (
     built,
-    check_given_layers,
     check_loaded,
     column,
     text_inputs,
@@ -49,26 +46,6 @@ def tagger():
 @pytest.fixture(scope="module")
 def outputs(tagger):
     return tagger(INPUTS)
-
-
-def test_padding_changes_no_score(tagger, outputs):
-    for i, sentence in enumerate(SENTENCES):
-        alone = tagger(text_inputs(tokens=[sentence]))
-        # Products of one row and of more may be summed in another order.
-        np.testing.assert_allclose(outputs[i, : len(sentence)], alone[0], atol=1e-5)
-
-
-def test_given_layers_replace_the_language_model(tagger, outputs):
-    check_given_layers(tagger, INPUTS, expected=outputs)
-
-
-def test_a_saved_tagger_tags_strings_the_same(tagger, outputs, tmp_path):
-    loaded = check_loaded(tagger, INPUTS, tmp_path, expected=outputs)
-    expected = tagger.tag(SENTENCES)
-    assert [len(tags) for tags in expected] == [len(tokens) for tokens in SENTENCES]
-    assert loaded.tag(SENTENCES) == expected
-    best = tagger.crf(outputs, padded_tokens(SENTENCES) != "").numpy()
-    assert expected[1] == [TAGS[number] for number in best[1]]
 
 
 def test_a_saved_tagger_without_crf_decides_each_tag_by_itself(tmp_path):
@@ -119,24 +96,6 @@ def test_the_loss_is_the_mean_over_tokens_and_the_penalty_of_the_mixes(crf, tagg
         assert penalty > 0.1
     loss = model.compute_loss(INPUTS, labels, outputs)
     assert float(loss) == pytest.approx(total / 7 + penalty, rel=1e-5)
-
-
-@pytest.mark.slow
-def test_it_learns_entities():
-    made, held_out = examples(60), examples(40, seed=1)
-    words = ["ein", "eine", "und", "der", "war"]
-    tagger = Tagger(token_vectors(words=words), TAGS, units=11, dropout=0.0)
-    tagger.compile(keras.optimizers.Adam(0.05), jit_compile=False)
-    (rows,) = Batches(made, ["tokens"], batch_size=60).by_length()
-    batches = Batches(made, ["tokens"], labels=targets(made, tagger))
-    inputs, labels = batches.inputs(rows), batches.targets(rows)
-    losses = [float(tagger.train_on_batch(inputs, labels)) for _ in range(40)]
-    assert losses[-1] < losses[0] / 4
-    rows = predictions(tagger, Batches(held_out, ["tokens"], batch_size=40))
-    found = scores(tagger, held_out, rows)
-    assert found["F1"] > 0.9 and found["accuracy"] > 0.9
-    gold = [tag for tags in column(held_out, "tags") for tag in tags]
-    assert max(map(gold.count, TAGS)) / len(gold) < 0.7
 
 
 def test_given_layers_give_the_same_loss_in_training(tagger, outputs):
@@ -194,32 +153,3 @@ def test_the_predicate_is_an_input(tmp_path):
     check_loaded(model, one, tmp_path, expected=outputs)
     best = model.predict_on_batch(one)
     assert model.tag(sentences, [1, 2])[0] == [tags[number] for number in best[0]]
-
-
-@pytest.mark.slow
-def test_semantic_roles_are_learned_from_the_predicate():
-    rng = np.random.default_rng(0)
-    made = []
-    for _ in range(100):
-        place = int(rng.integers(6))
-        tags = ["O"] * 6
-        tags[place] = "B-V"
-        if place:
-            tags[place - 1] = "B-A0"
-        predicate = [int(i == place) for i in range(6)]
-        made.append({"tokens": ["w"] * 6, "predicate": predicate, "tags": tags})
-    model = Tagger(
-        token_vectors(), ["B-A0", "B-V", "O"], units=11, dropout=0.1, predicate_dim=5
-    )
-    model.compile(keras.optimizers.Adam(0.02), jit_compile=False)
-    labels = targets(made, model)
-    batches = Batches(made, ["tokens"], ["predicate"], labels=labels, batch_size=8)
-    rising = iter(range(9))
-    fit_until_best(
-        model, batches, lambda: {"epoch": next(rising)}, epochs=5, patience=5
-    )
-    assert scores(model, made, predictions(model, batches))["F1"] > 0.95
-    assert model.tag([["w"] * 3], [1]) == [["B-A0", "B-V", "O"]]
-    # Without the predicate all sentences are the same, and so would be their tags.
-    gold = column(made, "tags")
-    assert max(entity_scores(gold, [tags] * 100)["F1"] for tags in gold) < 0.5

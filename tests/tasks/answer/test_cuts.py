@@ -1,4 +1,4 @@
-"""Scores of characters at a token's edge, against the equation, and the best cuts."""
+"""Scores of spans and of characters at their edges, against the equations."""
 
 import itertools
 
@@ -17,6 +17,7 @@ from elmo_keras.tasks.answer.cuts import (
     SpanCuts,
     best_cuts,
 )
+from elmo_keras.tasks.answer.span_scores import best_spans
 from tests.support.models import randomize
 
 TOKENS = ["서울에서", "a", "abcdefghijklm", "é🙂", ""]
@@ -75,3 +76,15 @@ def test_the_cuts_of_a_span_are_those_of_its_own_tokens():
     best = layer.best(context, starts, ends, spans=spans).numpy()
     assert best[0].tolist() == [np.argmax(before[0]), np.argmax(after[0])]
     assert best[1].sum() <= 3  # of the four characters of 서울에서
+
+
+@pytest.mark.parametrize("time, longest", [(1, 1), (1, 7), (5, 1), (6, 3), (9, 16)])
+def test_the_span_is_the_best_of_all(time, longest):
+    rng = np.random.default_rng(time)
+    starts, ends = rng.normal(size=(2, 11, time)).astype("float32")
+    actual = np.transpose(best_spans(starts, ends, longest))
+    for row, (first, last, score) in enumerate(actual):
+        spans = [(i, j) for i in range(time) for j in range(i, min(time, i + longest))]
+        best = max(spans, key=lambda span: starts[row, span[0]] + ends[row, span[1]])
+        assert (first, last) == best
+        assert score == pytest.approx(starts[row, best[0]] + ends[row, best[1]])

@@ -1,0 +1,439 @@
+"""What holds for the models of all tasks, and for their commands."""
+
+import importlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import tasks
+from elmo_keras.tasks import (
+    ESIM,
+    Answerer,
+    Coreferent,
+    SimilarityModel,
+    Tagger,
+    TextClassifier,
+)
+from elmo_keras.tasks.coreference.documents import document_inputs
+from elmo_keras.tasks.experiments.experiment import main
+from elmo_keras.text.token_batches import padded_tokens
+from tests.support.task_models import (
+    WORDS,
+    assert_same,
+    built,
+    check_given_layers,
+    check_loaded,
+    check_padding,
+    column,
+    learned,
+    random_texts,
+    task_options,
+    text_inputs,
+    token_vectors,
+)
+
+TEXTS = [["ein", "drei", "neu"], ["zwei"], [], ["sechs", "ein", "ein", "vier"]]
+OTHERS = [["drei"], ["vier", "ein"], [], ["zwei", "zwei"]]
+BIO = ["B-AN", "I-AN", "O"]
+LABELS = ["no", "maybe", "yes"]
+CONTEXT, QUESTION = "Ann met Bob (of Busan) in 2018.", "Where, zwei?"
+DOCUMENT = [["Ann", "met", "Bob", "."], ["She"], ["He", "saw", "her"]]
+SPEAKERS = [["a"] * 4, ["b"], ["a"] * 3]
+TABLE = "sentence1\tsentence2\tscore\n"
+
+
+class Case(NamedTuple):
+    """A small model of a task, and what it is given and gives."""
+
+    make: Callable[[Any], keras.Model]  # from token vectors
+    inputs: dict[str, tf.Tensor]
+    labels: Any
+    answers: Callable[[keras.Model], Any]  # from strings
+    expected: Callable[[keras.Model, Any], Any]  # the same from outputs
+    text: str  # a file with two examples
+    scores: set[str]
+    header: str = ""
+    n_examples: int = 8  # of the text, four times
+    by_token: bool = False  # whether outputs have an axis of tokens
+
+
+def qa_file():
+    answers = [{"text": "Ann", "answer_start": 0}]
+    question = {"id": "1", "question": "Who?", "answers": answers}
+    paragraphs = [{"context": "Ann left.", "qas": [question] * 2}]
+    return json.dumps({"data": [{"paragraphs": paragraphs}]})
+
+
+def conll_file():
+    words = [("Ann", "(0)"), ("met", "-"), None, ("She", "(0)"), ("left", "-"), None]
+    lines = [w and f"d 0 0 {w[0]} X * - - - - * {w[1]}" for w in words]
+    body = "\n".join(line or "" for line in lines)
+    return f"#begin document (d); part 000\n{body}\n#end document\n" * 2
+
+
+def named(labels):
+    """The labels of highest probability."""
+    return lambda model, outputs: [labels[i] for i in np.argmax(outputs, axis=1)]
+
+
+CASES = {
+    "tag": Case(
+        lambda vectors: Tagger(vectors, BIO, units=5),
+        text_inputs(tokens=TEXTS),
+        [[0, 1, 2, -1], [2, -1, -1, -1], [-1] * 4, [0, 1, 1, 2]],
+        lambda model: model.tag(TEXTS),
+        lambda model, outputs: [
+            [BIO[number] for number in row if number >= 0]
+            for row in model.crf(outputs, padded_tokens(TEXTS) != "").numpy()
+        ],
+        "the O\ncat B-X\n\na O\n\n",
+        {"F1", "precision", "recall", "accuracy"},
+        by_token=True,
+    ),
+    "classify": Case(
+        lambda vectors: TextClassifier(vectors, LABELS, units=3),
+        text_inputs(tokens=TEXTS),
+        [0, 1, 2, 1],
+        lambda model: model.classify(TEXTS),
+        named(LABELS),
+        "__label__+ gut so\n__label__- nicht so gut\n",
+        {"accuracy"},
+    ),
+    "entail": Case(
+        lambda vectors: ESIM(vectors, LABELS, units=3),
+        text_inputs(premise=TEXTS, hypothesis=OTHERS),
+        [0, 1, 2, 1],
+        lambda model: model.judge(TEXTS, OTHERS),
+        named(LABELS),
+        "a b\tb\t0\na b c\tnot c\t1\n",
+        {"accuracy"},
+    ),
+    "similarity": Case(
+        lambda vectors: SimilarityModel(vectors, units=3),
+        text_inputs(first=TEXTS, second=OTHERS),
+        [0.5, 1.0, 0.0, 5.0],
+        lambda model: model.similarity(TEXTS, OTHERS),
+        lambda model, outputs: outputs.numpy().tolist(),
+        "a b\tb\t1\na b c\ta b\t4.5\n",
+        {"Pearson", "Spearman"},
+        header=TABLE,
+    ),
+    "answer": Case(
+        lambda vectors: Answerer(vectors, True, units=3, within_tokens=True),
+        text_inputs(context=[*TEXTS[:2], TEXTS[3]], question=[*OTHERS[:2], OTHERS[3]]),
+        [[0, 1, 0, 1], [-1] * 4, [-2] * 4],
+        lambda model: model.answer(CONTEXT, QUESTION),
+        lambda model, outputs: model.answer(CONTEXT, QUESTION),
+        qa_file(),
+        {"F1", "exact match"},
+        n_examples=2,
+        by_token=True,
+    ),
+    "coreference": Case(
+        lambda vectors: Coreferent(
+            vectors, units=3, hidden_units=7, longest=2, mentions_per_token=1.0
+        ),
+        document_inputs(DOCUMENT, SPEAKERS),
+        [[[0, 0, 0], [4, 4, 0], [7, 7, 0]]],
+        lambda model: model.resolve(DOCUMENT, SPEAKERS),
+        lambda model, outputs: model.resolve(DOCUMENT, SPEAKERS),
+        conll_file(),
+        {"CoNLL F1", "MUC", "B³", "CEAF φ4", "CEAF φ3"},
+        n_examples=16,  # a part for each sentence
+    ),
+}
+
+
+def task_of(name):
+    return importlib.import_module(f"elmo_keras.tasks.{name}.__main__").TASK
+
+
+@pytest.fixture(scope="module", params=CASES)
+def made(request):
+    """A case, its model with ELMo at both places, and the outputs."""
+    case = CASES[request.param]
+    keras.utils.set_random_seed(0)
+    model = built(case.make(token_vectors("both", l2=0.5)))
+    return case, model, model(case.inputs)
+
+
+@pytest.fixture(scope="module", params=CASES)
+def plain(request):
+    """A case, and its model without ELMo."""
+    keras.utils.set_random_seed(0)
+    return request.param, built(CASES[request.param].make(token_vectors()))
+
+
+def test_a_saved_model_gives_the_same_answers_for_strings(made, tmp_path):
+    case, model, outputs = made
+    loaded = check_loaded(model, case.inputs, tmp_path, expected=outputs)
+    assert loaded.get_config() == model.get_config()
+    assert case.answers(loaded) == case.expected(model, outputs)
+
+
+def test_given_layers_replace_the_language_model(made):
+    case, model, outputs = made
+    check_given_layers(model, case.inputs, expected=outputs)
+
+
+def test_padding_and_other_examples_change_nothing(made):
+    case, model, outputs = made
+    if isinstance(model, Coreferent):  # a batch is a document
+        wider = {n: tf.pad(x, [[0, 0], [0, 3]]) for n, x in case.inputs.items()}
+        assert_same(model(wider), outputs, 1e-5)
+    else:
+        check_padding(model, case.inputs, expected=outputs, by_token=case.by_token)
+
+
+def test_the_penalty_of_the_mixes_is_in_the_loss(made):
+    _, model, _ = made
+    mixes = model.token_vectors.elmo.mixes
+    penalty = 0.5 * sum(float(np.sum(mix.scalars.numpy() ** 2)) for mix in mixes)
+    assert sum(map(float, model.losses)) == pytest.approx(penalty, rel=1e-5)
+    assert penalty > 0.1
+
+
+def test_a_graph_predicts_the_same(plain):
+    name, model = plain
+    inputs = CASES[name].inputs
+    graph = tf.function(model.predict_step, autograph=False)
+    # A graph may sum products in another order.
+    assert_same(graph((inputs,)), model.predict_on_batch(inputs), 1e-6)
+
+
+def test_gradients_are_finite_with_texts_without_tokens(plain):
+    name, model = plain
+    case = CASES[name]
+    model.compile("sgd", loss=task_of(name).loss, run_eagerly=True, jit_compile=False)
+    labels = tf.constant(case.labels)
+    with tf.GradientTape() as tape:
+        outputs = model(case.inputs, training=True)
+        loss = model.compute_loss(case.inputs, labels, outputs)
+    gradients = [
+        tf.convert_to_tensor(gradient)
+        for gradient in tape.gradient(loss, model.trainable_variables)
+        if gradient is not None
+    ]
+    assert len(gradients) > 0.9 * len(model.trainable_variables)
+    assert all(np.all(np.isfinite(gradient)) for gradient in gradients)
+    assert np.any([np.any(gradient) for gradient in gradients])
+
+
+def test_saved_names_stay_beside_the_names_of_the_field():
+    assert tasks.QuestionAnswering is Answerer and tasks.CoreferenceModel is Coreferent
+    for model in (Answerer, Coreferent, Tagger, TextClassifier, ESIM, SimilarityModel):
+        name = f"elmo_keras>{model.__name__}"
+        assert keras.saving.get_registered_name(model) == name
+
+
+SMALL = "--units 3 --word-dim 4 --character-dim 2 --batch-size 4 --epochs 1".split()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_a_command_compares_elmo_with_the_baseline_and_resumes(
+    name, model_directory, tmp_path, capsys
+):
+    case, output = CASES[name], tmp_path / "out"
+    train = tmp_path / "train"
+    repeated = 1 if name == "answer" else 4  # a file of JSON is one value
+    train.write_text(case.header + case.text * repeated, encoding="utf-8")
+    given = f"--train {train} --dev {train} --output {output} --baseline".split()
+    given += [*SMALL, "--elmo", str(model_directory)]
+    given += ["--sentences", "1"] if name == "coreference" else []
+    assert main(task_of(name), None, given) == 0
+    results = (output / "results.json").read_bytes()
+    records = json.loads(results)
+    assert [record["cached"] for record in records] == [False, True]
+    assert {record["examples"] for record in records} == {case.n_examples}
+    assert all(set(record["dev"]) == case.scores for record in records)
+    names = [f"{record['variant']}-{record['seed']}.keras" for record in records]
+    assert {path.name for path in output.iterdir()} == {*names, "results.json"}
+    for file in names:
+        model = keras.models.load_model(output / file)
+        model.run_eagerly = True
+        case.answers(model)
+    assert "| baseline" in capsys.readouterr().out
+    assert main(task_of(name), None, given) == 0
+    assert (output / "results.json").read_bytes() == results
+
+
+MALFORMED = [
+    ("tag", "the O\ncat\n", [], "train:2: a word and its tag"),
+    ("classify", "__label__1 a\nb\n", [], "train:2: one __label__"),
+    ("classify", "__label__1 a\n", ["--format", "nsmc"], "train:1: columns"),
+    ("classify", "a\t1\tx\n", ["--format", "goemotions"], "needs --labels FILE"),
+    ("entail", "a\tb\t1\na\tb\n", [], "train:2: 3 fields"),
+    ("entail", "{", ["--format", "snli"], "train:1: JSON"),
+    ("similarity", f"{TABLE}a\tb\t7\n", [], "train:2: a score from 0 to 5"),
+    ("answer", '{"data": [\n  {"paragraphs": [}]}', [], "train:2: JSON is"),
+    ("coreference", conll_file().replace("(0)", "(0", 1), [], "train:4: (0 does not"),
+]
+
+
+@pytest.mark.parametrize("name, text, options, message", MALFORMED)
+def test_a_malformed_file_ends_a_command_with_one_line_and_leaves_nothing(
+    name, text, options, message, tmp_path, capsys
+):
+    (tmp_path / "train").write_text(text, encoding="utf-8")
+    given = ["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/out", *options]
+    assert main(task_of(name), None, given) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert error.startswith(f"elmo_keras.tasks.{name}: ")
+    assert os.listdir(tmp_path) == ["train"]
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("classify", "__label__1 a.b c!\n"),
+        ("entail", "a.b c!\td\t1\n"),
+        ("similarity", f"{TABLE}a.b c!\td\t1\n"),
+    ],
+)
+def test_raw_text_may_be_split_at_spaces_or_at_punctuation(name, text, tmp_path):
+    (tmp_path / "train").write_text(text)
+    task = task_of(name)
+    for split, tokens in (
+        ("spaces", ["a.b", "c!"]),
+        ("punctuation", ["a.b", "c", "!"]),
+    ):
+        (example,) = task.read(tmp_path / "train", task_options(task, split=split))
+        assert example[task.model_class.text_fields[0]] == tokens
+
+
+def test_it_matters_to_entailment_which_sentence_is_the_premise():
+    esim = built(ESIM(token_vectors(), LABELS, units=3))
+    outputs, exchanged = (
+        esim(text_inputs(premise=a, hypothesis=b))
+        for a, b in ((TEXTS, OTHERS), (OTHERS, TEXTS))
+    )
+    assert np.abs(np.array(outputs) - np.array(exchanged)).max() > 1e-4
+
+
+def test_the_order_of_similar_sentences_does_not_matter():
+    model = built(SimilarityModel(token_vectors("both"), units=3))
+    one = model.similarity(TEXTS, OTHERS)
+    np.testing.assert_allclose(one, model.similarity(OTHERS, TEXTS), atol=1e-6)
+    assert np.ptp(one) > 1e-4 and min(one) > 0 and max(one) < 5
+
+
+def with_one_label(n, rng):
+    """Whether a text has "ein"."""
+    return [{"tokens": t, "label": str("ein" in t)} for t in random_texts(n, rng)]
+
+
+def with_several_labels(n, rng):
+    """Which of two words a text has."""
+    return [
+        {"tokens": t, "labels": [word for word in WORDS[:2] if word in t]}
+        for t in random_texts(n, rng)
+    ]
+
+
+def entailments(n, rng):
+    """Whether the premise has the hypothesis's word."""
+    premises, hypotheses = random_texts(n, rng), random_texts(n, rng, longest=1)
+    return [
+        {"premise": p, "hypothesis": h, "label": str(h[0] in p)}
+        for p, h in zip(premises, hypotheses)
+    ]
+
+
+def similar_pairs(n, rng):
+    """5 for the same word twice, 1 for two words."""
+    firsts, others = random_texts(n, rng, longest=1), random_texts(n, rng, longest=1)
+    pairs = [(a, a if rng.random() < 0.5 else b) for a, b in zip(firsts, others)]
+    return [
+        {"first": a, "second": b, "score": 5.0 if a == b else 1.0} for a, b in pairs
+    ]
+
+
+def entities(n, rng):
+    """Entities are "ein" or "zwei", with any "und" and "zwei" that follow."""
+    made = []
+    for _ in range(n):
+        tokens = rng.choice(["ein", "zwei", "und", "drei"], rng.integers(1, 6))
+        tags = []
+        for token in tokens:
+            inside = tags and tags[-1] != "O" and token in ("und", "zwei")
+            begins = token in ("ein", "zwei")
+            tags.append("I-AN" if inside else "B-AN" if begins else "O")
+        made.append({"tokens": tokens.tolist(), "tags": tags})
+    return made
+
+
+def roles(n, rng):
+    """The argument is before the predicate; without it all sentences are the same."""
+    made = []
+    for place in rng.integers(6, size=n).tolist():
+        tags = ["B-V" if i == place else "O" for i in range(6)]
+        if place:
+            tags[place - 1] = "B-A0"
+        predicate = [int(i == place) for i in range(6)]
+        made.append({"tokens": ["w"] * 6, "predicate": predicate, "tags": tags})
+    return made
+
+
+TRUTH = ["False", "True"]
+ROLES = ["B-A0", "B-V", "O"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name, examples, options, lowest",
+    [
+        ("classify", with_one_label, {"labels": TRUTH, "units": 7}, 0.95),
+        (
+            "classify",
+            with_several_labels,
+            {"labels": WORDS[:2], "multi_label": True, "units": 7},
+            0.95,
+        ),
+        ("tag", entities, {"tags": BIO, "units": 11, "dropout": 0.0}, 0.9),
+        ("tag", roles, {"tags": ROLES, "units": 11, "predicate_dim": 5}, 0.95),
+        ("entail", entailments, {"labels": TRUTH, "units": 11, "dropout": 0.0}, 0.9),
+        ("similarity", similar_pairs, {"units": 13}, 0.8),
+    ],
+)
+def test_a_model_learns_made_up_examples(name, examples, options, lowest):
+    rng = np.random.default_rng(0)
+    train, held_out = examples(300, rng), examples(80, rng)
+    task = task_of(name)
+    model = task.model_class(token_vectors(), **options)
+    losses, score = learned(task, model, train, held_out)
+    assert min(losses) < losses[0] / 2 and score > lowest
+    if name == "classify":
+        answers = model.classify(column(held_out, "tokens"))
+        wanted = [e["labels"] if model.multi_label else e["label"] for e in held_out]
+        assert sum(a == w for a, w in zip(answers, wanted)) > 0.9 * len(held_out)
+
+
+@pytest.mark.slow
+def test_texts_with_several_labels_are_classified_by_their_names(tmp_path):
+    train, names, output = (tmp_path / name for name in ("train", "labels", "out"))
+    train.write_text("Oh no!\t1\tx\nYes.\t0,1\ty\nWell\t0\tz\n" * 4)
+    names.write_text("joy\nanger\n")
+    given = f"--train {train} --dev {train} --output {output} --labels {names}"
+    given = [*given.split(), *SMALL, "--format", "goemotions"]
+    assert main(task_of("classify"), None, given) == 0
+    (record,) = json.loads((output / "results.json").read_text())
+    assert set(record["dev"]) == {"macro F1", "micro F1"}
+    model = keras.models.load_model(next(Path(output).glob("*.keras")))
+    assert model.multi_label and model.labels == ["joy", "anger"]
+
+
+def test_a_label_that_only_dev_has_counts_as_wrong():
+    classifier = TextClassifier(token_vectors(), ["1", "2"], units=2)
+    made = [{"tokens": ["a"], "label": label} for label in ("2", "3")]
+    predictions = [np.array([0.1, 0.9])] * 2
+    scores = task_of("classify").scores(classifier, made, predictions)
+    assert scores == {"accuracy": 0.5}
