@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from elmo_keras import Elmo
-from elmo_keras.cli.installed_version import installed_version
+from elmo_keras.cli.fingerprint import installed_version
 from elmo_keras.model_files.published import array_of, published_table
 from elmo_keras.published_options import read_options
 from elmo_keras.tasks import Answerer

@@ -101,6 +101,7 @@ def test_a_wheel_holds_each_module_once_and_only_in_the_library(wheel):
     expected = [str(path.relative_to(ROOT)) for path in inside]
     expected += [f"elmo_keras/{path.relative_to(ROOT)}" for path in linked]
     assert modules == sorted(expected)
+    assert "elmo_keras/models/catalogue.toml" in names
     readmes = [name for name in names if name.endswith("README.md")]
     assert readmes == ["elmo_keras/export/tensorflow_serving/README.md"]
 

@@ -1,5 +1,6 @@
-"""Whether a run is the one that was begun: its values, and the stamps of its files."""
+"""Whether a run is the one that was begun: its values, versions and stamps of files."""
 
+import importlib.metadata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,3 +35,11 @@ def file_stamp(path: Path) -> dict[str, Any]:
     """The name, size and time of a file, by which a change of its content is noticed."""
     about = path.stat()
     return {"name": path.name, "size": about.st_size, "time": about.st_mtime_ns}
+
+
+def installed_version(package: str) -> str | None:
+    """The version of a package; None if it is not installed, as in a plain checkout."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -1,10 +1,11 @@
 """A lock that admits one process at a time to a folder."""
 
 import contextlib
-import fcntl
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 LOCK = "lock"
 
@@ -23,9 +24,11 @@ def only_process(folder: Path, refusal: str) -> Iterator[None]:
         ValueError: another process holds the lock.
         OSError: the folder can't be made or written to.
     """
-    with _lock(folder) as lock:
-        if not _is_free(lock):
-            raise ValueError(refusal)
+    try:
+        held = _lock(folder).acquire(blocking=False)
+    except Timeout:
+        raise ValueError(refusal) from None
+    with held:
         yield
 
 
@@ -40,22 +43,16 @@ def one_at_a_time(folder: Path, waiting: str) -> Iterator[None]:
     Raises:
         OSError: the folder can't be made or written to.
     """
-    with _lock(folder) as lock:
-        if not _is_free(lock):
-            print(waiting, file=sys.stderr, flush=True)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = _lock(folder)
+    try:
+        held = lock.acquire(blocking=False)
+    except Timeout:
+        print(waiting, file=sys.stderr, flush=True)
+        held = lock.acquire()
+    with held:
         yield
 
 
 def _lock(folder):
     folder.mkdir(parents=True, exist_ok=True)
-    return (folder / LOCK).open("w")
-
-
-def _is_free(lock):
-    """Takes the lock, unless another process holds it."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    return FileLock(folder / LOCK, thread_local=False)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from elmo_keras.cli.installed_version import installed_version
+from elmo_keras.cli.fingerprint import installed_version
 from elmo_keras.embed.batch_vectors import SentenceVectors
 from elmo_keras.embed.model_digest import mix_values, model_digest
 from elmo_keras.embed.numbered_batches import Shard

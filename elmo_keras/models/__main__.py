@@ -16,13 +16,16 @@ from collections.abc import Sequence
 
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.markdown_table import markdown_table
-from elmo_keras.models.addresses import folder_name
-from elmo_keras.models.cache_settings import cache_folder
-from elmo_keras.models.catalogue import CATALOGUE, published_model
+from elmo_keras.models.cache import (
+    cache_folder,
+    cached_folders,
+    folder_name,
+    remove,
+    source,
+)
+from elmo_keras.models.catalogue import catalogue, published_model
 from elmo_keras.models.download import download
 from elmo_keras.models.local_files import unknown_model
-from elmo_keras.models.model_cache import cached_folders, remove, source
-from elmo_keras.models.published_model import PublishedModel
 
 PROGRAM = "elmo_keras.models"
 HEAD = "name", "language", "trained on", "files", "licence", "MB", "cached MB"
@@ -65,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def listing(words: Sequence[str] = ()) -> str:
     """A table of all models, or of those whose row holds all the words."""
     cached = {folder.name: size for folder, size in cached_folders().items()}
-    rows = [_row(model, cached.pop(_folder(model), 0)) for model in CATALOGUE]
+    rows = [_row(m, cached.pop(folder_name(m.name), 0)) for m in catalogue()]
     for name, size in cached.items():
         address = source(cache_folder() / name)
         rows.append([name, "", address, "", "", "", _megabytes(size)])
@@ -87,26 +90,18 @@ def _row(model, cached):
     ]
 
 
-def _folder(model):
-    return folder_name(model.name)
-
-
 def _megabytes(size):
     return f"{size / MEGABYTE:,.1f}" if size else ""
 
 
 def _fetch(name, with_softmax):
-    model = _known(name)
-    if with_softmax and not model.extra:
-        raise ValueError(f"No softmax of {name} is published. Leave out --softmax.")
-    return f"{name} is in {download(model, with_extra=with_softmax)}"
-
-
-def _known(name) -> PublishedModel:
     model = published_model(name)
     if model is None:
         raise FileNotFoundError(unknown_model(name))
-    return model
+    if with_softmax and not model.extra:
+        raise ValueError(f"No softmax of {name} is published. Leave out --softmax.")
+    path, weights = download(model, with_extra=with_softmax)
+    return f"{name} is in {path.parent if weights else path}"
 
 
 def _remove(name, _):

@@ -1,35 +1,108 @@
-"""All published models, found by a name, an alias or an address."""
+"""Published models: by a name or alias of the catalogue, by a number, or by an address."""
 
 import difflib
+import functools
+import importlib.resources
+import re
+import tomllib
+from pathlib import PurePosixPath
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
-from elmo_keras.models.addresses import is_address, model_at
-from elmo_keras.models.allennlp_models import ALLENNLP_MODELS
-from elmo_keras.models.nlpl_models import NLPL_MODELS, PREFIX, nlpl_model
-from elmo_keras.models.other_models import MIRROR_OF_ORIGINAL, OTHER_MODELS
-from elmo_keras.models.published_model import PublishedModel
+from elmo_keras.models.file_names import OPTIONS, WEIGHTS
 
-CATALOGUE = (
-    *ALLENNLP_MODELS,
-    model_at(f"hf://{MIRROR_OF_ORIGINAL}")._replace(
-        language="English", text="a copy of `original`", megabytes=374
-    ),
-    *OTHER_MODELS,
-    *NLPL_MODELS,
+ARCHIVES = ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar"
+NLPL, NLPL_ADDRESS = "nlpl:", "http://vectors.nlpl.eu/repository/20/{}.zip"
+HUB = "hf://"
+ADDRESS = (
+    r"https?://[\w.-]+(:\d+)?([/?#][!-~]*)?|hf://[\w.-]+/[\w.-]+(@[!-.0-~]+)?(/[!-~]*)?"
 )
 CUTOFF = 0.7  # of difflib, for names that are similar
-_BY_NAME = {
-    name.casefold(): model
-    for model in CATALOGUE
-    for name in (model.name, *model.aliases)
-}
+
+
+class RemoteFile(NamedTuple):
+    """A file that can be downloaded.
+
+    Attributes:
+        address: `http://…`, `https://…` or `hf://OWNER/NAME/FILE`.
+        name: its path in the model's folder of the cache.
+        checksum: `"md5:…"`, `"sha1:…"` or `"sha256:…"` as its publisher states it, or
+            "".
+        size: the number of bytes that its publisher states, or None.
+    """
+
+    address: str
+    name: str
+    checksum: str = ""
+    size: int | None = None
+
+
+class PublishedModel(NamedTuple):
+    """A model that was published, under the name it has here.
+
+    Attributes:
+        name: its name.
+        language: its language, or the kind of its sequences.
+        files: the files that give vectors: an archive, or the files of a folder.
+        layout: the layout of the files, in words.
+        aliases: further names.
+        text: the text it was trained on.
+        megabytes: about how large the files are, or None.
+        licence: the licence, where it is known.
+        extra: files for the language model's own predictions, downloaded on request.
+        unavailable: why it can't be downloaded, and what to do; "" if it can.
+    """
+
+    name: str
+    language: str = "not stated"
+    files: tuple[RemoteFile, ...] = ()
+    layout: str = "options + HDF5"
+    aliases: tuple[str, ...] = ()
+    text: str = ""
+    megabytes: float | None = None
+    licence: str = ""
+    extra: tuple[RemoteFile, ...] = ()
+    unavailable: str = ""
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the model is one archive."""
+        return len(self.files) == 1 and self.files[0].name.endswith(ARCHIVES)
+
+    @property
+    def is_on_hub(self) -> bool:
+        """Whether its files are in a repository at Hugging Face."""
+        return self.name.startswith(HUB)
+
+
+@functools.cache
+def catalogue() -> tuple[PublishedModel, ...]:
+    """All models that have a name, as `catalogue.toml` lists them."""
+    table = importlib.resources.files(__package__) / "catalogue.toml"
+    rows = tomllib.loads(table.read_text(encoding="utf-8"))["models"]
+    return tuple(_model(**row) for row in rows)
+
+
+def _model(*, aliases=(), files=(), extra=(), **row):
+    files, extra = ([RemoteFile(*file) for file in some] for some in (files, extra))
+    if row["name"].startswith(HUB):
+        files = model_at(row["name"]).files
+    return PublishedModel(
+        **row, aliases=tuple(aliases), files=tuple(files), extra=tuple(extra)
+    )
+
+
+@functools.cache
+def _by_name():
+    return {n.casefold(): m for m in catalogue() for n in (m.name, *m.aliases)}
 
 
 def published_model(name: str) -> PublishedModel | None:
     """The model of a name, in any case of its letters.
 
     Args:
-        name: a name or alias of `CATALOGUE`, `nlpl:NUMBER`, `hf://OWNER/NAME`, or an
-            `https://` address.
+        name: a name or alias of `catalogue`, `nlpl:NUMBER`, or an address as in
+            `model_at`.
 
     Returns:
         The model, or None if `name` is none of these.
@@ -37,25 +110,86 @@ def published_model(name: str) -> PublishedModel | None:
     Raises:
         ValueError: the address or the number is not what it should be.
     """
-    if known := _BY_NAME.get(name.casefold()):
+    if known := _by_name().get(name.casefold()):
         return known
-    if name.startswith(PREFIX):
-        number = name.removeprefix(PREFIX)
-        if not (number.isascii() and number.isdecimal()):
-            raise ValueError(
-                f"{PREFIX} should be followed by the number of a model at "
-                f"vectors.nlpl.eu, such as {PREFIX}161. Received: {name}"
-            )
-        return nlpl_model(int(number))
-    return model_at(name) if is_address(name) else None
+    if not name.startswith(NLPL):
+        return model_at(name) if is_address(name) else None
+    number = name.removeprefix(NLPL)
+    if not (number.isascii() and number.isdecimal()):
+        raise ValueError(
+            f"{NLPL} should be followed by the number of a model at "
+            f"vectors.nlpl.eu, such as {NLPL}161. Received: {name}"
+        )
+    name, address = f"{NLPL}{int(number)}", NLPL_ADDRESS.format(int(number))
+    unlisted = PublishedModel(name, files=(_archive(address),), layout="zip")
+    return _by_name().get(name, unlisted)
 
 
 def similar_names(name: str, most: int = 4) -> list[str]:
     """Names of models that may have been meant: of that language, or similar."""
     lowered = name.casefold()
-    languages = {m.language.casefold(): m.name for m in CATALOGUE}
+    languages = {m.language.casefold(): m.name for m in catalogue()}
     if lowered in languages:
-        return [m.name for m in CATALOGUE if m.language.casefold() == lowered][:most]
-    names = languages | {name: model.name for name, model in _BY_NAME.items()}
+        same = [m.name for m in catalogue() if m.language.casefold() == lowered]
+        return same[:most]
+    names = languages | {name: model.name for name, model in _by_name().items()}
     close = difflib.get_close_matches(lowered, names, most, CUTOFF)
     return list(dict.fromkeys(names[match] for match in close))
+
+
+def is_address(name: str) -> bool:
+    """Whether a string is an address rather than a path or a name."""
+    return "://" in name
+
+
+def model_at(address: str) -> PublishedModel:
+    """The model at an address.
+
+    Args:
+        address: of an archive, of `…options.json` with `…weights.hdf5` beside it, or
+            of a folder with `options.json` and `weights.hdf5`: `https://…`, `http://…`
+            or `hf://OWNER/NAME[@REVISION][/FILE]`.
+
+    Raises:
+        ValueError: it is neither http, https nor hf, or names no host or repository.
+    """
+    parts = urlsplit(checked(address))
+    if parts.path.endswith(ARCHIVES):
+        return PublishedModel(address, files=(_archive(address),), layout="archive")
+    if not parts.path.endswith(OPTIONS):
+        parts = parts._replace(path=f"{parts.path.rstrip('/')}/{OPTIONS}")
+    beside = parts._replace(path=parts.path.removesuffix(OPTIONS) + WEIGHTS)
+    files = RemoteFile(parts.geturl(), OPTIONS), RemoteFile(beside.geturl(), WEIGHTS)
+    return PublishedModel(address, files=files)
+
+
+def file_at(address: str) -> RemoteFile:
+    """The single file at an address, in the folder `files`.
+
+    Raises:
+        ValueError: see `model_at`.
+    """
+    return RemoteFile(address, f"files/{_ending(checked(address)) or 'file'}")
+
+
+def checked(address: str) -> str:
+    """An address that can be downloaded from.
+
+    Raises:
+        ValueError: it is neither http, https nor hf, or not in the form of an address.
+    """
+    if not re.fullmatch(ADDRESS, address, re.ASCII):
+        raise ValueError(
+            "An address should be https://HOST/PATH, http://HOST/PATH or "
+            "hf://OWNER/NAME of a repository at Hugging Face, in ASCII without spaces. "
+            f"Received: {address}"
+        )
+    return address
+
+
+def _archive(address):
+    return RemoteFile(address, _ending(address))
+
+
+def _ending(address):
+    return PurePosixPath(urlsplit(address).path).name

@@ -1,32 +1,28 @@
-"""The files of a published model, in its folder of the cache."""
+"""The files of a published model, downloaded to its folder of the cache."""
 
 import sys
 from pathlib import Path
 
 from elmo_keras.cli.locking import one_at_a_time
-from elmo_keras.models.addresses import folder_name
-from elmo_keras.models.cache_settings import (
+from elmo_keras.models.cache import (
     CACHE,
     OFFLINE,
     cache_folder,
+    check_digest,
+    folder_name,
+    is_known,
     is_offline,
     mirrored,
 )
-from elmo_keras.models.digests import check_digest, is_known
+from elmo_keras.models.catalogue import PublishedModel, RemoteFile
 from elmo_keras.models.file_kinds import START, check_start, check_whole
-from elmo_keras.models.network_faults import TransferFailed
-from elmo_keras.models.published_model import PublishedModel, RemoteFile
-from elmo_keras.models.transfer import Transfer
-
-
-def folder_of(model: PublishedModel) -> Path:
-    """The folder of a model in the cache, whether it exists or not."""
-    return cache_folder() / folder_name(model.name)
+from elmo_keras.models.hugging_face import hub_files
+from elmo_keras.models.transfer import Transfer, TransferFailed
 
 
 def download(
     model: PublishedModel, shown: bool = True, *, with_extra: bool = False
-) -> Path:
+) -> tuple[Path, Path | None]:
     """Downloads the files of a model that are not in the cache.
 
     Args:
@@ -35,29 +31,34 @@ def download(
         with_extra: whether the files for its language model's predictions are wanted.
 
     Returns:
-        The archive, or the folder of the files.
+        The archive, or the folder of the files, and None; for a repository at Hugging
+        Face its archive and None, or its options and its weights.
 
     Raises:
         FileNotFoundError: the model can't be downloaded, or not in offline mode.
         ConnectionError: a server can't be reached, refuses or breaks off.
         ValueError: a file is not what it should be.
         OSError: a file can't be written.
+        ImportError: Hugging Face's package is needed and missing.
     """
-    folder = folder_of(model)
     if model.unavailable:
         raise FileNotFoundError(
             f"{model.name} can't be downloaded: {model.unavailable}."
         )
+    if model.is_on_hub:
+        path, *weights = hub_files([file.address for file in model.files])
+        return path, weights[0] if weights else None
+    folder = cache_folder() / folder_name(model.name)
     for file in (*model.files, *(model.extra if with_extra else ())):
         fetch(file, folder, shown)
-    return folder / model.files[0].name if model.is_archive else folder
+    return folder / model.files[0].name if model.is_archive else folder, None
 
 
 def fetch(file: RemoteFile, folder: Path, shown: bool = True) -> Path:
     """Downloads a file unless it is there; several processes may ask for it at once.
 
     Args:
-        file: the file.
+        file: the file, not one at Hugging Face.
         folder: the folder of its model in the cache.
         shown: whether to show the progress on standard error.
 

@@ -7,10 +7,16 @@ import sys
 from pathlib import Path
 
 from elmo_keras.config import PRESETS
-from elmo_keras.models.addresses import file_at, folder_name, is_address
-from elmo_keras.models.cache_settings import cache_folder
-from elmo_keras.models.catalogue import published_model, similar_names
+from elmo_keras.models.cache import cache_folder, folder_name
+from elmo_keras.models.catalogue import (
+    HUB,
+    file_at,
+    is_address,
+    published_model,
+    similar_names,
+)
 from elmo_keras.models.download import download, fetch
+from elmo_keras.models.hugging_face import hub_files
 
 COMMAND = "python -m elmo_keras.models"
 MODEL_HELP = "a model directory, a zip, or a published model's name or address"
@@ -23,14 +29,14 @@ def local_files(
 
     Args:
         model: a path; or a string with the name of a published model, `nlpl:NUMBER`,
-            `hf://OWNER/NAME` or an `https://` address. A path that exists, or that is
-            the prefix of a TensorFlow checkpoint, comes first, and a `Path` is never a
-            name. With `weights`, the path or address of
-            options.
+            `hf://OWNER/NAME[@REVISION]` or an `https://` address. A path that exists,
+            or that is the prefix of a TensorFlow checkpoint, comes first, and a `Path`
+            is never a name. With `weights`, the path or address of options.
         weights: the path or address of weights, or None.
 
     Returns:
-        The paths of both; `weights` is None if it was None. Paths of the user are
+        The paths of both; without `weights`, those of a model directory or archive
+        and None, or of options and weights at Hugging Face. Paths of the user are
         returned as they are, whether they exist or not.
 
     Raises:
@@ -38,16 +44,18 @@ def local_files(
             model can't be downloaded; the message says what to do.
         ConnectionError: the download failed.
         ValueError: a downloaded file, or the address, is not what it should be.
+        ImportError: a model at Hugging Face needs a package that is missing.
     """
     if weights is not None:
         return _file(model), _file(weights)
     if _is_path(model):
-        _say_which(model)
+        if _is_also_a_name(model):
+            _say_that_path_is_read(model)
         return Path(model), None
     published = published_model(model)
     if published is None:
         raise FileNotFoundError(unknown_model(model))
-    return download(published), None
+    return download(published)
 
 
 def path_or_name(text: str) -> str | Path:
@@ -84,9 +92,12 @@ def _is_path(model):
 
 def _file(path):
     """A single file: an address is downloaded."""
-    if isinstance(path, str) and is_address(path):
-        return fetch(file_at(path), cache_folder() / folder_name(path))
-    return Path(path)
+    if not (isinstance(path, str) and is_address(path)):
+        return Path(path)
+    file = file_at(path)
+    if path.startswith(HUB):
+        return hub_files([path])[0]
+    return fetch(file, cache_folder() / folder_name(path))
 
 
 def _is_also_a_name(path):
@@ -95,18 +106,14 @@ def _is_also_a_name(path):
     return False
 
 
-def _say_which(model):
-    if _is_also_a_name(model):
-        _say(
-            f"{model} is a published model, and a path in this folder; the path is read."
-            " Run elsewhere, or rename it, to read the published model."
-        )
-
-
-@functools.cache
-def _say(text):
-    """Prints a line, the first time only."""
-    print(text, file=sys.stderr, flush=True)
+@functools.cache  # so that it is said once
+def _say_that_path_is_read(model):
+    print(
+        f"{model} is a published model, and a path in this folder; the path is read."
+        " Run elsewhere, or rename it, to read the published model.",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def unknown_model(model: str) -> str:

@@ -2,29 +2,37 @@
 
 import dataclasses
 import errno
+import http.client
 import json
 import os
 import shutil
+import socket
+import ssl
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from elmo_keras.cli.installed_version import installed_version
+from elmo_keras.cli.fingerprint import installed_version
+from elmo_keras.cli.progress import Progress
 from elmo_keras.models.file_kinds import START
-from elmo_keras.models.network_faults import (
-    NETWORK_ERRORS,
-    PassingFault,
-    TransferFailed,
-    raise_fault,
-)
-from elmo_keras.models.transfer_progress import TransferProgress
 
 TIMEOUT = 60.0  # seconds without a byte
 ATTEMPTS = 5  # in a row without a new byte
 PAUSES = 1.0, 1.0, 2.0, 4.0, 8.0  # seconds after 0, 1, 2, … attempts without a byte
 BLOCK = 2**18
+PASSING = 408, 425, 429, 500, 502, 503, 504  # statuses that may be different next time
+UNREACHABLE = errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN
+NETWORK_ERRORS = OSError, http.client.HTTPException
+
+
+class TransferFailed(Exception):
+    """A file could not be downloaded; the text says what happened."""
+
+
+class PassingFault(Exception):
+    """An attempt failed; another one may succeed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,9 +91,8 @@ class Transfer:
             request.add_header("Range", f"bytes={done}-")
             request.add_header("If-Range", validator)
         try:
-            response = urllib.request.build_opener(_Redirects).open(
-                request, timeout=TIMEOUT
-            )
+            opener = urllib.request.build_opener(_Redirects)
+            response = opener.open(request, timeout=TIMEOUT)
         except NETWORK_ERRORS as error:
             return self._refused(error)
         with response:
@@ -102,15 +109,15 @@ class Transfer:
         announced = response.headers.get("Content-Length", "")
         total = done + int(announced) if announced.isdecimal() else None
         _check_space(self.part.parent, total and total - done)
-        with self.part.open("ab") as file, TransferProgress(self.shown) as progress:
-            progress.skip(total and done / total)
+        progress = Progress(total=total, initial=done, unit="B", disable=not self.shown)
+        with self.part.open("ab") as file, progress:
             for block in _blocks(response):
                 if file.tell() == 0:
                     if total is not None and len(block) < min(START, total):
                         break  # too few bytes to tell what they are
                     self.check_start(block)
                 file.write(block)
-                progress.add(len(block), total and file.tell() / total)
+                progress.update(len(block))
             file.flush()
             os.fsync(file.fileno())
         if total is not None and self._size() < total:
@@ -126,7 +133,7 @@ class Transfer:
                     return
                 self.part.unlink(missing_ok=True)
                 raise PassingFault("the server's file is shorter than what is here")
-        raise_fault(error, TIMEOUT)
+        raise _fault(error)
 
     def _size(self):
         return self.part.stat().st_size if self.part.exists() else 0
@@ -172,7 +179,22 @@ def _blocks(response) -> Iterator[bytes]:
         while block := response.read1(BLOCK):
             yield block
     except NETWORK_ERRORS as error:
-        raise_fault(error, TIMEOUT)
+        raise _fault(error) from error
+
+
+def _fault(error) -> PassingFault | TransferFailed:
+    """What one of `NETWORK_ERRORS` means: a fault that may pass, or one that lasts."""
+    if isinstance(error, urllib.error.HTTPError):
+        text = f"the server answered {error.code} {error.reason}"
+        return PassingFault(text) if error.code in PASSING else TransferFailed(text)
+    if isinstance(error, urllib.error.URLError):
+        error = error.reason
+    if isinstance(error, TimeoutError):
+        return PassingFault(f"the server sent nothing for {TIMEOUT:g} seconds")
+    lasts = isinstance(error, str | socket.gaierror | ssl.SSLCertVerificationError)
+    if lasts or getattr(error, "errno", None) in UNREACHABLE:
+        return TransferFailed(f"the server can't be reached: {error}")
+    return PassingFault(f"the connection broke: {error or type(error).__name__}")
 
 
 def _check_space(folder, needed):

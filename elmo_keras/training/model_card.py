@@ -4,7 +4,7 @@ import datetime
 import json
 import platform
 
-from elmo_keras.cli.installed_version import installed_version
+from elmo_keras.cli.fingerprint import installed_version
 from elmo_keras.cli.markdown_table import markdown_table
 from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.held_out import HeldOutPerplexity

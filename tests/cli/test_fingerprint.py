@@ -1,6 +1,12 @@
+import numpy
 import pytest
 
-from elmo_keras.cli.fingerprint import OtherRun, check_same_run, file_stamp
+from elmo_keras.cli.fingerprint import (
+    OtherRun,
+    check_same_run,
+    file_stamp,
+    installed_version,
+)
 
 
 def test_a_run_with_the_same_values_is_resumed():
@@ -23,3 +29,8 @@ def test_a_stamp_changes_with_the_content(tmp_path):
     assert before["name"] == "file" and file_stamp(path) == before
     path.write_text("ab")
     assert file_stamp(path) != before
+
+
+def test_an_installed_package_has_a_version_and_another_none():
+    assert installed_version("numpy") == numpy.__version__
+    assert installed_version("no-such-package-here") is None

@@ -1,6 +1,7 @@
 """A cache of its own for each test, and a server that fails on request."""
 
 import pytest
+from huggingface_hub import constants
 
 from elmo_keras.models import transfer
 from tests.support.file_server import serving
@@ -15,6 +16,16 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.setattr(transfer, "PAUSES", (0.0,))
     return tmp_path / "cache"
+
+
+@pytest.fixture(autouse=True)
+def hub_cache(tmp_path, monkeypatch):
+    """The folder of Hugging Face's cache, without a user's own token."""
+    for name in "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN":
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    return tmp_path / "hub"
 
 
 @pytest.fixture

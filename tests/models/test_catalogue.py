@@ -2,8 +2,13 @@
 
 import pytest
 
-from elmo_keras.models import addresses
-from elmo_keras.models.catalogue import CATALOGUE, published_model, similar_names
+from elmo_keras.models.cache import folder_name
+from elmo_keras.models.catalogue import (
+    catalogue,
+    checked,
+    published_model,
+    similar_names,
+)
 from elmo_keras.models.file_names import SOFTMAX, VOCABULARY
 
 
@@ -13,14 +18,14 @@ def downloaded(name):
 
 
 def test_each_name_is_one_model_with_files_or_a_reason_why_not():
-    names = [n.casefold() for m in CATALOGUE for n in (m.name, *m.aliases)]
+    names = [n.casefold() for m in catalogue() for n in (m.name, *m.aliases)]
     assert len(set(names)) == len(names)
-    folders = [addresses.folder_name(model.name) for model in CATALOGUE]
+    folders = [folder_name(model.name) for model in catalogue()]
     assert len(set(folders)) == len(folders)
-    for model in CATALOGUE:
+    for model in catalogue():
         assert bool(model.files) != bool(model.unavailable), model.name
         for file in (*model.files, *model.extra):
-            assert addresses.checked(file.address)
+            assert checked(file.address)
         assert published_model(model.name) == published_model(model.name.upper())
 
 
@@ -44,14 +49,18 @@ def test_each_name_is_one_model_with_files_or_a_reason_why_not():
         (
             "hf://owner/name",
             {
-                "options.json": "https://huggingface.co/owner/name/resolve/main/options.json",
-                "weights.hdf5": "https://huggingface.co/owner/name/resolve/main/weights.hdf5",
+                "options.json": "hf://owner/name/options.json",
+                "weights.hdf5": "hf://owner/name/weights.hdf5",
             },
         ),
         (
-            "hf://owner/name/b.zip",
-            {"b.zip": "https://huggingface.co/owner/name/resolve/main/b.zip"},
+            "hf://owner/name@v2/en/x_options.json",
+            {
+                "options.json": "hf://owner/name@v2/en/x_options.json",
+                "weights.hdf5": "hf://owner/name@v2/en/x_weights.hdf5",
+            },
         ),
+        ("hf://owner/name/b.zip", {"b.zip": "hf://owner/name/b.zip"}),
         (
             "https://host/b.tar.gz?download=1",
             {"b.tar.gz": "https://host/b.tar.gz?download=1"},
@@ -72,6 +81,7 @@ def test_an_address_names_options_with_weights_or_an_archive(name, files):
         ("https:///a.zip", "https://HOST/PATH"),
         ("https://host/a b.zip", "without spaces"),
         ("hf://owner/na me", "without spaces"),
+        ("hf://owner/name@", "OWNER/NAME of a repository"),
     ],
 )
 def test_an_address_in_another_form_is_refused(name, message):
@@ -100,7 +110,7 @@ def test_the_softmax_is_where_a_model_directory_has_it():
 
 def test_folders_of_addresses_are_short_and_distinct():
     long = "https://host/" + 300 * "a"
-    names = [addresses.folder_name(f"{long}{ending}") for ending in "12"]
+    names = [folder_name(f"{long}{ending}") for ending in "12"]
     assert names[0] != names[1] and all(len(name) < 80 for name in names)
-    assert addresses.folder_name("hf://a/b").startswith("hf-a-b-")
-    assert addresses.folder_name("5.5B") == "5.5B"
+    assert folder_name("hf://a/b").startswith("hf-a-b-")
+    assert folder_name("5.5B") == "5.5B"

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from elmo_keras.models import transfer
+from elmo_keras.models.catalogue import RemoteFile
 from elmo_keras.models.download import fetch
-from elmo_keras.models.published_model import RemoteFile
 from tests.support.file_server import (
     cut_after,
     in_pieces,

@@ -33,7 +33,7 @@ def published(mirror, model_directory):
     """A server that has a tiny model under several addresses."""
     files = [model_directory / name for name in ("options.json", "weights.hdf5")]
     options, weights = (file.read_bytes() for file in files)
-    for stem in f"{SMALL}_", "/huggingface.co/owner/name/resolve/main/", "/host/a/":
+    for stem in f"{SMALL}_", "/host/a/":
         mirror.files[f"{stem}options.json"] = options
         mirror.files[f"{stem}weights.hdf5"] = weights
     mirror.files["/host/pair.json"], mirror.files["/host/pair.hdf5"] = options, weights
@@ -49,7 +49,6 @@ def same_weights(one, two):
     [
         ["small"],
         ["SMALL"],
-        ["hf://owner/name"],
         ["https://host/a"],
         ["https://host/a/options.json"],
         ["https://host/pair.json", "https://host/pair.hdf5"],

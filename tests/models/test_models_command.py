@@ -10,7 +10,7 @@ from elmo_keras.cli.locking import only_process
 from elmo_keras.model_files.model_directory import save_model
 from elmo_keras.model_files.pretrained import find_pretrained
 from elmo_keras.models.__main__ import main
-from elmo_keras.models.cache_settings import cache_folder
+from elmo_keras.models.cache import cache_folder
 from tests.support.paths import ROOT
 
 STORE = "/allennlp.s3.amazonaws.com/models/elmo"

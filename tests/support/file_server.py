@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 
 class Request(NamedTuple):
-    """What was asked for: a path and the first byte (0 for all)."""
+    """What was asked for: a path, the first byte (0 for all), and with what token."""
 
     path: str
     first: int
+    token: str | None
 
 
 class FileServer:
@@ -24,13 +25,15 @@ class FileServer:
         files: path → content.
         answers: path → answers to the next requests; each is used once. After them
             the file is served as it should be.
-        requests: the requests so far.
+        headers: path → further headers of all answers.
+        requests: the requests so far, without those for headers only.
         address: the server's own, without a final slash.
     """
 
     def __init__(self, port: int):
         self.files: dict[str, bytes] = {}
         self.answers: dict[str, list[Callable]] = {}
+        self.headers: dict[str, dict[str, str]] = {}
         self.requests: list[Request] = []
         self.address = f"http://127.0.0.1:{port}"
         self.over = threading.Event()
@@ -51,12 +54,24 @@ def serving() -> Iterator[FileServer]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             first = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-            files.requests.append(Request(self.path, int(first[1]) if first else 0))
+            token = self.headers.get("Authorization")
+            asked = Request(self.path, int(first[1]) if first else 0, token)
+            files.requests.append(asked)
             if files.answers.get(self.path):
                 return files.answers[self.path].pop(0)(self, files)
             if self.path not in files.files:
                 return status(404)(self, files)
             serve(self, files)
+
+        def do_HEAD(self):
+            if self.path not in files.files:
+                return status(404)(self, files)
+            serve(self, files, with_content=False)
+
+        def end_headers(self):
+            for name, value in files.headers.get(self.path, {}).items():
+                self.send_header(name, value)
+            super().end_headers()
 
         def log_message(self, *_):
             pass
@@ -89,6 +104,7 @@ def serve(
     cut=None,
     announced=None,
     shift=0,
+    with_content=True,
 ):
     """Serves a file, from where it was asked for.
 
@@ -100,10 +116,11 @@ def serve(
         cut: bytes after which the connection is closed.
         announced: the length that is announced instead of the true one; 0 for none.
         shift: bytes between what was asked for and what a part starts with.
+        with_content: whether the content follows the headers.
     """
     content = files.files[handler.path] if content is None else content
     tag = f'"{hashlib.sha1(content).hexdigest()}"' if tag is None else tag
-    first = files.requests[-1].first if ranges else 0
+    first = files.requests[-1].first if ranges and with_content else 0
     if handler.headers.get("If-Range", tag) != tag:
         first = 0
     first += shift if first else 0
@@ -122,8 +139,9 @@ def serve(
     if announced != 0:
         handler.send_header("Content-Length", str(announced or len(body)))
     handler.end_headers()
-    handler.wfile.write(body[:cut])
-    handler.wfile.flush()
+    if with_content:
+        handler.wfile.write(body[:cut])
+        handler.wfile.flush()
 
 
 def cut_after(n, **kwargs):

@@ -1,0 +1,186 @@
+"""The folder of downloaded models: its settings, its records, and what lies in it.
+
+`ELMO_KERAS_CACHE`, `ELMO_KERAS_OFFLINE` and `ELMO_KERAS_MIRROR` are read at each use.
+A model's `.downloads.json` keeps the SHA-256, size and time of each of its files. The
+content is read again only if size or time differ.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from elmo_keras.cli.locking import only_process
+from elmo_keras.cli.replacing import replacing
+from elmo_keras.models.catalogue import RemoteFile, is_address, published_model
+
+CACHE, OFFLINE, MIRROR = (
+    "ELMO_KERAS_CACHE",
+    "ELMO_KERAS_OFFLINE",
+    "ELMO_KERAS_MIRROR",
+)
+NO = "", "0", "false", "no", "off"
+RECORDS = ".downloads.json"
+
+
+def cache_folder() -> Path:
+    """The folder of all downloaded models.
+
+    `ELMO_KERAS_CACHE`, or the folder `elmo_keras` in Keras' own (`KERAS_HOME`, by
+    default `~/.keras`).
+    """
+    if folder := os.environ.get(CACHE):
+        return Path(folder).expanduser().absolute()
+    keras_home = os.environ.get("KERAS_HOME") or "~/.keras"
+    return Path(keras_home).expanduser().absolute() / "elmo_keras"
+
+
+def is_offline() -> bool:
+    """Whether `ELMO_KERAS_OFFLINE` forbids downloads."""
+    return os.environ.get(OFFLINE, "").strip().casefold() not in NO
+
+
+def mirrored(address: str) -> str:
+    """The address to download from: that of the mirror, if one is set.
+
+    `ELMO_KERAS_MIRROR=https://mirror/base` turns `https://host/path?query` into
+    `https://mirror/base/host/path`, the layout of `wget --force-directories`.
+
+    Raises:
+        ValueError: the mirror is no http or https address.
+    """
+    mirror = os.environ.get(MIRROR)
+    if not mirror:
+        return address
+    if not mirror.startswith(("http://", "https://")):
+        raise ValueError(
+            f"{MIRROR} should start with https:// or http://. Received: {mirror}"
+        )
+    parts = urlsplit(address)
+    return f"{mirror.rstrip('/')}/{parts.netloc}{parts.path}"
+
+
+def folder_name(name: str) -> str:
+    """The name of the folder for a model: the name itself where that is possible.
+
+    Characters that don't fit are replaced; an address ends in a digest of the whole.
+    """
+    short = re.sub(r"[^\w.-]+", "-", name.removeprefix("https://")).strip("-.")
+    if not is_address(name):
+        return short
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{short[-60:].strip('-.')}-{digest}"
+
+
+def records(folder: Path) -> dict[str, Any]:
+    """Name → `address`, `sha256`, `size` and `time` of each file of a folder."""
+    try:
+        content = json.loads((folder / RECORDS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def is_known(folder: Path, file: RemoteFile) -> bool:
+    """Whether a file is there and unchanged, judged by its size and time."""
+    path = folder / file.name
+    known = records(folder).get(file.name)
+    return path.exists() and known is not None and _times(path).items() <= known.items()
+
+
+def check_digest(folder: Path, file: RemoteFile, path: Path) -> None:
+    """Checks the content of a file, and keeps its SHA-256 if it is the first one.
+
+    Args:
+        folder: the model's folder, whose lock is held.
+        file: the file.
+        path: where its content is now.
+
+    Raises:
+        ValueError: the content is not the stated one, or not that of the first
+            download.
+    """
+    stated, _, expected = file.checksum.partition(":")
+    if stated and (found := _digest(path, stated)) != expected:
+        raise ValueError(
+            f"its {stated.upper()} should be {expected}, as its publisher states. "
+            f"Found: {found}"
+        )
+    if file.size is not None and path.stat().st_size != file.size:
+        raise ValueError(
+            f"it should have {file.size:,} bytes. Found: {path.stat().st_size:,}"
+        )
+    digest = _digest(path, "sha256")
+    kept = records(folder)
+    first = kept.get(file.name, {}).get("sha256", digest)
+    if first != digest:
+        raise ValueError(
+            f"its SHA-256 was {first} when it was first downloaded, and is now {digest}"
+            f" (if its publisher has replaced it, delete {folder / RECORDS})"
+        )
+    kept[file.name] = {"address": file.address, "sha256": digest} | _times(path)
+    with contextlib.suppress(PermissionError), replacing(folder / RECORDS) as temporary:
+        temporary.write_text(json.dumps(kept, indent=2), encoding="utf-8")
+
+
+def _times(path):
+    about = path.stat()
+    return {"size": about.st_size, "time": about.st_mtime_ns}
+
+
+def _digest(path, algorithm):
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, algorithm).hexdigest()
+
+
+def cached_folders() -> dict[Path, int]:
+    """Folder → bytes of each model in the cache, unfinished downloads included."""
+    cache = cache_folder()
+    folders = sorted(cache.iterdir()) if cache.is_dir() else []
+    sizes = {folder: _bytes(folder) for folder in folders if folder.is_dir()}
+    return {folder: size for folder, size in sizes.items() if size}
+
+
+def _bytes(folder):
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sum(path.stat().st_size for path in files)
+
+
+def source(folder: Path) -> str:
+    """The address of the largest file in a folder of the cache, or ""."""
+    known = records(folder).values()
+    return max(known, key=lambda file: file["size"])["address"] if known else ""
+
+
+def remove(name: str) -> Path:
+    """Deletes a model from the cache.
+
+    Args:
+        name: what was downloaded (see `catalogue.published_model`), or the name of its
+            folder.
+
+    Returns:
+        The folder that was deleted.
+
+    Raises:
+        ValueError: it is not in the cache, or is being downloaded.
+        OSError: it can't be deleted.
+    """
+    found = {folder.name: folder for folder in cached_folders()}
+    model = None if name in found else published_model(name)
+    folder = found.get(folder_name(model.name) if model else name)
+    if folder is None:
+        there = ", ".join(found) or "nothing"
+        hub = model and model.is_on_hub and " `hf cache` manages that of Hugging Face."
+        raise ValueError(
+            f"{name} is not in the cache, {cache_folder()}, which holds {there}."
+            f"{hub or ''}"
+        )
+    with only_process(folder, f"{folder} is in use by a download."):
+        shutil.rmtree(folder)
+    return folder

@@ -1,0 +1,71 @@
+"""Files of repositories at Hugging Face, in the cache of `huggingface_hub`.
+
+Its settings apply: `HF_TOKEN` or `hf auth login` for private repositories, `HF_HOME`
+for the folder of the cache, `HF_ENDPOINT` for another hub.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from elmo_keras.models.cache import OFFLINE, is_offline, mirrored
+
+PARTS = re.compile(r"hf://([^/]+/[^/@]+)(?:@([^/]+))?/(.+)")
+
+
+def hub_files(addresses: Sequence[str]) -> list[Path]:
+    """The paths of files of one repository, downloaded if needed, of one commit.
+
+    Args:
+        addresses: each `hf://OWNER/NAME/FILE` or `hf://OWNER/NAME@REVISION/FILE`, with
+            the name of a branch or tag, or a commit.
+
+    Raises:
+        ImportError: huggingface_hub is not installed.
+        FileNotFoundError: a file is not in its cache in offline mode.
+        ConnectionError: the hub can't be reached, or refuses.
+        ValueError: an address names no file.
+        OSError: a file can't be written.
+    """
+    try:
+        from huggingface_hub import constants, errors, hf_hub_download
+    except ImportError as error:
+        raise ImportError(
+            f"{addresses[0]} needs huggingface_hub: pip install 'elmo-keras[hub]'"
+        ) from error
+    paths, commit = [], None
+    for address in addresses:
+        parts = PARTS.fullmatch(address)
+        if parts is None:
+            raise ValueError(
+                f"The address of a file should be hf://OWNER/NAME/FILE. Received: {address}"
+            )
+        repository, revision, file = parts.groups()
+        try:
+            path = hf_hub_download(
+                repository,
+                file,
+                revision=commit or (revision and unquote(revision)),
+                library_name="elmo-keras",
+                local_files_only=is_offline(),
+                endpoint=mirrored(constants.ENDPOINT),
+            )
+        except (
+            errors.LocalEntryNotFoundError,
+            errors.FileMetadataError,
+            errors.HTTPError,
+        ) as error:
+            if is_offline():
+                raise FileNotFoundError(
+                    f"{address} is not in the cache of huggingface_hub, and {OFFLINE} "
+                    "forbids downloads."
+                ) from error
+            reason = " ".join(str(error).split())
+            raise ConnectionError(
+                f"{address} could not be downloaded: {reason}"
+            ) from error
+        # …/snapshots/COMMIT/FILE; the next file should belong to the same commit.
+        commit = Path(path).parts[-len(Path(file).parts) - 1]
+        paths.append(Path(path))
+    return paths

@@ -1,0 +1,147 @@
+"""Models of repositories at Hugging Face, from a hub on this machine."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+from elmo_keras import find_model
+from elmo_keras.models.__main__ import main
+from elmo_keras.models.local_files import local_files
+from tests.support.file_server import status
+
+FIRST, SECOND = "a" * 40, "b" * 40  # commits
+
+
+@pytest.fixture
+def hub(server, monkeypatch):
+    """A server that is the hub."""
+    monkeypatch.setattr(constants, "ENDPOINT", server.address)
+    monkeypatch.setattr(
+        constants,
+        "HUGGINGFACE_CO_URL_TEMPLATE",
+        server.address + "/{repo_id}/resolve/{revision}/{filename}",
+    )
+    return server
+
+
+def publish(hub, files, commit=FIRST, revision="main", base=""):
+    """Publishes name → content as a commit of owner/name, and as a branch or tag."""
+    for at in revision, commit:
+        for name, content in files.items():
+            path = f"{base}/owner/name/resolve/{at}/{name}"
+            hub.files[path] = content
+            hub.headers[path] = {"X-Repo-Commit": commit}
+
+
+@pytest.fixture
+def files(model_directory):
+    """Name → content of a tiny model."""
+    names = "options.json", "weights.hdf5"
+    return {name: (model_directory / name).read_bytes() for name in names}
+
+
+def test_options_and_weights_are_downloaded_once_to_the_cache_of_the_hub(
+    hub, files, hub_cache, model_directory
+):
+    publish(hub, files)
+    for _ in range(2):
+        options, weights = local_files("hf://owner/name")
+        assert options.read_bytes() == files["options.json"]
+        assert weights.read_bytes() == files["weights.hdf5"]
+        assert hub_cache in options.parents and FIRST in weights.parts
+    asked = [r.path for r in hub.requests if "/resolve/" in r.path]
+    assert len(asked) == 2
+    found = find_model("hf://owner/name")
+    assert found.options == find_model(model_directory).options
+
+
+def test_a_revision_is_a_branch_a_tag_or_a_commit(hub, files):
+    publish(hub, files)
+    publish(hub, {**files, "weights.hdf5": b"second"}, SECOND, "refs%2Fpr%2F1")
+    for revision in "refs%2Fpr%2F1", SECOND:
+        _, weights = local_files(f"hf://owner/name@{revision}")
+        assert weights.read_bytes() == b"second"
+    assert local_files("hf://owner/name")[1].read_bytes() == files["weights.hdf5"]
+
+
+def test_both_files_are_of_one_commit(hub, files):
+    publish(hub, files)
+    hub.files["/owner/name/resolve/main/weights.hdf5"] = b"of the next commit"
+    assert local_files("hf://owner/name")[1].read_bytes() == files["weights.hdf5"]
+
+
+def test_files_of_other_names_and_archives_are_named(hub, files):
+    options, weights = files.values()
+    named = {"en/x_options.json": options, "en/x_weights.hdf5": weights, "b.zip": b"b"}
+    publish(hub, named)
+    found = local_files("hf://owner/name/en/x_options.json")
+    assert [path.read_bytes() for path in found] == [options, weights]
+    found = local_files(*(f"hf://owner/name/{name}" for name in list(named)[:2]))
+    assert [path.read_bytes() for path in found] == [options, weights]
+    path, none = local_files("hf://owner/name/b.zip")
+    assert path.read_bytes() == b"b" and none is None
+    with pytest.raises(ValueError, match="should be hf://OWNER/NAME/FILE"):
+        local_files("hf://owner/name", "hf://owner/name/en/x_weights.hdf5")
+
+
+def test_a_token_is_sent(hub, files, monkeypatch):
+    publish(hub, files)
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    local_files("hf://owner/name")
+    asked = {r.token for r in hub.requests if "/resolve/" in r.path}
+    assert asked == {"Bearer hf_secret"}
+
+
+def test_a_mirror_is_asked_in_place_of_the_hub(mirror, files):
+    publish(mirror, files, base="/huggingface.co")
+    _, weights = local_files("hf://owner/name")
+    assert weights.read_bytes() == files["weights.hdf5"]
+
+
+def test_without_a_connection_the_cache_is_read(hub, files, monkeypatch):
+    publish(hub, files)
+    found = local_files("hf://owner/name")
+    monkeypatch.setenv("ELMO_KERAS_OFFLINE", "1")
+    hub.files.clear()
+    assert local_files("hf://owner/name") == found
+    with pytest.raises(FileNotFoundError, match="is not in the cache .* forbids down"):
+        local_files("hf://owner/other")
+
+
+def test_a_repository_that_is_missing_is_said_with_its_address(hub):
+    hub.headers["/owner/name/resolve/main/options.json"] = {
+        "X-Error-Code": "RepoNotFound"
+    }
+    with pytest.raises(ConnectionError, match="hf://owner/name/options.json could not"):
+        local_files("hf://owner/name")
+
+
+def test_a_server_that_is_no_hub_is_said(hub, files):
+    publish(hub, files)
+    hub.headers.clear()
+    with pytest.raises(ConnectionError, match="could not be .*X-Repo-Commit"):
+        local_files("hf://owner/name")
+
+
+def test_a_hub_that_refuses_is_said(hub, files):
+    publish(hub, files)
+    hub.fail("/owner/name/resolve/main/options.json", *9 * [status(403)])
+    with pytest.raises(ConnectionError, match="could not be downloaded: .*403"):
+        local_files("hf://owner/name")
+
+
+def test_the_package_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(ImportError, match=r"pip install 'elmo-keras\[hub\]'"):
+        local_files("hf://owner/name")
+
+
+def test_the_command_fetches_from_the_hub_and_says_who_removes(hub, files, capsys):
+    publish(hub, files)
+    assert main(["fetch", "hf://owner/name"]) == 0
+    folder = Path(capsys.readouterr().out.split(" is in ")[1].strip())
+    assert (folder / "weights.hdf5").read_bytes() == files["weights.hdf5"]
+    assert main(["remove", "hf://owner/name"]) == 2
+    assert "`hf cache` manages that of Hugging Face" in capsys.readouterr().err
