@@ -35,8 +35,18 @@ class TrilinearScores(keras.layers.Layer):
         return alone + other + both
 
 
+class _Attention(keras.layers.Layer):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.scores = TrilinearScores(name="scores")
+
+    def build(self, texts_shape):
+        self.scores.build(texts_shape)
+
+
 @keras.saving.register_keras_serializable("elmo_keras")
-class AttentionFlow(keras.layers.Layer):
+class AttentionFlow(_Attention):
     """Attention from a text to a question, and from the question to the text.
 
         c_i = Σ_j softmax_j(a_ij) q_j
@@ -49,14 +59,6 @@ class AttentionFlow(keras.layers.Layer):
     Reference: Seo et al. 2017, "Bidirectional Attention Flow for Machine
     Comprehension", section 2.
     """
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.supports_masking = True
-        self.scores = TrilinearScores(name="scores")
-
-    def build(self, texts_shape):
-        self.scores.build(texts_shape)
 
     def call(self, texts, questions, text_mask, question_mask):
         scores = self.scores(texts, questions)
@@ -73,7 +75,7 @@ class AttentionFlow(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class SelfAttention(keras.layers.Layer):
+class SelfAttention(_Attention):
     """Attention from each token of a text to the others: `(batch, time, 3 · dim)`.
 
         c_i = Σ_{j≠i} softmax_j(a_ij) h_j
@@ -82,14 +84,6 @@ class SelfAttention(keras.layers.Layer):
     Reference: Clark and Gardner 2018, "Simple and Effective Multi-Paragraph Reading
     Comprehension", section 3.
     """
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.supports_masking = True
-        self.scores = TrilinearScores(name="scores")
-
-    def build(self, texts_shape):
-        self.scores.build(texts_shape)
 
     def call(self, texts, mask):
         number = tf.range(tf.shape(texts)[1])

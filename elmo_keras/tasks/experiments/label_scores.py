@@ -36,15 +36,12 @@ def multi_label_f1(
         `"macro F1"`, the mean over `labels`, 0 for a label that never occurs, and
         `"micro F1"`, over all labels together.
     """
-    is_expected, is_found = (_indicators(rows, labels) for rows in (expected, found))
+    is_expected, is_found = (
+        np.array([np.isin(labels, list(row)) for row in rows])
+        for rows in (expected, found)
+    )
     both = (is_expected & is_found).sum(axis=0)
     either = is_expected.sum(axis=0) + is_found.sum(axis=0)
     macro = 2 * both / np.maximum(either, 1)
     micro = 2 * both.sum() / max(1, either.sum())
     return {"macro F1": float(macro.mean()), "micro F1": float(micro)}
-
-
-def _indicators(rows, labels):
-    rows = [set(row) for row in rows]
-    indicators = [[label in row for label in labels] for row in rows]
-    return np.array(indicators, bool).reshape(len(rows), len(labels))

@@ -31,12 +31,14 @@ class Task(NamedTuple):
     options: Mapping[str, Mapping[str, Any]]
     # Reads a file; raises a `ValueError` that begins with `file:line:`.
     read: Callable[[Path, SimpleNamespace], list[dict]]
-    # The arguments of the model that the training examples decide.
-    of_examples: Callable[[list[dict], SimpleNamespace], dict[str, Any]]
     # The label of each example, see `Batches`.
     targets: Callable[[list[dict], keras.Model], Sequence]
     # Scores by name of what `batches.predictions` gives; the first one stops training.
     scores: Callable[[keras.Model, list[dict], list], dict[str, float]]
+    # The arguments of the model that the training examples decide.
+    of_examples: Callable[[list[dict], SimpleNamespace], dict[str, Any]] = (
+        lambda examples, options: {}
+    )
     defaults: Mapping[str, Any] = {}  # of options, where the task has others
     number_fields: Sequence[str] = ()  # that the model reads, see `Batches`
     loss: str | None = None  # for `compile`; None if the model has a `compute_loss`

@@ -100,7 +100,6 @@ TASK = Task(
         "lstm_dropout": dict(help="on the LSTM's output", argument="dropout"),
     },
     read=lambda path, options: read_korsts(path, SPLITS[options.split]),
-    of_examples=lambda examples, options: {},
     targets=targets,
     scores=scores,
     loss="mean_squared_error",

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras.tasks.answer.answerer import best_spans
 from elmo_keras.tasks.answer.cuts import (
     BUCKETS,
     CUT_OFF,
@@ -17,7 +18,6 @@ from elmo_keras.tasks.answer.cuts import (
     SpanCuts,
     best_cuts,
 )
-from elmo_keras.tasks.answer.span_scores import best_spans
 from tests.support.models import randomize
 
 TOKENS = ["서울에서", "a", "abcdefghijklm", "é🙂", ""]
