@@ -13,7 +13,6 @@ from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.initial_values import values_read_later
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.model_directory import find_model
-from elmo_keras.model_files.published import read_weights
 from elmo_keras.text.mirrored_strategy import warn_of_replicas
 from elmo_keras.text.token_batches import (
     dense_tokens,
@@ -200,16 +199,11 @@ class Elmo(keras.layers.Layer):
         """
         files = find_model(model, weights)
         words = list(dict.fromkeys(cached_words))
-        state = files.start_state if kwargs.get("has_start_state", True) else None
-        if state is not None:
-            kwargs["has_start_state"] = True
+        kwargs = {"has_start_state": files.has_start_state} | kwargs
         with values_read_later():
             elmo = cls(files.config, n_cached_words=len(words), **kwargs)
             elmo.build()
-        with files.open_weights() as file:
-            read_weights(elmo.bilm, file)
-        if state is not None:
-            elmo.bilm.lstm.assign_start_state(*state)
+        files.read_into(elmo.bilm)
         elmo.bilm.cache_words(words)
         if files.mix and "scheme" not in kwargs:
             for mix in elmo.mixes:

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
-from elmo_keras.model_files.model_directory import bilm_of_files, find_model
+from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.text.given_sentences import Sentence, tokens_of_sentences
 from elmo_keras.text.length_batches import balanced_batches, in_order
 from elmo_keras.text.vocabulary import Vocabulary
@@ -103,7 +103,7 @@ class LanguageModel:
             ValueError: a file doesn't fit, or the model has no softmax.
         """
         files = find_model(model)
-        bilm = bilm_of_files(files)
+        bilm = files.bilm()
         if bilm.softmax is None:
             raise ValueError(
                 f"{model} should have a softmax and its vocabulary, which predict "

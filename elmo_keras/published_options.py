@@ -38,7 +38,7 @@ _N_CHARACTERS = ("char_cnn", "n_characters")
 # What identifies the files of a dictionary, which are beside the options.
 _DICTIONARY = ("elmo_keras", "dictionary_sha256")
 
-_MAX_OPTIONS = 2**20  # bytes of an options.json
+MAX_OPTIONS = 2**20  # bytes of an options.json
 
 
 def read_options(path: str | Path) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def read_options(path: str | Path) -> dict[str, Any]:
         ValueError: the file is not a JSON object.
     """
     with Path(path).open("rb") as file:
-        return parse_options(file.read(_MAX_OPTIONS + 1), path)
+        return parse_options(file.read(MAX_OPTIONS + 1), path)
 
 
 def parse_options(content: bytes, name: str | Path) -> dict[str, Any]:
@@ -61,9 +61,9 @@ def parse_options(content: bytes, name: str | Path) -> dict[str, Any]:
     Raises:
         ValueError: the content is not a JSON object.
     """
-    if len(content) > _MAX_OPTIONS:
+    if len(content) > MAX_OPTIONS:
         raise ValueError(
-            f"{name} should hold options. It has over {_MAX_OPTIONS} bytes."
+            f"{name} should hold options. It has over {MAX_OPTIONS} bytes."
         )
     try:
         options = json.loads(content.decode())

@@ -1,31 +1,32 @@
 """Files of a `TokenDictionary`: this package's, and those of ELMoForManyLangs."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
 
 from elmo_keras.layers.token_dictionary import TokenDictionary
+from elmo_keras.model_files.folders import Folder
+from elmo_keras.published_options import has_characters
 
 CHARACTERS, WORDS = "characters.txt", "words.txt"
 MAX_SIZE = 2**28  # bytes
 _SPACE = "\u3000"  # the key that stands for white space
 
 
-def read_dictionary(
-    read: Callable[[str], bytes], *, with_characters: bool, with_words: bool
-) -> TokenDictionary:
+def read_dictionary(folder: Folder, options: Mapping[str, Any]) -> TokenDictionary:
     """The dictionary of a model directory: line i of a file is the key of id i.
 
-    Args:
-        read: from the name of a file to its content.
-        with_characters, with_words: whether the model has vectors of characters, and
-            of words.
-
     Raises:
+        FileNotFoundError: a file is missing.
         ValueError: a file is no dictionary; the message names it.
     """
-    words = _text(read(WORDS), WORDS) if with_words else ""
-    characters = _text(read(CHARACTERS), CHARACTERS) if with_characters else ""
+
+    def keys(name):
+        return _text(folder.content(name, MAX_SIZE).data, name).removesuffix("\n")
+
+    characters = keys(CHARACTERS) if has_characters(options) else ""
+    words = keys(WORDS) if folder.has(WORDS) else ""
     try:
-        return TokenDictionary(characters.removesuffix("\n"), words.removesuffix("\n"))
+        return TokenDictionary(characters, words)
     except ValueError as error:
         raise ValueError(f"{CHARACTERS} or {WORDS}: {error}") from error
 

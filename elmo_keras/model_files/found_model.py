@@ -1,59 +1,72 @@
 """The files that were found for a model, in whatever layout, and what they hold."""
 
-import contextlib
-from collections.abc import Iterator
+import dataclasses
+import functools
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
+
+from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.initial_values import values_read_later
 from elmo_keras.layers.token_dictionary import TokenDictionary
-from elmo_keras.model_files.hdf5 import open_hdf5
-from elmo_keras.model_files.hub_module import HubModule
-from elmo_keras.model_files.many_langs import ManyLangsModel
+from elmo_keras.model_files.checkpoint_weights import ADAGRAD, CheckpointWeights
+from elmo_keras.model_files.finite import finite
+from elmo_keras.model_files.hdf5 import Content, open_hdf5
 from elmo_keras.model_files.mix_file import Mix, parse_mix
-from elmo_keras.model_files.published import Weights, check_weights
-from elmo_keras.model_files.softmax_files import open_softmax
+from elmo_keras.model_files.published import (
+    Weights,
+    check_shapes,
+    check_weights,
+    published_table,
+    read_table,
+    softmax_shapes,
+    softmax_table,
+    split,
+)
 from elmo_keras.model_files.start_state_file import StartState, parse_start_state
-from elmo_keras.model_files.tf1_checkpoint import Tf1Checkpoint
-from elmo_keras.model_files.tf1_weights import check_tf1_checkpoint, tf1_weights
+from elmo_keras.models.file_names import VOCABULARY
 from elmo_keras.text.vocabulary import Vocabulary
 
-
-class Content(NamedTuple):
-    """A file of an archive.
-
-    Attributes:
-        name: the names of the file and of the archive, for error messages.
-        data: its bytes.
-    """
-
-    name: str
-    data: bytes
+SOFTMAX_DIGEST = "vocabulary_sha256"  # attribute of a softmax
 
 
-class ModelFiles(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class ModelFiles:
     """The files found for a model.
 
     Attributes:
         options: the content of its `options.json`.
-        weights: the HDF5 file: a path, or its content out of an archive; a checkpoint
-            of bilm-tf; or the weights of a model of ELMoForManyLangs or of a module.
-        vocabulary_file: its `vocab.txt`: a path, or its content, or None.
+        open_weights: opens what its weights are read from.
+        vocabulary_file: its `vocab.txt`, or None.
         directory: the model directory, or None.
         dictionary: its characters and words, if they are not bytes.
         softmax_file: the HDF5 file of its softmax, or None.
-        mix_file: its `mix.json`, or None.
+        own_mix: the mix of the layers that comes with it, or its `mix.json`, or None.
         start_state_file: its `start_state.h5`, or None.
     """
 
     options: dict[str, Any]
-    weights: Path | Content | Tf1Checkpoint | ManyLangsModel | HubModule
+    open_weights: Callable[[], Weights]
     vocabulary_file: Path | Content | None = None
+    _: dataclasses.KW_ONLY
     directory: Path | None = None
     dictionary: TokenDictionary | None = None
     softmax_file: Path | None = None
-    mix_file: Content | None = None
+    own_mix: Mix | Content | None = None
     start_state_file: Content | None = None
+
+    @functools.cached_property
+    def weights(self) -> Weights:
+        """Its weights, by published names; each is read when it is needed.
+
+        Raises:
+            FileNotFoundError: a file is missing.
+            ValueError: the file is damaged.
+        """
+        return self.open_weights()
 
     @property
     def config(self) -> ElmoConfig:
@@ -63,29 +76,24 @@ class ModelFiles(NamedTuple):
             ValueError: its options describe no biLM, or that of other weights or of
                 another dictionary.
         """
-        config = self._config
-        if isinstance(self.weights, Tf1Checkpoint):
-            check_tf1_checkpoint(config, self.weights.prefix)
-            return config
-        with self.open_weights() as file:
-            check_weights(config, file)
-        return config
+        check_weights(self._config, self.weights)
+        return self._config
 
     @property
     def _config(self):
         return ElmoConfig.from_options(self.options, self.dictionary)
 
-    @property
+    @functools.cached_property
     def vocabulary(self) -> Vocabulary | None:
         """The words of its language model, or None.
 
         Raises:
             ValueError: the file is not a vocabulary.
         """
-        content = self.vocabulary_file
-        if isinstance(content, Content):
-            return Vocabulary.parse(content.data, content.name)
-        return content and Vocabulary.load(content)
+        file = self.vocabulary_file
+        if isinstance(file, Content):
+            return Vocabulary.parse(file.data, file.name)
+        return file and Vocabulary.load(file)
 
     @property
     def mix(self) -> Mix | None:
@@ -94,12 +102,9 @@ class ModelFiles(NamedTuple):
         Raises:
             ValueError: it is not a mix of so many layers.
         """
-        if isinstance(self.weights, HubModule):
-            return self.weights.mix
-        if self.mix_file is None:
-            return None
-        content = self.mix_file
-        return parse_mix(content.data, content.name, self._config.n_layers + 1)
+        if isinstance(self.own_mix, Content):
+            return parse_mix(self.own_mix, self._config.n_layers + 1)
+        return self.own_mix
 
     @property
     def start_state(self) -> StartState | None:
@@ -110,52 +115,106 @@ class ModelFiles(NamedTuple):
         """
         if self.start_state_file is None:
             return None
-        content = self.start_state_file
-        with self.open_weights() as weights:
-            return parse_start_state(
-                content.data, content.name, self._config, weights=weights
-            )
+        return parse_start_state(self.start_state_file, self._config, self.weights)
 
-    @contextlib.contextmanager
-    def open_weights(self) -> Iterator[Weights]:
-        """What `read_weights` reads, such as the HDF5 file, open for reading.
-
-        Raises:
-            ValueError: it is not a sound file.
-        """
-        content = self.weights
-        if isinstance(content, Tf1Checkpoint):
-            yield tf1_weights(self._config, content.prefix)
-        elif isinstance(content, (ManyLangsModel, HubModule)):
-            yield content
-        else:
-            of_archive = isinstance(content, Content)
-            source, name = (
-                (content.data, content.name) if of_archive else (content, None)
-            )
-            with open_hdf5(source, name) as file:
-                yield file
+    @property
+    def has_start_state(self) -> bool:
+        """Whether it comes with a `start_state.h5`."""
+        return self.start_state_file is not None
 
     @property
     def has_softmax(self) -> bool:
         """Whether it has a softmax and its words."""
-        if self.vocabulary_file is None:
-            return False
-        if not isinstance(self.weights, Tf1Checkpoint):
-            return self.softmax_file is not None
-        with self.open_weights() as file:
-            return "softmax/W" in file.datasets
+        in_weights = self.vocabulary_file is not None and self.is_checkpoint
+        if in_weights and "softmax/W" in self.weights.datasets:
+            return True
+        return None not in (self.vocabulary_file, self.softmax_file)
 
-    @contextlib.contextmanager
-    def open_softmax(self, vocabulary: Vocabulary) -> Iterator[Weights]:
-        """What `read_softmax` reads, of a model that `has_softmax`.
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether it is a checkpoint of bilm-tf, which holds a softmax itself."""
+        return isinstance(self.weights, CheckpointWeights)
+
+    def bilm(self, **kwargs) -> BidirectionalLanguageModel:
+        """The language model, with its softmax if it has one, see `load_bilm`."""
+        config, n_words = self.config, None
+        if self.has_softmax:
+            vocabulary = self.vocabulary
+            self._softmax(vocabulary)
+            n_words = len(vocabulary)
+        with values_read_later():
+            kwargs = {"has_start_state": self.has_start_state} | kwargs
+            bilm = BidirectionalLanguageModel(config, n_words, **kwargs)
+            if n_words is not None:
+                # Random values of as many words would take three times the memory.
+                bilm.softmax.kernel_initializer = "zeros"
+            bilm.build()
+        self.read_into(bilm, with_softmax=n_words is not None)
+        return bilm
+
+    def read_into(
+        self, bilm: BidirectionalLanguageModel, *, with_softmax: bool = False
+    ) -> None:
+        """Reads the weights into a built biLM, and the start state if it has one.
+
+        Args:
+            bilm: built with `config`, and for `with_softmax` with a softmax over
+                `vocabulary`.
+            with_softmax: whether to read the softmax of a model that `has_softmax`.
 
         Raises:
-            ValueError: it is not a sound file, or was trained with another vocabulary.
+            ValueError: a dataset is missing, has another shape, belongs to a layer the
+                biLM doesn't have, is damaged or holds NaN. No weight has been changed.
         """
-        if isinstance(self.weights, Tf1Checkpoint):
-            opened = self.open_weights()
+        check_weights(bilm.config, self.weights)
+        table, found = published_table(bilm), dict(self.weights.datasets)
+        if with_softmax:
+            table |= softmax_table(bilm)
+            found |= self._softmax(self.vocabulary).datasets
+        state = self.start_state if bilm.has_start_state else None
+        read_table(table, found)
+        if state is not None:
+            bilm.lstm.assign_start_state(*state)
+
+    def accumulators(self, bilm: BidirectionalLanguageModel) -> list | None:
+        """Adagrad's accumulators in the order of `bilm.trainable_weights`, or None.
+
+        Raises:
+            ValueError: one is missing, has another shape, is damaged or holds NaN.
+        """
+        if not self.is_checkpoint or not self.weights.accumulators:
+            return None
+        found = self.weights.accumulators
+        table = published_table(bilm)
+        if bilm.softmax is not None:
+            table |= softmax_table(bilm)
+        slots = {f"{name}/{ADAGRAD}": entry for name, entry in table.items()}
+        check_shapes({name: entry.shape for name, entry in slots.items()}, found)
+        accumulators: dict[int, np.ndarray] = {
+            id(variable): rows
+            for name, entry in slots.items()
+            for variable, rows in split(entry, finite(name, found[name][...]))
+        }
+        return [accumulators[id(v)] for v in bilm.trainable_weights]
+
+    def _softmax(self, vocabulary) -> Weights:
+        """What the softmax over a vocabulary is read from; no values are read."""
+        if self.is_checkpoint:
+            file = self.weights
         else:
-            opened = open_softmax(self.softmax_file, vocabulary)
-        with opened as file:
-            yield file
+            file = open_hdf5(self.softmax_file)
+            if file.text_attribute(SOFTMAX_DIGEST) not in (None, vocabulary.digest):
+                raise ValueError(
+                    f"{VOCABULARY} is not the one that {self.softmax_file} was trained "
+                    "with. Put that one back."
+                )
+        kernel = file.datasets.get("softmax/W")
+        rows = kernel.shape[:1] if kernel is not None and kernel.shape else ()
+        if rows and rows != (len(vocabulary),):
+            raise ValueError(
+                f"`softmax/W` should have a row for each of the {len(vocabulary):,} "
+                f"words of the vocabulary. Found: {list(kernel.shape)}. Give the "
+                "vocabulary that it was trained with."
+            )
+        check_shapes(softmax_shapes(self._config, len(vocabulary)), file.datasets)
+        return file

@@ -6,24 +6,33 @@ import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import h5py
 
 from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
 
 
-def open_hdf5(source: str | Path | bytes, name: str | None = None) -> Hdf5File:
-    """The datasets of a file that nobody vouches for, read without libhdf5.
+class Content(NamedTuple):
+    """A file that was read.
 
-    Args:
-        source: a path, or the content.
-        name: the name in error messages; by default the path.
+    Attributes:
+        name: the file, for error messages.
+        data: its bytes.
+    """
+
+    name: str
+    data: bytes
+
+
+def open_hdf5(file: str | Path | Content) -> Hdf5File:
+    """The datasets of a file that nobody vouches for, read without libhdf5.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: it is not HDF5, it is damaged, or it refers to other files.
     """
-    name = source if name is None else name
+    name, source = file if isinstance(file, Content) else (file, file)
     try:
         return Hdf5File(source)
     except FileNotFoundError:

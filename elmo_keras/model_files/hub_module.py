@@ -4,7 +4,7 @@ The graph of a module is not read. Sizes come from the shapes of the variables; 
 shapes don't show is that of google/elmo: `ElmoConfig`'s defaults.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,18 +17,11 @@ from elmo_keras.model_files.checkpoint_variables import (
     CheckpointVariable,
     checkpoint_variables,
 )
+from elmo_keras.model_files.checkpoint_weights import published_name
+from elmo_keras.model_files.folders import Prefix
 from elmo_keras.model_files.mix_file import Mix
-from elmo_keras.model_files.unpacked_files import UnpackedFiles
 
-SAVED_MODEL = "saved_model.pb"
-VARIABLES = "variables"  # the folder, and the name of the checkpoint in it
 _CHARACTERS = "bilm/char_embed"
-# Part of a module's name → its counterpart in the published layout.
-_PUBLISHED_NAMES = {
-    "/rnn/lstm_cell/projection/kernel": "/LSTMCell/W_P_0",
-    "/rnn/lstm_cell/kernel": "/LSTMCell/W_0",
-    "/rnn/lstm_cell/bias": "/LSTMCell/B",
-}
 _CELL = "RNN_0/RNN/MultiRNNCell/Cell{}/LSTMCell/W_P_0"
 # Endings of the mix's names: google's modules, and those made with bilm-tf's code.
 _SCALARS, _GAMMA = ("/weights", "_ELMo_W"), ("/scaling", "_ELMo_gamma")
@@ -41,38 +34,29 @@ class HubModule(NamedTuple):
         config: of its biLM.
         datasets: name → array-like, in the layout of `published_table`.
         mix: its mix of the layers, or None.
-        unpacked: keeps its files, if they come from an archive.
+        files: the files of its variables.
     """
 
     config: ElmoConfig
     datasets: Mapping[str, Any]
     mix: Mix | None
-    unpacked: UnpackedFiles | None = None
+    files: Prefix
 
 
-def is_saved_model(files: Iterable[str]) -> bool:
-    """Whether files of these names are a SavedModel, as modules are."""
-    return any(Path(file).name == SAVED_MODEL for file in files)
-
-
-def read_hub_module(
-    folder: Path, name: str | Path, unpacked: UnpackedFiles | None = None
-) -> HubModule:
-    """The module whose variables lie in a folder; they are read when they are needed.
+def read_hub_module(files: Prefix, name: str | Path) -> HubModule:
+    """The module whose variables lie in these files; they are read when needed.
 
     Args:
-        folder: the module's folder `variables`.
+        files: the checkpoint in the module's folder `variables`.
         name: the module in error messages.
-        unpacked: what keeps the folder, if it is temporary.
 
     Raises:
-        FileNotFoundError: there are no variables.
         ValueError: they are damaged, or not those of ELMo.
     """
-    found = checkpoint_variables(folder / VARIABLES)
+    found = checkpoint_variables(files.path)
     scope = _scope(found, name)
     own = {
-        _published_name(variable.removeprefix(scope)): found[variable]
+        published_name(variable.removeprefix(scope)): found[variable]
         for variable in found
         if variable.startswith(scope)
     }
@@ -87,7 +71,7 @@ def read_hub_module(
         own["char_embed"] = _WithoutPadding(own["char_embed"])
     mix = _mix(found, scope.removesuffix("bilm/") + "aggregation/")
     mix = mix and mix.checked(config.n_layers + 1, name)
-    return HubModule(config, own, mix, unpacked)
+    return HubModule(config, own, mix, files)
 
 
 def _scope(found, name):
@@ -101,12 +85,6 @@ def _scope(found, name):
             "another SavedModel, give the model that it was made from."
         )
     return of_characters[0].removesuffix("char_embed")
-
-
-def _published_name(name):
-    for of_module, published in _PUBLISHED_NAMES.items():
-        name = name.replace(of_module, published)
-    return name
 
 
 def _config(variables):

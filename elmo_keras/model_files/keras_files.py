@@ -11,7 +11,7 @@ import keras
 from elmo_keras.config import ElmoConfig
 from elmo_keras.model_files.archives import Archive, open_archive
 from elmo_keras.model_files.finite import finite
-from elmo_keras.model_files.hdf5 import open_hdf5
+from elmo_keras.model_files.hdf5 import Content, open_hdf5
 from elmo_keras.model_files.published import published_shapes
 
 _CONFIG, _WEIGHTS = "config.json", "model.weights.h5"
@@ -49,9 +49,9 @@ def load_keras_model(path: Path) -> keras.Model:
 
 
 def _check(archive: Archive):
-    named = f"{_WEIGHTS} in {archive.path}"
-    with open_hdf5(archive.read(_WEIGHTS, _MAX_WEIGHTS), named) as file:
-        n_numbers = sum(math.prod(d.shape or ()) for d in file.datasets.values())
+    content = archive.read(_WEIGHTS, _MAX_WEIGHTS)
+    file = open_hdf5(Content(f"{_WEIGHTS} in {archive.path}", content))
+    n_numbers = sum(math.prod(d.shape or ()) for d in file.datasets.values())
     try:
         config = json.loads(archive.read(_CONFIG, _MAX_CONFIG).decode())
         for layer in _elmo_layers(config):

@@ -7,10 +7,7 @@ is in the weights.
 """
 
 import copy
-import json
 import re
-from collections.abc import Callable, Iterable
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +16,9 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.dictionary_files import MAX_SIZE, parse_dic
 from elmo_keras.model_files.finite import finite
+from elmo_keras.model_files.folders import Folder
 from elmo_keras.model_files.torch_pickle import read_tensors
+from elmo_keras.published_options import parse_options
 
 TOKEN_EMBEDDER, ENCODER = "token_embedder.pkl", "encoder.pkl"
 _CONFIG, _MAX_CONFIG = "config.json", 2**20
@@ -54,25 +53,6 @@ class ManyLangsModel(NamedTuple):
     datasets: Tensors
 
 
-class Folder(NamedTuple):
-    """The files of a directory or archive.
-
-    Attributes:
-        name: of the directory or archive, for error messages.
-        files: the names of its files.
-        read: from the name of a file and the most bytes that it may have to its bytes.
-    """
-
-    name: str
-    files: tuple[str, ...]
-    read: Callable[[str, int], bytes]
-
-
-def is_many_langs(files: Iterable[str]) -> bool:
-    """Whether files of these names are a model of ELMoForManyLangs."""
-    return any(PurePosixPath(file).name in (TOKEN_EMBEDDER, ENCODER) for file in files)
-
-
 def read_many_langs(folder: Folder) -> ManyLangsModel:
     """Reads a model.
 
@@ -95,29 +75,20 @@ def read_many_langs(folder: Folder) -> ManyLangsModel:
         surplus = [*embedder, *encoder]  # what they have not taken out
     except KeyError as error:
         raise ValueError(
-            f"{folder.name} lacks {error} in its weights or its configuration."
+            f"{folder.place} lacks {error} in its weights or its configuration."
         ) from error
     if surplus:
         raise ValueError(
-            f"{folder.name} holds weights that its configuration doesn't ask for: "
+            f"{folder.place} holds weights that its configuration doesn't ask for: "
             f"{', '.join(surplus[:4])}"
         )
     return ManyLangsModel(config, datasets)
 
 
-def _read(folder, name, most):
-    """The content of the file of this name, in whatever folder of the archive."""
-    found = [file for file in folder.files if PurePosixPath(file).name == name]
-    found = [file for file in found if "__MACOSX" not in PurePosixPath(file).parts]
-    if not found:
-        raise FileNotFoundError(f"{folder.name} lacks {name}.")
-    return folder.read(min(found, key=len), most)
-
-
 def _tensors(folder, name) -> Tensors:
-    place = f"{name} in {folder.name}"
-    tensors = read_tensors(_read(folder, name, _MAX_PICKLE), place)
-    return {key: finite(f"{key} of {place}", x) for key, x in tensors.items()}
+    file = folder.content(name, _MAX_PICKLE)
+    tensors = read_tensors(file.data, file.name)
+    return {key: finite(f"{key} of {file.name}", x) for key, x in tensors.items()}
 
 
 def _settings(folder) -> dict[str, Any] | None:
@@ -132,16 +103,8 @@ def _settings(folder) -> dict[str, Any] | None:
 
 
 def _json(folder, name):
-    content = _read(folder, name, _MAX_CONFIG)
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{name} in {folder.name} should hold JSON. {error}"
-        ) from error
-    if not isinstance(value, dict):
-        raise ValueError(f"{name} in {folder.name} should hold a JSON object.")
-    return value
+    file = folder.content(name, _MAX_CONFIG)
+    return parse_options(file.data, file.name)
 
 
 def _check_names(settings):
@@ -189,12 +152,12 @@ def _dictionary(folder, embedder, settings):
     try:
         return TokenDictionary(characters, words)
     except ValueError as error:
-        raise ValueError(f"char.dic or word.dic in {folder.name}: {error}") from error
+        raise ValueError(f"char.dic or word.dic in {folder.place}: {error}") from error
 
 
 def _keys(folder, name, n_ids):
-    content = _read(folder, name, MAX_SIZE)
-    return parse_dic(content, f"{name} in {folder.name}", n_ids)
+    file = folder.content(name, MAX_SIZE)
+    return parse_dic(file.data, file.name, n_ids)
 
 
 def _config(settings, dictionary):

@@ -8,7 +8,9 @@ import numpy as np
 
 from elmo_keras.cli.shortened import shortened
 from elmo_keras.layers.scalar_mix import ScalarMix
+from elmo_keras.model_files.hdf5 import Content
 
+MAX_MIX = 2**20  # bytes
 _MAX_NUMBER = float(np.finfo(np.float32).max)
 
 
@@ -47,25 +49,20 @@ def _is_number(value):
     return is_number and abs(value) <= _MAX_NUMBER
 
 
-def parse_mix(content: bytes, name: str | Path, n_layers: int) -> Mix:
-    """The mix in the content of a `mix.json`.
-
-    Args:
-        content: the bytes of the file.
-        name: the name of the file in error messages.
-        n_layers: how many layers are mixed.
+def parse_mix(file: Content, n_layers: int) -> Mix:
+    """The mix of so many layers in a `mix.json`.
 
     Raises:
-        ValueError: it is not a mix of so many layers.
+        ValueError: it is not one.
     """
     try:
-        values = json.loads(content)
+        values = json.loads(file.data)
         mix = Mix(tuple(values["scalars"]), values["gamma"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ValueError(
-            f"{name} should hold JSON with `scalars` and `gamma`. {error!r}"
+            f"{file.name} should hold JSON with `scalars` and `gamma`. {error!r}"
         ) from error
-    return mix.checked(n_layers, name)
+    return mix.checked(n_layers, file.name)
 
 
 def mix_content(mix: ScalarMix) -> bytes:

@@ -7,24 +7,20 @@ from typing import Any
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.layers.initial_values import values_read_later
 from elmo_keras.layers.scalar_mix import ScalarMix
-from elmo_keras.model_files.archives import is_archive
+from elmo_keras.model_files.archives import is_archive, open_archive
 from elmo_keras.model_files.dictionary_files import dictionary_files
-from elmo_keras.model_files.files_in_archive import files_in_archive
-from elmo_keras.model_files.files_in_directory import files_in_directory, tf1_files
-from elmo_keras.model_files.found_model import ModelFiles
-from elmo_keras.model_files.hdf5 import new_hdf5
+from elmo_keras.model_files.folders import ArchiveFolder, Directory
+from elmo_keras.model_files.found_model import SOFTMAX_DIGEST, ModelFiles
+from elmo_keras.model_files.hdf5 import new_hdf5, open_hdf5
+from elmo_keras.model_files.layouts import bilm_tf_checkpoint, model_in
 from elmo_keras.model_files.mix_file import mix_content
 from elmo_keras.model_files.published import (
-    read_weights,
     softmax_table,
     write_table,
     write_weights,
 )
-from elmo_keras.model_files.softmax_files import DIGEST, check_softmax, read_softmax
 from elmo_keras.model_files.start_state_file import start_state_content
-from elmo_keras.model_files.tf1_checkpoint import is_tf1_checkpoint
 from elmo_keras.models.file_names import (
     MIX,
     OPTIONS,
@@ -38,7 +34,12 @@ from elmo_keras.published_options import read_options
 from elmo_keras.text.vocabulary import Vocabulary
 
 
-def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFiles:
+def find_model(
+    model: str | Path,
+    weights: str | Path | None = None,
+    *,
+    prefer_checkpoint: bool = False,
+) -> ModelFiles:
     """The files of a model.
 
     The name or address of a published model is downloaded, see `models.local_files`.
@@ -50,28 +51,33 @@ def find_model(model: str | Path, weights: str | Path | None = None) -> ModelFil
             of ELMoForManyLangs; the prefix of a checkpoint; or, with `weights`, the
             path of an `options.json`.
         weights: the path of HDF5 weights.
+        prefer_checkpoint: whether a checkpoint of bilm-tf, which holds a softmax, comes
+            before HDF5 weights in the same directory or archive.
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.
         ValueError: a file is not what it should be.
     """
     model, weights = local_files(model, weights)
-    if weights is not None and not model.is_dir():
-        return ModelFiles(read_options(_existing(model)), _existing(Path(weights)))
-    if model.is_dir() and weights is None:
-        return files_in_directory(model)
-    if weights is None and is_tf1_checkpoint(model):
-        return tf1_files(model)
-    if weights is None and is_archive(_existing(model)):
-        return files_in_archive(model)
-    if weights is None:
-        raise ValueError(
-            f"{model} should be a model directory, or a zip or tar of one. If it is an "
-            "options.json, give the weights as well."
-        )
+    if weights is not None:
+        if model.is_dir():
+            raise ValueError(
+                f"{model} is a directory, which holds weights itself. With other "
+                f"weights ({weights}), give the path of their options.json."
+            )
+        options, weights = read_options(_existing(model)), _existing(Path(weights))
+        return ModelFiles(options, lambda: open_hdf5(weights))
+    if model.is_dir():
+        return model_in(Directory(model), prefer_checkpoint=prefer_checkpoint)
+    if model.name and model.with_name(f"{model.name}.index").exists():
+        return bilm_tf_checkpoint(Directory(model.parent), model.name)
+    if is_archive(_existing(model)):
+        with open_archive(model) as archive:
+            folder = ArchiveFolder(archive)
+            return model_in(folder, prefer_checkpoint=prefer_checkpoint)
     raise ValueError(
-        f"{model} is a directory, which holds weights itself. With other weights "
-        f"({weights}), give the path of their options.json."
+        f"{model} should be a model directory, or a zip or tar of one. If it is an "
+        "options.json, give the weights as well."
     )
 
 
@@ -93,34 +99,7 @@ def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
         FileNotFoundError: a file is missing; the message names it.
         ValueError: a file doesn't fit; the message says what was expected.
     """
-    return bilm_of_files(find_model(model), **kwargs)
-
-
-def bilm_of_files(files: ModelFiles, **kwargs) -> BidirectionalLanguageModel:
-    """The language model of files that were found, as `load_bilm`."""
-    config, vocabulary = files.config, None
-    if files.has_softmax:
-        vocabulary = files.vocabulary
-        with files.open_softmax(vocabulary) as file:
-            check_softmax(config, vocabulary, file)
-        kwargs["vocabulary_size"] = len(vocabulary)
-    state = files.start_state if kwargs.get("has_start_state", True) else None
-    if state is not None:
-        kwargs["has_start_state"] = True
-    with values_read_later():
-        bilm = BidirectionalLanguageModel(config, **kwargs)
-        if vocabulary is not None:
-            # Random values of as many words would take three times the memory.
-            bilm.softmax.kernel_initializer = "zeros"
-        bilm.build()
-    with files.open_weights() as file:
-        read_weights(bilm, file)
-    if state is not None:
-        bilm.lstm.assign_start_state(*state)
-    if vocabulary is not None:
-        with files.open_softmax(vocabulary) as file:
-            read_softmax(bilm, vocabulary, file)
-    return bilm
+    return find_model(model).bilm(**kwargs)
 
 
 def save_model(
@@ -162,7 +141,7 @@ def save_model(
             with new_hdf5(path) as file:
                 write_table(softmax_table(bilm), file)
                 if vocabulary is not None:
-                    file.attrs[DIGEST] = vocabulary.digest
+                    file.attrs[SOFTMAX_DIGEST] = vocabulary.digest
         content = json.dumps((options or {}) | bilm.config.to_options(), indent=2)
         path = stack.enter_context(replacing(directory / OPTIONS))
         path.write_text(f"{content}\n", encoding="utf-8")

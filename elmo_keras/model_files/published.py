@@ -151,17 +151,6 @@ def check_weights(config: ElmoConfig, file: Weights) -> None:
     check_shapes(shapes, found)
 
 
-def read_weights(bilm: BidirectionalLanguageModel, file: Weights) -> None:
-    """Reads published weights into a built biLM.
-
-    Raises:
-        ValueError: a dataset is missing, has another shape, belongs to a layer the
-            biLM doesn't have, is damaged or holds NaN. No weight has been changed.
-    """
-    check_weights(bilm.config, file)
-    read_table(published_table(bilm), file.datasets)
-
-
 def read_table(table: dict[str, Entry], found: Mapping[str, Any]) -> None:
     """Reads every entry of `table`.
 

@@ -3,7 +3,6 @@
 import hashlib
 import io
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
 
 import h5py
@@ -12,7 +11,7 @@ import numpy as np
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.model_files.finite import finite
-from elmo_keras.model_files.hdf5 import open_hdf5
+from elmo_keras.model_files.hdf5 import Content, open_hdf5
 from elmo_keras.model_files.published import (
     Weights,
     array_of,
@@ -38,33 +37,26 @@ class StartState(NamedTuple):
 
 
 def parse_start_state(
-    content: bytes, name: str | Path, config: ElmoConfig, *, weights: Weights
+    file: Content, config: ElmoConfig, weights: Weights
 ) -> StartState:
-    """The state in the content of a `start_state.h5`.
-
-    Args:
-        content: the bytes of the file.
-        name: the name of the file in error messages.
-        config: the sizes of the model.
-        weights: the weights of the model.
+    """The state in a `start_state.h5` beside weights of these sizes.
 
     Raises:
         ValueError: the file is damaged, holds no state of these sizes or values that
             are not finite, or is the state of other weights.
     """
-    shapes = _shapes(config)
-    with open_hdf5(content, name) as file:
-        try:
-            check_shapes(shapes, file.datasets)
-            state = [finite(part, file.datasets[part][...]) for part in shapes]
-        except ValueError as error:
-            raise ValueError(f"{name} should hold a start state. {error}") from error
-        biases = [weights.datasets[part][...] for part in _biases(config)]
-        if file.text_attribute(DIGEST) != _digest(biases):
-            raise ValueError(
-                f"{name} is the start state of other weights than those beside it. "
-                "Delete it, or make it again."
-            )
+    shapes, content = _shapes(config), open_hdf5(file)
+    try:
+        check_shapes(shapes, content.datasets)
+        state = [finite(part, content.datasets[part][...]) for part in shapes]
+    except ValueError as error:
+        raise ValueError(f"{file.name} should hold a start state. {error}") from error
+    biases = [weights.datasets[part][...] for part in _biases(config)]
+    if content.text_attribute(DIGEST) != _digest(biases):
+        raise ValueError(
+            f"{file.name} is the start state of other weights than those beside it. "
+            "Delete it, or make it again."
+        )
     return StartState(*state)
 
 

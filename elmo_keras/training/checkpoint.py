@@ -78,12 +78,12 @@ def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         with path.open("rb") as file:
             if file.read(32) != _digest(file):
                 raise ValueError("Its content is not what was written.")
-        with open_hdf5(path) as file:
-            about = json.loads(file.datasets.pop(_ABOUT).text())
-            arrays = {name: array[...] for name, array in file.datasets.items()}
-            if not isinstance(about, dict):
-                raise ValueError(f"`{_ABOUT}` should be a JSON object.")
-            return arrays, about
+        file = open_hdf5(path)
+        about = json.loads(file.datasets.pop(_ABOUT).text())
+        arrays = {name: array[...] for name, array in file.datasets.items()}
+        if not isinstance(about, dict):
+            raise ValueError(f"`{_ABOUT}` should be a JSON object.")
+        return arrays, about
     except (OSError, KeyError, RecursionError, ValueError) as error:
         raise ValueError(f"{path} is damaged. {error}") from error
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.model_files.pretrained import Pretrained, find_pretrained
+from elmo_keras.model_files.found_model import ModelFiles
+from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.files import raw_text_tokenizer, read_sentences, text_files
 from elmo_keras.text.vocabulary import SPECIAL_WORDS, Vocabulary
@@ -69,7 +70,7 @@ class StartingPoint:
     """The model and the weights that training starts from.
 
     Args:
-        model: what `find_pretrained` takes, or None for random weights.
+        model: what `find_model` takes, or None for random weights.
         weights: published HDF5 weights, if `model` is an `options.json`.
         preset: name of the sizes for random weights; None for `tiny`.
         changes: fields of `ElmoConfig` that replace those of the preset.
@@ -97,7 +98,7 @@ class Inputs(NamedTuple):
     """
 
     start: StartingPoint
-    pretrained: Pretrained | None
+    pretrained: ModelFiles | None
     config: ElmoConfig
     vocabulary: Vocabulary
     train: Corpus
@@ -120,14 +121,15 @@ def read_inputs(
     """
     pretrained = None
     if start.model is not None:
-        pretrained = find_pretrained(start.model, start.weights, words.file)
+        pretrained = _pretrained(start, words)
     config = pretrained.config if pretrained else _new_config(start)
     if text.train:
         valid = held_out_text(text, config)
         train = _training_text(text, config, cache)
     else:
         train, valid = _python_reference()
-    known = pretrained.vocabulary if pretrained and not start.new_softmax else None
+    has_words = pretrained and pretrained.has_softmax and not start.new_softmax
+    known = pretrained.vocabulary if has_words else None
     vocabulary = _vocabulary(words, known) or _counted(words, text, config, train=train)
     return Inputs(
         start=start,
@@ -137,6 +139,18 @@ def read_inputs(
         train=train,
         valid=valid,
     )
+
+
+def _pretrained(start, words):
+    files = find_model(start.model, start.weights, prefer_checkpoint=True)
+    if files.vocabulary_file is None:
+        files = dataclasses.replace(files, vocabulary_file=words.file)
+    if files.vocabulary_file is None and files.is_checkpoint:
+        raise ValueError(
+            f"{start.model} has a softmax, whose words are needed. Give the file that "
+            "it was trained with as --vocabulary."
+        )
+    return files
 
 
 def _new_config(start):

@@ -103,10 +103,14 @@ def _built(inputs, settings, n_steps):
 
 def _read_pretrained(inputs, bilm, optimizer) -> int:
     """Reads the pretrained weights; returns the steps of warm-up."""
-    words = inputs.pretrained.vocabulary
-    same_words = words is not None and words.digest == inputs.vocabulary.digest
-    with_softmax = same_words and not inputs.start.new_softmax
-    accumulators = inputs.pretrained.read_into(bilm, with_softmax)
+    files = inputs.pretrained
+    with_softmax = (
+        files.has_softmax
+        and files.vocabulary.digest == inputs.vocabulary.digest
+        and not inputs.start.new_softmax
+    )
+    files.read_into(bilm, with_softmax=with_softmax)
+    accumulators = files.accumulators(bilm) if with_softmax else None
     if accumulators and isinstance(optimizer, RowAdagrad):
         optimizer.set_accumulators(accumulators)
     if inputs.start.warm_up_steps is not None:

@@ -1,13 +1,11 @@
 """A model with random weights, its directory, and a checkpoint of bilm-tf."""
 
-import json
-
 import pytest
 
 from elmo_keras import BidirectionalLanguageModel, Vocabulary
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.models import randomize
-from tests.support.tf1_checkpoints import arrays, options, write
+from tests.support.tf1_checkpoints import arrays, write_model
 
 VOCABULARY = Vocabulary.count([["a", "b", "a"]])
 
@@ -28,7 +26,4 @@ def directory(bilm, tmp_path):
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
     """A directory as bilm-tf's training leaves it; no test changes it."""
-    directory = tmp_path_factory.mktemp("trained")
-    write(directory / "model.ckpt-9", arrays())
-    (directory / "options.json").write_text(json.dumps(options()))
-    return directory
+    return write_model(tmp_path_factory.mktemp("trained"), arrays())

@@ -62,8 +62,7 @@ def test_errors_name_the_archive_and_its_file(directory, tmp_path):
         path = zipped(tmp_path / "m.zip", (files | {name: content}).items())
         with pytest.raises(ValueError, match=message) as error:
             found = find_model(path)
-            with found.open_weights():
-                found.vocabulary  # noqa: B018
+            found.weights, found.vocabulary  # noqa: B018
         assert str(tmp_path / "m.zip") in str(error.value)
 
 

@@ -11,8 +11,8 @@ from elmo_keras.model_files.hdf5 import new_hdf5, open_hdf5
 def test_all_datasets_are_found_in_groups_too(tmp_path):
     with new_hdf5(tmp_path / "file") as file:
         file["a"], file["b/c/d"] = np.arange(3), np.zeros((2, 5))
-    with open_hdf5(tmp_path / "file") as file:
-        shapes = {name: array.shape for name, array in file.datasets.items()}
+    datasets = open_hdf5(tmp_path / "file").datasets
+    shapes = {name: array.shape for name, array in datasets.items()}
     assert shapes == {"a": (3,), "b/c/d": (2, 5)}
 
 

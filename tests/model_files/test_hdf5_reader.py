@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from elmo_keras.model_files.hdf5 import open_hdf5
+from elmo_keras.model_files.hdf5 import Content, open_hdf5
 
 VALUES = np.random.default_rng(0).normal(size=(37, 23))
 
@@ -18,6 +18,10 @@ def content(fill, **options):
     with h5py.File(target, "w", **options) as file:
         fill(file)
     return target.getvalue()
+
+
+def reading(data):
+    return open_hdf5(Content("file", data))
 
 
 def varied(file):
@@ -55,7 +59,7 @@ def chunked(file):
 )
 def test_arrays_are_those_that_libhdf5_reads(fill, options):
     data = content(fill, **options)
-    found = open_hdf5(data, "file").datasets
+    found = reading(data).datasets
     expected = {}
     with h5py.File(io.BytesIO(data)) as file:
         file.visititems(
@@ -76,7 +80,7 @@ def test_one_compressed_piece_of_the_newest_layout_is_read():
         lambda f: f.create_dataset("a", data=VALUES, chunks=(37, 23), compression=1),
         libver="latest",
     )
-    np.testing.assert_array_equal(open_hdf5(data, "f").datasets["a"][...], VALUES)
+    np.testing.assert_array_equal(reading(data).datasets["a"][...], VALUES)
 
 
 @pytest.mark.parametrize("options", [{}, {"libver": "latest"}, {"track_order": True}])
@@ -86,7 +90,7 @@ def test_texts_are_read(options):
         file.attrs["words"] = "Wörter"
         file["about"] = "x" * 100_000
 
-    found = open_hdf5(content(fill, **options), "f")
+    found = reading(content(fill, **options))
     assert found.text_attribute("words") == "Wörter"
     assert found.text_attribute("number") is found.text_attribute("none") is None
     assert found.datasets["about"].text() == "x" * 100_000
@@ -121,7 +125,7 @@ def virtual(file):
 )
 def test_what_refers_to_other_places_is_refused(fill, message, options):
     with pytest.raises(ValueError, match=f"file should be an HDF5 file.*{message}"):
-        open_hdf5(content(fill, **options), "file")
+        reading(content(fill, **options))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +148,7 @@ def test_what_refers_to_other_places_is_refused(fill, message, options):
     ],
 )
 def test_values_that_are_no_arrays_in_the_file_are_refused(fill, message):
-    dataset = open_hdf5(content(fill), "file").datasets["a"]
+    dataset = reading(content(fill)).datasets["a"]
     with pytest.raises(ValueError, match=f"`a` .*({message})"):
         dataset[...]
 
@@ -158,14 +162,14 @@ def test_a_chunk_inflates_to_its_size_and_no_further():
     bomb = zlib.compress(bytes(500_000), 9)
     data = data[:start] + bomb + data[start + len(bomb) :]
     with pytest.raises(ValueError, match="A compressed chunk is damaged"):
-        open_hdf5(data, "file").datasets["a"][...]
+        reading(data).datasets["a"][...]
 
 
 def test_every_cut_is_refused_in_one_line():
     data = content(varied)
     for size in range(0, len(data), 997):
         with pytest.raises(ValueError, match=r"^file should be an HDF5 file\. .+$"):
-            open_hdf5(data[:size], "file")
+            reading(data[:size])
 
 
 def test_a_loop_of_groups_ends():
@@ -173,7 +177,7 @@ def test_a_loop_of_groups_ends():
         file.create_group("a")["b"] = file["/"]
 
     with pytest.raises(ValueError, match="an object twice"):
-        open_hdf5(content(fill), "file")
+        reading(content(fill))
 
 
 def test_a_loop_in_a_tree_of_links_ends():
@@ -182,7 +186,7 @@ def test_a_loop_in_a_tree_of_links_ends():
     inner = next(i for i in nodes if data[i + 5])  # a node with nodes below
     data[inner + 32 : inner + 40] = inner.to_bytes(8, "little")
     with pytest.raises(ValueError, match="a loop|the wrong level"):
-        open_hdf5(bytes(data), "file")
+        reading(bytes(data))
 
 
 def test_a_long_header_is_not_read_to_its_end():
@@ -190,7 +194,7 @@ def test_a_long_header_is_not_read_to_its_end():
     root = int.from_bytes(data[64:72], "little")
     data[root + 8 : root + 12] = (4 * 10**6).to_bytes(4, "little")
     with pytest.raises(ValueError, match="a header of more than 1 MiB"):
-        open_hdf5(bytes(data), "file")
+        reading(bytes(data))
 
 
 def test_a_piece_may_not_be_much_larger_than_its_array():
@@ -200,4 +204,4 @@ def test_a_piece_may_not_be_much_larger_than_its_array():
         )
     )
     with pytest.raises(ValueError, match="`a` is damaged. .* chunks of wrong sizes"):
-        open_hdf5(data, "file").datasets["a"][...]
+        reading(data).datasets["a"][...]

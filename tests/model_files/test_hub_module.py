@@ -11,7 +11,6 @@ import tensorflow as tf
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
 from elmo_keras.embed import __main__ as embed
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
-from elmo_keras.model_files.pretrained import find_pretrained
 from export.source_model import elmo_of_files
 from tests.support import hub_modules
 from tests.support.hub_modules import BILM_TF_MIX, GAMMA, SCALARS
@@ -88,7 +87,7 @@ def test_files_of_an_archive_are_unpacked_as_long_as_they_are_needed(module, tmp
     with tarfile.open(tmp_path / "m.tar.gz", "w:gz") as archive:
         archive.add(module, "elmo")
     files = find_model(tmp_path / "m.tar.gz")
-    folder = files.weights.unpacked.folder
+    folder = files.weights.files.path.parent
     assert sorted(path.name for path in folder.iterdir()) == [
         "variables.data-00000-of-00001",
         "variables.index",
@@ -109,11 +108,12 @@ def test_commands_mix_by_the_module(module, model_directory, tmp_path, capsys):
 
 
 def test_training_starts_from_a_module_with_a_new_softmax(source, module):
-    pretrained = find_pretrained(module)
-    assert pretrained.vocabulary is None and pretrained.config == source.config
-    bilm = BidirectionalLanguageModel(pretrained.config)
+    files = find_model(module, prefer_checkpoint=True)
+    assert not files.has_softmax and files.config == source.config
+    bilm = BidirectionalLanguageModel(files.config)
     bilm.build()
-    assert pretrained.read_into(bilm, with_softmax=False) is None
+    files.read_into(bilm)
+    assert files.accumulators(bilm) is None
     np.testing.assert_array_equal(bilm.weights[0], source.weights[0])
 
 
@@ -159,7 +159,7 @@ def test_variables_that_are_not_those_of_elmo_are_refused(
 def test_an_incomplete_module_is_refused(module, tmp_path):
     (tmp_path / "variables").mkdir()
     (tmp_path / "saved_model.pb").touch()
-    with pytest.raises(FileNotFoundError, match="There is no .*variables.index"):
+    with pytest.raises(FileNotFoundError, match="should hold variables/variables.ind"):
         find_model(tmp_path)
     for name in ("variables.index", "variables.data-00000-of-00001"):
         content = (module / "variables" / name).read_bytes()

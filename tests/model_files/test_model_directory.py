@@ -107,7 +107,7 @@ def test_missing_and_wrong_files_are_named(directory, tmp_path):
         Elmo.from_pretrained(directory / "options.json", tmp_path / "no_weights")
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
         archive.write(directory / "options.json", "options.json")
-    with pytest.raises(ValueError, match=r"should hold one file \*.hdf5. Found"):
+    with pytest.raises(FileNotFoundError, match=r"weights.hdf5 or one file \*.hdf5. F"):
         find_model(tmp_path / "two.zip")
     (directory / "weights.hdf5").write_text("no HDF5")
     with pytest.raises(ValueError, match="weights.hdf5 should be an HDF5 file"):

@@ -11,14 +11,8 @@ import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo
 from elmo_keras.model_files import published
-from elmo_keras.model_files.hdf5 import open_hdf5
-from elmo_keras.model_files.model_directory import load_bilm, save_model
-from elmo_keras.model_files.published import (
-    array_of,
-    assign,
-    published_table,
-    read_weights,
-)
+from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
+from elmo_keras.model_files.published import array_of, assign, published_table
 from tests.support.models import published_weights, randomize
 
 CELL = "RNN_1/RNN/MultiRNNCell/Cell1/LSTMCell"
@@ -119,8 +113,8 @@ def test_weights_that_do_not_fit_are_refused_and_nothing_is_changed(
         for name in ("char_embed", f"{CELL}/B"):
             file[name][...] = 7
         damage(file)
-    with open_hdf5(path) as file, pytest.raises(ValueError, match=message):
-        read_weights(bilm, file)
+    with pytest.raises(ValueError, match=message):
+        find_model(directory).read_into(bilm)
     for a, b in zip(before, bilm.get_weights()):
         np.testing.assert_array_equal(a, b)
 

@@ -7,8 +7,7 @@ import pytest
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary, load_bilm
 from elmo_keras.cli.command import WRONG_INPUT
 from elmo_keras.cli.locking import only_process
-from elmo_keras.model_files.model_directory import save_model
-from elmo_keras.model_files.pretrained import find_pretrained
+from elmo_keras.model_files.model_directory import find_model, save_model
 from elmo_keras.models.__main__ import main
 from elmo_keras.models.cache import cache_folder
 from tests.support.paths import ROOT
@@ -103,7 +102,7 @@ def test_a_softmax_is_fetched_on_request(run, small, with_softmax):
         small.files[f"{STORE}/{size}/{name}"] = (with_softmax / own).read_bytes()
     assert run("fetch", "large", "--softmax")[0] == 0
     assert load_bilm("5.5B").softmax is not None
-    assert find_pretrained("5.5B").vocabulary.words[-2:] == ("a", "model")
+    assert find_model("5.5B").vocabulary.words[-2:] == ("a", "model")
 
 
 @pytest.mark.parametrize(

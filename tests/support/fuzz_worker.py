@@ -28,9 +28,6 @@ from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
 from elmo_keras.embed.journal import JOURNAL, JournaledFile
 from elmo_keras.model_files.keras_files import load_keras_model
 from elmo_keras.model_files.model_directory import find_model, save_model
-from elmo_keras.model_files.published import read_weights
-from elmo_keras.model_files.tf1_weights import check_tf1_checkpoint, read_tf1_checkpoint
-from elmo_keras.published_options import read_options
 from elmo_keras.training.checkpoint import read_checkpoint, save_checkpoint
 from export.version_info import read_info
 from export.version_paths import EXTRA, INFO
@@ -146,8 +143,7 @@ class Worker:
 
     def _load_weights(self, files):
         assert files.config == self.bilm.config
-        with files.open_weights() as file:
-            read_weights(self.bilm, file)
+        files.read_into(self.bilm)
 
     def options(self, random):
         path = self._damaged("model/options.json", mutated_json, random)
@@ -170,9 +166,8 @@ class Worker:
 
     def _load_archive(self, files):
         assert files.config.units == self.bilm.config.units
-        with files.open_weights() as file:
-            for dataset in file.datasets.values():
-                dataset[...]
+        for dataset in files.weights.datasets.values():
+            dataset[...]
         assert files.vocabulary is None or len(files.vocabulary) >= 3
 
     def keras(self, random):
@@ -195,9 +190,9 @@ class Worker:
             shutil.copy(path, self.target)
         ending = random.choice((".index", ".data-00000-of-00001"))
         self._damaged(f"tf1/model.ckpt-9{ending}", mutated, random)
-        config = ElmoConfig.from_options(read_options(self.target / "options.json"))
-        check_tf1_checkpoint(config, self.target / "model.ckpt-9")
-        read_tf1_checkpoint(self.bilm, self.target / "model.ckpt-9")
+        files = find_model(self.target / "model.ckpt-9")
+        files.read_into(self.bilm)
+        files.accumulators(self.bilm)
 
     def journal(self, random):
         folder = self.target / "unfinished"

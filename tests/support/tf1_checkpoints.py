@@ -1,6 +1,7 @@
 """Checkpoints as bilm-tf wrote them with TensorFlow 1, in the sizes of `test`."""
 
 import dataclasses
+import json
 
 import numpy as np
 import tensorflow as tf
@@ -75,4 +76,16 @@ def copied(trained, directory):
     directory.mkdir(exist_ok=True)
     for file in trained.iterdir():
         (directory / file.name).write_bytes(file.read_bytes())
+    return directory
+
+
+WORD_LIST = "</S>\n<S>\n<UNK>\na\nb\nc\nd\ne\nf\ng\nh\n"
+
+
+def write_model(directory, values, n_layers=2):
+    """Writes a checkpoint with its options and the words of its softmax."""
+    directory.mkdir(exist_ok=True)
+    write(directory / "model.ckpt-9", values)
+    (directory / "options.json").write_text(json.dumps(options(n_layers)))
+    (directory / "elmo-vocab.txt").write_text(WORD_LIST)
     return directory

@@ -11,6 +11,7 @@ ones, are written to --output with their state.
 """
 
 import argparse
+import dataclasses
 import itertools
 import sys
 from collections.abc import Sequence
@@ -23,11 +24,7 @@ from elmo_keras.cli.outputs import check_apart, check_file, check_folder
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.found_model import ModelFiles
-from elmo_keras.model_files.model_directory import (
-    bilm_of_files,
-    find_model,
-    save_model,
-)
+from elmo_keras.model_files.model_directory import find_model, save_model
 from elmo_keras.model_files.model_parts import PARTS, parts_of_model
 from elmo_keras.model_files.start_state_file import start_state_content
 from elmo_keras.models.file_names import OPTIONS, START_STATE, WEIGHTS
@@ -71,8 +68,9 @@ def keep_start_state(
 ) -> None:
     """Computes the start state of a model and writes it."""
     check_output(model, text, output)
-    files = find_model(model)._replace(start_state_file=None)  # it is made again
-    bilm = bilm_of_files(files, has_start_state=True)
+    # The state is made again.
+    files = dataclasses.replace(find_model(model), start_state_file=None)
+    bilm = files.bilm(has_start_state=True)
     found = python_sentences()
     if text.train:
         found = text.sentences(text.train, bilm.config)

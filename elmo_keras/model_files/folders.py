@@ -1,0 +1,180 @@
+"""Names and bounded reads: the files of a model in a directory or in an archive."""
+
+import abc
+import fnmatch
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable
+from pathlib import Path, PurePosixPath
+
+from elmo_keras.cli.shortened import shortened
+from elmo_keras.model_files.archives import Archive
+from elmo_keras.model_files.hdf5 import Content
+from elmo_keras.models.file_names import SOFTMAX
+
+_NOT_OF_THE_MODEL = {"training", "__MACOSX"}  # folders of an archive
+
+
+class Prefix:
+    """The path of a checkpoint's files without their endings, for TensorFlow.
+
+    Temporary files are deleted together with this object, or when the program ends.
+    """
+
+    def __init__(self, path: Path, temporary: bool = False):
+        self.path = path
+        if temporary:
+            weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
+
+
+class Folder(abc.ABC):
+    """The files of a model.
+
+    Attributes:
+        place: the directory or archive.
+        names: the names of the model's files; of two checkpoints' the later is younger.
+    """
+
+    def __init__(self, place: Path, names: Iterable[str]):
+        self.place, self.names = place, tuple(names)
+
+    def matching(self, pattern: str) -> list[str]:
+        """The files whose name, in whatever folder, matches a pattern."""
+        return [n for n in self.names if fnmatch.fnmatchcase(_last(n), pattern)]
+
+    def only(self, name: str, pattern: str, but: str | None = None) -> str | None:
+        """The file of this name, or the only one that matches; None without any.
+
+        Args:
+            name: the preferred name, which may end with others.
+            pattern: of other names.
+            but: a pattern of names that don't count.
+
+        Raises:
+            ValueError: there are several.
+        """
+        others = self.matching(but) if but else []
+        found = [n for n in self.matching(pattern) if n not in others]
+        named = [n for n in found if f"/{n}".endswith(f"/{name}")]
+        if len(named or found) > 1:
+            raise ValueError(
+                f"{self.place} should hold {name} or one file of another name "
+                f"({pattern}). Found: {', '.join(sorted(found)[:4])}. Move the others "
+                "elsewhere."
+            )
+        return (named or found or [None])[0]
+
+    def required(self, name: str, pattern: str, but: str | None = None) -> str:
+        """As `only`.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        found = self.only(name, pattern, but)
+        if found is None:
+            raise FileNotFoundError(
+                f"{self.place} should hold {name} or one file {pattern}. Found: "
+                f"{shortened(sorted(self.names))}"
+            )
+        return found
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of this name, in whatever folder."""
+        return any(_last(n) == name for n in self.names)
+
+    def content(self, name: str, most: int) -> Content:
+        """The content of the file of this name, in whatever folder.
+
+        Raises:
+            FileNotFoundError: there is none.
+            ValueError: it has more than `most` bytes, or is damaged.
+        """
+        found = [n for n in self.names if n == name or _last(n) == name]
+        if not found:
+            raise FileNotFoundError(f"{self.place} lacks {name}.")
+        return self._content(min(found, key=len), most)
+
+    def content_if_any(self, name: str, most: int) -> Content | None:
+        """As `content`, None without such a file."""
+        return self.content(name, most) if self.has(name) else None
+
+    @abc.abstractmethod
+    def _content(self, name: str, most: int) -> Content:
+        """The content of a file of `names`."""
+
+    @abc.abstractmethod
+    def source(self, name: str, most: Callable[[], int]) -> Path | Content:
+        """A file of `names` that may be large: its path, or its content if it has none.
+
+        Raises:
+            ValueError: its content has more than `most()` bytes, or is damaged.
+        """
+
+    @abc.abstractmethod
+    def on_disk(self, prefix: str) -> Prefix:
+        """The files of a checkpoint where TensorFlow can read them."""
+
+
+class Directory(Folder):
+    """The files of a directory, and those of its folders that a layout knows."""
+
+    def __init__(self, place: Path):
+        paths = [*place.iterdir(), *(place / "variables").glob("*"), place / SOFTMAX]
+        found = [path for path in paths if path.is_file()]
+        found.sort(key=lambda path: path.stat().st_mtime)
+        super().__init__(place, (path.relative_to(place).as_posix() for path in found))
+
+    def _content(self, name, most):
+        path = self.place / name
+        if path.stat().st_size > most:
+            raise ValueError(f"{path} should have at most {most:,} bytes.")
+        return Content(str(path), path.read_bytes())
+
+    def source(self, name, most):
+        return self.place / name
+
+    def on_disk(self, prefix):
+        return Prefix(self.place / prefix)
+
+
+class ArchiveFolder(Folder):
+    """The files of an open archive, in whatever folders, without those of a softmax.
+
+    A softmax would have to be held in memory as a whole.
+    """
+
+    def __init__(self, archive: Archive):
+        self._archive = archive
+        names = [n for n in archive.members if not _NOT_OF_THE_MODEL & {*_parents(n)}]
+        softmax = fnmatch.filter(names, "*softmax*.hdf5")
+        super().__init__(archive.path, (n for n in names if n not in softmax))
+
+    def _content(self, name, most):
+        return Content(f"{name} in {self.place}", self._archive.read(name, most))
+
+    def source(self, name, most):
+        return self._content(name, most())
+
+    def on_disk(self, prefix):
+        folder = Path(tempfile.mkdtemp(prefix="elmo_keras-"))
+        files = Prefix(folder / _last(prefix), temporary=True)
+        for name in self.names:
+            if name.startswith((f"{prefix}.index", f"{prefix}.data-")):
+                self._unpack(name, folder / _last(name))
+        return files
+
+    def _unpack(self, name, path):
+        size = self._archive.members[name].size
+        with self._archive.open(name, size) as file, path.open("wb") as unpacked:
+            shutil.copyfileobj(file, unpacked)
+            if unpacked.tell() < size:
+                raise ValueError("It ends too early.")
+
+
+def _last(name):
+    return PurePosixPath(name).name
+
+
+def _parents(name):
+    return PurePosixPath(name).parts[:-1]

@@ -1,0 +1,164 @@
+"""The layouts in which models are published: which files hold what, in each of them."""
+
+import math
+import re
+from pathlib import PurePosixPath
+
+from elmo_keras.cli.shortened import shortened
+from elmo_keras.config import ElmoConfig
+from elmo_keras.model_files.checkpoint_weights import CheckpointWeights
+from elmo_keras.model_files.dictionary_files import read_dictionary
+from elmo_keras.model_files.folders import Directory, Folder
+from elmo_keras.model_files.found_model import ModelFiles
+from elmo_keras.model_files.hdf5 import open_hdf5
+from elmo_keras.model_files.hub_module import read_hub_module
+from elmo_keras.model_files.many_langs import ENCODER, TOKEN_EMBEDDER, read_many_langs
+from elmo_keras.model_files.mix_file import MAX_MIX
+from elmo_keras.model_files.published import published_shapes
+from elmo_keras.model_files.start_state_file import MAX_START_STATE
+from elmo_keras.models.file_names import (
+    MIX,
+    OPTIONS,
+    SOFTMAX,
+    START_STATE,
+    VOCABULARY,
+    WEIGHTS,
+)
+from elmo_keras.published_options import MAX_OPTIONS, has_dictionary, parse_options
+
+_SOFTMAX = "*softmax*.hdf5"
+_MAX_VOCABULARY, _MAX_STATE_FILE = 2**30, 2**20  # bytes
+# Weights may come with a softmax, and in float64: so many times what the options ask
+# for, and so many bytes for their names.
+_MAX_WEIGHTS_RATIO, _FREE_WEIGHTS = 16, 2**26
+
+
+def model_in(folder: Folder, *, prefer_checkpoint: bool = False) -> ModelFiles:
+    """The files of the model in a directory or archive.
+
+    Args:
+        folder: its files.
+        prefer_checkpoint: whether a checkpoint of bilm-tf comes before HDF5 weights.
+
+    Raises:
+        FileNotFoundError: a file is missing; the message names it.
+        ValueError: a file is not what it should be, or several could be meant.
+    """
+    checkpoints = folder.matching("*.index")
+    checkpoints = [
+        n for n in checkpoints if PurePosixPath(n).parent.name != "variables"
+    ]
+    weights = set(folder.matching("*.hdf5")) - set(folder.matching(_SOFTMAX))
+    others_first = checkpoints and prefer_checkpoint
+    if weights and folder.matching(f"*{OPTIONS}") and not others_first:
+        return options_and_weights(folder)
+    if folder.has(TOKEN_EMBEDDER) or folder.has(ENCODER):
+        return elmo_for_many_langs(folder)
+    if folder.has("saved_model.pb"):
+        return hub_module(folder)
+    if checkpoints:
+        return bilm_tf_checkpoint(folder, _latest(folder, checkpoints))
+    return options_and_weights(folder)  # which names what is missing
+
+
+def options_and_weights(folder: Folder) -> ModelFiles:
+    """A model directory of this package, or options and HDF5 weights of any names."""
+    options = _options(folder, folder.required(OPTIONS, f"*{OPTIONS}"))
+    dictionary = None
+    if has_dictionary(options):
+        dictionary = read_dictionary(folder, options)
+
+    def most_bytes():
+        config = ElmoConfig.from_options(options, dictionary)
+        expected = 4 * sum(map(math.prod, published_shapes(config).values()))
+        return _FREE_WEIGHTS + _MAX_WEIGHTS_RATIO * expected
+
+    weights = folder.required(WEIGHTS, "*.hdf5", but=_SOFTMAX)
+    source = folder.source(weights, most_bytes)
+    softmax = folder.only(SOFTMAX, _SOFTMAX)
+    return ModelFiles(
+        options,
+        lambda: open_hdf5(source),
+        _vocabulary(folder),
+        directory=folder.place if isinstance(folder, Directory) else None,
+        dictionary=dictionary,
+        softmax_file=softmax and folder.place / softmax,
+        own_mix=folder.content_if_any(MIX, MAX_MIX),
+        start_state_file=folder.content_if_any(START_STATE, MAX_START_STATE),
+    )
+
+
+def bilm_tf_checkpoint(folder: Folder, prefix: str) -> ModelFiles:
+    """A TensorFlow 1 checkpoint of bilm-tf with its options, and perhaps its words.
+
+    Args:
+        folder: where it is.
+        prefix: the name of its files without `.index`.
+    """
+    options = str(PurePosixPath(prefix).with_name(OPTIONS))
+    for needed in (f"{prefix}.index", options):
+        if needed not in folder.names:
+            raise FileNotFoundError(
+                f"There is no {folder.place / needed}. A checkpoint of bilm-tf should "
+                f"hold .index and .data files with {OPTIONS} beside them."
+            )
+    on_disk = folder.on_disk(prefix)
+    return ModelFiles(
+        _options(folder, options),
+        lambda: CheckpointWeights(on_disk),
+        _vocabulary(folder),
+    )
+
+
+def hub_module(folder: Folder) -> ModelFiles:
+    """A TF 1 Hub module of ELMo, with its mix."""
+    index = folder.required("variables/variables.index", "variables.index")
+    module = read_hub_module(folder.on_disk(index.removesuffix(".index")), folder.place)
+    return ModelFiles(module.config.to_options(), lambda: module, own_mix=module.mix)
+
+
+def elmo_for_many_langs(folder: Folder) -> ModelFiles:
+    """A model of ELMoForManyLangs."""
+    model = read_many_langs(folder)
+    options, dictionary = model.config.to_options(), model.config.dictionary
+    return ModelFiles(options, lambda: model, dictionary=dictionary)
+
+
+def _options(folder, name):
+    content = folder.content(name, MAX_OPTIONS)
+    return parse_options(content.data, content.name)
+
+
+def _vocabulary(folder):
+    """`vocab.txt`, or the only file of a similar name, or None."""
+    found = folder.matching("*vocab*.txt")
+    named = [name for name in found if PurePosixPath(name).name == VOCABULARY]
+    if len(named or found) != 1:
+        return None
+    return folder.source((named or found)[0], lambda: _MAX_VOCABULARY)
+
+
+def _latest(folder, indexes):
+    """The checkpoint that the file `checkpoint` names, or that of the highest step."""
+    parents = sorted({str(PurePosixPath(name).parent) for name in indexes})
+    if len(parents) > 1:
+        raise ValueError(
+            f"{folder.place} should hold checkpoints in one folder. Found: "
+            f"{shortened(parents)}"
+        )
+    content = folder.content_if_any("checkpoint", _MAX_STATE_FILE)
+    state = content.data.decode(errors="replace") if content else ""
+    if named := re.search(r'^model_checkpoint_path: *"(.*)"', state, re.MULTILINE):
+        # It may be a path from before the directory was moved.
+        name = str(
+            PurePosixPath(indexes[0]).with_name(f"{PurePosixPath(named[1]).name}.index")
+        )
+        if name in indexes:
+            return name.removesuffix(".index")
+    prefixes = [name.removesuffix(".index") for name in indexes]
+    return max(reversed(prefixes), key=_step)
+
+
+def _step(prefix):
+    step = re.search(r"-(\d{1,18})$", prefix)
+    return int(step[1]) if step else -1

@@ -1,0 +1,345 @@
+"""TF 1 checkpoints of bilm-tf: where they are found, and what is read from them."""
+
+import os
+import tarfile
+
+import h5py
+import numpy as np
+import pytest
+
+from elmo_keras import Elmo, Embedder, LanguageModel, load_bilm
+from elmo_keras.layers.panels import to_panels
+from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
+from elmo_keras.model_files.model_directory import find_model
+from tests.support.tf1_checkpoints import (
+    WORDS,
+    arrays,
+    built,
+    copied,
+    options,
+    write_model,
+)
+
+PREFIX = "model.ckpt-9"
+KERNEL = "lm/RNN_1/rnn/multi_rnn_cell/cell_1/lstm_cell/kernel"
+PUBLISHED_CELL = "RNN_{}/RNN/MultiRNNCell/Cell{}/LSTMCell/"
+
+
+def assert_same(expected, weights):
+    for a, b in zip(expected, weights, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def published(values, n_layers):
+    """The same arrays by their published names."""
+    names, found = {"kernel": "W_0", "bias": "B", "projection/kernel": "W_P_0"}, {}
+    for name, value in values.items():
+        if name.startswith("lm/") and not name.endswith("/Adagrad"):
+            parts = name.removeprefix("lm/").split("lstm_cell/")
+            if len(parts) == 2:
+                j = parts[0][-2] if n_layers > 1 else 0
+                parts = [PUBLISHED_CELL.format(parts[0][4], j), names[parts[1]]]
+            found["".join(parts)] = value
+    return found
+
+
+@pytest.mark.parametrize("n_layers", [1, 2])
+def test_the_vectors_are_those_of_the_same_arrays_in_hdf5(n_layers, tmp_path):
+    values = arrays(n_layers)
+    bilm = load_bilm(write_model(tmp_path / "m", values, n_layers))
+    with h5py.File(tmp_path / "weights.hdf5", "w") as file:
+        for name, value in published(values, n_layers).items():
+            file[name] = value
+    other = Elmo.from_pretrained(
+        tmp_path / "m" / "options.json", tmp_path / "weights.hdf5"
+    ).bilm
+    ids = np.random.default_rng(0).integers(1, 262, size=(2, 3, 9))
+    assert_same(bilm(ids), other(ids))
+    np.testing.assert_array_equal(bilm.softmax.kernel, values["lm/softmax/W"])
+    np.testing.assert_array_equal(bilm.softmax.bias, values["lm/softmax/b"])
+
+
+@pytest.mark.parametrize("n_layers", [1, 2])
+def test_accumulators_are_in_the_order_of_the_weights(n_layers, tmp_path):
+    values = arrays(n_layers)
+    files = find_model(write_model(tmp_path / "m", values, n_layers))
+    bilm = built(n_layers)
+    accumulators = files.accumulators(bilm)
+    pairs = zip(bilm.trainable_weights, accumulators, strict=True)
+    by_path = {weight.path: accumulator for weight, accumulator in pairs}
+    last = n_layers - 1
+    lstm = bilm.lstm.backward.lstms[last]
+    layer = f"multi_rnn_cell/cell_{last}/" if n_layers > 1 else ""
+    cell = values[f"lm/RNN_1/rnn/{layer}lstm_cell/kernel/Adagrad"]
+    cnn = bilm.token_representation
+    for weight, accumulator in [
+        (lstm.kernel, cell[:5]),
+        (lstm.recurrent_kernel, to_panels(cell[5:])),
+        (cnn.kernels[2], values["lm/CNN/W_cnn_2/Adagrad"][0]),
+        (cnn.embeddings, values["lm/char_embed/Adagrad"]),
+        (bilm.softmax.kernel, values["lm/softmax/W/Adagrad"]),
+    ]:
+        np.testing.assert_array_equal(by_path[weight.path], accumulator)
+    assert [a.shape for a in accumulators] == [w.shape for w in bilm.trainable_weights]
+    total = sum(v.sum() for n, v in values.items() if n.endswith("/Adagrad"))
+    np.testing.assert_allclose(sum(a.sum() for a in accumulators), total, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {n: v for n, v in arrays().items() if not n.endswith("/Adagrad")},
+        {n.replace("Adagrad", "Adam_1"): v for n, v in arrays().items()},
+    ],
+    ids=["none", "of another optimizer"],
+)
+def test_without_accumulators_the_weights_are_read(tmp_path, values):
+    files = find_model(write_model(tmp_path / "m", values))
+    bilm = files.bilm()
+    assert files.accumulators(bilm) is None
+    np.testing.assert_array_equal(bilm.get_weights()[0], values["lm/char_embed"])
+
+
+def test_a_bilm_without_softmax_leaves_it_out(trained):
+    files, bilm = find_model(trained), built(vocabulary_size=None)
+    files.read_into(bilm)
+    assert len(files.accumulators(bilm)) == len(bilm.trainable_weights)
+    np.testing.assert_array_equal(bilm.get_weights()[0], arrays()["lm/char_embed"])
+
+
+def test_frozen_weights_are_read_and_have_no_accumulator(trained):
+    files, bilm = find_model(trained), built()
+    bilm.token_representation.trainable = False
+    files.read_into(bilm, with_softmax=True)
+    accumulators = files.accumulators(bilm)
+    assert len(accumulators) == len(bilm.trainable_weights) < len(bilm.weights)
+    embeddings = bilm.token_representation.embeddings
+    np.testing.assert_array_equal(embeddings, arrays()["lm/char_embed"])
+
+
+def reshaped(name, *shape):
+    return lambda values: values.update({name: np.ones(shape, "float32")})
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (
+            lambda values: values.pop("lm/char_embed"),
+            r"should hold `char_embed` of shape \[261, 3\]. Found: ",
+        ),
+        (
+            reshaped("lm/char_embed", 262, 3),
+            r"`char_embed` .* \[261, 3\] .* Found: \[262, 3\]",
+        ),
+        (
+            reshaped(KERNEL, 10, 24),
+            r"`RNN_1.*Cell1.*W_0` .* \[10, 28\] .* Found: \[10, 24\]",
+        ),
+        (
+            reshaped(KERNEL.replace("cell_1", "cell_2"), 10, 28),
+            r"hold \['RNN_1.*Cell2.*W_0'\], which a biLM of these options",
+        ),
+        (
+            reshaped("lm/CNN_high_1/b_carry", 9),
+            r"hold \['CNN_high_1/b_carry'\], which a biLM of these options",
+        ),
+        (
+            lambda values: values.pop("lm/softmax/b"),
+            r"should hold `softmax/b` of shape \[11\]",
+        ),
+        (
+            reshaped("lm/softmax/W", 13, 5),
+            r"a row for each of the 11 words .* Found: \[13, 5\]. Give the vocabulary",
+        ),
+        (
+            lambda values: values.pop(f"{KERNEL}/Adagrad"),
+            r"should hold `RNN_1.*W_0/Adagrad` of shape \[10, 28\]",
+        ),
+        (
+            lambda values: values["lm/char_embed"].__setitem__((5, 2), np.nan),
+            r"`char_embed` should hold finite numbers. Found: nan at \[5, 2\]",
+        ),
+        (
+            lambda values: values["lm/softmax/W"].__setitem__((1, 2), np.inf),
+            r"`softmax/W` should hold finite numbers. Found: inf at \[1, 2\]",
+        ),
+        (
+            reshaped("lm/softmax/b/Adagrad", 13),
+            r"`softmax/b/Adagrad` .* \[11\] .* Found: \[13\]",
+        ),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path, damage, message):
+    values = arrays()
+    damage(values)
+    refused(write_model(tmp_path / "m", values), ValueError, message)
+
+
+def refused(model, error, message, **sizes):
+    """Asserts that reading fails and leaves the biLM as it was."""
+    bilm = built(**sizes)
+    before = bilm.get_weights()
+    with pytest.raises(error, match=message):
+        files = find_model(model)
+        files.read_into(bilm, with_softmax=True)
+        before = None  # what follows is wrong with the accumulators
+        files.accumulators(bilm)
+    if before is not None:
+        assert_same(before, bilm.get_weights())
+
+
+def test_another_number_of_layers_is_refused(trained, tmp_path):
+    surplus, lacking = (
+        "which a biLM of these options doesn't have",
+        "hold `RNN_0.*Cell1",
+    )
+    for model, n_layers, message in [
+        (trained, 1, surplus),
+        (write_model(tmp_path / "m", arrays(1), n_layers=1), 2, lacking),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            find_model(model).read_into(built(n_layers))
+
+
+def flipped(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize("ending", [".index", ".data-00000-of-00001"])
+@pytest.mark.parametrize("damage", [flipped, lambda c: c[: len(c) // 2], lambda c: b""])
+def test_a_damaged_checkpoint_is_refused(trained, tmp_path, ending, damage):
+    file = copied(trained, tmp_path) / f"{PREFIX}{ending}"
+    file.write_bytes(damage(file.read_bytes()))
+    message = f"{PREFIX} should be a complete TensorFlow checkpoint"
+    refused(tmp_path, ValueError, message)
+
+
+def test_missing_files_of_a_checkpoint_are_named(trained, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"should hold options.json or one fi"):
+        find_model(tmp_path / "empty")
+    copy = copied(trained, tmp_path / "copy")
+    (copy / f"{PREFIX}.data-00000-of-00001").unlink()
+    message = "should be a complete TensorFlow checkpoint.* .index and .data files"
+    refused(copy, ValueError, message)
+    (copy / "options.json").write_text("[]")
+    with pytest.raises(ValueError, match="options.json should hold a JSON object"):
+        find_model(copy)
+    (copy / "options.json").unlink()
+    for path in (copy, copy / PREFIX):
+        with pytest.raises(
+            FileNotFoundError, match="There is no .*options.json. A che"
+        ):
+            find_model(path)
+
+
+def test_a_model_is_found_by_directory_prefix_and_archive(trained, archived):
+    expected = load_bilm(trained)
+    assert expected.vocabulary_size == WORDS
+    weights = expected.token_representation.weights + expected.lstm.weights
+    for model in (trained, str(trained / PREFIX), archived):
+        assert find_model(model).options == options()
+        assert_same(weights, Elmo.from_pretrained(model).bilm.weights)
+    assert Embedder(str(trained / PREFIX)).elmo.config == expected.config
+    model = LanguageModel.from_pretrained(archived)
+    assert_same(expected.weights, model.bilm.weights)
+    assert model.vocabulary.special == (1, 0, 2)
+
+
+@pytest.fixture
+def archived(trained, tmp_path):
+    """An archive of all that training left, with an older checkpoint too."""
+    folder = copied(trained, tmp_path / "output")
+    for file in ("index", "data-00000-of-00001"):
+        (folder / f"model.ckpt-3.{file}").write_bytes(b"older")
+    with tarfile.open(tmp_path / "output.tar.gz", "w:gz") as archive:
+        archive.add(folder, "output")
+    return tmp_path / "output.tar.gz"
+
+
+def test_files_of_an_archive_are_unpacked_as_long_as_they_are_needed(archived):
+    files = find_model(archived, prefer_checkpoint=True)
+    folder = files.weights.files.path.parent
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == [f"{PREFIX}.data-00000-of-00001", f"{PREFIX}.index"]
+    bilm = files.bilm()
+    assert_same(find_model(archived).accumulators(bilm), files.accumulators(bilm))
+    del files
+    assert not folder.exists()
+
+
+def test_without_its_words_the_softmax_is_left_out(trained, tmp_path):
+    (copied(trained, tmp_path) / "elmo-vocab.txt").unlink()
+    assert load_bilm(tmp_path).softmax is None
+
+
+def touch(directory, *steps):
+    """Makes files named like checkpoints, the last one the youngest."""
+    for time, step in enumerate(steps):
+        file = directory / f"model.ckpt-{step}.index"
+        file.touch()
+        os.utime(file, (time, time))
+
+
+def name_of(model):
+    """The checkpoint that is read: here one without content, so the error names it."""
+    with pytest.raises(ValueError, match="complete TensorFlow checkpoint") as error:
+        find_model(model).weights  # noqa: B018
+    return str(error.value).partition(" ")[0].rpartition("/")[2]
+
+
+def test_the_file_named_checkpoint_names_the_latest(trained, tmp_path):
+    touch(copied(trained, tmp_path), 8, 100)
+    named = 'model_checkpoint_path: "{}"\nall_model_checkpoint_paths: "x"\n'
+    for place in ("model.ckpt-8", "/moved/from/here/model.ckpt-8"):
+        (tmp_path / "checkpoint").write_text(named.format(place))
+        assert name_of(tmp_path) == "model.ckpt-8"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, b"", b"\xff", b"no such format", b'model_checkpoint_path: "gone-100"\n'],
+)
+def test_without_a_usable_file_checkpoint_the_highest_step_is_taken(
+    trained, tmp_path, content
+):
+    touch(copied(trained, tmp_path), 8, 20, 10)
+    (tmp_path / "checkpoint").unlink()
+    if content is not None:
+        (tmp_path / "checkpoint").write_bytes(content)
+    assert name_of(tmp_path) == "model.ckpt-20"
+
+
+def test_without_steps_in_their_names_the_youngest_is_taken(trained, tmp_path):
+    (tmp_path / "options.json").write_bytes((trained / "options.json").read_bytes())
+    for time, name in enumerate(("older.index", "newer.index")):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (time, time))
+    assert name_of(tmp_path) == "newer"
+
+
+def test_hdf5_weights_in_the_same_directory_give_the_vectors(directory, trained):
+    copied(trained, directory)
+    assert isinstance(find_model(directory).weights, Hdf5File)
+    for files in (
+        find_model(directory, prefer_checkpoint=True),
+        find_model(directory / PREFIX),
+    ):
+        assert files.is_checkpoint
+
+
+def test_checkpoints_in_several_folders_are_refused(trained, tmp_path):
+    with tarfile.open(tmp_path / "two.tar", "w") as archive:
+        archive.add(trained, "one")
+        archive.add(trained, "two")
+    with pytest.raises(ValueError, match=r"in one folder. Found: \['one', 'two'\]"):
+        Elmo.from_pretrained(tmp_path / "two.tar")
+
+
+def test_short_data_is_refused(trained, tmp_path):
+    data = copied(trained, tmp_path / "m") / f"{PREFIX}.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:500])
+    with pytest.raises(ValueError, match="data files have 500 bytes for"):
+        Elmo.from_pretrained(tmp_path / "m")
