@@ -10,18 +10,12 @@ _KINDS = {list: "a list", str: "text", int: "a whole number"}
 
 
 def read_squad(path: str | Path) -> list[dict]:
-    """The questions of a file, plain or gzipped.
+    """The questions of a file, plain or gzipped; errors name file, place and reason.
 
-    Returns:
-        For each question a dict: `id`; the tokens of `context` and `question`; `text`,
-        the paragraph; `offsets`, its tokens with their offsets; `answers`, without white
-        space around them, none if there is no answer; `span`, the `AnswerSpan` of the
-        first answer that is at its offset, or None; `misplaced`, for each answer that
-        is not, its text and the text found there.
-
-    Raises:
-        ValueError: the file is not such JSON, or none of its answers is at its
-            offset; the message names file, place and reason.
+    Each is a dict of `id`; the tokens of `context` and `question`; `text`, the
+    paragraph; `offsets`, its tokens with their offsets; `answers`, none if there is no
+    answer; `span`, the `AnswerSpan` of the first answer that is at its offset, or None;
+    `misplaced`, for each answer that is not, its text and the text found there.
     """
     examples = []
     for place, paragraph in _paragraphs(path):
@@ -59,7 +53,6 @@ def _short(text):
 
 
 def _paragraphs(path) -> Iterator:
-    """Each paragraph with its place in the file."""
     # The whole file at once: SQuAD's files are a single line of megabytes.
     content = decoded_json(path, 1, whole_text(path))
     for place, article in _items(content, "data", f"{path}: "):

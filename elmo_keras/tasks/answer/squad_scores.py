@@ -42,13 +42,9 @@ def exact_match(prediction: str, gold: str, convention: Convention = SQUAD) -> f
 
 
 def f1(prediction: str, gold: str, convention: Convention = SQUAD) -> float:
-    """F1 of the parts that both have, counted with their repetitions.
+    """F1 of the words (SQuAD) or characters (KorQuAD) that both have, with repetitions.
 
-    The parts are words for SQuAD and characters for KorQuAD. If one of the answers has
-    none: 1 if the other has none either, else 0.
-
-    >>> f1("서울에서", "서울", CONVENTIONS["korquad"])  # precision 2/4, recall 1
-    0.6666666666666666
+    If one of the answers has none: 1 if the other has none either, else 0.
     """
     predicted, wanted = (
         convention.parts(convention.normalized(text)) for text in (prediction, gold)
@@ -67,16 +63,9 @@ def squad_scores(
     """Scores over all questions, from 0 to 1, as in SQuAD 1.1, 2.0 and KorQuAD 1.0.
 
     The best match among several right answers counts. Answers without any words are
-    ignored; if none remain, no answer (`""`) is right.
-
-    Returns:
-        `F1` and `exact match`. If some questions have no answer, also both over the
-        questions that have one, and `no answer`, the share of the others that were
-        left unanswered.
-
-    Raises:
-        ValueError: there are no questions, or the numbers of questions and
-            predictions differ.
+    ignored; if none remain, no answer (`""`) is right. If some questions have no answer,
+    there are also both scores over those that have one, and `no answer`, the share of the
+    others that were left unanswered.
     """
     if len(predictions) != len(answers) or not answers:
         raise ValueError(
@@ -97,7 +86,6 @@ def squad_scores(
 
 
 def _means(pairs, convention):
-    """The means over questions of the scores with the best match."""
     return {
         name: sum(
             max(score(prediction, text, convention) for text in right or [""])

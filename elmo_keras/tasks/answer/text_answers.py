@@ -71,12 +71,9 @@ def text_answers(
 ) -> dict[str, tf.Tensor]:
     """The answers as pieces of their contexts, cut out by a graph.
 
-    `found` is the result of `Answerer.answers`. If one of the texts has no word, there
-    is no answer, with the score 0.
-
-    Returns:
-        `answer` `(batch,)`, `""` for none; `begin` and `end`, int32 `(batch,)`, numbers of
-        characters, `NOWHERE` for none; and the scores of `found`.
+    `found` is the result of `Answerer.answers`. `begin` and `end` are numbers of
+    characters, `NOWHERE` for none. If one of the texts has no word, there is no answer,
+    with the score 0.
     """
     first, last, before, after = tf.unstack(found["span"], axis=1)
     lengths = [text.words.row_lengths() for text in (context, question)]

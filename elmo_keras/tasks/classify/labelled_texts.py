@@ -90,7 +90,6 @@ def read_goemotions(
 
 
 def read_label_names(path: str | Path) -> list[str]:
-    """The names of labels, one per line."""
     names = []
     for number, line in numbered_lines(path):
         if not line.strip() or line.strip() in names:

@@ -20,13 +20,9 @@ def read_conll_2012(path: str | Path) -> list[dict]:
     space. The 4th column (word), the 10th (speaker) and the last one (coreference) are
     read. Between tabs the last one may be empty, as in LitBank's files.
 
-    Returns:
-        For each document a dict: `name` and `part`; `sentences`, lists of tokens;
-        `speakers`, a text for each token in lists of the same lengths; `clusters`,
-        lists of mentions, each as its first and last token in the document.
-
-    Raises:
-        ValueError: `file:line:` and the reason.
+    Each document is a dict of `name` and `part`; `sentences`, lists of tokens; `speakers`,
+    a text for each token; `clusters`, lists of mentions, each as its first and last token
+    in the document.
     """
     documents, document = [], None
     number = 0
@@ -115,7 +111,6 @@ class _Document:
             self.clusters[entity].append(mention)
 
     def end_sentence(self):
-        """Adds the sentence; a mention must end within it."""
         for entity, begun in self.begun.items():
             if begun:
                 raise ValueError(f"({entity} does not end within its sentence.")

@@ -86,11 +86,7 @@ def score(
 def coreference_scores(
     keys: Sequence[Clusters], responses: Sequence[Clusters]
 ) -> Mapping[str, float]:
-    """F1 of each metric, and `CoNLL F1`, the mean of MUC, B³ and CEAF φ₄.
-
-    Keys are the right clusters of each document, responses the predicted ones. A
-    mention is any hashable value, such as the pair of its first and last token.
-    """
+    """F1 of each metric, and `CoNLL F1`, the mean of MUC, B³ and CEAF φ₄."""
     f1s = {name: score(m, keys, responses).f1 for name, m in METRICS.items()}
     return {"CoNLL F1": sum(f1s[name] for name in ("MUC", "B³", "CEAF φ4")) / 3} | f1s
 
@@ -112,7 +108,6 @@ def linear_sum_assignment() -> Callable:
 
 
 def _best_pairing(similarity):
-    """The highest sum over pairs of a row and a column, each used once."""
     pairs = linear_sum_assignment()(similarity, maximize=True)
     return float(similarity[pairs].sum())
 

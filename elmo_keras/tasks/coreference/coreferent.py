@@ -155,7 +155,6 @@ class Coreferent(TaskModel):
         return tf.reduce_mean(losses) + sum(self.losses)
 
     def decode(self, inputs, outputs):
-        """The kept spans and their best antecedents: int32 `(1, mentions, 3)`."""
         best = tf.argmax(outputs["scores"], axis=1, output_type=tf.int32)
         none = tf.fill(tf.shape(best), NO_ANTECEDENT)
         if self.singletons:

@@ -9,13 +9,11 @@ from elmo_keras.text.token_batches import padded_tokens
 
 
 def without_singletons(document: Mapping) -> dict:
-    """A document without the entities that are mentioned only once."""
     clusters = [cluster for cluster in document["clusters"] if len(cluster) > 1]
     return {**document, "clusters": clusters}
 
 
 def has_singletons(documents: Iterable[Mapping]) -> bool:
-    """Whether an entity is mentioned only once in its document."""
     return any(len(c) == 1 for document in documents for c in document["clusters"])
 
 

@@ -90,7 +90,6 @@ def _example(path, number, row: Sequence[str], *, split):
 
 
 def _strings(path, number, record, *, fields):
-    """The values of a decoded JSON object's fields."""
     found = [record.get(f) for f in fields] if isinstance(record, dict) else [None]
     if not all(isinstance(value, str) for value in found):
         reason = f"an object with strings {', '.join(fields)} is expected, not "

@@ -78,7 +78,6 @@ class Batches:
         return self._cut(self._lengths)
 
     def inputs(self, rows: Sequence[int]) -> dict[str, tf.Tensor]:
-        """The model's inputs for the examples with these indices."""
         examples = [self.examples[i] for i in rows]
         inputs = {}
         for field in self.text_fields:
@@ -92,7 +91,6 @@ class Batches:
         return inputs
 
     def targets(self, rows: Sequence[int]):
-        """The labels of the examples with these indices, padded."""
         labels = [keras.tree.map_structure(_numbers, self.labels[i]) for i in rows]
         return keras.tree.map_structure(
             lambda *arrays: tf.constant(padded_arrays(arrays, PADDING)), *labels
@@ -109,7 +107,6 @@ class Batches:
         return [batches[i] for i in rng.permutation(len(batches))]
 
     def _cut(self, lengths):
-        """Batches of examples of these lengths: their indices, the shortest first."""
         return length_batches(
             lengths**2, max_tokens=self._max_pairs, max_sentences=self.batch_size
         )

@@ -56,10 +56,7 @@ def main(
 def run(
     task: Task, options: ExperimentOptions, variants: Sequence[Variant]
 ) -> list[dict]:
-    """Trains each variant with each seed, unless it is already recorded.
-
-    Returns:
-        The records of these runs, as in `results.json`.
+    """The records of each variant with each seed; trains what is not recorded yet.
 
     Raises:
         ValueError, OSError: the data, a model directory, word vectors or `results.json`
@@ -92,7 +89,7 @@ class Experiment:
         self._cached = None, None  # model directory, and the cache of its layers
 
     def check(self, variants: Sequence[Variant]) -> None:
-        """Finds errors before hours of training; see `run`."""
+        """Finds errors before hours of training."""
         recorded = read_results(self.results)
         names = {record.get("task", self.task.name) for record in recorded}
         if names - {self.task.name}:

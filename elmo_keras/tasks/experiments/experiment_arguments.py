@@ -138,7 +138,6 @@ SHARED = [f for f in dataclasses.fields(ExperimentOptions) if f.metadata]
 def parser(
     program: str, task: Task, description: str | None
 ) -> argparse.ArgumentParser:
-    """The command line of a task: the shared options, then its own."""
     p = command_parser(program, description)
     groups: dict[str, Any] = {}
     for field in SHARED:

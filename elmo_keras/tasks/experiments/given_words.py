@@ -21,7 +21,6 @@ class GivenWords(NamedTuple):
 
     @property
     def settings(self) -> dict[str, int | str | None]:
-        """The settings in `results.json` that they decide; files have a hash."""
         digest = None
         if self.words:
             content = "\n".join(self.words).encode() + self.vectors.tobytes()

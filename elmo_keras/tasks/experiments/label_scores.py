@@ -30,11 +30,9 @@ def multi_label_f1(
     found: Sequence[Iterable[str]],
     labels: Sequence[str],
 ) -> dict[str, float]:
-    """F1 = 2 · both / (expected + found) where an example may have several labels.
+    """F1 = 2 · both / (expected + found), as the mean over labels and over all together.
 
-    Returns:
-        `"macro F1"`, the mean over `labels`, 0 for a label that never occurs, and
-        `"micro F1"`, over all labels together.
+    A label that never occurs counts 0.
     """
     is_expected, is_found = (
         np.array([np.isin(labels, list(row)) for row in rows])

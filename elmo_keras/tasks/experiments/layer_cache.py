@@ -18,12 +18,7 @@ TOKENS_AT_ONCE = 2**13
 def sentence_layers(
     elmo: Elmo, sentences: Sequence[Sequence[str]], verbose: int = 0
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Computes all layers of each sentence, with others of similar length.
-
-    Yields:
-        The index of a sentence and its layers `(layers, tokens, dim)`, from the
-        shortest sentence to the longest.
-    """
+    """The index and the layers `(layers, tokens, dim)` of each sentence, shortest first."""
     tokens = tf.TensorSpec((None, None), tf.string)
     # A concrete function: TensorFlow warns if a `tf.function` is made repeatedly.
     layers_of = tf.function(elmo.layers, autograph=False).get_concrete_function(tokens)

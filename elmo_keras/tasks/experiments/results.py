@@ -39,7 +39,6 @@ def check_output(options: ExperimentOptions, variants: Sequence[Variant]) -> Non
 
 
 def read_results(path: str | Path) -> list[dict]:
-    """The records of a file; none where there is no file."""
     path = Path(path)
     if not path.exists():
         return []

@@ -48,7 +48,6 @@ class Task(NamedTuple):
         return self.batches_class.texts(examples, self.model_class.text_fields)
 
     def batches(self, examples: list[dict], **options) -> Batches:
-        """Batches of examples; `options` are further arguments of `Batches`."""
         return self.batches_class(
             examples,
             self.model_class.text_fields,

@@ -9,10 +9,9 @@ from elmo_keras.tasks.layers.token_vectors import LayerArgument, TokenVectors
 
 
 def open_shapes(inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.TensorSpec]:
-    """The specs of a batch's fields, without the sizes that differ between batches.
+    """The specs of a batch's fields, for one graph that serves all batches.
 
-    For one graph that serves all batches: of `F_layers`, the number of layers and `dim`
-    stay.
+    Of `F_layers`, the number of layers and `dim` stay.
     """
 
     def spec(name, tensor):

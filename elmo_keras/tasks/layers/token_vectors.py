@@ -13,11 +13,7 @@ from elmo_keras.text.token_batches import token_mask
 
 
 class LayerArgument:
-    """Puts the layer that is an argument of `__init__` into the config, and back.
-
-    A mixin, listed before the Keras base class. `layer_argument` is the name of the
-    argument and of the attribute that keeps it.
-    """
+    """Puts the layer that is the argument `layer_argument` into the config, and back."""
 
     layer_argument = "token_vectors"
 
@@ -145,7 +141,6 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
 
     @property
     def input_dim(self) -> int:
-        """Size of a vector at the input."""
         elmo_dim = 0 if self.elmo_at == "output" else self._elmo_dim
         return bool(self.words) * self.word_dim + self.character_dim + elmo_dim
 

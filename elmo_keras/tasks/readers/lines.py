@@ -51,11 +51,7 @@ def malformed(path: str | Path, line: int, reason: str) -> ValueError:
 def table_rows(
     path: str | Path, columns: Sequence[str]
 ) -> Iterator[tuple[int, list[str]]]:
-    """The number and the chosen columns of each line of a table.
-
-    Columns are separated by tabs, and the first line names them. Quotation marks have
-    no special meaning.
-    """
+    """The number and the chosen columns of each line; the first one names the columns."""
     lines = numbered_lines(path)
     _, header = next(lines, (1, ""))
     names = header.split("\t")
@@ -80,7 +76,6 @@ def split_line(path: str | Path, number: int, line: str, *, n_fields: int) -> li
 
 
 def decoded_json(path: str | Path, line: int, text: str) -> Any:
-    """The value of JSON text that begins at this line of a file."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

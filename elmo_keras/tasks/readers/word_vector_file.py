@@ -27,7 +27,7 @@ Entry = tuple[bytes, Callable[[], np.ndarray]]
 
 
 class WordVectorFile(NamedTuple):
-    """The words of a file that were wanted, and their vectors, float32 `(words, dim)`."""
+    """Words, and their vectors, float32 `(words, dim)`."""
 
     words: tuple[str, ...]
     vectors: np.ndarray
@@ -38,13 +38,9 @@ def read_word_vectors(
 ) -> WordVectorFile:
     """Reads the vectors of words; of repeated words, the first one counts.
 
-    The formats are told apart by their content: word2vec's text and binary files (and
-    fastText's `.vec`) start with the numbers of words and of dimensions, GloVe's text
-    starts with the first word. The numbers of words that are not `wanted` are not
-    parsed: files have millions of them. Files may be gzipped.
-
-    Raises:
-        ValueError: the file is damaged or in another format; the message says where.
+    Formats are told apart by their content: word2vec's files and fastText's `.vec` start
+    with the numbers of words and of dimensions, GloVe's with the first word. The numbers
+    of words that are not `wanted` are not parsed: files have millions of them.
     """
     with Path(path).open("rb") as file:
         try:

@@ -63,9 +63,6 @@ def words_and_punctuation(text: str) -> list[str]:
     Words are split at spaces, English contractions as in the Penn Treebank, and
     punctuation is split off, except inside numbers and Latin words (`7.5`, `F-22`).
     Repetitions of one of `.!?~` stay together; other signs are tokens of their own.
-    Combining marks stay in their word.
-
-    Example:
 
     >>> words_and_punctuation("I don't... 7.5점, 재밌어요^^")
     ['I', 'do', "n't", '...', '7.5점', ',', '재밌어요', '^', '^']

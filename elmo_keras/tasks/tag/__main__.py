@@ -36,7 +36,6 @@ PREDICATE_DIM = 10
 
 
 def kind(options):
-    """The requested kind, or the one that the training file's name implies."""
     return options.kind or ("pos" if ".conllu" in options.train.suffixes else "ner")
 
 
@@ -58,7 +57,6 @@ def targets(examples, tagger):
 
 
 def scores(tagger, examples, predictions):
-    """F1 of entities or of a predicate's arguments, where tags mark such, and accuracy."""
     gold = [example["tags"] for example in examples]
     predicted = [
         [tagger.tags[number] for number in numbers[: len(tags)]]

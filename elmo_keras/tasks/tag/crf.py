@@ -67,7 +67,6 @@ class LinearChainCRF(keras.layers.Layer):
         self.last = self.add_weight(shape=(n,), initializer="zeros", name="last")
 
     def call(self, scores, mask):
-        """The best tags."""
         scores, *_ = self._tensors(scores)
         transitions, first, last = self.constrained(scores.dtype)
         time = tf.shape(scores)[1]

@@ -62,7 +62,6 @@ def read_conll(path: str | Path) -> list[dict]:
 
 
 def _columns(line):
-    """The columns of a line; none of them is empty."""
     columns = line.split("\t" if "\t" in line else " ")
     return [column for column in columns if column] or [""]
 
