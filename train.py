@@ -11,7 +11,7 @@ same command again resumes from the last checkpoint.
 
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import tensorflow as tf
@@ -27,7 +27,7 @@ from elmo_keras.cli.stopping import stopping
 from elmo_keras.model_files.model_directory import find_model, load_bilm
 from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training import report
-from elmo_keras.training.arguments import TrainingCommand, parse_command
+from elmo_keras.training.arguments import data_of, limits_of, parser, settings_of
 from elmo_keras.training.cost import check_fits, estimate
 from elmo_keras.training.distribution import (
     failures_of_training,
@@ -37,13 +37,23 @@ from elmo_keras.training.distribution import (
     wait_for_all_workers,
     worker,
 )
-from elmo_keras.training.held_out import held_out_perplexity
-from elmo_keras.training.inputs import Inputs, held_out_text, read_inputs
-from elmo_keras.training.learnable import check_vocabulary
+from elmo_keras.training.inputs import (
+    Inputs,
+    check_vocabulary,
+    held_out_text,
+    read_inputs,
+)
 from elmo_keras.training.loop import fit
-from elmo_keras.training.output_directory import check_output, has_model, reserved
-from elmo_keras.training.run import TrainingRun, restore, save
-from elmo_keras.training.setup import check_same_step, make_run, make_streams
+from elmo_keras.training.options import Limits, RunSettings, TextData
+from elmo_keras.training.output import check_output, has_model, reserved, write_model
+from elmo_keras.training.perplexity import held_out_perplexity
+from elmo_keras.training.run import (
+    TrainingRun,
+    check_same_step,
+    make_run,
+    make_streams,
+    restore,
+)
 
 EXAMPLE_WORD = "return"  # a word of Python's language reference
 NEIGHBORS = 3
@@ -52,32 +62,71 @@ MAX_USES = 1000
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program; returns its exit status."""
+    given = parser(__doc__).parse_args(arguments)
 
     def work():
-        command = parse_command(__doc__, arguments)
-        return evaluate(command) if command.evaluate else train(command)
+        data = data_of(given)
+        if given.evaluate:
+            return evaluate(given.output, data)
+        settings = settings_of(given)
+        word = given.neighbors or (None if data.train else EXAMPLE_WORD)
+        return train(
+            given.output,
+            data,
+            settings,
+            limits_of(given, settings.options),
+            word=word,
+            dry_run=given.dry_run,
+        )
 
     return run_command("train.py", work)
 
 
-def train(command: TrainingCommand) -> int:
-    """Trains a model and shows what it learned; returns the exit status."""
-    strategy = make_strategy(command.replicas)
-    output, chief = command.output, is_chief(strategy)
-    check_output(output, command.text, command.words, start=command.start)
-    with reserved(output, lock=chief and not command.dry_run):
-        if chief:
-            print("Reading the text", flush=True)
+def train(
+    output: Path,
+    data: TextData,
+    settings: RunSettings,
+    limits: Limits,
+    *,
+    word: str | None,
+    dry_run: bool,
+) -> int:
+    """Trains a model and shows what it learned; returns the exit status.
+
+    Args:
+        output: the model directory.
+        data, settings, limits: what is trained on, how, and until when.
+        word: a word whose uses are compared at the end, or None.
+        dry_run: whether only the cost is printed.
+    """
+    strategy = make_strategy(settings.replicas)
+    n_replicas = strategy.num_replicas_in_sync
+    chief = is_chief(strategy)
+    say = printer(strategy)
+    check_output(output, data, settings)
+    with reserved(output, lock=chief and not dry_run):
+        say("Reading the text")
         cache = output / f"training/corpus-{worker(strategy)}"
-        inputs = read_inputs(command.text, command.words, command.start, cache=cache)
-        uses = uses_to_show(command, inputs)
-        run = prepare(command, inputs, strategy)
-        if run is None:
+        inputs = read_inputs(data, settings, cache=cache)
+        uses = uses_to_show(inputs, word) if word else []
+        check_vocabulary(inputs, data)
+        streams = make_streams(inputs, settings, strategy)
+        n_steps = limits.total_steps(streams.n_steps(0))
+        cost = estimate(streams, settings, n_replicas=n_replicas, n_steps=n_steps)
+        say(report.describe_inputs(inputs, streams))
+        if dry_run:
+            say(cost)
+        check_fits(cost, n_local_replicas(strategy), output)
+        if dry_run:
             return 0
+        run = make_run(inputs, streams, settings, strategy=strategy, n_steps=n_steps)
         checkpoint = restore(run, output)
         check_same_step(run, output)
         with failures_of_training(strategy):
-            if not train_and_report(command, inputs, run, checkpoint=checkpoint):
+            finished = train_and_report(
+                run, inputs, data, limits, output=output, checkpoint=checkpoint
+            )
+            if not finished:
                 return INTERRUPTED
             if chief and uses:
                 show_neighbors(Elmo.from_pretrained(output), uses)
@@ -85,77 +134,51 @@ def train(command: TrainingCommand) -> int:
     return 0
 
 
-def prepare(
-    command: TrainingCommand, inputs: Inputs, strategy: tf.distribute.Strategy
-) -> TrainingRun | None:
-    """Checks and builds the run; returns None if only its cost was wanted."""
-    check_vocabulary(inputs, command.words)
-    settings = command.settings
-    streams = make_streams(inputs, settings, strategy)
-    n_steps = command.limits.total_steps(streams.n_steps(0))
-    n_replicas = strategy.num_replicas_in_sync
-    cost = estimate(streams, settings, n_replicas=n_replicas, n_steps=n_steps)
-    if command.dry_run:
-        statistics = report.RunStatistics.of(inputs)
-        print(report.describe_inputs(inputs, statistics, streams))
-        print(cost)
-    check_fits(cost, n_local_replicas(strategy), command.output)
-    if command.dry_run:
-        return None
-    return make_run(inputs, streams, settings, strategy=strategy, n_steps=n_steps)
+def printer(strategy: tf.distribute.Strategy) -> Callable[..., None]:
+    """Prints on the chief only."""
+    return (
+        functools.partial(print, flush=True) if is_chief(strategy) else lambda *_: None
+    )
 
 
 def train_and_report(
-    command: TrainingCommand,
-    inputs: Inputs,
     run: TrainingRun,
+    inputs: Inputs,
+    data: TextData,
+    limits: Limits,
     *,
+    output: Path,
     checkpoint: Path | None,
 ) -> bool:
     """Trains, keeping the best weights, and reports; False if it was interrupted."""
-    output, chief = command.output, is_chief(run.strategy)
-    say = functools.partial(print, flush=True) if chief else lambda *_: None
-    statistics = report.RunStatistics.of(inputs)
-    say(report.describe_inputs(inputs, statistics, run.streams))
+    say = printer(run.strategy)
     if checkpoint is not None:
-        say(report.beginning(run.progress, command.limits, checkpoint))
-    score = report.held_out_evaluation(inputs, run)
-    keep = functools.partial(report.write_model, inputs, run, output)
+        say(report.beginning(run.progress, limits, checkpoint))
     with stopping() as stop:
-        if not run.progress.held_out:
-            say("Evaluating before training")
-            run.progress.add_held_out(score())
-            save(run, output)  # from here on the same command resumes
-        say(f"Held-out perplexity before training: {report.perplexity_before(run)}")
-        finished = fit(
-            run, output, command.limits, evaluate=score, keep=keep, stop=stop.is_set
-        )
+        finished = fit(run, inputs, limits, output, stop=stop.is_set)
     if not has_model(output):
-        keep()
-    if chief:
-        report.write_card(run, command.text, statistics, output=output)
-    say(f"The model is in {output}\n{report.result(run, finished)}")
+        write_model(run, inputs, output)
+    if is_chief(run.strategy):
+        report.write_card(run, inputs, data, output)
+    say(f"The model is in {output}\n{report.result(run.progress, finished)}")
     return finished
 
 
-def evaluate(command: TrainingCommand) -> int:
+def evaluate(output: Path, data: TextData) -> int:
     """Prints the full-softmax perplexity of a model directory."""
-    vocabulary = find_model(command.output).vocabulary
-    bilm = load_bilm(command.output)
+    vocabulary = find_model(output).vocabulary
+    bilm = load_bilm(output)
     if bilm.softmax is None:
-        raise ValueError(f"{command.output} has no softmax, so there is no perplexity.")
-    valid = held_out_text(command.text, bilm.config)
+        raise ValueError(f"{output} has no softmax, so there is no perplexity.")
+    valid = held_out_text(data, bilm.config)
     print(f"Held-out text: {TextStatistics.of(valid, vocabulary, bilm.config)}")
     found = held_out_perplexity(bilm, valid, vocabulary, verbose=1)
     print(f"Held-out perplexity: {found}")
     return 0
 
 
-def uses_to_show(command: TrainingCommand, inputs: Inputs) -> list:
-    """Uses of the word whose neighbors are printed at the end; [] without a word."""
-    word = command.neighbors or (None if command.text.train else EXAMPLE_WORD)
-    if word is None:
-        return []
+def uses_to_show(inputs: Inputs, word: str) -> list:
+    """Uses of the word whose neighbors are printed at the end."""
     texts = inputs.train, inputs.valid
     uses = [use for text in texts for use in occurrences(text, word, MAX_USES)]
     if len(uses) <= NEIGHBORS:

@@ -24,9 +24,12 @@ with collection_paused():
     from elmo_keras.text.mirrored_strategy import MirroredStrategy
     from elmo_keras.text.tokenize import tokenize
     from elmo_keras.text.vocabulary import Vocabulary
-    from elmo_keras.training.held_out import held_out_perplexity
-    from elmo_keras.training.perplexity import log_probabilities, perplexity
-    from elmo_keras.training.start_state.mean_end_state import mean_end_state
+    from elmo_keras.training.mean_end_state import mean_end_state
+    from elmo_keras.training.perplexity import (
+        held_out_perplexity,
+        log_probabilities,
+        perplexity,
+    )
 
 __all__ = [
     "BidirectionalLanguageModel",

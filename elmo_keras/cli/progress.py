@@ -1,6 +1,8 @@
 """The progress bar of all long work."""
 
+import contextlib
 import sys
+from collections.abc import Iterator
 
 from tqdm import tqdm
 
@@ -63,10 +65,27 @@ class Progress(tqdm):
         if not self.disable:
             self.initial += n
             self.n += n
+            self.last_print_n += n
             self.unpause()
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Surrounds other work, whose time is left out of the rate."""
+        if self.disable:
+            yield
+            return
+        start = self._time()
+        yield
+        spent = self._time() - start
+        self.start_t += spent
+        self.last_print_t += spent
 
     def say(self, text: str) -> None:
         """Prints a line that stays, above the bar."""
-        if not self.disable:
-            self.write(text, file=self.fp)
-            self.fp.flush()
+        if self.disable:
+            return
+        if self.fp.isatty():
+            self.write(text, file=self.fp)  # which shows the bar again
+        else:
+            self.fp.write(text)
+        self.fp.flush()

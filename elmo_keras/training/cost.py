@@ -23,8 +23,8 @@ _EFFICIENCY = 0.7  # speed of a training step, relative to a large matrix produc
 
 
 class _Batch(NamedTuple):
-    """Sizes of the batch of a part: tokens, distinct words, characters of a word on
-    average, and words that the softmax scores for each token."""
+    """Sizes of a part: tokens, distinct words, characters of a word on average, and
+    words that the softmax scores for each token."""
 
     tokens: int
     words: int

@@ -174,7 +174,10 @@ def failures_of_training(strategy: tf.distribute.Strategy) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CommandFailed(error) from error
+        raise CommandFailed(
+            f"{error}. Older checkpoints are kept: the same command resumes from the "
+            "newest."
+        ) from error
     except tf.errors.OpError as error:
         if n_workers(strategy) == 1:
             raise

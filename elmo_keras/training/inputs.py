@@ -2,169 +2,142 @@
 
 import collections
 import dataclasses
+import functools
+import pydoc_data.topics
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
+from elmo_keras.cli.fingerprint import file_stamp
 from elmo_keras.config import ElmoConfig
 from elmo_keras.model_files.found_model import ModelFiles
 from elmo_keras.model_files.model_directory import find_model
-from elmo_keras.text.corpus import Corpus
+from elmo_keras.text.corpus import Corpus, TextStatistics, unknown_share
 from elmo_keras.text.files import raw_text_tokenizer, read_sentences, text_files
-from elmo_keras.text.vocabulary import SPECIAL_WORDS, Vocabulary
-from elmo_keras.training.python_reference import python_reference
+from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.training.options import RunSettings, TextData
 
 HELD_OUT = slice(5, None, 10)  # topics of Python's reference
 MIN_COUNT = 2  # rarer words are <UNK>
+MAX_UNKNOWN = 0.9  # share of the training text
+
+_TOKEN = re.compile(r"\w+(?:['’]\w+)?|([^\w\s])\1*")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[\"“(]?[A-Z])")
+_PROSE = re.compile(r"(?:[*\d\[][\d.\]]* )?[\"“(*]*[A-Z].*[.:!?]\)?", re.DOTALL)
+_NOT_PROSE = re.compile(r"::=|>>>|\|  |---|Related help topics")
 
 
 @dataclasses.dataclass(frozen=True)
-class TextFiles:
-    """The files of text, plain or gzipped.
-
-    Args:
-        train: patterns of files to train on, or None for Python's language reference.
-        valid: patterns of files that are held out, or None as in `train`.
-        raw_text: whether they hold raw text instead of one tokenized sentence a line.
-    """
-
-    train: list[str] | None = None
-    valid: list[str] | None = None
-    raw_text: bool = False
-
-    def sentences(self, patterns: list[str], config: ElmoConfig):
-        """Yields the sentences of files that match the patterns."""
-        tokenizer = raw_text_tokenizer() if self.raw_text else None
-        return read_sentences(patterns, tokenizer, config.unicode_normalization)
-
-
-@dataclasses.dataclass(frozen=True)
-class VocabularySource:
-    """The source of the vocabulary.
-
-    Args:
-        file: a `vocab.txt`, or None to count words.
-        text: patterns of further files whose words are counted, or None.
-        max_size: maximum number of words, or None.
-        min_count: rarer words are left out; None for `MIN_COUNT`.
-
-    Raises:
-        ValueError: `max_size` leaves no room for a word besides the special ones.
-    """
-
-    file: Path | None = None
-    text: list[str] | None = None
-    max_size: int | None = None
-    min_count: int | None = None
-
-    def __post_init__(self):
-        special = len(SPECIAL_WORDS)
-        if self.max_size is not None and self.max_size <= special:
-            raise ValueError(
-                f"--vocabulary-size should be at least {special + 1}, as "
-                f"{', '.join(SPECIAL_WORDS)} are part of it. Received: {self.max_size}"
-            )
-
-
-@dataclasses.dataclass(frozen=True)
-class StartingPoint:
-    """The model and the weights that training starts from.
-
-    Args:
-        model: what `find_model` takes, or None for random weights.
-        weights: published HDF5 weights, if `model` is an `options.json`.
-        preset: name of the sizes for random weights; None for `tiny`.
-        changes: fields of `ElmoConfig` that replace those of the preset.
-        new_softmax: whether the softmax is new even if the model has one.
-        warm_up_steps: steps that train only the softmax; None for the default.
-    """
-
-    model: str | Path | None = None
-    weights: str | Path | None = None
-    preset: str | None = None
-    changes: dict[str, Any] = dataclasses.field(default_factory=dict)
-    new_softmax: bool = False
-    warm_up_steps: int | None = None
-
-
-class Inputs(NamedTuple):
+class Inputs:
     """The checked inputs of a run.
 
     Attributes:
-        start: the model that training starts from.
-        pretrained: its files, or None for random weights.
+        pretrained: the model that training starts from, or None for random weights.
         config: sizes of the model.
         vocabulary: words of the softmax.
         train, valid: the texts.
     """
 
-    start: StartingPoint
     pretrained: ModelFiles | None
     config: ElmoConfig
     vocabulary: Vocabulary
     train: Corpus
     valid: Corpus
 
+    @functools.cached_property
+    def statistics(self) -> list[TextStatistics]:
+        """The statistics of both texts."""
+        return [
+            TextStatistics.of(text, self.vocabulary, self.config)
+            for text in (self.train, self.valid)
+        ]
 
-def read_inputs(
-    text: TextFiles, words: VocabularySource, start: StartingPoint, *, cache: Path
-) -> Inputs:
+
+def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs:
     """Reads everything that a run starts from.
 
     Args:
-        text: the texts.
-        words: the source of the vocabulary.
-        start: the model that training starts from.
+        data: the texts and the source of the vocabulary.
+        settings: give the model to start from.
         cache: folder that keeps the training text as numbers.
 
     Raises:
         ValueError, OSError: an input is wrong; the message names it.
     """
-    pretrained = None
-    if start.model is not None:
-        pretrained = _pretrained(start, words)
-    config = pretrained.config if pretrained else _new_config(start)
-    if text.train:
-        valid = held_out_text(text, config)
-        train = _training_text(text, config, cache)
+    pretrained = known = None
+    if settings.init is not None:
+        pretrained = _pretrained(settings, data)
+        if pretrained.has_softmax and not settings.new_softmax:
+            known = pretrained.vocabulary
+    config = pretrained.config if pretrained else _new_config(settings)
+    if data.train:
+        valid = held_out_text(data, config)
+        train = _training_text(data, config, cache)
     else:
-        train, valid = _python_reference()
-    has_words = pretrained and pretrained.has_softmax and not start.new_softmax
-    known = pretrained.vocabulary if has_words else None
-    vocabulary = _vocabulary(words, known) or _counted(words, text, config, train=train)
-    return Inputs(
-        start=start,
-        pretrained=pretrained,
-        config=config,
-        vocabulary=vocabulary,
-        train=train,
-        valid=valid,
-    )
+        train, valid = _python_reference_as_corpora()
+    if data.vocabulary or known:
+        vocabulary = _uncounted_vocabulary(data, known)
+    else:
+        vocabulary = _counted_vocabulary(data, config, train)
+    return Inputs(pretrained, config, vocabulary, train, valid)
 
 
-def _pretrained(start, words):
-    files = find_model(start.model, start.weights, prefer_checkpoint=True)
+def _pretrained(settings, data):
+    files = find_model(settings.init, settings.weights, prefer_checkpoint=True)
     if files.vocabulary_file is None:
-        files = dataclasses.replace(files, vocabulary_file=words.file)
+        files = dataclasses.replace(files, vocabulary_file=data.vocabulary)
     if files.vocabulary_file is None and files.is_checkpoint:
         raise ValueError(
-            f"{start.model} has a softmax, whose words are needed. Give the file that "
+            f"{settings.init} has a softmax, whose words are needed. Give the file that "
             "it was trained with as --vocabulary."
         )
     return files
 
 
-def _new_config(start):
-    preset = ElmoConfig.preset(start.preset or "tiny")
+def _new_config(settings):
+    preset = ElmoConfig.preset(settings.preset or "tiny")
     try:
-        return dataclasses.replace(preset, **start.changes)
+        return dataclasses.replace(preset, **settings.changes)
     except ValueError as error:
         message = str(error)
-        for field in start.changes:
+        for field in settings.changes:
             message = message.replace(f"`{field}`", f"--{field.replace('_', '-')}")
         raise ValueError(message) from error
 
 
-def _python_reference():
+def sentences_of(
+    data: TextData, patterns: Iterable[str], config: ElmoConfig
+) -> Iterator[list[str]]:
+    """The sentences of files, read as the text and the model ask for."""
+    tokenizer = raw_text_tokenizer() if data.raw_text else None
+    return read_sentences(patterns, tokenizer, config.unicode_normalization)
+
+
+def held_out_text(data: TextData, config: ElmoConfig) -> Corpus:
+    """The held-out text.
+
+    Raises:
+        ValueError: it is empty.
+    """
+    valid = Corpus.of(sentences_of(data, data.valid, config))
+    if not len(valid):
+        raise ValueError("The files of --valid hold no sentence.")
+    return valid
+
+
+def _training_text(data, config, cache):
+    stamps = [file_stamp(path) for path in text_files(data.train)]
+    train = Corpus.in_files(
+        sentences_of(data, data.train, config),
+        cache,
+        [data.raw_text, config.unicode_normalization, *stamps],
+    )
+    if not len(train):
+        raise ValueError("The files of --train hold no sentence.")
+    return train
+
+
+def _python_reference_as_corpora():
     topics = python_reference()
     held_out = range(len(topics))[HELD_OUT]
     parts = ([], [])
@@ -173,59 +146,78 @@ def _python_reference():
     return Corpus.of(parts[0]), Corpus.of(parts[1])
 
 
-def held_out_text(text: TextFiles, config: ElmoConfig) -> Corpus:
-    """The held-out text.
+def python_reference() -> list[list[list[str]]]:
+    """The sentences of the language reference that comes with Python, topic by topic.
+
+    A sentence that occurs in several topics is returned once, so that no held-out
+    sentence is also a training sentence. Headings, tables, code and grammar are left
+    out.
+
+    Returns:
+        For each topic its sentences, each a list of tokens: words, and runs of one
+        other character.
+    """
+    seen: set[tuple[str, ...]] = set()
+    topics = []
+    for text in pydoc_data.topics.topics.values():
+        sentences = []
+        for sentence in _sentences_of_topic(text):
+            if tuple(sentence) not in seen:
+                seen.add(tuple(sentence))
+                sentences.append(sentence)
+        topics.append(sentences)
+    return topics
+
+
+def _sentences_of_topic(text):
+    for paragraph in re.split(r"\n\s*\n", text):
+        prose = " ".join(paragraph.split())
+        if not _PROSE.fullmatch(prose) or _NOT_PROSE.search(paragraph):
+            continue
+        for sentence in _SENTENCE_END.split(prose):
+            yield [match.group() for match in _TOKEN.finditer(sentence)]
+
+
+def _uncounted_vocabulary(data, known):
+    """The vocabulary of the file, or of the model to start from."""
+    for name in ("vocabulary_size", "vocabulary_text", "min_count"):
+        if getattr(data, name) is not None:
+            raise ValueError(
+                "There is a vocabulary already, so words are not counted. Leave out "
+                f"--{name.replace('_', '-')}."
+            )
+    return Vocabulary.load(data.vocabulary) if data.vocabulary else known
+
+
+def _counted_vocabulary(data, config, train):
+    counts = collections.Counter(dict(zip(train.words, train.counts().tolist())))
+    for sentence in sentences_of(data, data.vocabulary_text or [], config):
+        counts.update(sentence)
+    min_count = data.min_count or MIN_COUNT
+    return Vocabulary.from_counts(counts, data.vocabulary_size, min_count)
+
+
+def check_vocabulary(inputs: Inputs, data: TextData) -> None:
+    """Refuses a vocabulary that lacks nearly all of the training text.
 
     Raises:
-        ValueError: it is empty.
+        ValueError: more than `MAX_UNKNOWN` of the tokens are not in it.
     """
-    valid = Corpus.of(text.sentences(text.valid, config))
-    if not len(valid):
-        raise ValueError("The files of --valid hold no sentence.")
-    return valid
-
-
-def _training_text(text, config, cache):
-    train = Corpus.in_files(
-        text.sentences(text.train, config),
-        cache,
-        [
-            text.raw_text,
-            config.unicode_normalization,
-            *map(_fingerprint, text_files(text.train)),
-        ],
+    unknown = unknown_share(inputs.train, inputs.vocabulary)
+    if unknown <= MAX_UNKNOWN:
+        return
+    if data.vocabulary:
+        remedy = "Give another --vocabulary"
+    elif inputs.pretrained and inputs.pretrained.vocabulary is inputs.vocabulary:
+        remedy = "Give --new-softmax for a vocabulary of this text"
+    elif data.min_count == 1:
+        remedy = "Give a higher --vocabulary-size"
+    else:
+        remedy = f"Give a lower --min-count than {data.min_count or MIN_COUNT}"
+        if data.vocabulary_size is not None:
+            remedy += ", or a higher --vocabulary-size"
+    raise ValueError(
+        f"{unknown:.1%} of the tokens of the training text are not among the "
+        f"{len(inputs.vocabulary):,} words of the vocabulary, so nearly all that there "
+        f"is to predict is <UNK>. {remedy}."
     )
-    if not len(train):
-        raise ValueError("The files of --train hold no sentence.")
-    return train
-
-
-def _fingerprint(path):
-    """A value that changes whenever the file is written."""
-    about = path.stat()
-    return [str(path), about.st_size, about.st_mtime_ns]
-
-
-def _vocabulary(words, known):
-    """The vocabulary of the file or of the model, or None if words are counted."""
-    if not (words.file or known):
-        return None
-    counting = {
-        "vocabulary-size": words.max_size,
-        "vocabulary-text": words.text,
-        "min-count": words.min_count,
-    }
-    for name, value in counting.items():
-        if value is not None:
-            raise ValueError(
-                f"There is a vocabulary already, so words are not counted. Leave out "
-                f"--{name}."
-            )
-    return Vocabulary.load(words.file) if words.file else known
-
-
-def _counted(words, text, config, *, train):
-    counts = collections.Counter(dict(zip(train.words, train.counts().tolist())))
-    for sentence in text.sentences(words.text or [], config):
-        counts.update(sentence)
-    return Vocabulary.from_counts(counts, words.max_size, words.min_count or MIN_COUNT)

@@ -1,9 +1,11 @@
-"""The options of a training run: published options, further settings and limits."""
+"""The options of a training run: published options, settings, texts and limits."""
 
 import dataclasses
 import sys
+from pathlib import Path
 from typing import Any
 
+from elmo_keras.text.vocabulary import SPECIAL_WORDS
 from elmo_keras.training.progress import Progress
 
 ZERO_STATE_SHARE = 0.1
@@ -51,10 +53,17 @@ class TrainingOptions:
 
 @dataclasses.dataclass(frozen=True)
 class RunSettings:
-    """The settings that determine the updates of a run.
+    """The settings of a run: what it starts from, and how updates are computed.
 
     Args:
         options: the published options.
+        init: the model to start from, which `find_model` takes; None for random
+            weights.
+        weights: published HDF5 weights, if `init` is an `options.json`.
+        preset: name of the sizes for random weights; None for `tiny`.
+        changes: fields of `ElmoConfig` that replace those of the preset.
+        new_softmax: whether the softmax is new even if the model has one.
+        warm_up: steps that train only the softmax; None for the default.
         seed: fixes initial weights, order of the sentences, negatives and dropout.
         zero_state_share: the probability that a sentence is read from the zero state,
             as `Elmo` reads it; 0 for the published procedure, which always carries
@@ -63,18 +72,26 @@ class RunSettings:
         optimizer: a key of `optimizers.OPTIMIZERS`.
         schedule: one of `optimizers.SCHEDULES`.
         dtype: policy of the model, `"float32"` or `"mixed_bfloat16"`.
-        n_parts: parts of a replica's rows, computed one after another.
+        replicas: replicas on this machine; None for all GPUs.
+        n_parts: parts of a replica's rows, whose gradients are accumulated.
 
     Raises:
         ValueError: the batch size is not a multiple of `n_parts`.
     """
 
     options: TrainingOptions = TrainingOptions()
+    init: str | None = None
+    weights: str | None = None
+    preset: str | None = None
+    changes: dict[str, Any] = dataclasses.field(default_factory=dict)
+    new_softmax: bool = False
+    warm_up: int | None = None
     seed: int = 0
     zero_state_share: float | None = None
     optimizer: str = "adagrad"
     schedule: str = "constant"
     dtype: str = "float32"
+    replicas: int | None = None
     n_parts: int = 1
 
     def __post_init__(self):
@@ -82,6 +99,40 @@ class RunSettings:
             raise ValueError(
                 f"--batch-size {self.options.batch_size} should be a multiple of "
                 f"--parts {self.n_parts}."
+            )
+
+
+@dataclasses.dataclass(frozen=True)
+class TextData:
+    """The files of text, plain or gzipped, and the source of the vocabulary.
+
+    Args:
+        train: patterns of files to train on, or None for Python's language reference.
+        valid: patterns of files that are held out, or None as in `train`.
+        raw_text: whether they hold raw text instead of one tokenized sentence a line.
+        vocabulary: a `vocab.txt`, or None to count words.
+        vocabulary_text: patterns of further files whose words are counted, or None.
+        vocabulary_size: maximum number of words, or None.
+        min_count: rarer words are left out; None for `inputs.MIN_COUNT`.
+
+    Raises:
+        ValueError: `vocabulary_size` leaves no room for a word besides the special ones.
+    """
+
+    train: list[str] | None = None
+    valid: list[str] | None = None
+    raw_text: bool = False
+    vocabulary: Path | None = None
+    vocabulary_text: list[str] | None = None
+    vocabulary_size: int | None = None
+    min_count: int | None = None
+
+    def __post_init__(self):
+        size, special = self.vocabulary_size, len(SPECIAL_WORDS)
+        if size is not None and size <= special:
+            raise ValueError(
+                f"--vocabulary-size should be at least {special + 1}, as "
+                f"{', '.join(SPECIAL_WORDS)} are part of it. Received: {size}"
             )
 
 
@@ -105,11 +156,7 @@ class Limits:
     checkpoint_every: int = 500
     evaluate_every: int | None = None
 
-    def reached(self, progress: Progress) -> bool:
-        """Whether training is finished."""
-        return bool(self.reached_options(progress))
-
-    def reached_options(self, progress: Progress) -> list[str]:
+    def reached(self, progress: Progress) -> list[str]:
         """The options of the command line that end training, with their values."""
         limits = {
             "epochs": (self.n_epochs, progress.epoch),
@@ -122,12 +169,19 @@ class Limits:
             if limit is not None and value >= limit
         ]
 
-    def total_steps(self, steps_an_epoch: int) -> int:
-        """The number of steps, unless patience ends training earlier."""
+    def total_steps(self, steps_an_epoch: int, progress: Progress | None = None) -> int:
+        """The number of steps, unless patience ends training earlier.
+
+        Args:
+            steps_an_epoch: of the current epoch and the ones after it.
+            progress: of the run; None before its first step.
+        """
+        progress = progress or Progress()
         n_steps = self.n_steps or sys.maxsize
         if self.n_epochs is None:
             return n_steps
-        return min(n_steps, self.n_epochs * steps_an_epoch)
+        rest = (self.n_epochs - progress.epoch) * steps_an_epoch
+        return min(n_steps, progress.step - progress.epoch_step + rest)
 
     def checkpoint_due(self, progress: Progress) -> bool:
         """Whether a checkpoint follows the last step."""

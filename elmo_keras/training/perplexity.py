@@ -1,14 +1,30 @@
-"""The perplexity of a language model on held-out text, with the full softmax."""
+"""The perplexity of a language model on held-out text, with the full softmax.
 
-from typing import NamedTuple
+`perplexity` reads each sentence on its own. `held_out_perplexity` reads rows of text
+twice, side by side: once with the LSTM state carried over from sentence to sentence, as
+the published perplexities are measured, and once with each sentence from the zero
+state, as `Elmo` reads it. A model with a start state is also measured with each
+sentence from there, as `Elmo` reads it then.
+"""
 
-import keras
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
 import numpy as np
+import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.language_model import LanguageModel
+from elmo_keras.cli.progress import Progress
+from elmo_keras.language_model import LanguageModel, check_softmax
+from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.training.segments import Segments, over_segments
+from elmo_keras.training.windows import Plan, window
+
+MAX_ROWS = 32
+SENTENCES_A_ROW = 32  # the first of them is read from the zero state in any case
+MAX_TOKENS = 2048  # in a window
 
 
 class Perplexity(NamedTuple):
@@ -39,6 +55,32 @@ class Perplexity(NamedTuple):
         )
 
 
+class HeldOutPerplexity(NamedTuple):
+    """The perplexities of a text for the ways to read it.
+
+    Attributes:
+        zero: each sentence from the zero state, as `Elmo` reads it without a start
+            state.
+        carried: the state carried over from sentence to sentence, as for published
+            perplexities; None if it was not measured.
+        start: each sentence from the model's start state; None if it has none.
+    """
+
+    zero: Perplexity
+    carried: Perplexity | None = None
+    start: Perplexity | None = None
+
+    @classmethod
+    def of(cls, sums: np.ndarray, n_predictions: int) -> "HeldOutPerplexity":
+        """The perplexities for the result of `held_out_sums`."""
+        return cls(*(Perplexity.of(some, n_predictions) for some in sums))
+
+    def __str__(self):
+        carried = f"; state carried over: {self.carried}" if self.carried else ""
+        start = f"; from the start state: {self.start}" if self.start else ""
+        return f"{self.zero}{carried}{start}"
+
+
 def perplexity(
     bilm: BidirectionalLanguageModel,
     corpus: Corpus,
@@ -61,8 +103,7 @@ def perplexity(
     Raises:
         ValueError: the corpus is empty.
     """
-    if not len(corpus):
-        raise ValueError("`corpus` should hold at least one sentence. It is empty.")
+    _check_sentences(corpus)
     sums = log_probabilities(bilm, corpus, vocabulary, verbose=verbose)
     return Perplexity.of(sums.sum(axis=0), corpus.n_predictions)
 
@@ -85,10 +126,118 @@ def log_probabilities(
     Raises:
         ValueError: the model has no softmax, or one of another size.
     """
-    model = LanguageModel(bilm, vocabulary)
-    progress = keras.utils.Progbar(len(corpus), verbose=verbose, unit_name="sentence")
-    result = np.zeros((len(corpus), 2))
-    for row, scores in zip(result, model.score(corpus.sentences())):
-        row[...] = scores.totals
-        progress.add(1)
-    return result
+    scores = LanguageModel(bilm, vocabulary).score(corpus.sentences())
+    shown = Progress(scores, total=len(corpus), unit=" sentences", disable=not verbose)
+    return np.array([s.totals for s in shown]).reshape(-1, 2)
+
+
+def held_out_perplexity(
+    bilm: BidirectionalLanguageModel,
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    *,
+    verbose: int = 0,
+) -> HeldOutPerplexity:
+    """Full-softmax perplexities of a text, for all ways to read it.
+
+    `start`, or `zero` without a start state, is the result of `perplexity`, up to
+    rounding.
+
+    Args:
+        bilm: a biLM with a softmax.
+        corpus: held-out sentences.
+        vocabulary: the words of the softmax.
+        verbose: 1 for a progress bar.
+
+    Raises:
+        ValueError: the corpus is empty, or the model has no softmax, or one of
+            another size.
+    """
+    _check_sentences(corpus)
+    sums = held_out_sums(bilm, corpus, vocabulary, verbose=verbose)
+    found = HeldOutPerplexity.of(sums, corpus.n_predictions)
+    if not bilm.has_start_state:
+        return found
+    start = perplexity(bilm, corpus, vocabulary, verbose=verbose)
+    return found._replace(start=start)
+
+
+def _check_sentences(corpus):
+    if not len(corpus):
+        raise ValueError("`corpus` should hold at least one sentence. It is empty.")
+
+
+def held_out_sums(
+    bilm: BidirectionalLanguageModel,
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    *,
+    worker: int = 0,
+    n_workers: int = 1,
+    verbose: int = 0,
+) -> np.ndarray:
+    """Log probabilities in nats, summed over one worker's share of a text.
+
+    The text is cut into at most 32 rows, of 32 sentences or more on average. Each row
+    is read in order from the zero state. The share is every n-th row, from row number
+    `worker` on.
+
+    Returns:
+        float64 `(2, 2)`: from the zero state and carried over, forward and backward.
+    """
+    check_softmax(bilm, vocabulary)
+    n_rows = min(max(len(corpus) // SENTENCES_A_ROW, 1), MAX_ROWS)
+    rows = range(n_rows)[worker::n_workers]
+    sums = np.zeros((2, 2))
+    if not rows:
+        return sums
+    state = bilm.lstm.zero_state(2 * len(rows))
+    with Progress(total=corpus.n_predictions, disable=not verbose) as progress:
+        for batch in _batches(corpus, vocabulary, bilm.config, n_rows, rows=rows):
+            logs, state = _of_window(bilm, batch, state)
+            sums += logs.numpy()
+            progress.update(int(np.count_nonzero(batch["real"])))
+    return sums
+
+
+def _batches(corpus, vocabulary, config, n_rows, *, rows) -> Iterator[dict[str, Any]]:
+    """The windows of these rows, one after another."""
+    plan, ids = Plan.in_order(corpus, n_rows), vocabulary.encode(corpus.words)
+    tokens = corpus.tokens_of(config)
+    n_steps = plan.n_steps(MAX_TOKENS // n_rows)
+    time = -(-plan.longest_row // n_steps)  # about the same in all windows
+    for step in range(n_steps):
+        read = window(corpus, plan, step, unroll_steps=time, rows=rows)
+        distinct, words = np.unique(read.inputs, return_inverse=True)
+        carried = np.zeros_like(read.from_zero)
+        segments = Segments.of(np.concatenate([read.from_zero, carried]))
+        yield {
+            "characters": characters_of_words([tokens[i] for i in distinct], config),
+            "words": tf.constant(words.reshape(read.inputs.shape), tf.int32),
+            "targets": tf.constant(ids[read.targets]),
+            "real": tf.constant(read.real),
+        } | {name: tf.constant(x) for name, x in segments._asdict().items()}
+
+
+@tf.function(reduce_retracing=True, autograph=False)
+def _of_window(bilm, batch, state):
+    """Log probabilities for both ways to read, and the state of the rows of both."""
+    x = tf.gather(bilm.token_representation(batch["characters"]), batch["words"])
+    real = batch["real"]
+    sums, last = [], []
+    for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
+        # Both streams come in reading order, so neither is reversed here.
+        outputs, direction_state = over_segments(
+            direction.call_packed,
+            tf.concat([x[d], x[d]], axis=0),
+            Segments.in_batch(batch),
+            state=state[d],
+        )
+        logs = bilm.softmax.log_probabilities_of(
+            tf.boolean_mask(outputs[-1], tf.concat([real, real], axis=0)),
+            tf.tile(tf.boolean_mask(batch["targets"][d], real), [2]),
+        )
+        halves = tf.reshape(tf.cast(logs, tf.float64), [2, -1])
+        sums.append(tf.reduce_sum(halves, axis=1))
+        last.append(direction_state)
+    return tf.stack(sums, axis=1), last

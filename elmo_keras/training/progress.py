@@ -4,8 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from elmo_keras.training.held_out import HeldOutPerplexity
-from elmo_keras.training.perplexity import Perplexity
+from elmo_keras.training.perplexity import HeldOutPerplexity, Perplexity
 
 ROW_STEPS = 10  # steps of a row of `losses`
 RECENT_ROWS = 10  # rows of the recent loss
@@ -20,8 +19,7 @@ class Progress:
         epoch_step: steps done in the current epoch.
         step: steps done in total.
         tokens: tokens predicted in each direction.
-        seconds: time spent in steps. The first step of a graph, which traces it, counts
-            like the ones after it.
+        seconds: time spent in steps.
         losses: rows of (tokens, mean loss of a token since the previous row), one for
             every `ROW_STEPS` steps.
         open_steps: steps since the last row of `losses`.
@@ -30,9 +28,7 @@ class Progress:
             sentence from the zero state.
         held_out_carried: such rows with the state carried over.
         chosen_by: the field of `HeldOutPerplexity` that `best` is about.
-        best: lowest mean held-out perplexity of which the model was written, or None.
-        unwritten: step and mean held-out perplexity of the best model that could not be
-            written, or None.
+        best: lowest mean held-out perplexity, that of the written model, or None.
         not_better: evaluations since the lowest perplexity.
     """
 
@@ -50,7 +46,6 @@ class Progress:
     )
     chosen_by: str = "zero"  # also in the checkpoints of versions without a choice
     best: float | None = None
-    unwritten: tuple[int, float] | None = None
     not_better: int = 0
 
     def add_step(self, loss: float, n_tokens: int) -> bool:
@@ -88,6 +83,10 @@ class Progress:
         """Adds an evaluation; returns the mean perplexity that chooses the model."""
         self.held_out.append((self.tokens, *result.zero))
         self.held_out_carried.append((self.tokens, *result.carried))
+        return self.chosen_mean(result)
+
+    def chosen_mean(self, result: HeldOutPerplexity) -> float:
+        """The mean perplexity that chooses the model."""
         return getattr(result, self.chosen_by).mean
 
     def evaluations(self) -> list[HeldOutPerplexity]:
@@ -97,6 +96,10 @@ class Progress:
             HeldOutPerplexity(Perplexity(*row[1:]), carried.get(row[0]))
             for row in self.held_out
         ]
+
+    def best_evaluation(self) -> HeldOutPerplexity | None:
+        """The lowest perplexity after a step; None if there is no such evaluation."""
+        return min(self.evaluations()[1:], key=self.chosen_mean, default=None)
 
     def _open_row(self):
         first = self.losses[-1][0] if self.losses else 0

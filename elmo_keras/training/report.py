@@ -1,104 +1,95 @@
-"""The reports of a run: its inputs, held-out perplexity, the model and its card."""
+"""The reports of a run: lines about its inputs and its result, and the model card."""
 
-from collections.abc import Callable
+import datetime
+import json
+import platform
 from pathlib import Path
-from typing import NamedTuple
 
 from elmo_keras.cli.command import CommandFailed
-from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.cli.fingerprint import installed_version
+from elmo_keras.cli.markdown_table import markdown_table
 from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.cost import n_parameters
 from elmo_keras.training.curves import draw_curves
-from elmo_keras.training.distribution import (
-    is_chief,
-    n_workers,
-    sum_over_workers,
-    worker,
-)
-from elmo_keras.training.held_out import HeldOutPerplexity, held_out_sums
-from elmo_keras.training.inputs import Inputs, TextFiles
-from elmo_keras.training.learnable import remarks
-from elmo_keras.training.model_card import model_card
-from elmo_keras.training.options import Limits
+from elmo_keras.training.inputs import Inputs
+from elmo_keras.training.options import Limits, TextData
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.run import TrainingRun
 from elmo_keras.training.streams import Streams
 
 CARD, CURVES = "model_card.md", "curves.png"
+MANY_UNKNOWN = 0.5  # share of the training text
+_PACKAGES = ("elmo-keras", "tensorflow", "keras", "numpy")
 
 
-class RunStatistics(NamedTuple):
-    """Statistics of the texts."""
-
-    training: TextStatistics
-    held_out: TextStatistics
-
-    @classmethod
-    def of(cls, inputs: Inputs) -> "RunStatistics":
-        """Counts the texts of a run."""
-        texts = inputs.train, inputs.valid
-        vocabulary, config = inputs.vocabulary, inputs.config
-        return cls(*(TextStatistics.of(text, vocabulary, config) for text in texts))
-
-
-def describe_inputs(inputs: Inputs, statistics: RunStatistics, streams: Streams) -> str:
+def describe_inputs(inputs: Inputs, streams: Streams) -> str:
     """Lines about the texts and the sizes of the model, and warnings."""
+    train, valid = inputs.statistics
     n_words = len(inputs.vocabulary)
     softmax = n_words * (inputs.config.projection_dim + 1)
     lines = [
-        f"Training text: {statistics.training}",
-        f"Held-out text: {statistics.held_out}",
+        f"Training text: {train}",
+        f"Held-out text: {valid}",
         f"Vocabulary: {n_words:,} words",
         f"Model: {n_parameters(inputs.config):,} parameters, plus {softmax:,} in the "
         "softmax",
     ]
-    return "\n".join([*lines, *remarks(statistics.training, streams)])
+    return "\n".join([*lines, *remarks(train, streams)])
 
 
-def held_out_evaluation(
-    inputs: Inputs, run: TrainingRun
-) -> Callable[[], HeldOutPerplexity]:
-    """A function that returns the held-out perplexity; workers share the sentences."""
-    valid, strategy = inputs.valid, run.strategy
-
-    def evaluate() -> HeldOutPerplexity:
-        sums = held_out_sums(
-            run.bilm,
-            valid,
-            inputs.vocabulary,
-            worker=worker(strategy),
-            n_workers=n_workers(strategy),
+def remarks(text: TextStatistics, streams: Streams) -> list[str]:
+    """Lines about what is allowed, but hardly intended, in the training text."""
+    found = []
+    if text.unknown > MANY_UNKNOWN:
+        found.append(
+            f"Warning: {text.unknown:.0%} of the training text is <UNK>, which is easy "
+            "to predict: the perplexity will look better than the model is."
         )
-        sums = sum_over_workers(strategy, sums)
-        return HeldOutPerplexity.of(sums, valid.n_predictions)
-
-    return evaluate
-
-
-def write_model(inputs: Inputs, run: TrainingRun, output: Path) -> None:
-    """Writes the model directory, on the chief only."""
-    if is_chief(run.strategy):
-        counts = len(inputs.train.tokens), len(inputs.vocabulary)
-        options = run.options.to_options(*counts)
-        save_model(output, run.bilm, inputs.vocabulary, options=options)
+    n_predictions, rows = streams.corpus.n_predictions, streams.n_rows
+    if rows * streams.unroll_steps > n_predictions:
+        found.append(
+            f"Warning: a batch of {rows:,} rows of {streams.unroll_steps} tokens is "
+            f"larger than the training text, which has {n_predictions:,} tokens and "
+            "sentence ends: part of each batch is empty. Give a lower --batch-size."
+        )
+    return found
 
 
-def write_card(
-    run: TrainingRun, text: TextFiles, statistics: RunStatistics, *, output: Path
-) -> None:
+def beginning(progress: Progress, limits: Limits, checkpoint: Path) -> str:
+    """A line about the checkpoint that a run starts from."""
+    reached = limits.reached(progress)
+    if not reached:
+        return f"Resuming from step {progress.step:,}, {checkpoint}"
+    more = " and ".join(option.split()[0] for option in reached)
+    return (
+        f"Training is finished: {checkpoint} has reached {' and '.join(reached)}. "
+        f"To continue, give a higher {more}."
+    )
+
+
+def result(progress: Progress, finished: bool) -> str:
+    """Lines with both perplexities and their ratio, or the step of the interruption."""
+    if not finished:
+        step = progress.step
+        return f"Interrupted at step {step:,}. The same command resumes there."
+    before, after = progress.evaluations()[0], progress.best_evaluation()
+    times = progress.chosen_mean(before) / progress.chosen_mean(after)
+    verb = "fell to 1/" if times >= 1 else "rose to "
+    return (
+        f"Held-out perplexity before training: {before}\n"
+        f"Held-out perplexity after training:  {after}\n"
+        f"The mean {verb}{max(times, 1 / times):.1f} of what it was"
+    )
+
+
+def write_card(run: TrainingRun, inputs: Inputs, data: TextData, output: Path) -> None:
     """Writes the model card and draws the curves.
 
     Raises:
         CommandFailed: they can't be written.
     """
-    reference = ["Python's language reference"]
-    texts = {
-        "Training": (text.train or reference, statistics.training),
-        "Held-out": (text.valid or reference, statistics.held_out),
-    }
-    card = model_card(run, texts, best_perplexity(run))
     try:
-        (output / CARD).write_text(card, encoding="utf-8")
+        (output / CARD).write_text(model_card(run, inputs, data), encoding="utf-8")
         draw_curves(run.progress, output / CURVES, run.loss_name)
     except ImportError:
         print("There are no curves without matplotlib: pip install matplotlib")
@@ -109,44 +100,70 @@ def write_card(
         ) from error
 
 
-def perplexity_before(run: TrainingRun) -> HeldOutPerplexity:
-    """The held-out perplexity before the first step."""
-    return run.progress.evaluations()[0]
+def model_card(run: TrainingRun, inputs: Inputs, data: TextData) -> str:
+    """What a model was trained on, how, and how good it is, in Markdown."""
+    progress, reference = run.progress, ["Python's language reference"]
+    train, valid = inputs.statistics
+    texts = [
+        f"- Training ({', '.join(data.train or reference)}): {train}",
+        f"- Held-out ({', '.join(data.valid or reference)}): {valid}",
+    ]
+    options = [(name, f"`{json.dumps(v)}`") for name, v in run.identity.items()]
+    sections = {
+        "Held-out perplexity (full softmax)": _perplexity(progress),
+        "Text": "\n".join(texts),
+        "Vocabulary": (
+            f"{run.streams.vocabulary_size:,} words, SHA-256 "
+            f"`{run.identity['vocabulary']}`"
+        ),
+        "Training": _training(run),
+        "Held-out perplexity during training": _evaluations(progress),
+        "Options": markdown_table(("option", "value"), options),
+        "Versions": _versions(),
+    }
+    parts = [f"## {title}\n\n{content}\n" for title, content in sections.items()]
+    title = f"# ELMo biLM, {run.bilm.count_params():,} parameters\n"
+    return "\n".join([title, *parts])
 
 
-def best_perplexity(run: TrainingRun) -> HeldOutPerplexity | None:
-    """The lowest held-out perplexity after a step; None if there is no evaluation."""
-    results = run.progress.evaluations()[1:]
-    return min(results, key=lambda result: _mean(run, result), default=None)
-
-
-def _mean(run, result):
-    """The mean that chooses the model."""
-    return getattr(result, run.progress.chosen_by).mean
-
-
-def beginning(progress: Progress, limits: Limits, checkpoint: Path) -> str:
-    """A line about the checkpoint that a run starts from."""
-    reached = limits.reached_options(progress)
-    if not reached:
-        return f"Resuming from step {progress.step:,}, {checkpoint}"
-    more = " and ".join(option.split()[0] for option in reached)
+def _perplexity(progress):
+    best = progress.best_evaluation()
+    if best is None:
+        return "Not evaluated yet"
+    chosen = "first" if progress.chosen_by == "zero" else "second"
     return (
-        f"Training is finished: {checkpoint} has reached {' and '.join(reached)}. "
-        f"To continue, give a higher {more}."
+        f"- each sentence from the zero state, as `Elmo` reads it: {best.zero}\n"
+        "- state carried over from sentence to sentence, as in published perplexities: "
+        f"{best.carried or 'not measured'}\n\n"
+        f"The {chosen} mean chose the weights."
     )
 
 
-def result(run: TrainingRun, finished: bool) -> str:
-    """Lines with both perplexities and their ratio, or the step of the interruption."""
-    if not finished:
-        step = run.progress.step
-        return f"Interrupted at step {step:,}. The same command resumes there."
-    before, after = perplexity_before(run), best_perplexity(run)
-    times = _mean(run, before) / _mean(run, after)
-    verb = "fell to 1/" if times >= 1 else "rose to "
-    return (
-        f"Held-out perplexity before training: {before}\n"
-        f"Held-out perplexity after training:  {after}\n"
-        f"The mean {verb}{max(times, 1 / times):.1f} of what it was"
-    )
+def _evaluations(progress):
+    heads = "forward", "backward", "carried: forward", "carried: backward"
+    rows = []
+    for (tokens, *_), found in zip(progress.held_out, progress.evaluations()):
+        numbers = [f"{x:.1f}" for x in (*found.zero, *(found.carried or ()))]
+        rows.append((f"{tokens:,}", *numbers, *[""] * (len(heads) - len(numbers))))
+    return markdown_table(("tokens read", *heads), rows)
+
+
+def _training(run):
+    progress, loss = run.progress, run.progress.recent_loss()
+    parts = [
+        f"{progress.step:,} steps",
+        f"{progress.tokens:,} tokens in each direction",
+        f"{progress.seconds / 60:.1f} minutes of steps",
+    ]
+    if progress.seconds:
+        speed, n = progress.tokens / progress.seconds, run.strategy.num_replicas_in_sync
+        parts.append(f"{speed:,.0f} tokens/s on {n} replica(s)")
+    if loss is not None:
+        parts.append(f"mean {run.loss_name} of the last steps {loss:.3f}")
+    return f"{', '.join(parts)}.\n\n![Curves](curves.png)"
+
+
+def _versions():
+    found = [f"{p} {installed_version(p) or '(not installed)'}" for p in _PACKAGES]
+    day = datetime.date.today().isoformat()
+    return f"{', '.join(found)}; Python {platform.python_version()}; {day}"

@@ -1,4 +1,4 @@
-"""A training run: its parts, its checkpoints, its batches and its compiled step."""
+"""A training run: built from inputs and settings; its checkpoints, batches and step."""
 
 import dataclasses
 from collections.abc import Callable
@@ -10,20 +10,27 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.cli.fingerprint import check_same_run
+from elmo_keras.models.local_files import absolute
 from elmo_keras.training.checkpoint import newest_checkpoint, save_checkpoint
 from elmo_keras.training.distribution import (
     distributed,
     gather_rows,
     is_chief,
+    n_workers,
     scatter_rows,
+    sum_over_workers,
 )
-from elmo_keras.training.options import TrainingOptions
+from elmo_keras.training.inputs import Inputs
+from elmo_keras.training.optimizers import RowAdagrad, make_optimizer
+from elmo_keras.training.options import ZERO_STATE_SHARE, RunSettings
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.step import train_step
 from elmo_keras.training.streams import Streams
 
 CHECKPOINTS = "training/checkpoints"
 ZERO_STATE = "share of the sentences read from the zero state"  # in the identity
+WARM_UP_STEPS = 500  # default for a new softmax of a pretrained model
 
 
 @dataclasses.dataclass
@@ -34,12 +41,9 @@ class TrainingRun:
         strategy: the model and the optimizer were built in its scope.
         bilm, optimizer: both built.
         streams: the text.
-        options: the published options.
+        settings: how updates are computed.
         identity: JSON values that must not change when the run is resumed.
-        n_parts: parts of a replica's rows, computed one after another.
         warm_up_steps: steps at the start that train only the softmax.
-        state_by_default: whether the share of the sentences that are read from the
-            zero state was not asked for.
         progress: how far the run has come.
         state: LSTM state of each replica's rows.
     """
@@ -48,11 +52,9 @@ class TrainingRun:
     bilm: BidirectionalLanguageModel
     optimizer: keras.optimizers.Optimizer
     streams: Streams
-    options: TrainingOptions
+    settings: RunSettings
     identity: dict[str, Any] = dataclasses.field(default_factory=dict)
-    n_parts: int = 1
     warm_up_steps: int = 0
-    state_by_default: bool = False
     progress: Progress = dataclasses.field(default_factory=Progress)
     state: Any = None
 
@@ -72,6 +74,112 @@ class TrainingRun:
         self.progress.epoch += 1
         self.progress.epoch_step = 0
         self.reset_state()
+
+
+def make_streams(
+    inputs: Inputs, settings: RunSettings, strategy: tf.distribute.Strategy
+) -> Streams:
+    """The batches of the training text for all replicas."""
+    options, share = settings.options, settings.zero_state_share
+    return Streams(
+        inputs.train,
+        inputs.vocabulary,
+        inputs.config,
+        n_rows=options.batch_size * strategy.num_replicas_in_sync,
+        unroll_steps=options.unroll_steps,
+        n_negatives=options.n_negatives(len(inputs.vocabulary)),
+        seed=settings.seed,
+        zero_state_share=ZERO_STATE_SHARE if share is None else share,
+    )
+
+
+def make_run(
+    inputs: Inputs,
+    streams: Streams,
+    settings: RunSettings,
+    *,
+    strategy: tf.distribute.Strategy,
+    n_steps: int,
+) -> TrainingRun:
+    """Builds the model and its optimizer.
+
+    Args:
+        inputs: give sizes, words and pretrained weights.
+        streams: made from `inputs`.
+        settings: how updates are computed.
+        strategy: the replicas' strategy.
+        n_steps: the step at which the learning rate's schedule ends.
+    """
+    options, schedule = settings.options, settings.schedule
+    keras.utils.set_random_seed(settings.seed)
+    with strategy.scope():
+        bilm = BidirectionalLanguageModel(
+            inputs.config, len(inputs.vocabulary), options.dropout, dtype=settings.dtype
+        )
+        bilm.build()
+        optimizer = make_optimizer(
+            settings.optimizer,
+            options.learning_rate,
+            schedule=schedule,
+            n_steps=n_steps,
+        )
+        optimizer.build(bilm.trainable_weights)
+    warm_up_steps = 0
+    if inputs.pretrained is not None:
+        warm_up_steps = _read_pretrained(inputs, settings, bilm, optimizer)
+    identity = _identity(inputs, streams, settings)
+    identity["steps of warm-up"] = warm_up_steps
+    if schedule != "constant":
+        identity["steps of the schedule"] = n_steps
+    return TrainingRun(
+        strategy=strategy,
+        bilm=bilm,
+        optimizer=optimizer,
+        streams=streams,
+        settings=settings,
+        identity=identity,
+        warm_up_steps=warm_up_steps,
+        progress=Progress(chosen_by="zero" if streams.zero_state_share else "carried"),
+    )
+
+
+def _read_pretrained(inputs, settings, bilm, optimizer) -> int:
+    """Reads the pretrained weights; returns the steps of warm-up."""
+    files = inputs.pretrained
+    with_softmax = (
+        files.has_softmax
+        and files.vocabulary.digest == inputs.vocabulary.digest
+        and not settings.new_softmax
+    )
+    files.read_into(bilm, with_softmax=with_softmax)
+    accumulators = files.accumulators(bilm) if with_softmax else None
+    if accumulators and isinstance(optimizer, RowAdagrad):
+        optimizer.set_accumulators(accumulators)
+    if settings.warm_up is not None:
+        return settings.warm_up
+    return 0 if with_softmax else WARM_UP_STEPS
+
+
+def _identity(inputs, streams, settings) -> dict[str, Any]:
+    """The values that must not change when the run is resumed."""
+    identity = dataclasses.asdict(settings.options) | {
+        "rows of text in all": streams.n_rows,
+        "parts": settings.n_parts,
+        "model": inputs.config.to_summary(),
+        "vocabulary": inputs.vocabulary.digest,
+        "training text": inputs.train.digest,
+        "held-out text": inputs.valid.digest,
+        "seed": settings.seed,
+        ZERO_STATE: streams.zero_state_share,
+        "optimizer": settings.optimizer,
+        "schedule": settings.schedule,
+        "dtype": settings.dtype,
+        "model to start from": settings.init and absolute(settings.init),
+        "new softmax": settings.new_softmax,
+    }
+    # A resumed run may have more epochs, and divide the rows differently.
+    del identity["n_epochs"], identity["batch_size"]
+    return identity
 
 
 def variables_of(run: TrainingRun) -> dict[str, keras.Variable]:
@@ -115,9 +223,7 @@ def restore(run: TrainingRun, folder: Path) -> Path | None:
         run.reset_state()
         return None
     arrays, about, path = found
-    if ZERO_STATE not in about["identity"]:
-        about["identity"] |= {ZERO_STATE: _always_carried(run)}
-    check_identity(run.identity, about["identity"], path)
+    _check_identity(run, about["identity"], path)
     for name, variable in variables_of(run).items():
         variable.assign(arrays[name])
     like = run.bilm.lstm.zero_state(run.streams.n_rows)
@@ -126,31 +232,38 @@ def restore(run: TrainingRun, folder: Path) -> Path | None:
         for i, x in enumerate(tf.nest.flatten(like))
     ]
     run.state = scatter_rows(run.strategy, tf.nest.pack_sequence_as(like, rows))
+    about["progress"].pop("unwritten", None)  # of versions that outlived a full disk
     run.progress = Progress(**about["progress"])
     return path
 
 
-def _always_carried(run):
-    """The share of runs begun before there was a choice, which they resume with."""
-    if run.state_by_default:
-        run.streams.carry_state()
-        run.identity[ZERO_STATE] = 0.0
-    return 0.0
+def _check_identity(run, then, path):
+    """Refuses to resume a different run."""
+    if ZERO_STATE not in then:  # it was begun before there was a choice
+        then = {**then, ZERO_STATE: 0.0}
+        if run.settings.zero_state_share is None:
+            run.streams.carry_state()
+            run.identity[ZERO_STATE] = 0.0
+    hint = ""
+    if run.identity[ZERO_STATE] != then[ZERO_STATE]:
+        hint = " (0.0 is --published-state)"
+    advice = f"Give the same value{hint}, or another --output."
+    check_same_run(run.identity, then, path, advice)
 
 
-def check_identity(now: dict[str, Any], then: dict[str, Any], path: Path) -> None:
-    """Refuses to resume a different run.
+def check_same_step(run: TrainingRun, output: Path) -> None:
+    """Checks that all workers resume from the same checkpoint.
 
     Raises:
-        ValueError: a value differs; the message names it.
+        ValueError: they resume from different steps.
     """
-    for key in now | then:
-        if now.get(key) != then.get(key):
-            hint = " (0.0 is --published-state)" if key == ZERO_STATE else ""
-            raise ValueError(
-                f"{path} was made with {key} {then.get(key)}; this run has "
-                f"{now.get(key)}. Give the same value{hint}, or another --output."
-            )
+    step = run.progress.step
+    total = sum_over_workers(run.strategy, np.array(float(step)))
+    if total != step * n_workers(run.strategy):
+        raise ValueError(
+            f"{output} should be one directory that all workers share. It is at step "
+            f"{step} for this worker, but not for all workers."
+        )
 
 
 def compiled_step(
@@ -163,16 +276,10 @@ def compiled_step(
         batch_spec: `element_spec` of its `batches`.
         only_softmax: whether to update the softmax only.
     """
+    options = {"options": run.settings.options, "only_softmax": only_softmax}
 
     def step(parts, state):
-        return train_step(
-            run.bilm,
-            run.optimizer,
-            parts,
-            state=state,
-            options=run.options,
-            only_softmax=only_softmax,
-        )
+        return train_step(run.bilm, run.optimizer, parts, state, **options)
 
     def of_all_replicas(parts, state):
         if run.strategy.num_replicas_in_sync == 1:
@@ -198,7 +305,7 @@ def batches(run: TrainingRun) -> tf.data.Dataset | tf.distribute.DistributedData
             progress.epoch,
             progress.epoch_step,
             n_replicas=strategy.num_replicas_in_sync,
-            n_parts=run.n_parts,
+            n_parts=run.settings.n_parts,
             replicas=replicas,
         )
 

@@ -8,7 +8,7 @@ from elmo_keras.training.options import TrainingOptions
 
 
 def train_step(
-    bilm, optimizer, parts, *, state, options: TrainingOptions, only_softmax=False
+    bilm, optimizer, parts, state, *, options: TrainingOptions, only_softmax=False
 ):
     """Updates the weights with one batch of `streams.Streams`, in a replica context.
 
@@ -19,7 +19,7 @@ def train_step(
         bilm: a built biLM with a softmax.
         optimizer: a Keras optimizer without clipping, built on the biLM's trainable
             weights.
-        parts: the batches of this replica's parts, computed one after another.
+        parts: the batches of this replica's parts, whose gradients are accumulated.
         state: LSTM state of this replica's rows after the previous batch.
         options: gives `unroll_steps` and `all_clip_norm_val`.
         only_softmax: whether to update the softmax only.
@@ -31,14 +31,20 @@ def train_step(
     """
     softmax = [bilm.softmax.kernel, bilm.softmax.bias]
     others = [w for w in bilm.trainable_weights if not any(w is s for s in softmax)]
-    weights = softmax if only_softmax else others + softmax
+    others = [] if only_softmax else others
     n_predictions = parts[0]["n_predictions"]
     sums, states = None, []
     for part, part_state in zip(parts, _split(state, len(parts))):
         part, part_state = _after(sums, (part, part_state))
-        loss, part_state, gradients = _loss_and_gradients(
-            bilm, part, part_state, options=options, weights=weights[: -len(softmax)]
-        )
+        table = _softmax_rows(bilm.softmax, part)
+        with tf.GradientTape() as tape:
+            tape.watch(table)
+            losses, part_state = stream_losses(bilm, part, part_state, table=table)
+            loss = tf.reduce_sum(losses * part["weights"])
+            # bilm-tf takes the gradient of the mean loss times `unroll_steps`.
+            objective = loss * (options.unroll_steps / (2 * n_predictions))
+        gradients = tape.gradient(objective, [w.value for w in others] + table)
+        gradients = [tf.convert_to_tensor(g) for g in gradients]
         some = [loss / (2 * n_predictions), *gradients]
         sums = some if sums is None else [a + b for a, b in zip(sums, some)]
         states.append(part_state)
@@ -51,9 +57,8 @@ def train_step(
             tf.IndexedSlices(gradient, rows, tf.convert_to_tensor(weight.shape))
             for gradient, weight in zip(gradients[-2:], softmax)
         ]
-    replicas.merge_call(
-        _update, args=(optimizer, gradients), kwargs={"weights": weights}
-    )
+    weights = {"weights": others + softmax}
+    replicas.merge_call(_update, args=(optimizer, gradients), kwargs=weights)
     return loss, n_predictions, _joined(states)
 
 
@@ -93,19 +98,6 @@ def _after(earlier, tensors):
         return tensors
     with tf.control_dependencies(earlier):
         return tf.nest.map_structure(tf.identity, tensors)
-
-
-def _loss_and_gradients(bilm, batch, state, *, options, weights):
-    """Summed loss, state, and gradients of the weights and of rows of the softmax."""
-    table = _softmax_rows(bilm.softmax, batch)
-    with tf.GradientTape() as tape:
-        tape.watch(table)
-        losses, state = stream_losses(bilm, batch, state, table=table)
-        loss = tf.reduce_sum(losses * batch["weights"])
-        # bilm-tf takes the gradient of the mean loss times `unroll_steps`.
-        objective = loss * (options.unroll_steps / (2 * batch["n_predictions"]))
-    gradients = tape.gradient(objective, [w.value for w in weights] + table)
-    return loss, state, [tf.convert_to_tensor(g) for g in gradients]
 
 
 def _softmax_rows(softmax, batch):

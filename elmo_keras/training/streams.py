@@ -5,7 +5,7 @@ training can resume at any step as if it had never stopped.
 """
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -14,7 +14,6 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.training.negatives import draw_negatives
 from elmo_keras.training.windows import Plan, Window, window
 
 PREFETCHED = 4
@@ -140,7 +139,7 @@ class Streams:
         dtypes = [s.dtype for s in spec.values()]
 
         def arrays_of(step, number):
-            return self._arrays(int(step), int(number), epoch=epoch, n_parts=n_parts)
+            return self._arrays(epoch, int(step), int(number), n_parts=n_parts)
 
         def part(step, number):
             arrays = tf.numpy_function(arrays_of, [step, number], dtypes)
@@ -171,7 +170,7 @@ class Streams:
             }
         return spec
 
-    def _arrays(self, step, number, *, epoch, n_parts):
+    def _arrays(self, epoch, step, number, *, n_parts):
         """The arrays of a part of the rows, in the order of `_spec`."""
         of_all, targets, seed, shared = self._shared(epoch, step)
         size = self.n_rows // n_parts
@@ -212,3 +211,54 @@ class Streams:
             np.stack(log_expected),
         ]
         return of_all, np.searchsorted(candidates, targets), seed, shared
+
+
+class Negatives(NamedTuple):
+    """Distinct word ids, and the number of draws that it took to get them.
+
+    Attributes:
+        ids: int64 `(negatives,)`.
+        n_draws: number of draws, including repeated ids.
+        vocabulary_size: number of words drawn from.
+    """
+
+    ids: np.ndarray
+    n_draws: int
+    vocabulary_size: int
+
+    def log_expected_counts(self, ids: np.ndarray) -> np.ndarray:
+        """log Q(id), Q(id) being the probability that an id is drawn at least once.
+
+        Logits are corrected by it, so that the sampled softmax estimates the full
+        softmax. float32, in the shape of `ids`.
+        """
+        size = self.vocabulary_size
+        probability = np.log1p(1 / (ids + 1.0)) / np.log1p(size)
+        expected = -np.expm1(self.n_draws * np.log1p(-probability))
+        return np.log(expected).astype(np.float32)
+
+
+def draw_negatives(
+    rng: np.random.Generator, n_negatives: int, vocabulary_size: int
+) -> Negatives:
+    """Draws distinct ids, P(id) = log((id + 2) / (id + 1)) / log(size + 1).
+
+    Word ids must be sorted by falling frequency. The distribution is that of
+    TensorFlow's `log_uniform_candidate_sampler` with `unique=True`, but the draws
+    depend on `rng` alone, so a resumed run draws the same ids as an uninterrupted one.
+
+    Args:
+        rng: the source of randomness.
+        n_negatives: number of ids, less than the number of words.
+        vocabulary_size: number of words.
+    """
+    draws = np.zeros(0, np.int64)
+    while True:
+        more = np.expm1(rng.random(2 * n_negatives) * np.log1p(vocabulary_size))
+        more = np.minimum(more.astype(np.int64), vocabulary_size - 1)
+        draws = np.concatenate([draws, more])
+        _, first = np.unique(draws, return_index=True)
+        if len(first) >= n_negatives:
+            first = np.sort(first)[:n_negatives]
+            n_draws = int(first[-1]) + 1
+            return Negatives(draws[first], n_draws, vocabulary_size)

@@ -27,7 +27,7 @@ from elmo_keras.published_options import read_options
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.files import read_sentences
 from elmo_keras.training.optimizers import make_optimizer
-from elmo_keras.training.options import TrainingOptions
+from elmo_keras.training.options import RunSettings, TrainingOptions
 from elmo_keras.training.run import TrainingRun, batches, compiled_step
 from elmo_keras.training.streams import Streams
 from tests.benchmarks.arithmetic import of_training_step
@@ -58,7 +58,8 @@ def training_run(folder: Path, policy: str) -> TrainingRun:
     bilm.build()
     optimizer = make_optimizer("adagrad", options.learning_rate)
     optimizer.build(bilm.trainable_weights)
-    return TrainingRun(tf.distribute.get_strategy(), bilm, optimizer, streams, options)
+    settings, strategy = RunSettings(options), tf.distribute.get_strategy()
+    return TrainingRun(strategy, bilm, optimizer, streams, settings)
 
 
 def training_steps(run: TrainingRun) -> Iterator[tuple[float, float, int, float, int]]:

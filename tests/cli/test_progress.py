@@ -59,10 +59,33 @@ def test_a_line_that_stays_is_printed_between_the_states(kind):
     assert "a line\nand another\n" in stream.getvalue()
 
 
+def test_in_a_file_a_line_that_stays_comes_alone():
+    log = io.StringIO()
+    with Progress(total=2, file=log) as progress:
+        progress.say("a line")
+    assert log.getvalue() == "a line\n"
+
+
+def test_what_was_skipped_and_the_time_of_other_work_are_not_in_the_rate():
+    now = [0.0]
+    with Progress(file=io.StringIO(), mininterval=0, delay=0) as progress:
+        progress._time = lambda: now[0]
+        progress.start_t = progress.last_print_t = 0.0
+        progress.skip(1000)
+        now[0] += 2
+        with progress.paused():
+            now[0] += 100
+        progress.update(10)
+        assert progress.format_dict["rate"] == 5
+        assert progress.format_dict["elapsed"] == 2
+
+
 def test_nothing_is_printed_when_it_is_disabled():
     stream = Terminal()
     with Progress(total=2, file=stream, disable=True) as progress:
         progress.say("a line")
         progress.add(2, share=0.5)
         progress.skip(1)
+        with progress.paused():
+            pass
     assert stream.getvalue() == ""

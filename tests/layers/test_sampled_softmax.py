@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.layers.sampled_softmax import sampled_softmax_losses
-from elmo_keras.training.negatives import draw_negatives
+from elmo_keras.training.streams import draw_negatives
 
 TOKENS, DIM, SIZE, N = 11, 5, 17, 6
 

@@ -20,7 +20,7 @@ from elmo_keras.models.local_files import (
     path_or_name,
 )
 from elmo_keras.tasks.experiments.variants import Variant
-from elmo_keras.training.arguments import parse_command
+from elmo_keras.training.arguments import parser, settings_of
 from export import __main__ as export
 
 STORE = "/allennlp.s3.amazonaws.com/models/elmo"
@@ -80,8 +80,8 @@ def test_an_archive_is_handed_over_as_it_is(mirror, tmp_path, model_directory, c
 def test_training_starts_from_a_published_model(published, model_directory):
     files = find_model("small", prefer_checkpoint=True)
     assert not files.has_softmax and files.directory.name == "small"
-    command = parse_command(None, ["--init", "hf://owner/name"])
-    assert command.start.model == "hf://owner/name"
+    given = parser("").parse_args(["--init", "hf://owner/name"])
+    assert settings_of(given).init == "hf://owner/name"
     assert absolute("hf://owner/name") == "hf://owner/name"
 
 

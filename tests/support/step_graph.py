@@ -14,7 +14,7 @@ from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 
 from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.training.optimizers import make_optimizer
-from elmo_keras.training.options import TrainingOptions
+from elmo_keras.training.options import RunSettings, TrainingOptions
 from elmo_keras.training.run import TrainingRun, compiled_step
 
 INT32 = tf.int32.as_datatype_enum
@@ -64,7 +64,7 @@ def training_step(config, sizes: Sizes, dtype="float32"):
         optimizer = make_optimizer()
         optimizer.build(bilm.trainable_weights)
     strategy = tf.distribute.get_strategy()
-    run = TrainingRun(strategy, bilm, optimizer, None, options)
+    run = TrainingRun(strategy, bilm, optimizer, None, RunSettings(options))
     run.state = bilm.lstm.zero_state(sizes.rows)
     batch = (_batch(sizes, config, options.unroll_steps),)
     return compiled_step(run, batch).get_concrete_function(), run

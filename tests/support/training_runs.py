@@ -13,14 +13,20 @@ import train
 from elmo_keras import Vocabulary
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.training import loop, report
-from elmo_keras.training.arguments import TrainingCommand, parse_command
+from elmo_keras.training.arguments import data_of, limits_of, parser, settings_of
 from elmo_keras.training.checkpoint import checkpoints
 from elmo_keras.training.distribution import make_strategy
 from elmo_keras.training.inputs import Inputs, read_inputs
-from elmo_keras.training.options import Limits
+from elmo_keras.training.options import Limits, TextData
 from elmo_keras.training.progress import Progress
-from elmo_keras.training.run import CHECKPOINTS, TrainingRun, restore, variables_of
-from elmo_keras.training.setup import make_run, make_streams
+from elmo_keras.training.run import (
+    CHECKPOINTS,
+    TrainingRun,
+    make_run,
+    make_streams,
+    restore,
+    variables_of,
+)
 
 # Sentences of letters as words.
 SENTENCES = [list("abca"), list("bd"), ["c"], list("aaabbb")]
@@ -65,33 +71,31 @@ def write_text(folder: Path) -> list[str]:
 class Prepared(NamedTuple):
     """A run before its first step, and what it was made from."""
 
-    command: TrainingCommand
+    output: Path
+    data: TextData
+    limits: Limits
     inputs: Inputs
     run: TrainingRun
 
 
 def prepared(arguments) -> Prepared:
     """What the training program builds for its arguments."""
-    command = parse_command("", arguments)
-    strategy = make_strategy(command.replicas)
-    cache = command.output / "training/corpus-0"
-    inputs = read_inputs(command.text, command.words, command.start, cache=cache)
-    streams = make_streams(inputs, command.settings, strategy)
-    run = make_run(
-        inputs,
-        streams,
-        command.settings,
-        strategy=strategy,
-        n_steps=command.limits.total_steps(streams.n_steps(0)),
-    )
-    return Prepared(command, inputs, run)
+    given = parser("").parse_args(arguments)
+    data, settings = data_of(given), settings_of(given)
+    limits = limits_of(given, settings.options)
+    strategy = make_strategy(settings.replicas)
+    inputs = read_inputs(data, settings, cache=given.output / "training/corpus-0")
+    streams = make_streams(inputs, settings, strategy)
+    n_steps = limits.total_steps(streams.n_steps(0))
+    run = make_run(inputs, streams, settings, strategy=strategy, n_steps=n_steps)
+    return Prepared(given.output, data, limits, inputs, run)
 
 
 class ReusedRun:
     """A run that is trained again and again, with steps that are compiled once."""
 
     def __init__(self, arguments):
-        self.command, self.inputs, self.run = prepared(arguments)
+        _, self.data, self.limits, self.inputs, self.run = prepared(arguments)
         self._compiled = {}
         self._chosen_by = self.run.progress.chosen_by
         variables = variables_of(self.run).values()
@@ -109,20 +113,22 @@ class ReusedRun:
 
         Args:
             folder: the model directory.
-            limits: those of the command if None.
+            limits: those of the arguments if None.
             stop: asked after every step, instead of Ctrl-C.
             around: function from a step to the one that is called instead.
         """
-        command = self.command._replace(
-            output=folder, limits=limits or self.command.limits
-        )
         with self.compiled_once(around) as patch:
             patch.setattr(report, "write_card", lambda *args, **kwargs: None)
             if stop is not None:
                 answer = types.SimpleNamespace(is_set=stop)
                 patch.setattr(train, "stopping", lambda: contextlib.nullcontext(answer))
             return train.train_and_report(
-                command, self.inputs, self.run, checkpoint=self.begin(folder)
+                self.run,
+                self.inputs,
+                self.data,
+                limits or self.limits,
+                output=folder,
+                checkpoint=self.begin(folder),
             )
 
     def begin(self, folder: Path) -> Path | None:

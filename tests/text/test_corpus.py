@@ -8,7 +8,7 @@ import pytest
 from elmo_keras import Vocabulary
 from elmo_keras.text import corpus
 from elmo_keras.text.corpus import Corpus, TextStatistics
-from elmo_keras.training.python_reference import python_reference
+from elmo_keras.training.inputs import python_reference
 
 SENTENCES = [list("abcdefg"), list("hi"), ["j"], list("abc"), ["a"] * 11, ["한", "l"]]
 CORPUS = Corpus.of(SENTENCES)

@@ -1,18 +1,32 @@
 """The command line of training and the values that it becomes."""
 
+from pathlib import Path
+
 import pytest
 
-from elmo_keras.training.arguments import parse_command
-from elmo_keras.training.options import Limits, TrainingOptions
+from elmo_keras.training.arguments import data_of, limits_of, parser, settings_of
+from elmo_keras.training.options import (
+    Limits,
+    RunSettings,
+    TextData,
+    TrainingOptions,
+)
 
 FILES = ["--train", "t", "--valid", "v"]
 
 
+def parsed(*arguments):
+    """The texts, the settings and the limits of a command line."""
+    given = parser("").parse_args(arguments)
+    settings = settings_of(given)
+    return data_of(given), settings, limits_of(given, settings.options)
+
+
 def test_the_defaults_are_the_published_options():
-    command = parse_command("", FILES)
-    assert command.settings.options == TrainingOptions()
-    assert command.limits == Limits(n_epochs=10)
-    assert (command.text.train, command.text.valid) == (["t"], ["v"])
+    data, settings, limits = parsed(*FILES)
+    assert settings == RunSettings(TrainingOptions())
+    assert limits == Limits(n_epochs=10)
+    assert data == TextData(train=["t"], valid=["v"])
 
 
 @pytest.mark.parametrize(
@@ -20,18 +34,13 @@ def test_the_defaults_are_the_published_options():
     [([], None), (["--zero-state", "0.25"], 0.25), (["--published-state"], 0.0)],
 )
 def test_the_share_of_sentences_from_the_zero_state_is_an_option(arguments, share):
-    command = parse_command("", [*FILES, *arguments])
-    assert command.settings.zero_state_share == share
+    assert parsed(*FILES, *arguments)[1].zero_state_share == share
 
 
 def test_the_example_text_has_defaults_of_its_own():
-    options = parse_command("", []).settings.options
-    assert (options.n_epochs, options.batch_size, options.learning_rate) == (
-        14,
-        32,
-        0.1,
-    )
-    given = parse_command("", ["--batch-size", "5"]).settings.options
+    found = parsed()[1].options
+    assert found == TrainingOptions(n_epochs=14, batch_size=32, learning_rate=0.1)
+    given = parsed("--batch-size", "5")[1].options
     assert (given.n_epochs, given.batch_size) == (14, 5)
 
 
@@ -45,19 +54,39 @@ def test_the_example_text_has_defaults_of_its_own():
     ],
 )
 def test_steps_alone_leave_the_number_of_epochs_open(arguments, n_epochs, n_steps):
-    limits = parse_command("", [*FILES, *arguments]).limits
+    *_, limits = parsed(*FILES, *arguments)
     assert (limits.n_epochs, limits.n_steps) == (n_epochs, n_steps)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "patience", "raw_text"),
-    [([], None, False), (["--patience", "2"], 2, False), (["--raw-text"], None, True)],
-)
-def test_patience_and_raw_text_are_off_unless_they_are_given(
-    arguments, patience, raw_text
-):
-    command = parse_command("", [*FILES, *arguments])
-    assert (command.limits.patience, command.text.raw_text) == (patience, raw_text)
+def test_every_option_reaches_the_field_that_it_sets():
+    data, settings, limits = parsed(
+        *[*FILES, "--raw-text", "--vocabulary", "w", "--vocabulary-size", "9"],
+        *["--vocabulary-text", "x", "--min-count", "3", "--cut-at", "character"],
+        *["--preset", "test", "--max-characters-per-token", "8", "--warm-up", "0"],
+        *["--unicode-normalization", "NFC", "--new-softmax", "--patience", "2"],
+        *["--checkpoint-every", "7", "--evaluate-every", "11", "--seed", "5"],
+        *["--unroll-steps", "6", "--negatives", "13", "--full-softmax"],
+        *["--dropout", "0", "--clip-norm", "0.5", "--optimizer", "adam"],
+        *["--learning-rate", "0.3", "--schedule", "cosine", "--parts", "4"],
+        *["--dtype", "mixed_bfloat16", "--replicas", "2"],
+    )
+    assert data == TextData(["t"], ["v"], True, Path("w"), ["x"], 9, 3)
+    options = TrainingOptions(10, 128, 6, 13, 0.3, 0.0, 0.5, sample_softmax=False)
+    sizes = {"max_characters_per_token": 8, "cut_at": "character"}
+    assert settings == RunSettings(
+        options=options,
+        preset="test",
+        changes=sizes | {"unicode_normalization": "NFC"},
+        new_softmax=True,
+        warm_up=0,
+        seed=5,
+        optimizer="adam",
+        schedule="cosine",
+        dtype="mixed_bfloat16",
+        replicas=2,
+        n_parts=4,
+    )
+    assert limits == Limits(10, None, 2, checkpoint_every=7, evaluate_every=11)
 
 
 @pytest.mark.parametrize(
@@ -68,16 +97,14 @@ def test_patience_and_raw_text_are_off_unless_they_are_given(
         (["--evaluate"], "--evaluate needs the text of --valid"),
         (["--options", "o"], "--options and --weights should be given together"),
         (["--weights", "w"], "--options and --weights should be given together"),
-        (["--init", "m", "--options", "o", "--weights", "w"], "--init and --options"),
         (["--init", "m", "--preset", "tiny"], "Leave out --preset"),
         (["--init", "m", "--cut-at", "byte"], "Leave out --cut-at"),
-        (["--zero-state", "1", "--published-state"], "should not be given together"),
         (["--batch-size", "3", "--parts", "2"], "should be a multiple of --parts 2"),
     ],
 )
 def test_contradictions_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        parse_command("", arguments)
+        parsed(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +114,13 @@ def test_contradictions_are_refused(arguments, message):
         (["--learning-rate", "nan"], "should be above 0. Received: nan"),
         (["--zero-state", "0"], "should be above 0 and at most 1. Received: 0"),
         (["--seed", "-1"], "should be from 0 to"),
+        (["--zero-state", "1", "--published-state"], "not allowed with argument"),
+        (["--init", "m", "--options", "o"], "not allowed with argument --init"),
     ],
 )
-def test_a_value_out_of_its_range_is_refused(arguments, message, capsys):
+def test_a_value_out_of_its_range_or_beside_another_is_refused(
+    arguments, message, capsys
+):
     with pytest.raises(SystemExit, match="2"):
-        parse_command("", arguments)
+        parsed(*arguments)
     assert message in capsys.readouterr().err

@@ -13,8 +13,7 @@ from elmo_keras.model_files.model_directory import find_model, load_bilm, save_m
 from elmo_keras.model_files.published import write_weights
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.options import Limits
-from elmo_keras.training.run import CHECKPOINTS
-from elmo_keras.training.setup import WARM_UP_STEPS
+from elmo_keras.training.run import CHECKPOINTS, WARM_UP_STEPS
 from tests.support import many_langs_models as many_langs
 from tests.support import tf1_checkpoints as tf1
 from tests.support.models import randomize

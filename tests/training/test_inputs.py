@@ -1,33 +1,27 @@
 """Texts, vocabulary and the model to start from, as the options ask for them."""
 
+import types
 import unicodedata
 
 import pytest
 
-from elmo_keras import ElmoConfig
-from elmo_keras.text.corpus import TextStatistics
-from elmo_keras.training.inputs import (
-    StartingPoint,
-    TextFiles,
-    VocabularySource,
-    read_inputs,
-)
+from elmo_keras import ElmoConfig, Vocabulary
+from elmo_keras.text.corpus import Corpus, unknown_share
+from elmo_keras.training.inputs import check_vocabulary, read_inputs
+from elmo_keras.training.options import RunSettings, TextData
 
-START = StartingPoint(preset="test")
+TINIEST = RunSettings(preset="test")
 
 
 @pytest.fixture
 def read(tmp_path):
     """Reads inputs from two texts."""
 
-    def of(train, valid="a b\n", *, words=None, start=START, **options):
+    def of(train, valid="a b\n", *, settings=TINIEST, **data):
         for name, text in (("train", train), ("valid", valid)):
             (tmp_path / name).write_text(text)
-        text = TextFiles(
-            [str(tmp_path / "train")], [str(tmp_path / "valid")], **options
-        )
-        words = words or VocabularySource()
-        return read_inputs(text, words, start, cache=tmp_path / "cache")
+        files = [str(tmp_path / "train")], [str(tmp_path / "valid")]
+        return read_inputs(TextData(*files, **data), settings, cache=tmp_path / "cache")
 
     return of
 
@@ -43,39 +37,76 @@ def test_words_have_one_spelling_where_characters_are_normalised(read):
     text = "한국어 말뭉치 이다\n" * 40
     inputs = read(
         *(unicodedata.normalize(form, text) for form in ("NFC", "NFD")),
-        start=StartingPoint(preset="test", changes={"unicode_normalization": "NFC"}),
+        settings=RunSettings(preset="test", changes={"unicode_normalization": "NFC"}),
     )
-    for corpus in (inputs.train, inputs.valid):
-        found = TextStatistics.of(corpus, inputs.vocabulary, inputs.config)
-        assert found.unknown == 0
+    assert [text.unknown for text in inputs.statistics] == [0, 0]
 
 
 def test_sizes_are_those_of_the_preset_with_changes(read):
     assert read("a b\n").config == ElmoConfig.preset("test")
-    start = StartingPoint(preset="test", changes={"cut_at": "character"})
-    assert read("a b\n", start=start).config.cut_at == "character"
-    assert read("a b\n", start=StartingPoint()).config == ElmoConfig.preset("tiny")
+    settings = RunSettings(preset="test", changes={"cut_at": "character"})
+    assert read("a b\n", settings=settings).config.cut_at == "character"
+    assert read("a b\n", settings=RunSettings()).config == ElmoConfig.preset("tiny")
 
 
 def test_words_are_counted_in_further_text_and_limited(read, tmp_path):
     (tmp_path / "more").write_text("c c b\n")
-    more = [str(tmp_path / "more")]
+    more = {"vocabulary_text": [str(tmp_path / "more")]}
     assert read("a a b\n").vocabulary.words[3:] == ("a",)  # b occurs once
-    words = VocabularySource(text=more)
-    assert read("a a b\n", words=words).vocabulary.words[3:] == ("a", "b", "c")
-    words = VocabularySource(text=more, max_size=5, min_count=1)
-    assert read("a a b\n", words=words).vocabulary.words[3:] == ("a", "b")
+    assert read("a a b\n", **more).vocabulary.words[3:] == ("a", "b", "c")
+    more |= {"vocabulary_size": 5, "min_count": 1}
+    assert read("a a b\n", **more).vocabulary.words[3:] == ("a", "b")
 
 
 def test_a_vocabulary_file_is_not_counted(read, tmp_path):
     (tmp_path / "words").write_text("<S>\n</S>\n<UNK>\nz\n")
-    words = VocabularySource(file=tmp_path / "words")
-    assert read("a b\n", words=words).vocabulary.words[3:] == ("z",)
-    words = VocabularySource(file=tmp_path / "words", min_count=3)
+    words = {"vocabulary": tmp_path / "words"}
+    assert read("a b\n", **words).vocabulary.words[3:] == ("z",)
     with pytest.raises(ValueError, match="Leave out --min-count"):
-        read("a b\n", words=words)
+        read("a b\n", **words, min_count=3)
 
 
 def test_a_training_text_that_changed_is_read_again(read):
     assert len(read("a b\n").train) == 1
     assert len(read("a b\nc d e\n").train) == 2
+
+
+def inputs(words, *, pretrained=False):
+    """Ten tokens, two of them "a", and a vocabulary."""
+    text = Corpus.of([list("abc"), list("adefghi")])
+    vocabulary = Vocabulary(("<S>", "</S>", "<UNK>", *words))
+    model = types.SimpleNamespace(vocabulary=vocabulary) if pretrained else None
+    return types.SimpleNamespace(train=text, vocabulary=vocabulary, pretrained=model)
+
+
+def test_tokens_that_are_not_in_the_vocabulary_are_counted():
+    for words, share in (("a", 0.8), ("abc", 0.6)):
+        found = inputs(words)
+        assert unknown_share(found.train, found.vocabulary) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("data", "pretrained", "remedy"),
+    [
+        ({"min_count": 7}, False, "Give a lower --min-count than 7."),
+        ({}, False, "Give a lower --min-count than 2."),
+        ({"vocabulary_size": 4}, False, "than 2, or a higher --vocabulary-size."),
+        (
+            {"vocabulary_size": 4, "min_count": 1},
+            False,
+            "Give a higher --vocabulary-size.",
+        ),
+        ({"vocabulary": "vocab.txt"}, False, "Give another --vocabulary."),
+        ({}, True, "Give --new-softmax for a vocabulary of this text."),
+    ],
+)
+def test_a_vocabulary_without_the_words_of_the_text_is_refused(
+    data, pretrained, remedy
+):
+    data = TextData(**data)
+    check_vocabulary(inputs("a", pretrained=pretrained), data)
+    with pytest.raises(ValueError) as refusal:
+        check_vocabulary(inputs("xyz", pretrained=pretrained), data)
+    message = str(refusal.value)
+    assert message.startswith("100.0% of the tokens of the training text are not among")
+    assert "the 6 words of the vocabulary" in message and message.endswith(remedy)

@@ -1,10 +1,18 @@
-"""The loop of training: when it ends and what it keeps."""
+"""The loop of training: when it ends, what it keeps, what it shows and records."""
 
-from elmo_keras.training.held_out import HeldOutPerplexity
-from elmo_keras.training.loop import fit
+import types
+
+import pytest
+
+from elmo_keras.training import loop
+from elmo_keras.training.distribution import make_strategy
+from elmo_keras.training.loop import Monitor, fit
 from elmo_keras.training.options import Limits
-from elmo_keras.training.perplexity import Perplexity
+from elmo_keras.training.perplexity import HeldOutPerplexity, Perplexity
+from elmo_keras.training.progress import Progress
 from tests.support.training_runs import ReusedRun
+
+STEPS_AN_EPOCH = 50
 
 
 def trained(reused: ReusedRun, folder, limits, results, chosen_by="zero"):
@@ -12,22 +20,20 @@ def trained(reused: ReusedRun, folder, limits, results, chosen_by="zero"):
 
     Returns the progress, and the steps after which the model was kept.
     """
-    results, kept = iter(results), []
+    results, kept = iter([(99.0, 99.0), *results]), []
     reused.begin(folder)
     reused.run.progress.chosen_by = chosen_by
 
-    def evaluate():
+    def evaluate(run, inputs):
         zero, carried = next(results)
         return HeldOutPerplexity(Perplexity(zero, zero), Perplexity(carried, carried))
 
-    with reused.compiled_once():
-        fit(
-            reused.run,
-            folder,
-            limits,
-            evaluate=evaluate,
-            keep=lambda: kept.append(reused.run.progress.step),
+    with reused.compiled_once() as patch:
+        patch.setattr(loop, "held_out_perplexity", evaluate)
+        patch.setattr(
+            loop, "write_model", lambda run, *_: kept.append(run.progress.step)
         )
+        fit(reused.run, reused.inputs, limits, folder)
     return reused.run.progress, kept
 
 
@@ -37,8 +43,8 @@ def test_training_ends_when_the_perplexity_stops_falling(reused, tmp_path):
     progress, kept = trained(reused, tmp_path, limits, results)
     assert (progress.step, progress.best, progress.not_better) == (8, 8.0, 2)
     assert kept == [2, 4]
-    assert [row[1] for row in progress.held_out] == [9.0, 8.0, 8.5, 8.0]
-    assert [row[1] for row in progress.held_out_carried] == [1.0, 2.0, 0.5, 0.5]
+    assert [row[1] for row in progress.held_out[1:]] == [9.0, 8.0, 8.5, 8.0]
+    assert [row[1] for row in progress.held_out_carried[1:]] == [1.0, 2.0, 0.5, 0.5]
 
 
 def test_the_published_procedure_is_judged_with_the_state_carried_over(
@@ -58,4 +64,72 @@ def test_every_epoch_ends_with_an_evaluation(reused, tmp_path):
     assert progress.step == sum(n_steps) and progress.epoch == 2
     assert kept == [n_steps[0], sum(n_steps)]
     n_predictions = reused.inputs.train.n_predictions
-    assert [row[0] for row in progress.held_out] == [n_predictions, 2 * n_predictions]
+    ends = [row[0] for row in progress.held_out[1:]]
+    assert ends == [n_predictions, 2 * n_predictions]
+
+
+@pytest.fixture
+def monitor(tmp_path, clock, monkeypatch):
+    """The monitor of a run that is in its second epoch."""
+    run = types.SimpleNamespace(
+        strategy=make_strategy(1),
+        streams=types.SimpleNamespace(n_steps=lambda epoch: STEPS_AN_EPOCH),
+        loss_name="sampled loss",
+        progress=Progress(epoch=1, step=52, epoch_step=2, tokens=52_000),
+    )
+    monitor = Monitor(run, tmp_path, Limits(n_epochs=3))
+    monitor.written = []
+    monkeypatch.setattr(monitor, "write", lambda *args: monitor.written.append(args))
+    return monitor
+
+
+def take_steps(monitor, n, clock, *, seconds=2.0, tokens=1000, loss=4.0):
+    for _ in range(n):
+        clock(seconds)
+        monitor.run.progress.step += 1
+        monitor.run.progress.epoch_step += 1
+        monitor.add(loss, tokens)
+
+
+def test_the_bar_shows_the_loss_and_the_share_of_all_steps(monitor, clock, capsys):
+    monitor.start_epoch()
+    take_steps(monitor, 10, clock)
+    assert monitor.bar.n == 62_000 and monitor.bar.initial == 52_000
+    # The third epoch has 50 steps too, and 40 of the second one are left.
+    assert monitor.bar.total == round(62_000 / (62 / (62 + 38 + 50)))
+    shown = "sampled loss 4.000 nats, 0.0% waiting for data, step 62"
+    assert monitor.bar.postfix == shown
+    assert capsys.readouterr().out == "Epoch 2/3, from step 2\n"
+    assert monitor.written == [
+        ({"sampled loss": 4.0, "tokens/s": 500.0, "waiting for data": 0.0}, 62)
+    ]
+
+
+def test_only_steps_count_as_time_of_the_steps(monitor, clock):
+    with monitor.tracing():
+        clock(30)
+        monitor.run.progress.step += 1
+    monitor.add(4.0, 10)
+    take_steps(monitor, 3, clock)
+    with monitor.other_work("Evaluating"):
+        clock(1000)
+    take_steps(monitor, 2, clock)
+    monitor.read()
+    assert monitor.run.progress.seconds == pytest.approx(6 * 2.0)
+
+
+def test_waiting_for_data_is_a_share_of_the_time(monitor, clock):
+    def elements():
+        for number in range(4):
+            clock(0.5)
+            yield number
+
+    for _ in monitor.timed(elements()):
+        take_steps(monitor, 1, clock, seconds=1.5)
+    assert "25.0% waiting for data" in monitor.bar.postfix
+
+
+def test_a_loss_that_is_not_finite_ends_training(monitor, clock):
+    with pytest.raises(FloatingPointError, match="no longer finite"):
+        take_steps(monitor, 10, clock, loss=float("nan"))
+    assert monitor.run.progress.losses == []

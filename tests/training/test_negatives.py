@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.training.negatives import Negatives, draw_negatives
+from elmo_keras.training.streams import Negatives, draw_negatives
 
 SIZE, N, DRAWS = 50, 7, 4000
 

@@ -33,7 +33,7 @@ def test_the_softmax_is_full_for_small_vocabularies(
     ],
 )
 def test_training_ends_at_the_first_limit(limits, progress, reached):
-    assert limits.reached(progress) == reached
+    assert bool(limits.reached(progress)) == reached
 
 
 def test_the_total_number_of_steps_follows_both_limits():
@@ -42,6 +42,12 @@ def test_the_total_number_of_steps_follows_both_limits():
     assert Limits(3, 22).total_steps(7) == 21
     assert Limits(None, 22).total_steps(7) == 22
     assert Limits(None).total_steps(7) == sys.maxsize
+
+
+def test_the_total_number_of_steps_follows_the_progress():
+    progress = Progress(epoch=1, step=9, epoch_step=2)  # the first epoch had 7
+    assert Limits(3).total_steps(8, progress) == 7 + 8 + 8
+    assert Limits(3, 20).total_steps(8, progress) == 20
 
 
 def test_evaluations_and_checkpoints_are_due_every_n_steps():

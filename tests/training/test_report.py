@@ -1,20 +1,15 @@
-"""The perplexities that a run reports."""
+"""What a run reports: perplexities, and what is allowed but hardly intended."""
 
 import types
 from pathlib import Path
 
 import pytest
 
-from elmo_keras.training.held_out import HeldOutPerplexity
+from elmo_keras.text.corpus import Corpus
 from elmo_keras.training.options import Limits
-from elmo_keras.training.perplexity import Perplexity
+from elmo_keras.training.perplexity import HeldOutPerplexity, Perplexity
 from elmo_keras.training.progress import Progress
-from elmo_keras.training.report import (
-    beginning,
-    best_perplexity,
-    perplexity_before,
-    result,
-)
+from elmo_keras.training.report import beginning, remarks, result
 
 ZERO = [(0, 2.0, 2.0), (10, 9.0, 4.0), (20, 3.0, 11.0), (30, 2.0, 32.0)]
 CARRIED = [(0, 2.0, 3.0), (10, 5.0, 4.0), (20, 6.0, 5.0), (30, 7.0, 8.0)]
@@ -23,15 +18,14 @@ CARRIED = [(0, 2.0, 3.0), (10, 5.0, 4.0), (20, 6.0, 5.0), (30, 7.0, 8.0)]
 @pytest.mark.parametrize(("chosen_by", "best"), [("zero", 2), ("carried", 1)])
 def test_the_best_perplexity_leaves_out_the_one_before_training(chosen_by, best):
     progress = Progress(held_out=ZERO, held_out_carried=CARRIED, chosen_by=chosen_by)
-    run = types.SimpleNamespace(progress=progress)
     both = [
         HeldOutPerplexity(Perplexity(*z[1:]), Perplexity(*c[1:]))
         for z, c in zip(ZERO, CARRIED)
     ]
-    assert perplexity_before(run) == both[0]
-    assert best_perplexity(run) == both[best]  # the lowest mean alone
+    assert progress.evaluations() == both
+    assert progress.best_evaluation() == both[best]  # the lowest mean alone
     progress.held_out = ZERO[:1]
-    assert best_perplexity(run) is None
+    assert progress.best_evaluation() is None
 
 
 def test_evaluations_of_earlier_versions_lack_the_carried_perplexity():
@@ -51,8 +45,7 @@ def test_evaluations_of_earlier_versions_lack_the_carried_perplexity():
 )
 def test_both_perplexities_are_compared(after, verdict):
     rows = [(0, 10.0, 10.0), (5, after, after)]
-    run = types.SimpleNamespace(progress=Progress(held_out=rows))
-    lines = result(run, finished=True).splitlines()
+    lines = result(Progress(held_out=rows), finished=True).splitlines()
     assert lines[0].endswith("before training: forward 10.0, backward 10.0, mean 10.0")
     assert lines[1].startswith("Held-out perplexity after training:  forward ")
     assert lines[2] == f"The mean {verdict} of what it was"
@@ -67,3 +60,18 @@ def test_a_finished_run_names_every_limit_it_has_reached():
         "Training is finished: checkpoint-1234 has reached --epochs 2 and --steps 1000. "
         "To continue, give a higher --epochs and --steps."
     )
+
+
+def test_many_unknown_tokens_and_batches_larger_than_the_text_are_told():
+    def of(unknown, n_rows):
+        # With the sentence ends there are twelve predictions.
+        text = Corpus.of([list("abc"), list("adefghi")])
+        batches = types.SimpleNamespace(corpus=text, n_rows=n_rows, unroll_steps=4)
+        return remarks(types.SimpleNamespace(unknown=unknown), batches)
+
+    assert of(0.4, 3) == []
+    (unknown,) = of(0.8, 3)
+    assert unknown.startswith("Warning: 80% of the training text is <UNK>")
+    (large,) = of(0.4, 4)
+    assert large.startswith("Warning: a batch of 4 rows of 4 tokens is larger than")
+    assert "12 tokens and sentence ends" in large and "--batch-size" in large

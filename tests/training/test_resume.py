@@ -14,8 +14,9 @@ import train
 from elmo_keras.cli.command import CommandFailed
 from elmo_keras.cli.locking import only_process
 from elmo_keras.model_files.model_directory import load_bilm
-from elmo_keras.training import checkpoint
+from elmo_keras.training import checkpoint, loop
 from elmo_keras.training.checkpoint import checkpoints, newest_checkpoint
+from elmo_keras.training.distribution import failures_of_training
 from elmo_keras.training.options import ZERO_STATE_SHARE
 from elmo_keras.training.run import CHECKPOINTS, ZERO_STATE
 from tests.support.paths import ROOT
@@ -130,7 +131,9 @@ def test_ctrl_c_ends_training_after_the_step_and_saves_it(reused, tmp_path, caps
     load_bilm(tmp_path / "model")
 
 
-def test_a_full_disk_loses_no_older_checkpoint(reused, tmp_path, monkeypatch, capsys):
+def test_a_full_disk_ends_training_and_loses_no_older_checkpoint(
+    reused, uninterrupted, tmp_path, monkeypatch
+):
     new_hdf5, written = checkpoint.new_hdf5, []
 
     def full(path, size):
@@ -139,24 +142,41 @@ def test_a_full_disk_loses_no_older_checkpoint(reused, tmp_path, monkeypatch, ca
             raise OSError(28, "No space left on device", "a temporary file")
         return new_hdf5(path, size)
 
-    monkeypatch.setattr(checkpoint, "new_hdf5", full)
-    with pytest.raises(CommandFailed) as failure:
-        reused.attempt(tmp_path / "model")
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "new_hdf5", full)
+        with (
+            pytest.raises(CommandFailed) as failure,
+            failures_of_training(reused.run.strategy),
+        ):
+            reused.attempt(tmp_path / "model")
+    assert str(failure.value) == (
+        "[Errno 28] No space left on device: 'a temporary file'. Older checkpoints are "
+        "kept: the same command resumes from the newest."
+    )
     folder = tmp_path / "model" / CHECKPOINTS
     kept = sorted(p.name for p in folder.iterdir())
     assert kept == ["checkpoint-0000000000.hdf5", "checkpoint-0000000003.hdf5"]
-    best = reused.run.progress.best
-    assert str(failure.value) == (
-        "The checkpoint of step 12 was not written: No space left on device. What is "
-        f"left: {folder / kept[1]} and a model with held-out perplexity {best:.1f}. "
-        "Make room, and give the same command again: it resumes from there."
-    )
-    warnings = capsys.readouterr().err.splitlines()
-    assert warnings == [
-        f"Warning: The checkpoint of step {step} was not written (older ones are "
-        "kept): No space left on device"
-        for step in (6, 8, 9, 12)
-    ]
+    assert reused.attempt(tmp_path / "model")  # with room again
+    assert largest_difference(at_the_end(tmp_path / "model"), uninterrupted) == 0
+
+
+def test_a_model_that_cannot_be_written_is_written_by_the_same_command(
+    reused, uninterrupted, tmp_path, monkeypatch
+):
+    write_model, models = loop.write_model, []
+
+    def full(run, *args):
+        models.append(run.progress.step)
+        if len(models) == 2:
+            raise OSError(28, "No space left on device")
+        write_model(run, *args)
+
+    monkeypatch.setattr(loop, "write_model", full)
+    with pytest.raises(OSError, match="No space left"):
+        reused.attempt(tmp_path / "model")
+    assert reused.attempt(tmp_path / "model")
+    assert models[1] == models[2]  # its checkpoint is from before it
+    assert largest_difference(at_the_end(tmp_path / "model"), uninterrupted) == 0
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +188,7 @@ def finished(reused, tmp_path_factory):
 
 
 def limits_of(reused, n_steps):
-    return dataclasses.replace(reused.command.limits, n_steps=n_steps)
+    return dataclasses.replace(reused.limits, n_steps=n_steps)
 
 
 @pytest.mark.parametrize(
@@ -200,6 +220,7 @@ def begun_before_there_was_a_choice(reused, folder):
     del about["identity"][ZERO_STATE]
     for new in ("held_out_carried", "chosen_by"):
         del about["progress"][new]
+    about["progress"]["unwritten"] = None  # of versions that trained on without room
     checkpoint.save_checkpoint(path.parent, 2, arrays, about=about)
 
 

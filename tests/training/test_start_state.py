@@ -9,9 +9,10 @@ import pytest
 from elmo_keras import Elmo
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
 from elmo_keras.model_files.start_state_file import StartState
-from elmo_keras.training.start_state import __main__ as command
-from elmo_keras.training.start_state import mean_end_state as module
-from elmo_keras.training.start_state.mean_end_state import mean_end_state
+from elmo_keras.training import mean_end_state as module
+from elmo_keras.training import start_state as command
+from elmo_keras.training.inputs import python_reference
+from elmo_keras.training.mean_end_state import mean_end_state
 from tests.support import reference
 from tests.support.models import published_weights
 from tests.support.training_runs import SENTENCES, VOCABULARY
@@ -139,7 +140,7 @@ def test_a_state_of_other_weights_is_made_again(model, text):
 
 @pytest.mark.usefixtures("numbered")
 def test_the_default_text_is_pythons_reference(model):
-    few = list(itertools.islice(command.python_sentences(), 5))
+    few = list(itertools.islice(itertools.chain(*python_reference()), 5))
     assert command.main([str(model), "--sentences", "5"]) == 0
     state = find_model(model).start_state
     assert np.unique(state.cell) == np.unique(state.output) == sum(map(len, few)) > 50

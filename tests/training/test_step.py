@@ -47,7 +47,7 @@ def updated(bilm, parts, options=OPTIONS, *, only_softmax=False, name="adagrad")
         bilm,
         optimizer,
         parts,
-        state=state,
+        state,
         options=options,
         only_softmax=only_softmax,
     )
@@ -204,9 +204,7 @@ def test_training_makes_the_text_more_probable(config, n_negatives):
     optimizer = make_optimizer()
     optimizer.build(bilm.trainable_weights)
     step = tf.function(
-        lambda parts, state: train_step(
-            bilm, optimizer, parts, state=state, options=OPTIONS
-        ),
+        lambda parts, state: train_step(bilm, optimizer, parts, state, options=OPTIONS),
         autograph=False,
         reduce_retracing=True,
     )

@@ -1,4 +1,4 @@
-"""Checks a model directory, reserves it for one training process, cleans up after it."""
+"""The model directory: checked, reserved for one training process, and written."""
 
 import contextlib
 import shutil
@@ -7,22 +7,18 @@ from pathlib import Path
 
 from elmo_keras.cli.locking import only_process
 from elmo_keras.cli.outputs import check_apart, check_file, check_folder
-from elmo_keras.model_files.model_directory import OPTIONS
+from elmo_keras.model_files.model_directory import OPTIONS, save_model
 from elmo_keras.model_files.model_parts import PARTS, TRAINING, parts_of_model
 from elmo_keras.text.files import text_files
 from elmo_keras.training.checkpoint import checkpoints
-from elmo_keras.training.inputs import StartingPoint, TextFiles, VocabularySource
-from elmo_keras.training.run import CHECKPOINTS
+from elmo_keras.training.distribution import is_chief
+from elmo_keras.training.inputs import Inputs
+from elmo_keras.training.options import RunSettings, TextData
+from elmo_keras.training.run import CHECKPOINTS, TrainingRun
 
 
-def check_output(
-    output: Path, text: TextFiles, words: VocabularySource, *, start: StartingPoint
-) -> None:
+def check_output(output: Path, data: TextData, settings: RunSettings) -> None:
     """Refuses a model directory that can't be written, or would replace an input.
-
-    Args:
-        output: the model directory.
-        text, words, start: arguments of `read_inputs`.
 
     Raises:
         ValueError: the directory or one of its files can't be written, or is an input.
@@ -30,10 +26,11 @@ def check_output(
         OSError: the disk is full or fails.
     """
     check_folder(output)
-    patterns = [*(text.train or []), *(text.valid or []), *(words.text or [])]
-    inputs = [*text_files(patterns), *filter(None, [words.file, start.weights])]
-    if start.model is not None:
-        inputs += parts_of_model(start.model)
+    patterns = [data.train, data.valid, data.vocabulary_text]
+    inputs = [path for some in patterns for path in text_files(some or [])]
+    inputs += filter(None, [data.vocabulary, settings.weights])
+    if settings.init is not None:
+        inputs += parts_of_model(settings.init)
     check_apart([output / part for part in PARTS], inputs)
     if output.exists():
         for part in set(PARTS) - {TRAINING}:
@@ -74,3 +71,11 @@ def reserved(output: Path, *, lock: bool) -> Iterator[None]:
 def has_model(output: Path) -> bool:
     """Whether a model was written to the directory."""
     return (output / OPTIONS).exists()
+
+
+def write_model(run: TrainingRun, inputs: Inputs, output: Path) -> None:
+    """Writes the model, on the chief only."""
+    if is_chief(run.strategy):
+        counts = len(inputs.train.tokens), len(inputs.vocabulary)
+        options = run.settings.options.to_options(*counts)
+        save_model(output, run.bilm, inputs.vocabulary, options=options)

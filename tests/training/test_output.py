@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import train
-from elmo_keras.training.inputs import StartingPoint, TextFiles, VocabularySource
-from elmo_keras.training.output_directory import check_output, has_model, reserved
+from elmo_keras.training.options import RunSettings, TextData
+from elmo_keras.training.output import check_output, has_model, reserved
 from elmo_keras.training.run import CHECKPOINTS
 
 
@@ -57,9 +57,6 @@ def user(tmp_path, monkeypatch):
     return tmp_path
 
 
-TEXT = TextFiles(train=["a.txt"], valid=["b.txt"])
-
-
 @pytest.mark.parametrize(
     ("output", "inputs", "problem"),
     [
@@ -67,16 +64,16 @@ TEXT = TextFiles(train=["a.txt"], valid=["b.txt"])
         ("a.txt/model", {}, "a.txt should be a folder for a.txt/model"),
         ("/proc", {}, "Nothing can be written to the folder /proc"),
         ("taken", {}, "taken/curves.png should be a file, but is a folder"),
-        ("old", {"model": Path("old")}, "is an input"),
-        ("link", {"model": Path("old")}, "is an input; it is the same file as old"),
-        ("other", {"model": Path("other/o.json"), "weights": Path("other/weights.hdf5")},
+        ("old", {"init": "old"}, "is an input"),
+        ("link", {"init": "old"}, "is an input; it is the same file as old"),
+        ("other", {"init": "other/o.json", "weights": "other/weights.hdf5"},
          "The output other/weights.hdf5 is an input"),
-        ("hard", {"model": Path("o.json"), "weights": Path("old/weights.hdf5")},
+        ("hard", {"init": "o.json", "weights": "old/weights.hdf5"},
          "The output hard/weights.hdf5 is an input; it is the same file as old"),
-        ("old", {"file": Path("old/vocab.txt")}, "The output old/vocab.txt is an input"),
+        ("old", {"vocabulary": Path("old/vocab.txt")}, "The output old/vocab.txt is an input"),
         ("old", {"train": ["old/*.txt"]}, "The output old/vocab.txt is an input"),
         ("old", {"valid": ["old/training/t"]}, "holds the input old/training/t"),
-        ("old", {"text": ["old/options.json"]}, "The output old/options.json is an"),
+        ("old", {"vocabulary_text": ["old/options.json"]}, "The output old/options.json is an"),
     ],
 )  # fmt: skip
 def test_a_wrong_model_directory_is_refused(user, output, inputs, problem):
@@ -95,24 +92,23 @@ def test_a_wrong_model_directory_is_refused(user, output, inputs, problem):
 
 def check(output, changes):
     """Checks an output for the given changes of the inputs."""
-    values = [TEXT, VocabularySource(), StartingPoint()]
-    for i, value in enumerate(values):
-        known = {field.name for field in dataclasses.fields(value)}
-        own = {name: new for name, new in changes.items() if name in known}
-        values[i] = dataclasses.replace(value, **own)
-    check_output(output, *values[:2], start=values[2])
+    files = {"train": ["a.txt"], "valid": ["b.txt"]}
+    names = {field.name for field in dataclasses.fields(TextData)}
+    data = {name: value for name, value in changes.items() if name in names}
+    settings = {n: value for n, value in changes.items() if n not in names}
+    check_output(output, TextData(**files | data), RunSettings(**settings))
 
 
 @pytest.mark.parametrize(
     ("output", "inputs"),
     [
         ("new", {}),
-        ("old", {"model": Path("misspelt")}),  # which is reported later
+        ("old", {"init": "misspelt"}),  # which is reported later
         (".", {}),
-        ("a/b/new", {"model": Path("old")}),
-        ("old/tuned", {"model": Path("old")}),
+        ("a/b/new", {"init": "old"}),
+        ("old/tuned", {"init": "old"}),
         ("old", {}),  # its training is resumed
-        ("new", {"file": Path("old/vocab.txt"), "train": ["?.txt"]}),
+        ("new", {"vocabulary": Path("old/vocab.txt"), "train": ["?.txt"]}),
     ],
 )
 def test_other_model_directories_are_fine(user, output, inputs):

@@ -17,23 +17,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.cli.argument_types import positive
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.outputs import check_apart, check_file, check_folder
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.layers.scalar_mix import ScalarMix
-from elmo_keras.model_files.found_model import ModelFiles
 from elmo_keras.model_files.model_directory import find_model, save_model
 from elmo_keras.model_files.model_parts import PARTS, parts_of_model
 from elmo_keras.model_files.start_state_file import start_state_content
 from elmo_keras.models.file_names import OPTIONS, START_STATE, WEIGHTS
 from elmo_keras.models.local_files import MODEL_HELP
 from elmo_keras.text.files import text_files
-from elmo_keras.training.inputs import TextFiles
-from elmo_keras.training.output_directory import has_model
-from elmo_keras.training.python_reference import python_reference
-from elmo_keras.training.start_state.mean_end_state import mean_end_state
+from elmo_keras.training.inputs import python_reference, sentences_of
+from elmo_keras.training.mean_end_state import mean_end_state
+from elmo_keras.training.options import TextData
+from elmo_keras.training.output import has_model
 
 PROGRAM = "elmo_keras.training.start_state"
 
@@ -55,35 +53,54 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program; returns its exit status."""
-    given = vars(parser().parse_args(arguments))
-    model, output, n_most = (given.pop(k) for k in ("model", "output", "sentences"))
-    text = TextFiles(train=given["text"], raw_text=given["raw_text"])
+    given = parser().parse_args(arguments)
+    data = TextData(train=given.text, raw_text=given.raw_text)
     return run_command(
-        PROGRAM, lambda: keep_start_state(model, text, n_most, output=output)
+        PROGRAM,
+        lambda: keep_start_state(
+            given.model, data, n_sentences=given.sentences, output=given.output
+        ),
     )
 
 
 def keep_start_state(
-    model: str, text: TextFiles, n_most: int, *, output: Path | None
+    model: str, data: TextData, *, n_sentences: int, output: Path | None
 ) -> None:
-    """Computes the start state of a model and writes it."""
-    check_output(model, text, output)
+    """Computes the start state of a model and writes it.
+
+    Args:
+        model: a model directory, or with an output any model.
+        data: the text; Python's language reference if its `train` is None.
+        n_sentences: the maximum of sentences that are read.
+        output: a new directory for the model and its state, or None for its own.
+    """
+    check_output(model, data, output)
     # The state is made again.
     files = dataclasses.replace(find_model(model), start_state_file=None)
     bilm = files.bilm(has_start_state=True)
-    found = python_sentences()
-    if text.train:
-        found = text.sentences(text.train, bilm.config)
-    sentences = list(itertools.islice(found, n_most))
+    found = itertools.chain.from_iterable(python_reference())
+    if data.train:
+        found = sentences_of(data, data.train, bilm.config)
+    sentences = list(itertools.islice(found, n_sentences))
     if not sentences:
         raise ValueError("The files of --text hold no sentence.")
     bilm.lstm.assign_start_state(*mean_end_state(bilm, sentences))
-    write(files, bilm, output)
+    if output is None:
+        with replacing(files.directory / START_STATE) as path:
+            path.write_bytes(start_state_content(bilm))
+    else:
+        vocabulary = files.vocabulary if files.has_softmax else None
+        mix = None
+        if files.mix is not None:
+            mix = ScalarMix()
+            mix.build([(None, 2 * bilm.config.projection_dim)] * len(files.mix.scalars))
+            mix.assign(*files.mix)
+        save_model(output, bilm, vocabulary, options=files.options, mix=mix)
     kept = (output or Path(model)) / START_STATE
     print(f"The start state, a mean over {len(sentences):,} sentences, is in {kept}")
 
 
-def check_output(model: str, text: TextFiles, output: Path | None) -> None:
+def check_output(model: str, data: TextData, output: Path | None) -> None:
     """Refuses an output that can't be written, or would replace an input.
 
     Raises:
@@ -91,7 +108,7 @@ def check_output(model: str, text: TextFiles, output: Path | None) -> None:
         FileNotFoundError: no file matches a pattern of the text.
         OSError: the disk is full or fails.
     """
-    texts = text_files(text.train or [])
+    texts = text_files(data.train or [])
     if output is not None:
         check_folder(output)
         check_apart([output / part for part in PARTS], [*parts_of_model(model), *texts])
@@ -106,28 +123,6 @@ def check_output(model: str, text: TextFiles, output: Path | None) -> None:
         )
     check_file(folder / START_STATE)
     check_apart([folder / START_STATE], texts)
-
-
-def python_sentences():
-    """The sentences of Python's language reference."""
-    return itertools.chain.from_iterable(python_reference())
-
-
-def write(
-    files: ModelFiles, bilm: BidirectionalLanguageModel, output: Path | None
-) -> None:
-    """Writes the state to the model's own directory, or the whole model to another."""
-    if output is None:
-        with replacing(files.directory / START_STATE) as path:
-            path.write_bytes(start_state_content(bilm))
-        return
-    vocabulary = files.vocabulary if files.has_softmax else None
-    mix = None
-    if files.mix is not None:
-        mix = ScalarMix()
-        mix.build([(None, 2 * bilm.config.projection_dim)] * len(files.mix.scalars))
-        mix.assign(*files.mix)
-    save_model(output, bilm, vocabulary, options=files.options, mix=mix)
 
 
 if __name__ == "__main__":
