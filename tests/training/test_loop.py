@@ -1,7 +1,7 @@
 """The loop of training: when it ends, what it keeps, what it shows and records."""
 
+import contextlib
 import io
-import sys
 import types
 
 import pytest
@@ -79,8 +79,9 @@ def monitor(tmp_path, clock, monkeypatch):
         loss_name="sampled loss",
         progress=Progress(1, 2, 52, 52_000, losses=[(52_000, 4.0)]),
     )
-    monkeypatch.setattr(sys, "stdout", io.StringIO())
-    monitor = Monitor(run, tmp_path, Limits(n_epochs=3))
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        monitor = Monitor(run, tmp_path, Limits(n_epochs=3))
+    monitor.shown = shown
     monitor.written = []
     monkeypatch.setattr(monitor, "write", lambda *args: monitor.written.append(args))
     return monitor
@@ -102,7 +103,7 @@ def test_the_bar_shows_the_loss_and_the_share_of_all_steps(monitor, clock):
     assert monitor.bar.total == round(62_000 / (62 / (62 + 38 + 50)))
     shown = "sampled loss 4.000 nats, 0.0% waiting for data, step 62"
     assert monitor.bar.postfix == shown
-    assert sys.stdout.getvalue() == "Epoch 2/3, from step 2\n"
+    assert monitor.shown.getvalue() == "Epoch 2/3, from step 2\n"
     assert monitor.written == [
         ({"sampled loss": 4.0, "tokens/s": 500.0, "waiting for data": 0.0}, 62)
     ]
