@@ -1,9 +1,8 @@
-"""The benchmarks' own arithmetic and requests; the peers are not needed."""
+"""The benchmarks' own arithmetic, requests and tables; the peers are not needed."""
 
-import contextlib
 import json
 import math
-import types
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,29 +14,30 @@ from elmo_keras.layers import ProjectedLSTM
 from tests.benchmarks import (
     answer_spans,
     approximate_search,
+    checkouts,
     embedding,
     engines,
     first_vector,
     growth,
     limits,
-    long_documents,
-    serving_plain,
-    task_epochs,
+    runner,
+    serving,
     tasks,
+    training,
 )
-from tests.benchmarks.arithmetic import (
-    needed,
-    of_position,
-    of_training_step,
-    of_word,
-)
-from tests.benchmarks.embedding_systems import OURS
+from tests.benchmarks.arithmetic import needed, of_position, of_word
 from tests.benchmarks.kernel_count import counted
-from tests.benchmarks.serving_plain_worker import timed
-from tests.benchmarks.turns import Text, Turns, file_requests
-from tests.benchmarks.vectors import cosines, difference
 
-COMMANDS = [embedding, engines, growth, long_documents, tasks]
+OTHER = ["--checkout", "missing"]
+COMMANDS = {
+    embedding: [],
+    engines: [],
+    first_vector: [],
+    growth: [],
+    tasks: [],
+    serving: ["missing"],
+    checkouts: OTHER,
+}
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.__name__)
@@ -45,73 +45,69 @@ def test_a_text_that_is_missing_or_too_short_is_one_line_and_status_2(
     command, tmp_path, capsys
 ):
     text = tmp_path / "text.txt"
-    assert command.main(["--text", str(text)]) == 2
+    given = [*COMMANDS[command], "--text", str(text)]
+    assert command.main(given) == 2
     missing = capsys.readouterr().err
-    text.write_text("one sentence\n", encoding="utf-8")
-    assert command.main(["--text", str(text)]) == 2
+    text.write_text("\n", encoding="utf-8")
+    assert command.main(given) == 2
     short = capsys.readouterr().err
-    assert "text.txt" in missing and "the text has 1" in short
+    assert "text.txt" in missing and "the text has 0" in short
     assert missing.count("\n") == short.count("\n") == 1
+
+
+def test_too_few_words_to_sample_are_one_line_and_status_2(tmp_path, capsys):
+    text = tmp_path / "text.txt"
+    text.write_text("one sentence\n", encoding="utf-8")
+    assert training.main(["--text", str(text)]) == 2
+    error = capsys.readouterr().err
+    assert "more than 8192 different words" in error and error.count("\n") == 1
+
+
+def test_a_worker_answers_or_tells_why_not(tmp_path, monkeypatch):
+    (tmp_path / "workers").mkdir()
+    (tmp_path / "workers" / "ours.py").write_text(
+        "print(1, flush=True); print(input(), flush=True); exit('no more')"
+    )
+    monkeypatch.setattr(runner, "HERE", tmp_path)
+    with runner.worker("ours", "x", python=sys.executable) as worker:
+        assert worker.hello == 1 and worker.peak_memory() > 0
+        assert worker.ask("embed", batches=[[1]]) == ["embed", {"batches": [[1]]}]
+        with pytest.raises(RuntimeError, match="ours ended before it .*\nno more"):
+            worker.ask("embed", batches=[[1]])
+
+
+def test_systems_take_turns():
+    heard = []
+    asks = {name: lambda i, n=name: heard.append(f"{n}{i}") or i for name in "ab"}
+    assert runner.in_turns(asks, rounds=2) == {"a": [0, 1], "b": [0, 1]}
+    assert heard == ["a0", "b0", "a1", "b1"]
 
 
 def test_a_document_has_the_first_tokens_of_a_text():
     sentences = [["a", "b"], ["c", "d", "e"], ["f"]]
-    assert long_documents.beginning(sentences, 4) == [["a", "b"], ["c", "d"]]
-    assert long_documents.beginning(sentences, 6) == sentences
+    assert growth.beginning(sentences, 4) == [["a", "b"], ["c", "d"]]
+    assert growth.beginning(sentences, 6) == sentences
 
 
 def test_stages_of_a_first_vector_follow_one_another():
-    ends = {"Python": 0.25, "import": 2.25, "read": 2.5, "first": 3.0, "second": 3.125}
+    ends = {"import": 2.25, "read": 2.5, "first": 3.0, "second": 3.125}
     start = {name: (end, 2 * end) for name, end in ends.items()}
     peer = {name: (end / 2, end) for name, end in ends.items()}
     _, ours = first_vector.rows({"AllenNLP": [peer], "eager": [start] * 3})
     assert ours == [
         "eager",
-        *("2.00", "0.25", "0.50", "0.12"),
+        *("2.25", "0.25", "0.50", "0.12"),
         "3.00 (3.00 – 3.00)",
         "2.00",
         "6.00",
     ]
 
 
-def test_an_empty_text_is_refused_before_anything_is_started(tmp_path, capsys):
-    text = tmp_path / "text.txt"
-    text.write_text("", encoding="utf-8")
-    for main, given in (first_vector.main, []), (serving_plain.main, [str(tmp_path)]):
-        assert main([*given, "--text", str(text)]) == 2
-        error = capsys.readouterr().err
-        assert "the text has 0" in error and error.count("\n") == 1
-
-
 def test_servers_are_compared_round_by_round():
     slow, fast = [[0.5] * 4, [0.25] * 8], [[0.125] * 16, [0.125] * 16]
-    found = {"function": slow, "gRPC": slow, "embedded": fast}
-    embedded = serving_plain.rows(found, 2.0)[-1]
-    assert embedded == [
-        "embedded",
-        "8.0 (8.0 – 8.0)",
-        "3.00",
-        "3.00",
-        "125.0 ms",
-        "-250.0 ms",
-    ]
-
-
-def test_epochs_are_compared_with_the_first_system_after_their_first_epoch():
-    def worker(name, seconds):
-        answers = [{"seconds": s, "processor": 2 * s, "loss": s} for s in seconds]
-        asked = iter(answers)
-        one = types.SimpleNamespace(
-            name=name, hello={"examples": 1000}, ask=lambda line: next(asked)
-        )
-        return contextlib.nullcontext(one)
-
-    systems = [worker("other", [9.0, 2.0, 4.0]), worker("this", [5.0, 1.0, 1.0])]
-    first, second = task_epochs.measured(systems, rounds=2)
-    expected = ["other", "3.00 (2.00 – 4.00)", "1.00", "6.00", "1.00", "9.0 s"]
-    assert first == ["1,000", *expected, "4.00000"]
-    expected = ["this", "1.00 (1.00 – 1.00)", "3.00", "2.00", "3.00", "5.0 s"]
-    assert second == ["1,000", *expected, "1.00000"]
+    found = serving.rows({"function": slow, "embedded": fast}, 2.0)
+    expected = ["8.0 (8.0 – 8.0)", "3.00", "125.0 ms", "-250.0 ms", "125.0 ms"]
+    assert found["embedded"] == expected
 
 
 def test_the_parts_of_a_step_are_those_of_the_layer():
@@ -125,15 +121,6 @@ def test_the_parts_of_a_step_are_those_of_the_layer():
     assert limits.arithmetic(config) == 2 * sum(math.prod(k.shape) for k in kernels)
     times = limits.fastest(limits.parts(lstm, 2), rounds=1)
     assert [*times] == [*limits.PARTS, "step"] and min(times.values()) > 0
-    times = limits.fastest(limits.one_row(config), rounds=1)
-    assert {dtype for dtype, _ in times} == {*limits.DTYPES}
-    assert len(times) == 4 and min(times.values()) > 0
-
-
-def test_calls_of_a_turn_end_with_it():
-    heard = []
-    times = timed([heard.append, heard.append], ["a", "b"], 0.01)
-    assert len(times) == len(heard) and {*heard} == {"a", "b"}
 
 
 def test_too_few_vectors_to_search_are_one_line_and_status_2(tmp_path, capsys):
@@ -174,15 +161,6 @@ def test_the_arithmetic_of_a_small_model_equals_a_count_by_hand():
     assert needed(config, [["a", "bc"], ["a"]]) == expected
 
 
-def test_the_arithmetic_of_a_training_step_equals_a_count_by_hand():
-    config = ElmoConfig(7, 5, ((1, 2), (3, 4)), char_embedding_dim=2)
-    of_lstm = 2 * 2 * 2 * (10 * 28 + 7 * 5)  # two layers, two directions
-    of_softmax = 2 * 2 * 11 * 5  # two directions, 11 words
-    of_words = of_word(config, "a") + of_word(config, "bc")
-    expected = 3 * (20 * (of_lstm + of_softmax) + of_words)  # forward, and twice that
-    assert of_training_step(config, [3, 4], positions=20, scored=11) == expected
-
-
 def test_no_window_ends_after_the_longest_word():
     config = ElmoConfig(7, 5, ((3, 4),), n_highway=0, max_characters_per_token=9)
     longest, longer = of_word(config, "abcdefg"), of_word(config, "abcdefghij")
@@ -199,42 +177,46 @@ def test_the_largest_difference_and_the_lowest_cosine_are_reported():
     expected = np.ones((2, 3, 5))
     vectors = expected.copy()
     vectors[1, 2, 0] = -1.0
-    assert difference(vectors, expected) == "2.0e+00 of 1.0"
-    assert cosines(vectors, expected) == "1.000000 (1.000000), 0.866667 (0.600000)"
+    assert embedding.difference(vectors, expected) == "2.0e+00 of 1.0"
+    cosines = embedding.cosines(vectors, expected)
+    assert cosines == "1.000000 (1.000000), 0.866667 (0.600000)"
 
 
 def test_peers_get_the_file_sorted_and_every_sentence_once():
-    text = Text(Path("text"), [["a", "b"], ["c", "d", "e"], ["f"]])
-    assert file_requests("AllenNLP", text, [2]) == [
-        ("AllenNLP, sorted, 2", '{"batches": [[2, 0], [1]]}')
-    ]
-    ours = OURS[0]
-    assert file_requests(ours, text, [2]) == [(ours, '{"file": "text"}')]
+    sentences, path = [["a", "b"], ["c", "d", "e"], ["f"]], Path("text")
+    peer = embedding.file_requests("AllenNLP", sentences, [2], path)
+    assert peer == {
+        "AllenNLP, sorted, 2": (["embed"], {"batches": [[2, 0], [1]]}),
+    }
+    ours = embedding.FLOAT32
+    found = embedding.file_requests(ours, sentences, [2], path)
+    assert found == {ours: (["file"], {"path": "text"})}
 
 
 class Clockwork:
     """A worker that takes a second for each sentence of a batch."""
 
-    def __init__(self, name):
-        self.name, self.asked = name, []
+    def __init__(self):
+        self.asked = []
 
-    def ask(self, line):
-        self.asked.append(json.loads(line)["batches"])
-        return {"seconds": sum(map(len, self.asked[-1]))}
+    def ask(self, name, batches):
+        self.asked.append(batches)
+        return {"seconds": sum(map(len, batches))}
 
     def peak_memory(self):
         return 2.0
 
 
 def test_systems_get_the_same_batches_and_tokens_are_counted():
-    config, systems = ElmoConfig.preset("test"), [Clockwork("a"), Clockwork("b")]
-    text = Text(Path("text"), [["w"] * 5] * 9)
-    measured = Turns(systems, config, seconds=0).of_batches(text, size=3)
-    first, second = systems
+    config, first, second = ElmoConfig.preset("test"), Clockwork(), Clockwork()
+    sentences = [["w"] * 5] * 9
+    systems = {"simple-elmo API": first, "AllenNLP": second}
+    speeds = embedding.Speeds(systems, config, sentences)
+    cells = speeds.of_batches(size=3, seconds=0)
     assert first.asked == second.asked and len(first.asked) == 3
     assert first.asked[:2] == [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [0, 1, 2]]]
-    assert measured[0].rates == [5.0] * 3
-    assert measured[1].speeds == [needed(config, text.sentences[:3]) / 3] * 3
+    expected = ["5 (5 – 5)", "1.00", "–", "–", "2.00 GB", 3]
+    assert cells == [[name, *expected] for name in systems]
 
 
 def test_the_best_spans_are_scored_with_whole_tokens_and_with_characters(
@@ -252,6 +234,6 @@ def test_the_best_spans_are_scored_with_whole_tokens_and_with_characters(
     path = tmp_path / "questions.json"
     path.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}), "utf-8")
     assert answer_spans.main([str(path), "--scores", "korquad"]) == 0
-    cells = [cell.strip() for cell in capsys.readouterr().out.split("|")[-7:]]
+    (line,) = (x for x in capsys.readouterr().out.split("\n") if "| questions | 2" in x)
     # Of the first answer, two of the token's four characters: F1 2/3.
-    assert cells[1:6] == ["questions", "2", "1", "83.33 / 50.00", "100.00 / 100.00"]
+    assert line == "| questions | 2 | 1 | 83.33 / 50.00 | 100.00 / 100.00 |"

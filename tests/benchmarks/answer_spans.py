@@ -8,45 +8,40 @@ that are not part of the answer cut off. Both have at most as many tokens as the
 gives.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
-from elmo_keras.cli.command import run_command
-from elmo_keras.cli.markdown_table import markdown_table
-from elmo_keras.tasks.answer.__main__ import label, read, scores
+from elmo_keras.tasks.answer import __main__ as task
 from elmo_keras.tasks.answer.answerer import LONGEST_ANSWER
 from elmo_keras.tasks.answer.offset_tokens import AnswerSpan
 from elmo_keras.tasks.answer.squad_scores import CONVENTIONS
-
-HEAD = "file", "questions", "of whole tokens", "whole tokens", "characters"
+from tests.benchmarks import runner
+from tests.benchmarks.runner import head, row
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p = runner.parser(__doc__)
     p.add_argument("files", nargs="+", metavar="FILE", type=Path)
     p.add_argument("--scores", choices=CONVENTIONS, default="squad")
     p.add_argument("--longest-answer", type=int, default=LONGEST_ANSWER)
-    options = p.parse_args(arguments)
+    return runner.run(p, report, arguments)
 
-    def work():
-        rows = [
-            cells(file, options.scores, options.longest_answer)
-            for file in options.files
-        ]
-        print(markdown_table(HEAD, rows))
 
-    return run_command("answer_spans.py", work)
+def report(files: Sequence[Path], scores: str, longest_answer: int) -> None:
+    """Prints the table."""
+    head("file", "questions", "of whole tokens", "whole tokens", "characters")
+    for file in files:
+        row(*cells(file, scores, longest_answer))
 
 
 def cells(file: Path, convention: str, longest: int) -> tuple[str, ...]:
     """The cells of a file's row: counts, then F1 / exact match of both spans."""
     options = SimpleNamespace(scores=convention, longest_answer=longest)
-    examples = read(file, options)
-    spans = [label(example) for example in examples]
+    examples = task.read(file, options)
+    spans = [task.label(example) for example in examples]
     n_whole = sum(max(span.cut_before, span.cut_after) == 0 for span in spans)
     whole = [AnswerSpan(span.first, span.last) for span in spans]
     best = (
@@ -63,7 +58,7 @@ def _shortened(span, longest):
 
 
 def _scored(examples, spans):
-    found = scores(None, examples, list(spans))
+    found = task.scores(None, examples, list(spans))
     return f"{found['F1']:.2%} / {found['exact match']:.2%}".replace("%", "")
 
 

@@ -18,10 +18,6 @@ def needed(config: ElmoConfig, sentences: Sequence[Sequence[str]]) -> float:
       width, where a window starts at each character of the word, its begin and end
       included, if it ends within the longest possible word; then 2 · 2F² for each
       highway layer and 2 · FP for the projection.
-
-    Args:
-        config: the model's configuration.
-        sentences: a batch, or a file. Each distinct word counts once.
     """
     positions = sum(len(sentence) + 1 for sentence in sentences)
     words = {word for sentence in sentences for word in sentence}
@@ -38,35 +34,14 @@ def of_position(config: ElmoConfig) -> int:
 
 def of_word(config: ElmoConfig, word: str) -> int:
     """Operations of the character CNN for one word."""
-    maximum = config.max_characters_per_token
-    return of_characters(config, min(len(word.encode()) + 2, maximum))
-
-
-def of_characters(config: ElmoConfig, length: int) -> int:
-    """Operations of the character CNN for a word of characters, its ends included."""
     maximum, n = config.max_characters_per_token, config.n_filters
+    length = min(len(word.encode()) + 2, maximum)
     convolutions = sum(
         min(length, maximum - width + 1) * width * config.char_embedding_dim * filters
         for width, filters in config.filters
     )
     highway = config.n_highway * 2 * n * n
     return 2 * (convolutions + highway + n * config.projection_dim)
-
-
-def of_training_step(
-    config: ElmoConfig, lengths: Sequence[int], *, positions: int, scored: int
-) -> int:
-    """Operations of a training step: the forward pass, and twice as many backward.
-
-    Args:
-        config: the model's configuration.
-        lengths: characters of each distinct word, its ends included.
-        positions: of one direction.
-        scored: words that the softmax scores at each position.
-    """
-    softmax = 2 * 2 * scored * config.projection_dim  # of both directions
-    of_words = sum(of_characters(config, length) for length in lengths)
-    return 3 * (positions * (of_position(config) + softmax) + of_words)
 
 
 def n_tokens(sentences: Iterable[Sequence[str]]) -> int:

@@ -4,8 +4,8 @@
 
 FILE holds one sentence a line, tokens separated by spaces. A random sample of its
 sentences is embedded: in batches as they come, the same for all systems, and as a
-whole file. All systems read the same random weights in the published layout, use
-the same processors, and return all layers of every token:
+whole file. All systems read the same random weights in the published layout and return
+all layers of every token:
 
 - AllenNLP: `allennlp.modules.elmo.Elmo` 2.10.1 on PyTorch 2.13, its own
   `batch_to_ids`;
@@ -17,210 +17,248 @@ the same processors, and return all layers of every token:
 - elmo-keras eager: `Elmo.layers` in float32, called with lists outside of any graph;
 - elmo-keras Embedder: an `Embedder` in float32, also for a whole file.
 
-The peers run in environments of their own, which are made at the first start. Each
-system is a process; they take turns, and the others wait. The time covers everything
-from lists of `str` to NumPy arrays. Only real tokens count: no padding, no `<S>`.
-For each batch size there are rounds for --seconds, at least three; a turn has at
-least eight sentences. Then the whole sample: the peers get it sorted by length, in
-batches of each of --file-batch-sizes, and the fastest size runs the further rounds;
-elmo-keras gets the file as it is. No peer sorts by itself: "to its fastest batches"
-compares with the fastest peer's batches as they come, of the size that is best for it.
+The time covers everything from lists of `str` to NumPy arrays. Only real tokens count:
+no padding, no `<S>`. A turn has at least eight sentences. For the whole sample, the peers
+get it sorted by length, in batches of each of --file-batch-sizes, and the fastest size
+runs the further rounds; elmo-keras gets the file as it is. No peer sorts by itself: "to
+its fastest batches" compares with the fastest peer's batches as they come, of the size
+that is best for it.
 
 "Of peak" is the arithmetic that was needed (see `arithmetic.py`: each distinct word
 once in a batch, or once in the file) divided by time, as a share of the speed of a
 product of two large matrices in TensorFlow in the system's dtype. That speed is
 measured before each batch size, and the best one so far counts. Peak memory is that
-of the process so far. "First vector" is the time from the start of the process to the
-vectors of one sentence. The peers carry their LSTM states from batch to batch; the
+of the process so far. The peers carry their LSTM states from batch to batch; the
 states are reset before vectors are compared.
 """
 
-import argparse
-import json
-import os
+import contextlib
 import statistics
 import sys
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from elmo_keras.cli.argument_types import positive
-from elmo_keras.cli.command import run_command
-from elmo_keras.config import PRESETS, ElmoConfig
-from tests.benchmarks.arithmetic import n_tokens
-from tests.benchmarks.embedding_systems import (
-    OURS,
-    PEERS,
-    SENTENCES,
-    SYSTEMS,
-    interpreter,
-    workers,
-    write_inputs,
-)
-from tests.benchmarks.turns import Measured, Text, Turns, sample
-from tests.benchmarks.vectors import COLUMNS as VECTOR_COLUMNS
-from tests.benchmarks.vectors import compared
-from tests.benchmarks.workers import (
-    ENVIRONMENTS,
-    Worker,
-    heading,
-    machine,
-    read,
-    row,
-    spread,
-    use_processors,
-)
+import numpy as np
 
-COLUMNS = (
-    "preset",
-    "batch",
-    "system",
-    "tokens/s: median (lowest – highest)",
-    "to the fastest peer",
-    "to its fastest batches",
-    "of peak",
-    "peak memory",
-    "rounds",
-)
-FILE = "whole file"
+from elmo_keras.cli.argument_types import positive
+from elmo_keras.config import ElmoConfig
+from tests.benchmarks import runner
+from tests.benchmarks.arithmetic import n_tokens, needed
+from tests.benchmarks.runner import Worker, head, in_turns, row, spread
+
+ALLENNLP, FLOAT32 = "AllenNLP", "elmo-keras float32"
+PEERS = {  # system → script and way
+    ALLENNLP: ("with_allennlp", "embedding"),
+    "simple-elmo graph": ("with_simple_elmo", "graph"),
+    "simple-elmo API": ("with_simple_elmo", "api"),
+}
+OURS = {
+    f"elmo-keras {way}": ("ours", way.lower())
+    for way in ("float32", "bfloat16", "eager", "Embedder")
+}
+SYSTEMS = PEERS | OURS
+N_COMPARED, AT_ONCE, MIN_SENTENCES = 32, 8, 8
+GEMM = 4096  # rows and columns of the large product
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns its exit status."""
-    options = parser().parse_args(arguments)
-    return run_command("embedding.py", lambda: report(options))
+    presets = ["small", "original"]
+    p = runner.parser(__doc__, text=None, presets=presets, sentences=512, seconds=45)
+    p.add_argument("--systems", nargs="+", default=[*SYSTEMS], choices=SYSTEMS)
+    sizes = {"nargs": "*", "type": positive(int)}
+    at_most = "at most 128, the largest that simple-elmo is built for"
+    p.add_argument("--batch-sizes", default=[1, 8, 32, 128], **sizes, help=at_most)
+    p.add_argument("--file-batch-sizes", default=[8, 32, 128], **sizes)
+    return runner.run(p, report, arguments)
 
 
-def report(options: argparse.Namespace) -> None:
+def report(text, presets, sentences, seconds, systems, batch_sizes, file_batch_sizes):
     """Measures and prints the tables."""
-    sentences = sample(read(options.text), options.sentences)
-    use_processors(options.threads)
-    for system in options.systems:
-        interpreter(system, options.environments)
-    print(f"{len(sentences):,} sentences of {n_tokens(sentences):,} tokens\n")
-    about = [compare(preset, sentences, options) for preset in options.presets]
-    print(heading(VECTOR_COLUMNS))
-    print("\n".join(row(cells) for of_preset in about for cells in of_preset))
-    print(f"\n{machine(options.threads)}")
+    given = runner.read(text, sentences)
+    for system in systems:
+        runner.interpreter(SYSTEMS[system][0])
+    print(f"{len(given):,} sentences of {n_tokens(given):,} tokens\n")
+    for preset in presets:
+        with runner.inputs(preset, given) as folder, started(systems, folder) as found:
+            rate = "tokens/s: median (lowest – highest)"
+            relative = "to the fastest peer", "to its fastest batches", "of peak"
+            head("preset", "batch", "system", rate, *relative, "peak memory", "rounds")
+            speeds = Speeds(found, ElmoConfig.preset(preset), given)
+            for size in batch_sizes:
+                for cells in speeds.of_batches(size, seconds):
+                    row(preset, size, *cells)
+            file = folder / "sentences.txt"
+            for cells in speeds.of_file(file, file_batch_sizes, seconds):
+                row(preset, "whole file", *cells)
+            peaks = (f"{d} {p / 1e9:,.0f} GFLOP/s" for d, p in speeds.peak.items())
+            print("\nPeak:", ", ".join(peaks), "\n")
+            cosine = "cosine to our float32 by layer: mean (worst)"
+            head("preset", "system", f"largest difference to {ALLENNLP}", cosine, "on")
+            for name, cells in compared(found, len(given), folder).items():
+                row(preset, name, *cells, found[name].hello)
+            print()
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    cores = len(os.sched_getaffinity(0))
-    presets = sorted(set(PRESETS) - {"test"})  # AllenNLP's words have 50 characters
-    p.add_argument("--text", required=True, metavar="FILE", type=Path)
-    p.add_argument("--environments", default=ENVIRONMENTS, metavar="DIR", type=Path)
-    p.add_argument(
-        "--presets", nargs="+", default=["small", "original"], choices=presets
-    )
-    p.add_argument("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS)
-    sizes = "at most 128, the largest that simple-elmo is built for"
-    p.add_argument(
-        "--batch-sizes",
-        nargs="*",
-        type=positive(int),
-        default=[1, 8, 32, 128],
-        help=sizes,
-    )
-    p.add_argument(
-        "--file-batch-sizes", nargs="+", type=positive(int), default=[8, 32, 128]
-    )
-    p.add_argument("--sentences", type=positive(int), default=512, help="of the sample")
-    p.add_argument(
-        "--seconds", type=positive(int), default=45, help="for each batch size"
-    )
-    p.add_argument(
-        "--threads", type=positive(int), default=cores, help="processors to use"
-    )
-    p.add_argument(
-        "--gemm-size", type=positive(int), default=4096, help="rows and columns"
-    )
-    return p
+@contextlib.contextmanager
+def started(systems: Sequence[str], folder: Path) -> Iterator[dict[str, Worker]]:
+    """The systems, each in a process, started one after the other."""
+    with contextlib.ExitStack() as stack:
+        found = {}
+        for name in systems:
+            script, way = SYSTEMS[name]
+            found[name] = stack.enter_context(runner.worker(script, folder, way))
+        yield found
 
 
-def compare(preset, sentences, options) -> list[list[str]]:
-    """Measures one preset and prints its speeds; returns rows about the vectors."""
-    peak = {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_inputs(folder, preset, sentences)
-        with workers(options.systems, folder, options.environments) as systems:
-            about = compared(preset, systems, sentences, folder=folder)
-            turns = Turns(systems, ElmoConfig.preset(preset), options.seconds)
-            text = Text(folder / SENTENCES, sentences)
-            print(heading(COLUMNS), flush=True)
-            unsorted = 0.0
-            for size in [*options.batch_sizes, FILE]:
-                update(peak, systems, options.gemm_size)
-                if size == FILE:
-                    measured = turns.of_file(text, options.file_batch_sizes)
-                    lines = table(measured, peak, unsorted)
-                else:
-                    measured = turns.of_batches(text, size)
-                    unsorted = max(unsorted, fastest_peer(measured))
-                    lines = table(measured, peak)
-                for cells in lines:
-                    print(row([preset, f"{size}", *cells]), flush=True)
-    print(
-        "\nPeak:",
-        ", ".join(f"{dtype} {p / 1e9:,.0f} GFLOP/s" for dtype, p in peak.items()),
-        "\n",
-    )
-    return about
-
-
-def update(peak: dict[str, float], systems: list[Worker], size: int) -> None:
-    """Measures a large matrix product in each dtype; the best so far is kept."""
-    for worker in systems:
-        dtype = worker.name.split()[-1]
-        if worker.name in OURS and "float" in dtype:
-            speed = worker.ask(json.dumps({"gemm": size}))
-            peak[dtype] = max(speed, peak.get(dtype, 0))
-
-
-def fastest_peer(measured: list[Measured]) -> float:
-    """Tokens a second of the fastest peer, 0 if there is none."""
-    return max((m.rate for m in measured if m.worker.name in PEERS), default=0.0)
-
-
-def table(
-    measured: list[Measured], peak: dict[str, float], unsorted: float = 0.0
-) -> list[list[str]]:
-    """The cells of each system's row.
+class Speeds:
+    """Lets systems embed the same text in turns; returns the cells of their rows.
 
     Args:
-        measured: what the systems did.
-        peak: operations a second by dtype.
-        unsorted: tokens a second of the fastest peer with batches as they come, of
-            any size; 0 where nothing is compared with it.
+        systems: their workers.
+        config: the model's configuration, for its arithmetic.
+        sentences: those of `sentences.txt`.
     """
-    peer = fastest_peer(measured)
-    return [
-        [
-            m.label,
-            spread(m.rates),
-            ratio(m, peer),
-            ratio(m, unsorted),
-            share(m, peak),
-            f"{m.memory:.2f} GB",
-            f"{len(m.rates)}",
+
+    def __init__(
+        self,
+        systems: dict[str, Worker],
+        config: ElmoConfig,
+        sentences: list[list[str]],
+    ):
+        self.systems, self.config, self.sentences = systems, config, sentences
+        self.peak, self._unsorted = {}, 0.0
+
+    def of_batches(self, size: int, seconds: float) -> list[list[str]]:
+        """Embeds batches of `size` sentences as they come, new ones in each round."""
+        n = len(self.sentences)
+        asks = {
+            name: lambda i, w=worker: w.ask("embed", batches=batches_of(i, size, n))
+            for name, worker in self.systems.items()
+        }
+        self._update_peak()
+        found = in_turns(asks, seconds=seconds)
+        rounds = range(len(next(iter(found.values()))))
+        work = [
+            [[self.sentences[place] for place in batch] for batch in batches]
+            for batches in (batches_of(i, size, n) for i in rounds)
         ]
-        for m in measured
+        cells, fastest = self._cells(found, work)
+        self._unsorted = max(self._unsorted, fastest)
+        return cells
+
+    def of_file(self, file: Path, sizes: Sequence[int], seconds: float):
+        """Embeds all sentences: once in each way of a system, then in its fastest."""
+        self._update_peak()
+        asks = {}
+        for name, worker in self.systems.items():
+            ways = file_requests(name, self.sentences, sizes, file)
+            times = {
+                way: worker.ask(*a, **b)["seconds"] for way, (a, b) in ways.items()
+            }
+            way = min(times, key=times.get)
+            asks[way] = lambda _, w=worker, r=ways[way]: w.ask(*r[0], **r[1])
+        found = in_turns(asks, seconds=seconds)
+        work = [[self.sentences]] * len(next(iter(found.values())))
+        return self._cells(found, work, self._unsorted)[0]
+
+    def _update_peak(self):
+        """Measures a large matrix product in each dtype; the best so far is kept."""
+        for name, worker in self.systems.items():
+            dtype = name.split()[-1]
+            if name in OURS and "float" in dtype:
+                speed = worker.ask("gemm", size=GEMM)
+                self.peak[dtype] = max(speed, self.peak.get(dtype, 0.0))
+
+    def _cells(self, found, work, unsorted=0.0):
+        """The cells of all rows, and the fastest peer's speed; `work` is by round."""
+        tokens = [sum(map(n_tokens, batches)) for batches in work]
+        operations = [sum(needed(self.config, b) for b in batches) for batches in work]
+        rates = {label: per_second(tokens, f) for label, f in found.items()}
+        medians = {label: statistics.median(r) for label, r in rates.items()}
+        names = dict(zip(found, self.systems))
+        fastest = max((medians[n] for n in found if names[n] in PEERS), default=0.0)
+        cells = []
+        for label, name in names.items():
+            dtype = "bfloat16" if "bfloat16" in name else "float32"
+            speed = statistics.median(per_second(operations, found[label]))
+            cells.append(
+                [
+                    label,
+                    spread(rates[label]),
+                    *(
+                        f"{medians[label] / r:.2f}" if r else "–"
+                        for r in (fastest, unsorted)
+                    ),
+                    f"{speed / self.peak[dtype]:.0%}" if dtype in self.peak else "–",
+                    f"{self.systems[name].peak_memory():.2f} GB",
+                    len(rates[label]),
+                ]
+            )
+        return cells, fastest
+
+
+def batches_of(i: int, size: int, n: int) -> list[list[int]]:
+    """The batches of round `i`: places of `n` sentences, again and again."""
+    per_turn = max(1, MIN_SENTENCES // size)
+    first = i * per_turn * size
+    return [
+        [place % n for place in range(first + j * size, first + (j + 1) * size)]
+        for j in range(per_turn)
     ]
 
 
-def ratio(measured: Measured, rate: float) -> str:
-    """A system's speed as a multiple of a rate."""
-    return f"{measured.rate / rate:.2f}" if rate else "–"
+def per_second(amounts: Sequence[float], answers: Sequence[dict]) -> list[float]:
+    """What each turn did in a second."""
+    return [n / answer["seconds"] for n, answer in zip(amounts, answers, strict=True)]
 
 
-def share(measured: Measured, peak: dict[str, float]) -> str:
-    """The share of its dtype's peak that a system reached."""
-    dtype = "bfloat16" if "bfloat16" in measured.label else "float32"
-    if dtype not in peak:
-        return "–"
-    return f"{statistics.median(measured.speeds) / peak[dtype]:.0%}"
+def file_requests(
+    name: str, sentences: list[list[str]], batch_sizes: Sequence[int], file: Path
+) -> dict[str, tuple]:
+    """Ways in which a system embeds a file: labels, and requests to the worker."""
+    if name in OURS:
+        return {name: (["file"], {"path": str(file)})}
+    places = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
+    return {
+        f"{name}, sorted, {size}": (
+            ["embed"],
+            {"batches": [places[i : i + size] for i in range(0, len(places), size)]},
+        )
+        for size in batch_sizes
+    }
+
+
+def compared(
+    systems: dict[str, Worker], n_sentences: int, folder: Path
+) -> dict[str, tuple[str, str]]:
+    """The differences of the vectors of the first sentences, so that none is wrong."""
+    places, vectors = list(range(min(N_COMPARED, n_sentences))), {}
+    batches = [places[i : i + AT_ONCE] for i in range(0, len(places), AT_ONCE)]
+    for name, worker in systems.items():
+        path = folder / "vectors.npy"
+        worker.ask("save", batches=batches, path=str(path))
+        vectors[name] = np.load(path)
+    peer, ours = vectors.get(ALLENNLP), vectors.get(FLOAT32)
+    return {
+        name: (
+            "–" if peer is None else difference(found, peer),
+            "–" if ours is None else cosines(found, ours),
+        )
+        for name, found in vectors.items()
+    }
+
+
+def difference(vectors: np.ndarray, expected: np.ndarray) -> str:
+    """The largest difference, and the largest expected value."""
+    return f"{np.abs(vectors - expected).max():.1e} of {np.abs(expected).max():.1f}"
+
+
+def cosines(vectors: np.ndarray, expected: np.ndarray) -> str:
+    """For each layer the mean over the tokens, and the lowest."""
+    lengths = np.linalg.norm(vectors, axis=2) * np.linalg.norm(expected, axis=2)
+    cosine = np.sum(vectors * expected, axis=2) / lengths  # (layers, tokens)
+    return ", ".join(f"{c.mean():.6f} ({c.min():.6f})" for c in cosine)
 
 
 if __name__ == "__main__":

@@ -4,14 +4,12 @@
 
 FILE holds one sentence a line. Its first --sentences are embedded with a model of
 random weights, the mean over the tokens of each, by the file command and by engines
-with several workers. The engines take turns for --rounds rounds; all use the same
-processors. Start-up counts. Processor seconds are those of all processes that the
-command starts; on a busy machine they say more than seconds. The vectors of each are compared with those of the file
-command. --python is an interpreter in which the engines are installed.
+with several workers. The engines take turns; all use the same processors. Processor
+seconds are those of all processes that a command starts; on a busy machine they say more
+than seconds. The vectors of each are compared with those of the file command. --python
+is an interpreter in which the engines are installed.
 """
 
-import argparse
-import itertools
 import os
 import shutil
 import statistics
@@ -19,167 +17,84 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig
-from elmo_keras.cli.argument_types import positive
-from elmo_keras.cli.command import CommandFailed, run_command
-from elmo_keras.config import PRESETS
-from elmo_keras.model_files.model_directory import save_model
-from tests.benchmarks.engines_beam import beam
-from tests.benchmarks.workers import (
-    ROOT,
-    heading,
-    machine,
-    read,
-    row,
-    spread,
-    use_processors,
-)
+from elmo_keras.cli.command import CommandFailed
+from tests.benchmarks import runner
+from tests.benchmarks.arithmetic import n_tokens
+from tests.benchmarks.runner import ROOT, head, in_turns, ratio, row, spread
 from tests.support.processes import descendants, processor_seconds
 
-COLUMNS = (
-    "preset",
-    "engine",
-    "seconds: median (lowest – highest)",
-    "tokens/s",
-    "to the file command",
-    "processor seconds",
-    "largest difference",
-)
-
-
-class Job(NamedTuple):
-    """What an engine is asked to do.
-
-    Attributes:
-        python: the interpreter.
-        text, model, output: paths; the output is a Parquet file or a folder of them.
-    """
-
-    python: str
-    text: Path
-    model: Path
-    output: Path
-
-
-def file_command(job: Job) -> list[str]:
-    """The command without an engine."""
-    files = [str(job.text), str(job.output), "--model", str(job.model)]
-    kind = ["--layers", "average", "--pooling", "mean"]
-    return [job.python, "-m", "elmo_keras.embed", *files, *kind]
-
-
-def ray(workers: int) -> Callable[[Job], list[str]]:
-    """The command with Ray and this many workers."""
-    return lambda job: [
-        *file_command(job),
-        "--engine",
-        "ray",
-        "--workers",
-        f"{workers}",
-    ]
-
-
-ENGINES: dict[str, Callable[[Job], list[str]]] = {
-    "embed": file_command,
-    "Ray, 1 worker": ray(1),
-    "Ray, 2 workers": ray(2),
-    "Ray, 4 workers": ray(4),
-    "Beam, 2 workers": beam(2),
+FIRST = "embed"  # what the others are compared with
+RAY = ["--engine", "ray", "--workers"]
+ENGINES = {  # the number of Beam's workers, or more arguments of `embed`
+    FIRST: [],
+    "Ray, 1 worker": [*RAY, "1"],
+    "Ray, 2 workers": [*RAY, "2"],
+    "Ray, 4 workers": [*RAY, "4"],
+    "Beam, 2 workers": 2,
 }
 BETWEEN_LOOKS = 0.3  # seconds
-FIRST = "embed"  # what the others are compared with
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns its exit status."""
-    options = parser().parse_args(arguments)
-    return run_command("engines.py", lambda: report(options))
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    add = p.add_argument
-    add("--text", required=True, metavar="FILE", type=Path)
-    add("--preset", default="small", choices=sorted(PRESETS))
-    add("--sentences", type=positive(int), default=20_000)
+    sentences = {"sentences": 20_000, "rounds": 3}
+    p = runner.parser(__doc__, text=None, presets=["small"], **sentences)
     names = [name for name in ENGINES if name != FIRST]
-    add("--engines", nargs="+", default=names, choices=names)
-    add("--rounds", type=positive(int), default=3)
-    add("--python", default=sys.executable, help="where the engines are installed")
-    cores = len(os.sched_getaffinity(0))
-    add("--threads", type=positive(int), default=cores, help="processors to use")
-    return p
+    p.add_argument("--engines", nargs="+", default=names, choices=names)
+    p.add_argument("--python", default=sys.executable, metavar="FILE")
+    return runner.run(p, report, arguments)
 
 
-def report(options: argparse.Namespace) -> None:
+def report(text, presets, sentences, rounds, engines, python) -> None:
     """Measures and prints the table."""
-    sentences = read(options.text)
-    if len(sentences) < options.sentences:
-        raise ValueError(
-            f"{options.sentences:,} sentences are needed, and the text has "
-            f"{len(sentences):,}."
-        )
-    sentences = sentences[: options.sentences]
-    n_tokens = sum(map(len, sentences))
-    use_processors(options.threads)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        lines = (" ".join(tokens) for tokens in sentences)
-        (folder / "text.txt").write_text("\n".join(lines), encoding="utf-8")
-        bilm = BidirectionalLanguageModel(ElmoConfig.preset(options.preset))
-        bilm.build()
-        save_model(folder / "model", bilm)
-        names = [FIRST, *options.engines]
-        took = turns(names, folder, options.python, rounds=options.rounds)
-    print(f"{len(sentences):,} sentences of {n_tokens:,} tokens\n\n{heading(COLUMNS)}")
-    first = statistics.median(took[FIRST].seconds)
-    for engine, measured in took.items():
-        median = statistics.median(measured.seconds)
-        cells = [spread(measured.seconds, 1), f"{n_tokens / median:,.0f}"]
-        cells += [f"{median / first:.2f}", spread(measured.processor_seconds, 1)]
-        print(row([options.preset, engine, *cells, f"{measured.difference:.1e}"]))
-    print(f"\n{machine(options.threads)}")
+    given = runner.read(text, sentences)
+    tokens, names = n_tokens(given), [FIRST, *engines]
+    print(f"{sentences:,} sentences of {tokens:,} tokens\n")
+    time = "seconds: median (lowest – highest)", "tokens/s", "to the file command"
+    head("preset", "engine", *time, "processor seconds", "largest difference")
+    for preset in presets:
+        with runner.inputs(preset, given) as folder:
+            asks = {n: lambda _, n=n: turn(n, folder, python) for n in names}
+            found = in_turns(asks, rounds=rounds)
+        seconds = {name: [took[0] for took in own] for name, own in found.items()}
+        for name, own in found.items():
+            pairs = zip(own, found[FIRST])
+            difference = max(np.abs(a[2] - b[2]).max() for a, b in pairs)
+            row(
+                preset,
+                name,
+                spread(seconds[name], 1),
+                f"{tokens / statistics.median(seconds[name]):,.0f}",
+                ratio(seconds[name], seconds[FIRST]),
+                spread([took[1] for took in own], 1),
+                f"{difference:.1e}",
+            )
 
 
-class Measured:
-    """The turns of an engine.
-
-    Attributes:
-        seconds, processor_seconds: of each turn.
-        difference: the largest difference of its vectors from those of `FIRST`.
-    """
-
-    def __init__(self):
-        self.seconds, self.processor_seconds = [], []
-        self.difference = 0.0
-
-
-def turns(
-    names: Sequence[str], folder: Path, python: str, *, rounds: int
-) -> dict[str, Measured]:
-    """Lets the engines embed in turns."""
-    took = {name: Measured() for name in names}
-    expected = None
-    for _, name in itertools.product(range(rounds), names):
-        job = Job(python, folder / "text.txt", folder / "model", folder / "out.parquet")
-        seconds, processor = timed(ENGINES[name](job))
-        took[name].seconds.append(seconds)
-        took[name].processor_seconds.append(processor)
-        print(f"{name}: {seconds:.1f} s, {processor:.1f}", file=sys.stderr, flush=True)
-        found = vectors_of(job.output)
-        expected = found if expected is None else expected
-        difference = float(np.abs(found - expected).max())
-        took[name].difference = max(difference, took[name].difference)
-        remove(job.output)
-    return took
+def turn(name: str, folder: Path, python: str) -> tuple[float, float, np.ndarray]:
+    """Lets an engine embed: seconds, processor seconds, and the vectors in order."""
+    text, output = folder / "sentences.txt", folder / "out.parquet"
+    if isinstance(ENGINES[name], int):
+        command = [
+            "-c",
+            "from tests.benchmarks.engines import beam; import sys; beam(*sys.argv[1:])",
+        ]
+        command += [folder, text, output, ENGINES[name]]
+    else:
+        command = ["-m", "elmo_keras.embed", text, output, "--model", folder]
+        command += ["--layers", "average", "--pooling", "mean", *ENGINES[name]]
+    seconds, processor = timed([python, *map(str, command)])
+    table = pq.read_table(output, columns=["id", "vector"]).sort_by("id")
+    if table["id"].to_pylist() != list(range(len(table))):
+        raise CommandFailed(f"{name} should have written each sentence once.")
+    shutil.rmtree(output) if output.is_dir() else output.unlink()
+    return seconds, processor, np.stack(table["vector"].to_numpy())
 
 
 def timed(command: Sequence[str]) -> tuple[float, float]:
@@ -189,10 +104,10 @@ def timed(command: Sequence[str]) -> tuple[float, float]:
         CommandFailed: it failed; the message has the end of what it said.
     """
     start, computed = time.perf_counter(), {}
-    environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"}
     with tempfile.TemporaryFile("w+") as said:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": said}
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, **quiet)
+        quiet["env"] = runner.environment(ROOT)
+        process = subprocess.Popen(command, cwd=ROOT, **quiet)
         while process.poll() is None:
             for pid in [process.pid, *descendants(process.pid)]:
                 computed[pid] = max(computed.get(pid, 0.0), processor_seconds(pid))
@@ -204,19 +119,36 @@ def timed(command: Sequence[str]) -> tuple[float, float]:
     return seconds, sum(computed.values())
 
 
-def vectors_of(output: Path) -> np.ndarray:
-    """The vectors of all sentences, in the order of their ids."""
-    table = pq.read_table(output, columns=["id", "vector"]).sort_by("id")
-    assert table["id"].to_pylist() == list(range(len(table))), "each sentence once"
-    return np.stack(table["vector"].to_numpy())
+def beam(model: str, text: str, folder: str, workers: str) -> None:
+    """Embeds the lines of a text with Beam's runner for one machine.
 
+    Writes what `embed --layers average --pooling mean` does to Parquet files in the
+    folder. Each worker is a process; together they have a thread for each processor.
+    """
+    import apache_beam as pipelines
+    import pyarrow as pa
+    from apache_beam.io import WriteToParquet
+    from apache_beam.ml.inference.base import KeyedModelHandler, RunInference
+    from apache_beam.options.pipeline_options import PipelineOptions
 
-def remove(output: Path) -> None:
-    """Removes an output, so that the next engine begins anew."""
-    if output.is_dir():
-        shutil.rmtree(output)
-    else:
-        output.unlink()
+    from elmo_keras.beam import ElmoModelHandler, VectorRows
+
+    threads = str(max(1, len(os.sched_getaffinity(0)) // int(workers)))
+    handler = ElmoModelHandler(
+        model, pooling="mean", env_vars={"TF_NUM_INTRAOP_THREADS": threads}
+    )
+    rows = VectorRows(handler, id_type=pa.int64())
+    numbered = list(enumerate(Path(text).read_text(encoding="utf-8").splitlines()))
+    flags = [f"--direct_num_workers={workers}"]
+    flags += ["--direct_running_mode=multi_processing"] if int(workers) > 1 else []
+    with pipelines.Pipeline(options=PipelineOptions(flags)) as pipeline:
+        (
+            pipeline
+            | pipelines.Create(numbered)
+            | RunInference(KeyedModelHandler(handler))
+            | pipelines.MapTuple(rows)
+            | WriteToParquet(f"{folder}/part", rows.schema, file_name_suffix=".parquet")
+        )
 
 
 if __name__ == "__main__":

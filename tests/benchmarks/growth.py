@@ -1,133 +1,99 @@
-"""How the cost of embedding grows: longer sentences, larger batches, more words.
+"""How the cost grows: longer sentences, larger batches, more words, long documents.
 
     python -m tests.benchmarks.growth --text FILE
 
 FILE holds one sentence a line, tokens separated by spaces. Only elmo-keras runs, with
 random weights. The rows of a table take turns, and each is a single batch:
 
-- sentence length: the same number of tokens in each row, cut from the text into one
+- longest sentence: the same number of tokens in each row, cut from the text into one
   sentence of the longest length and others of all lengths up to it (uniform in their
   logarithm), in random order;
-- batch size: sentences of the text as they come;
+- batch: sentences of the text as they come;
 - distinct words: the same number of tokens in each row, in sentences of 20 made-up
   words of 6 characters;
 - characters a word: 128 sentences of 20 distinct words.
 
-The time covers everything from lists of `str` to NumPy arrays of all layers. The last
-table shows the peak memory of a process that only embeds a file of the text's
-sentences, without and with a long one, and the memory of a result that is padded to the
-longest sentence, as for a batch.
+The time covers everything from lists of `str` to NumPy arrays of all layers. Then the
+peak memory of a process that only embeds a file of 512 sentences, without and with a
+long one, and the memory of a result that is padded to the longest sentence; and
+coreference and a question, each document in a process of its own, with models of the
+size that the tasks' commands train. Their memory includes the libraries and the models.
 """
 
-import argparse
 import itertools
-import json
 import math
-import os
 import random
 import statistics
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from elmo_keras.cli.argument_types import positive
-from elmo_keras.cli.command import run_command
-from elmo_keras.config import PRESETS, ElmoConfig
+from elmo_keras.config import ElmoConfig
+from tests.benchmarks import runner
 from tests.benchmarks.arithmetic import n_tokens
-from tests.benchmarks.embedding_systems import OURS, SENTENCES, workers, write_inputs
-from tests.benchmarks.turns import sample
-from tests.benchmarks.workers import (
-    heading,
-    machine,
-    read,
-    row,
-    spread,
-    use_processors,
-)
+from tests.benchmarks.runner import head, in_turns, row, spread
 
 Batch = list[list[str]]
-SHORTEST, PER_SENTENCE, CHARACTERS_OF_WORDS, ROWS = 5, 20, 6, 128
-MIN_CHARACTERS = len(f"{ROWS * PER_SENTENCE}")  # for this many distinct words
-COLUMNS = (
-    "sentences",
-    "tokens",
-    "µs a token: median (lowest – highest)",
-    "to the first",
-)
+WAYS = "float32", "bfloat16", "eager", "embedder"
+TABLES = "length", "batch", "words", "characters", "memory", "documents"
+PER_SENTENCE, ROWS, CHARACTERS_OF_WORDS, LONGEST = 20, 128, 6, 10_000
+SHORTEST, BATCHES, OF_MEMORY = 5, (1, 8, 64, 512), 512
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns its exit status."""
-    options = parser().parse_args(arguments)
-    return run_command("growth.py", lambda: report(options))
+    p = runner.parser(__doc__, text=None, presets=["small"], rounds=3)
+    add, lengths = p.add_argument, [200, 1_000, 2_000, 5_000, 10_000]
+    add("--tables", nargs="+", default=TABLES, choices=TABLES)
+    add("--way", default="float32", choices=WAYS, help="to embed")
+    add("--documents", nargs="+", type=positive(int), default=lengths, help="tokens")
+    return runner.run(p, report, arguments)
 
 
-def report(options: argparse.Namespace) -> None:
+def report(text, presets, rounds, tables, way, documents) -> None:
     """Measures and prints the tables."""
-    largest = max(*options.batch_sizes, options.memory_batch)
-    sentences = sample(read(options.text), largest)
-    use_processors(options.threads)
-    if min(options.characters) < MIN_CHARACTERS:
-        raise ValueError(f"--characters should be {MIN_CHARACTERS} or more.")
-    for preset in options.presets:
-        print(f"{preset}, {options.dtype}\n")
-        for title, batches in tables(sentences, options).items():
-            print(heading((title, *COLUMNS)))
-            print("\n".join(map(row, measured(preset, batches, options))), "\n")
-        print(memory(preset, sentences, options), "\n", flush=True)
-    print(machine(options.threads))
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    cores = len(os.sched_getaffinity(0))
-    words = [100, 1_000, 10_000, 100_000]
-    p.add_argument("--text", required=True, metavar="FILE", type=Path)
-    p.add_argument("--presets", nargs="+", default=["small"], choices=sorted(PRESETS))
-    dtypes = [name.split()[-1] for name in OURS]
-    p.add_argument("--dtype", default="float32", choices=dtypes)
-    p.add_argument(
-        "--lengths", nargs="+", type=positive(int), default=[10, 100, 1_000, 10_000]
-    )
-    p.add_argument(
-        "--tokens", type=positive(int), default=20_000, help="of mixed lengths"
-    )
-    p.add_argument(
-        "--batch-sizes", nargs="+", type=positive(int), default=[1, 8, 64, 512]
-    )
-    p.add_argument("--words", nargs="+", type=positive(int), default=words)
-    p.add_argument(
-        "--characters", nargs="+", type=positive(int), default=[6, 12, 24, 48]
-    )
-    p.add_argument("--memory-batch", type=positive(int), default=512, help="sentences")
-    p.add_argument(
-        "--memory-length", type=positive(int), default=10_000, help="of one of them"
-    )
-    p.add_argument("--rounds", type=positive(int), default=3)
-    p.add_argument(
-        "--threads", type=positive(int), default=cores, help="processors to use"
-    )
-    return p
-
-
-def tables(sentences: Batch, options: argparse.Namespace) -> dict[str, dict]:
-    """Titles → batches by the number in their rows."""
-    return {
-        "longest sentence": {
-            n: mixed(sentences, n, max(n, options.tokens)) for n in options.lengths
+    sentences, whole = runner.read(text, OF_MEMORY), runner.read(text)
+    documents = [beginning(whole, length) for length in documents]
+    words, characters = (100, 1_000, 10_000, 100_000), (6, 12, 24, 48)
+    in_order = {
+        "length": {
+            n: mixed(sentences, n, 2 * LONGEST) for n in (10, 100, 1_000, LONGEST)
         },
-        "batch": {n: sentences[:n] for n in options.batch_sizes},
-        "distinct words": {
-            n: cut(made_up(n, CHARACTERS_OF_WORDS), max(options.words))
-            for n in options.words
-        },
-        "characters a word": {
-            n: cut(made_up(ROWS * PER_SENTENCE, n), ROWS * PER_SENTENCE)
-            for n in options.characters
+        "batch": {n: sentences[:n] for n in BATCHES},
+        "words": {n: made_up(n, CHARACTERS_OF_WORDS, max(words)) for n in words},
+        "characters": {
+            n: made_up(ROWS * PER_SENTENCE, n, ROWS * PER_SENTENCE) for n in characters
         },
     }
+    for preset, table in itertools.product(presets, tables):
+        print(f"\n{preset}, {way}\n")
+        if table == "memory":
+            print_memory(preset, way, sentences)
+        elif table == "documents":
+            print_documents(preset, documents)
+        else:
+            time = "µs a token: median (lowest – highest)", "to the first"
+            head(table, "sentences", "tokens", *time)
+            for cells in measured(preset, way, in_order[table], rounds):
+                row(*cells)
+
+
+def beginning(sentences: Batch, length: int) -> Batch:
+    """The first sentences with `length` tokens in all, the last one cut.
+
+    Raises:
+        ValueError: the sentences have fewer tokens.
+    """
+    document, missing = [], length
+    for sentence in sentences:
+        if not missing:
+            break
+        document.append(sentence[:missing])
+        missing -= len(document[-1])
+    if missing:
+        n = length - missing
+        raise ValueError(f"--documents: {length:,} tokens, and the text has {n:,}.")
+    return document
 
 
 def mixed(sentences: Batch, longest: int, n_words: int) -> Batch:
@@ -143,90 +109,70 @@ def mixed(sentences: Batch, longest: int, n_words: int) -> Batch:
     return [list(itertools.islice(words, length)) for length in lengths]
 
 
-def made_up(number: int, n_characters: int) -> Iterator[str]:
-    """Made-up words, `number` of them, in an endless cycle."""
-    return itertools.cycle(f"{i:0{n_characters}d}" for i in range(number))
-
-
-def cut(words: Iterator[str], n_words: int) -> Batch:
-    """The first words, as sentences of `PER_SENTENCE`."""
-    taken = list(itertools.islice(words, n_words))
-    return [taken[i : i + PER_SENTENCE] for i in range(0, n_words, PER_SENTENCE)]
+def made_up(number: int, n_characters: int, n_words: int) -> Batch:
+    """Sentences of made-up words, `number` of them again and again."""
+    words = [f"{i % number:0{n_characters}d}" for i in range(n_words)]
+    return [words[i : i + PER_SENTENCE] for i in range(0, n_words, PER_SENTENCE)]
 
 
 def measured(
-    preset: str, batches: dict[int, Batch], options: argparse.Namespace
-) -> Iterator[list[str]]:
+    preset: str, way: str, batches: dict[int, Batch], rounds: int
+) -> Iterator[tuple]:
     """The cells of a table's rows."""
-    requests, all_sentences = requested(batches.values())
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_inputs(folder, preset, all_sentences)
-        with workers([f"elmo-keras {options.dtype}"], folder) as [worker]:
-            for request in requests:
-                worker.ask(request)  # allocates memory and makes oneDNN's kernels
-            rounds = [
-                [worker.ask(request)["seconds"] for request in requests]
-                for _ in range(options.rounds)
-            ]
+    everything, places = [], {}
+    for n, batch in batches.items():
+        places[n] = list(range(len(everything), len(everything) + len(batch)))
+        everything += batch
+    with (
+        runner.inputs(preset, everything) as folder,
+        runner.worker("ours", folder, way) as worker,
+    ):
+        asks = {
+            n: lambda _, p=place: worker.ask("embed", batches=[p])["seconds"]
+            for n, place in places.items()
+        }
+        in_turns(asks, rounds=1)  # allocates memory and makes oneDNN's kernels
+        found = in_turns(asks, rounds=rounds)
     first = None
-    for (n, batch), seconds in zip(batches.items(), zip(*rounds)):
-        tokens = n_tokens(batch)
-        times = [1e6 * s / tokens for s in seconds]
-        first = first or statistics.median(times)
-        ratio = statistics.median(times) / first
-        yield [
-            f"{n:,}",
-            f"{len(batch):,}",
-            f"{tokens:,}",
-            spread(times),
-            f"{ratio:.2f}",
-        ]
+    for n, batch in batches.items():
+        times = [1e6 * seconds / n_tokens(batch) for seconds in found[n]]
+        median = statistics.median(times)
+        first = first or median
+        yield n, len(batch), n_tokens(batch), spread(times), f"{median / first:.2f}"
 
 
-def requested(batches) -> tuple[list[str], Batch]:
-    """A worker's request for each batch, and the sentences that they index."""
-    requests, sentences = [], []
-    for batch in batches:
-        places = list(range(len(sentences), len(sentences) + len(batch)))
-        requests.append(json.dumps({"batches": [places]}))
-        sentences += batch
-    return requests, sentences
-
-
-def memory(preset: str, sentences: Batch, options: argparse.Namespace) -> str:
-    """A table of the peak memory, without and with a long sentence."""
-    long = mixed(sentences, options.memory_length, options.memory_length)
-    short = sentences[: options.memory_batch]
+def print_memory(preset: str, way: str, sentences: Batch) -> None:
+    """Prints the table of peak memory, without and with a long sentence."""
+    config, long = ElmoConfig.preset(preset), mixed(sentences, LONGEST, LONGEST)
     cases = {
-        "the first sentence alone": short[:1],
-        f"{len(short):,} sentences": short,
-        f"the same, one of them of {options.memory_length:,} tokens": short[:-1] + long,
+        "the first sentence alone": sentences[:1],
+        f"{len(sentences):,} sentences": sentences,
+        f"the same, one of them of {LONGEST:,} tokens": sentences[:-1] + long,
     }
-    columns = "a process that embeds", "tokens", "peak memory", "padded result"
-    lines = [heading(columns)]
+    head("a process that embeds", "tokens", "peak memory", "padded result")
     for label, batch in cases.items():
-        cells = [label, f"{n_tokens(batch):,}"]
-        cells.append(f"{peak_memory(preset, batch, options.dtype):.2f} GB")
-        cells.append(f"{padded_result(preset, batch):.2f} GB")
-        lines.append(row(cells))
-    return "\n".join(lines)
+        with (
+            runner.inputs(preset, batch) as folder,
+            runner.worker("ours", folder, way) as worker,
+        ):
+            worker.ask("file", path=str(folder / "sentences.txt"))
+            peak = worker.peak_memory()
+        positions = len(batch) * max(map(len, batch))
+        numbers = positions * (config.n_layers + 1) * 2 * config.projection_dim
+        row(label, n_tokens(batch), f"{peak:.2f} GB", f"{numbers * 4 / 1e9:.2f} GB")
 
 
-def peak_memory(preset: str, sentences: Batch, dtype: str) -> float:
-    """The peak memory of a process that embeds a file of these sentences, in GB."""
-    with tempfile.TemporaryDirectory() as name:
-        write_inputs(Path(name), preset, sentences)
-        with workers([f"elmo-keras {dtype}"], Path(name)) as [worker]:
-            worker.ask(json.dumps({"file": str(Path(name) / SENTENCES)}))
-            return worker.peak_memory()
-
-
-def padded_result(preset: str, batch: Batch) -> float:
-    """The memory of all layers of all positions in float32, in GB."""
-    config = ElmoConfig.preset(preset)
-    positions = len(batch) * max(map(len, batch))
-    return positions * (config.n_layers + 1) * 2 * config.projection_dim * 4 / 1e9
+def print_documents(preset: str, documents: Sequence[Batch]) -> None:
+    """Prints the table of coreference and questions."""
+    calls = "first call", "second call"
+    head("task", "sentences", "tokens", *calls, "peak memory")
+    with runner.inputs(preset) as folder:
+        for task, document in itertools.product(("coreference", "answer"), documents):
+            with runner.worker("ours", folder, task) as worker:
+                answers = [worker.ask("document", sentences=document) for _ in calls]
+                memory = f"{worker.peak_memory():.2f} GB"
+            seconds = [f"{answer['seconds']:.2f} s" for answer in answers]
+            row(task, len(document), n_tokens(document), *seconds, memory)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ Sentences continue from batch to batch. In a copy of another checkout, with this
 it, it counts that checkout's step.
 """
 
-import argparse
 import collections
 import sys
 from collections.abc import Sequence
@@ -20,10 +19,9 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from elmo_keras import ElmoConfig
-from elmo_keras.cli.command import run_command
-from elmo_keras.config import PRESETS
 from elmo_keras.training.options import TrainingOptions
-from tests.benchmarks.workers import heading, row
+from tests.benchmarks import runner
+from tests.benchmarks.runner import head, row
 from tests.support.step_graph import (
     ON_HOST,
     Sizes,
@@ -41,26 +39,31 @@ NOTHING = {  # no work for a GPU
     # Lists of tensors hold the tensors, not copies of them.
     *("TensorListGetItem", "TensorListSetItem", "TensorListReserve", "EmptyTensorList"),
 }
-COLUMNS = "preset", "dtype", "operations on the GPU", "most frequent"
 MOST_FREQUENT = 6
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns its exit status."""
-    options = parser().parse_args(arguments)
-    return run_command("kernel_count.py", lambda: report(options))
+    p = runner.parser(__doc__, presets=["tiny", "small", "original"])
+    dtypes = ["float32", "mixed_bfloat16"]
+    p.add_argument("--dtypes", nargs="+", default=dtypes[:1], choices=dtypes)
+    return runner.run(p, report, arguments)
 
 
-def report(options: argparse.Namespace) -> None:
+def report(presets: Sequence[str], dtypes: Sequence[str]) -> None:
     """Prints the table."""
-    print(heading(COLUMNS), flush=True)
-    for preset in options.presets:
-        for dtype in options.dtypes:
+    head("preset", "dtype", "operations on the GPU", "most frequent")
+    for preset in presets:
+        for dtype in dtypes:
             step, _ = training_step(ElmoConfig.preset(preset), SIZES, dtype)
             counts = counted(step.graph.as_graph_def(), TrainingOptions().unroll_steps)
             most = counts.most_common(MOST_FREQUENT)
-            most = ", ".join(f"{n:,} {op}" for op, n in most)
-            print(row([preset, dtype, f"{counts.total():,}", most]), flush=True)
+            row(
+                preset,
+                dtype,
+                counts.total(),
+                ", ".join(f"{n:,} {op}" for op, n in most),
+            )
 
 
 def counted(graph_def: tf.compat.v1.GraphDef, rounds: int) -> collections.Counter:
@@ -103,22 +106,8 @@ def on_gpu(node: tf.compat.v1.NodeDef) -> bool:
     kernel = kernel_of(node)
     if node.op in NOTHING or "CPU" in node.device or kernel is None:
         return False
-    return kernel.device_type == "GPU" and not _only_on_host(node)
-
-
-def _only_on_host(node):
-    """Whether the node is about integers that stay on the host, such as sizes."""
-    return node.attr["T"].type in ON_HOST
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    presets = ["tiny", "small", "original"]
-    p.add_argument("--presets", nargs="+", default=presets, choices=sorted(PRESETS))
-    dtypes = ["float32", "mixed_bfloat16"]
-    p.add_argument("--dtypes", nargs="+", default=dtypes[:1], choices=dtypes)
-    return p
+    # Integers that stay on the host, such as sizes, are no work for it.
+    return kernel.device_type == "GPU" and node.attr["T"].type not in ON_HOST
 
 
 if __name__ == "__main__":

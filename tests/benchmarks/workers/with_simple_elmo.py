@@ -1,6 +1,6 @@
-"""simple-elmo's side of the embedding benchmark; `embedding.py` starts it.
+"""simple-elmo's side of the embedding benchmark.
 
-    python embedding_simple_elmo.py FOLDER graph|api
+    python with_simple_elmo.py FOLDER graph|api
 
 `graph` runs its unchanged batched graph with the ids of its own `Batcher`. `api` calls
 `ElmoModel.get_elmo_vectors`, in a session that stays open, so that the weights are
@@ -11,11 +11,10 @@ import sys
 from pathlib import Path
 
 import tensorflow as tf
-from embedding_worker import serve
+from protocol import embedding, serve
 from simple_elmo import ElmoModel
 from simple_elmo.elmo import weight_layers
 
-PACKAGES = ("simple-elmo", "tensorflow", "tf_keras")
 LARGEST_BATCH = 128
 
 
@@ -27,7 +26,15 @@ def main(folder: Path, way: str) -> None:
     model.elmo_sentence_input = weight_layers("input", layers, use_layers="all")
     session = tf.compat.v1.Session()
     session.run(tf.compat.v1.global_variables_initializer())
-    reset = tf.group([state.initializer for state in states()])
+    # The variables that carry the LSTM state from call to call.
+    reset = tf.group(
+        [
+            variable.initializer
+            for variable in tf.compat.v1.global_variables()
+            if variable.shape.as_list()[:1] == [LARGEST_BATCH]
+            and variable.op.name.split("/")[-1].startswith("Variable")
+        ]
+    )
 
     def embed(sentences):
         if way == "api":
@@ -39,14 +46,8 @@ def main(folder: Path, way: str) -> None:
         feed = {model.sentence_character_ids: ids}
         return session.run(layers["lm_embeddings"], feed)
 
-    serve(folder, PACKAGES, embed, forget=lambda: session.run(reset))
-
-
-def states() -> list[tf.Variable]:
-    """The variables that carry the LSTM state from call to call."""
-    variables = tf.compat.v1.global_variables()
-    found = [v for v in variables if v.shape.as_list()[:1] == [LARGEST_BATCH]]
-    return [v for v in found if v.op.name.split("/")[-1].startswith("Variable")]
+    packages = "simple-elmo", "tensorflow", "tf_keras"
+    serve(packages, embedding(folder, embed, lambda: session.run(reset)))
 
 
 if __name__ == "__main__":

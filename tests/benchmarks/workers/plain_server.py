@@ -1,12 +1,11 @@
 """A plain function over a SavedModel, and the simplest gRPC server around it.
 
-    python -m tests.benchmarks.serving_plain_worker VERSION FILE
+    python plain_server.py VERSION FILE
 
-`serving_plain.py` starts it. The function is a `tf.function` of one sentence that calls
-the signature `default` of `tf.saved_model.load(VERSION)` and returns `elmo`. The server
-calls it in a thread for each request. Prints a line with the server's port, and answers
-each line {"threads": …, "seconds": …} with the seconds of each call of that many threads.
-FILE holds the sentences.
+The function is a `tf.function` of one sentence that calls the signature `default` of
+`tf.saved_model.load(VERSION)` and returns `elmo`. The server calls it in a thread for
+each request. Says hello with the server's port, and answers requests for `calls` with
+the seconds of each call of some threads. FILE holds the sentences.
 """
 
 import concurrent.futures
@@ -19,6 +18,7 @@ from pathlib import Path
 
 import grpc
 import tensorflow as tf
+from protocol import answer
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 from tensorflow_serving.apis.predict_pb2 import PredictResponse
 
@@ -36,11 +36,11 @@ def main(version: Path, file: Path) -> None:
     )
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    print(port, flush=True)
+    answer(port)
     for line in sys.stdin:
-        request = json.loads(line)
+        _, request = json.loads(line)
         calls = [lambda s: function(tf.constant([s])).numpy()] * request["threads"]
-        print(json.dumps(timed(calls, sentences, request["seconds"])), flush=True)
+        answer(timed_calls(calls, sentences, request["seconds"]))
     server.stop(None)
 
 
@@ -70,27 +70,22 @@ class PlainService(prediction_service_pb2_grpc.PredictionServiceServicer):
         return response
 
 
-def timed(
+def timed_calls(
     calls: Sequence[Callable[[str], object]], sentences: Sequence[str], seconds: float
 ) -> list[float]:
-    """The seconds of each call, of as many threads as there are calls.
+    """The seconds of each call, of as many threads as there are calls."""
+    times, end = [], time.perf_counter() + seconds
 
-    Args:
-        calls: each takes a sentence; one thread makes one call after another.
-        sentences: each thread starts at another one.
-        seconds: no call begins later.
-    """
-    times = []
-    end = time.perf_counter() + seconds
-
-    def work(number, call):
-        place = number * STRIDE
+    def work(place, call):
         while (begin := time.perf_counter()) < end:
             call(sentences[place % len(sentences)])
             times.append(time.perf_counter() - begin)
             place += 1
 
-    threads = [threading.Thread(target=work, args=pair) for pair in enumerate(calls)]
+    threads = [
+        threading.Thread(target=work, args=(STRIDE * i, call))
+        for i, call in enumerate(calls)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

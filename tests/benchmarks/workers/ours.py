@@ -1,0 +1,169 @@
+"""elmo-keras' side of the benchmarks, through public names only.
+
+    python ours.py FOLDER WAY
+
+Another checkout's `elmo_keras` runs if PYTHONPATH names it. WAY is `float32` or
+`bfloat16` (`Elmo.layers` in a `tf.function`, with this dtype policy; `embed_corpus` for
+files), `eager` (`Elmo.layers` outside of any graph), `embedder`; `first-eager` or
+`first-embedder`; `fine-tuning` or `frozen`; `coreference` or `answer` (documents).
+"""
+
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import keras
+import numpy as np
+import tensorflow as tf
+from protocol import (
+    LEARNING_RATE,
+    N_TAGS,
+    check,
+    embedding,
+    first_vectors,
+    read,
+    serve,
+    steps,
+    tags,
+    timed,
+)
+
+from elmo_keras import Elmo, Embedder, embed_corpus
+
+PACKAGES = "tensorflow", "keras"
+REPEATS = 5  # of a large product
+QUESTION = "Who was it that came home ?"
+
+
+def main(folder: Path, way: str) -> None:
+    """Does what is requested until standard input ends."""
+    loaders = {
+        "first-eager": lambda folder: eager(Elmo.from_pretrained(folder)),
+        "first-embedder": embedder,
+    }
+    if way in loaders:
+        first_vectors(folder, loaders[way])
+    elif way in ("fine-tuning", "frozen"):
+        step = fine_tuning(folder) if way == "fine-tuning" else frozen(folder)
+        serve(PACKAGES, steps(folder, step))
+    elif way in ("coreference", "answer"):
+        read_document = reader(folder, way)
+
+        def document(sentences):
+            return timed(lambda: read_document(sentences) and None)
+
+        serve(PACKAGES, {"document": document})
+    else:
+        dtype = way if "float" in way else "float32"
+        elmo = Elmo.from_pretrained(folder, dtype=dtype)
+        embed = {"eager": eager, "embedder": embedder}.get(way, graph)(elmo)
+        embed([["a"]])
+        requests = embedding(folder, embed)
+        requests["file"] = file_request(elmo, folder, way)
+        requests["gemm"] = lambda size: product_speed(size, way)
+        serve(PACKAGES, requests)
+
+
+def eager(elmo: Elmo):
+    """The layer, called outside of any graph."""
+    return lambda sentences: elmo.layers(sentences).numpy()
+
+
+def embedder(model: Elmo | Path):
+    """An `Embedder`."""
+    return Embedder(model, layers="all").encode
+
+
+def graph(elmo: Elmo):
+    """The layer in a graph of the caller's."""
+    tokens = tf.RaggedTensorSpec((None, None), tf.string, ragged_rank=1)
+    layers = tf.function(elmo.layers, input_signature=[tokens])
+    return lambda sentences: layers(ragged(sentences)).numpy()
+
+
+def ragged(sentences) -> tf.RaggedTensor:
+    """Sentences as a tensor."""
+    words = tf.constant([word for sentence in sentences for word in sentence])
+    lengths = [len(sentence) for sentence in sentences]
+    return tf.RaggedTensor.from_row_lengths(words, lengths)
+
+
+def file_request(elmo: Elmo, folder: Path, way: str):
+    """Embeds a whole file: an `Embedder` to arrays, others to a file on the disk."""
+
+    def work(path):
+        if way == "embedder":  # without words that it knows already
+            check(Embedder(elmo, layers="all").stream(read(path)))
+        else:
+            output = folder / "vectors.hdf5"
+            embed_corpus(elmo, path, output, overwrite=True)
+            with h5py.File(output) as file:
+                check([file["0"][...]])
+
+    return lambda path: timed(lambda: work(Path(path)))
+
+
+def product_speed(size: int, dtype: str) -> float:
+    """Floating-point operations a second of a square product, the best of some."""
+    x = tf.cast(tf.random.normal((size, size)), dtype)
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        tf.matmul(x, x)[0, 0].numpy()
+        times.append(time.perf_counter() - start)
+    return 2 * size**3 / min(times)
+
+
+def fine_tuning(folder: Path):
+    """A step of a custom loop, with gradients into the biLM."""
+    elmo = Elmo.from_pretrained(folder, trainable_bilm=True)
+    optimizer = keras.optimizers.SGD(LEARNING_RATE)
+    optimizer.build(elmo.trainable_variables)
+
+    @tf.function(input_signature=[tf.RaggedTensorSpec((None, None), tf.string, 1)])
+    def update(tokens):
+        with tf.GradientTape() as tape:
+            vectors = elmo(tokens, training=True)  # 0 at padding
+            n_tokens = tf.cast(tf.size(tokens.flat_values), vectors.dtype)
+            loss = tf.reduce_sum(vectors**2) / (n_tokens * vectors.shape[-1])
+        gradients = tape.gradient(loss, elmo.trainable_variables)
+        optimizer.apply(gradients, elmo.trainable_variables)
+        return loss
+
+    return lambda sentences: float(update(ragged(sentences)))
+
+
+def frozen(folder: Path):
+    """The step that `fit` makes for each batch."""
+    tokens = keras.Input((None,), dtype="string")
+    head = keras.layers.Dense(N_TAGS, kernel_initializer="zeros")
+    tagger = keras.Model(tokens, head(Elmo.from_pretrained(folder)(tokens)))
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    tagger.compile(keras.optimizers.SGD(LEARNING_RATE), loss)
+
+    def step(sentences):
+        longest = max(map(len, sentences))
+        padded = [sentence + [""] * (longest - len(sentence)) for sentence in sentences]
+        wanted = np.zeros((len(sentences), longest), "int32")
+        for place, sentence in zip(wanted, sentences):
+            place[: len(sentence)] = tags(sentence)
+        tagger.reset_metrics()
+        return float(tagger.train_on_batch(tf.constant(padded), wanted))
+
+    return step
+
+
+def reader(folder: Path, task: str):
+    """What resolves a document's mentions, or answers a question about it."""
+    from elmo_keras.tasks import Answerer, Coreferent, TokenVectors
+
+    vectors = TokenVectors(["it"], elmo=Elmo.from_pretrained(folder))
+    if task == "coreference":
+        return Coreferent(vectors).resolve
+    answerer = Answerer(vectors)
+    return lambda document: answerer.answer(" ".join(sum(document, [])), QUESTION)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

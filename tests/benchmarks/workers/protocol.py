@@ -1,0 +1,125 @@
+"""The part of a benchmark that runs in each system's process.
+
+It reports the packages it runs on, and then answers lines of JSON, [NAME, ARGUMENTS].
+Every system's script imports this, in an environment of its own, so that it may import
+NumPy only.
+"""
+
+import importlib.metadata
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Sentences = list[list[str]]
+N_TAGS, LEARNING_RATE = 17, 0.1  # of the training steps of a task
+ANSWERS, sys.stdout = sys.stdout, sys.stderr  # some systems print
+
+
+def serve(packages: Sequence[str], requests: Mapping[str, Callable[..., Any]]) -> None:
+    """Says hello with the packages' versions, then answers until the input ends."""
+    answer(versions(packages))
+    for line in sys.stdin:
+        name, arguments = json.loads(line)
+        answer(requests[name](**arguments))
+
+
+def versions(packages: Sequence[str]) -> str:
+    """Names and versions of the packages that the process runs on."""
+    found = [f"{name} {importlib.metadata.version(name)}" for name in packages]
+    return ", ".join([*found, f"Python {platform.python_version()}"])
+
+
+def answer(value: object) -> None:
+    """Sends a line of JSON."""
+    print(json.dumps(value), file=ANSWERS, flush=True)
+
+
+def read(path: Path) -> Sentences:
+    """The sentences of a file, one a line, tokens separated by one space."""
+    return [line.split(" ") for line in path.read_text("utf-8").split("\n")[:-1]]
+
+
+def timed(work: Callable[[], Any]) -> dict[str, Any]:
+    """The seconds and processor seconds of some work, and its result."""
+    seconds, processor = time.perf_counter(), time.process_time()
+    result = work()
+    return {
+        "seconds": time.perf_counter() - seconds,
+        "processor": time.process_time() - processor,
+        "result": result,
+    }
+
+
+def embedding(
+    folder: Path,
+    embed: Callable[[Sentences], np.ndarray | list[np.ndarray]],
+    forget: Callable[[], None] = lambda: None,
+) -> dict[str, Callable[..., Any]]:
+    """Requests for vectors, timed from lists of `str` to NumPy arrays of all layers.
+
+    Args:
+        folder: holds `sentences.txt`, which requests index.
+        embed: returns vectors (sentences, layers, longest, dimensions) of a batch, or
+            a list of the vectors (layers, tokens, dimensions) of each sentence.
+        forget: resets the LSTM state, if the system keeps one.
+    """
+    sentences = read(folder / "sentences.txt")
+
+    def texts(batches):
+        return [[sentences[i] for i in batch] for batch in batches]
+
+    def embed_batches(batches):
+        given = texts(batches)
+        return timed(lambda: check(map(embed, given)))
+
+    def save(batches, path):
+        """Saves the vectors of real tokens: (layers, tokens, dimensions)."""
+        real = []
+        for batch in texts(batches):
+            forget()
+            for sentence, vectors in zip(batch, embed(batch)):
+                real.append(vectors[:, : len(sentence)].astype(np.float32))
+        np.save(path, np.concatenate(real, axis=1))
+
+    return {"embed": embed_batches, "save": save}
+
+
+def check(arrays: Iterable[np.ndarray | list[np.ndarray]]) -> None:
+    """Waits for all arrays."""
+    for array in arrays:
+        first = array[0] if isinstance(array, list) else array
+        if not isinstance(first, np.ndarray):
+            raise TypeError(f"The vectors should be in NumPy. Received: {type(first)}")
+
+
+def steps(
+    folder: Path, step: Callable[[Sentences], float]
+) -> dict[str, Callable[..., Any]]:
+    """Requests for a training step, from lists of `str` to updated weights."""
+    sentences = read(folder / "sentences.txt")
+    return {"step": lambda batch: timed(lambda: step([sentences[i] for i in batch]))}
+
+
+def tags(sentence: list[str]) -> list[int]:
+    """The tagger's targets: each word's number of bytes, modulo `N_TAGS`."""
+    return [len(word.encode()) % N_TAGS for word in sentence]
+
+
+def first_vectors(
+    folder: Path, load: Callable[[Path], Callable[[Sentences], Any]]
+) -> None:
+    """Prints when each stage ended, from the start of the process on."""
+    ends = {"import": (time.time(), time.process_time())}
+    sentences = read(folder / "sentences.txt")[:1]
+    embed = load(folder)
+    ends["read"] = time.time(), time.process_time()
+    for name in ("first", "second"):
+        embed(sentences)
+        ends[name] = time.time(), time.process_time()
+    answer(ends)
