@@ -6,12 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.model_files.hdf5_format import headers
-from elmo_keras.model_files.hdf5_format.cursor import Cursor, Damaged
-from elmo_keras.model_files.hdf5_format.datatypes import TEXT, dtype_of, shape_of
+from elmo_keras.model_files.hdf5_format import structures
+from elmo_keras.model_files.hdf5_format.datasets import (
+    TEXT,
+    attribute,
+    check_layout,
+    dtype_of,
+    filter_ids,
+    read,
+    shape_of,
+    text_at,
+)
 from elmo_keras.model_files.hdf5_format.groups import is_group, links
-from elmo_keras.model_files.hdf5_format.storage import check_layout, filter_ids, read
-from elmo_keras.model_files.hdf5_format.texts import attribute, text_at
+from elmo_keras.model_files.hdf5_format.structures import Cursor, Damaged
 
 _MAX_OBJECTS, _MAX_DEPTH = 10_000, 32
 _MAX_MESSAGES = 10**6  # in the headers of all objects
@@ -26,14 +33,14 @@ class Dataset:
         dtype: its dtype, or a description of values that NumPy arrays don't hold.
     """
 
-    def __init__(self, data: memoryview, name: str, header: list[headers.Message]):
+    def __init__(self, data: memoryview, name: str, header: list[structures.Message]):
         parts = {kind: body for kind, body in header}
         self.name, self._data = name, data
-        self.shape = shape_of(parts[headers.DATASPACE])
-        self.dtype = dtype_of(parts[headers.DATATYPE])
-        self._layout = parts[headers.LAYOUT]
-        self._filters = parts.get(headers.FILTERS)
-        if headers.EXTERNAL in parts:
+        self.shape = shape_of(parts[structures.DATASPACE])
+        self.dtype = dtype_of(parts[structures.DATATYPE])
+        self._layout = parts[structures.LAYOUT]
+        self._filters = parts.get(structures.FILTERS)
+        if structures.EXTERNAL in parts:
             raise Damaged(
                 "Its values are in other files (external storage). All data should be "
                 "in the file itself."
@@ -82,11 +89,11 @@ class Dataset:
 class Hdf5File:
     """The datasets and the texts of an HDF5 file.
 
-    It understands the files that h5py writes by default and what else weights come
-    in: all versions of groups, values in one piece or in chunks, gzip, shuffle. It
-    refuses what refers to other files (external storage, virtual datasets, soft and
-    external links) and everything unknown. It reads no byte outside of the file,
-    ends on loops, and takes memory for the values only.
+    It understands the files that h5py, Keras and bilm-tf write: groups of all versions,
+    values in one piece, or in chunks of the earliest format, plain or with gzip and
+    shuffle. It refuses what refers to other files (external storage, virtual datasets,
+    soft and external links) and everything unknown. It reads no byte outside of the
+    file, ends on loops, and takes memory for the values only.
 
     Args:
         source: a path, or the content.
@@ -103,8 +110,8 @@ class Hdf5File:
         if not isinstance(source, bytes):
             with open(source, "rb") as file:
                 source = _mapped(file)
-        self._data, root = headers.superblock(memoryview(source))
-        self._header = headers.messages(self._data, root)
+        self._data, root = structures.superblock(memoryview(source))
+        self._header = structures.messages(self._data, root)
         self.datasets = dict(_datasets(self._data, root, self._header))
 
     def text_attribute(self, name: str) -> str | None:
@@ -115,19 +122,13 @@ class Hdf5File:
         """
         try:
             for kind, body in self._header:
-                if kind == headers.ATTRIBUTE:
+                if kind == structures.ATTRIBUTE:
                     found, value = attribute(Cursor(body))
                     if found == name and value is not None:
                         return text_at(self._data, value)
         except ValueError as error:
             raise ValueError(f"The attribute `{name}` is damaged. {error}") from error
         return None
-
-    def __enter__(self) -> "Hdf5File":
-        return self
-
-    def __exit__(self, *_):
-        """Nothing is to be closed: arrays that were read keep what they need."""
 
 
 def _mapped(file):
@@ -149,11 +150,11 @@ def _datasets(data, root, header) -> Iterator[tuple[str, Dataset]]:
             if address in seen or len(seen) == _MAX_OBJECTS:
                 raise Damaged("It holds an object twice, or too many.")
             seen.add(address)
-            header, name = headers.messages(data, address), f"{path}{name}"
+            header, name = structures.messages(data, address), f"{path}{name}"
             n_messages += len(header)
             if n_messages > _MAX_MESSAGES:
-                raise Damaged("It has too much in its headers.")
-            if any(message.kind == headers.LAYOUT for message in header):
+                raise Damaged("It has too much in its structures.")
+            if any(message.kind == structures.LAYOUT for message in header):
                 yield name, _dataset(data, name, header)
             else:
                 todo.append((f"{name}/", header))

@@ -1,8 +1,57 @@
-"""The superblock of an HDF5 file, and the messages of an object's header."""
+"""The bytes of an HDF5 file: a position in them, the superblock, object headers."""
 
 from typing import NamedTuple
 
-from elmo_keras.model_files.hdf5_format.cursor import Cursor, Damaged
+UNDEFINED = 2**64 - 1  # the address of what doesn't exist
+
+
+class Damaged(ValueError):
+    """The bytes are not those of an HDF5 file that this package reads."""
+
+
+class Cursor:
+    """Reads little-endian fields one after another."""
+
+    def __init__(self, data: memoryview, position: int | None = 0):
+        if position is None or not 0 <= position <= len(data):
+            raise Damaged("An address lies outside of the file.")
+        self.data, self.position = data, position
+
+    @property
+    def left(self) -> int:
+        """The number of bytes that follow."""
+        return len(self.data) - self.position
+
+    def take(self, size: int) -> memoryview:
+        """The next bytes, not copied."""
+        if size > self.left:
+            raise Damaged("It ends too early.")
+        self.position += size
+        return self.data[self.position - size : self.position]
+
+    def uint(self, size: int) -> int:
+        """The next unsigned integer of `size` bytes."""
+        return int.from_bytes(self.take(size), "little")
+
+    def address(self) -> int | None:
+        """The next address, None for "undefined"."""
+        address = self.uint(8)
+        return None if address == UNDEFINED else address
+
+    def expect(self, signature: bytes) -> None:
+        """Reads the signature of a structure."""
+        if self.take(len(signature)) != signature:
+            raise Damaged(
+                f"A structure {signature.decode()} is not where it should be."
+            )
+
+    def require(self, *allowed: int) -> int:
+        """Reads a version byte."""
+        version = self.uint(1)
+        if version not in allowed:
+            raise Damaged(f"It has a structure of the unknown version {version}.")
+        return version
+
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # Kinds of messages.
@@ -14,35 +63,14 @@ _MAX_BYTES = 2**20  # of a header: 16 attributes of the largest size
 
 
 class Message(NamedTuple):
-    """A part of an object's header.
-
-    Attributes:
-        kind: such as `DATASPACE`.
-        body: its bytes.
-    """
+    """A part of an object's header: its kind, such as `DATASPACE`, and its bytes."""
 
     kind: int
     body: memoryview
 
 
-class Start(NamedTuple):
-    """What the superblock says.
-
-    Attributes:
-        data: the file from the address 0 on, after the user block.
-        root: the address of the root group's header.
-    """
-
-    data: memoryview
-    root: int | None
-
-
-def superblock(data: memoryview) -> Start:
-    """Finds the start of the HDF5 content.
-
-    Raises:
-        Damaged: there is none, or it is of a kind that nobody writes.
-    """
+def superblock(data: memoryview) -> tuple[memoryview, int | None]:
+    """The content after the user block, and the address of the root group's header."""
     base = 0
     while data[base : base + 8] != SIGNATURE:
         base = base * 2 or 512
@@ -64,15 +92,11 @@ def superblock(data: memoryview) -> Start:
         if cursor.address() is not None:
             raise Damaged("It is one of several files that belong together.")
         cursor.take(8)
-    return Start(data, cursor.address())
+    return data, cursor.address()
 
 
 def messages(data: memoryview, address: int | None) -> list[Message]:
-    """The messages of the object header at an address, empty ones included.
-
-    Raises:
-        Damaged: there is no sound header.
-    """
+    """The messages of the object header at an address, empty ones included."""
     cursor = Cursor(data, address)
     if cursor.data[cursor.position :][:4] == b"OHDR":
         return _Version2(data).read(cursor)
