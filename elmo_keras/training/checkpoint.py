@@ -29,14 +29,8 @@ def save_checkpoint(
 ) -> Path:
     """Writes a checkpoint, then removes all others but the previous one.
 
-    Args:
-        folder: made if it is missing.
-        step: number of steps done, part of the file's name.
-        arrays: name → the state of training.
-        about: further state, serializable as JSON.
-
-    Returns:
-        The path. After an error the older checkpoints are unchanged.
+    `about` is further state, serializable as JSON. After an error the older checkpoints
+    are unchanged.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"checkpoint-{step:010}.hdf5"

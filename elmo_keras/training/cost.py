@@ -68,14 +68,7 @@ class Estimate(NamedTuple):
 def estimate(
     streams: Streams, settings: RunSettings, *, n_replicas: int = 1, n_steps: int = 1
 ) -> Estimate:
-    """Estimates the cost of a run before anything is built.
-
-    Args:
-        streams: the text; gives the sizes, and the words of its first batch.
-        settings: how updates are computed.
-        n_replicas: number of replicas that share the rows.
-        n_steps: number of steps of the run.
-    """
+    """Estimates the cost of a run from its first batch, before anything is built."""
     config = streams.config
     n_rows = streams.n_rows // (n_replicas * settings.n_parts)
     words, length = _first_words(streams, n_rows)

@@ -12,11 +12,6 @@ FINE, COARSE = 400, 40  # points of the two curves of the loss
 def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
     """Draws the loss and the held-out perplexity over the tokens read.
 
-    Args:
-        progress: the run's progress.
-        path: file to write, `.png` or `.svg`.
-        loss_name: name of the loss, for the title.
-
     Raises:
         ImportError: matplotlib is not installed.
     """
@@ -52,14 +47,8 @@ def _means(rows, n_points):
     """Means over stretches of about equally many tokens.
 
     A row counts by its tokens: one of the last steps of an epoch, when most rows of
-    text have ended, has few of them.
-
-    Args:
-        rows: (first token, token after the last, mean loss).
-        n_points: the maximum number of stretches.
-
-    Returns:
-        The middles of the stretches, the means, and the number of tokens of a stretch.
+    text have ended, has few of them. Returns the middles of the stretches, the means,
+    and the number of tokens of a stretch.
     """
     first, end, losses = rows.T
     width = end[-1] / min(n_points, len(rows))

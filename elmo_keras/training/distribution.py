@@ -100,9 +100,7 @@ def _cluster(strategy):
 def distributed(strategy: tf.distribute.Strategy, dataset_of) -> Any:
     """A dataset whose elements go to the replicas of this process in turn.
 
-    Args:
-        strategy: from `make_strategy`.
-        dataset_of: function from a range of replicas to their dataset.
+    `dataset_of` is a function from a range of replicas to their dataset.
     """
     if strategy.num_replicas_in_sync == 1:
         return dataset_of(range(1))

@@ -151,13 +151,7 @@ def held_out_perplexity(run: TrainingRun, inputs: Inputs) -> HeldOutPerplexity:
 
 
 class Monitor:
-    """Collects the results of the steps, records them in the progress and shows them.
-
-    Args:
-        run: its progress is updated when results are read.
-        folder: the model directory, for TensorBoard's logs.
-        limits: give the number of steps.
-    """
+    """Collects the results of the steps, records them in the progress and shows them."""
 
     def __init__(self, run: TrainingRun, folder: Path, limits: Limits):
         self.run, self.limits = run, limits

@@ -101,15 +101,7 @@ def make_run(
     strategy: tf.distribute.Strategy,
     n_steps: int,
 ) -> TrainingRun:
-    """Builds the model and its optimizer.
-
-    Args:
-        inputs: give sizes, words and pretrained weights.
-        streams: made from `inputs`.
-        settings: how updates are computed.
-        strategy: the replicas' strategy.
-        n_steps: the step at which the learning rate's schedule ends.
-    """
+    """Builds the model and its optimizer, whose schedule ends after `n_steps`."""
     options, schedule = settings.options, settings.schedule
     keras.utils.set_random_seed(settings.seed)
     with strategy.scope():
@@ -269,13 +261,7 @@ def check_same_step(run: TrainingRun, output: Path) -> None:
 def compiled_step(
     run: TrainingRun, batch_spec: Any, only_softmax: bool = False
 ) -> Callable:
-    """The training step of all replicas as a graph: (batch, state) → results.
-
-    Args:
-        run: has its `state` set.
-        batch_spec: `element_spec` of its `batches`.
-        only_softmax: whether to update the softmax only.
-    """
+    """The training step of all replicas as a graph: (batch, state) → results."""
     options = {"options": run.settings.options, "only_softmax": only_softmax}
 
     def step(parts, state):

@@ -69,14 +69,8 @@ class Segments(NamedTuple):
 def over_segments(function, inputs, segments: Segments, *, state):
     """Applies a recurrent `function` to the segments of rows without padding.
 
-    Args:
-        function: see `packing.over_real_tokens`.
-        inputs: `(rows, time, dim)`.
-        segments: of these rows.
-        state: structure of tensors `(rows, …)` that the rows continue from.
-
-    Returns:
-        The outputs as `(rows, time, …)`, and the state at the end of each row.
+    Inputs `(rows, time, dim)` and the state `(rows, …)` that the rows continue from;
+    outputs `(rows, time, …)` and the state at the end of each row.
     """
     shape = tf.shape(inputs)
     tokens = tf.reshape(inputs, [-1, inputs.shape[-1]])

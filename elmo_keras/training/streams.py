@@ -243,14 +243,10 @@ def draw_negatives(
 ) -> Negatives:
     """Draws distinct ids, P(id) = log((id + 2) / (id + 1)) / log(size + 1).
 
-    Word ids must be sorted by falling frequency. The distribution is that of
-    TensorFlow's `log_uniform_candidate_sampler` with `unique=True`, but the draws
-    depend on `rng` alone, so a resumed run draws the same ids as an uninterrupted one.
-
-    Args:
-        rng: the source of randomness.
-        n_negatives: number of ids, less than the number of words.
-        vocabulary_size: number of words.
+    Word ids must be sorted by falling frequency, and be more than the negatives. The
+    distribution is that of TensorFlow's `log_uniform_candidate_sampler` with
+    `unique=True`, but the draws depend on `rng` alone, so a resumed run draws the same
+    ids as an uninterrupted one.
     """
     draws = np.zeros(0, np.int64)
     while True:

@@ -38,14 +38,7 @@ class Plan(NamedTuple):
         epoch: int,
         zero_state_share: float = 0.0,
     ) -> "Plan":
-        """The plan of an epoch, in random order; a function of the arguments.
-
-        Args:
-            corpus: the sentences.
-            n_rows: the number of rows.
-            seed, epoch: fix the order, and the sentences read from the zero state.
-            zero_state_share: the probability that a sentence is read from there.
-        """
+        """The plan of an epoch, in random order; a function of the arguments."""
         rng = np.random.default_rng((seed, epoch))
         order = rng.permutation(len(corpus))
         from_zero = rng.random(len(corpus)) < zero_state_share
@@ -104,13 +97,6 @@ def window(
 
     A sentence is read as `<S> w_1 … w_n`, predicting `w_1 … w_n </S>`; backward as
     `</S> w_n … w_1`, predicting `w_n … w_1 <S>`.
-
-    Args:
-        corpus: the sentences.
-        plan: made from `corpus`.
-        step: number of the step, from 0.
-        unroll_steps: tokens of each row in a step.
-        rows: the rows that are wanted.
     """
     begins, ends = plan.rows[:-1][rows, None], plan.rows[1:][rows, None]
     places = begins + step * unroll_steps + np.arange(unroll_steps)
