@@ -17,8 +17,8 @@ from elmo_keras.analyses.search.cells import (
     add_rows,
     blocks,
     empty_index,
-    improve_centers,
     sample_of,
+    train,
     usual_number,
 )
 from elmo_keras.analyses.search.noted_file import add_note, note_of
@@ -126,10 +126,14 @@ class _Build:
     def __init__(self, vectors, work, made_of, *, stamps):
         self._vectors, self._work = vectors, work
         if work.exists():
-            self._note, self._index = note_of(work), opened(work)
+            self._note = note_of(work)
+            # Earlier versions saved centroids between their iterations.
+            trained = self._note.get("iterations", ITERATIONS) == ITERATIONS
+            self._index = opened(work) if trained else None
         else:
             self._note = {"made_of": made_of, "stamps": stamps}
-            self._note |= {"mean": None, "iterations": 0, "done": 0}
+            self._note |= {"mean": None, "done": 0}
+            self._index = None
 
     def run(self, line, stop):
         """Makes the index; returns False if it was stopped before the end."""
@@ -138,30 +142,23 @@ class _Build:
         return finished
 
     def _find_centers(self, line, stop):
-        if self._note["iterations"] < ITERATIONS:
+        if self._index is None:
             sample = self._sample()
-        while self._note["iterations"] < ITERATIONS:
-            improve_centers(self._index, sample)
-            self._note["iterations"] += 1
+            line.show([f"centroids of {self._index.nlist:,} lists"])
+            train(self._index, sample)
             self._save()
-            if line.due:
-                done = f"iteration {self._note['iterations']} of {ITERATIONS}"
-                line.show([f"centers of {self._index.nlist:,} cells", done])
-            if stop():
-                return False
-        return True
+        return not stop()
 
     def _sample(self):
-        """Unit vectors to compute centers from; also makes what isn't there yet."""
+        """Unit vectors to compute centroids from; also makes the index."""
         n_cells = usual_number(len(self._vectors))
         sample, mean = sample_of(self._vectors, n_cells)
         if not self._note["made_of"]["center"]:
             mean[:] = 0
         if not len(sample):
             sample = np.ones((1, len(mean)), np.float32)
-        if self._note["mean"] is None:
-            self._note["mean"] = mean.tolist()
-            self._index = empty_index(len(mean), min(n_cells, len(sample)))
+        self._note["mean"] = mean.tolist()
+        self._index = empty_index(len(mean), min(n_cells, len(sample)))
         return unit_rows(sample - mean)
 
     def _add_rows(self, line, stop):

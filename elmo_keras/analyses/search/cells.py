@@ -68,27 +68,12 @@ def sample_of(vectors: Vectors, n_cells: int) -> tuple[np.ndarray, np.ndarray]:
     return some[some.any(axis=1)], (total / max(1, count)).astype(np.float32)
 
 
-def improve_centers(index: faiss.IndexIVF, sample: np.ndarray) -> None:
-    """One iteration of k-means; the first one begins with random rows.
-
-    Args:
-        index: has the centers. It can take rows after the first iteration.
-        sample: unit vectors, `(rows, dim)`, at least one for each cell.
-    """
-    kmeans = faiss.Kmeans(
-        index.d,
-        index.nlist,
-        niter=1,
-        spherical=True,
-        min_points_per_centroid=1,  # no warning
-        max_points_per_centroid=TRAINED_ON,
-    )
-    centers = faiss.downcast_index(index.quantizer)
-    before = centers.reconstruct_n(0, centers.ntotal) if centers.ntotal else None
-    kmeans.train(sample, init_centroids=before)
-    centers.reset()
-    centers.add(kmeans.centroids)
-    index.train(sample[:1])  # float16 has nothing to learn
+def train(index: faiss.IndexIVF, sample: np.ndarray) -> None:
+    """Computes the centroids of unit vectors, `(rows, dim)`, at least one for a list."""
+    index.cp.niter, index.cp.spherical = ITERATIONS, True
+    index.cp.min_points_per_centroid = 1  # no warning
+    index.cp.max_points_per_centroid = TRAINED_ON
+    index.train(sample)
 
 
 def add_rows(
