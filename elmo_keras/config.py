@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from elmo_keras.cli.shortened import shortened
+from elmo_keras.cli.command import shortened
 from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.published_options import field_values, options_of
 

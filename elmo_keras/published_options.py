@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.cli.shortened import shortened
+from elmo_keras.cli.command import shortened
 from elmo_keras.layers.token_dictionary import TokenDictionary
 
 # Field of `ElmoConfig` → where the published options.json keeps it.

@@ -1,14 +1,21 @@
-"""Shared by all commands: the parser, errors in one line, the exit status."""
+"""Shared by all commands: the parser, short errors in one line, the exit status."""
 
 import argparse
 import errno
 import re
+import reprlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
 DISK_ERRORS = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO
+
+_REPR = reprlib.Repr()
+_REPR.maxlevel = 4
+_REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = _REPR.maxset = 50
+_REPR.maxstring = _REPR.maxother = 200
+MAX_LENGTH = 2000
 
 
 class CommandFailed(Exception):
@@ -87,3 +94,15 @@ def fail(program: str, status: int, error: object) -> int:
     """Prints an error as one line on standard error; returns the status."""
     print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
     return status
+
+
+def shortened(value: object) -> str:
+    """`repr(value)`, without most of it where it is very long or deep.
+
+    Example:
+
+    >>> shortened({"dim": [1, 2]})
+    "{'dim': [1, 2]}"
+    """
+    text = _REPR.repr(value)
+    return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}…"

@@ -12,16 +12,12 @@ LOCK = "lock"
 
 @contextlib.contextmanager
 def only_process(folder: Path, refusal: str) -> Iterator[None]:
-    """Holds the lock of a folder.
+    """Holds the lock of a folder, which is made.
 
     The file `lock` stays; the lock itself ends with the process, however it ends.
 
-    Args:
-        folder: made if it is missing, with its parents.
-        refusal: the error message if another process holds the lock.
-
     Raises:
-        ValueError: another process holds the lock.
+        ValueError: another process holds the lock; the message is `refusal`.
         OSError: the folder can't be made or written to.
     """
     try:
@@ -34,11 +30,7 @@ def only_process(folder: Path, refusal: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def one_at_a_time(folder: Path, waiting: str) -> Iterator[None]:
-    """Holds the lock of a folder, after waiting until no other process holds it.
-
-    Args:
-        folder: made if it is missing, with its parents.
-        waiting: printed on standard error if there is a wait.
+    """Holds the lock of a folder, which is made; prints `waiting` if it has to wait.
 
     Raises:
         OSError: the folder can't be made or written to.

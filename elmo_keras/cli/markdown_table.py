@@ -12,14 +12,7 @@ import numpy as np
 def markdown_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], n_left: int = 1
 ) -> str:
-    """A table in Markdown whose columns are aligned.
-
-    Args:
-        head: names of the columns.
-        rows: the cells.
-        n_left: the number of columns, from the first, that are aligned left; the
-            others are aligned right.
-    """
+    """A table in Markdown; the first `n_left` columns are aligned left, others right."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     rule = ["-" * width for width in widths[:n_left]]
     rule += ["-" * (width - 1) + ":" for width in widths[n_left:]]

@@ -4,6 +4,7 @@ A wrong output is refused before a model is read or trained, and no output takes
 place of an input. A full disk can't be known before.
 """
 
+import importlib.util
 import os
 import tempfile
 from collections.abc import Iterable
@@ -11,6 +12,10 @@ from pathlib import Path
 
 from elmo_keras.cli.command import DISK_ERRORS
 from elmo_keras.cli.replacing import left_overs, temporary_path
+
+SUFFIXES = tuple(
+    ".png .svg .svgz .pdf .eps .ps .jpg .jpeg .tif .tiff .webp".split()
+)  # that matplotlib writes without further programs
 
 
 def check_apart(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
@@ -56,10 +61,7 @@ def _is_same_file(one, other):
 
 
 def check_file(path: Path) -> None:
-    """Refuses a path at which no file can be written.
-
-    Args:
-        path: the file, which may exist. Its folder is not made, as it may be misspelt.
+    """Refuses a path at which no file can be written; its folder is not made.
 
     Raises:
         ValueError: the path is a folder, or its folder is missing or can't be
@@ -75,10 +77,7 @@ def check_file(path: Path) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Refuses a path at which no folder can be made or written to.
-
-    Args:
-        path: the folder, which may be missing, with its parents.
+    """Refuses a path at which no folder can be made, with parents, or written to.
 
     Raises:
         ValueError: the path or one of its parents is a file, or nothing can be
@@ -110,3 +109,22 @@ def _check_name(path):
         pass
     except OSError as error:  # such as a name that is too long
         raise ValueError(f"{path} can't be written: {error.strerror}.") from error
+
+
+def check_picture(path: Path, inputs: Iterable[Path]) -> None:
+    """Refuses a path that matplotlib can't write a picture to, or that is an input.
+
+    Raises:
+        ValueError: there is no such format, the picture would change an input, or no
+            file can be written there.
+        OSError: the disk is full or fails.
+        ImportError: matplotlib is not installed.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise ValueError(
+            f"A picture should end in one of {' '.join(SUFFIXES)}. Received: {path}"
+        )
+    check_apart([path], inputs)
+    check_file(path)
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ImportError("A picture needs matplotlib: pip install matplotlib")

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
-from elmo_keras.cli.shortened import shortened
+from elmo_keras.cli.command import shortened
 from elmo_keras.model_files.archives import Archive
 from elmo_keras.model_files.hdf5 import Content
 from elmo_keras.models.file_names import SOFTMAX

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from elmo_keras.cli.shortened import shortened
+from elmo_keras.cli.command import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 from elmo_keras.model_files.checkpoint_variables import (

@@ -4,7 +4,7 @@ import math
 import re
 from pathlib import PurePosixPath
 
-from elmo_keras.cli.shortened import shortened
+from elmo_keras.cli.command import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.model_files.checkpoint_weights import CheckpointWeights
 from elmo_keras.model_files.dictionary_files import read_dictionary

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.cli.shortened import shortened
+from elmo_keras.cli.command import shortened
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.hdf5 import Content
 

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.cli.shortened import shortened
+from elmo_keras.cli.command import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 from elmo_keras.layers.panels import from_panels, to_panels

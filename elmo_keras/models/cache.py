@@ -29,11 +29,7 @@ RECORDS = ".downloads.json"
 
 
 def cache_folder() -> Path:
-    """The folder of all downloaded models.
-
-    `ELMO_KERAS_CACHE`, or the folder `elmo_keras` in Keras' own (`KERAS_HOME`, by
-    default `~/.keras`).
-    """
+    """`ELMO_KERAS_CACHE`, or `elmo_keras` in Keras' folder, `KERAS_HOME` or `~/.keras`."""
     if folder := os.environ.get(CACHE):
         return Path(folder).expanduser().absolute()
     keras_home = os.environ.get("KERAS_HOME") or "~/.keras"
@@ -46,10 +42,9 @@ def is_offline() -> bool:
 
 
 def mirrored(address: str) -> str:
-    """The address to download from: that of the mirror, if one is set.
+    """The address to download from: `https://mirror/base/host/path` if one is set.
 
-    `ELMO_KERAS_MIRROR=https://mirror/base` turns `https://host/path?query` into
-    `https://mirror/base/host/path`, the layout of `wget --force-directories`.
+    That is the layout of `wget --force-directories`.
 
     Raises:
         ValueError: the mirror is no http or https address.
@@ -66,10 +61,7 @@ def mirrored(address: str) -> str:
 
 
 def folder_name(name: str) -> str:
-    """The name of the folder for a model: the name itself where that is possible.
-
-    Characters that don't fit are replaced; an address ends in a digest of the whole.
-    """
+    """The name of a model's folder: its own, or shortened with a digest of its address."""
     short = re.sub(r"[^\w.-]+", "-", name.removeprefix("https://")).strip("-.")
     if not is_address(name):
         return short
@@ -94,12 +86,9 @@ def is_known(folder: Path, file: RemoteFile) -> bool:
 
 
 def check_digest(folder: Path, file: RemoteFile, path: Path) -> None:
-    """Checks the content of a file, and keeps its SHA-256 if it is the first one.
+    """Checks the content at `path`, and keeps its SHA-256 if it is the first one.
 
-    Args:
-        folder: the model's folder, whose lock is held.
-        file: the file.
-        path: where its content is now.
+    The lock of the folder is held.
 
     Raises:
         ValueError: the content is not the stated one, or not that of the first
@@ -158,14 +147,7 @@ def source(folder: Path) -> str:
 
 
 def remove(name: str) -> Path:
-    """Deletes a model from the cache.
-
-    Args:
-        name: what was downloaded (see `catalogue.published_model`), or the name of its
-            folder.
-
-    Returns:
-        The folder that was deleted.
+    """Deletes a model, by its name or that of its folder; returns the folder.
 
     Raises:
         ValueError: it is not in the cache, or is being downloaded.

@@ -98,14 +98,7 @@ def _by_name():
 
 
 def published_model(name: str) -> PublishedModel | None:
-    """The model of a name, in any case of its letters.
-
-    Args:
-        name: a name or alias of `catalogue`, `nlpl:NUMBER`, or an address as in
-            `model_at`.
-
-    Returns:
-        The model, or None if `name` is none of these.
+    """The model of a name or alias in any case, `nlpl:NUMBER` or an address; or None.
 
     Raises:
         ValueError: the address or the number is not what it should be.
@@ -164,11 +157,7 @@ def model_at(address: str) -> PublishedModel:
 
 
 def file_at(address: str) -> RemoteFile:
-    """The single file at an address, in the folder `files`.
-
-    Raises:
-        ValueError: see `model_at`.
-    """
+    """The single file at an address, in the folder `files`; errors as `model_at`."""
     return RemoteFile(address, f"files/{_ending(checked(address)) or 'file'}")
 
 
@@ -176,7 +165,7 @@ def checked(address: str) -> str:
     """An address that can be downloaded from.
 
     Raises:
-        ValueError: it is neither http, https nor hf, or not in the form of an address.
+        ValueError: it is not in the form of an address.
     """
     if not re.fullmatch(ADDRESS, address, re.ASCII):
         raise ValueError(

@@ -62,9 +62,6 @@ def fetch(file: RemoteFile, folder: Path, shown: bool = True) -> Path:
         folder: the folder of its model in the cache.
         shown: whether to show the progress on standard error.
 
-    Returns:
-        The path of the file.
-
     Raises:
         FileNotFoundError, ConnectionError, ValueError, OSError: see `download`.
     """

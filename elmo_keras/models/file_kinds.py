@@ -29,14 +29,10 @@ KINDS = {
 
 
 def check_start(name: str, start: bytes) -> None:
-    """Checks how a file starts.
-
-    Args:
-        name: its name, whose ending is that of a kind.
-        start: its first `START` bytes, or all if there are fewer.
+    """Checks the first `START` bytes of a file, or all if there are fewer.
 
     Raises:
-        ValueError: it is of another kind, such as a page with an error message.
+        ValueError: its kind is not that of its name, such as a page with an error.
     """
     kind, signature = KINDS.get(Path(name).suffix, ("a file of a model", b""))
     start = start.removeprefix(b"\xef\xbb\xbf")

@@ -58,8 +58,7 @@ class Transfer:
         """Downloads the whole content.
 
         Raises:
-            TransferFailed: the server can't be reached, refuses, or breaks off again
-                and again.
+            TransferFailed: the server can't be reached, refuses, or breaks off repeatedly.
             OSError: the file can't be written.
         """
         most, failures = self._size(), 0

@@ -31,7 +31,8 @@ def character_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     Args:
         tokens: string tensor `(..., time)`, padded with `""`; a RaggedTensor `(batch,
             time)`; or lists or an array of `str`. A single string is one word.
-        config: as in `characters_of_words`.
+        config: gives the length of a row, where longer words are cut, whether words
+            are normalised, and the dictionary.
 
     Returns:
         int32 `(..., time, config.ids_per_token)`.
@@ -52,20 +53,12 @@ def character_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
 
 
 def characters_of_words(words: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
-    """Character ids of every word.
+    """Character ids of every word, of any bytes: int32 `(..., config.ids_per_token)`.
 
-    A word becomes begin of word, its UTF-8 bytes, end of word, padding. The
-    words `<S>` and `</S>` have one character, begin or end of sentence. With a
-    dictionary, see `text.dictionary_ids`.
-
-    Args:
-        words: string tensor of any shape, holding any bytes.
-        config: gives the length of a row, where longer words are cut,
-            whether words are normalised, and the dictionary.
-
-    Returns:
-        int32 `(..., config.ids_per_token)`, each the published training id plus one.
-        No id is 0, also of a word without characters.
+    A word becomes begin of word, its UTF-8 bytes, end of word, padding, each the
+    published training id plus one, so that no id is 0. The words `<S>` and `</S>` have
+    one character, begin or end of sentence. With a dictionary, see
+    `text.dictionary_ids`.
 
     Reference: bilm-tf, `UnicodeCharsVocabulary`.
     """

@@ -77,14 +77,9 @@ def _lines(path):
 
 
 def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
-    """The lines of a file, plain or gzipped, as bytes, checked to be UTF-8.
+    """The lines of an open file, plain or gzipped, as bytes that are UTF-8.
 
-    Args:
-        file: open for reading, at its start; may be a pipe.
-        name: the name of the file in error messages.
-
-    Raises:
-        ValueError: as in `read_sentences`.
+    The file may be a pipe; `name` and errors are as in `read_sentences`.
     """
     number = 0
     try:

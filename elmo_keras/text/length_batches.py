@@ -41,14 +41,10 @@ def length_batches(
 
 
 def balanced_batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
-    """Indices of sentences in batches to be packed, the longest first.
+    """Indices of sentences in batches to be packed without padding, the longest first.
 
-    Packed batches have no padding. All hold about the same number of tokens, which is
-    fastest for the LSTM.
-
-    Args:
-        lengths: the number of tokens of each sentence.
-        tokens: upper bound on the mean number of tokens in a batch.
+    All batches hold about the same number of tokens, at most `tokens` on average, which
+    is fastest for the LSTM.
 
     Example:
 
@@ -91,8 +87,7 @@ def in_order(
     Args:
         sentences: tokens of sentences, any number of them. A sentence may be empty.
         results_of: takes batches of sentences; yields the results of each batch.
-        batches_of: takes the lengths of sentences; returns batches of their indices,
-            such as `length_batches`.
+        batches_of: takes lengths; returns batches of indices, as `length_batches`.
         tokens_at_once: about how many tokens are sorted by length together, which
             bounds the memory.
     """

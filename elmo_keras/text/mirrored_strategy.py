@@ -61,11 +61,7 @@ def _have_a_mean(values):
 
 
 def warn_of_replicas(inputs) -> None:
-    """Warns if a model is made of string inputs that `fit` can't divide among replicas.
-
-    Args:
-        inputs: the inputs of a layer; only symbolic strings matter.
-    """
+    """Warns if a model is made of string inputs that `fit` can't divide among replicas."""
     if not keras.utils.is_keras_tensor(inputs) or inputs.dtype != "string":
         return
     strategy = tf.distribute.get_strategy()

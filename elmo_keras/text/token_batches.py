@@ -7,15 +7,10 @@ import tensorflow as tf
 
 
 def string_tensor(inputs):
-    """Lists and NumPy arrays of `str` or `bytes` as a tensor; other inputs as they are.
+    """Strings, and lists of them of any lengths, as a tensor; other inputs unchanged.
 
-    Args:
-        inputs: a list of strings; a list of lists of them, of any lengths; an array of
-            strings or objects; or anything else. Tuples count as lists.
-
-    Returns:
-        A string tensor `(strings,)` or `(lists, time)`, padded with `""`; other inputs
-        unchanged.
+    A list or array of strings becomes `(strings,)`; one of lists, `(lists, time)`,
+    padded with `""`. Tuples count as lists.
 
     Raises:
         ValueError: a list or an array of objects holds something else.
@@ -82,9 +77,7 @@ def kind_and_rank(inputs) -> tuple[str | None, int | None]:
 def received(inputs, declared: str = "(None,)") -> str:
     """Describes inputs that a layer refuses, and the most likely reason.
 
-    Args:
-        inputs: tensor, array, Keras tensor or anything else.
-        declared: the shape that `keras.Input` should have got for strings.
+    `declared` is the shape that `keras.Input` should have got for strings.
     """
     kind, rank = kind_and_rank(inputs)
     if rank is None and not hasattr(inputs, "dtype"):
@@ -101,14 +94,9 @@ def received(inputs, declared: str = "(None,)") -> str:
 
 
 def dense_tokens(tokens) -> tuple[tf.Tensor, tf.Tensor]:
-    """Tokens as a dense tensor, and the mask of the real ones.
+    """Tokens `(batch, time)` as a dense tensor, and the mask of the real ones.
 
-    Args:
-        tokens: string tensor `(..., time)`, padded with `""` after each sentence; or a
-            RaggedTensor `(batch, time)`, all of whose tokens are real.
-
-    Returns:
-        The dense tokens, and a bool tensor of their shape.
+    All tokens of a RaggedTensor are real; else those up to the last that is not `""`.
     """
     if isinstance(tokens, tf.RaggedTensor):
         return tokens.to_tensor(), tf.sequence_mask(tokens.row_lengths())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.cli.shortened import shortened
+from elmo_keras.cli.command import shortened
 
 SPECIAL_WORDS = ("<S>", "</S>", "<UNK>")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from elmo_keras.cli import pictures
-from elmo_keras.cli.pictures import SUFFIXES, check_picture
+from elmo_keras.cli import outputs
+from elmo_keras.cli.outputs import SUFFIXES, check_picture
 from elmo_keras.cli.replacing import replacing
 
 
@@ -38,6 +38,6 @@ def test_other_pictures_are_refused(tmp_path, monkeypatch, name, problem):
 
 
 def test_a_picture_needs_matplotlib_before_the_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(pictures.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(outputs.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match="pip install matplotlib"):
         check_picture(tmp_path / "a.png", [])

@@ -33,7 +33,7 @@ from elmo_keras.analyses.compare.sample_efficiency import (
 )
 from elmo_keras.cli import argument_types
 from elmo_keras.cli.command import command_parser, run_command
-from elmo_keras.cli.pictures import check_picture
+from elmo_keras.cli.outputs import check_picture
 from elmo_keras.cli.status_line import StatusLine
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.tasks.experiments import experiment, experiment_arguments

@@ -22,7 +22,7 @@ from elmo_keras.cli.markdown_table import (
     meaning_of_spread,
     spread,
 )
-from elmo_keras.cli.pictures import check_picture
+from elmo_keras.cli.outputs import check_picture
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.tasks.experiments.results import read_results
 
