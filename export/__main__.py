@@ -29,14 +29,12 @@ from elmo_keras.cli.command import CommandFailed, command_parser, run_command
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.tasks.layers.task_model import TaskModel
 
-from .in_graph_batching import Batching
 from .reusable import GOOGLE_INPUT_NAME, INPUT_NAMES
 from .saved_model import DTYPES, TRAINABLE, ExportOptions
 from .sentences import TOKENIZERS
-from .serving_files import write_serving_files
 from .source_model import elmo_of_files, read_keras_model
 from .task_export import export_task
-from .version_directory import export_elmo, write_archive
+from .version_directory import export_elmo, write_archive, write_serving_files
 from .version_info import read_info
 from .version_paths import check_export
 
@@ -92,7 +90,6 @@ def export_options(arguments: argparse.Namespace) -> ExportOptions:
         dtype=arguments.dtype,
         tokenizer=arguments.tokenizer,
         normalization=arguments.normalization,
-        batching=Batching() if arguments.batching else None,
         as_dict=arguments.as_dict,
         input_name=arguments.input_name,
     )
@@ -201,7 +198,6 @@ def _add_saved_model(add):
     )
     add("--tokenizer", choices=TOKENIZERS, default="spaces", help="default: spaces")
     add("--normalization", choices=["NFC"], help="needs tensorflow-text")
-    add("--batching", action="store_true", help="batch in the graph; see the README")
 
 
 def _add_use(add):

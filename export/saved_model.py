@@ -1,22 +1,14 @@
 """A biLM and a mix as an object for `tf.saved_model.save`."""
 
 import dataclasses
-from typing import NamedTuple
 
 import tensorflow as tf
 
 from elmo_keras import Elmo
 from elmo_keras.layers import ScalarMix
 
-from .in_graph_batching import Batching, batched
 from .reusable import INPUT_NAMES, TOKENS, longest, make_reusable, sentences_spec
-from .sentences import (
-    TOKENIZERS,
-    columns_with_rows,
-    make_tokenizer,
-    real_tokens,
-    split_sentences,
-)
+from .sentences import TOKENIZERS, columns_with_rows, real_tokens, splitter
 from .vectors import Vectors
 
 TRAINABLE = ("nothing", "mix", "all")
@@ -33,10 +25,8 @@ class ExportOptions:
         dtype: dtype of the biLM's weights and matrix products, `"float32"` or
             `"bfloat16"`. Outputs, mix and cell state are float32 either way.
         tokenizer: name of the tokenizer of the signature `default`, see
-            `sentences.make_tokenizer`.
+            `sentences.splitter`.
         normalization: None, or `"NFC"` to normalize the text of `default` first.
-        batching: None, or limits of batches formed within the graph, for servers
-            that don't batch by themselves.
         as_dict: whether a call of the SavedModel returns all outputs as a dict unless
             it says otherwise. If not, it returns `default`, as google/elmo does.
         input_name: the name of the input of `default` in requests, `"sentences"` or
@@ -50,7 +40,6 @@ class ExportOptions:
     dtype: str = "float32"
     tokenizer: str = "spaces"
     normalization: str | None = None
-    batching: Batching | None = None
     as_dict: bool = False
     input_name: str = "sentences"
 
@@ -70,44 +59,18 @@ class ExportOptions:
                 )
 
 
-class SavedElmo(NamedTuple):
-    """An object to save, with its signatures.
-
-    Attributes:
-        root: the object for `tf.saved_model.save`.
-        signatures: name → concrete function.
-        mix: the mix within `root`.
-    """
-
-    root: tf.train.Checkpoint
-    signatures: dict
-    mix: ScalarMix
-
-
 def make_saved_model(
     elmo: Elmo, options: ExportOptions, representation: int = 0
-) -> SavedElmo:
-    """Makes an object with signatures from an `Elmo` layer.
+) -> tuple[tf.train.Checkpoint, dict, ScalarMix]:
+    """The object to save with the weights of an `Elmo` layer, and its signatures.
 
     The object follows the Reusable SavedModel interface: `__call__(inputs,
     training=False)`, see `make_reusable`, `variables`, `trainable_variables`,
-    `regularization_losses`.
-
-    Args:
-        elmo: a built layer; its weights are copied.
-        options: options of the export.
-        representation: the index of the mix, for a layer with several.
-
-    Raises:
-        ImportError: tensorflow-text is needed and not installed.
+    `regularization_losses`. Also returns the mix within it.
     """
     bilm = _copy(elmo.bilm, options.trainable == "all", options.dtype)
     mix = _copy(elmo.mixes[representation], options.trainable != "nothing", "float32")
-    tokenizer = make_tokenizer(options.tokenizer)
-
-    def split(sentences):
-        return split_sentences(sentences, tokenizer, options.normalization)
-
+    split = splitter(options.tokenizer, options.normalization)
     vectors = Vectors(bilm, mix, elmo.dropout)
     root = make_reusable(vectors, split, as_dict=options.as_dict)
     root.variables = [v.value for v in (*bilm.weights, *mix.weights)]
@@ -120,7 +83,7 @@ def make_saved_model(
         of_signatures = _copy(mix, False, "float32")
         root.signature_variables = [v.value for v in of_signatures.weights]
     signatures = _signatures(Vectors(bilm, of_signatures), split, options)
-    return SavedElmo(root, signatures, mix)
+    return root, signatures, mix
 
 
 def _copy(layer, trainable, dtype):
@@ -148,18 +111,15 @@ def _regularization_losses(mix):
 
 
 def _signatures(vectors, split, options):
-    batching = options.batching
-    run = vectors if batching is None else batched(vectors, batching)
-
     @tf.function(input_signature=[sentences_spec(options.input_name)], autograph=False)
     def default(sentences):
         tokens = split(sentences)
-        return run(tokens, longest(tokens))
+        return vectors(tokens, longest(tokens))
 
     @tf.function(input_signature=list(TOKENS.values()), autograph=False)
     def tokens(tokens, sequence_len):
         tokens = columns_with_rows(tokens)
-        return run(real_tokens(tokens, sequence_len), tf.shape(tokens)[1])
+        return vectors(real_tokens(tokens, sequence_len), tf.shape(tokens)[1])
 
     default = default.get_concrete_function()
     return {

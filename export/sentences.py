@@ -1,5 +1,7 @@
 """The tokens of sentences, from the inputs of a signature."""
 
+from collections.abc import Callable
+
 import tensorflow as tf
 
 from elmo_keras.text.tokenize import tokenize
@@ -20,13 +22,17 @@ class SpaceTokenizer:
         return tf.ragged.boolean_mask(tokens, tokens != "")  # at the ends of a text
 
 
-def make_tokenizer(name: str):
-    """A tokenizer for `elmo_keras.text.tokenize.tokenize`.
+def splitter(
+    name: str, normalization: str | None = None
+) -> Callable[[tf.Tensor], tf.RaggedTensor]:
+    """A function: texts `(batch,)` → the tokens of each, ragged `(batch, tokens)`.
 
     Args:
-        name: `"spaces"`; `"whitespace"`, ASCII white space, as in the files that
-            a model is trained on; `"unicode_script"`, tensorflow-text's
+        name: the tokenizer: `"spaces"`; `"whitespace"`, ASCII white space, as in the
+            files that a model is trained on; `"unicode_script"`, tensorflow-text's
             `UnicodeScriptTokenizer`, which separates punctuation from words.
+        normalization: None, or the Unicode normal form that a text is converted to
+            first; bytes that are not UTF-8 stay as they are.
 
     Raises:
         ImportError: tensorflow-text is needed but not installed.
@@ -34,39 +40,25 @@ def make_tokenizer(name: str):
     """
     if name not in TOKENIZERS:
         raise ValueError(f"`name` should be one of {TOKENIZERS}. Received: {name!r}")
-    if name == "spaces":
-        return SpaceTokenizer()
-    if name == "whitespace":
-        return None  # the default of `tokenize`
-    return tensorflow_text().UnicodeScriptTokenizer()
+    if name == "unicode_script":
+        tokenizer = tensorflow_text().UnicodeScriptTokenizer()
+    else:  # None is the default of `tokenize`: white space
+        tokenizer = SpaceTokenizer() if name == "spaces" else None
+    normalize = tensorflow_text().normalize_utf8 if normalization else None
 
+    def split(text):
+        return tokenize(
+            normalize(text, normalization) if normalize else text, tokenizer
+        )
 
-def split_sentences(text, tokenizer, normalization=None) -> tf.RaggedTensor:
-    """The tokens of each sentence, ragged `(batch, tokens)`.
-
-    Args:
-        text: string tensor `(batch,)`.
-        tokenizer: as `make_tokenizer` returns it.
-        normalization: None, or the Unicode normal form that the text is converted
-            to first; bytes that are not UTF-8 stay as they are.
-    """
-    if normalization is not None:
-        text = tensorflow_text().normalize_utf8(text, normalization)
-    return tokenize(text, tokenizer)
+    return split
 
 
 def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
     """The first `sequence_len` tokens of each row, whatever they contain.
 
-    Columns beyond the longest length take no memory.
-
-    Args:
-        tokens: string tensor `(batch, max_length)`.
-        sequence_len: int32 `(batch,)`.
-
-    Raises:
-        InvalidArgumentError: when the graph runs, if a length is below 0 or above
-            `max_length`, or if there is not one length for each row.
+    The graph refuses lengths below 0 or above the number of columns, and another number
+    of them than of rows. Columns beyond the longest length take no memory.
     """
     shape = tf.shape(tokens, tf.int64)
     one_each = tf.debugging.Assert(
@@ -96,16 +88,10 @@ def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
 
 
 def columns_with_rows(tokens) -> tf.Tensor:
-    """The tokens of a request, unless they claim columns without having a row.
+    """The tokens of a request; the graph refuses columns without a row.
 
     A shape such as `(0, 2**31)` needs no data, but what is computed for each column
     needs memory.
-
-    Args:
-        tokens: string tensor `(batch, max_length)`.
-
-    Raises:
-        InvalidArgumentError: when the graph runs, if there are columns but no rows.
     """
     shape = tf.shape(tokens, tf.int64)
     has_rows = tf.debugging.Assert(
@@ -117,11 +103,7 @@ def columns_with_rows(tokens) -> tf.Tensor:
 
 
 def tensorflow_text():
-    """The module tensorflow-text.
-
-    Raises:
-        ImportError: it is not installed.
-    """
+    """The module tensorflow-text, or an ImportError that says how to install it."""
     try:  # optional, and its graphs load only in programs that import it
         import tensorflow_text
     except ImportError as error:

@@ -1,20 +1,21 @@
 """Writes a task model as a SavedModel."""
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 
 import tensorflow as tf
 
-from elmo_keras.tasks import Answerer
+from elmo_keras.tasks import Answerer, TokenVectors
 from elmo_keras.tasks.layers.task_model import TaskModel
+from elmo_keras.text.string_search import StringSearch
 
 from .saved_model import ExportOptions
-from .sentences import make_tokenizer, split_sentences
+from .sentences import splitter
 from .task_signatures import task_signatures
-from .version_directory import temporary_version, write_version
+from .version_directory import write_version
 from .version_info import task_info
-from .version_paths import new_version
-from .word_numbers import without_tables
 
 
 def export_task(
@@ -48,19 +49,16 @@ def export_task(
     """
     options = options or ExportOptions()
     check_task(model, options)
-    tokenizer = make_tokenizer(options.tokenizer)
+    split = splitter(options.tokenizer, options.normalization)
 
-    def split(texts):
-        return split_sentences(texts, tokenizer, options.normalization)
-
-    with temporary_version(Path(output), version) as folder:
+    def make():
         root = tf.train.Checkpoint()
         root.variables = [weight.value for weight in model.weights]
         with without_tables(model.token_vectors):
             signatures = task_signatures(model, split, options.input_name)
-        info = task_info(model, signatures, options)
-        write_version(folder, root, signatures, info=info, warmup=warmup)
-        return folder.rename(new_version(Path(output), version))
+        return root, signatures, task_info(model, signatures, options)
+
+    return write_version(output, version, make, warmup=warmup)
 
 
 def check_task(model: TaskModel, options: ExportOptions) -> None:
@@ -88,3 +86,22 @@ def check_task(model: TaskModel, options: ExportOptions) -> None:
                 f"--{field.name.replace('_', '-')} is not for a {type(model).__name__}. "
                 "Leave it out, or export the Elmo layer in the model with --layer NAME."
             )
+
+
+@contextlib.contextmanager
+def without_tables(vectors: TokenVectors) -> Iterator[None]:
+    """What is traced within the context looks up words with core operations.
+
+    A SavedModel so needs no table that a loader must fill. As with `StringLookup`, word
+    i has the number i + 1, and other words 0.
+    """
+    if not vectors.words:
+        yield
+        return
+    table = vectors.word_numbers
+    numbers = range(1, len(vectors.words) + 1)
+    vectors.word_numbers = StringSearch(vectors.words, numbers, unknown=0)
+    try:
+        yield
+    finally:
+        vectors.word_numbers = table

@@ -10,9 +10,13 @@ from elmo_keras.tasks.layers.task_model import TaskModel
 
 from .reusable import TOKENS, longest, sentences_spec
 from .sentences import columns_with_rows, real_tokens
-from .text_limits import bounded
 
 PREDICATE = "predicate"
+# The networks of tasks are padded, unlike the language model: 11 KB for each position
+# in a tagger of 100 units with a language model of 64 dimensions.
+MAX_POSITIONS = 2**16
+# Attention compares each token with all others: 4 bytes for each pair, and again.
+MAX_PAIRS = 2**26
 FILL = {tf.string: "", tf.int32: -1, tf.float32: 0.0}  # after the last token
 
 
@@ -85,14 +89,7 @@ def _given(inputs: Mapping[str, tf.Tensor], fields):
 
 
 def _answers(model, texts, predicate=None, *, time=None):
-    """The answers to texts; those of a single text with its tokens.
-
-    Args:
-        model: the model.
-        texts: field → tokens, ragged.
-        predicate: the position of the predicate in each text, or None.
-        time: the number of columns of the answers; None for that of the longest text.
-    """
+    """The answers to texts; those of a single text with its tokens, in `time` columns."""
     texts = bounded(texts, compares_tokens=model.compares_tokens)
     inputs = {field: _dense(tokens) for field, tokens in texts.items()}
     if predicate is not None:
@@ -154,3 +151,50 @@ def _of_questions(model):
         return text_answers(placed["context"], placed["question"], found)
 
     return _traced(default, {f: sentences_spec(f) for f in model.text_fields})
+
+
+def bounded(
+    texts: Mapping[str, tf.RaggedTensor], *, compares_tokens: bool
+) -> dict[str, tf.RaggedTensor]:
+    """The tokens of each field; the graph refuses a batch that is too large.
+
+    With `compares_tokens` the model compares each token with all others of the longer
+    text. Fields with different numbers of texts are refused too.
+    """
+    lengths = [text.row_lengths() for text in texts.values()]
+    longest = tf.reduce_max(tf.concat([[0], *lengths], axis=0))
+    rows = tf.size(lengths[0], tf.int64)
+    checks = [
+        tf.debugging.Assert(
+            tf.reduce_all([tf.size(x, tf.int64) == rows for x in lengths]),
+            [f"{', '.join(texts)} should have as many texts each."],
+        ),
+        _at_most(
+            MAX_POSITIONS,
+            len(lengths) * rows * longest,
+            "Texts times the tokens of the longest one",
+        ),
+    ]
+    if compares_tokens:
+        checks.append(
+            _at_most(
+                MAX_PAIRS,
+                rows * longest * longest,
+                "Texts times the square of the tokens of the longest one",
+            )
+        )
+    with tf.control_dependencies(checks):
+        return {
+            field: text.with_flat_values(tf.identity(text.flat_values))
+            for field, text in texts.items()
+        }
+
+
+def _at_most(limit, found, what):
+    return tf.debugging.Assert(
+        found <= limit,
+        [
+            f"{what} should be at most {limit}. Send fewer or shorter ones. Found:",
+            found,
+        ],
+    )

@@ -1,23 +1,34 @@
 """Numbered versions of an export, in the layout that TensorFlow Serving reads."""
 
-import contextlib
+import json
+import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import tensorflow as tf
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from elmo_keras import Elmo
 from elmo_keras.cli.replacing import replacing
 
 from .reusable import INPUT_NAMES
 from .saved_model import ExportOptions, make_saved_model
-from .second_keyword import add_keyword
 from .session_graph import inputs_of, unfold_signatures
-from .version_info import elmo_info, write_info
-from .version_paths import EXTRA, MODEL_NAME, archive_path, new_version
+from .version_info import elmo_info
+from .version_paths import (
+    EXTRA,
+    INFO,
+    MODEL_NAME,
+    SERVING_FILES,
+    archive_path,
+    new_version,
+)
 from .warmup import write_warmup
+
+# What `tf.saved_model.save` takes, the object and the signatures, and a description.
+Made = tuple[tf.train.Checkpoint, dict, dict]
 
 
 def export_elmo(
@@ -54,69 +65,60 @@ def export_elmo(
             f"`representation` should be below {len(elmo.mixes)}, the layer's number of "
             f"mixes. Received: {representation}"
         )
-    with temporary_version(Path(output), version) as folder:
-        saved = make_saved_model(elmo, options, representation)
-        write_version(
-            folder,
-            saved.root,
-            saved.signatures,
-            info=elmo_info(elmo, saved, options),
-            warmup=warmup,
-        )
-        # Renamed, so that it appears all at once.
-        return folder.rename(new_version(Path(output), version))
+
+    def make():
+        root, signatures, mix = make_saved_model(elmo, options, representation)
+        return root, signatures, elmo_info(elmo, mix, signatures, options)
+
+    return write_version(output, version, make, warmup=warmup)
 
 
 def write_version(
-    folder: Path,
-    root: tf.train.Checkpoint,
-    signatures: dict,
-    *,
-    info: dict,
-    warmup: bool,
-) -> None:
-    """Writes the files of a version.
+    output: str | Path, version: int | None, make: Callable[[], Made], *, warmup: bool
+) -> Path:
+    """Writes the files of a version into a folder that is renamed when it is complete.
 
     A session computes only what is asked of it. Calls from TensorFlow 2 take both names
     of the input of `default`, if it is text alone.
-
-    Args:
-        folder: where they are written; it does not exist yet.
-        root: the object with the variables.
-        signatures: name → concrete function.
-        info: the description.
-        warmup: whether to add warm-up requests.
-
-    Raises:
-        ImportError: an optional package is needed and not installed.
     """
-    tf.saved_model.save(root, folder, signatures=signatures)
-    inputs = set(inputs_of(signatures["default"]))
-    if len(inputs) == 1 and inputs < {*INPUT_NAMES}:
-        (other_name,) = {*INPUT_NAMES} - inputs
-        add_keyword(folder, ("default", "serving_default"), other_name)
-    unfold_signatures(folder, signatures)
-    write_info(folder, info)
-    if warmup:
-        write_warmup(folder / EXTRA, MODEL_NAME, signatures)
-
-
-@contextlib.contextmanager
-def temporary_version(output: Path, version: int | None) -> Iterator[Path]:
-    """The path of a folder to write a version in, removed at the end.
-
-    Args:
-        output: the folder of all versions, made if it is missing.
-        version: the number of the version, or None for the next one.
-
-    Raises:
-        FileExistsError: the version exists already.
-        ValueError: the number is too large.
-    """
+    output = Path(output)
     output.mkdir(parents=True, exist_ok=True)
     new_version(output, version)
-    with tempfile.TemporaryDirectory(prefix=".export-", dir=output) as folder:
-        yield Path(folder) / "version"
+    with tempfile.TemporaryDirectory(prefix=".export-", dir=output) as temporary:
+        folder = Path(temporary) / "version"
+        root, signatures, info = make()
+        tf.saved_model.save(root, folder, signatures=signatures)
+        inputs = set(inputs_of(signatures["default"]))
+        if len(inputs) == 1 and inputs < {*INPUT_NAMES}:
+            (other_name,) = {*INPUT_NAMES} - inputs
+            _add_keyword(folder, ("default", "serving_default"), other_name)
+        unfold_signatures(folder, signatures)
+        (folder / EXTRA).mkdir()
+        text = json.dumps(info, indent=2, ensure_ascii=False)
+        (folder / EXTRA / INFO).write_text(f"{text}\n", encoding="utf-8")
+        if warmup:
+            write_warmup(folder / EXTRA, MODEL_NAME, signatures)
+        return folder.rename(new_version(output, version))
+
+
+def _add_keyword(directory, signatures, keyword):
+    """Lets signatures of one input take it by another keyword too.
+
+    TensorFlow 2 binds the arguments of a loaded signature to the parameters that the
+    file describes and, if they don't fit, to a list of keywords that the file holds
+    apart from them. Sessions and servers read neither.
+    """
+    path = directory / tf.saved_model.SAVED_MODEL_FILENAME_PB
+    saved_model = SavedModel.FromString(path.read_bytes())
+    (meta_graph,) = saved_model.meta_graphs
+    nodes = meta_graph.object_graph_def.nodes
+    for signature in signatures:
+        node = nodes[0]
+        for name in ("signatures", signature):
+            children = {child.local_name: child.node_id for child in node.children}
+            node = nodes[children[name]]
+        node.bare_concrete_function.argument_keywords[:] = [keyword]
+    path.write_bytes(saved_model.SerializeToString(deterministic=True))
 
 
 def write_archive(version: Path) -> Path:
@@ -130,3 +132,18 @@ def write_archive(version: Path) -> Path:
         for member in sorted(version.iterdir()):
             archive.add(member, member.name)
     return path
+
+
+def write_serving_files(output: str | Path) -> Path:
+    """Copies the files for TensorFlow Serving's image to `output/serving`.
+
+    Existing files are not overwritten, so that changes to them stay. A new one appears
+    only when it is complete.
+    """
+    folder = Path(output) / SERVING_FILES
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in (Path(__file__).parent / "tensorflow_serving").iterdir():
+        if not (folder / file.name).exists():
+            with replacing(folder / file.name) as temporary:
+                shutil.copyfile(file, temporary)
+    return folder

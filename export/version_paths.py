@@ -8,11 +8,10 @@ from pathlib import Path
 
 from elmo_keras.cli.outputs import check_apart, check_folder
 
-from .serving_files import FOLDER
-
 LOG = logging.getLogger(__name__)
 MODEL_NAME = "elmo"
 EXTRA = "assets.extra"  # a folder that all loaders ignore
+SERVING_FILES = "serving"  # TensorFlow Serving ignores names that are not numbers
 INFO = "elmo_keras.json"
 MAX_VERSION = 2**63 - 1  # TensorFlow Serving counts in int64
 _NUMBERED = re.compile(rf"([0-9]+)|{MODEL_NAME}-([0-9]+)\.tar\.gz")
@@ -108,6 +107,6 @@ def check_export(
                 "another --version."
             )
     if serving_files:
-        written.append(output / FOLDER)
-        check_folder(output / FOLDER)
+        written.append(output / SERVING_FILES)
+        check_folder(output / SERVING_FILES)
     check_apart(written, inputs)

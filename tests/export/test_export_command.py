@@ -14,9 +14,12 @@ from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
 from elmo_keras.model_files.model_directory import save_model
 from elmo_keras.text.vocabulary import Vocabulary
 from export.__main__ import about_use, main, parser
-from export.serving_files import write_serving_files
 from export.source_model import elmo_of_files, read_keras_model
-from export.version_directory import export_elmo, write_archive
+from export.version_directory import (
+    export_elmo,
+    write_archive,
+    write_serving_files,
+)
 from export.version_info import read_info
 from export.version_paths import versions
 from tests.support.exported import SENTENCES, TOKENS, elmo_layer
@@ -162,6 +165,13 @@ def test_an_error_is_one_line_and_status_2(
     assert expected in error and error.count("\n") == 1
     assert error.startswith("export: ")
     assert not list(tmp_path.glob("out/*"))
+
+
+def test_exports_do_not_batch_within_their_graph(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["model", "out", "--batching"])
+    assert caught.value.code == 2
+    assert "unrecognized arguments: --batching" in capsys.readouterr().err
 
 
 def test_a_failing_export_leaves_no_files(exported_elmo, tmp_path, monkeypatch):

@@ -2,13 +2,13 @@
 
 import tensorflow as tf
 
-from export.sentences import make_tokenizer, split_sentences
+from export.sentences import splitter
 
 
 def test_tokenizers_differ_in_what_they_split_at():
     text = tf.constant(["a\tb,c d\u00a0e"])
     tokens = {
-        name: split_sentences(text, make_tokenizer(name)).to_list()[0]
+        name: splitter(name)(text).to_list()[0]
         for name in ("spaces", "whitespace", "unicode_script")
     }
     assert tokens == {
@@ -20,5 +20,5 @@ def test_tokenizers_differ_in_what_they_split_at():
 
 def test_normalisation_leaves_other_bytes_than_utf8_alone():
     text = tf.constant([b"e\xcc\x81 \xff a"])
-    tokens = split_sentences(text, make_tokenizer("spaces"), "NFC").to_list()[0]
+    tokens = splitter("spaces", "NFC")(text).to_list()[0]
     assert tokens == ["\u00e9".encode(), b"\xff", b"a"]

@@ -2,14 +2,16 @@
 
 import itertools
 
+import numpy as np
 import pytest
+import tensorflow as tf
 
-from export.in_graph_batching import Batching
 from export.saved_model import ExportOptions
 from export.version_directory import export_elmo
 from tests.support.exported import TOKENS, elmo_layer
 from tests.support.serving_load import Load
-from tests.support.stand_in import serving, serving_process
+from tests.support.serving_requests import text_request
+from tests.support.stand_in import asking, serving, serving_process
 
 
 def assert_right_answers(port, elmo, n):
@@ -41,20 +43,12 @@ def elmo():
 
 @pytest.fixture(scope="module")
 def exports(elmo, tmp_path_factory):
-    """An export with operations of tensorflow-text and batching within its graph."""
+    """An export with operations of tensorflow-text."""
     pytest.importorskip("tensorflow_text")
     output = tmp_path_factory.mktemp("exports")
-    options = ExportOptions(
-        tokenizer="unicode_script", normalization="NFC", batching=Batching()
-    )
+    options = ExportOptions(tokenizer="unicode_script", normalization="NFC")
     export_elmo(elmo, output, options)
     return output
-
-
-@pytest.mark.slow
-def test_requests_batched_within_the_graph_get_their_own_vectors(exports, elmo):
-    with serving(exports, max_batch_size=1, num_batch_threads=8) as server:
-        assert_right_answers(server.port, elmo, 150)
 
 
 @pytest.mark.slow
@@ -62,3 +56,22 @@ def test_a_new_process_serves_operations_of_tensorflow_text(exports, elmo):
     with serving_process(exports) as (_, line, port):
         assert line.startswith("Serving version 1")
         assert_right_answers(port, elmo, 50)
+
+
+def test_an_export_that_batches_within_its_graph_is_served(tmp_path):
+    """Older versions wrote such ones (`--batching`)."""
+
+    @tf.nondifferentiable_batch_function(2, 32, 2000, autograph=False)
+    def together(texts):
+        return tf.cast(tf.strings.length(texts), tf.float32)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "sentences")])
+    def default(sentences):
+        return {"elmo": together(sentences)}
+
+    signatures = {"serving_default": default}
+    tf.saved_model.save(tf.Module(), str(tmp_path / "1"), signatures)
+    with serving(tmp_path, max_batch_size=1) as server, asking(server) as stub:
+        calls = [stub.Predict.future(text_request(["x" * n])) for n in range(9)]
+        found = [tf.make_ndarray(call.result().outputs["elmo"]) for call in calls]
+    np.testing.assert_array_equal(np.concatenate(found), np.arange(9))

@@ -8,9 +8,8 @@ from elmo_keras.tasks import Coreferent, Tagger
 from elmo_keras.tasks.tag.entities import entities
 from export.__main__ import about_signatures, main
 from export.saved_model import ExportOptions
-from export.task_export import check_task, export_task
+from export.task_export import check_task, export_task, without_tables
 from export.version_info import read_info
-from export.word_numbers import without_tables
 from tests.support.exported_tasks import BIO, SENTENCES, TASKS, constants, tokens_of
 from tests.support.task_models import token_vectors
 

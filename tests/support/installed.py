@@ -76,7 +76,7 @@ def main(checkout, commands):
 def use():
     """Vectors in three lines, and the files that are no Python."""
     from elmo_keras import Elmo
-    from elmo_keras.export.serving_files import write_serving_files
+    from elmo_keras.export.version_directory import write_serving_files
 
     elmo = Elmo.from_pretrained("model")
     vectors = elmo([["Three", "lines", "."]])

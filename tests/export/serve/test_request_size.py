@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.tasks.answer.text_answers import words_in_graph
-from export.sentences import make_tokenizer, split_sentences
+from export.sentences import splitter
 from export.serve.config import Config
 from export.serve.errors import RequestError
 from export.serve.request_size import (
@@ -32,14 +32,14 @@ def tokens(columns, lengths):
 
 @pytest.mark.parametrize("name", ["spaces", "whitespace"])
 def test_tokens_are_counted_as_the_graph_splits_them(name):
-    split = split_sentences(tf.constant(TEXTS), make_tokenizer(name))
+    split = splitter(name)(tf.constant(TEXTS))
     np.testing.assert_array_equal(token_counts(TEXTS, name), split.row_lengths())
 
 
 def test_with_a_tokenizer_for_punctuation_the_count_is_an_upper_bound():
     pytest.importorskip("tensorflow_text")
     name = "unicode_script"
-    split = split_sentences(tf.constant(TEXTS), make_tokenizer(name)).row_lengths()
+    split = splitter(name)(tf.constant(TEXTS)).row_lengths()
     counts = token_counts(TEXTS, name)
     assert np.all(counts >= split) and counts[0] == 2 and not counts[1:3].any()
 
