@@ -22,8 +22,7 @@ from elmo_keras.analyses.neighbors.occurrences import (
     contrasting_neighbors,
     occurrences,
 )
-from elmo_keras.cli.command import INTERRUPTED, run_command
-from elmo_keras.cli.stopping import stopping
+from elmo_keras.cli.command import INTERRUPTED, run_command, stopping
 from elmo_keras.model_files.model_directory import find_model, load_bilm
 from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training import report

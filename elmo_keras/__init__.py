@@ -22,7 +22,7 @@ with collection_paused():
     from elmo_keras.text.characters import character_ids
     from elmo_keras.text.corpus import Corpus
     from elmo_keras.text.mirrored_strategy import MirroredStrategy
-    from elmo_keras.text.tokenize import tokenize
+    from elmo_keras.text.token_batches import tokenize
     from elmo_keras.text.vocabulary import Vocabulary
     from elmo_keras.training.mean_end_state import mean_end_state
     from elmo_keras.training.perplexity import (

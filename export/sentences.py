@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from elmo_keras.text.tokenize import tokenize
+from elmo_keras.text.token_batches import tokenize
 
 # The tokenizers that the signature `default` can split its sentences with.
 TOKENIZERS = ("spaces", "whitespace", "unicode_script")

@@ -1,11 +1,14 @@
-"""Shared by all commands: the parser, short errors in one line, the exit status."""
+"""Shared by all commands: the parser, errors in one line, exit statuses, stopping."""
 
 import argparse
+import contextlib
 import errno
 import re
 import reprlib
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
@@ -27,11 +30,8 @@ def command_parser(
 ) -> argparse.ArgumentParser:
     """A parser that prints the description with its line breaks.
 
-    Args:
-        program: the file or module that `python` or `python -m` runs in a checkout.
-        description: the docstring of the module. Its command lines are changed to
-            what was typed.
-        **options: further arguments of `argparse.ArgumentParser`.
+    The command lines of the description, a module's docstring, become what was typed.
+    `program` is the file or module that `python` or `python -m` runs in a checkout.
     """
     typed, name = as_typed(program), re.escape(program.removesuffix(".py"))
     if description:
@@ -67,11 +67,6 @@ def run_command(
 ) -> int:
     """Runs a command's work; an error becomes one line on standard error.
 
-    Args:
-        program: the name at the start of the line.
-        work: returns an exit status, or None for 0.
-        interrupted: the message after Ctrl-C.
-
     Returns:
         The exit status of the work; 2 for wrong arguments or input (`ValueError`,
         `OSError`, `ImportError`); 1 if the work itself failed (`CommandFailed`,
@@ -96,13 +91,31 @@ def fail(program: str, status: int, error: object) -> int:
     return status
 
 
-def shortened(value: object) -> str:
-    """`repr(value)`, without most of it where it is very long or deep.
+@contextlib.contextmanager
+def stopping() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C or SIGTERM sets; the second ends the program.
 
-    Example:
-
-    >>> shortened({"dim": [1, 2]})
-    "{'dim': [1, 2]}"
+    An exception in the middle of a TensorFlow call could abort the program. A loop
+    that checks the event between two steps ends cleanly.
     """
+    stop = threading.Event()
+    signals = signal.SIGINT, signal.SIGTERM
+    before = {s: signal.getsignal(s) for s in signals}
+
+    def handle(number, _):
+        stop.set()
+        signal.signal(number, before[number])
+
+    try:
+        for number in signals:
+            signal.signal(number, handle)
+        yield stop
+    finally:
+        for number in signals:
+            signal.signal(number, before[number])
+
+
+def shortened(value: object) -> str:
+    """`repr(value)`, without most of it where it is very long or deep."""
     text = _REPR.repr(value)
     return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}…"

@@ -13,16 +13,7 @@ class OtherRun(ValueError):
 def check_same_run(
     now: Mapping[str, Any], then: Mapping[str, Any], begun: str | Path, advice: str
 ) -> None:
-    """Refuses to resume what was begun with other values.
-
-    Args:
-        now, then: name → value of this run, and of the one that was begun.
-        begun: what was begun, such as the path of a checkpoint.
-        advice: what to do, a sentence.
-
-    Raises:
-        OtherRun: a value differs; the message names it.
-    """
+    """Refuses to resume what was begun with other values; the message names the first."""
     for name in {**now, **then}:
         if now.get(name) != then.get(name):
             raise OtherRun(

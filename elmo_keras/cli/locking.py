@@ -12,13 +12,9 @@ LOCK = "lock"
 
 @contextlib.contextmanager
 def only_process(folder: Path, refusal: str) -> Iterator[None]:
-    """Holds the lock of a folder, which is made.
+    """Holds the lock of a folder, which is made; `ValueError(refusal)` if another holds it.
 
     The file `lock` stays; the lock itself ends with the process, however it ends.
-
-    Raises:
-        ValueError: another process holds the lock; the message is `refusal`.
-        OSError: the folder can't be made or written to.
     """
     try:
         held = _lock(folder).acquire(blocking=False)
@@ -30,11 +26,7 @@ def only_process(folder: Path, refusal: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def one_at_a_time(folder: Path, waiting: str) -> Iterator[None]:
-    """Holds the lock of a folder, which is made; prints `waiting` if it has to wait.
-
-    Raises:
-        OSError: the folder can't be made or written to.
-    """
+    """Holds the lock of a folder, which is made; prints `waiting` if it has to wait."""
     lock = _lock(folder)
     try:
         held = lock.acquire(blocking=False)

@@ -19,18 +19,10 @@ SUFFIXES = tuple(
 
 
 def check_apart(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Refuses outputs that would change an input.
+    """Refuses outputs that would change an input: are one, lie in one, or hold one.
 
     Paths are compared as the files that they lead to: by symbolic links, hard links,
-    `..` and other spellings too.
-
-    Args:
-        outputs: files that are written or replaced, and folders whose content is
-            written, replaced or removed; they may be missing.
-        inputs: files that are read, and folders all of whose content is read.
-
-    Raises:
-        ValueError: an output is an input, lies in one, or holds one.
+    `..` and other spellings too. Outputs may be missing.
     """
     inputs = list(inputs)
     for output in outputs:
@@ -61,13 +53,7 @@ def _is_same_file(one, other):
 
 
 def check_file(path: Path) -> None:
-    """Refuses a path at which no file can be written; its folder is not made.
-
-    Raises:
-        ValueError: the path is a folder, or its folder is missing or can't be
-            written to.
-        OSError: the disk is full or fails.
-    """
+    """Refuses a path at which no file can be written; its folder is not made."""
     if path.is_dir():
         raise ValueError(f"{path} should be a file, but is a folder. Name a file.")
     if not os.path.lexists(path.parent):
@@ -77,13 +63,7 @@ def check_file(path: Path) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Refuses a path at which no folder can be made, with parents, or written to.
-
-    Raises:
-        ValueError: the path or one of its parents is a file, or nothing can be
-            written there.
-        OSError: the disk is full or fails.
-    """
+    """Refuses a path at which no folder can be made, with parents, or written to."""
     found = next(p for p in (path, *path.absolute().parents) if os.path.lexists(p))
     if not found.is_dir():
         needed = "" if found == path else f" for {path}"
@@ -112,14 +92,7 @@ def _check_name(path):
 
 
 def check_picture(path: Path, inputs: Iterable[Path]) -> None:
-    """Refuses a path that matplotlib can't write a picture to, or that is an input.
-
-    Raises:
-        ValueError: there is no such format, the picture would change an input, or no
-            file can be written there.
-        OSError: the disk is full or fails.
-        ImportError: matplotlib is not installed.
-    """
+    """Refuses a path that matplotlib can't write a picture to, or that is an input."""
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(
             f"A picture should end in one of {' '.join(SUFFIXES)}. Received: {path}"

@@ -50,12 +50,7 @@ class Progress(tqdm):
         super().__init__(iterable, **defaults | options)
 
     def add(self, n: int, share: float | None = None) -> None:
-        """Counts finished work whose total is only known as a share of the input.
-
-        Args:
-            n: units since the previous call.
-            share: share of the whole input that is done, or None if it is unknown.
-        """
+        """Counts work; the total follows from the share of the input that is done, if known."""
         if share:
             self.total = max(round((self.n + n) / share), self.n + n)
         self.update(n)

@@ -25,8 +25,8 @@ from elmo_keras.cli.command import (
     CommandFailed,
     fail,
     run_command,
+    stopping,
 )
-from elmo_keras.cli.stopping import stopping
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed import Summary, embed_corpus
 from elmo_keras.embed.corpus_output import checked_output, checked_pooling

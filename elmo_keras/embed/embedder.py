@@ -16,8 +16,8 @@ from elmo_keras.embed.embedder_settings import Settings
 from elmo_keras.embed.numbered_batches import BATCHES_AT_ONCE, N_BOUNDARIES
 from elmo_keras.embed.reading_ahead import reading_ahead
 from elmo_keras.models.local_files import absolute
-from elmo_keras.text.given_sentences import Sentence, tokens_of_sentences
 from elmo_keras.text.length_batches import balanced_batches, in_order
+from elmo_keras.text.token_batches import Sentence, tokens_of_sentences
 
 
 class Embedder:

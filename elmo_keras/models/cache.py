@@ -19,11 +19,9 @@ from elmo_keras.cli.locking import only_process
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.models.catalogue import RemoteFile, is_address, published_model
 
-CACHE, OFFLINE, MIRROR = (
-    "ELMO_KERAS_CACHE",
-    "ELMO_KERAS_OFFLINE",
-    "ELMO_KERAS_MIRROR",
-)
+CACHE = "ELMO_KERAS_CACHE"
+OFFLINE = "ELMO_KERAS_OFFLINE"
+MIRROR = "ELMO_KERAS_MIRROR"
 NO = "", "0", "false", "no", "off"
 RECORDS = ".downloads.json"
 
@@ -42,13 +40,7 @@ def is_offline() -> bool:
 
 
 def mirrored(address: str) -> str:
-    """The address to download from: `https://mirror/base/host/path` if one is set.
-
-    That is the layout of `wget --force-directories`.
-
-    Raises:
-        ValueError: the mirror is no http or https address.
-    """
+    """The address to download from: as `wget --force-directories` names it on a mirror."""
     mirror = os.environ.get(MIRROR)
     if not mirror:
         return address
@@ -86,14 +78,7 @@ def is_known(folder: Path, file: RemoteFile) -> bool:
 
 
 def check_digest(folder: Path, file: RemoteFile, path: Path) -> None:
-    """Checks the content at `path`, and keeps its SHA-256 if it is the first one.
-
-    The lock of the folder is held.
-
-    Raises:
-        ValueError: the content is not the stated one, or not that of the first
-            download.
-    """
+    """Checks the size and digests of a content, and keeps the SHA-256 of the first one."""
     stated, _, expected = file.checksum.partition(":")
     if stated and (found := _digest(path, stated)) != expected:
         raise ValueError(
@@ -131,13 +116,11 @@ def cached_folders() -> dict[Path, int]:
     """Folder → bytes of each model in the cache, unfinished downloads included."""
     cache = cache_folder()
     folders = sorted(cache.iterdir()) if cache.is_dir() else []
-    sizes = {folder: _bytes(folder) for folder in folders if folder.is_dir()}
+    sizes = {
+        folder: sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
+        for folder in folders
+    }
     return {folder: size for folder, size in sizes.items() if size}
-
-
-def _bytes(folder):
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return sum(path.stat().st_size for path in files)
 
 
 def source(folder: Path) -> str:
@@ -147,12 +130,7 @@ def source(folder: Path) -> str:
 
 
 def remove(name: str) -> Path:
-    """Deletes a model, by its name or that of its folder; returns the folder.
-
-    Raises:
-        ValueError: it is not in the cache, or is being downloaded.
-        OSError: it can't be deleted.
-    """
+    """Deletes a model, by its name or that of its folder; returns the folder."""
     found = {folder.name: folder for folder in cached_folders()}
     model = None if name in found else published_model(name)
     folder = found.get(folder_name(model.name) if model else name)

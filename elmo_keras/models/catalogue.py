@@ -21,57 +21,32 @@ CUTOFF = 0.7  # of difflib, for names that are similar
 
 
 class RemoteFile(NamedTuple):
-    """A file that can be downloaded.
-
-    Attributes:
-        address: `http://…`, `https://…` or `hf://OWNER/NAME/FILE`.
-        name: its path in the model's folder of the cache.
-        checksum: `"md5:…"`, `"sha1:…"` or `"sha256:…"` as its publisher states it, or
-            "".
-        size: the number of bytes that its publisher states, or None.
-    """
-
-    address: str
-    name: str
-    checksum: str = ""
-    size: int | None = None
+    address: str  # http://…, https://… or hf://OWNER/NAME/FILE
+    name: str  # its path in the model's folder of the cache
+    checksum: str = ""  # md5:…, sha1:… or sha256:…, as its publisher states it
+    size: int | None = None  # in bytes, as its publisher states it
 
 
 class PublishedModel(NamedTuple):
-    """A model that was published, under the name it has here.
-
-    Attributes:
-        name: its name.
-        language: its language, or the kind of its sequences.
-        files: the files that give vectors: an archive, or the files of a folder.
-        layout: the layout of the files, in words.
-        aliases: further names.
-        text: the text it was trained on.
-        megabytes: about how large the files are, or None.
-        licence: the licence, where it is known.
-        extra: files for the language model's own predictions, downloaded on request.
-        unavailable: why it can't be downloaded, and what to do; "" if it can.
-    """
+    """A model that was published, under the name it has here."""
 
     name: str
-    language: str = "not stated"
-    files: tuple[RemoteFile, ...] = ()
+    language: str = "not stated"  # or the kind of its sequences
+    files: tuple[RemoteFile, ...] = ()  # for vectors: an archive, or those of a folder
     layout: str = "options + HDF5"
     aliases: tuple[str, ...] = ()
-    text: str = ""
+    text: str = ""  # it was trained on
     megabytes: float | None = None
     licence: str = ""
-    extra: tuple[RemoteFile, ...] = ()
-    unavailable: str = ""
+    extra: tuple[RemoteFile, ...] = ()  # for the language model's predictions
+    unavailable: str = ""  # why it can't be downloaded, and what to do
 
     @property
     def is_archive(self) -> bool:
-        """Whether the model is one archive."""
         return len(self.files) == 1 and self.files[0].name.endswith(ARCHIVES)
 
     @property
     def is_on_hub(self) -> bool:
-        """Whether its files are in a repository at Hugging Face."""
         return self.name.startswith(HUB)
 
 
@@ -98,11 +73,7 @@ def _by_name():
 
 
 def published_model(name: str) -> PublishedModel | None:
-    """The model of a name or alias in any case, `nlpl:NUMBER` or an address; or None.
-
-    Raises:
-        ValueError: the address or the number is not what it should be.
-    """
+    """The model of a name or alias in any case, `nlpl:NUMBER` or an address; or None."""
     if known := _by_name().get(name.casefold()):
         return known
     if not name.startswith(NLPL):
@@ -136,15 +107,10 @@ def is_address(name: str) -> bool:
 
 
 def model_at(address: str) -> PublishedModel:
-    """The model at an address.
+    """The model at `http://…`, `https://…` or `hf://OWNER/NAME[@REVISION][/FILE]`.
 
-    Args:
-        address: of an archive, of `…options.json` with `…weights.hdf5` beside it, or
-            of a folder with `options.json` and `weights.hdf5`: `https://…`, `http://…`
-            or `hf://OWNER/NAME[@REVISION][/FILE]`.
-
-    Raises:
-        ValueError: it is neither http, https nor hf, or names no host or repository.
+    The address is that of an archive, of `…options.json` with `…weights.hdf5` beside it,
+    or of a folder with `options.json` and `weights.hdf5`.
     """
     parts = urlsplit(checked(address))
     if parts.path.endswith(ARCHIVES):
@@ -157,16 +123,12 @@ def model_at(address: str) -> PublishedModel:
 
 
 def file_at(address: str) -> RemoteFile:
-    """The single file at an address, in the folder `files`; errors as `model_at`."""
+    """The single file at an address, in the folder `files`."""
     return RemoteFile(address, f"files/{_ending(checked(address)) or 'file'}")
 
 
 def checked(address: str) -> str:
-    """An address that can be downloaded from.
-
-    Raises:
-        ValueError: it is not in the form of an address.
-    """
+    """The address, if one can download from it."""
     if not re.fullmatch(ADDRESS, address, re.ASCII):
         raise ValueError(
             "An address should be https://HOST/PATH, http://HOST/PATH or "

@@ -23,12 +23,7 @@ from elmo_keras.models.transfer import Transfer, TransferFailed
 def download(
     model: PublishedModel, shown: bool = True, *, with_extra: bool = False
 ) -> tuple[Path, Path | None]:
-    """Downloads the files of a model that are not in the cache.
-
-    Args:
-        model: the model.
-        shown: whether to show the progress on standard error.
-        with_extra: whether the files for its language model's predictions are wanted.
+    """Downloads the files of a model that are not in the cache, `extra` ones on request.
 
     Returns:
         The archive, or the folder of the files, and None; for a repository at Hugging
@@ -55,16 +50,7 @@ def download(
 
 
 def fetch(file: RemoteFile, folder: Path, shown: bool = True) -> Path:
-    """Downloads a file unless it is there; several processes may ask for it at once.
-
-    Args:
-        file: the file, not one at Hugging Face.
-        folder: the folder of its model in the cache.
-        shown: whether to show the progress on standard error.
-
-    Raises:
-        FileNotFoundError, ConnectionError, ValueError, OSError: see `download`.
-    """
+    """Downloads a file unless it is there; several processes may ask for it at once."""
     target = folder / file.name
     if is_known(folder, file):
         return target

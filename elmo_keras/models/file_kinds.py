@@ -29,11 +29,7 @@ KINDS = {
 
 
 def check_start(name: str, start: bytes) -> None:
-    """Checks the first `START` bytes of a file, or all if there are fewer.
-
-    Raises:
-        ValueError: its kind is not that of its name, such as a page with an error.
-    """
+    """Checks the first `START` bytes of a file: its kind should be that of its name."""
     kind, signature = KINDS.get(Path(name).suffix, ("a file of a model", b""))
     start = start.removeprefix(b"\xef\xbb\xbf")
     if PAGE.match(start):
@@ -48,11 +44,7 @@ def check_start(name: str, start: bytes) -> None:
 
 
 def check_whole(name: str, path: Path) -> None:
-    """Checks that a file of a known kind is whole, as far as the kind shows it.
-
-    Raises:
-        ValueError: its end is missing, or it is damaged.
-    """
+    """Checks that a file of a known kind is whole, as far as the kind shows it."""
     check = _CHECKS.get(Path(name).suffix)
     if check and (problem := check(path)):
         raise ValueError(f"it should be {KINDS[Path(name).suffix][0]}, but {problem}")

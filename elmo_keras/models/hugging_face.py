@@ -17,16 +17,8 @@ PARTS = re.compile(r"hf://([^/]+/[^/@]+)(?:@([^/]+))?/(.+)")
 def hub_files(addresses: Sequence[str]) -> list[Path]:
     """The paths of files of one repository, downloaded if needed, of one commit.
 
-    Args:
-        addresses: each `hf://OWNER/NAME/FILE` or `hf://OWNER/NAME@REVISION/FILE`, with
-            the name of a branch or tag, or a commit.
-
-    Raises:
-        ImportError: huggingface_hub is not installed.
-        FileNotFoundError: a file is not in its cache in offline mode.
-        ConnectionError: the hub can't be reached, or refuses.
-        ValueError: an address names no file.
-        OSError: a file can't be written.
+    Each address is `hf://OWNER/NAME[@REVISION]/FILE`, with the name of a branch or tag, or
+    a commit. Errors are those of `download`.
     """
     try:
         from huggingface_hub import constants, errors, hf_hub_download

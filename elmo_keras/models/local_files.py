@@ -35,16 +35,12 @@ def local_files(
         weights: the path or address of weights, or None.
 
     Returns:
-        The paths of both; without `weights`, those of a model directory or archive
-        and None, or of options and weights at Hugging Face. Paths of the user are
-        returned as they are, whether they exist or not.
+        Without `weights`, a model directory or archive and None, or options and weights
+        at Hugging Face. A user's paths are returned whether they exist or not.
 
     Raises:
-        FileNotFoundError: there is neither a path nor a model of that name, or the
-            model can't be downloaded; the message says what to do.
-        ConnectionError: the download failed.
-        ValueError: a downloaded file, or the address, is not what it should be.
-        ImportError: a model at Hugging Face needs a package that is missing.
+        FileNotFoundError: there is neither a path nor a model of that name.
+        ConnectionError, ValueError, ImportError: see `download`.
     """
     if weights is not None:
         return _file(model), _file(weights)

@@ -41,26 +41,15 @@ class Transfer:
 
     The partial file stays if the download fails or is interrupted. The next one
     resumes if the server says that its file is still the same.
-
-    Args:
-        address: http or https.
-        part: the partial file.
-        check_start: takes the first bytes; raises if they are not what they should be.
-        shown: whether to show the progress on standard error.
     """
 
     address: str
     part: Path
-    check_start: Callable[[bytes], None]
-    shown: bool
+    check_start: Callable[[bytes], None]  # raises if the first bytes are wrong ones
+    shown: bool  # whether to show the progress
 
     def run(self) -> None:
-        """Downloads the whole content.
-
-        Raises:
-            TransferFailed: the server can't be reached, refuses, or breaks off repeatedly.
-            OSError: the file can't be written.
-        """
+        """Downloads the whole content, or raises `TransferFailed` or `OSError`."""
         most, failures = self._size(), 0
         while True:
             try:
@@ -74,18 +63,17 @@ class Transfer:
             time.sleep(PAUSES[min(failures, len(PAUSES) - 1)])
 
     def discard(self) -> None:
-        """Deletes the partial file."""
         self.part.unlink(missing_ok=True)
         self._validator_file().unlink(missing_ok=True)
 
     def put_in_place(self, target: Path) -> None:
-        """Renames the partial file."""
         self.part.replace(target)
         self._validator_file().unlink(missing_ok=True)
 
     def _attempt(self):
         done, validator = self._size(), self._validator()
-        request = urllib.request.Request(self.address, headers=_headers())
+        agent = f"elmo-keras/{installed_version('elmo-keras') or '0'}"
+        request = urllib.request.Request(self.address, headers={"User-Agent": agent})
         if done and validator:
             request.add_header("Range", f"bytes={done}-")
             request.add_header("If-Range", validator)
@@ -162,13 +150,6 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
             fp.close()
             raise TransferFailed(f"it redirects to {address}, which is not https")
         return super().redirect_request(req, fp, *args)
-
-
-def _headers():
-    return {
-        "User-Agent": f"elmo-keras/{installed_version('elmo-keras') or '0'}",
-        "Accept-Encoding": "identity",
-    }
 
 
 def _blocks(response) -> Iterator[bytes]:

@@ -55,8 +55,7 @@ class Corpus:
         Args:
             sentences: read only if the folder doesn't hold them.
             folder: made if it is missing; takes four bytes a token, eight a sentence.
-            sources: JSON value that identifies the source of the sentences; the
-                folder holds them if it was written with the same value.
+            sources: JSON value that identifies the source of the sentences.
         """
         about = folder / _ABOUT
         if about.exists():
@@ -166,7 +165,6 @@ def _number(sentences, tokens, ends):
 
 
 def _write(sentences, folder, sources):
-    """Writes the files of a corpus; returns its digest."""
     with (folder / _TOKENS).open("wb") as t, (folder / _ENDS).open("wb") as e:
         growing = _Growing(np.int32, t), _Growing(np.int64, e)
         words, digest = _number(sentences, *growing)
@@ -178,21 +176,14 @@ def _write(sentences, folder, sources):
 
 @dataclasses.dataclass(frozen=True)
 class TextStatistics:
-    """Statistics of a corpus.
-
-    Attributes:
-        sentences, tokens, distinct_words: counts.
-        unknown: share of the tokens that are not in the vocabulary.
-        cut: share of the tokens that are too long and are cut.
-        cut_examples: the most frequent words that are cut.
-    """
+    """Counts of a corpus, and shares of its tokens that are unknown or cut."""
 
     sentences: int
     tokens: int
     distinct_words: int
     unknown: float
     cut: float
-    cut_examples: tuple[str, ...]
+    cut_examples: tuple[str, ...]  # the most frequent words that are cut
 
     @classmethod
     def of(

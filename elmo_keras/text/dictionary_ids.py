@@ -27,13 +27,8 @@ def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     and `<eos>` have one character, which is their own. Bytes that are not UTF-8 are
     U+FFFD each.
 
-    Args:
-        tokens: string tensor `(tokens,)`.
-        config: gives the dictionary and the length of a row.
-
-    Returns:
-        int32 `(tokens, config.ids_per_token)`: the id of the cut word, if the
-        dictionary has words, and then the row of characters, if it has any.
+    Returns int32 `(tokens, config.ids_per_token)`: the id of the cut word, if the
+    dictionary has words, and then the row of characters, if it has any.
 
     Reference: ELMoForManyLangs, `create_one_batch`.
     """
@@ -61,18 +56,9 @@ def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
 
 
 class _Tables(NamedTuple):
-    """A dictionary as tensors.
-
-    Attributes:
-        marks: mark → id of its character.
-        characters: int32 `(largest code point + 2,)`, the id of each code point; the
-            last one stands for all others.
-        word_ids: words → their ids, that of `<oov>` for other words.
-    """
-
-    marks: dict[str, int]
-    characters: tf.Tensor
-    word_ids: StringSearch
+    marks: dict[str, int]  # mark → id of its character
+    characters: tf.Tensor  # the id of each code point; the last one is for all others
+    word_ids: StringSearch  # words → their ids, that of `<oov>` for other words
 
 
 @functools.lru_cache(maxsize=8)

@@ -19,11 +19,7 @@ Tokenizer = Callable[[list[str]], list[list[list[str]]]]
 
 
 def text_files(patterns: Iterable[str]) -> list[Path]:
-    """The files that match the patterns, sorted within each pattern.
-
-    Raises:
-        FileNotFoundError: no file matches a pattern.
-    """
+    """The files that match the patterns, sorted within each pattern."""
     files = []
     for pattern in patterns:
         paths = [Path(path) for path in sorted(glob.glob(pattern, recursive=True))]
@@ -48,8 +44,7 @@ def read_sentences(
         tokenizer: None for files of one sentence a line, its tokens separated by
             ASCII white space; or a function that splits lines of raw text into
             sentences of tokens, such as `raw_text_tokenizer()`.
-        normalization: None or a Unicode normal form such as `"NFC"`, so that a word
-            has only one spelling.
+        normalization: None or a Unicode normal form such as `"NFC"`.
 
     Raises:
         FileNotFoundError: no file matches a pattern.
@@ -57,30 +52,23 @@ def read_sentences(
             more than `LONGEST_LINE` bytes; the message names file and line.
     """
     for path in text_files(patterns):
-        lines = _lines(path)
-        if tokenizer is None:
-            sentences = (line.split() for line in lines)
-            # Decoded after the split: bytes are split at ASCII white space only.
-            tokens = ([token.decode() for token in line] for line in sentences)
-        else:
-            tokens = _tokenized(lines, tokenizer)
-        for sentence in filter(None, tokens):
-            if normalization is None:
-                yield sentence
+        with path.open("rb") as file:
+            lines = lines_of(file, path)
+            if tokenizer is None:
+                sentences = (line.split() for line in lines)
+                # Decoded after the split: bytes are split at ASCII white space only.
+                tokens = ([token.decode() for token in line] for line in sentences)
             else:
-                yield [unicodedata.normalize(normalization, t) for t in sentence]
-
-
-def _lines(path):
-    with path.open("rb") as file:
-        yield from lines_of(file, path)
+                tokens = _tokenized(lines, tokenizer)
+            for sentence in filter(None, tokens):
+                if normalization is None:
+                    yield sentence
+                else:
+                    yield [unicodedata.normalize(normalization, t) for t in sentence]
 
 
 def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
-    """The lines of an open file, plain or gzipped, as bytes that are UTF-8.
-
-    The file may be a pipe; `name` and errors are as in `read_sentences`.
-    """
+    """The lines of an open file or pipe as UTF-8 bytes; errors as in `read_sentences`."""
     number = 0
     try:
         text = unzipped(file)
@@ -102,7 +90,6 @@ def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
 
 
 def unzipped(file: BinaryIO) -> BinaryIO:
-    """The file, or its unzipped content if it is gzipped."""
     # Peeked, not read and opened again: a pipe can be read only once.
     zipped = file.peek(2)[:2] == b"\x1f\x8b"
     return gzip.open(file) if zipped else file
@@ -115,14 +102,7 @@ def _tokenized(lines, tokenizer):
 
 
 def raw_text_tokenizer() -> Tokenizer:
-    """A tokenizer of raw text: sentences by punctuation, words by script.
-
-    It applies tensorflow-text's `StateBasedSentenceBreaker`, then its
-    `UnicodeScriptTokenizer`: words, numbers and runs of punctuation.
-
-    Raises:
-        ImportError: tensorflow-text is not installed.
-    """
+    """Splits raw text by tensorflow-text: sentences by punctuation, words by script."""
     import tensorflow_text
 
     breaker = tensorflow_text.StateBasedSentenceBreaker()

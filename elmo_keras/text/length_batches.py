@@ -25,8 +25,6 @@ def length_batches(
             longer sentence is a batch of its own.
         max_sentences: maximum number of sentences in a batch.
 
-    Example:
-
     >>> length_batches([3, 1, 2, 3], max_tokens=6)
     [[1, 2], [0, 3]]
     """
@@ -46,8 +44,6 @@ def balanced_batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
     All batches hold about the same number of tokens, at most `tokens` on average, which
     is fastest for the LSTM.
 
-    Example:
-
     >>> balanced_batches([3, 1, 2, 3], 5)
     [[0, 3], [2, 1]]
     """
@@ -62,8 +58,6 @@ def balanced_batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
 
 def padded_arrays(arrays: Sequence[np.ndarray], value) -> np.ndarray:
     """Arrays of the same rank in one array `(arrays, …)`, padded at their ends.
-
-    Example:
 
     >>> padded_arrays([np.array([1, 2]), np.array([3])], -1).tolist()
     [[1, 2], [3, -1]]
@@ -85,11 +79,10 @@ def in_order(
     """Yields the result of each sentence, in the order of the sentences.
 
     Args:
-        sentences: tokens of sentences, any number of them. A sentence may be empty.
+        sentences: any number of them; a sentence may be empty.
         results_of: takes batches of sentences; yields the results of each batch.
         batches_of: takes lengths; returns batches of indices, as `length_batches`.
-        tokens_at_once: about how many tokens are sorted by length together, which
-            bounds the memory.
+        tokens_at_once: about how many tokens are sorted together, which bounds the memory.
     """
     for chunk in _chunks(sentences, tokens_at_once):
         batches = batches_of([len(sentence) for sentence in chunk])

@@ -14,11 +14,6 @@ N_FINGERPRINTS = 2**62
 class StringSearch:
     """Finds strings by their fingerprints in a sorted array, and compares them.
 
-    Args:
-        strings: distinct strings; may be empty.
-        numbers: int32, the number of each.
-        unknown: the number of all other strings.
-
     >>> search = StringSearch(["a", "word"], [1, 2], unknown=0)
     >>> search(tf.constant([["word", "other", "a"]])).numpy().tolist()
     [[2, 0, 1]]

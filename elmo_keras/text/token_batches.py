@@ -1,9 +1,72 @@
-"""Batches of tokens in any form as string tensors, and where their real tokens are."""
+"""Texts and tokens in any form as lists and string tensors; where real tokens are."""
 
 import reprlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import tensorflow as tf
+
+Sentence = str | bytes | Sequence[str | bytes]
+
+
+def tokenize(text: tf.Tensor, tokenizer=None) -> tf.RaggedTensor:
+    """Tokens of each text.
+
+    Args:
+        text: string tensor `(batch,)`.
+        tokenizer: None to split on ASCII white space, with core operations
+            only; or a tensorflow-text tokenizer, an object whose `tokenize`
+            takes a string tensor `(batch,)` and returns a RaggedTensor.
+
+    Returns:
+        Ragged string tensor `(batch, tokens)`.
+
+    Example:
+
+    >>> tokenize(["a b", ""]).to_list()
+    [[b'a', b'b'], []]
+    """
+    text = tf.convert_to_tensor(text, tf.string)
+    return tf.strings.split(text) if tokenizer is None else tokenizer.tokenize(text)
+
+
+def tokens_of_sentences(
+    sentences: Iterable[Sentence],
+    tokenizer: Callable[[str], Sequence[str]] | None = None,
+) -> Iterator[list[bytes]]:
+    """Yields the tokens of each sentence as UTF-8; a `str` is split at ASCII white space.
+
+    Raises:
+        TypeError: a sentence is no text and no sequence; the message gives its number.
+        ValueError: a token is empty.
+    """
+    for number, sentence in enumerate(sentences):
+        yield _tokens(sentence, tokenizer, number)
+
+
+def _tokens(sentence, tokenizer, number):
+    if isinstance(sentence, str) and tokenizer is not None:
+        sentence = tokenizer(sentence)
+    if isinstance(sentence, (str, bytes)):
+        # As bytes, which are split at ASCII white space only.
+        return _bytes(sentence).split()
+    try:
+        tokens = [_bytes(token) for token in sentence]
+    except (TypeError, AttributeError):
+        raise TypeError(
+            f"Sentence {number} should be a str or a list of tokens (str). "
+            f"Received: {sentence!r:.100}"
+        ) from None
+    if b"" in tokens:
+        raise ValueError(
+            f"The tokens of sentence {number} should not be empty. Token "
+            f"{tokens.index(b'')} is ''."
+        )
+    return tokens
+
+
+def _bytes(text):
+    return text if isinstance(text, bytes) else text.encode()
 
 
 def string_tensor(inputs):
@@ -11,9 +74,6 @@ def string_tensor(inputs):
 
     A list or array of strings becomes `(strings,)`; one of lists, `(lists, time)`,
     padded with `""`. Tuples count as lists.
-
-    Raises:
-        ValueError: a list or an array of objects holds something else.
     """
     if isinstance(inputs, np.ndarray) and inputs.dtype.kind in "OSU":
         inputs = inputs.tolist()
@@ -27,11 +87,7 @@ def string_tensor(inputs):
 
 
 def padded_tokens(sentences, min_time: int = 1) -> tf.Tensor:
-    """Lists of tokens as a string tensor `(sentences, time)`, padded with `""`.
-
-    Raises:
-        ValueError: a list holds something else.
-    """
+    """Lists of tokens as a string tensor `(sentences, time)`, padded with `""`."""
     rows = [_encoded(row) for row in sentences]
     tokens = tf.constant([token for row in rows for token in row], tf.string)
     lengths = [*map(len, rows)]
@@ -41,7 +97,6 @@ def padded_tokens(sentences, min_time: int = 1) -> tf.Tensor:
 
 
 def _encoded(row):
-    """The bytes of a list of strings."""
     if isinstance(row, np.ndarray):
         row = row.tolist()
     if not isinstance(row, (list, tuple)):
@@ -49,7 +104,7 @@ def _encoded(row):
     for token in row:
         if not isinstance(token, (str, bytes)):
             raise _not_tokens(token)
-    return [tf.compat.as_bytes(token) for token in row]
+    return [_bytes(token) for token in row]
 
 
 def _not_tokens(found):

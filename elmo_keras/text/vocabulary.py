@@ -92,12 +92,7 @@ class Vocabulary:
         max_size: int | None = None,
         min_count: int = 1,
     ) -> "Vocabulary":
-        """The vocabulary of sentences, like `from_counts`.
-
-        Args:
-            sentences: tokens, sentence by sentence; read once.
-            max_size, min_count: as in `from_counts`.
-        """
+        """The vocabulary of sentences, which are read once, like `from_counts`."""
         counts = collections.Counter()
         for sentence in sentences:
             counts.update(sentence)
@@ -136,24 +131,12 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
-        """Reads a `vocab.txt`, one word a line.
-
-        Raises:
-            ValueError: the file is not UTF-8 or not a vocabulary.
-        """
+        """Reads a `vocab.txt`, one word a line; `ValueError` if it is none."""
         return cls.parse(Path(path).read_bytes(), path)
 
     @classmethod
     def parse(cls, content: bytes, name: str | Path) -> "Vocabulary":
-        """The vocabulary in the content of a `vocab.txt`.
-
-        Args:
-            content: the bytes of the file.
-            name: the name of the file in error messages.
-
-        Raises:
-            ValueError: the content is not UTF-8 or not a vocabulary.
-        """
+        """The vocabulary in the content of a `vocab.txt`; errors name the file."""
         lines = content.removesuffix(b"\n").split(b"\n")
         try:
             return cls(list(_words(lines)))

@@ -22,8 +22,13 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import tensorflow as tf
 
 from elmo_keras.cli.argument_types import non_negative, port, positive, seconds
-from elmo_keras.cli.command import INTERRUPTED, command_parser, fail, run_command
-from elmo_keras.cli.stopping import stopping
+from elmo_keras.cli.command import (
+    INTERRUPTED,
+    command_parser,
+    fail,
+    run_command,
+    stopping,
+)
 
 from ..version_paths import MODEL_NAME
 from .config import MEGABYTE, Config, ModelConfig, read_model_configs, read_ssl_config

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from elmo_keras.cli.stopping import stopping
+from elmo_keras.cli.command import stopping
 
 
 @pytest.fixture(autouse=True)

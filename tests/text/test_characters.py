@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from elmo_keras import ElmoConfig
 from elmo_keras.text.characters import character_ids, characters_of_words, words_cut
-from elmo_keras.text.tokenize import tokenize
+from elmo_keras.text.token_batches import tokenize
 from tests.support import reference
 
 CONFIG = ElmoConfig.preset("test")

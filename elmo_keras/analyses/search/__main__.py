@@ -28,8 +28,13 @@ from elmo_keras.analyses.search.search_index import (
     mean_vector,
 )
 from elmo_keras.cli.argument_types import layer_or, positive
-from elmo_keras.cli.command import INTERRUPTED, command_parser, fail, run_command
-from elmo_keras.cli.stopping import stopping
+from elmo_keras.cli.command import (
+    INTERRUPTED,
+    command_parser,
+    fail,
+    run_command,
+    stopping,
+)
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.vector_files import is_parquet
 from elmo_keras.model_files.model_parts import parts_of_model

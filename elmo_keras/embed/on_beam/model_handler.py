@@ -12,7 +12,7 @@ from elmo_keras.embed.batch_vectors import check_kinds
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.on_beam.batch_tokens import n_tokens
 from elmo_keras.models.local_files import absolute
-from elmo_keras.text.given_sentences import Sentence
+from elmo_keras.text.token_batches import Sentence
 
 
 class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
