@@ -13,13 +13,13 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.initial_values import values_read_later
 from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.checkpoint_weights import ADAGRAD, CheckpointWeights
-from elmo_keras.model_files.finite import finite
 from elmo_keras.model_files.hdf5 import Content, open_hdf5
 from elmo_keras.model_files.mix_file import Mix, parse_mix
 from elmo_keras.model_files.published import (
     Weights,
     check_shapes,
     check_weights,
+    finite_values,
     published_table,
     read_table,
     softmax_shapes,
@@ -187,13 +187,14 @@ class ModelFiles:
         found = self.weights.accumulators
         table = published_table(bilm)
         if bilm.softmax is not None:
+            self._softmax(self.vocabulary)
             table |= softmax_table(bilm)
         slots = {f"{name}/{ADAGRAD}": entry for name, entry in table.items()}
         check_shapes({name: entry.shape for name, entry in slots.items()}, found)
         accumulators: dict[int, np.ndarray] = {
             id(variable): rows
             for name, entry in slots.items()
-            for variable, rows in split(entry, finite(name, found[name][...]))
+            for variable, rows in split(entry, finite_values(name, found[name]))
         }
         return [accumulators[id(v)] for v in bilm.trainable_weights]
 
@@ -212,7 +213,7 @@ class ModelFiles:
         rows = kernel.shape[:1] if kernel is not None and kernel.shape else ()
         if rows and rows != (len(vocabulary),):
             raise ValueError(
-                f"`softmax/W` should have a row for each of the {len(vocabulary):,} "
+                f"`{kernel.name}` should have a row for each of the {len(vocabulary):,} "
                 f"words of the vocabulary. Found: {list(kernel.shape)}. Give the "
                 "vocabulary that it was trained with."
             )

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import h5py
@@ -147,7 +147,12 @@ def check_weights(config: ElmoConfig, file: Weights) -> None:
     shapes, found = published_shapes(config), file.datasets
     _check_projection(config, found)
     surplus = [name for name in found if name not in shapes and _is_published(name)]
-    refuse_surplus(surplus)
+    if surplus:
+        names = shortened(sorted(_name_in_file(name, found[name]) for name in surplus))
+        raise ValueError(
+            f"The weights hold {names}, which a biLM of these options doesn't have. "
+            "Check that options and weights belong together."
+        )
     check_shapes(shapes, found)
 
 
@@ -164,7 +169,7 @@ def read_table(table: dict[str, Entry], found: Mapping[str, Any]) -> None:
     """
     check_shapes({name: entry.shape for name, entry in table.items()}, found)
     # All are read before any is assigned. Arrays of HDF5 files are not copied here.
-    arrays = {name: finite(name, found[name][...]) for name in table}
+    arrays = {name: finite_values(name, found[name]) for name in table}
     for name, entry in table.items():
         assign(entry, arrays[name])
 
@@ -181,28 +186,26 @@ def check_shapes(
         if name not in found:
             raise ValueError(
                 f"The weights should hold `{name}` of shape {list(shape)}. "
-                f"Found: {shortened(sorted(found))}"
+                f"Found: {shortened(sorted(map(_name_in_file, found, found.values())))}"
             )
         actual = found[name].shape
         if actual != shape:
             actual = "no value" if actual is None else list(actual)
             raise ValueError(
-                f"`{name}` should have the shape {list(shape)} by the options. "
+                f"`{_name_in_file(name, found[name])}` should have the shape "
+                f"{list(shape)} by the options. "
                 f"Found: {actual}"
             )
 
 
-def refuse_surplus(surplus: Iterable[str]) -> None:
-    """Refuses names of weights that the biLM doesn't have.
+def finite_values(name: str, array: Any) -> np.ndarray:
+    """The values of an array of a file, see `finite`."""
+    return finite(_name_in_file(name, array), array[...])
 
-    Raises:
-        ValueError: there is such a name.
-    """
-    if surplus:
-        raise ValueError(
-            f"The weights hold {shortened(sorted(surplus))}, which a biLM of these options "
-            "doesn't have. Check that options and weights belong together."
-        )
+
+def _name_in_file(name, array):
+    """The name that users find in their file, such as `lm/…` in a checkpoint."""
+    return getattr(array, "name", name)
 
 
 def assign(entry: Entry, array: np.ndarray) -> None:

@@ -84,7 +84,8 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
 
 def _pretrained(settings, data):
     files = find_model(settings.init, settings.weights, prefer_checkpoint=True)
-    if files.vocabulary_file is None:
+    # What a user calls the words of a checkpoint counts, whatever lies beside it.
+    if data.vocabulary and (files.vocabulary_file is None or files.is_checkpoint):
         files = dataclasses.replace(files, vocabulary_file=data.vocabulary)
     if files.vocabulary_file is None and files.is_checkpoint:
         raise ValueError(

@@ -143,8 +143,9 @@ def _read_pretrained(inputs, settings, bilm, optimizer) -> int:
         and files.vocabulary.digest == inputs.vocabulary.digest
         and not settings.new_softmax
     )
-    files.read_into(bilm, with_softmax=with_softmax)
+    # Read first, so that a damaged one leaves all weights as they are.
     accumulators = files.accumulators(bilm) if with_softmax else None
+    files.read_into(bilm, with_softmax=with_softmax)
     if accumulators and isinstance(optimizer, RowAdagrad):
         optimizer.set_accumulators(accumulators)
     if settings.warm_up is not None:

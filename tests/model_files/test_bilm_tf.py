@@ -130,19 +130,19 @@ def reshaped(name, *shape):
         ),
         (
             reshaped("lm/char_embed", 262, 3),
-            r"`char_embed` .* \[261, 3\] .* Found: \[262, 3\]",
+            r"`lm/char_embed` .* \[261, 3\] .* Found: \[262, 3\]",
         ),
         (
             reshaped(KERNEL, 10, 24),
-            r"`RNN_1.*Cell1.*W_0` .* \[10, 28\] .* Found: \[10, 24\]",
+            rf"`{KERNEL}` .* \[10, 28\] .* Found: \[10, 24\]",
         ),
         (
             reshaped(KERNEL.replace("cell_1", "cell_2"), 10, 28),
-            r"hold \['RNN_1.*Cell2.*W_0'\], which a biLM of these options",
+            r"hold \['lm/RNN_1.*cell_2.*kernel'\], which a biLM of these options",
         ),
         (
             reshaped("lm/CNN_high_1/b_carry", 9),
-            r"hold \['CNN_high_1/b_carry'\], which a biLM of these options",
+            r"hold \['lm/CNN_high_1/b_carry'\], which a biLM of these options",
         ),
         (
             lambda values: values.pop("lm/softmax/b"),
@@ -150,7 +150,7 @@ def reshaped(name, *shape):
         ),
         (
             reshaped("lm/softmax/W", 13, 5),
-            r"a row for each of the 11 words .* Found: \[13, 5\]. Give the vocabulary",
+            r"`lm/softmax/W` .* a row for each of the 11 words .* Found: \[13, 5\]. Give the vocabulary",
         ),
         (
             lambda values: values.pop(f"{KERNEL}/Adagrad"),
@@ -158,15 +158,19 @@ def reshaped(name, *shape):
         ),
         (
             lambda values: values["lm/char_embed"].__setitem__((5, 2), np.nan),
-            r"`char_embed` should hold finite numbers. Found: nan at \[5, 2\]",
+            r"`lm/char_embed` should hold finite numbers. Found: nan at \[5, 2\]",
         ),
         (
             lambda values: values["lm/softmax/W"].__setitem__((1, 2), np.inf),
-            r"`softmax/W` should hold finite numbers. Found: inf at \[1, 2\]",
+            r"`lm/softmax/W` should hold finite numbers. Found: inf at \[1, 2\]",
+        ),
+        (
+            lambda values: values["lm/softmax/W/Adagrad"].__setitem__((1, 2), np.inf),
+            r"`lm/softmax/W/Adagrad` should hold finite numbers",
         ),
         (
             reshaped("lm/softmax/b/Adagrad", 13),
-            r"`softmax/b/Adagrad` .* \[11\] .* Found: \[13\]",
+            r"`lm/softmax/b/Adagrad` .* \[11\] .* Found: \[13\]",
         ),
     ],
 )
@@ -182,11 +186,9 @@ def refused(model, error, message, **sizes):
     before = bilm.get_weights()
     with pytest.raises(error, match=message):
         files = find_model(model)
-        files.read_into(bilm, with_softmax=True)
-        before = None  # what follows is wrong with the accumulators
         files.accumulators(bilm)
-    if before is not None:
-        assert_same(before, bilm.get_weights())
+        files.read_into(bilm, with_softmax=True)
+    assert_same(before, bilm.get_weights())
 
 
 def test_another_number_of_layers_is_refused(trained, tmp_path):

@@ -105,7 +105,9 @@ def checkpoint(tmp_path):
 def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
     files, checkpoint, bilm, tmp_path
 ):
+    (tmp_path / "bilm-tf/vocab.txt").write_text("<S>\n</S>\n<UNK>\nother\n")
     run = prepared([*files, *checkpoint]).run
+    assert run.identity["vocabulary"] == WORDS.digest
     files = find_model(tmp_path / "bilm-tf")
     files = dataclasses.replace(files, vocabulary_file=tmp_path / "words.txt")
     files.read_into(bilm, with_softmax=True)

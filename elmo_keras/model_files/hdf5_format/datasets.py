@@ -80,10 +80,11 @@ def _float(cursor, bits, size):
 
 
 _COMPACT, _CONTIGUOUS, _CHUNKED = range(3)
-_DEFLATE, _SHUFFLE = 1, 2
+_DEFLATE, _SHUFFLE, _FLETCHER32 = 1, 2, 3
 _REWRITE = (
-    "Write the file again: h5repack --low=0 --filter=NONE --layout=CONTI OLD NEW, or "
-    "with h5py new['NAME'] = old['NAME'][()] for each array."
+    """Write the file again: python -c "import h5py; """
+    "old, new = h5py.File('OLD'), h5py.File('NEW', 'w'); old.visititems(lambda n, x: "
+    """new.__setitem__(n, x[()]) if isinstance(x, h5py.Dataset) else None)\""""
 )
 
 
@@ -146,7 +147,7 @@ def filter_ids(body: memoryview) -> list[int]:
     found = []
     for _ in range(count):
         identity = cursor.uint(2)
-        if identity not in (_DEFLATE, _SHUFFLE) or identity in found:
+        if identity not in (_DEFLATE, _SHUFFLE, _FLETCHER32) or identity in found:
             raise Damaged(
                 f"It is stored by the HDF5 filter {identity}. Only gzip can be read. "
                 f"{_REWRITE}"
@@ -163,7 +164,9 @@ def filter_ids(body: memoryview) -> list[int]:
 def _unfiltered(content, filters, dtype, *, count):
     size = count * dtype.itemsize
     for identity in reversed(filters):
-        if identity == _DEFLATE:
+        if identity == _FLETCHER32:
+            content = content[:-4]  # without the checksum, which is not compared
+        elif identity == _DEFLATE:
             content = _inflated(content, size + 4)
         else:
             content = _unshuffled(content, dtype.itemsize)
@@ -196,13 +199,15 @@ def _put(array, place, values):
     part[...] = values[tuple(slice(n) for n in part.shape)]
 
 
+_SINGLE_CHUNK, _FILTERED = 1, 2  # an index and a flag of version 4
 _FREE_CHUNK = 2**24  # bytes that a chunk may have; above, twice those of its array
 
 
 def _chunks(data, version, cursor, array):
     """Yields the place, the stored bytes and the shape of each chunk."""
     if version == 4:
-        raise Damaged(f"It has chunks in the layout of HDF5 1.10. {_REWRITE}")
+        yield from _single_chunk(data, cursor, array)
+        return
     rank = cursor.uint(1)
     tree = cursor.address()
     chunk = _chunk_shape([cursor.uint(4) for _ in range(rank)], array)
@@ -219,6 +224,22 @@ def _chunks(data, version, cursor, array):
             raise Damaged("A chunk is out of place.")
         seen.add(place)
         yield place, Cursor(data, address).take(size), chunk
+
+
+def _single_chunk(data, cursor, array):
+    """The chunk of a layout of HDF5 1.10 and later, if there is only one."""
+    flags, rank, width = cursor.uint(1), cursor.uint(1), cursor.uint(1)
+    chunk = _chunk_shape([cursor.uint(width) for _ in range(rank)], array)
+    if cursor.uint(1) != _SINGLE_CHUNK:
+        raise Damaged(f"It has chunks in the layout of HDF5 1.10. {_REWRITE}")
+    size = math.prod(chunk) * array.itemsize
+    if flags & _FILTERED:
+        size = cursor.uint(8)
+        if cursor.uint(4):
+            raise Damaged("A chunk is out of place.")
+    address = cursor.address()
+    if address is not None:
+        yield (0,) * len(chunk), Cursor(data, address).take(size), chunk
 
 
 def _chunk_shape(sizes, array):
