@@ -1,5 +1,6 @@
 """ELMo as a layer of a Keras model."""
 
+import functools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -8,9 +9,9 @@ import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.layers.eager_sentences import EagerSentences
 from elmo_keras.layers.flat_sentences import padded
-from elmo_keras.layers.initial_values import values_read_later
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.text.mirrored_strategy import warn_of_replicas
@@ -126,21 +127,27 @@ class Elmo(keras.layers.Layer):
             dtype=self.dtype_policy,
         )
         self.trainable_bilm = trainable_bilm
-        self._eager_sentences = EagerSentences(self.bilm, keep_sentence_boundaries)
-        self.mixes = [self._make_mix(f"mix_{i}") for i in range(num_representations)]
+        self._eager_layers = EagerSentences(
+            functools.partial(
+                self.bilm.layers_of_sentences, keep_boundaries=keep_sentence_boundaries
+            ),
+            self.bilm.lstm,
+            tf.TensorSpec((None,), tf.string),
+        )
+        self.mixes = [
+            ScalarMix(
+                scheme,
+                layer_norm=layer_norm,
+                regularizer=keras.regularizers.L2(l2) if l2 else None,
+                name=f"mix_{i}",
+                dtype=self.dtype_policy,
+            )
+            for i in range(num_representations)
+        ]
         self.dropouts = [
             keras.layers.Dropout(dropout, name=f"dropout_{i}", dtype=self.dtype_policy)
             for i in range(num_representations)
         ]
-
-    def _make_mix(self, name):
-        return ScalarMix(
-            self.scheme,
-            layer_norm=self.layer_norm,
-            regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
-            name=name,
-            dtype=self.dtype_policy,
-        )
 
     @property
     def trainable(self):
@@ -213,11 +220,11 @@ class Elmo(keras.layers.Layer):
     @property
     def jit_compile(self):
         """Whether later eager calls are compiled, see `EagerSentences`."""
-        return self._eager_sentences.jit_compile
+        return self._eager_layers.jit_compile
 
     @jit_compile.setter
     def jit_compile(self, value):
-        self._eager_sentences.jit_compile = value
+        self._eager_layers.jit_compile = value
 
     def build(self, input_shape=None):
         config = self.config
@@ -263,28 +270,24 @@ class Elmo(keras.layers.Layer):
         if inputs.dtype.is_floating:
             layers = tf.cast(inputs, self.compute_dtype)
             return [tf.boolean_mask(h, mask) for h in tf.unstack(layers, axis=1)], mask
-        layers = self._layers_of_sentences(
-            tf.boolean_mask(inputs, mask),
-            tf.reduce_sum(tf.cast(mask, tf.int32), axis=1),
-            training,
-        )
+        tokens = tf.boolean_mask(inputs, mask)
+        lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+        learns = training or self.trainable_bilm or self.bilm.trainable
+        eager = tf.executing_eagerly() and not tf.distribute.has_strategy()
+        if eager and not learns and tokens.dtype == tf.string:
+            layers = self._eager_layers(tokens, lengths)
+        else:
+            layers = self.bilm.layers_of_sentences(
+                tokens,
+                lengths,
+                keep_boundaries=self.keep_sentence_boundaries,
+                training=training,
+            )
         if not self.trainable_bilm:
             layers = [tf.stop_gradient(h) for h in layers]
         if self.keep_sentence_boundaries:
             mask = _with_boundaries(mask)
         return layers, mask
-
-    def _layers_of_sentences(self, tokens, lengths, training):
-        learns = training or self.trainable_bilm or self.bilm.trainable
-        eager = tf.executing_eagerly() and not tf.distribute.has_strategy()
-        if eager and not learns and tokens.dtype == tf.string:
-            return self._eager_sentences.of(tokens, lengths)
-        return self.bilm.layers_of_sentences(
-            tokens,
-            lengths,
-            keep_boundaries=self.keep_sentence_boundaries,
-            training=training,
-        )
 
     def _checked(self, inputs):
         """The inputs, with lists and arrays of `str` as a tensor."""
@@ -297,24 +300,22 @@ class Elmo(keras.layers.Layer):
                 "or float layers (batch, layers, time, dim). "
                 f"Received: {received(inputs)}"
             )
-        if kind == "float":
-            self._check_layers(tf.TensorShape(inputs.shape))
         if kind == "integer":
             self.bilm.check_characters(inputs)
+        if kind == "float":
+            if self.trainable_bilm:
+                raise ValueError(
+                    "A trainable biLM (`trainable_bilm`) should compute its layers. "
+                    "Received: layers. Pass tokens."
+                )
+            shape = tf.TensorShape(inputs.shape)
+            n_layers, dim = self.config.n_layers + 1, 2 * self.config.projection_dim
+            if not shape.is_compatible_with((None, n_layers, None, dim)):
+                raise ValueError(
+                    "Layers of this biLM should have the shape (batch, "
+                    f"{n_layers}, time, {dim}). Received: {shape}"
+                )
         return inputs
-
-    def _check_layers(self, shape):
-        if self.trainable_bilm:
-            raise ValueError(
-                "A trainable biLM (`trainable_bilm`) should compute its layers. "
-                "Received: layers. Pass tokens."
-            )
-        n_layers, dim = self.config.n_layers + 1, 2 * self.config.projection_dim
-        if not shape.is_compatible_with((None, n_layers, None, dim)):
-            raise ValueError(
-                f"Layers of this biLM should have the shape (batch, {n_layers}, time, "
-                f"{dim}). Received: {shape}"
-            )
 
     def _dense(self, inputs):
         """The inputs as a dense tensor, and the mask of the real tokens."""

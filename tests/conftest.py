@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import elmo_keras
-from elmo_keras.layers import projected_lstm, recurrence
+from elmo_keras.layers import recurrence
 from tests.support.paths import DATA
 
 CPU = tf.config.list_physical_devices("CPU")[0]
@@ -110,7 +110,7 @@ def tokens_at_once(monkeypatch):
 
     def set_to(tokens, units):
         monkeypatch.setattr(recurrence, "PIECE_SIZE", tokens * 4 * units)
-        projected_lstm.recurrence_graph.cache_clear()
+        recurrence.recurrence_graph.cache_clear()
 
     yield set_to
-    projected_lstm.recurrence_graph.cache_clear()
+    recurrence.recurrence_graph.cache_clear()

@@ -7,9 +7,9 @@ import tensorflow as tf
 
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.numbered_batches import N_BOUNDARIES
+from elmo_keras.layers.compiled_runs import SIGNATURE, Runs
 from elmo_keras.layers.flat_sentences import maxima, means
 from elmo_keras.layers.graph_later import FEW_ROWS, GraphLater, traced
-from elmo_keras.layers.row_runs import SIGNATURE, Runs
 from elmo_keras.layers.run_compiler import RunCompiler
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.characters import characters_of_words

@@ -1,12 +1,11 @@
 """The Keras layers of ELMo."""
 
-from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
+from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM, StackedLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.layers.dictionary_character_cnn import DictionaryCharacterCNN
 from elmo_keras.layers.highway import Highway
 from elmo_keras.layers.projected_lstm import ProjectedLSTM
 from elmo_keras.layers.scalar_mix import ScalarMix
-from elmo_keras.layers.stacked_lstm import StackedLSTM
 from elmo_keras.layers.word_softmax import WordSoftmax
 
 __all__ = [

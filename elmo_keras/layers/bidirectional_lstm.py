@@ -1,12 +1,166 @@
-"""The LSTMs of both directions."""
+"""LSTMs of several layers, in one direction and in both."""
 
 import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.layers.lstm_cell import cell_dtype
 from elmo_keras.layers.packing import pack_sentences
-from elmo_keras.layers.recurrence import cell_dtype
-from elmo_keras.layers.stacked_lstm import StackedLSTM
+from elmo_keras.layers.projected_lstm import ProjectedLSTM
+
+
+@keras.saving.register_keras_serializable("elmo_keras")
+class StackedLSTM(ProjectedLSTM):
+    """`ProjectedLSTM` layers in one direction; the outputs of all are returned.
+
+    With skip connections a layer's input is added to its output, from the second
+    layer on; the state holds the output without the input.
+
+    Args:
+        n_layers: number of layers.
+        units, projection_dim, cell_clip, proj_clip, forget_bias, reverse,
+        return_state: as in `ProjectedLSTM`.
+        use_skip_connections: whether the layers have skip connections.
+        dropout: rate of the dropout on the input of each layer and on the
+            output of the last one.
+
+    Call arguments:
+        inputs: float tensor `(batch, time, dim)`.
+        mask: boolean tensor `(batch, time)`, or None for no padding.
+        initial_state: a pair `(output, cell)` for each layer; zeros if None.
+        training: whether dropout is applied; see also `ProjectedLSTM`.
+
+    Output: a list of `n_layers` tensors `(batch, time, projection_dim)`, 0
+    where the mask is false; with `return_state` a pair of this list and the state,
+    a list with a pair `(output, cell)` for each layer.
+
+    Example:
+
+    >>> lstm = StackedLSTM(n_layers=2, units=8, projection_dim=3)
+    >>> [x.shape for x in lstm(keras.ops.ones((2, 5, 3)))]
+    [TensorShape([2, 5, 3]), TensorShape([2, 5, 3])]
+
+    Reference: Peters et al. 2018, sections 3.1 and 3.4.
+    """
+
+    def __init__(
+        self,
+        n_layers,
+        units,
+        projection_dim,
+        *,
+        use_skip_connections=True,
+        dropout=0.0,
+        **kwargs,
+    ):
+        super().__init__(units, projection_dim, **kwargs)
+        self.n_layers = n_layers
+        self.use_skip_connections = use_skip_connections
+        self.dropout = dropout
+        self.lstms = [
+            ProjectedLSTM(
+                units,
+                projection_dim,
+                cell_clip=self.cell_clip,
+                proj_clip=self.proj_clip,
+                forget_bias=self.forget_bias,
+                name=f"lstm_{i}",
+                dtype=self.dtype_policy,
+            )
+            for i in range(n_layers)
+        ]
+        self.dropouts = [
+            keras.layers.Dropout(dropout, name=f"dropout_{i}", dtype=self.dtype_policy)
+            for i in range(n_layers + 1)
+        ]
+
+    def build(self, input_shape):
+        dim = input_shape[-1]
+        for lstm in self.lstms:
+            lstm.build((None, None, dim))
+            dim = self.projection_dim
+
+    def call_packed(self, x, sizes, state, *, training=False, seed=None):
+        """As `ProjectedLSTM.call_packed`, with lists of outputs and of states.
+
+        Args:
+            seed: int32 `(2,)`; if given, it alone determines the dropout.
+        """
+
+        def layer(lstm, x, state):
+            return lstm.call_packed(x, sizes, state, training=training)
+
+        return self._through(layer, x, state, training, seed)
+
+    def call_rows(self, x, continuing, state, *, seed=None):
+        """As `ProjectedLSTM.call_rows`, with lists; `seed` as in `call_packed`."""
+
+        def layer(lstm, x, state):
+            return lstm.call_rows(x, continuing, state)
+
+        return self._through(layer, x, state, True, seed)
+
+    def call_runs(self, x, runs, state):
+        """As `ProjectedLSTM.call_runs`, with lists."""
+        return self._through(
+            lambda lstm, x, state: lstm.call_runs(x, runs, state), x, state
+        )
+
+    def _through(self, layer, x, state, training=False, seed=None):
+        """Outputs and state of all layers, for a function that runs one of them."""
+        outputs, last = [], []
+        for i, lstm in enumerate(self.lstms):
+            x = self._drop(x, i, training, seed)
+            y, layer_state = layer(lstm, x, state[i])
+            x = x + y if self.use_skip_connections and i > 0 else y
+            outputs.append(x)
+            last.append(layer_state)
+        outputs[-1] = self._drop(x, self.n_layers, training, seed)
+        return outputs, last
+
+    def _drop(self, x, place, training, seed):
+        if seed is None or not training:
+            return self.dropouts[place](x, training=training)
+        # With `fold_in` a GPU would compute the seed, and the host would wait.
+        seed = seed * [1, self.n_layers + 1] + [0, place]
+        return tf.nn.experimental.stateless_dropout(x, self.dropout, seed)
+
+    @property
+    def can_run_compiled(self):
+        """Whether `call_runs` is possible."""
+        return all(lstm.can_run_compiled for lstm in self.lstms)
+
+    def zero_state(self, batch_size):
+        """A pair `(output, cell)` of zeros for each layer."""
+        return [lstm.zero_state(batch_size) for lstm in self.lstms]
+
+    def compute_mask(self, inputs, mask=None):
+        return [mask] * self.n_layers
+
+    def compute_output_shape(self, input_shape):
+        shapes = [lstm.compute_output_shape(input_shape) for lstm in self.lstms]
+        if not self.return_state:
+            return shapes
+        batch = input_shape[0]
+        state = (batch, self.projection_dim), (batch, self.units)
+        return shapes, [state] * self.n_layers
+
+    def get_config(self):
+        return super().get_config() | {
+            "n_layers": self.n_layers,
+            "use_skip_connections": self.use_skip_connections,
+            "dropout": self.dropout,
+        }
+
+
+# The arguments of a `StackedLSTM` that have defaults there.
+_OPTIONS = (
+    "cell_clip",
+    "proj_clip",
+    "forget_bias",
+    "use_skip_connections",
+    "dropout",
+)
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -49,15 +203,11 @@ class BidirectionalLSTM(keras.layers.Layer):
         units,
         projection_dim,
         *,
-        cell_clip=3.0,
-        proj_clip=3.0,
-        forget_bias=1.0,
-        use_skip_connections=True,
-        dropout=0.0,
         return_state=False,
         has_start_state=False,
         **kwargs,
     ):
+        options = {name: kwargs.pop(name) for name in _OPTIONS if name in kwargs}
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
         self.return_state = return_state
@@ -67,15 +217,11 @@ class BidirectionalLSTM(keras.layers.Layer):
                 n_layers,
                 units,
                 projection_dim,
-                cell_clip=cell_clip,
-                proj_clip=proj_clip,
-                forget_bias=forget_bias,
-                use_skip_connections=use_skip_connections,
-                dropout=dropout,
                 reverse=reverse,
                 return_state=True,
                 name="backward" if reverse else "forward",
                 dtype=self.dtype_policy,
+                **options,
             )
             for reverse in (False, True)
         )
@@ -117,8 +263,8 @@ class BidirectionalLSTM(keras.layers.Layer):
             wanted: int32, the indices of the tokens whose outputs are returned;
                 None for all tokens.
             training: as in a call.
-            runs: the `row_runs.Runs` of the lengths, to compute in compiled functions,
-                which have no gradient and no dropout.
+            runs: the `compiled_runs.Runs` of the lengths, to compute in compiled
+                functions, which have no gradient and no dropout.
 
         Returns:
             A list of `n_layers` tensors `(wanted, 2 · projection_dim)`.
@@ -134,7 +280,7 @@ class BidirectionalLSTM(keras.layers.Layer):
                     packed, packing.sizes, state, training=training
                 )
             else:
-                packed = direction.call_runs(packed, runs, state)
+                packed, _ = direction.call_runs(packed, runs, state)
             places = tf.math.invert_permutation(packing.tokens)
             if wanted is not None:
                 places = tf.gather(places, wanted)
@@ -185,16 +331,7 @@ class BidirectionalLSTM(keras.layers.Layer):
         return (outputs, (state, state)) if self.return_state else outputs
 
     def get_config(self):
-        names = (
-            "n_layers",
-            "units",
-            "projection_dim",
-            "cell_clip",
-            "proj_clip",
-            "forget_bias",
-            "use_skip_connections",
-            "dropout",
-        )
+        names = "n_layers", "units", "projection_dim", *_OPTIONS
         return (
             super().get_config()
             | {name: getattr(self.forward, name) for name in names}

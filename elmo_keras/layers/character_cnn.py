@@ -4,8 +4,8 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.layers.blocked_weights import initial
 from elmo_keras.layers.highway import Highway
-from elmo_keras.layers.initial_values import initial
 from elmo_keras.layers.ngram_maxima import ngram_maxima
 
 HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work

@@ -1,105 +1,162 @@
 """The recurrence of `recurrence` over runs of steps, each a function compiled by XLA.
 
 With a few rows, a step's dozens of small operations take longer than its arithmetic. A
-compiled run is one operation. It is compiled once for each number of rows, a power of
-two, whatever the lengths of the sentences are.
+compiled run is one operation. The rows of packed sentences (`packing.Packing`) get fewer
+as sentences end, and a compiled function needs shapes that don't vary: a run is a series
+of steps whose numbers of rows are the same when they are rounded up to a power of two.
+It is compiled once for each power of two, whatever the lengths of the sentences are.
 """
 
 import functools
+from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
-from elmo_keras.layers.lstm_cell import cell
-from elmo_keras.layers.recurrence import Clips, State, Weights, cell_dtype, clip
-from elmo_keras.layers.row_runs import SIGNATURE, Kind, Runs, most_steps
+from elmo_keras.layers.loops import rows_array
+from elmo_keras.layers.lstm_cell import Clips, State, Weights, clip, fused_step
+
+POWERS = 3
+MOST_ROWS = 2 ** (POWERS - 1)  # with more rows, nothing is gained
+MOST_STEPS = 32
 
 
-@functools.cache
-def runs_graph(dim, units, projection_dim, *, compute_dtype, clips: Clips, kind: Kind):
-    """A graph that runs one LSTM layer over packed tokens, for all of these sizes.
+class Kind(NamedTuple):
+    """What differs in the graphs of batches.
 
-    It takes the packed tokens (tokens, dim), the tensors of their `Runs`, the
-    `Weights`, with plain matrices instead of panels, and the initial `State`, with the
-    rows of the first run. It returns the outputs (tokens, projection_dim) of the runs,
-    which have no gradient.
-
-    Args:
-        dim, units, projection_dim, compute_dtype: as in `ProjectedLSTM`.
-        clips: `Clips`.
-        kind: of the `Runs`.
+    Attributes:
+        powers: a number above those of all runs.
+        larger_first: whether steps of more rows come before the runs.
     """
 
-    def spec(*shape, dtype=compute_dtype):
-        return tf.TensorSpec(shape, dtype)
-
-    of_cells = cell_dtype(compute_dtype)
-    weights = Weights(
-        spec(dim, 4 * units),
-        spec(projection_dim, 4 * units),
-        spec(4 * units, dtype=of_cells),
-        spec(units, projection_dim),
-    )
-    state = State(spec(None, projection_dim), spec(None, units, dtype=of_cells))
-    return tf.function(
-        functools.partial(_over_runs, clips=clips, kind=kind),
-        input_signature=[spec(None, dim), SIGNATURE, (weights, state)],
-        autograph=False,
-    )
+    powers: int
+    larger_first: bool
 
 
-def _over_runs(x, runs, weights_and_state, *, clips, kind):
-    weights, state = weights_and_state
-    runs = Runs(*runs, kind)
+SINGLE, FEW, MANY = Kind(1, False), Kind(POWERS, False), Kind(POWERS, True)
+
+
+class Runs(NamedTuple):
+    """The runs of a batch: its steps of at most `MOST_ROWS` rows, which are the last.
+
+    Attributes:
+        table: int32 `(runs, 5)`: the power of two, the first step, the number of steps,
+            the first packed token and the number of tokens.
+        sizes: int32 `(steps + MOST_STEPS,)`, the number of tokens of each step, and
+            zeros.
+        places: int32 `(tokens,)`, the index of each packed token in its run, if all
+            steps have as many rows as the power of two.
+        kind: `Kind`.
+    """
+
+    table: tf.Tensor
+    sizes: tf.Tensor
+    places: tf.Tensor
+    kind: Kind
+
+    @property
+    def tensors(self) -> tuple[tf.Tensor, ...]:
+        """All but the kind."""
+        return self[:3]
+
+    @property
+    def rows(self) -> tf.Tensor:
+        """The number of rows of the first run."""
+        return tf.bitwise.left_shift(1, self.table[0, 0])
+
+
+SIGNATURE = (  # of `Runs.tensors`
+    tf.TensorSpec((None, 5), tf.int32),
+    tf.TensorSpec((None,), tf.int32),
+    tf.TensorSpec((None,), tf.int32),
+)
+
+
+def most_steps(rows: int) -> int:
+    """The most steps of a run with this many rows."""
+    return min(MOST_STEPS, 64 // rows)
+
+
+def kind_of(n_sentences: int) -> Kind:
+    """The kind of a batch."""
+    if n_sentences == 1:
+        return SINGLE
+    return FEW if n_sentences <= MOST_ROWS else MANY
+
+
+def runs_of(lengths: np.ndarray) -> Runs:
+    """The runs of sentences.
+
+    Args:
+        lengths: integers `(sentences,)`, 1 or more; the number of tokens of each.
+    """
+    sizes = len(lengths) - np.cumsum(np.bincount(lengths))[:-1]  # rows of each step
+    starts = np.cumsum(sizes) - sizes
+    powers = np.ceil(np.log2(sizes)).astype(int)
+    step = int(np.searchsorted(-sizes, -MOST_ROWS))  # sizes never rise
+    table, places = [], [np.zeros(sizes[:step].sum(), int)]
+    while step < len(sizes):
+        end = np.searchsorted(-powers, -powers[step], side="right")
+        rows = 2 ** powers[step]
+        end = min(end, step + most_steps(rows))
+        some = sizes[step:end]
+        table.append((powers[step], step, len(some), starts[step], some.sum()))
+        moved = rows * np.arange(len(some)) - (starts[step:end] - starts[step])
+        places.append(np.arange(some.sum()) + np.repeat(moved, some))
+        step = end
+    table = np.reshape(table, (-1, 5))
+    arrays = table, np.pad(sizes, (0, MOST_STEPS)), np.concatenate(places)
+    tensors = (tf.constant(array, tf.int32) for array in arrays)
+    return Runs(*tensors, kind_of(len(lengths)))
+
+
+def over_runs(x, runs: Runs, weights: Weights, state: State, clips: Clips):
+    """Runs one LSTM layer over packed tokens, without a gradient.
+
+    Args:
+        x: (tokens, in), packed.
+        runs: of the tokens.
+        weights: `Weights`, with plain matrices instead of blocks.
+        state: initial `State`, with the rows of the first run.
+        clips: `Clips`.
+
+    Returns:
+        Outputs (tokens, projection) of the runs.
+    """
 
     def one_run(i, state, outputs):
-        power, *places = tf.unstack(runs.table[i])
-        _, _, token, n_tokens = places
+        power, step, n_steps, token, n_tokens = tf.unstack(runs.table[i])
         products = tf.matmul(x[token : token + n_tokens], weights.kernel)
-        arguments = {"weights": weights, "state": state, "clips": clips}
-        branches = [
-            functools.partial(_one_run, 2**p, products, (runs, places), **arguments)
-            for p in range(kind.powers)
-        ]
+
+        def with_rows(rows):
+            """Outputs and the last state; the compiled function has this many rows."""
+            room = most_steps(rows)
+            size = (room + 1) * rows
+            padded = tf.pad(products, [[0, size - n_tokens], [0, 0]])
+            outputs, last = _compiled(rows, clips=clips)(
+                tf.ensure_shape(padded, (size, products.shape[1])),
+                tf.slice(runs.sizes, [step], [room]),
+                n_steps,
+                weights=weights,
+                state=State(
+                    *(tf.ensure_shape(s[:rows], (rows, s.shape[1])) for s in state)
+                ),
+            )
+            places = tf.slice(runs.places, [token], [n_tokens])
+            return tf.gather(outputs, places), last
+
+        branches = [functools.partial(with_rows, 2**p) for p in range(runs.kind.powers)]
         values, state = (
-            branches[0]() if kind.powers == 1 else tf.switch_case(power, branches)
+            branches[0]() if len(branches) == 1 else tf.switch_case(power, branches)
         )
         return i + 1, state, outputs.write(i, values)
 
-    n_runs, width = tf.shape(runs.table)[0], state.output.shape[1]
-    outputs = tf.TensorArray(
-        x.dtype, n_runs, element_shape=(None, width), infer_shape=False
-    )
+    n_runs = tf.shape(runs.table)[0]
+    outputs = rows_array(x.dtype, n_runs, state.output.shape[1])
     _, _, outputs = tf.while_loop(
         lambda i, *_: i < n_runs, one_run, (0, state, outputs), parallel_iterations=1
     )
     return outputs.concat()
-
-
-def _one_run(rows, products, runs_and_places, *, weights, state, clips):
-    """Outputs (tokens, projection) and the last state of one run.
-
-    Args:
-        rows: of the compiled function.
-        products: x W of the run's tokens, (tokens, 4 · units).
-        runs_and_places: `Runs`, and the row of its table without the power of two.
-        weights, state, clips: as in `runs_graph`. Only the first rows are used.
-    """
-    runs, (step, n_steps, token, n_tokens) = runs_and_places
-    room = most_steps(rows)
-    size = (room + 1) * rows
-    outputs, last = _compiled(rows, clips=clips)(
-        _with_rows(tf.pad(products, [[0, size - n_tokens], [0, 0]]), size),
-        tf.slice(runs.sizes, [step], [room]),
-        n_steps,
-        weights=weights,
-        state=State(*(_with_rows(part[:rows], rows) for part in state)),
-    )
-    return tf.gather(outputs, tf.slice(runs.places, [token], [n_tokens])), last
-
-
-def _with_rows(x, number):
-    """A matrix whose number of rows is known."""
-    return tf.ensure_shape(x, (number, x.shape[1]))
 
 
 @functools.cache
@@ -118,31 +175,25 @@ def _steps(products, sizes, n_steps, *, weights, state, rows, clips):
         products: x W, (tokens, 4 · units), with at least `rows` more rows.
         sizes: int32 (most steps,), the number of tokens of each step.
         n_steps: int32, at most as many.
-        weights, state, rows, clips: as above. The rows of sentences that have ended
-            are computed as well.
+        weights, state, clips: as in `over_runs`.
+        rows: of each step; those of sentences that have ended are computed as well.
     """
     units, width = weights.projection_kernel.shape
     room = sizes.shape[0]
 
-    def one_step(place, state, outputs):
-        step, first = place  # the step's first token
+    def one_step(step, first, state, outputs):
         # A slice that depended on `sizes` alone would be compiled for each value.
         inputs = tf.slice(products, [first, 0], [rows, 4 * units])
         recurrent = tf.matmul(state.output, weights.recurrent_kernel)
-        _, cells, hidden = cell(
-            (inputs, recurrent),
-            weights.bias,
-            state.cell,
-            continuing=1.0,
-            bound=clips.cell,
+        _, cells, hidden = fused_step(
+            inputs, recurrent, weights.bias, state.cell, clips.cell
         )
         output = clip(tf.matmul(hidden, weights.projection_kernel), clips.output)
         outputs = outputs.write(step, output)
-        place = step + 1, first + sizes[step]
-        return place, State(output, cells), outputs
+        return step + 1, first + sizes[step], State(output, cells), outputs
 
-    outputs = tf.TensorArray(products.dtype, room, element_shape=(rows, width))
-    _, last, outputs = tf.while_loop(
-        lambda place, *_: place[0] < n_steps, one_step, ((0, 0), state, outputs)
+    outputs = rows_array(products.dtype, room, width, rows=rows)
+    *_, last, outputs = tf.while_loop(
+        lambda step, *_: step < n_steps, one_step, (0, 0, state, outputs)
     )
     return tf.reshape(outputs.stack(), [room * rows, width]), last

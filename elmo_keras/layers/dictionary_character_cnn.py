@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
+from elmo_keras.layers.blocked_weights import initial
 from elmo_keras.layers.character_cnn import CharacterCNN
-from elmo_keras.layers.initial_values import initial
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

@@ -1,73 +1,77 @@
-"""The layers of a biLM over flat sentences, for calls outside of graphs."""
+"""Functions of flat sentences for calls outside of graphs."""
+
+import math
+from collections.abc import Callable
+from typing import Any
 
 import tensorflow as tf
 
+from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
+from elmo_keras.layers.compiled_runs import SIGNATURE, Runs
 from elmo_keras.layers.graph_later import GraphLater
-from elmo_keras.layers.row_runs import SIGNATURE, Runs
 from elmo_keras.layers.run_compiler import RunCompiler
 
-WORDS = tf.TensorSpec((None,), tf.string)
 LENGTHS = tf.TensorSpec((None,), tf.int32)
 
 
 class EagerSentences:
-    """Computes `bilm.layers_of_sentences` without a gradient.
+    """A function of flat sentences, whose results have no gradient.
 
-    The first calls run operation by operation, see `GraphLater`.
+    The first calls run operation by operation, see `GraphLater`; later ones in compiled
+    runs, see `RunCompiler`.
 
     Args:
-        bilm: a `BidirectionalLanguageModel`.
-        keep_boundaries: as there.
+        function: takes tokens, their lengths, int32 `(sentences,)` without boundaries,
+            and `runs`, the `Runs` of the lengths with boundaries.
+        lstm: the LSTMs that the function runs.
+        tokens: words, a `tf.TensorSpec` of strings, or vectors of words with boundaries.
+        most_rows: as in `GraphLater`.
 
     Attributes:
         jit_compile: whether a graph is made after the first calls, and its LSTMs are
-            compiled, see `RunCompiler`; if not, all calls run operation by operation.
+            compiled; if not, all calls run operation by operation.
     """
 
-    def __init__(self, bilm, keep_boundaries: bool):
-        self._bilm, self._keep_boundaries = bilm, keep_boundaries
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        lstm: BidirectionalLSTM,
+        tokens: tf.TensorSpec,
+        most_rows: float = math.inf,
+    ):
+        self._arguments = function, lstm, tokens, most_rows
+        self._function, self._lstm, self._tokens = function, lstm, tokens
         self.jit_compile = True
-        self._first = GraphLater(self._layers, WORDS, LENGTHS)
+        self._first = GraphLater(function, tokens, LENGTHS, most_rows=most_rows)
         self._compiled = {}  # a graph for each kind of `Runs`
         self._compiler: RunCompiler | None = None
 
     def __reduce__(self):
-        return EagerSentences, (self._bilm, self._keep_boundaries)
+        return EagerSentences, self._arguments
 
-    def of(self, words: tf.Tensor, lengths: tf.Tensor) -> list[tf.Tensor]:
-        """All layers of the sentences, each `(tokens, 2 · projection_dim)`.
-
-        Args:
-            words: string `(tokens,)`.
-            lengths: int32 `(sentences,)`.
-        """
+    def __call__(self, tokens: tf.Tensor, lengths: tf.Tensor) -> Any:
         if not self.jit_compile:
-            return self._layers(words, lengths)
-        runs = self._runs(lengths)
+            return self._function(tokens, lengths)
+        if self._compiler is None:  # the LSTMs are built by now
+            self._compiler = RunCompiler(self._lstm, self._compile)
+        runs = self._compiler.runs_for(lengths.numpy() + 2)
         if runs is not None:
-            return self._compiled[runs.kind](words, lengths, *runs.tensors)
-        return self._first(words, lengths)
-
-    def _runs(self, lengths):
-        if self._compiler is None:
-            self._compiler = RunCompiler(self._bilm.lstm, self._compile)
-        if not self._compiler.possible:
-            return None
-        return self._compiler.runs_for(lengths.numpy() + 2)
-
-    def _layers(self, words, lengths, runs=None):
-        return self._bilm.layers_of_sentences(
-            words, lengths, keep_boundaries=self._keep_boundaries, runs=runs
-        )
+            return self._compiled[runs.kind](tokens, lengths, *runs.tensors)
+        return self._first(tokens, lengths)
 
     def _compile(self, lengths, runs):
         if runs.kind not in self._compiled:
             self._compiled[runs.kind] = tf.function(
-                lambda words, lengths, *tensors: self._layers(
-                    words, lengths, Runs(*tensors, runs.kind)
+                lambda tokens, lengths, *tensors: self._function(
+                    tokens, lengths, runs=Runs(*tensors, runs.kind)
                 ),
-                input_signature=[WORDS, LENGTHS, *SIGNATURE],
+                input_signature=[self._tokens, LENGTHS, *SIGNATURE],
                 autograph=False,
             )
-        words = tf.fill([tf.reduce_sum(lengths - 2)], "a")
-        self._compiled[runs.kind](words, tf.constant(lengths - 2), *runs.tensors)
+        inner = lengths - 2
+        if self._tokens.dtype == tf.string:
+            tokens = tf.fill([inner.sum()], "a")
+        else:
+            shape = lengths.sum(), *self._tokens.shape[1:]
+            tokens = tf.zeros(shape, self._tokens.dtype)
+        self._compiled[runs.kind](tokens, tf.constant(inner), *runs.tensors)

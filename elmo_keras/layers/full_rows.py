@@ -4,36 +4,29 @@ It is that of `recurrence`, with shapes that don't vary, and its gradient is wri
 for the same reason as there.
 """
 
-from typing import NamedTuple
-
 import tensorflow as tf
 
-from elmo_keras.layers.compiled import compiled
-from elmo_keras.layers.lstm_cell import cell, cell_gradient
-from elmo_keras.layers.recurrence import Clips, State, Weights, clip
-from elmo_keras.layers.recurrence_gradient import not_clipped
+from elmo_keras.layers.loops import compiled, rows_array, write_all
+from elmo_keras.layers.lstm_cell import (
+    Clips,
+    State,
+    Weights,
+    clip,
+    fused_step,
+    gate_gradients,
+    not_clipped,
+    through_tanh,
+)
 
 
-class Kept(NamedTuple):
-    """The activations that the gradient needs, an array of each with a value a step.
-
-    `outputs` (rows, projection), `gates` (rows, 4 · units) after sigmoid and tanh, and
-    `cells` (rows, units), whose first value is the initial state.
-    """
-
-    outputs: tf.TensorArray
-    gates: tf.TensorArray
-    cells: tf.TensorArray
-
-
-def over_full_rows(x, continuing, weights: Weights, *, state: State, clips: Clips):
+def over_full_rows(x, continuing, weights: Weights, state: State, clips: Clips):
     """Runs one LSTM layer over rows without padding.
 
     Args:
         x: (steps · rows, in), step by step.
         continuing: (steps, rows, 1) in the dtype of the cell state, 0.0 where the row
             starts from the zero state and 1.0 elsewhere. Steps and rows are static.
-        weights: `Weights`, with plain matrices instead of panels.
+        weights: `Weights`, with plain matrices instead of blocks.
         state: initial `State`.
         clips: `Clips`.
 
@@ -45,19 +38,37 @@ def over_full_rows(x, continuing, weights: Weights, *, state: State, clips: Clip
     def run(x, *flat):
         weights, first = Weights(*flat[:4]), State(*flat[4:])
         first = State(*(tf.ensure_shape(s, (continuing.shape[1], None)) for s in first))
-        last, kept = _forward(x, continuing, weights, state=first, clips=clips)
-        outputs = kept.outputs.stack()  # (steps, rows, projection)
+        last, outputs, gates, cells = _forward(x, continuing, weights, first, clips)
 
         def gradient(d_outputs, *d_last):
-            upstream = tf.reshape(d_outputs, outputs.shape), State(*d_last)
-            factors = continuing, not_clipped(outputs, clips.output)
-            d_packed, d_first = _backward(
-                weights, kept, upstream, factors=factors, clips=clips
+            d_projected, hidden, d_gates, d_first = _backward(
+                weights,
+                continuing,
+                clips.cell,
+                gates=gates,
+                cells=cells,
+                unclipped=not_clipped(outputs, clips.output),
+                d_outputs=tf.reshape(d_outputs, outputs.shape),
+                d_last=State(*d_last),
             )
             before = tf.concat([first.output[None], outputs[:-1]], axis=0)
             before *= tf.cast(continuing, before.dtype)
             before = tf.reshape(before, [-1, before.shape[2]])
-            return *_of_inputs(x, before, weights, d_packed=d_packed), *d_first
+            # One matrix product for the gradients of all weights of the gates.
+            inputs = tf.concat([x, before, tf.ones_like(x[:, :1])], axis=1)
+            d_kernel, d_recurrent, d_bias = tf.split(
+                tf.matmul(inputs, d_gates, transpose_a=True),
+                [x.shape[1], before.shape[1], 1],
+                axis=0,
+            )
+            return (
+                tf.matmul(d_gates, tf.transpose(weights.kernel)),
+                d_kernel,
+                d_recurrent,
+                tf.cast(d_bias[0], weights.bias.dtype),
+                tf.matmul(hidden, d_projected, transpose_a=True),
+                *d_first,
+            )
 
         return (tf.reshape(outputs, [-1, outputs.shape[2]]), *last), gradient
 
@@ -65,105 +76,109 @@ def over_full_rows(x, continuing, weights: Weights, *, state: State, clips: Clip
     return outputs, State(*last)
 
 
-def _forward(x, continuing, weights, *, state, clips):
-    """The last state, and the activations that the gradient needs."""
+def _forward(x, continuing, weights, state, clips):
+    """The last state, and what the gradient needs.
+
+    That are the outputs (steps, rows, projection), and arrays of the gates (rows, 4 ·
+    units) of each step and the cell states (rows, units), the initial one first.
+    """
     n_steps, n_rows, _ = continuing.shape
-    of_step = compiled(cell, bound=clips.cell)
+    of_step = compiled(_step, bound=clips.cell)
     inputs = tf.reshape(tf.matmul(x, weights.kernel), [n_steps, n_rows, -1])
 
-    def one_step(step, state, kept):
-        going_on = continuing[step]
-        output = state.output * tf.cast(going_on, x.dtype)
+    def one_step(step, state, arrays):
+        output = state.output * tf.cast(continuing[step], x.dtype)
+        recurrent = tf.matmul(output, weights.recurrent_kernel)
         gates, cells, hidden = of_step(
-            (inputs[step], tf.matmul(output, weights.recurrent_kernel)),
-            weights.bias,
-            state.cell,
-            continuing=going_on,
+            inputs[step], recurrent, weights.bias, state.cell, continuing[step]
         )
         output = clip(tf.matmul(hidden, weights.projection_kernel), clips.output)
-        places = step, step, step + 1
-        kept = [a.write(*v) for a, *v in zip(kept, places, (output, gates, cells))]
-        return step + 1, State(output, cells), Kept(*kept)
+        values = output, gates, cells
+        arrays = write_all(arrays, (step, step, step + 1), values)
+        return step + 1, State(output, cells), arrays
+
+    def array(part, width, length=n_steps):
+        return rows_array(part.dtype, length, width, rows=n_rows, read=True)
 
     units, projection_dim = weights.projection_kernel.shape
-    kept = Kept(
-        _array(n_steps, state.output, projection_dim),
-        _array(n_steps, state.cell, 4 * units),
-        _array(n_steps + 1, state.cell, units).write(0, state.cell),
+    arrays = (
+        array(state.output, projection_dim),
+        array(state.cell, 4 * units),
+        array(state.cell, units, n_steps + 1).write(0, state.cell),
     )
-    _, last, kept = tf.while_loop(
-        lambda step, *_: step < n_steps, one_step, (0, state, kept)
+    _, last, (outputs, gates, cells) = tf.while_loop(
+        lambda step, *_: step < n_steps, one_step, (0, state, arrays)
     )
-    return last, kept
+    return last, outputs.stack(), gates, cells
 
 
-def _array(length, like, width):
-    """An array of values (rows, width) with the dtype of `like`."""
-    shape = (like.shape[0], width)
-    return tf.TensorArray(
-        like.dtype, length, element_shape=shape, clear_after_read=False
-    )
+def _step(inputs, recurrent, bias, before, continuing, bound):
+    """`fused_step` of rows that continue, or start from the zero state."""
+    return fused_step(inputs, recurrent, bias, continuing * before, bound)
 
 
-def _backward(weights, kept, upstream, *, factors, clips):
+def _backward(
+    weights, continuing, bound, *, gates, cells, unclipped, d_outputs, d_last
+):
     """Goes from the last step to the first.
-
-    Args:
-        weights, clips: as in `over_full_rows`.
-        kept: `Kept`.
-        upstream: gradients with respect to the outputs (steps, rows, projection) and
-            the last state.
-        factors: `continuing`, and 1.0 where outputs were not clipped, else 0.0.
 
     Returns:
         Gradients with respect to the unclipped outputs, the values that they are
         projected from, and gradients with respect to the gates' inputs, each (steps ·
         rows, …); and gradients with respect to the initial state.
     """
-    (d_outputs, d_last), (continuing, unclipped) = upstream, factors
-    n_steps = continuing.shape[0]
-    of_step = compiled(cell_gradient, bound=clips.cell)
-    _, recurrent_kernel, _, projection_kernel = map(tf.transpose, weights)
+    n_steps, n_rows, _ = continuing.shape
+    of_step = compiled(_step_gradient, bound=bound)
+    recurrent_kernel = tf.transpose(weights.recurrent_kernel)
+    projection_kernel = tf.transpose(weights.projection_kernel)
 
     def one_step(step, d_state, arrays):
         step -= 1
-        going_on = continuing[step]
         d_output = (d_state.output + d_outputs[step]) * unclipped[step]
         d_gates, d_cell, hidden = of_step(
             tf.matmul(d_output, projection_kernel),
             d_state.cell,
-            kept.gates.read(step),
-            states=(kept.cells.read(step + 1), kept.cells.read(step)),
-            continuing=going_on,
+            gates.read(step),
+            cells.read(step + 1),
+            cells.read(step),
+            continuing[step],
         )
         d_before = tf.matmul(d_gates, recurrent_kernel)
-        d_before *= tf.cast(going_on, d_before.dtype)
-        values = zip(arrays, (d_output, hidden, d_gates))
-        arrays = tuple(array.write(step, value) for array, value in values)
-        return step, State(d_before, d_cell), arrays
+        d_before *= tf.cast(continuing[step], d_before.dtype)
+        values = d_output, hidden, d_gates
+        return step, State(d_before, d_cell), write_all(arrays, 3 * [step], values)
 
     units, projection_dim = weights.projection_kernel.shape
     widths = projection_dim, units, 4 * units
-    arrays = tuple(_array(n_steps, d_last.output, width) for width in widths)
+    dtype = d_last.output.dtype
+    arrays = tuple(rows_array(dtype, n_steps, width, rows=n_rows) for width in widths)
     _, d_first, arrays = tf.while_loop(
         lambda step, *_: step > 0, one_step, (n_steps, d_last, arrays)
     )
-    return [tf.reshape(a.stack(), [-1, w]) for a, w in zip(arrays, widths)], d_first
+    packed = (tf.reshape(a.stack(), [-1, w]) for a, w in zip(arrays, widths))
+    return *packed, d_first
 
 
-def _of_inputs(x, before, weights, *, d_packed):
-    """Gradients with respect to x and the weights, one matrix product for each."""
-    d_projected, hidden, d_gates = d_packed
-    ones = tf.ones_like(x[:, :1])
-    inputs = tf.concat([x, before, ones], axis=1)
-    d_weights = tf.matmul(inputs, d_gates, transpose_a=True)
-    d_kernel, d_recurrent, d_bias = tf.split(
-        d_weights, [x.shape[1], before.shape[1], 1], axis=0
+def _step_gradient(d_hidden, d_cell, gates, cells, before, continuing, bound):
+    """The gradient of `_step`, from those of its two results.
+
+    Args:
+        d_hidden, d_cell: with respect to o · tanh(cell state) and the cell state.
+        gates, cells: as `_step` returned them.
+        before, continuing, bound: as `_step` took them.
+
+    Returns:
+        Gradients with respect to the gates' inputs and the cell state before; and
+        o · tanh(cell state). All but the second have the dtype of `d_hidden`.
+    """
+    dtype, tanh = d_hidden.dtype, tf.tanh(cells)
+    gates = tf.unstack(tf.reshape(gates, [-1, 4, cells.shape[1]]), axis=1)
+    _, _, f, o = gates
+    d_hidden = tf.cast(d_hidden, cells.dtype)
+    d_cell += through_tanh(d_hidden, o, tanh)
+    if bound is not None:
+        d_cell = tf.where(tf.abs(cells) < bound, d_cell, tf.zeros_like(d_cell))
+    d_gates = gate_gradients(
+        gates, tanh, continuing * before, d_cell=d_cell, d_hidden=d_hidden
     )
-    return (
-        tf.matmul(d_gates, tf.transpose(weights.kernel)),
-        d_kernel,
-        d_recurrent,
-        tf.cast(d_bias[0], weights.bias.dtype),
-        tf.matmul(hidden, d_projected, transpose_a=True),
-    )
+    return tf.cast(d_gates, dtype), continuing * f * d_cell, tf.cast(o * tanh, dtype)

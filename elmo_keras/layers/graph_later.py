@@ -42,12 +42,10 @@ class GraphLater:
         with self._lock:
             self._n_calls += 1
             self._n_rows += len(tensors[0])
-            if self._is_time() and self.graph is None:
+            many = self._n_calls >= CALLS_BEFORE_GRAPH or self._n_rows > self._most_rows
+            if many and self.graph is None:
                 self.graph = traced(self._function, *self._signature)
         return (self.graph or self._function)(*tensors)
-
-    def _is_time(self):
-        return self._n_calls >= CALLS_BEFORE_GRAPH or self._n_rows > self._most_rows
 
 
 def traced(function: Callable[..., Any], *signature: tf.TensorSpec) -> Callable:

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from elmo_keras.layers.initial_values import initial
+from elmo_keras.layers.blocked_weights import initial
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

@@ -1,68 +1,124 @@
-"""What an LSTM computes at a step besides its matrix products, and its gradient.
+"""One step of an LSTM with projection besides its matrix products, and its gradient.
 
-c' = clip(sigmoid(f) · c + sigmoid(i) · tanh(j))
-h' = sigmoid(o) · tanh(c')
+    i, j, f, o = x W + h R + b
+    c' = clip(sigmoid(f) · c + sigmoid(i) · tanh(j))
+    h' = clip((sigmoid(o) · tanh(c')) P)
+
+Without P, h' is sigmoid(o) · tanh(c').
+
+Reference: Sak et al. 2014; gates and clips in the order of TensorFlow 1's
+`LSTMCell`, which the published weights were trained with.
 """
+
+from typing import NamedTuple
 
 import tensorflow as tf
 
 
-def cell(products, bias, before, *, continuing, bound):
-    """Gates and cell state of one step.
+class Weights(NamedTuple):
+    """Weights of one LSTM layer in one direction.
+
+    `kernel` (in, 4 · units), `recurrent_kernel` (projection, 4 · units) and
+    `projection_kernel` (units, projection) in the compute dtype, `bias` (4 · units) in
+    the dtype of the cell state, with the forget gate's bias.
+    """
+
+    kernel: tf.Tensor
+    recurrent_kernel: tf.Tensor
+    bias: tf.Tensor
+    projection_kernel: tf.Tensor | None = None
+
+
+class State(NamedTuple):
+    """The LSTM state: `output` (rows, projection), `cell` (rows, units)."""
+
+    output: tf.Tensor
+    cell: tf.Tensor
+
+
+class Clips(NamedTuple):
+    """Bounds of the absolute cell state and of the absolute output, or None."""
+
+    cell: float | None
+    output: float | None
+
+
+def cell_dtype(compute_dtype: str) -> str:
+    """The dtype of cell state and gates: at least float32."""
+    return "float64" if compute_dtype == "float64" else "float32"
+
+
+def gates_of(inputs):
+    """The gates i, j, f, o, each (rows, units), of x W + h R + b."""
+    i, j, f, o = tf.split(inputs, 4, axis=1)
+    return tf.sigmoid(i), tf.tanh(j), tf.sigmoid(f), tf.sigmoid(o)
+
+
+def cell(gates, before, bound):
+    """The cell state and o · tanh(cell state), from the cell state before."""
+    i, j, f, o = gates
+    state = clip(f * before + i * j, bound)
+    return state, o * tf.tanh(state)
+
+
+def fused_step(inputs, recurrent, bias, before, bound):
+    """A step in a function that XLA compiles.
 
     Args:
-        products: x W and h R, each (rows, 4 · units).
-        bias: (4 · units), with the forget gate's bias.
-        before: (rows, units), the cell state of the step before.
-        continuing: (rows, 1), 0.0 for rows that start from the zero state, else 1.0.
+        inputs, recurrent: x W and h R, each (rows, 4 · units).
+        bias: (4 · units).
+        before: (rows, units), the cell state before.
         bound: of the absolute cell state, or None.
 
     Returns:
-        The gates i, j, f, o (rows, 4 · units) after sigmoid and tanh, the cell state,
-        and o · tanh(cell state) in the dtype of the products.
+        The gates (rows, 4 · units), the cell state, and o · tanh(cell state) in the
+        dtype of x W.
     """
-    units = before.shape[1]
-    x = sum(tf.cast(p, before.dtype) for p in products) + bias
+    dtype, units = inputs.dtype, before.shape[1]
+    x = tf.cast(inputs, before.dtype) + tf.cast(recurrent, before.dtype) + bias
     x = tf.reshape(x, [-1, 4, units])
-    # sigmoid(x) = (1 + tanh(x / 2)) / 2: all gates in one expression.
+    # `gates_of` in one expression: sigmoid(x) = (1 + tanh(x / 2)) / 2.
     scale = tf.constant([0.5, 1, 0.5, 0.5], x.dtype)[:, None]
     gates = scale * tf.tanh(scale * x) + (1 - scale)
-    i, j, f, o = tf.unstack(gates, axis=1)
-    state = f * (continuing * before) + i * j
-    if bound is not None:
-        state = tf.clip_by_value(state, -bound, bound)
-    hidden = tf.cast(o * tf.tanh(state), products[0].dtype)
-    return tf.reshape(gates, [-1, 4 * units]), state, hidden
+    state, hidden = cell(tf.unstack(gates, axis=1), before, bound)
+    return tf.reshape(gates, [-1, 4 * units]), state, tf.cast(hidden, dtype)
 
 
-def cell_gradient(d_hidden, d_state, gates, *, states, continuing, bound):
-    """The gradient of `cell`.
+def gate_gradients(gates, tanh, before, *, d_cell, d_hidden):
+    """Gradients with respect to the gates' inputs, (rows, 4 · units).
 
     Args:
-        d_hidden, d_state: with respect to o · tanh(cell state) and the cell state.
-        gates: as `cell` returned them.
-        states: the cell state that `cell` returned, and the one before.
-        continuing, bound: as in `cell`.
-
-    Returns:
-        Gradients with respect to the products, in the dtype of `d_hidden`, and the cell
-        state before; and o · tanh(cell state) in the same dtype as the first.
+        gates: i, j, f, o.
+        tanh, before: tanh(cell state) and the cell state before.
+        d_cell, d_hidden: with respect to the unclipped cell state and
+            o · tanh(cell state). With 1.0, the result is what they are multiplied by.
     """
-    state, before = states
-    units, dtype = state.shape[1], d_hidden.dtype
-    i, j, f, o = tf.unstack(tf.reshape(gates, [-1, 4, units]), axis=1)
-    tanh, d_hidden = tf.tanh(state), tf.cast(d_hidden, state.dtype)
-    d_state += d_hidden * o * (1 - tanh * tanh)
-    if bound is not None:
-        d_state = tf.where(tf.abs(state) < bound, d_state, tf.zeros_like(d_state))
-    d_gates = [
-        d_state * j * i * (1 - i),
-        d_state * i * (1 - j * j),
-        d_state * (continuing * before) * f * (1 - f),
+    i, j, f, o = gates
+    gradients = [
+        d_cell * j * i * (1 - i),
+        d_cell * i * (1 - j * j),
+        d_cell * before * f * (1 - f),
         d_hidden * tanh * o * (1 - o),
     ]
-    return (
-        tf.cast(tf.concat(d_gates, axis=1), dtype),
-        continuing * f * d_state,
-        tf.cast(o * tanh, dtype),
-    )
+    return tf.concat(gradients, axis=1)
+
+
+def through_tanh(d_hidden, o, tanh):
+    """The gradient of the cell state from that of o · tanh(cell state)."""
+    return d_hidden * o * (1 - tanh * tanh)
+
+
+def clip(x, bound):
+    """x within ± bound, if there is one."""
+    if bound is None:
+        return x
+    # One operation where `tf.clip_by_value` takes two.
+    bound = tf.constant(bound, x.dtype)
+    return tf.raw_ops.ClipByValue(t=x, clip_value_min=-bound, clip_value_max=bound)
+
+
+def not_clipped(clipped, bound):
+    """1.0 where clipping did not change the value, 0.0 where it reached the bound."""
+    if bound is None:
+        return tf.ones_like(clipped)
+    return tf.cast(tf.abs(clipped) < tf.constant(bound, clipped.dtype), clipped.dtype)

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from elmo_keras.layers.loops import rows_array, write_all
+
 WORDS_AT_ONCE = 256  # measured with 1,700 distinct words and 64 to 1,024
 
 
@@ -107,14 +109,13 @@ def _forward(words, ends, filters):
         scores = tf.reshape(scores, [places, -1, n_filters])
         highest = tf.reduce_max(scores, axis=0)
         equal = tf.reshape(scores == highest, [-1, n_filters])
-        values = highest, windows, equal
-        return i + 1, tuple(a.write(i, v) for a, v in zip(arrays, values))
+        return i + 1, write_all(arrays, (i, i, i), (highest, windows, equal))
 
     dtype = filters.table.dtype
     arrays = (
-        _array(n_pieces, dtype, n_filters),
-        _array(n_pieces, dtype, depth),
-        _array(n_pieces, tf.bool, n_filters),
+        rows_array(dtype, n_pieces, n_filters),
+        rows_array(dtype, n_pieces, depth),
+        rows_array(tf.bool, n_pieces, n_filters),
     )
     _, arrays = tf.while_loop(
         lambda i, _: i < n_pieces, one_piece, (0, arrays), parallel_iterations=1
@@ -122,11 +123,6 @@ def _forward(words, ends, filters):
     # A SavedModel can't have a gradient that reads arrays.
     maxima, *kept = (array.concat() for array in arrays)
     return tf.ensure_shape(maxima, (words.shape[0], n_filters)), kept
-
-
-def _array(length, dtype, width):
-    shape = (None, width)
-    return tf.TensorArray(dtype, length, element_shape=shape, infer_shape=False)
 
 
 def _backward(words, ends, filters, *, kept, upstream):

@@ -5,14 +5,12 @@ import functools
 import keras
 import tensorflow as tf
 
-from elmo_keras.layers import recurrence
-from elmo_keras.layers.compiled_runs import runs_graph
+from elmo_keras.layers.blocked_weights import Blocked, block_shape, initial, plain
+from elmo_keras.layers.compiled_runs import over_runs
 from elmo_keras.layers.full_rows import over_full_rows
-from elmo_keras.layers.initial_values import initial
+from elmo_keras.layers.lstm_cell import Clips, State, Weights, cell_dtype
 from elmo_keras.layers.packing import over_real_tokens
-from elmo_keras.layers.panels import InPanels, panel_shape, plain
-from elmo_keras.layers.recurrence import Clips, State, Weights, cell_dtype
-from elmo_keras.layers.recurrence_gradient import backward
+from elmo_keras.layers.recurrence import over_packed
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -81,25 +79,16 @@ class ProjectedLSTM(keras.layers.Layer):
         self.return_state = return_state
 
     def build(self, input_shape):
-        width = 4 * self.units
-        self.kernel = self.add_weight(
-            shape=(input_shape[-1], width),
-            initializer=initial("glorot_uniform"),
-            name="kernel",
-        )
-        self.recurrent_kernel = self._panels(
-            "recurrent_kernel", self.projection_dim, width
-        )
-        self.bias = self.add_weight(
-            shape=(width,), initializer="zeros", autocast=False, name="bias"
-        )
-        self.projection_kernel = self._panels(
-            "projection_kernel", self.units, self.projection_dim
-        )
+        def add(name, initializer, *shape, **kwargs):
+            return self.add_weight(shape, initializer, name=name, **kwargs)
 
-    def _panels(self, name, depth, width):
-        shape = panel_shape(depth, width)
-        return self.add_weight(shape=shape, initializer=initial(InPanels()), name=name)
+        dim, units, width = self.projection_dim, self.units, 4 * self.units
+        self.kernel = add("kernel", initial("glorot_uniform"), input_shape[-1], width)
+        shape = block_shape(dim, width)
+        self.recurrent_kernel = add("recurrent_kernel", initial(Blocked()), *shape)
+        self.bias = add("bias", "zeros", width, autocast=False)
+        shape = block_shape(units, dim)
+        self.projection_kernel = add("projection_kernel", initial(Blocked()), *shape)
 
     def call(self, inputs, mask=None, initial_state=None, training=False):
         if initial_state is None:
@@ -108,7 +97,7 @@ class ProjectedLSTM(keras.layers.Layer):
             functools.partial(self.call_packed, training=training),
             inputs,
             mask,
-            state=tuple(initial_state),
+            state=list(initial_state),
             reverse=self.reverse,
         )
         return (outputs, state) if self.return_state else outputs
@@ -125,25 +114,14 @@ class ProjectedLSTM(keras.layers.Layer):
         Returns:
             Outputs `(tokens, projection_dim)` and the state.
         """
-        weights = Weights(
-            self._as(self.kernel, self.compute_dtype),
-            self._as(self.recurrent_kernel, self.compute_dtype),
-            self._gate_biases(),
-            self._as(self.projection_kernel, self.compute_dtype),
-        )
-        output, cell = state
-        state = State(
-            tf.cast(output, self.compute_dtype), tf.cast(cell, self.cell_dtype)
-        )
-        run = recurrence_graph(
-            x.shape[-1],
-            self.units,
-            self.projection_dim,
-            compute_dtype=self.compute_dtype,
-            clips=Clips(self.cell_clip, self.proj_clip),
+        outputs, state = over_packed(
+            tf.cast(x, self.compute_dtype),
+            sizes,
+            self._weights(),
+            self._state(state),
+            clips=self._clips,
             keep=bool(training and self.trainable),
         )
-        outputs, state = run(tf.cast(x, self.compute_dtype), sizes, (weights, state))
         return outputs, tuple(state)
 
     def call_rows(self, x, continuing, state):
@@ -158,21 +136,12 @@ class ProjectedLSTM(keras.layers.Layer):
         Returns:
             Outputs `(steps · rows, projection_dim)` and the state.
         """
-        weights = Weights(
-            self._as(self.kernel, self.compute_dtype),
-            plain(self._as(self.recurrent_kernel, self.compute_dtype)),
-            self._gate_biases(),
-            plain(self._as(self.projection_kernel, self.compute_dtype)),
-        )
-        output, cell = state
         outputs, state = over_full_rows(
             tf.cast(x, self.compute_dtype),
-            tf.cast(continuing, self.cell_dtype),
-            weights,
-            state=State(
-                tf.cast(output, self.compute_dtype), tf.cast(cell, self.cell_dtype)
-            ),
-            clips=Clips(self.cell_clip, self.proj_clip),
+            tf.cast(continuing, self._cell_dtype),
+            self._weights(plain),
+            self._state(state),
+            self._clips,
         )
         return outputs, tuple(state)
 
@@ -181,62 +150,69 @@ class ProjectedLSTM(keras.layers.Layer):
 
         Args:
             x: float tensor `(tokens, dim)`, packed.
-            runs: `row_runs.Runs`.
+            runs: `compiled_runs.Runs`.
             state: `(output, cell)`, with the rows of the first step, or those of the
                 first run if it comes first.
 
         Returns:
-            Outputs `(tokens, projection_dim)`.
+            Outputs `(tokens, projection_dim)` and None.
         """
         if runs.kind.larger_first:
             _, step, _, token, _ = tf.unstack(runs.table[0])
             larger, state = self.call_packed(x[:token], runs.sizes[:step], state)
-        weights = Weights(
-            self._as(self.kernel, self.compute_dtype),
-            self._as(self.recurrent_kernel, self.compute_dtype)[0, 0],
-            self._gate_biases(),
-            self._as(self.projection_kernel, self.compute_dtype)[0, 0],
+        outputs = over_runs(
+            tf.cast(x, self.compute_dtype),
+            runs,
+            self._weights(plain),
+            self._state(state),
+            self._clips,
         )
+        if runs.kind.larger_first:
+            outputs = tf.concat([larger, outputs], axis=0)
+        return outputs, None
+
+    def _weights(self, matrix=tf.identity):
+        """The weights, those in blocks as `matrix` makes them."""
+
+        def tensor(variable, dtype=self.compute_dtype):
+            return tf.cast(tf.convert_to_tensor(variable), dtype)
+
+        # The published bias lacks the forget gate's 1.0: TF 1 added it at run time.
+        bias = tensor(self.bias, self._cell_dtype)
+        forget = tf.constant([0.0, 0.0, self.forget_bias, 0.0], bias.dtype)
+        bias = tf.reshape(tf.reshape(bias, [4, -1]) + forget[:, None], [-1])
+        return Weights(
+            tensor(self.kernel),
+            matrix(tensor(self.recurrent_kernel)),
+            bias,
+            matrix(tensor(self.projection_kernel)),
+        )
+
+    def _state(self, state):
         output, cell = state
-        state = State(
-            tf.cast(output, self.compute_dtype), tf.cast(cell, self.cell_dtype)
+        return State(
+            tf.cast(output, self.compute_dtype), tf.cast(cell, self._cell_dtype)
         )
-        run = runs_graph(
-            x.shape[-1],
-            self.units,
-            self.projection_dim,
-            compute_dtype=self.compute_dtype,
-            clips=Clips(self.cell_clip, self.proj_clip),
-            kind=runs.kind,
-        )
-        outputs = run(tf.cast(x, self.compute_dtype), runs.tensors, (weights, state))
-        return tf.concat([larger, outputs], 0) if runs.kind.larger_first else outputs
+
+    @property
+    def _clips(self):
+        return Clips(self.cell_clip, self.proj_clip)
+
+    @property
+    def _cell_dtype(self):
+        return cell_dtype(self.compute_dtype)
 
     @property
     def can_run_compiled(self):
-        """Whether `call_runs` is possible: the matrices are in one panel."""
+        """Whether `call_runs` is possible: the matrices are in one block."""
         kernels = self.recurrent_kernel, self.projection_kernel
         return all(tuple(kernel.shape[:2]) == (1, 1) for kernel in kernels)
-
-    def _gate_biases(self):
-        # The published bias lacks the forget gate's 1.0: TF 1 added it at run time.
-        bias = self._as(self.bias, self.cell_dtype)
-        forget = tf.constant([0.0, 0.0, self.forget_bias, 0.0], bias.dtype)
-        return tf.reshape(tf.reshape(bias, [4, -1]) + forget[:, None], [-1])
-
-    def _as(self, variable, dtype):
-        return tf.cast(tf.convert_to_tensor(variable), dtype)
-
-    @property
-    def cell_dtype(self):
-        """The dtype of the cell state."""
-        return cell_dtype(self.compute_dtype)
 
     def zero_state(self, batch_size):
         """A state `(output, cell)` of zeros."""
         return (
             tf.zeros((batch_size, self.projection_dim), self.compute_dtype),
-            tf.zeros((batch_size, self.units), self.cell_dtype),
+            tf.zeros((batch_size, self.units), self._cell_dtype),
         )
 
     def compute_mask(self, inputs, mask=None):
@@ -257,61 +233,3 @@ class ProjectedLSTM(keras.layers.Layer):
             "reverse": self.reverse,
             "return_state": self.return_state,
         }
-
-
-@functools.cache
-def recurrence_graph(dim, units, projection_dim, *, compute_dtype, clips, keep):
-    """The recurrence as a graph, one for all layers of these sizes.
-
-    In eager mode it is traced once and runs fast; within another graph it is inlined.
-
-    Args:
-        dim, units, projection_dim, compute_dtype, clips: as in the layer.
-        keep: whether to keep the activations that the gradient needs, 5 · units
-            numbers per token. Otherwise the gradient is the same, but it runs the
-            recurrence once more, and memory is bounded if there is no gradient.
-    """
-
-    def spec(*shape, dtype=compute_dtype):
-        return tf.TensorSpec(shape, dtype)
-
-    cell = cell_dtype(compute_dtype)
-    weights = Weights(
-        spec(dim, 4 * units),
-        spec(*panel_shape(projection_dim, 4 * units)),
-        spec(4 * units, dtype=cell),
-        spec(*panel_shape(units, projection_dim)),
-    )
-    state = State(spec(None, projection_dim), spec(None, units, dtype=cell))
-    return tf.function(
-        functools.partial(_with_gradient, clips=clips, keep=keep),
-        input_signature=[spec(None, dim), spec(None, dtype="int32"), (weights, state)],
-        autograph=False,
-    )
-
-
-def _with_gradient(x, sizes, weights_and_state, *, clips, keep):
-    @tf.custom_gradient
-    def run(x, *flat):
-        weights, state = Weights(*flat[:4]), State(*flat[4:])
-        forward = functools.partial(
-            recurrence.forward, x, sizes, weights, state=state, clips=clips
-        )
-        outputs, last, kept = forward(keep_activations=keep)
-
-        def gradient(d_outputs, *d_last):
-            return backward(
-                x,
-                sizes,
-                weights,
-                state=state,
-                clips=clips,
-                outputs=outputs,
-                activations=kept or forward(keep_activations=True)[2],
-                upstream=(d_outputs, State(*d_last)),
-            )
-
-        return (outputs, *last), gradient
-
-    outputs, *last = run(x, *tf.nest.flatten(weights_and_state))
-    return outputs, State(*last)

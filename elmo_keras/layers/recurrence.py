@@ -1,23 +1,28 @@
-"""The recurrence of an LSTM with projection over packed tokens.
+"""The recurrence of an LSTM over packed tokens, and its gradient.
 
-At each step, for the rows that still have a token (`packing.Packing`):
-
-    i, j, f, o = x W + h R + b
-    c' = clip(sigmoid(f) · c + sigmoid(i) · tanh(j))
-    h' = clip((sigmoid(o) · tanh(c')) P)
-
-x W + b does not depend on the step before: it is one matrix product for many
-steps, in pieces of bounded size.
-
-Reference: Sak et al. 2014; gates and clips in the order of TensorFlow 1's
-`LSTMCell`, which the published weights were trained with.
+A step computes `lstm_cell` for the rows that still have a token (`packing.Packing`).
+x W + b does not depend on the step before: it is one matrix product for many steps, in
+pieces of bounded size. The gradient is written out because that of a `tf.while_loop`
+adds up weight gradients step by step, where one matrix product over all tokens is
+enough.
 """
 
-from typing import NamedTuple
+import functools
 
 import tensorflow as tf
 
-from elmo_keras.layers.panels import product
+from elmo_keras.layers.blocked_weights import blocked, product, transposed
+from elmo_keras.layers.loops import rows_array, write_all
+from elmo_keras.layers.lstm_cell import (
+    State,
+    Weights,
+    cell,
+    clip,
+    gate_gradients,
+    gates_of,
+    not_clipped,
+    through_tanh,
+)
 
 # How many numbers of x W + b are held at once: 128 MiB in float32.
 PIECE_SIZE = 2**25
@@ -25,44 +30,70 @@ PIECE_SIZE = 2**25
 HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work
 
 
-class Weights(NamedTuple):
-    """Weights of one LSTM layer in one direction.
+def over_packed(x, sizes, weights: Weights, state: State, *, clips, keep: bool):
+    """Runs one LSTM layer over packed tokens.
 
-    `kernel` (in, 4 · units) and, in panels, `recurrent_kernel` (projection,
-    4 · units) and `projection_kernel` (units, projection) in the compute dtype,
-    `bias` (4 · units) in the dtype of the cell state, with the forget gate's bias.
+    Args:
+        x: (tokens, in), packed.
+        sizes: int32 (steps,), the number of rows of each step, never rising.
+        weights: `Weights`, the recurrent and the projection kernel in blocks.
+        state: initial `State`, rows in packed order.
+        clips: `Clips`.
+        keep: whether to keep the activations that the gradient needs, 5 · units
+            numbers per token. Otherwise the gradient is the same, but it runs the
+            recurrence once more, and memory is bounded if there is no gradient.
+
+    Returns:
+        Outputs (tokens, projection), and the `State` after each row's last token.
     """
-
-    kernel: tf.Tensor
-    recurrent_kernel: tf.Tensor
-    bias: tf.Tensor
-    projection_kernel: tf.Tensor
-
-
-class State(NamedTuple):
-    """The LSTM state: `output` (rows, projection), `cell` (rows, units)."""
-
-    output: tf.Tensor
-    cell: tf.Tensor
+    weights = [weight for weight in weights if weight is not None]
+    rows = [tf.TensorSpec((None, *t.shape[1:]), t.dtype) for t in (x, sizes, *state)]
+    signature = *rows, *(tf.TensorSpec(w.shape, w.dtype) for w in weights)
+    # A graph that is part of another one has no gradient outside of it.
+    run = recurrence_graph(signature, clips, keep, eager=tf.executing_eagerly())
+    outputs, *state = run(x, sizes, *state, *weights)
+    return outputs, State(*state)
 
 
-class Clips(NamedTuple):
-    """Bounds of the absolute cell state and of the absolute output, or None."""
+@functools.cache
+def recurrence_graph(signature, clips, keep, *, eager):
+    """The recurrence as a graph, one for all layers of these sizes.
 
-    cell: float | None
-    output: float | None
+    In eager mode it is traced once and runs fast; within another graph it is inlined.
+    """
+    return tf.function(
+        functools.partial(_with_gradient, clips=clips, keep=keep),
+        input_signature=signature,
+        autograph=False,
+    )
 
 
-class Activations(NamedTuple):
-    """The activations that the gradient needs."""
+def _with_gradient(x, sizes, *state_and_weights, clips, keep):
+    @tf.custom_gradient
+    def run(x, output, cells, *weights):
+        state, weights = State(output, cells), Weights(*weights)
+        outputs, last, kept = _forward(x, sizes, weights, state, clips=clips, keep=keep)
 
-    gates: tf.Tensor  # (tokens, 4 · units), after sigmoid and tanh
-    cells: tf.Tensor  # (tokens, units), clipped
+        def gradient(d_outputs, *d_last):
+            gates, cells = (
+                kept or _forward(x, sizes, weights, state, clips=clips, keep=True)[2]
+            )
+            return _backward(
+                x,
+                sizes,
+                weights,
+                state,
+                clips=clips,
+                outputs=outputs,
+                gates=gates,
+                cells=cells,
+                d_outputs=d_outputs,
+                d_last=State(*d_last),
+            )
 
+        return (outputs, *last), gradient
 
-def cell_dtype(compute_dtype: str) -> str:
-    """The dtype of cell state and gates: at least float32."""
-    return "float64" if compute_dtype == "float64" else "float32"
+    return run(x, *state_and_weights)
 
 
 class Steps:
@@ -80,13 +111,9 @@ class Steps:
         self.starts = self.ends - sizes
         self.next_sizes = tf.concat([sizes[1:], [0]], axis=0)
 
-    def start(self, step):
-        """The index of the step's first packed token: (1,)."""
-        return number_at(self.starts, step)
-
     def of(self, tokens, step, first=0):
         """The step's rows of packed `tokens`, whose first row is token `first`."""
-        start = self.start(step) - first
+        start = number_at(self.starts, step) - first
         return rows_of(tokens, start, number_at(self.sizes, step))
 
     def ending(self, state, step):
@@ -99,13 +126,6 @@ class Steps:
         """The rows of `state` that have another step."""
         number = number_at(self.next_sizes, step)
         return State(*(rows_of(part, [0], number) for part in state))
-
-    def array(self, dtype, width):
-        """A TensorArray with one value (rows, width) for each step."""
-        shape = (None, width)
-        return tf.TensorArray(
-            dtype, self.number, element_shape=shape, infer_shape=False
-        )
 
 
 def number_at(numbers, step):
@@ -122,109 +142,161 @@ def rows_of(x, first, number):
     return tf.ensure_shape(rows, (None, x.shape[1]))
 
 
-def forward(x, sizes, weights, *, state, clips, keep_activations):
-    """Runs one LSTM layer over packed tokens.
+def _forward(x, sizes, weights, state, *, clips, keep):
+    """Outputs, the last `State`, and the gates and cell states of all tokens or None.
 
-    Args:
-        x: (tokens, in), packed.
-        sizes: int32 (steps,), the number of rows of each step, never rising.
-        weights: `Weights`.
-        state: initial `State`, rows in packed order.
-        clips: `Clips`.
-        keep_activations: whether the `Activations` are returned as well.
-
-    Returns:
-        Outputs (tokens, projection), the `State` after the last token of each row,
-        and the `Activations` or None.
+    The gates (tokens, 4 · units) are those after sigmoid and tanh.
     """
     steps = Steps(sizes)
-    piece_ends = _piece_ends(steps, weights)
+    with tf.device(HOST):
+        limits = steps.starts + PIECE_SIZE // weights.kernel.shape[1]
+        piece_ends = tf.searchsorted(steps.ends, limits, side="right")
+    piece_ends = tf.maximum(piece_ends, tf.range(steps.number) + 1)  # at least a step
 
     def piece(step, rows, arrays):
-        start, stop = steps.start(step), number_at(piece_ends, step)[0]
+        start, stop = number_at(steps.starts, step), number_at(piece_ends, step)[0]
         length = number_at(steps.ends, stop - 1) - start
-        gate_inputs = _gate_inputs(rows_of(x, start, length), weights)
+        inputs = tf.matmul(rows_of(x, start, length), weights.kernel)
+        inputs = tf.nn.bias_add(tf.cast(inputs, weights.bias.dtype), weights.bias)
 
         def one_step(step, rows, arrays):
-            inputs = steps.of(gate_inputs, step, start)
-            new, gates = _step(inputs, rows, weights, clips=clips)
-            arrays = _written(arrays, steps, step, new=new, gates=gates)
+            new, gates = _step(steps.of(inputs, step, start), rows, weights, clips)
+            last = steps.ending(new, step)
+            values = new.output, *last, tf.concat(gates, axis=1), new.cell
+            # From the last step to the first: the rows that end last come first.
+            from_the_end = steps.number - 1 - step
+            indices = step, from_the_end, from_the_end, step, step
+            arrays = write_all(arrays, indices, values)
             return step + 1, steps.continuing(new, step), arrays
 
         return tf.while_loop(lambda s, *_: s < stop, one_step, (step, rows, arrays))
 
     n_rows = tf.reduce_sum(sizes[:1])  # rows of the first step; others have no token
     rows = State(*(rows_of(part, [0], n_rows[None]) for part in state))
-    arrays = _arrays(steps, weights, state.output, keep_activations=keep_activations)
+    arrays = [
+        rows_array(part.dtype, steps.number, part.shape[1])
+        for part in (state.output, *state)
+    ]
+    if keep:
+        for width in (weights.kernel.shape[1], state.cell.shape[1]):
+            arrays.append(rows_array(state.cell.dtype, steps.number, width))
     _, _, arrays = tf.while_loop(
         lambda s, *_: s < steps.number,
         piece,
-        (0, rows, arrays),
+        (0, rows, tuple(arrays)),
         parallel_iterations=1,  # the next piece is not computed ahead
     )
-    packed = {name: array.concat() for name, array in arrays.items()}
-    last = zip((packed["last_outputs"], packed["last_cells"]), state)
-    last = State(*(tf.concat([ended, part[n_rows:]], 0) for ended, part in last))
-    kept = Activations(packed["gates"], packed["cells"]) if keep_activations else None
-    return packed["outputs"], last, kept
+    outputs, *packed = (array.concat() for array in arrays)
+    last, kept = packed[:2], packed[2:]
+    last = [tf.concat([end, part[n_rows:]], 0) for end, part in zip(last, state)]
+    return outputs, State(*last), kept
 
 
-def _piece_ends(steps, weights):
-    """For each step, the end of a piece that starts with it, of at least one step."""
-    limits = steps.starts + PIECE_SIZE // weights.kernel.shape[1]
-    with tf.device(HOST):
-        ends = tf.searchsorted(steps.ends, limits, side="right")
-    return tf.maximum(ends, tf.range(steps.number) + 1)
-
-
-def _gate_inputs(x, weights):
-    bias = weights.bias
-    return tf.nn.bias_add(tf.cast(tf.matmul(x, weights.kernel), bias.dtype), bias)
-
-
-def _arrays(steps, weights, output, *, keep_activations):
-    dtype, projection_dim = output.dtype, output.shape[1]
-    units = weights.kernel.shape[1] // 4
-    cell = weights.bias.dtype
-    arrays = {
-        "outputs": steps.array(dtype, projection_dim),
-        "last_outputs": steps.array(dtype, projection_dim),
-        "last_cells": steps.array(cell, units),
-    }
-    if keep_activations:
-        arrays["gates"] = steps.array(cell, 4 * units)
-        arrays["cells"] = steps.array(cell, units)
-    return arrays
-
-
-def _written(arrays, steps, step, *, new, gates):
-    last = steps.ending(new, step)
-    values = {"outputs": new.output, "gates": gates, "cells": new.cell}
-    lasts = {"last_outputs": last.output, "last_cells": last.cell}
-    # From the last step to the first: the rows that end last come first.
-    from_the_end = steps.number - 1 - step
-    return {
-        name: array.write(from_the_end, lasts[name])
-        if name in lasts
-        else array.write(step, values[name])
-        for name, array in arrays.items()
-    }
-
-
-def _step(gate_inputs, state, weights, *, clips):
+def _step(inputs, state, weights, clips):
+    """The new state, and the gates."""
     recurrent = product(state.output, weights.recurrent_kernel)
-    gate_inputs += tf.cast(recurrent, gate_inputs.dtype)
-    i, j, f, o = tf.split(gate_inputs, 4, axis=1)
-    i, j, f, o = tf.sigmoid(i), tf.tanh(j), tf.sigmoid(f), tf.sigmoid(o)
-    cell = clip(f * state.cell + i * j, clips.cell)
-    hidden = tf.cast(o * tf.tanh(cell), state.output.dtype)
-    output = clip(product(hidden, weights.projection_kernel), clips.output)
-    return State(output, cell), tf.concat([i, j, f, o], axis=1)
+    gates = gates_of(inputs + tf.cast(recurrent, inputs.dtype))
+    cells, output = cell(gates, state.cell, clips.cell)
+    output = tf.cast(output, state.output.dtype)
+    if weights.projection_kernel is not None:
+        output = clip(product(output, weights.projection_kernel), clips.output)
+    return State(output, cells), gates
 
 
-def clip(x, bound):
-    if bound is None:
-        return x
-    # One operation where `tf.clip_by_value` takes two.
-    bound = tf.constant(bound, x.dtype)
-    return tf.raw_ops.ClipByValue(t=x, clip_value_min=-bound, clip_value_max=bound)
+def _backward(
+    x, sizes, weights, state, *, clips, outputs, gates, cells, d_outputs, d_last
+):
+    """Gradients with respect to x, each part of the state and each of the weights."""
+    outputs_before, cells_before = _before(sizes, state, outputs, cells)
+    gates = tf.split(gates, 4, axis=1)
+    d_gates, d_projected, d_state = _through_steps(
+        Steps(sizes),
+        weights,
+        factors=_factors(gates, cells, cells_before, clips.cell),
+        unclipped=not_clipped(outputs, clips.output),
+        d_outputs=d_outputs,
+        d_last=d_last,
+    )
+    gradients = [
+        tf.matmul(d_gates, weights.kernel, transpose_b=True),
+        *d_state,
+        tf.matmul(x, d_gates, transpose_a=True),
+        blocked(tf.matmul(outputs_before, d_gates, transpose_a=True)),
+        tf.reduce_sum(tf.cast(d_gates, weights.bias.dtype), axis=0),
+    ]
+    if weights.projection_kernel is not None:
+        hidden = tf.cast(gates[3] * tf.tanh(cells), x.dtype)
+        gradients.append(blocked(tf.matmul(hidden, d_projected, transpose_a=True)))
+    return gradients
+
+
+def _before(sizes, first, outputs, cells):
+    """Each packed token's output and cell state one step earlier; `first` at step 0."""
+    rows, steps = tf.shape(first.cell)[0], tf.size(sizes)
+    # In [first, packed], a token's value one step before is as many rows earlier as
+    # that step has rows.
+    earlier = tf.concat([[rows], sizes], axis=0)[:steps]
+    with tf.device(HOST):
+        earlier = tf.repeat(earlier, sizes)  # (tokens,)
+    place = tf.range(tf.size(earlier)) + rows - earlier
+    return [
+        tf.gather(tf.concat([start, x], 0), place)
+        for start, x in zip(first, (outputs, cells))
+    ]
+
+
+def _factors(gates, cells, cells_before, cell_clip):
+    """All factors of a step's gradient: (tokens, 7 · units).
+
+    They are computed for all tokens at once, so that a step has little to do.
+    """
+    tanh, unclipped = tf.tanh(cells), not_clipped(cells, cell_clip)
+    to_gates = gate_gradients(gates, tanh, cells_before, d_cell=1.0, d_hidden=1.0)
+    to_cell = through_tanh(unclipped, gates[3], tanh)
+    return tf.concat([to_gates, to_cell, unclipped, gates[2]], axis=1)
+
+
+def _through_steps(steps, weights, *, factors, unclipped, d_outputs, d_last):
+    """Goes from the last step to the first.
+
+    Returns:
+        Gradients with respect to all gate inputs (tokens, 4 · units), unclipped
+        outputs (tokens, projection) and the first state.
+    """
+    recurrent_kernel = transposed(weights.recurrent_kernel)
+    projects = weights.projection_kernel is not None
+    projection_kernel = transposed(weights.projection_kernel) if projects else None
+    units = d_last.cell.shape[1]
+
+    def one_step(step, d_rows, arrays):
+        step -= 1
+        # The rows that end at this step join those that have another step.
+        rows = zip(d_rows, steps.ending(d_last, step))
+        d_rows = State(*(tf.concat(parts, axis=0) for parts in rows))
+        d_output = d_hidden = d_rows.output + steps.of(d_outputs, step)
+        if projects:
+            d_output *= steps.of(unclipped, step)
+            d_hidden = product(d_output, projection_kernel)
+        to_gates, of_hidden, of_cell, to_before = tf.split(
+            steps.of(factors, step), [4 * units, units, units, units], axis=1
+        )
+        d_hidden = tf.cast(d_hidden, to_gates.dtype)
+        d_cell = of_cell * d_rows.cell + of_hidden * d_hidden
+        d_gates = to_gates * tf.concat([d_cell, d_cell, d_cell, d_hidden], axis=1)
+        d_gates = tf.cast(d_gates, d_output.dtype)
+        d_rows = State(product(d_gates, recurrent_kernel), to_before * d_cell)
+        return step, d_rows, write_all(arrays, (step, step), (d_gates, d_output))
+
+    # A 0 that graph optimisation does not fold: the first d_rows have no rows.
+    nothing = 0 * tf.reduce_sum(steps.sizes, keepdims=True)
+    d_rows = State(*(rows_of(part, [0], nothing) for part in d_last))
+    arrays = tuple(
+        rows_array(d_outputs.dtype, steps.number, width)
+        for width in (4 * units, unclipped.shape[1])
+    )
+    _, d_rows, arrays = tf.while_loop(
+        lambda step, *_: step > 0, one_step, (steps.number, d_rows, arrays)
+    )
+    n_rows = tf.shape(d_rows.cell)[0]  # the rows after these had no step
+    d_state = [tf.concat([d, last[n_rows:]], 0) for d, last in zip(d_rows, d_last)]
+    return *(array.concat() for array in arrays), d_state

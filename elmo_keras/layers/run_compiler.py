@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
-from elmo_keras.layers.row_runs import FEW, MANY, SINGLE, Kind, Runs, runs_of
+from elmo_keras.layers.compiled_runs import FEW, MANY, SINGLE, Kind, Runs, runs_of
 
 # The smallest lengths of batches that need all functions of their kind, and how many
 # steps take as long as compiling them.
@@ -97,10 +97,9 @@ class RunCompiler:
 
 def can_compile(lstm: BidirectionalLSTM) -> bool:
     """Whether compiled runs are possible, and faster, on this machine."""
-    layers = [*lstm.forward.lstms, *lstm.backward.lstms]
     return (
         tf.test.is_built_with_xla()
         and not tf.config.list_logical_devices("GPU")
         and lstm.compute_dtype == "float32"
-        and all(layer.can_run_compiled for layer in layers)
+        and lstm.forward.can_run_compiled
     )

@@ -4,7 +4,7 @@ import math
 
 import tensorflow as tf
 
-from elmo_keras.layers.compiled import compiled
+from elmo_keras.layers.loops import compiled
 
 LANES = 128
 

@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from elmo_keras.layers.blocked_weights import initial
+
 # How many logits evaluation holds at once: 128 MiB in float32.
 LOGITS_AT_ONCE = 2**25
 
@@ -34,14 +36,13 @@ class WordSoftmax(keras.layers.Layer):
         super().__init__(**kwargs)
         self.supports_masking = True
         self.vocabulary_size = vocabulary_size
-        self.kernel_initializer = None  # for weights that are read after `build`
 
     def build(self, input_shape):
         dim = input_shape[-1]
         normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
         self.kernel = self.add_weight(
             shape=(self.vocabulary_size, dim),
-            initializer=self.kernel_initializer or normal,
+            initializer=initial(normal),
             name="kernel",
         )
         self.bias = self.add_weight(

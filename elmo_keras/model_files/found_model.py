@@ -10,7 +10,7 @@ import numpy as np
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
-from elmo_keras.layers.initial_values import values_read_later
+from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.checkpoint_weights import ADAGRAD, CheckpointWeights
 from elmo_keras.model_files.hdf5 import Content, open_hdf5
@@ -145,9 +145,6 @@ class ModelFiles:
         with values_read_later():
             kwargs = {"has_start_state": self.has_start_state} | kwargs
             bilm = BidirectionalLanguageModel(config, n_words, **kwargs)
-            if n_words is not None:
-                # Random values of as many words would take three times the memory.
-                bilm.softmax.kernel_initializer = "zeros"
             bilm.build()
         self.read_into(bilm, with_softmax=n_words is not None)
         return bilm

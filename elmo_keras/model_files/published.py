@@ -13,16 +13,16 @@ import tensorflow as tf
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.cli.command import shortened
 from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.blocked_weights import from_blocks, to_blocks
 from elmo_keras.layers.character_cnn import N_CHARACTERS
-from elmo_keras.layers.panels import from_panels, to_panels
 from elmo_keras.model_files.finite import finite
 
 VALUES_AT_ONCE = 2**25  # values of a variable that are assigned together
 
 
 @dataclasses.dataclass(frozen=True)
-class MatrixInPanels:
-    """A variable that holds a matrix in panels (`layers.panels`)."""
+class BlockedMatrix:
+    """A variable that holds a matrix in blocks (`layers.blocked_weights`)."""
 
     variable: keras.Variable
 
@@ -40,7 +40,7 @@ class Entry(NamedTuple):
     """
 
     shape: tuple[int, ...]
-    variables: tuple[keras.Variable | MatrixInPanels, ...]
+    variables: tuple[keras.Variable | BlockedMatrix, ...]
 
 
 class Weights(Protocol):
@@ -115,9 +115,9 @@ def _variables(bilm):
         yield (cnn.projection.bias,)
     for direction in (bilm.lstm.forward, bilm.lstm.backward):
         for lstm in direction.lstms:
-            yield lstm.kernel, MatrixInPanels(lstm.recurrent_kernel)
+            yield lstm.kernel, BlockedMatrix(lstm.recurrent_kernel)
             yield (lstm.bias,)
-            yield (MatrixInPanels(lstm.projection_kernel),)
+            yield (BlockedMatrix(lstm.projection_kernel),)
 
 
 def softmax_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
@@ -235,8 +235,8 @@ def split(
         n_rows = variable.shape[0] if len(entry.variables) > 1 else array.shape[0]
         rows = array[first : first + n_rows]
         first += n_rows
-        if isinstance(variable, MatrixInPanels):
-            yield variable.variable, to_panels(rows)
+        if isinstance(variable, BlockedMatrix):
+            yield variable.variable, to_blocks(rows)
         else:
             yield variable, rows.reshape(variable.shape)
 
@@ -265,8 +265,8 @@ def array_of(entry: Entry) -> np.ndarray:
 
 
 def _rows(variable):
-    if isinstance(variable, MatrixInPanels):
-        return from_panels(_rows(variable.variable))
+    if isinstance(variable, BlockedMatrix):
+        return from_blocks(_rows(variable.variable))
     return keras.ops.convert_to_numpy(keras.ops.cast(variable.value, "float32"))
 
 

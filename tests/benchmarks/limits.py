@@ -20,8 +20,8 @@ import tensorflow as tf
 from elmo_keras.cli.argument_types import positive
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers import ProjectedLSTM
-from elmo_keras.layers.panels import product
-from elmo_keras.layers.recurrence import clip
+from elmo_keras.layers.blocked_weights import product
+from elmo_keras.layers.lstm_cell import clip
 from tests.benchmarks import runner
 from tests.benchmarks.arithmetic import of_position
 from tests.benchmarks.runner import head, in_turns, row

@@ -12,7 +12,7 @@ import pytest
 from elmo_keras import Elmo, Embedder
 from elmo_keras.embed import embedder_settings
 from elmo_keras.layers import graph_later, run_compiler
-from elmo_keras.layers.row_runs import FEW
+from elmo_keras.layers.compiled_runs import FEW
 from elmo_keras.layers.run_compiler import LENGTHS, RunCompiler
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.paths import ROOT

@@ -5,9 +5,14 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.layers import BidirectionalLSTM
-from elmo_keras.layers.compiled_runs import _steps
-from elmo_keras.layers.recurrence import Clips, State, Weights
-from elmo_keras.layers.row_runs import MOST_ROWS, kind_of, most_steps, runs_of
+from elmo_keras.layers.compiled_runs import (
+    MOST_ROWS,
+    _steps,
+    kind_of,
+    most_steps,
+    runs_of,
+)
+from elmo_keras.layers.lstm_cell import Clips, State, Weights
 from tests.support.models import randomize
 
 DIM, UNITS, PROJECTION = 3, 5, 3

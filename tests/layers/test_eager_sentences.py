@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from elmo_keras import Elmo
 from elmo_keras.layers import graph_later, run_compiler
-from elmo_keras.layers.row_runs import FEW
+from elmo_keras.layers.compiled_runs import FEW
 from elmo_keras.layers.run_compiler import LENGTHS
 from tests.support.models import randomize
 
@@ -30,7 +30,7 @@ def test_graph_and_compiled_runs_give_the_same_vectors(config, monkeypatch):
     monkeypatch.setattr(run_compiler, "STEPS_BEFORE", dict.fromkeys(LENGTHS, 1))
     monkeypatch.setattr(run_compiler, "WAITING", 1)
     np.testing.assert_allclose(elmo.layers(WORDS), expected, atol=1e-6)
-    sentences = elmo._eager_sentences
+    sentences = elmo._eager_layers
     assert sentences._first.graph is not None
     assert [*sentences._compiled] == [FEW]
     # The weights are read, not copied.
@@ -51,4 +51,4 @@ def test_what_is_trained_is_not_compiled(config, monkeypatch, trained):
         score = tf.reduce_sum(elmo(WORDS, training=trained == "call") ** 2)
     weights = elmo.trainable_weights
     assert all(gradient is not None for gradient in tape.gradient(score, weights))
-    assert not elmo._eager_sentences._compiled
+    assert not elmo._eager_layers._compiled

@@ -6,7 +6,7 @@ import pytest
 
 from elmo_keras import Elmo, ElmoConfig, load_bilm
 from elmo_keras.layers import Highway, ProjectedLSTM
-from elmo_keras.layers.initial_values import values_read_later
+from elmo_keras.layers.blocked_weights import values_read_later
 
 
 def built():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.layers import ProjectedLSTM, StackedLSTM, panels, recurrence
+from elmo_keras.layers import ProjectedLSTM, StackedLSTM, blocked_weights, recurrence
 from tests.support.models import randomize
 
 FULL = tf.ones((4, 6), tf.bool)
@@ -69,8 +69,11 @@ def lstm_with_values(reverse):
     )
     lstm.build((None, None, 3))
     kernel, recurrent, bias, projection = (v.numpy() for v in VALUES[3:])
-    in_panels = panels.to_panels(recurrent), panels.to_panels(projection)
-    lstm.set_weights([kernel, in_panels[0], bias, in_panels[1]])
+    in_blocks = (
+        blocked_weights.to_blocks(recurrent),
+        blocked_weights.to_blocks(projection),
+    )
+    lstm.set_weights([kernel, in_blocks[0], bias, in_blocks[1]])
     return lstm
 
 
@@ -81,9 +84,9 @@ def test_values_and_gradients_are_those_of_a_plain_loop(
 ):
     # Three tokens a piece: the pieces must fit together.
     tokens_at_once(3, units=UNITS)
-    monkeypatch.setattr(panels, "DEPTH", depth)
-    monkeypatch.setattr(panels, "WIDTH", width)
-    monkeypatch.setattr(panels, "SMALLEST", 0)
+    monkeypatch.setattr(blocked_weights, "DEPTH", depth)
+    monkeypatch.setattr(blocked_weights, "WIDTH", width)
+    monkeypatch.setattr(blocked_weights, "SMALLEST", 0)
     x, *state = VALUES[:3]
     for reverse in (False, True):
         lstm = lstm_with_values(reverse)
@@ -94,7 +97,7 @@ def test_values_and_gradients_are_those_of_a_plain_loop(
             )
             values, gradients = with_gradients(call, watched)
             for i in (4, 6):
-                gradients[i] = panels.from_panels(gradients[i].numpy())
+                gradients[i] = blocked_weights.from_blocks(gradients[i].numpy())
             for pair in zip((values, gradients), expected(name, reverse)):
                 for actual, wanted in zip(*pair, strict=True):
                     np.testing.assert_allclose(actual, wanted, rtol=0, atol=1e-13)

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.layers import BidirectionalLSTM, run_compiler
-from elmo_keras.layers.row_runs import MOST_ROWS, SINGLE, kind_of, runs_of
+from elmo_keras.layers.compiled_runs import MOST_ROWS, SINGLE, kind_of, runs_of
 from elmo_keras.layers.run_compiler import (
     LEAST_STEPS,
     LENGTHS,

@@ -5,9 +5,11 @@ import weakref
 import keras
 import tensorflow as tf
 
+from elmo_keras.layers.blocked_weights import blocked
 from elmo_keras.layers.flat_sentences import padded
-from elmo_keras.layers.tiled_lstm import over_tiles
-from elmo_keras.layers.tiles import tile_sentences
+from elmo_keras.layers.lstm_cell import Clips, State, Weights
+from elmo_keras.layers.packing import pack_sentences
+from elmo_keras.layers.recurrence import over_packed
 
 # While Keras loads a model, it takes two objects that had the same address, one after
 # the other, for one shared object. So the LSTM that `Bidirectional` copies twice stays
@@ -26,9 +28,9 @@ class Bidirectional(keras.layers.Bidirectional):
 
     It has the weights, outputs and gradients of Keras' layer, and its class name, by
     which files of models find the weights. In training on CPUs, in float32 and float64,
-    both directions run at once, over real tokens only, and each tile of a batch is one
-    compiled function (`layers.tiled_lstm`). On other devices, in half precision and
-    outside of training, Keras' own layer runs: on GPUs, by cuDNN.
+    both directions run at once, over real tokens only (`layers.recurrence`). On other
+    devices, in half precision and outside of training, Keras' own layer runs: on GPUs,
+    by cuDNN.
 
     Args:
         units: size in each direction.
@@ -66,19 +68,15 @@ class Bidirectional(keras.layers.Bidirectional):
             mask = tf.ones(tf.shape(sequences)[:2], tf.bool)
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         x = tf.gather_nd(sequences, tf.where(mask))  # (tokens, dim)
-        directions = self.forward_layer, self.backward_layer
         outputs = [
-            over_tiles(
-                *_products(x, direction.cell),
-                tile_sentences(lengths, reverse=direction.go_backwards),
-            )
-            for direction in directions
+            _over_sentences(x, lengths, direction)
+            for direction in (self.forward_layer, self.backward_layer)
         ]
         return padded(tf.concat(outputs, axis=1), mask)
 
     @property
     def _is_faster(self):
-        """Whether tiles are faster than Keras' own layer here."""
+        """Whether `layers.recurrence` is faster than Keras' own layer here."""
         others = map(tf.config.list_logical_devices, ("GPU", "TPU"))
         return self.compute_dtype in ("float32", "float64") and not any(others)
 
@@ -90,11 +88,23 @@ class Bidirectional(keras.layers.Bidirectional):
         return cls(**config)
 
 
-def _products(x, cell):
-    """x W + b, (tokens, 4 · units), and R, with the gates in the order i, j, f, o."""
-    weights = cell.kernel, cell.recurrent_kernel, cell.bias
-    kernel, recurrent_kernel, bias = map(_reordered, weights)
-    return tf.nn.bias_add(tf.matmul(x, kernel), bias), recurrent_kernel
+def _over_sentences(x, lengths, lstm):
+    """The outputs of Keras' LSTM over flat sentences, see `layers.flat_sentences`."""
+    packing = pack_sentences(lengths, lstm.go_backwards)
+    cell = lstm.cell
+    kernel, recurrent_kernel, bias = map(
+        _reordered, (cell.kernel, cell.recurrent_kernel, cell.bias)
+    )
+    zeros = tf.zeros((tf.size(lengths), cell.units), x.dtype)
+    outputs, _ = over_packed(
+        tf.gather(x, packing.tokens),
+        packing.sizes,
+        Weights(kernel, blocked(recurrent_kernel), bias),
+        State(zeros, zeros),
+        clips=Clips(None, None),
+        keep=True,
+    )
+    return tf.gather(outputs, tf.math.invert_permutation(packing.tokens))
 
 
 def _reordered(weight):

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.layers import tiled_lstm
-from elmo_keras.layers.compiled import compiled
-from elmo_keras.layers.tiles import ROWS, STEPS
+from elmo_keras.layers.recurrence import recurrence_graph
 from elmo_keras.tasks.layers.bilstm import Bidirectional, bilstm
 from tests.support.models import randomize
 from tests.support.replicas import check_like_one_replica, fitted
@@ -19,8 +17,8 @@ UNITS, DIM = 3, 5
 RNG = np.random.default_rng(0)
 LENGTHS = {
     "a few rows, one of them empty": [3, 0, 5, 1],
-    "rows that all have the same length": [STEPS] * 2,
-    "several tiles": RNG.integers(0, 2 * STEPS + 3, max(ROWS) + 3).tolist(),
+    "rows that all have the same length": [16] * 2,
+    "many rows": RNG.integers(0, 35, 35).tolist(),
     "no token": [0, 0],
 }
 
@@ -78,7 +76,7 @@ def test_a_batch_without_rows_has_no_gradient():
 
 def test_differences_to_keras_are_rounding():
     ours, of_keras = layers("float64")
-    x, mask = batch(LENGTHS["several tiles"], "float64")
+    x, mask = batch(LENGTHS["many rows"], "float64")
     assert_equal(results(ours, x, mask), results(of_keras, x, mask), 1e-14)
 
 
@@ -91,17 +89,10 @@ def test_a_mask_may_be_missing_or_have_gaps(mask):
 
 def test_one_graph_serves_batches_of_all_shapes():
     ours, _ = layers("float32")
-    functions = [
-        tiled_lstm._graph(UNITS, tf.float32, True),
-        compiled(tiled_lstm._steps),
-        compiled(tiled_lstm._steps_gradient),
-    ]
-    results(ours, *batch([2]))
-    before = [f.experimental_get_tracing_count() for f in functions]
+    recurrence_graph.cache_clear()
     for lengths in LENGTHS.values():
         results(ours, *batch(lengths))
-    assert [f.experimental_get_tracing_count() for f in functions] == before
-    assert before[0] == 1
+    assert recurrence_graph.cache_info().currsize == 1
 
 
 @pytest.fixture
@@ -167,7 +158,7 @@ def test_weights_have_the_places_that_older_files_give_them(tmp_path):
 @pytest.mark.slow  # traces a step for each replica
 def test_two_replicas_train_as_one_does():
     # Keras takes the mean over the tokens of a replica.
-    x, mask = batch(2 * LENGTHS["several tiles"])
+    x, mask = batch(2 * LENGTHS["many rows"])
 
     def model():
         padding = keras.layers.Masking(1e3)

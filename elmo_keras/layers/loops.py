@@ -1,0 +1,37 @@
+"""What loops within graphs have in common."""
+
+import functools
+from collections.abc import Callable
+
+import tensorflow as tf
+
+
+def rows_array(dtype, length, width: int, *, rows: int | None = None, read=False):
+    """A TensorArray of matrices (rows, width), which `read` says are read singly."""
+    return tf.TensorArray(
+        dtype,
+        length,
+        element_shape=(rows, width),
+        infer_shape=False,
+        clear_after_read=not read,
+    )
+
+
+def write_all(arrays, indices, values):
+    """Writes a value to each array, at its own index."""
+    return tuple(a.write(i, v) for a, i, v in zip(arrays, indices, values))
+
+
+@functools.cache
+def compiled(function: Callable, **constants) -> Callable:
+    """A function of tensors, compiled if this TensorFlow was built with XLA.
+
+    It reads and writes each number once, where single operations do so a dozen times.
+    Each new shape is compiled again, for about a second: it is for shapes that don't
+    vary. The constants are keyword arguments of the function.
+    """
+    return tf.function(
+        functools.partial(function, **constants),
+        autograph=False,
+        jit_compile=tf.test.is_built_with_xla(),
+    )
