@@ -13,6 +13,7 @@ from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.layers.eager_sentences import EagerSentences
 from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.scalar_mix import ScalarMix
+from elmo_keras.model_files.found_model import ModelFiles
 from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.text.mirrored_strategy import warn_of_replicas
 from elmo_keras.text.token_batches import (
@@ -175,7 +176,7 @@ class Elmo(keras.layers.Layer):
     @classmethod
     def from_pretrained(
         cls,
-        model: str | Path,
+        model: str | Path | ModelFiles,
         weights: str | Path | None = None,
         cached_words: Iterable[str] = (),
         **kwargs,
@@ -191,7 +192,7 @@ class Elmo(keras.layers.Layer):
         Args:
             model: a model directory (`options.json`, `weights.hdf5`), a zip or tar of
                 one, another published layout (see `find_model`), or, with `weights`,
-                the path of an `options.json`.
+                the path of an `options.json`; or what `find_model` returned.
             weights: the path of published HDF5 weights.
             cached_words: words whose context-independent vectors are stored, such
                 as the most frequent ones. They skip the character CNN: the vectors

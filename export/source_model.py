@@ -32,18 +32,15 @@ def elmo_of_files(
         FileNotFoundError: a file is missing.
         ValueError: a file or an argument doesn't fit the model.
     """
-    words = _first_words(model, weights, n_cached_words) if n_cached_words else ()
-    elmo = Elmo.from_pretrained(model, weights, words, **kwargs)
+    files, words = find_model(model, weights), ()
+    if n_cached_words and files.vocabulary is None:
+        raise ValueError(f"--cached-words needs {VOCABULARY} in {model}.")
+    if n_cached_words:
+        words = files.vocabulary.words[:n_cached_words]
+    elmo = Elmo.from_pretrained(files, cached_words=words, **kwargs)
     default = None if scalars is None else 1.0
     elmo.mixes[0].assign(scalars, default if gamma is None else gamma)
     return elmo
-
-
-def _first_words(model, weights, n):
-    vocabulary = find_model(model, weights).vocabulary
-    if vocabulary is None:
-        raise ValueError(f"--cached-words needs {VOCABULARY} in {model}.")
-    return vocabulary.words[:n]
 
 
 def read_keras_model(path: Path, name: str | None = None) -> Elmo | TaskModel:

@@ -64,10 +64,13 @@ def embed(options: argparse.Namespace) -> int:
         # A published model is downloaded while Ctrl-C still ends the command at once.
         given = options.model or options.options, options.weights
         local_files(*given)
-        if layers == "mix" and not options.mix and find_model(*given).mix is None:
-            raise ValueError(
-                f"{given[0]} comes with no mix. Give its weights as --mix."
-            )
+        if layers == "mix" and not options.mix:
+            own = find_model(*given).mix
+            if own is None:
+                raise ValueError(
+                    f"{given[0]} comes with no mix. Give its weights as --mix."
+                )
+            options.mix = own._asdict()
         return write_vectors(options, layers)
 
 
@@ -155,9 +158,8 @@ def chosen_mix(
     """The layers, or the weights of their mix, and the factor of the mix."""
     if layers != "mix":
         return layers, 1.0
-    own = find_model(options.model or options.options, options.weights).mix
-    mix = options.mix or own._asdict()
-    return mix["scalars"], mix["gamma"] if options.gamma is None else options.gamma
+    gamma = options.mix["gamma"] if options.gamma is None else options.gamma
+    return options.mix["scalars"], gamma
 
 
 def check_output(options: argparse.Namespace) -> None:

@@ -35,7 +35,7 @@ from elmo_keras.text.vocabulary import Vocabulary
 
 
 def find_model(
-    model: str | Path,
+    model: str | Path | ModelFiles,
     weights: str | Path | None = None,
     *,
     prefer_checkpoint: bool = False,
@@ -49,7 +49,7 @@ def find_model(
             `.tar.bz2`) with one `….hdf5` and one `…options.json`, with a checkpoint
             of bilm-tf and its `options.json`, with a TF 1 Hub module, or with a model
             of ELMoForManyLangs; the prefix of a checkpoint; or, with `weights`, the
-            path of an `options.json`.
+            path of an `options.json`. Files that were found are returned as they are.
         weights: the path of HDF5 weights.
         prefer_checkpoint: whether a checkpoint of bilm-tf, which holds a softmax, comes
             before HDF5 weights in the same directory or archive.
@@ -58,6 +58,8 @@ def find_model(
         FileNotFoundError: a file is missing; the message names it.
         ValueError: a file is not what it should be.
     """
+    if isinstance(model, ModelFiles):
+        return model
     model, weights = local_files(model, weights)
     if weights is not None:
         if model.is_dir():

@@ -136,14 +136,14 @@ def without(name):
         (without("W_cnn_2"), "there is no projection where"),
         (
             without("W_carry"),
-            r"hold \['CNN_high_0/W_transform', .* which a biLM of these",
+            r"hold \['bilm/CNN_high_0/W_transform', .* which a biLM of these",
         ),
         (lambda v: v | {"bilm/CNN/W_cnn_0": np.float32([1])}, "Missing, or of another"),
         (lambda v: v | {"aggregation/weights": np.float32([1])}, "3 finite `scalars`"),
         (lambda v: v | {"aggregation/scaling": np.float32(np.nan)}, "a finite `gamma`"),
         (
             lambda v: v | {"bilm/CNN/b_cnn_0": np.float32([1, np.inf])},
-            "`CNN/b_cnn_0` should hold finite numbers",
+            "`bilm/CNN/b_cnn_0` should hold finite numbers",
         ),
     ],
 )
