@@ -1,5 +1,6 @@
 """Models of tasks under test, and the checks that all of them pass."""
 
+import json
 from types import SimpleNamespace
 
 import keras
@@ -9,6 +10,7 @@ import tensorflow as tf
 from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.tasks.experiments import experiment_arguments
 from elmo_keras.tasks.experiments.batches import predictions
+from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.fitting import fit_until_best
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.token_batches import padded_tokens
@@ -50,6 +52,20 @@ def random_texts(n, rng, longest=5):
     """Texts of 1 to `longest` words."""
     lengths = rng.integers(1, longest + 1, n)
     return [rng.choice(WORDS, length).tolist() for length in lengths]
+
+
+def entities(n, rng):
+    """Entities are "ein" or "zwei", with any "und" and "zwei" that follow."""
+    made = []
+    for _ in range(n):
+        tokens = rng.choice(["ein", "zwei", "und", "drei"], rng.integers(1, 6))
+        tags = []
+        for token in tokens:
+            inside = tags and tags[-1] != "O" and token in ("und", "zwei")
+            begins = token in ("ein", "zwei")
+            tags.append("I-AN" if inside else "B-AN" if begins else "O")
+        made.append({"tokens": tokens.tolist(), "tags": tags})
+    return made
 
 
 def column(examples, field):
@@ -134,3 +150,39 @@ def learned(task, model, train, held_out):
         patience=5,
     )
     return fitted.losses, next(iter(fitted.scores.values()))
+
+
+def questions(*rows):
+    """SQuAD's JSON of contexts, questions, and answers or None, found or with a place."""
+    paragraphs = []
+    for i, (context, question, answer, *place) in enumerate(rows):
+        answers = []
+        if answer is not None:
+            start = place[0] if place else context.index(answer)
+            answers.append({"text": answer, "answer_start": start})
+        asked = {"id": str(i), "question": question, "answers": answers}
+        asked["is_impossible"] = not answers
+        paragraphs.append({"context": context, "qas": [asked]})
+    return json.dumps({"data": [{"paragraphs": paragraphs}]})
+
+
+def document(words, name="d"):
+    """Lines of CoNLL-2012 from words with their entities; None ends a sentence."""
+    lines = [w and f"{name} 0 0 {w[0]} X * - - - - * {w[1]}" for w in words]
+    body = "\n".join(line or "" for line in lines)
+    return f"#begin document ({name}); part 000\n{body}\n#end document\n"
+
+
+def trained(task, folder, options, capsys, **texts):
+    """Trains the baseline on files; returns its scores, the loaded model and the output."""
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    given = f"--train {folder}/train --dev {folder}/dev --output {folder}/out"
+    given += " --dropout 0 --layer-dropout 0 --character-dim 2 --learning-rate 0.01 "
+    assert main(task, None, (given + options).split()) == 0
+    (record,) = json.loads((folder / "out" / "results.json").read_text())
+    printed = capsys.readouterr().out
+    with capsys.disabled():
+        print(f"\n{task.name}: {record['dev']}, {record['seconds']} s")
+    model = keras.models.load_model(folder / "out" / "baseline-1.keras")
+    return record["dev"], model, printed

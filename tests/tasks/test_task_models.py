@@ -32,7 +32,10 @@ from tests.support.task_models import (
     check_loaded,
     check_padding,
     column,
+    document,
+    entities,
     learned,
+    questions,
     random_texts,
     task_options,
     text_inputs,
@@ -64,18 +67,9 @@ class Case(NamedTuple):
     by_token: bool = False  # whether outputs have an axis of tokens
 
 
-def qa_file():
-    answers = [{"text": "Ann", "answer_start": 0}]
-    question = {"id": "1", "question": "Who?", "answers": answers}
-    paragraphs = [{"context": "Ann left.", "qas": [question] * 2}]
-    return json.dumps({"data": [{"paragraphs": paragraphs}]})
-
-
-def conll_file():
-    words = [("Ann", "(0)"), ("met", "-"), None, ("She", "(0)"), ("left", "-"), None]
-    lines = [w and f"d 0 0 {w[0]} X * - - - - * {w[1]}" for w in words]
-    body = "\n".join(line or "" for line in lines)
-    return f"#begin document (d); part 000\n{body}\n#end document\n" * 2
+CONLL = 2 * document(
+    [("Ann", "(0)"), ("met", "-"), None, ("She", "(0)"), ("left", "-"), None]
+)
 
 
 def named(labels):
@@ -131,7 +125,7 @@ CASES = {
         [[0, 1, 0, 1], [-1] * 4, [-2] * 4],
         lambda model: model.answer(CONTEXT, QUESTION),
         lambda model, outputs: model.answer(CONTEXT, QUESTION),
-        qa_file(),
+        questions(*2 * [("Ann left.", "Who?", "Ann")]),
         {"F1", "exact match"},
         n_examples=2,
         by_token=True,
@@ -144,7 +138,7 @@ CASES = {
         [[[0, 0, 0], [4, 4, 0], [7, 7, 0]]],
         lambda model: model.resolve(DOCUMENT, SPEAKERS),
         lambda model, outputs: model.resolve(DOCUMENT, SPEAKERS),
-        conll_file(),
+        CONLL,
         {"CoNLL F1", "MUC", "B³", "CEAF φ4", "CEAF φ3"},
         n_examples=16,  # a part for each sentence
     ),
@@ -274,7 +268,7 @@ MALFORMED = [
     ("entail", "{", ["--format", "snli"], "train:1: JSON"),
     ("similarity", f"{TABLE}a\tb\t7\n", [], "train:2: a score from 0 to 5"),
     ("answer", '{"data": [\n  {"paragraphs": [}]}', [], "train:2: JSON is"),
-    ("coreference", conll_file().replace("(0)", "(0", 1), [], "train:4: (0 does not"),
+    ("coreference", CONLL.replace("(0)", "(0", 1), [], "train:4: (0 does not"),
 ]
 
 
@@ -355,20 +349,6 @@ def similar_pairs(n, rng):
     return [
         {"first": a, "second": b, "score": 5.0 if a == b else 1.0} for a, b in pairs
     ]
-
-
-def entities(n, rng):
-    """Entities are "ein" or "zwei", with any "und" and "zwei" that follow."""
-    made = []
-    for _ in range(n):
-        tokens = rng.choice(["ein", "zwei", "und", "drei"], rng.integers(1, 6))
-        tags = []
-        for token in tokens:
-            inside = tags and tags[-1] != "O" and token in ("und", "zwei")
-            begins = token in ("ein", "zwei")
-            tags.append("I-AN" if inside else "B-AN" if begins else "O")
-        made.append({"tokens": tokens.tolist(), "tags": tags})
-    return made
 
 
 def roles(n, rng):

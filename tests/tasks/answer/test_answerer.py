@@ -1,7 +1,6 @@
 """The model that answers questions, and its command."""
 
 import itertools
-import json
 
 import keras
 import numpy as np
@@ -10,12 +9,13 @@ import tensorflow as tf
 
 from elmo_keras.tasks.answer.__main__ import TASK, label
 from elmo_keras.tasks.answer.answerer import NO_ANSWER, NOT_KNOWN, Answerer
-from elmo_keras.tasks.experiments.experiment import main
 from tests.support.task_models import (
     built,
+    questions,
     task_options,
     text_inputs,
     token_vectors,
+    trained,
 )
 
 NAMES = ["Ann", "Bob", "Cem", "Dora", "Eun", "Fay"]
@@ -92,17 +92,14 @@ def test_the_loss_of_the_cuts_is_added_for_answers(cutting_model):
     assert float(actual) == pytest.approx(float(of_spans + expected / 2), rel=1e-5)
 
 
-def test_a_model_that_was_saved_without_cuts_has_none(plain_model):
-    config = plain_model.get_config()
-    del config["within_tokens"]
-    assert not Answerer.from_config(config).within_tokens
-
-
-def test_a_model_saved_before_there_was_a_choice_gives_16_tokens(plain_model):
+def test_models_saved_before_there_was_a_choice_have_no_cuts_and_give_16_tokens(
+    plain_model,
+):
     config = plain_model.get_config()
     assert Answerer.from_config(config).longest_answer == 30
-    del config["longest_answer"]
-    assert Answerer.from_config(config).longest_answer == 16
+    del config["longest_answer"], config["within_tokens"]
+    older = Answerer.from_config(config)
+    assert older.longest_answer == 16 and not older.within_tokens
 
 
 @pytest.mark.parametrize("longest", [3, 20])
@@ -118,13 +115,8 @@ def test_an_answer_has_at_most_the_chosen_number_of_tokens(longest):
 
 def test_answers_that_are_too_long_are_counted(tmp_path, capsys):
     context = " ".join("abcdefghij")
-    questions = [
-        {"id": t, "question": "?", "answers": [{"text": t, "answer_start": 0}]}
-        for t in ("a b c", "a b c d")
-    ]
-    paragraphs = [{"context": context, "qas": questions}]
     path = tmp_path / "a.json"
-    path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
+    path.write_text(questions(*((context, "?", t) for t in ("a b c", "a b c d"))))
     TASK.read(path, task_options(TASK, longest_answer=3))
     assert "1 of 2 answers have more than 3 tokens" in capsys.readouterr().out
     TASK.read(path, task_options(TASK))
@@ -149,46 +141,23 @@ def test_a_graph_builds_a_model_and_predicts_the_same():
 
 def town_questions(n, rng):
     """Who moved, and where to; every third question is about something else."""
-    paragraphs = []
+    rows = []
     for i in range(n):
         (moved, other), town = rng.permutation(NAMES)[:2], rng.choice(TOWNS)
         context = f"{moved} moved to {town} with {other}."
-        asked, answer = [
-            ("Who moved?", moved),
-            ("Where to?", town),
-            ("How old?", None),
-        ][i % 3]
-        answers = (
-            [{"text": answer, "answer_start": context.index(answer)}] if answer else []
-        )
-        question = {"id": str(i), "question": asked, "answers": answers}
-        question["is_impossible"] = not answers
-        paragraphs.append({"context": context, "qas": [question]})
-    return {"version": "v2.0", "data": [{"paragraphs": paragraphs}]}
-
-
-def write_towns(folder, **sizes):
-    rng = np.random.default_rng(0)
-    for name, size in sizes.items():
-        (folder / f"{name}.json").write_text(json.dumps(town_questions(size, rng)))
+        asked = ("Who moved?", moved), ("Where to?", town), ("How old?", None)
+        rows.append((context, *asked[i % 3]))
+    return questions(*rows)
 
 
 @pytest.mark.slow
 def test_the_command_learns_who_moved_and_where_to(tmp_path, capsys):
-    write_towns(tmp_path, train=300, dev=48)
-    output = tmp_path / "out"
-    options = (
-        f"--train {tmp_path}/train.json --dev {tmp_path}/dev.json --output {output}"
-    )
-    options += " --units 20 --word-dim 20 --character-dim 2 --dropout 0 --epochs 4"
-    options += " --learning-rate 0.01 --layer-dropout 0 --batch-size 16"
-    assert main(TASK, None, options.split()) == 0
-    (record,) = json.loads((output / "results.json").read_text())
-    with capsys.disabled():
-        print(f"\nQuestions about towns: {record['dev']}, {record['seconds']} s")
+    rng = np.random.default_rng(0)
+    texts = {"train": town_questions(300, rng), "dev": town_questions(48, rng)}
+    options = "--units 20 --word-dim 20 --epochs 4 --batch-size 16"
+    scores, model, _ = trained(TASK, tmp_path, options, capsys, **texts)
     # By chance: one of three questions.
-    assert record["dev"]["exact match"] > 0.8 and record["dev"]["no answer"] > 0.8
-    model = keras.models.load_model(output / "baseline-1.keras")
+    assert scores["exact match"] > 0.8 and scores["no answer"] > 0.8
     assert model.answer("Dora moved to Lima with Bob.", "Who moved?") == "Dora"
 
 
@@ -198,49 +167,33 @@ KOREAN_TOWNS = ["서울", "부산", "대구시", "광주", "울산", "여수"]
 
 def korean_questions(n, rng):
     """Where, and a number in brackets; towns are followed by particles."""
-    questions = []
+    rows = []
     for i in range(n):
         town, year = rng.choice(KOREAN_TOWNS), str(rng.integers(10, 99))
         context = f"그는 x{year}년 {town}{rng.choice(PARTICLES)} 갔다"
-        asked, answer = [("어디?", town), ("언제?", year)][i % 2]
-        answers = [{"text": answer, "answer_start": context.index(answer)}]
-        question = {"id": str(i), "question": asked, "answers": answers}
-        questions.append({"context": context, "qas": [question]})
-    return {"data": [{"paragraphs": questions}]}
+        rows.append((context, *[("어디?", town), ("언제?", year)][i % 2]))
+    return questions(*rows)
 
 
 @pytest.mark.slow
 def test_the_command_learns_where_in_a_word_an_answer_ends(tmp_path, capsys):
     rng = np.random.default_rng(0)
-    for name, size in (("train", 200), ("dev", 40)):
-        text = json.dumps(korean_questions(size, rng), ensure_ascii=False)
-        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
-    options = f"--train {tmp_path}/train.json --dev {tmp_path}/dev.json"
-    options += f" --output {tmp_path}/out --scores korquad --units 10 --word-dim 10"
-    options += " --character-dim 2 --dropout 0 --epochs 6 --patience 6"
-    options += " --learning-rate 0.01 --layer-dropout 0 --batch-size 16"
-    assert main(TASK, None, options.split()) == 0
-    assert "not trained on" not in capsys.readouterr().out
-    (record,) = json.loads((tmp_path / "out" / "results.json").read_text())
-    with capsys.disabled():
-        print(f"\nQuestions about particles: {record['dev']}, {record['seconds']} s")
+    texts = {"train": korean_questions(200, rng), "dev": korean_questions(40, rng)}
+    options = "--scores korquad --units 10 --word-dim 10 --epochs 6 --patience 6"
+    options += " --batch-size 16"
+    scores, model, printed = trained(TASK, tmp_path, options, capsys, **texts)
+    assert "not trained on" not in printed
     # Whole tokens answer one of ten questions: towns without a particle.
-    assert record["dev"]["exact match"] > 0.8
-    model = keras.models.load_model(tmp_path / "out" / "baseline-1.keras")
+    assert scores["exact match"] > 0.8
     assert model.answer("그는 x47년 대구시까지 갔다", "어디?") == "대구시"
     assert model.answer("그는 x47년 대구시까지 갔다", "언제?") == "47"
 
 
 def test_answers_that_training_leaves_out_are_reported(tmp_path, capsys):
     context = "Ann moved to Donaudampfschifffahrt."
-    answers = ["Ann", "moved", "Donau"]
-    questions = [
-        {"id": t, "question": "?", "answers": [{"text": t, "answer_start": s}]}
-        for t, s in zip(answers, (0, 3, 13))
-    ]
-    paragraphs = [{"context": context, "qas": questions}]
+    rows = [(context, "?", *x) for x in (("Ann", 0), ("moved", 3), ("Donau", 13))]
     path = tmp_path / "a.json"
-    path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
+    path.write_text(questions(*rows))
     examples = TASK.read(path, task_options(TASK))
     printed = capsys.readouterr().out.splitlines()
     assert "1 of 3 answers are not at their answer_start, first that of" in printed[0]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from elmo_keras.tasks.classify.classifier import Maxout, TextClassifier
+from elmo_keras.tasks.experiments.label_scores import multi_label_f1
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from tests.support.task_models import built, check_loaded, text_inputs, token_vectors
 
@@ -60,3 +61,15 @@ def test_maxout_takes_the_maximum_of_its_maps():
     layer.dense.set_weights([np.array(kernel), np.array([0.0] * 4 + [1.5, 0.0])])
     x = np.array([[1.0], [-2.0]], "float32")
     np.testing.assert_allclose(layer(x), [[1.5, 2.0], [2.0, 6.0]])
+
+
+def test_f1_of_several_labels_by_hand():
+    expected = [["a", "b"], ["a"], ["c"], []]
+    found = [["a"], ["b", "a"], [], ["b"]]
+    scores = multi_label_f1(expected, found, ["a", "b", "c", "d"])
+    # a: 2 of 2 and 2; b: 0 of 1 and 2; c: 0 of 1 and 0; d: nowhere. In all 2 of 4 and 4.
+    assert scores == {"macro F1": 0.25, "micro F1": 0.5}
+
+
+def test_no_labels_at_all_score_0():
+    assert multi_label_f1([[]], [[]], ["a"]) == {"macro F1": 0, "micro F1": 0}

@@ -1,7 +1,5 @@
 """Readers of labelled texts."""
 
-import pytest
-
 from elmo_keras.tasks.classify.labelled_texts import (
     read_fasttext,
     read_goemotions,
@@ -10,14 +8,6 @@ from elmo_keras.tasks.classify.labelled_texts import (
     read_trees,
 )
 from elmo_keras.tasks.readers.words import words_and_punctuation
-from tests.support.reader_checks import check_malformed
-
-NAMES = ["joy", "anger", "neutral"]
-TABLE = "document\tlabel\n"
-
-
-def goemotions(path):
-    return read_goemotions(path, NAMES)
 
 
 def test_fasttext_lines_have_a_label_and_tokens(file):
@@ -66,36 +56,8 @@ def test_a_table_gives_documents_by_the_names_of_its_columns(file):
 
 def test_a_text_may_have_several_labels(file):
     path = file("Oh no!\t2,0\tid1\nYes\t1\tid2\n")
-    assert goemotions(path) == [
+    assert read_goemotions(path, ["joy", "anger", "neutral"]) == [
         {"tokens": ["Oh", "no", "!"], "labels": ["neutral", "joy"]},
         {"tokens": ["Yes"], "labels": ["anger"]},
     ]
     assert read_label_names(file("joy\nanger\n")) == ["joy", "anger"]
-
-
-@pytest.mark.parametrize(
-    "read, text, line, reason",
-    [
-        (read_fasttext, "__label__1 a\nno label\n", 2, "not 'no label'"),
-        (read_fasttext, "__label__1 a\n\n", 2, "not ''"),
-        (read_fasttext, "__label__ a\n", 1, "one __label__… and a text"),
-        (read_fasttext, "__label__1 __label__2 a\n", 1, "one __label__… and a text"),
-        (read_trees, "(1 a)\n(1 (2 a)\n", 2, "a tree such as"),
-        (read_trees, "(1 a) (2 b)\n", 1, "a tree such as"),
-        (read_trees, "(1 a))\n", 1, "a tree such as"),
-        (read_trees, "\n", 1, "a tree such as"),
-        (read_table, "", 1, "Missing: document, label"),
-        (read_table, "id\tdocument\n", 1, "Missing: label"),
-        (read_table, f"{TABLE}a\t1\nb\n", 3, "2 fields separated by tabs .*, not 1"),
-        (read_table, f"{TABLE}a\t1\t2\n", 2, "2 fields .*, not 3"),
-        (read_table, f"{TABLE}a\t \n", 2, "the label is missing"),
-        (goemotions, "a\t1\n", 1, "3 fields .*, not 2"),
-        (goemotions, "a\t1,3\tid\n", 1, r"labels from 0 to 2 .*, not \['1', '3'\]"),
-        (goemotions, "a\t1\tid\na\t\tid\n", 2, "labels from 0 to 2"),
-        (goemotions, "a\t-1\tid\n", 1, "labels from 0 to 2"),
-        (read_label_names, "a\n\n", 2, "a new label"),
-        (read_label_names, "a\nb\na\n", 3, "a new label"),
-    ],
-)
-def test_a_malformed_line_is_reported_with_its_place(file, read, text, line, reason):
-    check_malformed(read, file(text), line, reason)

@@ -95,10 +95,3 @@ def test_a_malformed_file_is_refused_with_line_and_reason(text, tmp_path):
     with pytest.raises(ValueError, match=f"bad.conll:{BROKEN[text]}") as error:
         read_conll_2012(path)
     assert "\n" not in str(error.value)
-
-
-def test_a_file_that_is_not_utf_8_is_refused_with_its_line(tmp_path):
-    path = tmp_path / "bad.conll"
-    path.write_bytes(BEGIN.encode() + b"\xff\n")
-    with pytest.raises(ValueError, match="bad.conll should be UTF-8. Line 2"):
-        read_conll_2012(path)

@@ -1,9 +1,7 @@
 """The model of coreference, and its command."""
 
-import json
 import sys
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -12,12 +10,13 @@ from elmo_keras.tasks.coreference.__main__ import TASK
 from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
 from elmo_keras.tasks.coreference.coreferent import Coreferent, clusters
 from elmo_keras.tasks.coreference.documents import document_inputs
-from elmo_keras.tasks.experiments.experiment import main
 from tests.support.task_models import (
     built,
     check_loaded,
+    document,
     task_options,
     token_vectors,
+    trained,
 )
 
 SENTENCES = [["Ann", "met", "Bob", "."], ["She"], ["He", "saw", "her"]]
@@ -133,17 +132,17 @@ def test_a_model_with_singletons_finds_mentions_without_links(tmp_path):
 
 def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
     """Entities mentioned once are learned and scored where --train has such."""
-    write_stories(tmp_path, train=2)
-    text = (tmp_path / "train.conll").read_text()
-    single = tmp_path / "single.conll"
+    text = stories(2, np.random.default_rng(0))
+    train, single = tmp_path / "train.conll", tmp_path / "single.conll"
+    train.write_text(text)
     single.write_text(text.replace("* -\n", "* (7)\n", 1))
-    for train, options, learned in [
+    for path, options, learned in [
         (single, {}, True),
         (single, {"no_singletons": True}, False),
-        (tmp_path / "train.conll", {}, False),
+        (train, {}, False),
     ]:
-        options = task_options(TASK, train=train, sentences=9, **options)
-        model = TASK.model(token_vectors(), TASK.read(train, options), options)
+        options = task_options(TASK, train=path, sentences=9, **options)
+        model = TASK.model(token_vectors(), TASK.read(path, options), options)
         assert model.singletons == learned
         documents = TASK.read(single, options)
         pairs = [max(document["clusters"], key=len) for document in documents]
@@ -177,36 +176,22 @@ def stories(n, rng):
         entity[mentioned] = "(0)"
         words = [(pair[0][0], entity[0]), ("met", "-"), (pair[1][0], entity[1]), None]
         words += [(pair[mentioned][1], "(0)"), ("smiled", "-"), None]
-        lines = [w and f"d 0 0 {w[0]} X * - - - - * {w[1]}" for w in words]
-        body = "\n".join(line or "" for line in lines)
-        text += f"#begin document (d{i}); part 000\n{body}\n#end document\n"
+        text += document(words, f"d{i}")
     return text
-
-
-def write_stories(folder, **sizes):
-    rng = np.random.default_rng(0)
-    for name, size in sizes.items():
-        (folder / f"{name}.conll").write_text(stories(size, rng))
 
 
 @pytest.mark.slow
 def test_the_command_learns_who_she_and_he_are(tmp_path, capsys):
-    write_stories(tmp_path, train=80, dev=30)
-    output = tmp_path / "out"
-    options = f"--train {tmp_path}/train.conll --dev {tmp_path}/dev.conll"
-    options += f" --output {output} --units 10 --hidden-units 20 --word-dim 20"
-    options += " --character-dim 2 --dropout 0 --layer-dropout 0 --epochs 5"
-    options += " --learning-rate 0.01 --longest 2 --mentions-per-token 0.8"
-    assert main(TASK, None, options.split()) == 0
-    (record,) = json.loads((output / "results.json").read_text())
-    with capsys.disabled():
-        print(f"\nStories of two: {record['dev']}, {record['seconds']} s")
+    rng = np.random.default_rng(0)
+    texts = {"train": stories(80, rng), "dev": stories(30, rng)}
+    options = "--units 10 --hidden-units 20 --word-dim 20 --epochs 5 --longest 2"
+    options += " --mentions-per-token 0.8"
+    scores, model, _ = trained(TASK, tmp_path, options, capsys, **texts)
     # By chance: one of two people.
-    assert record["dev"]["CoNLL F1"] > 0.85
-    model = keras.models.load_model(output / "baseline-1.keras")
+    assert scores["CoNLL F1"] > 0.85
     found = model.resolve([["Eve", "met", "Tom"], ["He", "smiled"]])
     assert found == [[(2, 2), (3, 3)]]
-    documents = read_conll_2012(tmp_path / "dev.conll")
+    documents = read_conll_2012(tmp_path / "dev")
     assert {len(document["clusters"]) for document in documents} == {1}
 
 

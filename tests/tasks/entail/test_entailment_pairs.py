@@ -2,19 +2,12 @@
 
 import json
 
-import pytest
-
 from elmo_keras.tasks.entail.entailment_pairs import (
     read_klue,
     read_kornli,
     read_snli,
     read_tabs,
 )
-from tests.support.reader_checks import check_malformed
-
-KORNLI = "sentence1\tsentence2\tgold_label\n"
-SNLI = '{"sentence1": "a", "sentence2": "b", "gold_label": "x"}\n'
-KLUE = '{\n"premise": "a",\n"hypothesis": "b",\n"gold_label": "x"\n}'
 
 
 def test_pairs_have_premise_hypothesis_and_label(file):
@@ -49,23 +42,3 @@ def test_a_list_of_json_objects_gives_pairs(file):
         path = file(json.dumps([record, record], ensure_ascii=False, indent=indent))
         assert read_klue(path) == [expected | {"label": "neutral"}] * 2
     assert read_klue(file("\n[ ]\n")) == []
-
-
-@pytest.mark.parametrize(
-    "read, text, line, reason",
-    [
-        (read_tabs, "a\tb\t1\na\tb\n", 2, "3 fields .*, not 2"),
-        (read_tabs, "a\tb\t\n", 1, "the label is missing"),
-        (read_kornli, f"{KORNLI}a\tb\tc\td\n", 2, "3 fields .*, not 4"),
-        (read_snli, SNLI + '{"sentence1": "a"\n', 2, "JSON is expected"),
-        (read_snli, SNLI + "[]\n", 2, r"an object with strings .*, not \[\]"),
-        (read_snli, SNLI + '{"sentence1": "a"}\n', 2, "an object with strings"),
-        (read_snli, SNLI.replace('"b"', "1"), 1, "an object with strings"),
-        (read_klue, f"[\n{KLUE},\n{KLUE}\n", 11, "JSON is expected"),
-        (read_klue, KLUE, 1, "a list of objects"),
-        (read_klue, f"[\n{KLUE},\n{KLUE.replace('a', 'b')}\n]", 11, "object with str"),
-        (read_klue, f"[\n{KLUE},\n{KLUE.replace('x', '')}\n]", 11, "label is missing"),
-    ],
-)
-def test_a_malformed_line_is_reported_with_its_place(file, read, text, line, reason):
-    check_malformed(read, file(text), line, reason)

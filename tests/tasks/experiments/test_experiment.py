@@ -17,6 +17,7 @@ from elmo_keras.tasks.experiments.results import read_results, results_table
 from elmo_keras.tasks.experiments.variants import Variant
 from elmo_keras.tasks.tag import __main__ as tag
 from elmo_keras.tasks.tag.tagged_text import read_conllu
+from tests.support.task_models import questions
 
 WORDS = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB"}
 # The settings of a run, in the order of `results.json`.
@@ -142,11 +143,8 @@ def test_a_run_from_before_there_was_a_choice_has_the_usual_setting(
     tmp_path, monkeypatch, capsys
 ):
     made = untrained(monkeypatch)
-    answers = [{"text": "Ann", "answer_start": 0}]
-    question = {"id": "1", "question": "Who?", "answers": answers}
-    paragraph = {"context": "Ann left.", "qas": [question]}
     path = tmp_path / "train.json"
-    path.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}))
+    path.write_text(questions(("Ann left.", "Who?", "Ann")))
     options = f"--train {path} --dev {path} --output {tmp_path}/out --units 2"
     options = f"{options} --word-dim 2 --character-dim 2 --longest-answer".split()
     assert main(answer.TASK, "", [*options, "16"]) == 0

@@ -1,8 +1,9 @@
-"""Attention and pooling, without the padding."""
+"""Attention, pooling and pairs, without the padding."""
 
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from elmo_keras.tasks.classify.classifier import Maxout
 from elmo_keras.tasks.layers.pooling import (
@@ -13,8 +14,18 @@ from elmo_keras.tasks.layers.pooling import (
     masked_softmax,
     soft_alignment,
 )
-from tests.support.masked_batches import LENGTHS, masked_batch
+from elmo_keras.tasks.layers.sentence_encoder import stacked_pair
 from tests.support.reference import softmax
+
+LENGTHS = [3, 0, 5, 1]
+
+
+def masked_batch(dim):
+    """Vectors (4, 5, dim), with large numbers at padding, and their mask."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(len(LENGTHS), max(LENGTHS), dim)).astype("float32")
+    mask = np.arange(max(LENGTHS)) < np.array(LENGTHS)[:, None]
+    return np.where(mask[..., None], x, 1e3 * np.sign(x)), mask
 
 
 @pytest.mark.parametrize(
@@ -67,3 +78,14 @@ def test_each_query_gets_the_weighted_mean_of_the_real_keys():
         weights = softmax(queries[i] @ keys[i, :n].T) if n else None
         expected = weights @ keys[i, :n] if n else np.zeros((2, 3))
         np.testing.assert_allclose(aligned[i], expected, atol=1e-5)
+
+
+def test_the_texts_of_pairs_become_one_batch():
+    inputs = {"one": tf.constant([["a", "b"]]), "two": tf.constant([["c", "d", "e"]])}
+    tokens, layers = stacked_pair(inputs, "one", "two")
+    assert tokens.numpy().tolist() == [[b"a", b"b", b""], [b"c", b"d", b"e"]]
+    assert layers is None
+    more = {"one_layers": tf.ones((1, 3, 2, 5)), "two_layers": tf.ones((1, 3, 3, 5))}
+    _, layers = stacked_pair(inputs | more, "one", "two")
+    sums = tf.reduce_sum(layers, axis=(1, 3)).numpy().tolist()
+    assert sums == [[15, 15, 0], [15, 15, 15]]

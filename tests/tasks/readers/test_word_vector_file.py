@@ -5,7 +5,10 @@ import gzip
 import numpy as np
 import pytest
 
-from elmo_keras.tasks.readers.word_vector_file import read_word_vectors
+from elmo_keras.tasks.readers.word_vector_file import (
+    read_lower_case_vectors,
+    read_word_vectors,
+)
 
 WORDS = "the", "한국어", "New York", "of"
 VECTORS = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
@@ -89,3 +92,40 @@ def test_damaged_files_are_refused(content, message, tmp_path):
         ValueError, match=f"vectors should hold word vectors of GloVe or .*{message}"
     ):
         read_word_vectors(path)
+
+
+SENTENCES = [["US", "us", "US", "Us"], ["Bonn", "BONN", "BONN"], ["Él", "x"]]
+
+
+def lower_case(tmp_path, *words):
+    """Vectors of words in lower case, from a file in which the vector of line i is [i, -i]."""
+    path = tmp_path / "vectors.txt"
+    lines = (f"{word} {i} {-i}\n" for i, word in enumerate(words))
+    path.write_text("".join(lines), encoding="utf-8")
+    found = read_lower_case_vectors(path, SENTENCES)
+    np.testing.assert_array_equal(found.vectors[:, 1], -found.vectors[:, 0])
+    return dict(zip(found.words, found.vectors[:, 0].tolist(), strict=True))
+
+
+def test_the_lower_case_form_is_preferred_whether_the_text_has_it_or_not(tmp_path):
+    assert lower_case(tmp_path, "US", "us", "BONN", "bonn", "él") == {
+        "us": 1,
+        "bonn": 3,
+        "él": 4,
+    }
+
+
+def test_otherwise_the_form_that_is_most_frequent_in_the_text_counts(tmp_path):
+    assert lower_case(tmp_path, "Us", "Bonn", "US", "BONN", "x") == {
+        "us": 2,
+        "bonn": 3,
+        "x": 4,
+    }
+    assert lower_case(tmp_path, "Bonn", "Us", "uS") == {"us": 1, "bonn": 0}
+
+
+def test_a_file_without_these_words_gives_none_of_its_size(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("other 1 2 3\n")
+    found = read_lower_case_vectors(path, SENTENCES)
+    assert found.words == () and found.vectors.shape == (0, 3)

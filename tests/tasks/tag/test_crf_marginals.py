@@ -9,6 +9,7 @@ import tensorflow as tf
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
 from elmo_keras.tasks.tag.tag_probabilities import crf_marginals, tag_probabilities
 from elmo_keras.tasks.tag.tag_spans import tag_spans
+from tests.support.models import randomize
 
 TAGS = ["B-A", "I-A", "O"]
 LENGTHS = [4, 1, 0, 3]
@@ -18,10 +19,7 @@ LENGTHS = [4, 1, 0, 3]
 def crf():
     crf = LinearChainCRF(len(TAGS), constraints(TAGS))
     crf.build()
-    rng = np.random.default_rng(0)
-    for weight in crf.weights:
-        weight.assign(rng.normal(size=weight.shape))
-    return crf
+    return randomize(crf, scale=1.0)
 
 
 @pytest.fixture(scope="module")

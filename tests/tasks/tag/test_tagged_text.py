@@ -10,7 +10,6 @@ from elmo_keras.tasks.tag.tagged_text import (
     read_klue,
     read_roles,
 )
-from tests.support.reader_checks import check_malformed
 
 CONLLU = """# text = vámonos al mar
 1-2|vámonos|_|_|_|_|_|_|_|_
@@ -115,40 +114,6 @@ def test_roles_give_an_example_for_each_predicate(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    ("reader", "text", "line", "reason"),
-    [
-        (read_conllu, CONLLU.replace("nos\tnosotros", "nos"), 4, "10 columns"),
-        (
-            read_conllu,
-            CONLLU.replace("3\tmar", "x\tmar"),
-            6,
-            "number, not 'x'",
-        ),
-        (read_conllu, CONLLU.replace("INTJ", "_"), 10, "part of speech is missing"),
-        (read_conll, CONLL.replace(" VBZ I-VP O", ""), 4, "a word and its tag"),
-        (read_conll, CONLL.replace("I-ORG", "ORG"), 3, "not 'ORG'"),
-        (
-            read_klue,
-            KLUE.replace("\n찰", "\n찰은"),
-            4,
-            "a character, a tab",
-        ),
-        (read_klue, KLUE.replace("I-OG", ""), 4, "not ''"),
-        (read_roles, ROLES.replace(" eat O B-V", " eat O"), 5, "4 columns"),
-        (read_roles, ROLES.replace("B-A0", "A0"), 1, "not 'A0'"),
-    ],
-)
-def test_a_malformed_line_is_reported_with_its_place(
-    tmp_path, reader, text, line, reason
-):
-    check_malformed(reader, written(tmp_path, text), line, reason)
-
-
-def test_bytes_that_are_not_text_and_empty_files_are_refused(tmp_path):
-    path = tmp_path / "bytes"
-    path.write_bytes(b"word O\nw\xff O\n")
-    with pytest.raises(ValueError, match="Line 2"):
-        read_conll(path)
+def test_a_file_without_sentences_is_refused(tmp_path):
     with pytest.raises(ValueError, match="holds no sentence"):
         read_conll(written(tmp_path, "\n\n"))

@@ -14,6 +14,7 @@ from tests.support.task_models import (
     built,
     check_loaded,
     column,
+    entities,
     text_inputs,
     token_vectors,
 )
@@ -21,21 +22,6 @@ from tests.support.task_models import (
 TAGS = ["B-AN", "I-AN", "O"]
 SENTENCES = [["ein", "und"], ["der", "eine", "Neu", "und"], ["war"]]
 INPUTS = text_inputs(tokens=SENTENCES)
-
-
-def examples(n, seed=0):
-    """Entities are "ein" or "eine", with any "und" and "eine" that follow."""
-    rng = np.random.default_rng(seed)
-    made = []
-    for _ in range(n):
-        tokens = rng.choice(["ein", "eine", "und", "der", "war"], rng.integers(1, 6))
-        tags = []
-        for token in tokens:
-            inside = tags and tags[-1] != "O" and token in ("und", "eine")
-            begins = token in ("ein", "eine")
-            tags.append("I-AN" if inside else "B-AN" if begins else "O")
-        made.append({"tokens": tokens.tolist(), "tags": tags})
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +103,7 @@ def test_given_layers_give_the_same_loss_in_training(tagger, outputs):
 def training_losses(cached):
     """The losses of training with the same random numbers."""
     keras.utils.set_random_seed(3)
-    made = examples(30)
+    made = entities(30, np.random.default_rng(0))
     vectors = token_vectors("both", l2=0.1, dropout=0.2)
     model = built(Tagger(vectors, TAGS, units=11, dropout=0.1))
     model.compile(keras.optimizers.Adam(0.02), jit_compile=False)
