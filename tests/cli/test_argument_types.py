@@ -53,19 +53,13 @@ def test_a_value_in_the_range_is_parsed(kind, text, value):
         (seconds, "86401", "0 to 86400 seconds"),
         (seed, "4294967296", r"from 0 to 2\*\*32 - 1"),
         (port, "65536", "a port from 0 to 65535"),
+        (numbers, "1,inf", "a finite number"),
     ],
 )
 def test_a_value_out_of_the_range_is_refused(kind, text, expected):
-    message = f"should be {expected}. Received: {text}"
+    message = f"should be {expected}. Received: {text.split(',')[-1]}"
     with pytest.raises(argparse.ArgumentTypeError, match=message):
         kind(text)
-
-
-def test_a_list_holds_finite_numbers():
-    with pytest.raises(
-        argparse.ArgumentTypeError, match="finite number. Received: inf"
-    ):
-        numbers("1,inf")
 
 
 @pytest.mark.parametrize(("kind", "name"), [(positive(int), "int"), (rate, "float")])

@@ -1,11 +1,19 @@
-"""Names of commands in their own help."""
+"""The frame of commands: help, errors in one line, exit statuses, stopping."""
 
+import errno
+import os
+import signal
 import sys
 import types
 
 import pytest
 
-from elmo_keras.cli.command import command_parser
+from elmo_keras.cli.command import (
+    CommandFailed,
+    command_parser,
+    run_command,
+    stopping,
+)
 
 
 @pytest.fixture
@@ -47,3 +55,81 @@ def test_examples_in_the_help_work_as_they_are_shown(start):
     assert command_parser("train.py", "python train.py --evaluate").description == (
         "elmo-keras train --evaluate"
     )
+
+
+def raising(error):
+    def work():
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (ValueError("bad\n  value"), 2, "bad value"),
+        (FileNotFoundError("There is no x."), 2, "There is no x."),
+        (ImportError("needs y"), 2, "needs y"),
+        (OSError(errno.ENOSPC, "No space left"), 1, "[Errno 28] No space left"),
+        (CommandFailed("a worker is gone"), 1, "a worker is gone"),
+        (FloatingPointError("not finite"), 1, "not finite"),
+        (KeyboardInterrupt(), 130, "Interrupted."),
+    ],
+)
+def test_an_error_is_one_line_on_standard_error_and_a_status(
+    error, status, line, capsys
+):
+    assert run_command("prog", raising(error)) == status
+    shown = capsys.readouterr()
+    assert shown.err == f"prog: {line}\n" and shown.out == ""
+
+
+def test_an_error_of_the_program_itself_is_not_hidden():
+    with pytest.raises(TypeError):
+        run_command("prog", raising(TypeError()))
+
+
+@pytest.mark.parametrize(("returned", "status"), [(None, 0), (0, 0), (130, 130)])
+def test_the_status_is_the_one_of_the_work(returned, status, capsys):
+    assert run_command("prog", lambda: returned) == status
+    assert capsys.readouterr().err == ""
+
+
+def test_a_command_chooses_its_message_after_ctrl_c(capsys):
+    run_command("prog", raising(KeyboardInterrupt()), "Interrupted. Resumes.")
+    assert capsys.readouterr().err == "prog: Interrupted. Resumes.\n"
+
+
+def test_help_shows_the_description_with_its_line_breaks(capsys):
+    parser = command_parser("package.name", "One.\n\n    python -m x\n")
+    with pytest.raises(SystemExit, match="0"):
+        parser.parse_args(["--help"])
+    shown = capsys.readouterr().out
+    assert "usage: python -m package.name" in shown
+    assert "One.\n\n    python -m x\n" in shown
+
+
+@pytest.fixture
+def usual_handler():
+    """Python's handler of Ctrl-C, which a process in the background lacks."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_sets_the_event(number, usual_handler):
+    before = signal.getsignal(number)
+    with stopping() as stop:
+        assert not stop.is_set()
+        os.kill(os.getpid(), number)
+        assert stop.is_set()
+        assert signal.getsignal(number) == before
+    assert signal.getsignal(number) == before
+
+
+def test_the_second_ctrl_c_interrupts(usual_handler):
+    with pytest.raises(KeyboardInterrupt), stopping() as stop:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop.is_set()
+        os.kill(os.getpid(), signal.SIGINT)

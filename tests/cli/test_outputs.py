@@ -5,9 +5,17 @@ import os
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from elmo_keras.cli import outputs
-from elmo_keras.cli.outputs import check_apart, check_file, check_folder
+from elmo_keras.cli.outputs import (
+    SUFFIXES,
+    check_apart,
+    check_file,
+    check_folder,
+    check_picture,
+)
+from elmo_keras.cli.replacing import replacing
 
 
 @pytest.fixture(autouse=True)
@@ -61,37 +69,25 @@ def test_a_file_that_would_be_removed_as_a_left_over_is_no_input():
 
 
 @pytest.mark.parametrize(
-    ("path", "problem"),
+    ("check", "path", "problem"),
     [
-        ("model", "model should be a file, but is a folder"),
-        ("other_model", "other_model should be a file, but is a folder"),
-        ("misspelt/file", "There is no folder misspelt for misspelt/file"),
-        ("text/file", "text should be a folder, but is none"),
-        ("/proc/file", "Nothing can be written to the folder /proc: "),
-        (f"{'x' * 250}.hdf5", "can't be written: File name too long"),
+        (check_file, "model", "model should be a file, but is a folder"),
+        (check_file, "other_model", "other_model should be a file, but is a folder"),
+        (check_file, "misspelt/file", "There is no folder misspelt for misspelt/file"),
+        (check_file, "text/file", "text should be a folder, but is none"),
+        (check_file, "/proc/file", "Nothing can be written to the folder /proc: "),
+        (check_file, f"{'x' * 250}.hdf5", "can't be written: File name too long"),
+        (check_folder, "text", "text should be a folder, but is none"),
+        (check_folder, "text/a/b", "text should be a folder for text/a/b, but is none"),
+        (check_folder, "/proc", "Nothing can be written to the folder /proc: "),
+        (check_folder, "/proc/a/b", "Nothing can be written to the folder /proc: "),
+        (check_folder, "x" * 256, "can't be written: File name too long"),
     ],
 )
-def test_a_file_that_cannot_be_written_is_refused(folder, path, problem):
+def test_a_path_that_cannot_be_written_is_refused(folder, check, path, problem):
     before = tree(folder)
     with pytest.raises(ValueError, match=problem):
-        check_file(Path(path))
-    assert tree(folder) == before
-
-
-@pytest.mark.parametrize(
-    ("path", "problem"),
-    [
-        ("text", "text should be a folder, but is none"),
-        ("text/a/b", "text should be a folder for text/a/b, but is none"),
-        ("/proc", "Nothing can be written to the folder /proc: "),
-        ("/proc/a/b", "Nothing can be written to the folder /proc: "),
-        ("x" * 256, "can't be written: File name too long"),
-    ],
-)
-def test_a_folder_that_cannot_be_written_is_refused(folder, path, problem):
-    before = tree(folder)
-    with pytest.raises(ValueError, match=problem):
-        check_folder(Path(path))
+        check(Path(path))
     assert tree(folder) == before
 
 
@@ -118,3 +114,36 @@ def test_a_full_disk_is_no_wrong_output(monkeypatch):
     monkeypatch.setattr(outputs.tempfile, "TemporaryFile", full)
     with pytest.raises(OSError, match="No space left"):
         check_file(Path("new"))
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".PNG", ".Svg"])
+def test_matplotlib_writes_every_picture_that_is_accepted(folder, suffix):
+    path = folder / "pictures" / f"picture{suffix}"
+    path.parent.mkdir()
+    check_picture(path, [])
+    figure = Figure(figsize=(1, 1))
+    figure.subplots()
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=20)
+    assert list(path.parent.iterdir()) == [path] and path.stat().st_size > 100
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("results.json", "A picture should end in one of .png .svg"),
+        ("picture", "Received: picture"),
+        ("picture.pgf", "Received: picture.pgf"),
+        ("no/picture.png", "There is no folder no for no/picture.png"),
+        ("read.png", "The output read.png is an input"),
+    ],
+)
+def test_other_pictures_are_refused(name, problem):
+    with pytest.raises(ValueError, match=problem):
+        check_picture(Path(name), [Path("read.png")])
+
+
+def test_a_picture_needs_matplotlib_before_the_work(monkeypatch):
+    monkeypatch.setattr(outputs.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        check_picture(Path("a.png"), [])

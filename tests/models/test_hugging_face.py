@@ -110,25 +110,25 @@ def test_without_a_connection_the_cache_is_read(hub, files, monkeypatch):
         local_files("hf://owner/other")
 
 
-def test_a_repository_that_is_missing_is_said_with_its_address(hub):
-    hub.headers["/owner/name/resolve/main/options.json"] = {
-        "X-Error-Code": "RepoNotFound"
-    }
-    with pytest.raises(ConnectionError, match="hf://owner/name/options.json could not"):
-        local_files("hf://owner/name")
+OPTIONS = "/owner/name/resolve/main/options.json"
+MISSING = {OPTIONS: {"X-Error-Code": "RepoNotFound"}}
 
 
-def test_a_server_that_is_no_hub_is_said(hub, files):
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda hub: hub.files.clear() or hub.headers.update(MISSING), ""),
+        (lambda hub: hub.headers.clear(), ".*X-Repo-Commit"),  # it is no hub
+        (lambda hub: hub.fail(OPTIONS, *9 * [status(403)]), ".*403"),
+    ],
+)
+def test_a_hub_that_refuses_is_said_with_the_address(spoil, message, hub, files):
     publish(hub, files)
-    hub.headers.clear()
-    with pytest.raises(ConnectionError, match="could not be .*X-Repo-Commit"):
-        local_files("hf://owner/name")
-
-
-def test_a_hub_that_refuses_is_said(hub, files):
-    publish(hub, files)
-    hub.fail("/owner/name/resolve/main/options.json", *9 * [status(403)])
-    with pytest.raises(ConnectionError, match="could not be downloaded: .*403"):
+    spoil(hub)
+    address = "hf://owner/name/options.json"
+    with pytest.raises(
+        ConnectionError, match=f"{address} could not be down.*{message}"
+    ):
         local_files("hf://owner/name")
 
 
