@@ -90,14 +90,7 @@ def train(
     word: str | None,
     dry_run: bool,
 ) -> int:
-    """Trains a model and shows what it learned; returns the exit status.
-
-    Args:
-        output: the model directory.
-        data, settings, limits: what is trained on, how, and until when.
-        word: a word whose uses are compared at the end, or None.
-        dry_run: whether only the cost is printed.
-    """
+    """Trains a model and compares the uses of `word`; returns the exit status."""
     strategy = make_strategy(settings.replicas)
     n_replicas = strategy.num_replicas_in_sync
     chief = is_chief(strategy)

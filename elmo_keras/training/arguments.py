@@ -115,11 +115,7 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 
 def data_of(given: argparse.Namespace) -> TextData:
-    """The texts that are asked for.
-
-    Raises:
-        ValueError: arguments contradict each other; so too below.
-    """
+    """The texts that are asked for."""
     if given.evaluate and not given.valid:
         raise ValueError("--evaluate needs the text of --valid.")
     if bool(given.train) != bool(given.valid) and not given.evaluate:

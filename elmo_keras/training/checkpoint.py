@@ -29,31 +29,22 @@ def save_checkpoint(
 ) -> Path:
     """Writes a checkpoint, then removes all others but the previous one.
 
-    `about` is further state, serializable as JSON. After an error the older checkpoints
-    are unchanged.
+    `about` is further state, serializable as JSON. An error removes none.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"checkpoint-{step:010}.hdf5"
     with replacing(path) as temporary, new_hdf5(temporary, _FRONT) as file:
         file[_ABOUT] = json.dumps(about)  # an attribute holds 64 KiB at most
         for name, array in arrays.items():
-            file[name] = _storable(np.asarray(array))
+            array = np.asarray(array)
+            # HDF5 has no bfloat16.
+            file[name] = array.astype(np.float32) if array.dtype.kind == "V" else array
     # A later step's checkpoint was skipped as damaged, or is from an earlier run.
     kept = [other for other in checkpoints(folder) if other <= path][:KEPT]
     # This also removes unfinished files of killed processes.
     for other in set(folder.glob("*checkpoint-*")) - set(kept):
         other.unlink()
     return path
-
-
-def _storable(array):
-    """The array, with bfloat16 as float32: HDF5 has no bfloat16."""
-    return array.astype(np.float32) if array.dtype.kind == "V" else array
-
-
-def _digest(file):
-    file.seek(_FRONT)
-    return hashlib.file_digest(file, "sha256").digest()
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -63,14 +54,12 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and the further state of a checkpoint, bfloat16 as float32.
-
-    Raises:
-        ValueError: the file is damaged.
-    """
+    """The arrays and the further state of a checkpoint, bfloat16 as float32."""
     try:
         with path.open("rb") as file:
-            if file.read(32) != _digest(file):
+            expected = file.read(32)
+            file.seek(_FRONT)
+            if hashlib.file_digest(file, "sha256").digest() != expected:
                 raise ValueError("Its content is not what was written.")
         file = open_hdf5(path)
         about = json.loads(file.datasets.pop(_ABOUT).text())
@@ -83,13 +72,7 @@ def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def newest_checkpoint(folder: Path) -> tuple[dict, dict, Path] | None:
-    """The newest undamaged checkpoint and its path; None if there is no checkpoint.
-
-    Damaged ones are skipped with a warning.
-
-    Raises:
-        ValueError: all checkpoints are damaged.
-    """
+    """The newest undamaged checkpoint and its path; None if there is no checkpoint."""
     paths = checkpoints(folder)
     for path in paths:
         try:

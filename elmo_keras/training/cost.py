@@ -23,35 +23,24 @@ _EFFICIENCY = 0.7  # speed of a training step, relative to a large matrix produc
 
 
 class _Batch(NamedTuple):
-    """Sizes of a part: tokens, distinct words, characters of a word on average, and
-    words that the softmax scores for each token."""
+    """Sizes of a part."""
 
     tokens: int
-    words: int
-    length: float
-    scored: int
+    words: int  # distinct ones
+    length: float  # characters of a word on average
+    scored: int  # words that the softmax scores for each token
 
 
 class Estimate(NamedTuple):
-    """The estimated cost of a run.
+    """The estimated cost of a run."""
 
-    Attributes:
-        parameters: parameters of the model, including the softmax.
-        softmax_parameters: parameters of the softmax.
-        memory: part of a replica's memory → bytes.
-        disk: bytes of the model and its checkpoints, while one is being written.
-        step_flops: floating-point operations of a replica's step.
-        n_steps: steps of the run.
-        seconds: time of the run, from the measured speed of a matrix product.
-    """
-
-    parameters: int
+    parameters: int  # including the softmax
     softmax_parameters: int
-    memory: dict[str, int]
-    disk: int
-    step_flops: float
+    memory: dict[str, int]  # part of a replica's memory → bytes
+    disk: int  # bytes of the model and its checkpoints, while one is being written
+    step_flops: float  # of a replica
     n_steps: int
-    seconds: float
+    seconds: float  # from the measured speed of a matrix product
 
     def __str__(self):
         memory = ", ".join(f"{part} {_size(n)}" for part, n in self.memory.items())
@@ -97,19 +86,13 @@ def n_parameters(config: ElmoConfig) -> int:
     """Number of parameters of a biLM without its softmax."""
     units, dim, n = config.units, config.projection_dim, config.n_filters
     characters = config.char_embedding_dim
-    cnn = _n_embeddings(config)
+    cnn = N_CHARACTERS * characters
+    if (dictionary := config.dictionary) is not None:
+        cnn = dictionary.n_characters * characters
+        cnn += config.word_embedding_dim * (dictionary.n_words + dim)
     cnn += sum(width * characters * count + count for width, count in config.filters)
     cnn += config.n_highway * 2 * (n * n + n) + (n * dim + dim) * (n != dim)
     return cnn + 2 * config.n_layers * (2 * dim * 4 * units + 4 * units + units * dim)
-
-
-def _n_embeddings(config):
-    """Parameters of the token representation that depend on its dictionary, if any."""
-    dictionary, dim = config.dictionary, config.char_embedding_dim
-    if dictionary is None:
-        return N_CHARACTERS * dim
-    words = config.word_embedding_dim * (dictionary.n_words + config.projection_dim)
-    return dictionary.n_characters * dim + words
 
 
 def _first_words(streams, n_rows):
@@ -177,11 +160,7 @@ def _gemm_speed(dtype) -> float:
 
 
 def check_fits(found: Estimate, n_replicas_here: int, folder: Path) -> None:
-    """Refuses a run that can't fit.
-
-    Raises:
-        ValueError: memory or disk don't suffice for what is certainly needed.
-    """
+    """Refuses a run that needs more memory or disk than there is."""
     sure = {"weights", "optimizer", "scores"}
     needed = n_replicas_here * sum(found.memory[part] for part in sure)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -204,8 +183,6 @@ def check_fits(found: Estimate, n_replicas_here: int, folder: Path) -> None:
 
 
 def _size(n_bytes: float) -> str:
-    return (
-        f"{n_bytes / 2**30:.2f} GiB"
-        if n_bytes >= 2**28
-        else f"{n_bytes / 2**20:.1f} MiB"
-    )
+    if n_bytes >= 2**28:
+        return f"{n_bytes / 2**30:.2f} GiB"
+    return f"{n_bytes / 2**20:.1f} MiB"

@@ -10,11 +10,7 @@ FINE, COARSE = 400, 40  # points of the two curves of the loss
 
 
 def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
-    """Draws the loss and the held-out perplexity over the tokens read.
-
-    Raises:
-        ImportError: matplotlib is not installed.
-    """
+    """Draws the loss and the held-out perplexity over the tokens read."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4), layout="constrained")
@@ -44,12 +40,8 @@ def _draw_loss(axes, rows):
 
 
 def _means(rows, n_points):
-    """Means over stretches of about equally many tokens.
-
-    A row counts by its tokens: one of the last steps of an epoch, when most rows of
-    text have ended, has few of them. Returns the middles of the stretches, the means,
-    and the number of tokens of a stretch.
-    """
+    """Middles, means and number of tokens of stretches of about equally many tokens."""
+    # The last steps of an epoch, when most rows of text have ended, have few tokens.
     first, end, losses = rows.T
     width = end[-1] / min(n_points, len(rows))
     middles = (first + end) / 2

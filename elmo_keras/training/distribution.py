@@ -17,14 +17,8 @@ def make_strategy(n_replicas: int | None = None) -> tf.distribute.Strategy:
     """The strategy for this machine; call it before TensorFlow runs anything.
 
     `MultiWorkerMirroredStrategy` if `TF_CONFIG` in the environment names several
-    workers. Otherwise, for several replicas, `MirroredStrategy` over that number of
-    GPUs, or over logical CPUs if there is no GPU.
-
-    Args:
-        n_replicas: replicas on this machine; if None, one for each GPU, at least one.
-
-    Raises:
-        ValueError: there are too few GPUs, or `TF_CONFIG` is not JSON.
+    workers; otherwise `MirroredStrategy` over this number of replicas, by default one
+    for each GPU, or over logical CPUs if there is no GPU.
     """
     if _n_workers() > 1:
         return tf.distribute.MultiWorkerMirroredStrategy()
@@ -95,22 +89,6 @@ def _cluster(strategy):
     if resolver is None or resolver.task_type is None:
         return None
     return resolver.cluster_spec()
-
-
-def distributed(strategy: tf.distribute.Strategy, dataset_of) -> Any:
-    """A dataset whose elements go to the replicas of this process in turn.
-
-    `dataset_of` is a function from a range of replicas to their dataset.
-    """
-    if strategy.num_replicas_in_sync == 1:
-        return dataset_of(range(1))
-
-    def of_worker(context):
-        n = context.num_replicas_in_sync // context.num_input_pipelines
-        first = context.input_pipeline_id * n
-        return dataset_of(range(first, first + n))
-
-    return strategy.distribute_datasets_from_function(of_worker)
 
 
 def scatter_rows(strategy: tf.distribute.Strategy, rows: Any) -> Any:

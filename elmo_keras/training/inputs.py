@@ -29,18 +29,11 @@ _NOT_PROSE = re.compile(r"::=|>>>|\|  |---|Related help topics")
 
 @dataclasses.dataclass(frozen=True)
 class Inputs:
-    """The checked inputs of a run.
+    """The checked inputs of a run."""
 
-    Attributes:
-        pretrained: the model that training starts from, or None for random weights.
-        config: sizes of the model.
-        vocabulary: words of the softmax.
-        train, valid: the texts.
-    """
-
-    pretrained: ModelFiles | None
+    pretrained: ModelFiles | None  # the model that training starts from
     config: ElmoConfig
-    vocabulary: Vocabulary
+    vocabulary: Vocabulary  # of the softmax
     train: Corpus
     valid: Corpus
 
@@ -54,16 +47,7 @@ class Inputs:
 
 
 def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs:
-    """Reads everything that a run starts from.
-
-    Args:
-        data: the texts and the source of the vocabulary.
-        settings: give the model to start from.
-        cache: folder that keeps the training text as numbers.
-
-    Raises:
-        ValueError, OSError: an input is wrong; the message names it.
-    """
+    """Reads everything that a run starts from; `cache` keeps the text as numbers."""
     pretrained = known = None
     if settings.init is not None:
         pretrained = _pretrained(settings, data)
@@ -115,11 +99,7 @@ def sentences_of(
 
 
 def held_out_text(data: TextData, config: ElmoConfig) -> Corpus:
-    """The held-out text.
-
-    Raises:
-        ValueError: it is empty.
-    """
+    """The held-out text, which must have a sentence."""
     valid = Corpus.of(sentences_of(data, data.valid, config))
     if not len(valid):
         raise ValueError("The files of --valid hold no sentence.")
@@ -150,13 +130,8 @@ def _python_reference_as_corpora():
 def python_reference() -> list[list[list[str]]]:
     """The sentences of the language reference that comes with Python, topic by topic.
 
-    A sentence that occurs in several topics is returned once, so that no held-out
-    sentence is also a training sentence. Headings, tables, code and grammar are left
-    out.
-
-    Returns:
-        For each topic its sentences, each a list of tokens: words, and runs of one
-        other character.
+    Only prose, and a sentence of several topics once, so that no held-out sentence is
+    also a training sentence. Tokens are words, and runs of one other character.
     """
     seen: set[tuple[str, ...]] = set()
     topics = []
@@ -199,11 +174,7 @@ def _counted_vocabulary(data, config, train):
 
 
 def check_vocabulary(inputs: Inputs, data: TextData) -> None:
-    """Refuses a vocabulary that lacks nearly all of the training text.
-
-    Raises:
-        ValueError: more than `MAX_UNKNOWN` of the tokens are not in it.
-    """
+    """Refuses a vocabulary that lacks more than `MAX_UNKNOWN` of the training text."""
     unknown = unknown_share(inputs.train, inputs.vocabulary)
     if unknown <= MAX_UNKNOWN:
         return

@@ -44,21 +44,9 @@ def fit(
 ) -> bool:
     """Trains until a limit is reached, and writes the model with the best weights.
 
-    Args:
-        run: has its `state` set; training continues from its `progress`.
-        inputs: give the held-out text.
-        limits: when training ends, evaluates and writes checkpoints.
-        output: the model directory.
-        stop: called after every step; True ends training.
-
-    Returns:
-        Whether a limit was reached; False if `stop` ended training. In both cases
-        a checkpoint was written after the last step.
-
-    Raises:
-        FloatingPointError: the loss is no longer finite; the checkpoints are
-            from before that.
-        OSError: a file can't be written; the checkpoints are from before that.
+    Training continues from the run's `progress` and `state`. Returns False if `stop`,
+    called after every step, ended it; then too the last step has a checkpoint. An
+    exception leaves the checkpoints from before it.
     """
     progress, steps = run.progress, {}
     with Monitor(run, output, limits) as monitor:

@@ -54,13 +54,8 @@ OPTIMIZERS = {
     "rmsprop": keras.optimizers.RMSprop,
     "sgd": keras.optimizers.SGD,
 }
-SLOTS = {
-    "adagrad": 1,
-    "adam": 2,
-    "lion": 1,
-    "rmsprop": 1,
-    "sgd": 0,
-}  # variables for each weight
+# Variables for each weight.
+SLOTS = {"adagrad": 1, "adam": 2, "lion": 1, "rmsprop": 1, "sgd": 0}
 SCHEDULES = ("constant", "cosine", "linear")
 
 
@@ -71,15 +66,9 @@ def make_optimizer(
     schedule: str = "constant",
     n_steps: int = 1,
 ) -> keras.optimizers.Optimizer:
-    """An optimizer for training.
+    """An optimizer, whose rate falls to 0 in `n_steps` unless it is constant.
 
     All but Adagrad update every row of the softmax at each step.
-
-    Args:
-        name: one of `OPTIMIZERS`; the released models were trained with `"adagrad"`.
-        learning_rate: the rate at the first step.
-        schedule: one of `SCHEDULES`; all but `"constant"` fall to 0.
-        n_steps: the step at which the rate reaches 0.
     """
     rate = {
         "constant": learning_rate,

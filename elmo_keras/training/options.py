@@ -13,29 +13,15 @@ ZERO_STATE_SHARE = 0.1
 
 @dataclasses.dataclass(frozen=True)
 class TrainingOptions:
-    """The published options of training; the fields are keys of options.json.
-
-    Args:
-        n_epochs: passes over the corpus.
-        batch_size: rows of text that a replica reads in a step.
-        unroll_steps: tokens of each row in a step; gradients stop at its start.
-        n_negative_samples_batch: negatives of the sampled softmax. The full
-            softmax is used if the vocabulary has hardly more words.
-        learning_rate: learning rate of the optimizer.
-        dropout: rate on the inputs of the LSTM layers and on the last output.
-        all_clip_norm_val: the global norm at which the gradient is clipped.
-        sample_softmax: whether the softmax is sampled.
-
-    The defaults are those of the released models.
-    """
+    """Keys of options.json about training; the defaults are the released models'."""
 
     n_epochs: int = 10
-    batch_size: int = 128
-    unroll_steps: int = 20
+    batch_size: int = 128  # rows of text that a replica reads in a step
+    unroll_steps: int = 20  # tokens of each row in a step; gradients stop at its start
     n_negative_samples_batch: int = 8192
     learning_rate: float = 0.2
-    dropout: float = 0.1
-    all_clip_norm_val: float = 10.0
+    dropout: float = 0.1  # on the inputs of the LSTM layers and on the last output
+    all_clip_norm_val: float = 10.0  # the global norm at which the gradient is clipped
     sample_softmax: bool = True
 
     def n_negatives(self, vocabulary_size: int) -> int | None:
@@ -53,46 +39,24 @@ class TrainingOptions:
 
 @dataclasses.dataclass(frozen=True)
 class RunSettings:
-    """The settings of a run: what it starts from, and how updates are computed.
-
-    Args:
-        options: the published options.
-        init: the model to start from, which `find_model` takes; None for random
-            weights.
-        weights: published HDF5 weights, if `init` is an `options.json`.
-        preset: name of the sizes for random weights; None for `tiny`.
-        changes: fields of `ElmoConfig` that replace those of the preset.
-        new_softmax: whether the softmax is new even if the model has one.
-        warm_up: steps that train only the softmax; None for the default.
-        seed: fixes initial weights, order of the sentences, negatives and dropout.
-        zero_state_share: the probability that a sentence is read from the zero state,
-            as `Elmo` reads it; 0 for the published procedure, which always carries
-            the state over from the sentence before. If None, `ZERO_STATE_SHARE` in
-            a new run.
-        optimizer: a key of `optimizers.OPTIMIZERS`.
-        schedule: one of `optimizers.SCHEDULES`.
-        dtype: policy of the model, `"float32"` or `"mixed_bfloat16"`.
-        replicas: replicas on this machine; None for all GPUs.
-        n_parts: parts of a replica's rows, whose gradients are accumulated.
-
-    Raises:
-        ValueError: the batch size is not a multiple of `n_parts`.
-    """
+    """The settings of a run: what it starts from, and how updates are computed."""
 
     options: TrainingOptions = TrainingOptions()
-    init: str | None = None
-    weights: str | None = None
-    preset: str | None = None
-    changes: dict[str, Any] = dataclasses.field(default_factory=dict)
-    new_softmax: bool = False
-    warm_up: int | None = None
-    seed: int = 0
+    init: str | None = None  # a model for `find_model`; None for random weights
+    weights: str | None = None  # published HDF5 weights, if `init` is an `options.json`
+    preset: str | None = None  # sizes for random weights; None for `tiny`
+    changes: dict[str, Any] = dataclasses.field(default_factory=dict)  # of the preset
+    new_softmax: bool = False  # even if the model has one
+    warm_up: int | None = None  # steps that train only the softmax
+    seed: int = 0  # of initial weights, order of the sentences, negatives and dropout
+    # The probability that a sentence is read from the zero state, as `Elmo` reads it;
+    # 0 for the published procedure, None for `ZERO_STATE_SHARE` in a new run.
     zero_state_share: float | None = None
-    optimizer: str = "adagrad"
-    schedule: str = "constant"
-    dtype: str = "float32"
-    replicas: int | None = None
-    n_parts: int = 1
+    optimizer: str = "adagrad"  # one of `optimizers.OPTIMIZERS`
+    schedule: str = "constant"  # one of `optimizers.SCHEDULES`
+    dtype: str = "float32"  # or "mixed_bfloat16"
+    replicas: int | None = None  # on this machine; None for all GPUs
+    n_parts: int = 1  # parts of a replica's rows, whose gradients are accumulated
 
     def __post_init__(self):
         if self.options.batch_size % self.n_parts:
@@ -104,28 +68,15 @@ class RunSettings:
 
 @dataclasses.dataclass(frozen=True)
 class TextData:
-    """The files of text, plain or gzipped, and the source of the vocabulary.
+    """The files of text, plain or gzipped, and the source of the vocabulary."""
 
-    Args:
-        train: patterns of files to train on, or None for Python's language reference.
-        valid: patterns of files that are held out, or None as in `train`.
-        raw_text: whether they hold raw text instead of one tokenized sentence a line.
-        vocabulary: a `vocab.txt`, or None to count words.
-        vocabulary_text: patterns of further files whose words are counted, or None.
-        vocabulary_size: maximum number of words, or None.
-        min_count: rarer words are left out; None for `inputs.MIN_COUNT`.
-
-    Raises:
-        ValueError: `vocabulary_size` leaves no room for a word besides the special ones.
-    """
-
-    train: list[str] | None = None
-    valid: list[str] | None = None
-    raw_text: bool = False
-    vocabulary: Path | None = None
-    vocabulary_text: list[str] | None = None
+    train: list[str] | None = None  # patterns; None for Python's language reference
+    valid: list[str] | None = None  # patterns of the held-out files
+    raw_text: bool = False  # paragraphs instead of one tokenized sentence a line
+    vocabulary: Path | None = None  # a `vocab.txt`; None to count words
+    vocabulary_text: list[str] | None = None  # further files whose words are counted
     vocabulary_size: int | None = None
-    min_count: int | None = None
+    min_count: int | None = None  # None for `inputs.MIN_COUNT`
 
     def __post_init__(self):
         size, special = self.vocabulary_size, len(SPECIAL_WORDS)
@@ -138,23 +89,13 @@ class TextData:
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """The limits of training, and how often it evaluates and writes checkpoints.
-
-    Args:
-        n_epochs: maximum number of epochs, or None.
-        n_steps: maximum number of steps, or None.
-        patience: maximum number of evaluations in a row without a lower perplexity,
-            or None.
-        checkpoint_every: steps between two checkpoints.
-        evaluate_every: steps between two evaluations, besides the one after each
-            epoch, or None.
-    """
+    """The limits of training, and how often it evaluates and writes checkpoints."""
 
     n_epochs: int | None
     n_steps: int | None = None
-    patience: int | None = None
-    checkpoint_every: int = 500
-    evaluate_every: int | None = None
+    patience: int | None = None  # evaluations in a row without a lower perplexity
+    checkpoint_every: int = 500  # steps
+    evaluate_every: int | None = None  # steps; besides, each epoch ends with one
 
     def reached(self, progress: Progress) -> list[str]:
         """The options of the command line that end training, with their values."""
@@ -170,12 +111,7 @@ class Limits:
         ]
 
     def total_steps(self, steps_an_epoch: int, progress: Progress | None = None) -> int:
-        """The number of steps, unless patience ends training earlier.
-
-        Args:
-            steps_an_epoch: of the current epoch and the ones after it.
-            progress: of the run; None before its first step.
-        """
+        """The number of steps, unless patience ends training earlier."""
         progress = progress or Progress()
         n_steps = self.n_steps or sys.maxsize
         if self.n_epochs is None:

@@ -18,13 +18,7 @@ from elmo_keras.training.run import CHECKPOINTS, TrainingRun
 
 
 def check_output(output: Path, data: TextData, settings: RunSettings) -> None:
-    """Refuses a model directory that can't be written, or would replace an input.
-
-    Raises:
-        ValueError: the directory or one of its files can't be written, or is an input.
-        FileNotFoundError: no file matches a pattern.
-        OSError: the disk is full or fails.
-    """
+    """Refuses a model directory that can't be written, or would replace an input."""
     check_folder(output)
     patterns = [data.train, data.valid, data.vocabulary_text]
     inputs = [path for some in patterns for path in text_files(some or [])]
@@ -39,19 +33,9 @@ def check_output(output: Path, data: TextData, settings: RunSettings) -> None:
 
 @contextlib.contextmanager
 def reserved(output: Path, *, lock: bool) -> Iterator[None]:
-    """Reserves a model directory for this process.
+    """Reserves a model directory, keeping other processes out if `lock`.
 
-    A new directory is removed again if it holds neither a model nor a checkpoint at
-    the end.
-
-    Args:
-        output: the model directory.
-        lock: whether to keep other processes out.
-
-    Raises:
-        ValueError: another process is training there, or there is a model without
-            the checkpoints to resume its training.
-        OSError: the directory can't be written to.
+    A new directory is removed again if it holds neither a model nor a checkpoint.
     """
     if has_model(output) and not checkpoints(output / CHECKPOINTS):
         raise ValueError(f"{output} holds a model already. Give another --output.")

@@ -176,14 +176,9 @@ def held_out_sums(
     n_workers: int = 1,
     verbose: int = 0,
 ) -> np.ndarray:
-    """Log probabilities in nats, summed over one worker's share of a text.
+    """Log probabilities, summed over every n-th of at most 32 rows of a text.
 
-    The text is cut into at most 32 rows, of 32 sentences or more on average. Each row
-    is read in order from the zero state. The share is every n-th row, from row number
-    `worker` on.
-
-    Returns:
-        float64 `(2, 2)`: from the zero state and carried over, forward and backward.
+    float64 `(2, 2)`: from the zero state and carried over, forward and backward.
     """
     check_softmax(bilm, vocabulary)
     n_rows = min(max(len(corpus) // SENTENCES_A_ROW, 1), MAX_ROWS)
@@ -216,7 +211,8 @@ def _batches(corpus, vocabulary, config, n_rows, *, rows) -> Iterator[dict[str, 
             "words": tf.constant(words.reshape(read.inputs.shape), tf.int32),
             "targets": tf.constant(ids[read.targets]),
             "real": tf.constant(read.real),
-        } | {name: tf.constant(x) for name, x in segments._asdict().items()}
+            "segments": Segments(*map(tf.constant, segments)),
+        }
 
 
 @tf.function(reduce_retracing=True, autograph=False)
@@ -230,7 +226,7 @@ def _of_window(bilm, batch, state):
         outputs, direction_state = over_segments(
             direction.call_packed,
             tf.concat([x[d], x[d]], axis=0),
-            Segments.in_batch(batch),
+            batch["segments"],
             state=state[d],
         )
         logs = bilm.softmax.log_probabilities_of(

@@ -12,49 +12,32 @@ RECENT_ROWS = 10  # rows of the recent loss
 
 @dataclasses.dataclass
 class Progress:
-    """The progress of a training run, part of its checkpoints.
+    """The progress of a training run, part of its checkpoints."""
 
-    Attributes:
-        epoch: number of the current epoch, from 0.
-        epoch_step: steps done in the current epoch.
-        step: steps done in total.
-        tokens: tokens predicted in each direction.
-        seconds: time spent in steps.
-        losses: rows of (tokens, mean loss of a token since the previous row), one for
-            every `ROW_STEPS` steps.
-        open_steps: steps since the last row of `losses`.
-        open_loss: their loss, summed over tokens.
-        held_out: rows of (tokens, forward perplexity, backward perplexity), each
-            sentence from the zero state.
-        held_out_carried: such rows with the state carried over.
-        chosen_by: the field of `HeldOutPerplexity` that `best` is about.
-        best: lowest mean held-out perplexity, that of the written model, or None.
-        not_better: evaluations since the lowest perplexity.
-    """
-
-    epoch: int = 0
-    epoch_step: int = 0
-    step: int = 0
-    tokens: int = 0
-    seconds: float = 0.0
+    epoch: int = 0  # number of the current epoch
+    epoch_step: int = 0  # steps done in the current epoch
+    step: int = 0  # steps done in total
+    tokens: int = 0  # predicted in each direction
+    seconds: float = 0.0  # spent in steps
+    # Rows of (tokens, mean loss of a token since the previous row), one for every
+    # `ROW_STEPS` steps; then the steps since the last row and their summed loss.
     losses: list[tuple[int, float]] = dataclasses.field(default_factory=list)
     open_steps: int = 0
     open_loss: float = 0.0
+    # Rows of (tokens, forward perplexity, backward perplexity): each sentence from the
+    # zero state, and with the state carried over.
     held_out: list[tuple[int, float, float]] = dataclasses.field(default_factory=list)
     held_out_carried: list[tuple[int, float, float]] = dataclasses.field(
         default_factory=list
     )
-    chosen_by: str = "zero"  # also in the checkpoints of versions without a choice
-    best: float | None = None
-    not_better: int = 0
+    # The field of `HeldOutPerplexity` that `best` is about; also in the checkpoints of
+    # versions without a choice.
+    chosen_by: str = "zero"
+    best: float | None = None  # lowest mean held-out perplexity
+    not_better: int = 0  # evaluations since then
 
     def add_step(self, loss: float, n_tokens: int) -> bool:
-        """Adds the result of a step; returns whether that completes a row of `losses`.
-
-        Args:
-            loss: the mean loss of a token.
-            n_tokens: tokens predicted in each direction.
-        """
+        """Adds a step's mean loss; returns whether that completes a row of `losses`."""
         self.tokens += n_tokens
         self.open_steps += 1
         self.open_loss += loss * n_tokens
@@ -69,10 +52,7 @@ class Progress:
         return _spans([*self.losses, *([self._open_row()] if self.open_steps else [])])
 
     def recent_loss(self) -> float | None:
-        """Mean loss of a token over the last hundred steps; None without any step.
-
-        Before the tenth step, the mean of the steps so far.
-        """
+        """Mean loss of a token over the last hundred steps; None without any step."""
         rows = self.losses[-RECENT_ROWS - 1 :]
         if not rows:
             return self._open_row()[1] if self.open_steps else None

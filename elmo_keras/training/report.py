@@ -83,11 +83,7 @@ def result(progress: Progress, finished: bool) -> str:
 
 
 def write_card(run: TrainingRun, inputs: Inputs, data: TextData, output: Path) -> None:
-    """Writes the model card and draws the curves.
-
-    Raises:
-        CommandFailed: they can't be written.
-    """
+    """Writes the model card and draws the curves."""
     try:
         (output / CARD).write_text(model_card(run, inputs, data), encoding="utf-8")
         draw_curves(run.progress, output / CURVES, run.loss_name)

@@ -14,7 +14,6 @@ from elmo_keras.cli.fingerprint import check_same_run
 from elmo_keras.models.local_files import absolute
 from elmo_keras.training.checkpoint import newest_checkpoint, save_checkpoint
 from elmo_keras.training.distribution import (
-    distributed,
     gather_rows,
     is_chief,
     n_workers,
@@ -35,28 +34,18 @@ WARM_UP_STEPS = 500  # default for a new softmax of a pretrained model
 
 @dataclasses.dataclass
 class TrainingRun:
-    """Everything that a step reads and changes.
+    """Everything that a step reads and changes."""
 
-    Attributes:
-        strategy: the model and the optimizer were built in its scope.
-        bilm, optimizer: both built.
-        streams: the text.
-        settings: how updates are computed.
-        identity: JSON values that must not change when the run is resumed.
-        warm_up_steps: steps at the start that train only the softmax.
-        progress: how far the run has come.
-        state: LSTM state of each replica's rows.
-    """
-
-    strategy: tf.distribute.Strategy
+    strategy: tf.distribute.Strategy  # model and optimizer were built in its scope
     bilm: BidirectionalLanguageModel
     optimizer: keras.optimizers.Optimizer
     streams: Streams
     settings: RunSettings
+    # JSON values that must not change when the run is resumed.
     identity: dict[str, Any] = dataclasses.field(default_factory=dict)
-    warm_up_steps: int = 0
+    warm_up_steps: int = 0  # which train only the softmax
     progress: Progress = dataclasses.field(default_factory=Progress)
-    state: Any = None
+    state: Any = None  # LSTM state of each replica's rows
 
     @property
     def loss_name(self) -> str:
@@ -183,12 +172,7 @@ def variables_of(run: TrainingRun) -> dict[str, keras.Variable]:
 
 
 def save(run: TrainingRun, folder: Path) -> None:
-    """Writes a checkpoint; every process must call it, and the chief writes the file.
-
-    Raises:
-        OSError: it can't be written; older ones are unchanged.
-        FloatingPointError: a weight is not finite; older ones are unchanged.
-    """
+    """Writes a checkpoint; every process must call it, and the chief writes the file."""
     rows = tf.nest.flatten(gather_rows(run.strategy, run.state))
     if not is_chief(run.strategy):
         return
@@ -203,14 +187,7 @@ def save(run: TrainingRun, folder: Path) -> None:
 
 
 def restore(run: TrainingRun, folder: Path) -> Path | None:
-    """Resumes from the newest undamaged checkpoint.
-
-    Returns:
-        Its path, or None if there is no checkpoint.
-
-    Raises:
-        ValueError: it belongs to another run, or all checkpoints are damaged.
-    """
+    """Resumes from the newest undamaged checkpoint; returns its path, if there is one."""
     found = newest_checkpoint(folder / CHECKPOINTS)
     if found is None:
         run.reset_state()
@@ -245,11 +222,7 @@ def _check_identity(run, then, path):
 
 
 def check_same_step(run: TrainingRun, output: Path) -> None:
-    """Checks that all workers resume from the same checkpoint.
-
-    Raises:
-        ValueError: they resume from different steps.
-    """
+    """Checks that all workers resume from the same checkpoint."""
     step = run.progress.step
     total = sum_over_workers(run.strategy, np.array(float(step)))
     if total != step * n_workers(run.strategy):
@@ -285,15 +258,19 @@ def compiled_step(
 
 def batches(run: TrainingRun) -> tf.data.Dataset | tf.distribute.DistributedDataset:
     """The batches of the rest of the current epoch."""
-    progress, strategy = run.progress, run.strategy
+    n_replicas = run.strategy.num_replicas_in_sync
 
-    def of(replicas):
+    def of(context):
+        n = n_replicas // context.num_input_pipelines
+        first = context.input_pipeline_id * n
         return run.streams.batches(
-            progress.epoch,
-            progress.epoch_step,
-            n_replicas=strategy.num_replicas_in_sync,
+            run.progress.epoch,
+            run.progress.epoch_step,
+            n_replicas=n_replicas,
             n_parts=run.settings.n_parts,
-            replicas=replicas,
+            replicas=range(first, first + n),
         )
 
-    return distributed(strategy, of)
+    if n_replicas == 1:
+        return of(tf.distribute.InputContext())
+    return run.strategy.distribute_datasets_from_function(of)

@@ -6,7 +6,6 @@ step by step (`layers.packing`), they take as many tokens as before, so this cos
 nothing. Training, whose windows are shorter, has `layers.full_rows` for it.
 """
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,29 +13,16 @@ import tensorflow as tf
 
 
 class Segments(NamedTuple):
-    """The segments of a window, packed; the longest segments come first.
+    """The segments of a window, packed; the longest segments come first; all int32."""
 
-    Attributes:
-        order: int32 `(rows · time,)`, the index of each packed token in the window.
-        sizes: int32 `(steps,)`, the number of segments with a token at each step.
-        begin: int32 `(segments,)`, the row whose state a segment continues; the
-            number of rows for the zero state.
-        last: int32 `(rows,)`, the last segment of each row.
-    """
-
-    order: Any
-    sizes: Any
-    begin: Any
-    last: Any
+    order: Any  # (rows · time,), the index of each packed token in the window
+    sizes: Any  # (steps,), the number of segments with a token at each step
+    begin: Any  # (segments,), the row that a segment continues; for zeros, their number
+    last: Any  # (rows,), the last segment of each row
 
     @classmethod
     def of(cls, from_zero: np.ndarray) -> "Segments":
-        """The segments of a window, as arrays.
-
-        Args:
-            from_zero: bool `(rows, time)`, see `windows.Window`.
-
-        Example:
+        """The segments of `from_zero` `(rows, time)`, see `windows.Window`.
 
         >>> [x.tolist() for x in Segments.of(np.array([[False, True, False]]))]
         [[1, 0, 2], [2, 1], [1, 0], [0]]
@@ -60,11 +46,6 @@ class Segments(NamedTuple):
         )
         return cls(*(array.astype(np.int32) for array in arrays))
 
-    @classmethod
-    def in_batch(cls, batch: Mapping[str, tf.Tensor]) -> "Segments":
-        """The segments of a batch that has the fields as items."""
-        return cls(*(batch[field] for field in cls._fields))
-
 
 def over_segments(function, inputs, segments: Segments, *, state):
     """Applies a recurrent `function` to the segments of rows without padding.
@@ -77,7 +58,12 @@ def over_segments(function, inputs, segments: Segments, *, state):
     outputs, state = function(
         tf.gather(tokens, segments.order),
         segments.sizes,
-        tf.nest.map_structure(lambda rows: _begin(rows, segments), state),
+        tf.nest.map_structure(
+            lambda rows: tf.gather(
+                tf.concat([rows, tf.zeros_like(rows[:1])], 0), segments.begin
+            ),
+            state,
+        ),
     )
 
     def unpacked(packed):
@@ -89,8 +75,3 @@ def over_segments(function, inputs, segments: Segments, *, state):
 
     last = tf.nest.map_structure(lambda x: tf.gather(x, segments.last), state)
     return tf.nest.map_structure(unpacked, outputs), last
-
-
-def _begin(rows, segments):
-    """The state that each segment begins with."""
-    return tf.gather(tf.concat([rows, tf.zeros_like(rows[:1])], 0), segments.begin)

@@ -66,14 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def keep_start_state(
     model: str, data: TextData, *, n_sentences: int, output: Path | None
 ) -> None:
-    """Computes the start state of a model and writes it.
-
-    Args:
-        model: a model directory, or with an output any model.
-        data: the text; Python's language reference if its `train` is None.
-        n_sentences: the maximum of sentences that are read.
-        output: a new directory for the model and its state, or None for its own.
-    """
+    """Computes the start state of a model and writes it, by default beside the model."""
     check_output(model, data, output)
     # The state is made again.
     files = dataclasses.replace(find_model(model), start_state_file=None)
@@ -101,13 +94,7 @@ def keep_start_state(
 
 
 def check_output(model: str, data: TextData, output: Path | None) -> None:
-    """Refuses an output that can't be written, or would replace an input.
-
-    Raises:
-        ValueError: the output is such a one; the message says what to give instead.
-        FileNotFoundError: no file matches a pattern of the text.
-        OSError: the disk is full or fails.
-    """
+    """Refuses an output that can't be written, or would replace an input."""
     texts = text_files(data.train or [])
     if output is not None:
         check_folder(output)

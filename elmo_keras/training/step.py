@@ -13,21 +13,10 @@ def train_step(
     """Updates the weights with one batch of `streams.Streams`, in a replica context.
 
     Loss, gradient and clipping are computed over the whole batch, however its rows
-    are divided among replicas and parts.
+    are divided among replicas and parts, whose gradients are accumulated.
 
-    Args:
-        bilm: a built biLM with a softmax.
-        optimizer: a Keras optimizer without clipping, built on the biLM's trainable
-            weights.
-        parts: the batches of this replica's parts, whose gradients are accumulated.
-        state: LSTM state of this replica's rows after the previous batch.
-        options: gives `unroll_steps` and `all_clip_norm_val`.
-        only_softmax: whether to update the softmax only.
-
-    Returns:
-        The mean loss of the two directions in nats a token (the sampled softmax's
-        loss if the batch has candidates) and the number of tokens predicted in each
-        direction, both over all replicas; and the state of this replica's rows.
+    Returns the mean loss of the two directions in nats a token and the number of
+    tokens predicted in each direction, both over all replicas; and the LSTM state.
     """
     softmax = [bilm.softmax.kernel, bilm.softmax.bias]
     others = [w for w in bilm.trainable_weights if not any(w is s for s in softmax)]
@@ -110,18 +99,7 @@ def _softmax_rows(softmax, batch):
 
 
 def stream_losses(bilm, batch, state, *, table=None):
-    """The losses of the streams of both directions.
-
-    Args:
-        bilm: a built biLM with a softmax.
-        batch: a part of a batch of `streams.Streams`.
-        state: LSTM state of its rows.
-        table: kernel and bias of the softmax for the words that the batch needs;
-            gathered if None.
-
-    Returns:
-        float32 `(2, batch, time)`, forward and backward, and the state.
-    """
+    """The losses of a part, float32 `(2, batch, time)`, and the state of its rows."""
     table = table or _softmax_rows(bilm.softmax, batch)
     vectors = bilm.token_representation(batch["characters"], training=True)
     continuing, losses, last = _continuing(batch), [], []

@@ -20,19 +20,10 @@ PREFETCHED = 4
 
 
 class Streams:
-    """The batches of a corpus.
+    """The batches of a corpus, each of whose tokens occurs once in an epoch.
 
-    Args:
-        corpus: every token occurs once in an epoch.
-        vocabulary: gives the ids to predict.
-        config: gives the characters.
-        n_rows: rows of text, over all replicas and parts.
-        unroll_steps: tokens of a row in a batch.
-        n_negatives: negatives of the sampled softmax, or None for the full one.
-        seed: fixes the order of the sentences, the negatives, the dropout, and the
-            sentences that are read from the zero state.
-        zero_state_share: the probability that a sentence is read from the zero
-            state. With 0 the state is always carried over, as published.
+    `n_rows` are the rows of all replicas and parts. Without `n_negatives` the softmax
+    is full. With a `zero_state_share` of 0 the state is always carried over.
     """
 
     def __init__(
@@ -89,33 +80,13 @@ class Streams:
     ) -> tf.data.Dataset:
         """The batches of an epoch, from a step on.
 
-        The rows are divided among the replicas, and the rows of a replica into parts
-        that it computes one after another. A row continues where it ended in the
-        previous batch, so the LSTM state must be carried over, except to the
-        sentences that are read from the zero state.
+        The rows are divided among the replicas (by default all are returned), and the
+        rows of a replica into parts. A row continues where it ended in the previous
+        batch, so the LSTM state must be carried over.
 
-        Args:
-            epoch: number of the epoch, from 0.
-            first_step: the first step to return.
-            n_replicas: number of replicas.
-            n_parts: parts of a replica; `n_rows` is a multiple of
-                `n_replicas * n_parts`.
-            replicas: the replicas whose rows to return; all if None.
-
-        Returns:
-            A dataset with one element for each step and replica: a tuple of one
-            dict for each part, with `characters` `(words, characters)`, the distinct
-            words of the part; `words` `(2, rows, time)`, indices into these, forward
-            and backward, both in reading order; `targets` `(2, rows, time)`, ids to
-            predict; `weights` `(rows, time)`, 0.0 after the last token of a row;
-            `n_predictions`, the sum of the weights over all replicas; `seed` `(2,)`
-            for the dropout. For the sampled softmax also: `candidates`
-            `(candidates,)`, the ids whose rows of the softmax the batch needs, the
-            same for all parts; `negatives` `(2, negatives)`, indices into
-            `candidates`, as `targets` are in this case; and `log_expected`
-            `(2, candidates)`, the result of `Negatives.log_expected_counts`. If
-            sentences are read from the zero state also `from_zero` `(rows, time)`, see
-            `windows.Window`.
+        A dataset with one element for each step and replica: a tuple of one dict for
+        each part, with `characters` `(words, characters)`, the distinct words of the
+        part, and the arrays of `_spec`.
         """
         replicas = range(n_replicas) if replicas is None else replicas
         part = self._part_reader(epoch, n_replicas * n_parts)
@@ -137,9 +108,7 @@ class Streams:
         strings = tf.constant(self.corpus.tokens_of(self.config))
         spec = self._spec(self.n_rows // n_parts)
         dtypes = [s.dtype for s in spec.values()]
-
-        def arrays_of(step, number):
-            return self._arrays(epoch, int(step), int(number), n_parts=n_parts)
+        arrays_of = functools.partial(self._arrays, epoch, n_parts)
 
         def part(step, number):
             arrays = tf.numpy_function(arrays_of, [step, number], dtypes)
@@ -154,25 +123,28 @@ class Streams:
         time = self.unroll_steps
         spec = {
             "distinct": tf.TensorSpec((None,), tf.int64),
+            # Indices of distinct words, forward and backward, both in reading order.
             "words": tf.TensorSpec((2, n_rows, time), tf.int32),
-            "targets": tf.TensorSpec((2, n_rows, time), tf.int32),
-            "weights": tf.TensorSpec((n_rows, time), tf.float32),
-            "n_predictions": tf.TensorSpec((), tf.float32),
-            "seed": tf.TensorSpec((2,), tf.int32),
+            "targets": tf.TensorSpec((2, n_rows, time), tf.int32),  # ids to predict
+            "weights": tf.TensorSpec((n_rows, time), tf.float32),  # 0.0 after a row
+            "n_predictions": tf.TensorSpec((), tf.float32),  # over all replicas
+            "seed": tf.TensorSpec((2,), tf.int32),  # of the dropout
         }
-        if self.zero_state_share:
+        if self.zero_state_share:  # where a sentence starts from it
             spec["from_zero"] = tf.TensorSpec((n_rows, time), tf.bool)
         if self.n_negatives is not None:
             spec |= {
+                # The ids whose rows of the softmax all parts need; `negatives` and
+                # `targets` are indices of these.
                 "candidates": tf.TensorSpec((None,), tf.int32),
                 "negatives": tf.TensorSpec((2, self.n_negatives), tf.int32),
                 "log_expected": tf.TensorSpec((2, None), tf.float32),
             }
         return spec
 
-    def _arrays(self, epoch, step, number, *, n_parts):
+    def _arrays(self, epoch, n_parts, step, number):
         """The arrays of a part of the rows, in the order of `_spec`."""
-        of_all, targets, seed, shared = self._shared(epoch, step)
+        of_all, targets, seed, shared = self._shared(epoch, int(step))
         size = self.n_rows // n_parts
         rows = slice(number * size, (number + 1) * size)
         inputs = of_all.inputs[:, rows]
@@ -214,23 +186,16 @@ class Streams:
 
 
 class Negatives(NamedTuple):
-    """Distinct word ids, and the number of draws that it took to get them.
+    """Distinct word ids, and the number of draws that it took to get them."""
 
-    Attributes:
-        ids: int64 `(negatives,)`.
-        n_draws: number of draws, including repeated ids.
-        vocabulary_size: number of words drawn from.
-    """
-
-    ids: np.ndarray
-    n_draws: int
+    ids: np.ndarray  # int64 (negatives,)
+    n_draws: int  # including repeated ids
     vocabulary_size: int
 
     def log_expected_counts(self, ids: np.ndarray) -> np.ndarray:
-        """log Q(id), Q(id) being the probability that an id is drawn at least once.
+        """The log of the probability that an id is drawn at least once, float32.
 
-        Logits are corrected by it, so that the sampled softmax estimates the full
-        softmax. float32, in the shape of `ids`.
+        Logits are corrected by it, so that the sampled softmax estimates the full one.
         """
         size = self.vocabulary_size
         probability = np.log1p(1 / (ids + 1.0)) / np.log1p(size)

@@ -12,21 +12,14 @@ from elmo_keras.text.corpus import BEGIN, END, Corpus
 
 
 class Plan(NamedTuple):
-    """Sentences in reading order, cut into rows of about equal length.
+    """Sentences in reading order, cut into rows of about equal length."""
 
-    Attributes:
-        order: `(sentences,)`, the sentence numbers in reading order.
-        starts: `(sentences + 1,)`, where each sentence starts in one long stream. A
-            sentence takes one place more than it has tokens, for a boundary.
-        rows: `(rows + 1,)`, where each row starts in the stream, and the stream's end.
-        from_zero: bool `(sentences,)` in reading order, True for sentences that are
-            read from the zero state; all others continue from the one before.
-    """
-
-    order: np.ndarray
+    order: np.ndarray  # (sentences,), their numbers
+    # (sentences + 1,), where each starts in one long stream; it takes one place more
+    # than it has tokens, for a boundary.
     starts: np.ndarray
-    rows: np.ndarray
-    from_zero: np.ndarray
+    rows: np.ndarray  # (rows + 1,), where each row starts, and the stream's end
+    from_zero: np.ndarray  # bool (sentences,); all others continue from the one before
 
     @classmethod
     def of(
@@ -69,19 +62,13 @@ class Plan(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The contents of some rows in one step.
+    """The contents of some rows in one step."""
 
-    Attributes:
-        inputs: `(2, rows, time)`, word numbers to read, forward and backward.
-        targets: `(2, rows, time)`, word numbers to predict.
-        real: bool `(rows, time)`, False after the end of a row.
-        from_zero: bool `(rows, time)`, True where a sentence starts that is read from
-            the zero state. Both directions start it at the same place.
-    """
-
-    inputs: np.ndarray
-    targets: np.ndarray
-    real: np.ndarray
+    inputs: np.ndarray  # (2, rows, time), word numbers to read, forward and backward
+    targets: np.ndarray  # (2, rows, time), word numbers to predict
+    real: np.ndarray  # bool (rows, time), False after the end of a row
+    # bool (rows, time), True where a sentence starts that is read from the zero state;
+    # both directions start it at the same place.
     from_zero: np.ndarray
 
 
