@@ -6,8 +6,10 @@ from tests.support import reference
 from tests.support.models import published_weights
 
 
-def expected_losses(bilm, vocabulary, tokens, *, direction, state=None):
-    """Losses of a sentence in reading order by the oracle: (tokens − 1,)."""
+def expected_losses(bilm, vocabulary, sentence, *, direction, state=None):
+    """Losses of a sentence by the oracle, in reading order: (tokens + 1,)."""
+    tokens = ["<S>", *sentence, "</S>"]
+    tokens = tokens[::-1] if direction else tokens
     weights = published_weights(bilm)
     config = bilm.config
     ids = [reference.character_ids(t, config.max_characters_per_token) for t in tokens]

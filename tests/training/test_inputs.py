@@ -88,22 +88,21 @@ def test_tokens_that_are_not_in_the_vocabulary_are_counted():
 @pytest.mark.parametrize(
     ("data", "pretrained", "remedy"),
     [
-        ({"min_count": 7}, False, "Give a lower --min-count than 7."),
-        ({}, False, "Give a lower --min-count than 2."),
-        ({"vocabulary_size": 4}, False, "than 2, or a higher --vocabulary-size."),
+        (TextData(min_count=7), False, "Give a lower --min-count than 7."),
+        (TextData(), False, "Give a lower --min-count than 2."),
+        (TextData(vocabulary_size=4), False, "than 2, or a higher --vocabulary-size."),
         (
-            {"vocabulary_size": 4, "min_count": 1},
+            TextData(vocabulary_size=4, min_count=1),
             False,
             "Give a higher --vocabulary-size.",
         ),
-        ({"vocabulary": "vocab.txt"}, False, "Give another --vocabulary."),
-        ({}, True, "Give --new-softmax for a vocabulary of this text."),
+        (TextData(vocabulary="vocab.txt"), False, "Give another --vocabulary."),
+        (TextData(), True, "Give --new-softmax for a vocabulary of this text."),
     ],
 )
 def test_a_vocabulary_without_the_words_of_the_text_is_refused(
     data, pretrained, remedy
 ):
-    data = TextData(**data)
     check_vocabulary(inputs("a", pretrained=pretrained), data)
     with pytest.raises(ValueError) as refusal:
         check_vocabulary(inputs("xyz", pretrained=pretrained), data)

@@ -20,13 +20,28 @@ from tests.support.oracle_losses import expected_losses
 from tests.support.training_runs import CORPUS, SENTENCES, VOCABULARY
 
 
+def carried(bilm, rows, start=(None, None)):
+    """Log probabilities by the oracle, the state carried over in each row: (2,)."""
+    sums = np.zeros(2)
+    for row in rows:
+        for direction, state in enumerate(start):
+            for sentence in row:
+                losses, state = expected_losses(
+                    bilm, VOCABULARY, sentence, direction=direction, state=state
+                )
+                sums[direction] -= losses.sum()
+    return sums
+
+
+def alone(bilm, start=(None, None)):
+    """Log probabilities by the oracle, each sentence from the same state: (2,)."""
+    return carried(bilm, [[sentence] for sentence in SENTENCES], start)
+
+
 def test_log_probabilities_are_those_of_the_oracle(bilm):
     actual = log_probabilities(bilm, CORPUS, VOCABULARY)
     for row, sentence in zip(actual, SENTENCES, strict=True):
-        tokens = ["<S>", *sentence, "</S>"]
-        for direction, reading in enumerate((tokens, tokens[::-1])):
-            losses, _ = expected_losses(bilm, VOCABULARY, reading, direction=direction)
-            assert row[direction] == pytest.approx(-losses.sum(), abs=1e-4)
+        assert row == pytest.approx(carried(bilm, [[sentence]]), abs=1e-4)
 
 
 def test_perplexity_is_per_predicted_token(bilm):
@@ -53,35 +68,13 @@ def test_a_softmax_of_another_size_than_the_vocabulary_is_refused(config):
             function(bilm, Corpus.of([]), VOCABULARY)
 
 
-def sums_with_state_carried_over(bilm, sentences):
-    """Log probabilities by the oracle: (2,)."""
-    sums, states = np.zeros(2), [None, None]
-    for sentence in sentences:
-        tokens = ["<S>", *sentence, "</S>"]
-        for direction, reading in enumerate((tokens, tokens[::-1])):
-            losses, states[direction] = expected_losses(
-                bilm,
-                VOCABULARY,
-                reading,
-                direction=direction,
-                state=states[direction],
-            )
-            sums[direction] -= losses.sum()
-    return sums
-
-
-def carried(bilm, rows):
-    return sum(sums_with_state_carried_over(bilm, row) for row in rows)
-
-
 def test_both_sums_are_those_of_the_oracle(bilm):
-    zero = carried(bilm, [[sentence] for sentence in SENTENCES])
-    expected = [zero, carried(bilm, [SENTENCES])]
+    expected = [alone(bilm), carried(bilm, [SENTENCES])]
     assert np.abs(np.subtract(*expected)).min() > 0.01
     actual = held_out_sums(bilm, CORPUS, VOCABULARY)
     np.testing.assert_allclose(actual, expected, atol=1e-4)
-    alone = log_probabilities(bilm, CORPUS, VOCABULARY).sum(axis=0)
-    np.testing.assert_allclose(actual[0], alone, rtol=1e-6)
+    zero = log_probabilities(bilm, CORPUS, VOCABULARY).sum(axis=0)
+    np.testing.assert_allclose(actual[0], zero, rtol=1e-6)
 
 
 @pytest.mark.parametrize("max_tokens", [4, pytest.param(2048, marks=pytest.mark.slow)])
@@ -92,8 +85,7 @@ def test_a_long_text_is_read_in_rows(bilm, max_tokens, monkeypatch):
     rows = SENTENCES[:2], SENTENCES[2:]
     actual = held_out_sums(bilm, CORPUS, VOCABULARY)
     np.testing.assert_allclose(actual[1], carried(bilm, rows), atol=1e-4)
-    zero = carried(bilm, [[sentence] for sentence in SENTENCES])
-    np.testing.assert_allclose(actual[0], zero, atol=1e-4)
+    np.testing.assert_allclose(actual[0], alone(bilm), atol=1e-4)
 
 
 @pytest.mark.parametrize("n_workers", [2, 3])
@@ -112,8 +104,8 @@ def test_both_perplexities_are_per_predicted_token(bilm):
     sums = held_out_sums(bilm, CORPUS, VOCABULARY)
     assert found == HeldOutPerplexity.of(sums, CORPUS.n_predictions)
     assert found.carried.forward == pytest.approx(np.exp(-sums[1, 0] / 17))
-    alone = perplexity(bilm, CORPUS, VOCABULARY)
-    assert found.zero == pytest.approx(alone, rel=1e-6)
+    zero = perplexity(bilm, CORPUS, VOCABULARY)
+    assert found.zero == pytest.approx(zero, rel=1e-6)
 
 
 @pytest.mark.slow
@@ -130,16 +122,8 @@ def test_a_start_state_is_a_third_way_to_read(bilm):
     found = held_out_perplexity(started, CORPUS, VOCABULARY)
     assert found[:2] == held_out_perplexity(bilm, CORPUS, VOCABULARY)[:2]
     assert found.start == perplexity(started, CORPUS, VOCABULARY)
-    output, cell = started.lstm.start_values()
-    sums = np.zeros(2)
-    for sentence in SENTENCES:
-        tokens = ["<S>", *sentence, "</S>"]
-        for direction, reading in enumerate((tokens, tokens[::-1])):
-            state = list(zip(output[direction], cell[direction]))
-            losses, _ = expected_losses(
-                bilm, VOCABULARY, reading, direction=direction, state=state
-            )
-            sums[direction] -= losses.sum()
+    start = [list(zip(*parts)) for parts in zip(*started.lstm.start_values())]
+    sums = alone(bilm, start)
     np.testing.assert_allclose(found.start, np.exp(-sums / 17), rtol=1e-5)
     assert found.start.mean != pytest.approx(found.zero.mean, rel=1e-3)
     assert str(found).endswith(f"; from the start state: {found.start}")
@@ -150,5 +134,5 @@ def test_sentences_have_the_boundaries_of_a_dictionary():
     bilm.build()
     randomize(bilm)
     sums = held_out_sums(bilm, CORPUS, VOCABULARY)
-    alone = log_probabilities(bilm, CORPUS, VOCABULARY).sum(axis=0)
-    np.testing.assert_allclose(sums[0], alone, rtol=1e-5)
+    zero = log_probabilities(bilm, CORPUS, VOCABULARY).sum(axis=0)
+    np.testing.assert_allclose(sums[0], zero, rtol=1e-5)

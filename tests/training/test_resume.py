@@ -1,6 +1,7 @@
 """Training that was stopped, killed or damaged resumes as if nothing had happened."""
 
 import dataclasses
+import itertools
 import os
 import random
 import signal
@@ -52,6 +53,20 @@ def largest_difference(one, other):
     return max(np.abs(arrays[k] - others[k]).max() for k in arrays)
 
 
+def before_steps(action):
+    """For `attempt(around=…)`: calls the action before each step, with its number."""
+    numbers = itertools.count(1)
+
+    def around(step):
+        def one_step(*batch):
+            action(next(numbers))
+            return step(*batch)
+
+        return one_step
+
+    return around
+
+
 def stop_after(n_steps):
     answers = iter([False] * (n_steps - 1) + [True])
     return lambda: next(answers, False)
@@ -67,24 +82,20 @@ def test_the_run_has_several_epochs_and_evaluations(uninterrupted):
 def test_killed_five_times_it_ends_bit_for_bit_as_if_it_had_not_been(
     reused, uninterrupted, tmp_path
 ):
-    steps = [0]
     # Counted over all attempts.
-    deaths = sorted(random.Random(1).sample(range(1, N_STEPS + 1), 5))
+    deaths, steps = random.Random(1).sample(range(1, N_STEPS + 1), 5), []
 
-    def mortal(step):
-        def one_step(*batch):
-            steps[0] += 1
-            if steps[0] in deaths:
-                raise Killed
-            return step(*batch)
+    def die(number):
+        steps.append(number)
+        if number in deaths:
+            raise Killed
 
-        return one_step
-
+    mortal = before_steps(die)
     for _ in deaths:
         with pytest.raises(Killed):
             reused.attempt(tmp_path / "model", around=mortal)
     assert reused.attempt(tmp_path / "model", around=mortal)
-    assert steps[0] > N_STEPS + len(deaths)  # steps were lost and repeated
+    assert len(steps) > N_STEPS + len(deaths)  # steps were lost and repeated
     assert largest_difference(at_the_end(tmp_path / "model"), uninterrupted) == 0
 
 
@@ -113,18 +124,11 @@ def test_a_damaged_checkpoint_costs_only_its_steps(reused, uninterrupted, tmp_pa
 
 
 def test_ctrl_c_ends_training_after_the_step_and_saves_it(reused, tmp_path, capsys):
-    steps = [0]
+    def interrupt(number):
+        if number == 4:
+            os.kill(os.getpid(), signal.SIGINT)
 
-    def interrupted(step):
-        def one_step(*batch):
-            steps[0] += 1
-            if steps[0] == 4:
-                os.kill(os.getpid(), signal.SIGINT)
-            return step(*batch)
-
-        return one_step
-
-    assert not reused.attempt(tmp_path / "model", around=interrupted)
+    assert not reused.attempt(tmp_path / "model", around=before_steps(interrupt))
     shown = capsys.readouterr().out
     assert "Interrupted at step 4. The same command resumes there." in shown
     assert newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[2].stem.endswith("04")
@@ -295,15 +299,11 @@ def test_a_stop_where_an_evaluation_is_due_does_not_lose_it(
 
 
 def test_weights_that_are_not_finite_replace_nothing(reused, tmp_path):
-    def exploding(step):
-        def one_step(*batch):
-            reused.run.optimizer.learning_rate = 1e38
-            return step(*batch)
-
-        return one_step
+    def explode(number):
+        reused.run.optimizer.learning_rate = 1e38
 
     with pytest.raises(FloatingPointError, match="no longer finite"):
-        reused.attempt(tmp_path / "model", around=exploding)
+        reused.attempt(tmp_path / "model", around=before_steps(explode))
     arrays, _, path = newest_checkpoint(tmp_path / "model" / CHECKPOINTS)
     assert all(np.isfinite(array).all() for array in arrays.values())
     assert path.stem.endswith("00")

@@ -74,9 +74,8 @@ def test_it_is_the_mean_over_sentence_ends_of_the_oracle(
 ):
     monkeypatch.setattr(module, "SENTENCES_A_ROW", sentences_a_row)
     sentences = [*SENTENCES, ["b", "a"]]
-    rows = {32: [sentences], 2: [sentences[:3], sentences[3:]]}.get(
-        sentences_a_row, [[sentence] for sentence in sentences]
-    )
+    n_rows = {32: 1, 2: 2, 1: 5}[sentences_a_row]  # the longest come first
+    rows = np.array_split(np.array(sentences, object), n_rows)
     found = mean_end_state(bilm, iter(sentences))
     for actual, wanted in zip(found, expected(bilm, rows), strict=True):
         # float32 against float64.

@@ -77,14 +77,9 @@ def test_stream_losses_are_those_of_the_oracle(bilm, share, in_the_first_row):
         for r, row in enumerate(rows):
             expected, oracle = [], None
             for sentence, from_zero in row:
-                tokens = ["<S>", *sentence, "</S>"]
-                reading = tokens[::-1] if direction else tokens
+                state = None if from_zero else oracle
                 some, oracle = expected_losses(
-                    bilm,
-                    VOCABULARY,
-                    reading,
-                    direction=direction,
-                    state=None if from_zero else oracle,
+                    bilm, VOCABULARY, sentence, direction=direction, state=state
                 )
                 expected.extend(some)
             actual = losses[direction, r]

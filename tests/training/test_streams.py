@@ -48,15 +48,19 @@ def stream(sentences, backward):
     return inputs, targets
 
 
+def windows_of(plan, unroll_steps):
+    return [
+        window(CORPUS, plan, step, unroll_steps=unroll_steps)
+        for step in range(plan.n_steps(unroll_steps))
+    ]
+
+
 @pytest.mark.parametrize("n_rows", N_ROWS)
 @pytest.mark.parametrize("unroll_steps", UNROLL_STEPS)
 def test_windows_are_cut_out_of_sentences_one_after_another(n_rows, unroll_steps):
     plan = Plan.of(CORPUS, n_rows, seed=1, epoch=2)
     assert sorted(plan.order) == list(range(len(SENTENCES)))
-    windows = [
-        window(CORPUS, plan, step, unroll_steps=unroll_steps)
-        for step in range(plan.n_steps(unroll_steps))
-    ]
+    windows = windows_of(plan, unroll_steps)
     real = np.concatenate([w.real for w in windows], axis=1)
     rows = rows_of(plan, n_rows)
     assert real.sum() == CORPUS.n_predictions
@@ -131,14 +135,9 @@ def test_a_share_of_the_sentences_starts_from_the_zero_state():
 def test_windows_show_where_a_sentence_starts_from_the_zero_state(n_rows, unroll_steps):
     plan = Plan.of(CORPUS, n_rows, seed=1, epoch=2, zero_state_share=0.5)
     assert 0 < plan.from_zero.sum() < len(SENTENCES)
-    windows = [
-        window(CORPUS, plan, step, unroll_steps=unroll_steps)
-        for step in range(plan.n_steps(unroll_steps))
-    ]
-    real, from_zero = (
-        np.concatenate(arrays, axis=1)
-        for arrays in zip(*((w.real, w.from_zero) for w in windows))
-    )
+    windows = windows_of(plan, unroll_steps)
+    real = np.concatenate([w.real for w in windows], axis=1)
+    from_zero = np.concatenate([w.from_zero for w in windows], axis=1)
     expected = np.zeros(CORPUS.n_predictions, bool)
     expected[plan.starts[:-1]] = plan.from_zero
     for r, (start, end) in enumerate(zip(plan.rows, plan.rows[1:])):
@@ -168,6 +167,12 @@ def streams(config):
 
 def batches(streams, *args, **kwargs):
     return list(streams.batches(*args, **kwargs).as_numpy_iterator())
+
+
+def assert_all_same(found, expected):
+    """Batches of one part each hold the same arrays."""
+    for (a,), (b,) in zip(found, expected, strict=True):
+        assert_same(a, b)
 
 
 def strings(batch):
@@ -221,8 +226,7 @@ def test_streams_that_carry_the_state_again_are_those_that_always_did(streams):
     always, again = streams(), streams(zero_state_share=0.5)
     batches(again, 1)
     again.carry_state()
-    for (a,), (b,) in zip(batches(again, 1), batches(always, 1), strict=True):
-        assert_same(a, b)
+    assert_all_same(batches(again, 1), batches(always, 1))
 
 
 def test_negatives_are_distinct_words_with_their_expected_counts(streams):
@@ -243,8 +247,7 @@ def test_an_epoch_can_start_at_any_step(streams, n_negatives, first):
     whole = batches(streams(n_negatives=n_negatives), 2)
     rest = batches(streams(n_negatives=n_negatives), 2, first)
     assert len(rest) == len(whole) - first > 0
-    for (a,), (b,) in zip(rest, whole[first:]):
-        assert_same(a, b)
+    assert_all_same(rest, whole[first:])
 
 
 def test_epochs_and_seeds_differ(streams):
@@ -274,16 +277,11 @@ def test_parts_of_all_replicas_are_the_whole_batch(
             assert part.keys() == batch.keys()
             assert_same(*({k: p[k] for k in shared & p.keys()} for p in (part, batch)))
 
-        def joined(get, axis, parts=parts):
-            return np.concatenate([get(part) for part in parts], axis=axis)
-
-        np.testing.assert_array_equal(joined(strings, 1), strings(batch))
-        np.testing.assert_array_equal(
-            joined(lambda p: p["targets"], 1), batch["targets"]
-        )
-        np.testing.assert_array_equal(
-            joined(lambda p: p["weights"], 0), batch["weights"]
-        )
+        words = np.concatenate([strings(part) for part in parts], axis=1)
+        np.testing.assert_array_equal(words, strings(batch))
+        for name, axis in (("targets", 1), ("weights", 0)):
+            joined = np.concatenate([part[name] for part in parts], axis=axis)
+            np.testing.assert_array_equal(joined, batch[name])
         assert len({tuple(part["seed"]) for part in parts}) == len(parts)
 
 
@@ -291,9 +289,7 @@ def test_a_worker_gets_the_batches_of_its_replicas(streams):
     whole = batches(streams(n_negatives=2), 0, 1, n_replicas=4)
     some = batches(streams(n_negatives=2), 0, 1, n_replicas=4, replicas=range(2, 4))
     expected = [e for i, e in enumerate(whole) if i % 4 in (2, 3)]
-    assert len(some) == len(expected)
-    for (a,), (b,) in zip(some, expected):
-        assert_same(a, b)
+    assert_all_same(some, expected)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**40])

@@ -173,7 +173,6 @@ def test_a_model_without_checkpoints_is_not_overwritten(files, tmp_path, capsys)
         (["--train", "{endless}"], "endless, line 2: it has more than 1,048,576 bytes"),
         (["--train", "{gz}"], "should be a complete gzip file"),
         (["--vocabulary", "{words}"], "words: A vocabulary should hold <S>"),
-        (["--options", "o"], "--options and --weights should be given together"),
         (["--vocabulary-size", "2"], "--vocabulary-size should be at least 4"),
         (["--min-count", "1000"], "Give a lower --min-count than 1000."),
         (["--max-characters-per-token", "2"], "--max-characters-per-token should be"),
