@@ -36,24 +36,14 @@ _ERRORS = (
 
 
 class Member(NamedTuple):
-    """A file of an archive.
-
-    Attributes:
-        name: its path in the archive.
-        size: its bytes, as the archive declares them.
-    """
+    """A file of an archive."""
 
     name: str
-    size: int
+    size: int  # as the archive declares it
 
 
 class Archive:
-    """The files of an open archive; folders, links and devices are left out.
-
-    Attributes:
-        path: the archive.
-        members: its files by their names.
-    """
+    """The files of an open archive; folders, links and devices are left out."""
 
     def __init__(
         self, path: Path, members: list[Member], open_member: Callable[[str], BinaryIO]
@@ -69,16 +59,7 @@ class Archive:
 
     @contextlib.contextmanager
     def open(self, name: str, most: int) -> Iterator[BinaryIO]:
-        """A file, open for reading; it ends at its declared size at the latest.
-
-        Args:
-            name: a name in `members`.
-            most: the number of bytes that it may have.
-
-        Raises:
-            ValueError: it is larger, damaged, encrypted or compressed in a way that
-                is not supported; the message names archive and file.
-        """
+        """A file, open for reading; it ends at its declared size at the latest."""
         size = self.members[name].size
         if size > most:
             raise ValueError(
@@ -90,10 +71,7 @@ class Archive:
             yield file
 
     def read(self, name: str, most: int) -> bytes:
-        """The content of a file.
-
-        Args, Raises: as in `open`.
-        """
+        """The content of a file."""
         size = self.members[name].size
         with self.open(name, most) as file:
             content = file.read(size)
@@ -124,12 +102,7 @@ def _tar_opener(path):
 
 @contextlib.contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """The files of a zip or a tar.
-
-    Raises:
-        ValueError: it is damaged, has too many files, would fill the memory, or holds
-            a file twice or outside of itself.
-    """
+    """The files of a zip or a tar that is sound and would not fill the memory."""
     with contextlib.ExitStack() as stack:
         with _errors_named(f"{path} should be a complete zip or tar."):
             opener = _tar if _tar_opener(path) else _zip
@@ -179,11 +152,7 @@ def _tar(path):
 
 
 class _Bounded:
-    """A stream of which not more than an archive may hold is read.
-
-    Attributes:
-        most: the largest number of bytes to be read at once, or None.
-    """
+    """A stream of which not more than an archive may hold is read."""
 
     def __init__(self, path, stream):
         self.path, self.stream, self.most = path, stream, _MAX_HEADER

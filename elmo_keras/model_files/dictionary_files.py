@@ -13,12 +13,7 @@ _SPACE = "\u3000"  # the key that stands for white space
 
 
 def read_dictionary(folder: Folder, options: Mapping[str, Any]) -> TokenDictionary:
-    """The dictionary of a model directory: line i of a file is the key of id i.
-
-    Raises:
-        FileNotFoundError: a file is missing.
-        ValueError: a file is no dictionary; the message names it.
-    """
+    """The dictionary of a model directory: line i of a file is the key of id i."""
 
     def keys(name):
         return _text(folder.content(name, MAX_SIZE).data, name).removesuffix("\n")

@@ -17,10 +17,7 @@ _NOT_OF_THE_MODEL = {"training", "__MACOSX"}  # folders of an archive
 
 
 class Prefix:
-    """The path of a checkpoint's files without their endings, for TensorFlow.
-
-    Temporary files are deleted together with this object, or when the program ends.
-    """
+    """The path of a checkpoint's files without endings; temporary ones end with it."""
 
     def __init__(self, path: Path, temporary: bool = False):
         self.path = path
@@ -44,16 +41,7 @@ class Folder(abc.ABC):
         return [n for n in self.names if fnmatch.fnmatchcase(_last(n), pattern)]
 
     def only(self, name: str, pattern: str, but: str | None = None) -> str | None:
-        """The file of this name, or the only one that matches; None without any.
-
-        Args:
-            name: the preferred name, which may end with others.
-            pattern: of other names.
-            but: a pattern of names that don't count.
-
-        Raises:
-            ValueError: there are several.
-        """
+        """The file whose path ends with a name, or the only match of a pattern, or None."""
         others = self.matching(but) if but else []
         found = [n for n in self.matching(pattern) if n not in others]
         named = [n for n in found if f"/{n}".endswith(f"/{name}")]
@@ -66,11 +54,7 @@ class Folder(abc.ABC):
         return (named or found or [None])[0]
 
     def required(self, name: str, pattern: str, but: str | None = None) -> str:
-        """As `only`.
-
-        Raises:
-            FileNotFoundError: there is none.
-        """
+        """As `only`, refused without one."""
         found = self.only(name, pattern, but)
         if found is None:
             raise FileNotFoundError(
@@ -84,12 +68,7 @@ class Folder(abc.ABC):
         return any(_last(n) == name for n in self.names)
 
     def content(self, name: str, most: int) -> Content:
-        """The content of the file of this name, in whatever folder.
-
-        Raises:
-            FileNotFoundError: there is none.
-            ValueError: it has more than `most` bytes, or is damaged.
-        """
+        """The content of the file of this name, in whatever folder, up to `most` bytes."""
         found = [n for n in self.names if n == name or _last(n) == name]
         if not found:
             raise FileNotFoundError(f"{self.place} lacks {name}.")
@@ -105,11 +84,7 @@ class Folder(abc.ABC):
 
     @abc.abstractmethod
     def source(self, name: str, most: Callable[[], int]) -> Path | Content:
-        """A file of `names` that may be large: its path, or its content if it has none.
-
-        Raises:
-            ValueError: its content has more than `most()` bytes, or is damaged.
-        """
+        """A file that may be large: its path, or its content, up to `most()` bytes."""
 
     @abc.abstractmethod
     def on_disk(self, prefix: str) -> Prefix:
@@ -139,15 +114,13 @@ class Directory(Folder):
 
 
 class ArchiveFolder(Folder):
-    """The files of an open archive, in whatever folders, without those of a softmax.
-
-    A softmax would have to be held in memory as a whole.
-    """
+    """The files of an open archive, in whatever folders, without those of a softmax."""
 
     def __init__(self, archive: Archive):
         self._archive = archive
         names = [n for n in archive.members if not _NOT_OF_THE_MODEL & {*_parents(n)}]
         softmax = fnmatch.filter(names, "*softmax*.hdf5")
+        # It would have to be held in memory as a whole.
         super().__init__(archive.path, (n for n in names if n not in softmax))
 
     def _content(self, name, most):

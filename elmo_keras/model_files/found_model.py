@@ -12,7 +12,7 @@ from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.layers.token_dictionary import TokenDictionary
-from elmo_keras.model_files.checkpoint_weights import ADAGRAD, CheckpointWeights
+from elmo_keras.model_files.checkpoints import ADAGRAD, CheckpointWeights
 from elmo_keras.model_files.hdf5 import Content, open_hdf5
 from elmo_keras.model_files.mix_file import Mix, parse_mix
 from elmo_keras.model_files.published import (
@@ -60,22 +60,12 @@ class ModelFiles:
 
     @functools.cached_property
     def weights(self) -> Weights:
-        """Its weights, by published names; each is read when it is needed.
-
-        Raises:
-            FileNotFoundError: a file is missing.
-            ValueError: the file is damaged.
-        """
+        """Its weights, by published names; each is read when it is needed."""
         return self.open_weights()
 
     @property
     def config(self) -> ElmoConfig:
-        """The configuration of its biLM, which its weights were found to fit.
-
-        Raises:
-            ValueError: its options describe no biLM, or that of other weights or of
-                another dictionary.
-        """
+        """The configuration of its biLM, which its weights were found to fit."""
         check_weights(self._config, self.weights)
         return self._config
 
@@ -85,11 +75,7 @@ class ModelFiles:
 
     @functools.cached_property
     def vocabulary(self) -> Vocabulary | None:
-        """The words of its language model, or None.
-
-        Raises:
-            ValueError: the file is not a vocabulary.
-        """
+        """The words of its language model, or None."""
         file = self.vocabulary_file
         if isinstance(file, Content):
             return Vocabulary.parse(file.data, file.name)
@@ -97,22 +83,14 @@ class ModelFiles:
 
     @property
     def mix(self) -> Mix | None:
-        """The mix of the layers that comes with it, or None.
-
-        Raises:
-            ValueError: it is not a mix of so many layers.
-        """
+        """The mix of the layers that comes with it, or None."""
         if isinstance(self.own_mix, Content):
             return parse_mix(self.own_mix, self._config.n_layers + 1)
         return self.own_mix
 
     @property
     def start_state(self) -> StartState | None:
-        """The state that its biLM reads each sentence from, or None for zero.
-
-        Raises:
-            ValueError: it is damaged, or that of other weights.
-        """
+        """The state that its biLM reads each sentence from, or None for zero."""
         if self.start_state_file is None:
             return None
         return parse_start_state(self.start_state_file, self._config, self.weights)
@@ -174,11 +152,7 @@ class ModelFiles:
             bilm.lstm.assign_start_state(*state)
 
     def accumulators(self, bilm: BidirectionalLanguageModel) -> list | None:
-        """Adagrad's accumulators in the order of `bilm.trainable_weights`, or None.
-
-        Raises:
-            ValueError: one is missing, has another shape, is damaged or holds NaN.
-        """
+        """Adagrad's accumulators in the order of `bilm.trainable_weights`, or None."""
         if not self.is_checkpoint or not self.weights.accumulators:
             return None
         found = self.weights.accumulators

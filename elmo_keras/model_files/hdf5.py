@@ -14,24 +14,14 @@ from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
 
 
 class Content(NamedTuple):
-    """A file that was read.
-
-    Attributes:
-        name: the file, for error messages.
-        data: its bytes.
-    """
+    """A file that was read."""
 
     name: str
     data: bytes
 
 
 def open_hdf5(file: str | Path | Content) -> Hdf5File:
-    """The datasets of a file that nobody vouches for, read without libhdf5.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is not HDF5, it is damaged, or it refers to other files.
-    """
+    """The datasets of a file that nobody vouches for, read without libhdf5."""
     name, source = file if isinstance(file, Content) else (file, file)
     try:
         return Hdf5File(source)
@@ -43,9 +33,7 @@ def open_hdf5(file: str | Path | Content) -> Hdf5File:
 
 @contextlib.contextmanager
 def new_hdf5(path: Path, userblock_size: int = 0) -> Iterator[h5py.File]:
-    """A new file, written to `path` when the block ends.
-
-    It is made in memory, because HDF5 ends the process if the disk is full.
+    """A new file, written to `path` at the end: HDF5 itself dies of a full disk.
 
     Args:
         path: replaced if it exists.

@@ -13,11 +13,11 @@ import numpy as np
 from elmo_keras.cli.command import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.character_cnn import N_CHARACTERS
-from elmo_keras.model_files.checkpoint_variables import (
+from elmo_keras.model_files.checkpoints import (
     CheckpointVariable,
     checkpoint_variables,
+    published_name,
 )
-from elmo_keras.model_files.checkpoint_weights import published_name
 from elmo_keras.model_files.folders import Prefix
 from elmo_keras.model_files.mix_file import Mix
 
@@ -28,14 +28,7 @@ _SCALARS, _GAMMA = ("/weights", "_ELMo_W"), ("/scaling", "_ELMo_gamma")
 
 
 class HubModule(NamedTuple):
-    """The weights of a module.
-
-    Attributes:
-        config: of its biLM.
-        datasets: name → array-like, in the layout of `published_table`.
-        mix: its mix of the layers, or None.
-        files: the files of its variables.
-    """
+    """The weights of a module."""
 
     config: ElmoConfig
     datasets: Mapping[str, Any]
@@ -44,15 +37,7 @@ class HubModule(NamedTuple):
 
 
 def read_hub_module(files: Prefix, name: str | Path) -> HubModule:
-    """The module whose variables lie in these files; they are read when needed.
-
-    Args:
-        files: the checkpoint in the module's folder `variables`.
-        name: the module in error messages.
-
-    Raises:
-        ValueError: they are damaged, or not those of ELMo.
-    """
+    """The module whose variables lie in these files; they are read when needed."""
     found = checkpoint_variables(files.path)
     scope = _scope(found, name)
     own = {

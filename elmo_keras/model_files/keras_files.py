@@ -10,9 +10,8 @@ import keras
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.model_files.archives import Archive, open_archive
-from elmo_keras.model_files.finite import finite
 from elmo_keras.model_files.hdf5 import Content, open_hdf5
-from elmo_keras.model_files.published import published_shapes
+from elmo_keras.model_files.published import finite, published_shapes
 
 _CONFIG, _WEIGHTS = "config.json", "model.weights.h5"
 _MAX_CONFIG, _MAX_WEIGHTS = 2**26, 2**40  # bytes

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from elmo_keras.cli.command import shortened
 from elmo_keras.config import ElmoConfig
-from elmo_keras.model_files.checkpoint_weights import CheckpointWeights
+from elmo_keras.model_files.checkpoints import CheckpointWeights
 from elmo_keras.model_files.dictionary_files import read_dictionary
 from elmo_keras.model_files.folders import Directory, Folder
 from elmo_keras.model_files.found_model import ModelFiles
@@ -89,12 +89,7 @@ def options_and_weights(folder: Folder) -> ModelFiles:
 
 
 def bilm_tf_checkpoint(folder: Folder, prefix: str) -> ModelFiles:
-    """A TensorFlow 1 checkpoint of bilm-tf with its options, and perhaps its words.
-
-    Args:
-        folder: where it is.
-        prefix: the name of its files without `.index`.
-    """
+    """A TensorFlow 1 checkpoint of bilm-tf with its options, and perhaps its words."""
     options = str(PurePosixPath(prefix).with_name(OPTIONS))
     for needed in (f"{prefix}.index", options):
         if needed not in folder.names:

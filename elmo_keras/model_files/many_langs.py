@@ -15,8 +15,8 @@ import numpy as np
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.dictionary_files import MAX_SIZE, parse_dic
-from elmo_keras.model_files.finite import finite
 from elmo_keras.model_files.folders import Folder
+from elmo_keras.model_files.published import finite
 from elmo_keras.model_files.torch_pickle import read_tensors
 from elmo_keras.published_options import parse_options
 
@@ -42,28 +42,14 @@ Tensors = dict[str, np.ndarray]
 
 
 class ManyLangsModel(NamedTuple):
-    """A model that was read.
-
-    Attributes:
-        config: with its dictionary.
-        datasets: name → float32 array, in the layout of `published_table`.
-    """
+    """A model that was read."""
 
     config: ElmoConfig
     datasets: Tensors
 
 
 def read_many_langs(folder: Folder) -> ManyLangsModel:
-    """Reads a model.
-
-    Without its configuration, as published, the arithmetic is that of the sample
-    configuration that the published models were trained with.
-
-    Raises:
-        FileNotFoundError: a file is missing; the message names it.
-        ValueError: a file is damaged or doesn't fit, or the model has another
-            architecture.
-    """
+    """Reads a model; without its configuration, by the one of the published models."""
     embedder, encoder = (_tensors(folder, name) for name in (TOKEN_EMBEDDER, ENCODER))
     settings = _settings(folder)
     _check_names(settings or _SAMPLE)

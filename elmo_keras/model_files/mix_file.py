@@ -15,26 +15,13 @@ _MAX_NUMBER = float(np.finfo(np.float32).max)
 
 
 class Mix(NamedTuple):
-    """A mix of layers, see `layers.ScalarMix`.
-
-    Attributes:
-        scalars: the weights w of the layers before the softmax.
-        gamma: the factor γ.
-    """
+    """The weights w before the softmax and the factor γ of a `layers.ScalarMix`."""
 
     scalars: tuple[float, ...]
     gamma: float
 
     def checked(self, n_layers: int, name: str | Path) -> "Mix":
-        """The mix itself.
-
-        Args:
-            n_layers: how many layers are mixed.
-            name: the file in error messages.
-
-        Raises:
-            ValueError: it has other than `n_layers` weights, or holds NaN or infinity.
-        """
+        """The mix itself, which should be that of `n_layers` and hold finite numbers."""
         numbers = *self.scalars, self.gamma
         if len(self.scalars) != n_layers or not all(map(_is_number, numbers)):
             raise ValueError(
@@ -50,11 +37,7 @@ def _is_number(value):
 
 
 def parse_mix(file: Content, n_layers: int) -> Mix:
-    """The mix of so many layers in a `mix.json`.
-
-    Raises:
-        ValueError: it is not one.
-    """
+    """The mix of so many layers in a `mix.json`."""
     try:
         values = json.loads(file.data)
         mix = Mix(tuple(values["scalars"]), values["gamma"])
@@ -66,14 +49,7 @@ def parse_mix(file: Content, n_layers: int) -> Mix:
 
 
 def mix_content(mix: ScalarMix) -> bytes:
-    """The content of a `mix.json`.
-
-    Args:
-        mix: a built mix.
-
-    Raises:
-        ValueError: it has no weights, because its scheme is not `"learned"`.
-    """
+    """The content of a `mix.json`."""
     if mix.scheme != "learned":
         raise ValueError(
             "A mix that is kept should have weights, those of the scheme 'learned'. "

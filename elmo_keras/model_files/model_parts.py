@@ -27,13 +27,7 @@ OF_OTHERS = (
 
 
 def parts_of_model(model: str | Path) -> list[Path]:
-    """The files and folders that belong to a model, whether they exist or not.
-
-    Args:
-        model: a model directory, or a directory in another layout; a file, such as a
-            zip; or the prefix of a checkpoint of bilm-tf. Anything else has no files
-            here.
-    """
+    """The files and folders of a model (directory, file or prefix), if they exist or not."""
     model = Path(model)
     if model.is_dir():
         if (model / OPTIONS).exists() and (model / WEIGHTS).exists():

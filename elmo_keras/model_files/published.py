@@ -15,9 +15,9 @@ from elmo_keras.cli.command import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.blocked_weights import from_blocks, to_blocks
 from elmo_keras.layers.character_cnn import N_CHARACTERS
-from elmo_keras.model_files.finite import finite
 
 VALUES_AT_ONCE = 2**25  # values of a variable that are assigned together
+_CHECKED_AT_ONCE = 2**24  # what is checked together; a softmax has 4e8 values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,23 +34,16 @@ class BlockedMatrix:
 
 
 class Entry(NamedTuple):
-    """An array of the file: its shape, and the variables that make it up.
-
-    Several variables are concatenated along the first axis.
-    """
+    """An array of the file: its shape, and the variables it is made of, along axis 0."""
 
     shape: tuple[int, ...]
     variables: tuple[keras.Variable | BlockedMatrix, ...]
 
 
 class Weights(Protocol):
-    """What weights are read from, such as an open HDF5 file.
+    """What weights are read from, such as an open HDF5 file."""
 
-    Attributes:
-        datasets: name → array-like with a `shape`, read by indexing with `[...]`.
-    """
-
-    datasets: Mapping[str, Any]
+    datasets: Mapping[str, Any]  # of arrays with a `shape`, read by `[...]`
 
 
 def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
@@ -84,10 +77,7 @@ def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
 
 
 def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
-    """Name → entry for every dataset of the published layout.
-
-    Gates are in the published order i, j, f, o, as in the layers.
-    """
+    """Name → entry of each published dataset; gates are in the order i, j, f, o."""
     shapes = published_shapes(bilm.config).items()
     return {
         name: Entry(shape, variables)
@@ -136,14 +126,7 @@ def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...
 
 
 def check_weights(config: ElmoConfig, file: Weights) -> None:
-    """Checks that a file holds the weights that a configuration asks for.
-
-    Only names and shapes are compared: nothing is built, and no values are read.
-
-    Raises:
-        ValueError: a dataset is missing, has another shape, or belongs to a
-            layer that the configuration doesn't have.
-    """
+    """Checks that a file has the names and shapes of a configuration; reads no values."""
     shapes, found = published_shapes(config), file.datasets
     _check_projection(config, found)
     surplus = [name for name in found if name not in shapes and _is_published(name)]
@@ -157,16 +140,7 @@ def check_weights(config: ElmoConfig, file: Weights) -> None:
 
 
 def read_table(table: dict[str, Entry], found: Mapping[str, Any]) -> None:
-    """Reads every entry of `table`.
-
-    Args:
-        table: name → entry to read.
-        found: name → array-like with a `shape`, read by indexing with `[...]`.
-
-    Raises:
-        ValueError: an array is missing, has another shape, is damaged or holds NaN or
-            infinity. No weight has been changed.
-    """
+    """Reads every entry of `table`; no weight is changed if an array is damaged."""
     check_shapes({name: entry.shape for name, entry in table.items()}, found)
     # All are read before any is assigned. Arrays of HDF5 files are not copied here.
     arrays = {name: finite_values(name, found[name]) for name in table}
@@ -177,11 +151,7 @@ def read_table(table: dict[str, Entry], found: Mapping[str, Any]) -> None:
 def check_shapes(
     shapes: Mapping[str, tuple[int, ...]], found: Mapping[str, Any]
 ) -> None:
-    """Checks that `found` holds an array of each name and shape.
-
-    Raises:
-        ValueError: an array is missing or has another shape.
-    """
+    """Checks that `found` holds an array of each name and shape."""
     for name, shape in shapes.items():
         if name not in found:
             raise ValueError(
@@ -196,6 +166,34 @@ def check_shapes(
                 f"{list(shape)} by the options. "
                 f"Found: {actual}"
             )
+
+
+def finite(name: str, array: np.ndarray) -> np.ndarray:
+    """An array as float32, not copied if it is; refused with NaN, infinity or text."""
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"`{name}` should hold numbers. Found: {array.dtype}")
+    with np.errstate(over="ignore"):
+        array = np.asarray(array, np.float32)
+    if not all(np.isfinite(part).all() for part in _parts(array)):
+        _refuse(name, array)
+    return array
+
+
+def _parts(array):
+    """The values in pieces, so that checking takes little memory."""
+    values = array.reshape(-1)
+    for start in range(0, len(values), _CHECKED_AT_ONCE):
+        yield values[start : start + _CHECKED_AT_ONCE]
+
+
+def _refuse(name, array):
+    is_finite = np.isfinite(array)
+    place = np.unravel_index(np.argmin(is_finite), array.shape)
+    raise ValueError(
+        f"`{name}` should hold finite numbers. Found: {array[place]} at "
+        f"{[int(i) for i in place]}, and {np.sum(~is_finite) - 1:,} more. Get the "
+        "file again, or use weights from before the training diverged."
+    )
 
 
 def finite_values(name: str, array: Any) -> np.ndarray:

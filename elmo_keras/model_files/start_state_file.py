@@ -10,12 +10,12 @@ import numpy as np
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
-from elmo_keras.model_files.finite import finite
 from elmo_keras.model_files.hdf5 import Content, open_hdf5
 from elmo_keras.model_files.published import (
     Weights,
     array_of,
     check_shapes,
+    finite,
     published_shapes,
     published_table,
 )
@@ -25,26 +25,16 @@ DIGEST = "biases_sha256"  # attribute
 
 
 class StartState(NamedTuple):
-    """The LSTM state before the first token of every sentence.
+    """The LSTM state before the first token of every sentence."""
 
-    Attributes:
-        output: float32 `(2, n_layers, projection_dim)`, forward and backward.
-        cell: float32 `(2, n_layers, units)`.
-    """
-
-    output: np.ndarray
-    cell: np.ndarray
+    output: np.ndarray  # float32 (2, n_layers, projection_dim), forward and backward
+    cell: np.ndarray  # float32 (2, n_layers, units)
 
 
 def parse_start_state(
     file: Content, config: ElmoConfig, weights: Weights
 ) -> StartState:
-    """The state in a `start_state.h5` beside weights of these sizes.
-
-    Raises:
-        ValueError: the file is damaged, holds no state of these sizes or values that
-            are not finite, or is the state of other weights.
-    """
+    """The state in a `start_state.h5` beside weights of these sizes."""
     shapes, content = _shapes(config), open_hdf5(file)
     try:
         check_shapes(shapes, content.datasets)

@@ -54,15 +54,7 @@ class _Tensor(NamedTuple):
 
 
 def read_tensors(content: bytes, name: str) -> dict[str, np.ndarray]:
-    """The tensors of a state dictionary, as views of `content` where it has their values.
-
-    Args:
-        content: a file of `torch.save`, in today's format or that of before 2020.
-        name: the name of the file in error messages.
-
-    Raises:
-        ValueError: it is no such file, is damaged, or holds something else.
-    """
+    """The tensors of a file of `torch.save`, of today or before 2020; mostly views of it."""
     try:
         read = _in_zip if content[:4] == b"PK\3\4" else _in_pickles
         tensors, values = read(content)

@@ -48,11 +48,7 @@ class Dataset:
         check_layout(self._layout)
 
     def __getitem__(self, everything) -> np.ndarray:
-        """The values, given `...`; read-only, and not copied where that is possible.
-
-        Raises:
-            ValueError: they are no numbers, or not completely in the file.
-        """
+        """The values, given `...`; read-only, and not copied where that is possible."""
         if everything is not ...:
             raise IndexError(f"A dataset is read whole, by [...]. Got {everything!r}")
         if self.dtype == TEXT:
@@ -75,11 +71,7 @@ class Dataset:
         )
 
     def text(self) -> str:
-        """The value of a dataset that holds one string of variable length.
-
-        Raises:
-            ValueError: it doesn't, or is damaged.
-        """
+        """The value of a dataset that holds one string of variable length."""
         array = self._read()
         if array.dtype != TEXT or array.size != 1:
             raise ValueError(f"`{self.name}` should hold one string.")
@@ -115,11 +107,7 @@ class Hdf5File:
         self.datasets = dict(_datasets(self._data, root, self._header))
 
     def text_attribute(self, name: str) -> str | None:
-        """The attribute of a name; None if there is none that is a text.
-
-        Raises:
-            ValueError: it is damaged.
-        """
+        """The attribute of a name; None if there is none that is a text."""
         try:
             for kind, body in self._header:
                 if kind == structures.ATTRIBUTE:

@@ -1,8 +1,9 @@
-"""The variables of a TensorFlow checkpoint, each read when it is needed."""
+"""TensorFlow checkpoints: variables, each read when it is needed, and bilm-tf's names."""
 
 import contextlib
 import dataclasses
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,17 +11,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.model_files.folders import Prefix
+
 
 @dataclasses.dataclass(frozen=True)
 class CheckpointVariable:
-    """A variable of a checkpoint; like an HDF5 dataset it is read when indexed.
-
-    Attributes:
-        reader: TensorFlow's reader of the checkpoint.
-        prefix: the path of the checkpoint's files without `.index`.
-        name: its name.
-        shape: its shape.
-    """
+    """A variable of a checkpoint; like an HDF5 dataset it is read when indexed."""
 
     reader: Any
     prefix: str | Path
@@ -28,25 +24,13 @@ class CheckpointVariable:
     shape: tuple[int, ...]
 
     def __getitem__(self, index: Any) -> np.ndarray:
-        """Some of the values.
-
-        Raises:
-            ValueError: the checkpoint is damaged.
-        """
+        """Some of the values."""
         with _reading(self.prefix):
             return self.reader.get_tensor(self.name)[index]
 
 
 def checkpoint_variables(prefix: str | Path) -> dict[str, CheckpointVariable]:
-    """Name → variable of a checkpoint; no values are read.
-
-    Args:
-        prefix: the path of its files without `.index`.
-
-    Raises:
-        FileNotFoundError: there is no such checkpoint.
-        ValueError: it is damaged, or its files are too short for its variables.
-    """
+    """Name → variable of a checkpoint; no values are read."""
     if not Path(f"{prefix}.index").exists():
         raise FileNotFoundError(
             f"There is no {prefix}.index. A checkpoint is named by the path of its "
@@ -83,3 +67,43 @@ def _reading(prefix) -> Iterator[None]:
             f"{prefix} should be a complete TensorFlow checkpoint, .index and .data "
             f"files. {error}"
         ) from error
+
+
+# The cell of a checkpoint, of one with a single layer, and of a Hub module.
+_CELL = re.compile(
+    r"RNN_(\d+)/(?:rnn/multi_rnn_cell/cell_(\d+)|RNN/MultiRNNCell/Cell(\d+)/rnn|rnn)"
+    r"/lstm_cell/(.+)"
+)
+_OF_CELLS = {"kernel": "W_0", "bias": "B", "projection/kernel": "W_P_0"}
+_SCOPE, ADAGRAD = "lm/", "Adagrad"
+
+
+def published_name(name: str) -> str:
+    """The name that a variable, without its scope, has in published weights."""
+    found = _CELL.fullmatch(name)
+    if found is None:
+        return name
+    direction, cell, cell_of_module, part = found.groups()
+    cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{cell or cell_of_module or 0}"
+    return f"{cell}/LSTMCell/{_OF_CELLS.get(part, part)}"
+
+
+class CheckpointWeights:
+    """The weights of a checkpoint, and Adagrad's accumulators as `NAME/Adagrad`."""
+
+    def __init__(self, files: Prefix):
+        self.files = files
+        found = checkpoint_variables(files.path)
+        self.datasets, self.accumulators = {}, {}
+        for name, variable in found.items():
+            whole, _, slot = name.rpartition("/")
+            if not name.startswith(_SCOPE):
+                continue
+            if slot == ADAGRAD:
+                self.accumulators[f"{_name(whole)}/{ADAGRAD}"] = variable
+            elif whole not in found:  # it is not of another optimizer
+                self.datasets[_name(name)] = variable
+
+
+def _name(variable):
+    return published_name(variable.removeprefix(_SCOPE))
