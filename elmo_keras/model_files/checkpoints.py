@@ -24,7 +24,6 @@ class CheckpointVariable:
     shape: tuple[int, ...]
 
     def __getitem__(self, index: Any) -> np.ndarray:
-        """Some of the values."""
         with _reading(self.prefix):
             return self.reader.get_tensor(self.name)[index]
 

@@ -130,17 +130,7 @@ class ModelFiles:
     def read_into(
         self, bilm: BidirectionalLanguageModel, *, with_softmax: bool = False
     ) -> None:
-        """Reads the weights into a built biLM, and the start state if it has one.
-
-        Args:
-            bilm: built with `config`, and for `with_softmax` with a softmax over
-                `vocabulary`.
-            with_softmax: whether to read the softmax of a model that `has_softmax`.
-
-        Raises:
-            ValueError: a dataset is missing, has another shape, belongs to a layer the
-                biLM doesn't have, is damaged or holds NaN. No weight has been changed.
-        """
+        """Reads weights and start state into a built biLM; all are checked before any changes."""
         check_weights(bilm.config, self.weights)
         table, found = published_table(bilm), dict(self.weights.datasets)
         if with_softmax:

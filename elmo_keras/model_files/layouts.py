@@ -34,16 +34,7 @@ _MAX_WEIGHTS_RATIO, _FREE_WEIGHTS = 16, 2**26
 
 
 def model_in(folder: Folder, *, prefer_checkpoint: bool = False) -> ModelFiles:
-    """The files of the model in a directory or archive.
-
-    Args:
-        folder: its files.
-        prefer_checkpoint: whether a checkpoint of bilm-tf comes before HDF5 weights.
-
-    Raises:
-        FileNotFoundError: a file is missing; the message names it.
-        ValueError: a file is not what it should be, or several could be meant.
-    """
+    """The files of the model in a directory or archive, in whatever layout."""
     checkpoints = folder.matching("*.index")
     checkpoints = [
         n for n in checkpoints if PurePosixPath(n).parent.name != "variables"

@@ -174,19 +174,10 @@ def finite(name: str, array: np.ndarray) -> np.ndarray:
         raise ValueError(f"`{name}` should hold numbers. Found: {array.dtype}")
     with np.errstate(over="ignore"):
         array = np.asarray(array, np.float32)
-    if not all(np.isfinite(part).all() for part in _parts(array)):
-        _refuse(name, array)
-    return array
-
-
-def _parts(array):
-    """The values in pieces, so that checking takes little memory."""
     values = array.reshape(-1)
-    for start in range(0, len(values), _CHECKED_AT_ONCE):
-        yield values[start : start + _CHECKED_AT_ONCE]
-
-
-def _refuse(name, array):
+    starts = range(0, len(values), _CHECKED_AT_ONCE)  # in pieces, to take little memory
+    if all(np.isfinite(values[i : i + _CHECKED_AT_ONCE]).all() for i in starts):
+        return array
     is_finite = np.isfinite(array)
     place = np.unravel_index(np.argmin(is_finite), array.shape)
     raise ValueError(

@@ -1,6 +1,10 @@
 """A model with random weights, its directory, and a checkpoint of bilm-tf."""
 
+import tarfile
+import zipfile
+
 import pytest
+import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Vocabulary
 from elmo_keras.model_files.model_directory import save_model
@@ -8,6 +12,27 @@ from tests.support.models import randomize
 from tests.support.tf1_checkpoints import arrays, write_model
 
 VOCABULARY = Vocabulary.count([["a", "b", "a"]])
+TOKENS = tf.constant([["a", "b", "unseen"]])
+
+
+def zipped(path, files, folder="", **options):
+    """Writes a zip of files, name → content, and returns its path."""
+    with zipfile.ZipFile(path, "w", **options) as archive:
+        for name, content in files.items():
+            archive.writestr(folder + name, content)
+    return path
+
+
+def tarred(path, folder, name):
+    """Writes a tar of a folder under a name, and returns its path."""
+    with tarfile.open(path, "w:gz") as archive:
+        archive.add(folder, name)
+    return path
+
+
+def contents(folder):
+    """Name → content of the files in a folder itself."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 @pytest.fixture

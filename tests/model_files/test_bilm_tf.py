@@ -11,6 +11,7 @@ from elmo_keras import Elmo, Embedder, LanguageModel, load_bilm
 from elmo_keras.layers.blocked_weights import to_blocks
 from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
 from elmo_keras.model_files.model_directory import find_model
+from tests.model_files.conftest import tarred
 from tests.support.tf1_checkpoints import (
     WORDS,
     arrays,
@@ -256,9 +257,7 @@ def archived(trained, tmp_path):
     folder = copied(trained, tmp_path / "output")
     for file in ("index", "data-00000-of-00001"):
         (folder / f"model.ckpt-3.{file}").write_bytes(b"older")
-    with tarfile.open(tmp_path / "output.tar.gz", "w:gz") as archive:
-        archive.add(folder, "output")
-    return tmp_path / "output.tar.gz"
+    return tarred(tmp_path / "output.tar.gz", folder, "output")
 
 
 def test_files_of_an_archive_are_unpacked_as_long_as_they_are_needed(archived):

@@ -1,22 +1,19 @@
 """TF 1 Hub modules of ELMo: google/elmo, and those made with bilm-tf's code."""
 
 import dataclasses
-import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig
 from elmo_keras.embed import __main__ as embed
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
 from export.source_model import elmo_of_files
+from tests.model_files.conftest import TOKENS, tarred
 from tests.support import hub_modules
 from tests.support.hub_modules import BILM_TF_MIX, GAMMA, SCALARS
 from tests.support.models import randomize
-
-TOKENS = tf.constant([["a", "b", "unseen"]])
 
 
 @pytest.fixture(scope="module")
@@ -76,17 +73,14 @@ def test_names_of_bilm_tf_in_an_archive_under_any_scope(source, tmp_path):
     values = hub_modules.variables(source, BILM_TF_MIX)
     scoped = {f"module/{name}": value for name, value in values.items()}
     directory = hub_modules.write(tmp_path / "module", scoped)
-    with tarfile.open(tmp_path / "elmo_ru.tar.gz", "w:gz") as archive:
-        archive.add(directory, ".")
+    tarred(tmp_path / "elmo_ru.tar.gz", directory, ".")
     assert_read(source, tmp_path / "elmo_ru.tar.gz")
     mix = find_model(tmp_path / "elmo_ru.tar.gz").mix
     assert mix == (tuple(SCALARS), GAMMA)
 
 
 def test_files_of_an_archive_are_unpacked_as_long_as_they_are_needed(module, tmp_path):
-    with tarfile.open(tmp_path / "m.tar.gz", "w:gz") as archive:
-        archive.add(module, "elmo")
-    files = find_model(tmp_path / "m.tar.gz")
+    files = find_model(tarred(tmp_path / "m.tar.gz", module, "elmo"))
     folder = files.weights.files.path.parent
     assert sorted(path.name for path in folder.iterdir()) == [
         "variables.data-00000-of-00001",

@@ -11,6 +11,7 @@ import pytest
 
 from elmo_keras import Elmo
 from elmo_keras.model_files.keras_files import load_keras_model
+from tests.model_files.conftest import zipped
 
 WEIGHTS, CONFIG = "model.weights.h5", "config.json"
 
@@ -28,10 +29,7 @@ def change(path, name, edit):
     with zipfile.ZipFile(path) as archive:
         files = {n: archive.read(n) for n in archive.namelist()}
     files[name] = edit(files[name])
-    with zipfile.ZipFile(path, "w") as archive:
-        for n, content in files.items():
-            if content is not None:
-                archive.writestr(n, content)
+    zipped(path, {n: c for n, c in files.items() if c is not None})
 
 
 def in_hdf5(edit):

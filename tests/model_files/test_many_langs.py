@@ -1,11 +1,8 @@
 """Models of ELMoForManyLangs: vectors, files, and what is refused."""
 
 import copy
-import io
 import json
 import shutil
-import tarfile
-import zipfile
 
 import numpy as np
 import pytest
@@ -14,6 +11,7 @@ import tensorflow as tf
 from elmo_keras import Elmo, character_ids
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
 from export.version_directory import export_elmo
+from tests.model_files.conftest import contents, tarred, zipped
 from tests.support.many_langs_models import (
     CHARACTERS,
     SETTINGS,
@@ -24,22 +22,6 @@ from tests.support.many_langs_models import (
 from tests.support.reference import direction_layers
 
 WITHOUT_CONFIG = ("config.json", "sample.json")
-
-
-def zipped(path, files, folder=""):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(folder + name, content)
-    return path
-
-
-def tarred(path, files):
-    with tarfile.open(path, "w:bz2") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(f"./{name}")
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return path
 
 
 def layers(bilm, sentences):
@@ -117,7 +99,7 @@ def test_a_directory_and_its_archives_are_the_same_model(tmp_path):
         write_files(tmp_path / "old", old),
         zipped(tmp_path / "161.zip", new),
         zipped(tmp_path / "in_folder.zip", old, folder="161/"),
-        tarred(tmp_path / "zhs.model.tar.bz2", new),
+        tarred(tmp_path / "zhs.model.tar.gz", tmp_path / "new", "."),
     ):
         assert_same(weights(source), expected)
         assert find_model(source).config == find_model(tmp_path / "new").config
@@ -215,12 +197,11 @@ def test_a_model_directory_of_ours_reads_back_bit_for_bit(tmp_path, word_dim, ch
     settings["token_embedder"] |= {"word_dim": word_dim, "char_dim": char_dim}
     bilm = load_bilm(write_files(tmp_path / "theirs", model_files(settings)))
     save_model(tmp_path / "ours", bilm)
-    names = {path.name for path in (tmp_path / "ours").iterdir()}
+    files = contents(tmp_path / "ours")
     keys = {"words.txt"} if word_dim else set()
     keys |= {"characters.txt"} if char_dim else set()
-    assert names == {"options.json", "weights.hdf5"} | keys
-    contents = {n: (tmp_path / "ours" / n).read_bytes() for n in names}
-    for source in (tmp_path / "ours", zipped(tmp_path / "ours.zip", contents, "ours/")):
+    assert files.keys() == {"options.json", "weights.hdf5"} | keys
+    for source in (tmp_path / "ours", zipped(tmp_path / "ours.zip", files, "ours/")):
         same = load_bilm(source)
         assert same.config == bilm.config
         for a, b in zip(same.get_weights(), bilm.get_weights(), strict=True):

@@ -1,13 +1,12 @@
 """The mix that a model directory keeps."""
 
-import zipfile
-
 import numpy as np
 import pytest
 
 from elmo_keras import Elmo
 from elmo_keras.layers import ScalarMix
 from elmo_keras.model_files.model_directory import save_model
+from tests.model_files.conftest import contents, zipped
 
 
 @pytest.fixture
@@ -20,10 +19,8 @@ def elmo(config):
 
 def test_a_mix_is_read_back_bit_for_bit_from_a_directory_and_a_zip(elmo, tmp_path):
     save_model(tmp_path / "model", elmo.bilm, mix=elmo.mixes[0])
-    with zipfile.ZipFile(tmp_path / "m.zip", "w") as archive:
-        for path in (tmp_path / "model").iterdir():
-            archive.write(path, path.name)
-    for model in (tmp_path / "model", tmp_path / "m.zip"):
+    archive = zipped(tmp_path / "m.zip", contents(tmp_path / "model"))
+    for model in (tmp_path / "model", archive):
         [mix] = Elmo.from_pretrained(model).mixes
         np.testing.assert_array_equal(mix.scalars, elmo.mixes[0].scalars)
         assert mix.gamma.numpy() == elmo.mixes[0].gamma.numpy()

@@ -6,14 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
-from elmo_keras import Elmo, Vocabulary
+from elmo_keras import Elmo
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
+from tests.model_files.conftest import TOKENS, VOCABULARY, contents, zipped
 from tests.support.models import randomize
-
-VOCABULARY = Vocabulary.count([["a", "b", "a"]])
-TOKENS = tf.constant([["a", "b", "unseen"]])
 
 
 def test_a_model_directory_round_trip_keeps_every_weight(bilm, directory):
@@ -40,15 +37,11 @@ def test_directory_zip_and_paths_give_the_same_vectors(directory, tmp_path):
         Elmo.from_pretrained(options, weights)(TOKENS), expected
     )
     # Names as in the archives of the NLPL repository.
-    with zipfile.ZipFile(tmp_path / "999.zip", "w") as archive:
-        archive.write(options, "options.json")
-        archive.write(weights, "model.hdf5")
-        archive.write(directory / "vocab.txt", "vocab.txt")
-        archive.writestr("meta.json", "{}")
-    np.testing.assert_array_equal(
-        Elmo.from_pretrained(tmp_path / "999.zip")(TOKENS), expected
-    )
-    assert find_model(tmp_path / "999.zip").vocabulary.words == VOCABULARY.words
+    files = contents(directory) | {"meta.json": "{}"}
+    files["model.hdf5"] = files.pop("weights.hdf5")
+    path = zipped(tmp_path / "999.zip", files)
+    np.testing.assert_array_equal(Elmo.from_pretrained(path)(TOKENS), expected)
+    assert find_model(path).vocabulary.words == VOCABULARY.words
 
 
 def test_a_zip_of_a_model_directory_can_be_read(directory, tmp_path):
@@ -105,8 +98,7 @@ def test_missing_and_wrong_files_are_named(directory, tmp_path):
         find_model(directory, directory / "weights.hdf5")
     with pytest.raises(FileNotFoundError, match="no_weights"):
         Elmo.from_pretrained(directory / "options.json", tmp_path / "no_weights")
-    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
-        archive.write(directory / "options.json", "options.json")
+    zipped(tmp_path / "two.zip", {"options.json": "{}"})
     with pytest.raises(FileNotFoundError, match=r"weights.hdf5 or one file \*.hdf5. F"):
         find_model(tmp_path / "two.zip")
     (directory / "weights.hdf5").write_text("no HDF5")

@@ -1,20 +1,15 @@
 """The start state that a model directory keeps."""
 
-import zipfile
-
 import h5py
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo
 from elmo_keras.embed.model_digest import model_digest
 from elmo_keras.model_files.model_directory import load_bilm, save_model
 from elmo_keras.model_files.start_state_file import DIGEST
-from tests.model_files.conftest import VOCABULARY
+from tests.model_files.conftest import TOKENS, VOCABULARY, contents, zipped
 from tests.support.models import randomize
-
-TOKENS = tf.constant([["a", "b", "unseen"]])
 
 
 @pytest.fixture
@@ -31,10 +26,7 @@ def model(started, tmp_path):
 
 
 def test_it_is_read_back_bit_for_bit_from_a_directory_and_a_zip(started, model):
-    path = model.with_name("m.zip")
-    with zipfile.ZipFile(path, "w") as archive:
-        for file in model.glob("*.*"):
-            archive.write(file, file.name)
+    path = zipped(model.with_name("m.zip"), contents(model))
     expected = started.lstm.start_values()
     assert all(np.any(part) for part in expected)
     for found in (

@@ -25,13 +25,7 @@ _MAX_MESSAGES = 10**6  # in the headers of all objects
 
 
 class Dataset:
-    """An array of a file; nothing but its header has been read.
-
-    Attributes:
-        name: its name, with those of its groups.
-        shape: its shape; None if it has no value (`h5py.Empty`).
-        dtype: its dtype, or a description of values that NumPy arrays don't hold.
-    """
+    """An array of a file, of which only the header has been read; `shape` may be None."""
 
     def __init__(self, data: memoryview, name: str, header: list[structures.Message]):
         parts = {kind: body for kind, body in header}
@@ -60,15 +54,12 @@ class Dataset:
         if isinstance(found, str):
             raise ValueError(f"`{self.name}` should hold numbers. Found: {found}")
         try:
-            return self._values()
+            filters = filter_ids(self._filters) if self._filters else []
+            return read(
+                self._data, self._layout, filters, shape=self.shape, dtype=self.dtype
+            )
         except (ValueError, OverflowError, MemoryError) as error:
             raise ValueError(f"`{self.name}` is damaged. {error}") from error
-
-    def _values(self):
-        filters = filter_ids(self._filters) if self._filters else []
-        return read(
-            self._data, self._layout, filters, shape=self.shape, dtype=self.dtype
-        )
 
     def text(self) -> str:
         """The value of a dataset that holds one string of variable length."""
@@ -86,16 +77,6 @@ class Hdf5File:
     shuffle. It refuses what refers to other files (external storage, virtual datasets,
     soft and external links) and everything unknown. It reads no byte outside of the
     file, ends on loops, and takes memory for the values only.
-
-    Args:
-        source: a path, or the content.
-
-    Attributes:
-        datasets: name → `Dataset`, including those in groups.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is damaged, or holds what is refused; the message says what.
     """
 
     def __init__(self, source: str | Path | bytes):
