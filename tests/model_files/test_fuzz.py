@@ -3,16 +3,13 @@
 import collections
 import concurrent.futures
 import os
-import queue
 import subprocess
 import sys
-import threading
 
 import pytest
 
 from tests.support.fuzz_worker import make_seeds
 from tests.support.paths import ROOT
-from tests.support.waiting import PATIENCE
 
 FILES = 10_000
 PROCESSES = 2
@@ -25,37 +22,17 @@ def seeds(tmp_path_factory):
     return folder
 
 
-def lines_of(process):
-    """A queue of the lines of a process, with None after the last one."""
-    lines = queue.Queue()
-
-    def read():
-        for line in process.stdout:
-            lines.put(line.rstrip("\n"))
-        lines.put(None)
-
-    threading.Thread(target=read, daemon=True).start()
-    return lines
-
-
 def outcomes(seeds, start):
     """Yields (number, kind, outcome) for every PROCESSES-th file."""
     while start < FILES:
         with worker(seeds, start) as process:
-            lines, kind = lines_of(process), None
-            try:
-                while started := lines.get(timeout=PATIENCE):
-                    number, kind = started.split()
-                    start = int(number) + PROCESSES
-                    found = lines.get(timeout=PATIENCE)
-                    yield int(number), kind, found or "failed: the process died"
-                    if found is None:
-                        break
-            except queue.Empty:
-                yield int(number), kind, "failed: the process hangs"
-            finally:
-                process.kill()
-            assert kind, "A worker doesn't start."
+            kind = None
+            while started := process.stdout.readline():
+                number, kind = started.split()
+                start = int(number) + PROCESSES
+                found = process.stdout.readline().strip()
+                yield int(number), kind, found or "failed: the process died or hangs"
+        assert kind, "A worker doesn't start."
 
 
 def worker(seeds, start):

@@ -1,6 +1,5 @@
 """Models of ELMoForManyLangs: vectors, files, and what is refused."""
 
-import copy
 import json
 import shutil
 
@@ -82,6 +81,11 @@ def test_a_sentence_alone_has_the_vectors_of_any_batch(tmp_path):
     assert [h.shape for h in none] == [(0, 8)] * 3
 
 
+def with_values(part="token_embedder", **values):
+    """The settings with other values in a part of them."""
+    return SETTINGS | {part: SETTINGS[part] | values}
+
+
 def weights(source):
     return find_model(source).weights.datasets
 
@@ -106,9 +110,7 @@ def test_a_directory_and_its_archives_are_the_same_model(tmp_path):
 
 
 def test_published_files_lack_the_configuration(tmp_path):
-    settings = copy.deepcopy(SETTINGS)
-    settings["token_embedder"] |= {"max_characters_per_token": 50}  # as published
-    files = model_files(settings)
+    files = model_files(with_values(max_characters_per_token=50))  # as published
     config = find_model(write_files(tmp_path / "with", files)).config
     assert (config.filters, config.n_highway) == (((1, 2), (2, 3), (3, 5)), 2)
     for names in (WITHOUT_CONFIG, WITHOUT_CONFIG[1:]):
@@ -119,9 +121,7 @@ def test_published_files_lack_the_configuration(tmp_path):
 
 
 def test_a_model_of_characters_only(tmp_path):
-    settings = copy.deepcopy(SETTINGS)
-    settings["token_embedder"] |= {"word_dim": 0, "activation": "tanh"}
-    files = model_files(settings)
+    files = model_files(with_values(word_dim=0, activation="tanh"))
     bilm = load_bilm(write_files(tmp_path / "with_words", files))
     assert bilm.config.dictionary.words == "" and bilm.config.word_embedding_dim == 0
     del files["word.dic"]
@@ -129,15 +129,9 @@ def test_a_model_of_characters_only(tmp_path):
     np.testing.assert_array_equal(*(layers(b, [["a", "é"]])[0] for b in (bilm, same)))
 
 
-def words_only(**values):
-    settings = copy.deepcopy(SETTINGS)
-    settings["token_embedder"] |= {"char_dim": 0} | values
-    return settings
-
-
 def test_a_model_of_words_only_has_the_vectors_of_its_words(tmp_path):
     """x = word W + b, by the published code; then the LSTMs, as the oracle has them."""
-    files = model_files(words_only(max_characters_per_token=9))
+    files = model_files(with_values(char_dim=0, max_characters_per_token=9))
     del files["char.dic"]
     model = find_model(write_files(tmp_path / "m", files))
     sentence = ["<bos>", "a", "naïve", "antidisestablishment", "new", "<eos>"]
@@ -160,7 +154,7 @@ def test_a_model_of_words_only_has_the_vectors_of_its_words(tmp_path):
 
 
 def test_a_model_of_words_only_is_known_by_its_weights(tmp_path):
-    files = model_files(words_only(max_characters_per_token=50))
+    files = model_files(with_values(char_dim=0, max_characters_per_token=50))
     expected = find_model(write_files(tmp_path / "with", files)).config
     for name in (*WITHOUT_CONFIG, "char.dic"):
         del files[name]
@@ -169,7 +163,7 @@ def test_a_model_of_words_only_is_known_by_its_weights(tmp_path):
 
 
 def test_a_model_of_words_only_learns_and_is_exported(tmp_path):
-    source = write_files(tmp_path / "m", model_files(words_only()))
+    source = write_files(tmp_path / "m", model_files(with_values(char_dim=0)))
     elmo = Elmo.from_pretrained(source, trainable_bilm=True)
     tokens = tf.constant([["a", "naïve", "new"], ["a", "", ""]])
     with tf.GradientTape() as tape:
@@ -185,16 +179,14 @@ def test_a_model_of_words_only_learns_and_is_exported(tmp_path):
 
 
 def test_a_clip_of_0_is_none(tmp_path):
-    settings = copy.deepcopy(SETTINGS)
-    settings["encoder"] |= {"cell_clip": 0, "proj_clip": None}
+    settings = with_values("encoder", cell_clip=0, proj_clip=None)
     config = find_model(write_files(tmp_path / "m", model_files(settings))).config
     assert config.cell_clip is None and config.proj_clip is None
 
 
 @pytest.mark.parametrize(("word_dim", "char_dim"), [(0, 3), (6, 3), (6, 0)])
 def test_a_model_directory_of_ours_reads_back_bit_for_bit(tmp_path, word_dim, char_dim):
-    settings = copy.deepcopy(SETTINGS)
-    settings["token_embedder"] |= {"word_dim": word_dim, "char_dim": char_dim}
+    settings = with_values(word_dim=word_dim, char_dim=char_dim)
     bilm = load_bilm(write_files(tmp_path / "theirs", model_files(settings)))
     save_model(tmp_path / "ours", bilm)
     files = contents(tmp_path / "ours")
@@ -229,10 +221,7 @@ def test_white_space_is_one_character_and_its_last_id_counts(tmp_path):
 
 def changed(part, **values):
     """Files whose configuration has other values."""
-    settings = copy.deepcopy(SETTINGS)
-    files = model_files()
-    settings[part] |= values
-    return files | {"sample.json": json.dumps(settings).encode()}
+    return model_files() | {"sample.json": json.dumps(with_values(part, **values))}
 
 
 def damaged(change, **kwargs):

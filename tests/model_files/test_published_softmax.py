@@ -84,9 +84,15 @@ def test_perplexity_does_not_depend_on_the_order_of_the_words(own, published):
     np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
-def test_training_starts_from_it_and_writes_its_words(own, published, tmp_path):
+@pytest.fixture
+def tuning(published, tmp_path):
+    """Arguments of a training run that starts from the model."""
     output = ["--output", str(tmp_path / "tuned"), "--batch-size", "4"]
-    run = prepared([*write_text(tmp_path), *output, "--init", str(published)]).run
+    return [*write_text(tmp_path), *output, "--init", str(published)]
+
+
+def test_training_starts_from_it_and_writes_its_words(own, published, tuning, tmp_path):
+    run = prepared(tuning).run
     assert run.warm_up_steps == 0
     np.testing.assert_array_equal(
         run.bilm.softmax.kernel, own.softmax.kernel.numpy()[ORDER]
@@ -98,11 +104,11 @@ def test_training_starts_from_it_and_writes_its_words(own, published, tmp_path):
     assert tuned.vocabulary.words == words.words
 
 
-def test_training_takes_the_vocabulary_of_a_softmax_from_elsewhere(published, tmp_path):
+def test_training_takes_the_words_of_a_softmax_from_elsewhere(
+    published, tuning, tmp_path
+):
     words = (published / "vocab-2016-09-10.txt").rename(tmp_path / "words.txt")
-    output = ["--output", str(tmp_path / "tuned"), "--batch-size", "4"]
-    arguments = [*write_text(tmp_path), *output, "--init", str(published)]
-    run = prepared([*arguments, "--vocabulary", str(words)]).run
+    run = prepared([*tuning, "--vocabulary", str(words)]).run
     assert run.warm_up_steps == 0
 
 
@@ -113,15 +119,13 @@ def test_a_softmax_without_its_words_is_left_out(published):
         LanguageModel.from_pretrained(published)
 
 
-def test_a_vocabulary_of_another_softmax_is_refused(published, tmp_path, capsys):
+def test_a_vocabulary_of_another_softmax_is_refused(published, tuning, capsys):
     with (published / "vocab-2016-09-10.txt").open("a") as file:
         file.write("surplus\n")
     message = "row for each of the 7 words of the vocabulary. Found: [6, 5]. Give the"
     with pytest.raises(ValueError, match="row for each of the 7 words"):
         load_bilm(published)
-    output = ["--output", str(tmp_path / "tuned"), "--batch-size", "4"]
-    arguments = [*write_text(tmp_path), *output, "--init", str(published)]
-    assert train.main(arguments) == 2
+    assert train.main(tuning) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
 

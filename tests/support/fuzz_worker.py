@@ -14,6 +14,7 @@ import io
 import json
 import resource
 import shutil
+import signal
 import sys
 import tempfile
 import zipfile
@@ -33,6 +34,7 @@ from export.version_info import read_info
 from export.version_paths import EXTRA, INFO
 from tests.support.mutations import mutated, mutated_json, mutated_zip
 from tests.support.tf1_checkpoints import arrays, options, write
+from tests.support.waiting import PATIENCE
 
 MEMORY = 2**31  # bytes that a worker may take on top of what it has after its start
 LONGEST_LINE = 5000
@@ -235,6 +237,7 @@ def main(seeds: str, *numbers: str) -> None:
         limit_memory()
         for number in range(*map(int, numbers)):
             print(number, worker.kind(number), flush=True)
+            signal.alarm(int(PATIENCE))  # it ends a process that hangs
             with contextlib.redirect_stderr(io.StringIO()):
                 found = outcome(worker, number)
             print(found, flush=True)
