@@ -11,6 +11,7 @@ The export is written to OUT_DIR/<version>, a new folder each time.
 """
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -73,7 +74,8 @@ def write(
     source: Elmo | TaskModel, arguments: argparse.Namespace
 ) -> tuple[Path, Sequence[str]]:
     """Writes a version; returns its folder, and lines about its use."""
-    options = export_options(arguments)
+    fields = dataclasses.fields(ExportOptions)
+    options = ExportOptions(**{f.name: getattr(arguments, f.name) for f in fields})
     more = {"version": arguments.version, "warmup": arguments.warmup}
     if isinstance(source, TaskModel):
         version = export_task(source, arguments.output, options, **more)
@@ -81,18 +83,6 @@ def write(
     more["representation"] = arguments.representation
     version = export_elmo(source, arguments.output, options, **more)
     return version, about_use(arguments)
-
-
-def export_options(arguments: argparse.Namespace) -> ExportOptions:
-    """The options of the SavedModel."""
-    return ExportOptions(
-        trainable=arguments.trainable,
-        dtype=arguments.dtype,
-        tokenizer=arguments.tokenizer,
-        normalization=arguments.normalization,
-        as_dict=arguments.as_dict,
-        input_name=arguments.input_name,
-    )
 
 
 def about_use(arguments: argparse.Namespace) -> tuple[str, str]:
@@ -118,12 +108,7 @@ def about_signatures(info: dict) -> list[str]:
 
 
 def read_source(arguments: argparse.Namespace) -> Elmo | TaskModel:
-    """The layer or the model to export.
-
-    Raises:
-        FileNotFoundError: a file is missing.
-        ValueError: a file or an argument doesn't fit.
-    """
+    """The layer or the model to export."""
     published = None not in (arguments.options, arguments.weights)
     if (arguments.model is None) != published:
         raise ValueError("Give either MODEL, or --options and --weights.")

@@ -31,11 +31,6 @@ def make_reusable(
     are those of a signature: sentences `(batch,)`, or a dict of `tokens` and
     `sequence_len`. Without training, `signature` may name it: `"default"`, `"tokens"`.
     `root.sequence_len(sentences)` returns the number of tokens of each sentence.
-
-    Args:
-        vectors: computes the outputs.
-        split: sentences → tokens, ragged `(batch, tokens)`.
-        as_dict: the default of the argument `as_dict`.
     """
     root = tf.train.Checkpoint()
     root.__call__ = _traced_call(vectors, split, as_dict)

@@ -19,18 +19,9 @@ def elmo_of_files(
 ) -> Elmo:
     """A layer with the weights of a trained biLM and the given mix.
 
-    Args:
-        model, weights: see `Elmo.from_pretrained`.
-        n_cached_words: the number of words of `vocab.txt`, from the first one, whose
-            context-independent vectors are cached.
-        scalars: the weights of the mix before the softmax, by default those of the
-            model's own mix, if it comes with one.
-        gamma: the factor of the mix, 1 by default if `scalars` are given.
-        **kwargs: arguments of the layer.
-
-    Raises:
-        FileNotFoundError: a file is missing.
-        ValueError: a file or an argument doesn't fit the model.
+    The first `n_cached_words` of `vocab.txt` have cached vectors. `scalars` are the
+    weights of the mix before the softmax, by default those of the model's own mix;
+    `gamma` is 1 by default if they are given.
     """
     files, words = find_model(model, weights), ()
     if n_cached_words and files.vocabulary is None:
@@ -44,18 +35,7 @@ def elmo_of_files(
 
 
 def read_keras_model(path: Path, name: str | None = None) -> Elmo | TaskModel:
-    """The model of a task in a `.keras` file, or the `Elmo` layer of another model.
-
-    Args:
-        path: a `.keras` file.
-        name: the name of the layer, also of one in a task's model; None for the task's
-            model itself, or the only layer of another model.
-
-    Raises:
-        FileNotFoundError: the file is missing.
-        ValueError: it is not a sound Keras model, there is no such layer, or there are
-            several and no name.
-    """
+    """The model of a task in a `.keras` file, or the `Elmo` layer of another model."""
     if not path.exists():
         raise FileNotFoundError(f"There is no {path}.")
     model = load_keras_model(path)

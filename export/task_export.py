@@ -30,22 +30,13 @@ def export_task(
 
     Args:
         model: a built model: tagger, classifier, entailment, similarity or answerer.
-        output: the folder of all versions, made if it is missing.
+        output, version, warmup: see `export_elmo`, as for what is returned and raised.
         options: `ExportOptions()` if None. Tokenizer, normalization and the name of the
             input apply to models of one text, tokenizer and normalization also to those
             of two; all others are for language models.
-        version: its number; if None, one more than the highest existing one, also
-            among archives.
-        warmup: whether to add warm-up requests for TensorFlow Serving.
-
-    Returns:
-        `output/<version>`, which appears only when it is complete.
 
     Raises:
-        FileExistsError: the version exists already.
-        ImportError: an optional package is needed and not installed.
-        ValueError: models of this kind are not exported, an option does not apply, or
-            the number is too large.
+        ValueError: models of this kind are not exported, or an option does not apply.
     """
     options = options or ExportOptions()
     check_task(model, options)
@@ -62,11 +53,7 @@ def export_task(
 
 
 def check_task(model: TaskModel, options: ExportOptions) -> None:
-    """Refuses models that have no answers in a graph, and options of other models.
-
-    Raises:
-        ValueError: see above; the message names what can be exported.
-    """
+    """Refuses models that have no answers in a graph, and options of other models."""
     if type(model).answers is TaskModel.answers:
         raise ValueError(
             f"A {type(model).__name__} can't be exported. Export a model of tag, "

@@ -30,11 +30,6 @@ def task_signatures(
     The inputs of a model of two texts are named as its fields. A model of semantic roles
     takes the position of the predicate as well. A model that answers questions finds
     words and their places itself, so that it has no signature `tokens`.
-
-    Args:
-        model: a built model.
-        split: texts → tokens, ragged `(batch, tokens)`.
-        input_name: the input of `default` of a model of one text.
     """
     if isinstance(model, Answerer):
         return _named(_of_questions(model))

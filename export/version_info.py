@@ -20,12 +20,7 @@ PACKAGES = ("elmo-keras", "keras", "tensorflow", "tensorflow-text")
 
 
 def read_info(version: str | Path) -> dict[str, Any]:
-    """The description stored in a version; see the README.
-
-    Raises:
-        FileNotFoundError: there is none.
-        ValueError: it is not a JSON object.
-    """
+    """The description stored in a version; see the README."""
     return read_options(Path(version) / EXTRA / INFO)
 
 

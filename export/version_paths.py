@@ -18,17 +18,7 @@ _NUMBERED = re.compile(rf"([0-9]+)|{MODEL_NAME}-([0-9]+)\.tar\.gz")
 
 
 def new_version(output: Path, version: int | None) -> Path:
-    """The path of a version that is to be written, which does not exist yet.
-
-    Args:
-        output: the folder of all versions.
-        version: its number; None for one more than the highest existing one, also
-            among the archives.
-
-    Raises:
-        FileExistsError: the version exists already.
-        ValueError: the number is above `MAX_VERSION`.
-    """
+    """The path of a version that is to be written, which does not exist yet."""
     if version is None:
         found = [_NUMBERED.fullmatch(path.name) for path in output.glob("*")]
         numbers = [int(number[1] or number[2]) for number in found if number]
@@ -51,9 +41,6 @@ def versions(output: str | Path) -> list[int]:
     """The numbers of the versions in a folder, from lowest to highest.
 
     A number above `MAX_VERSION` is no version; a warning names it once.
-
-    Raises:
-        OSError: the folder can't be read.
     """
     folders = [path for path in Path(output).iterdir() if path.name.isdecimal()]
     folders = [path for path in folders if path.is_dir()]
@@ -83,20 +70,7 @@ def check_export(
     archive: bool,
     serving_files: bool,
 ) -> None:
-    """Refuses an export that can't be written, or would replace something.
-
-    Args:
-        output: the folder of all versions.
-        version: its number, or None for the next one.
-        inputs: files and folders that are read.
-        archive, serving_files: whether they are written too.
-
-    Raises:
-        FileExistsError: the version or its archive exists already.
-        ValueError: the folder can't be made or written to, a file would change an
-            input, or the version's number is above `MAX_VERSION`.
-        OSError: the disk is full or fails.
-    """
+    """Refuses an export that can't be written, or would replace something."""
     check_folder(output)
     written = [new_version(output, version)]
     if archive:

@@ -15,18 +15,7 @@ LENGTHS = "sequence_len"
 
 
 def write_warmup(extra: Path, model_name: str, signatures: Mapping) -> None:
-    """Writes the warm-up requests of a version: several sizes for each signature.
-
-    Args:
-        extra: the folder `assets.extra` of the version.
-        model_name: the name of the model in the requests.
-        signatures: name → concrete function. `default` takes texts `(batch,)`, and
-            `tokens`, if there is one, tokens `(batch, time)`; both may take numbers
-            `(batch,)`: lengths, and positions of a token.
-
-    Raises:
-        ImportError: tensorflow-serving-api is not installed.
-    """
+    """Writes the warm-up requests of a version: several sizes for each signature."""
     try:  # optional: only servers need these requests
         from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
     except ImportError as error:

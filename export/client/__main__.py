@@ -17,7 +17,6 @@ from pathlib import Path
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import grpc
-import keras
 
 from elmo_keras.cli.argument_types import non_negative, positive, seconds
 from elmo_keras.cli.command import (
@@ -27,12 +26,12 @@ from elmo_keras.cli.command import (
     run_command,
 )
 from elmo_keras.cli.outputs import check_apart, check_file
+from elmo_keras.cli.progress import Progress
 from elmo_keras.embed.vector_files import ARRAY_SUFFIXES, check_suffix, is_npy
 from elmo_keras.text.files import lines_of
 
-from .credentials import read_credentials
 from .embeddings_file import write_embeddings
-from .remote import embed_text
+from .remote import embed_text, read_credentials
 
 PROGRAM = __package__  # `export.client`, or `elmo_keras.export.client` when installed
 REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
@@ -51,22 +50,17 @@ def embed_file(options: argparse.Namespace) -> None:
         options.root_certificates, options.client_key, options.client_certificate
     )
     sentences = read_lines(options.input_file)
-    bar = keras.utils.Progbar(len(sentences), unit_name="sentence")
-    vectors = embed_text(
-        sentences,
-        options.server,
-        model=options.model,
-        output=options.output or usual_output(options.output_file),
-        batch_tokens=options.batch_tokens,
-        batch_size=options.batch_size,
-        timeout=options.timeout,
-        retries=options.retries,
-        in_flight=options.in_flight,
-        credentials=credentials,
-        progress=bar.add,
-    )
+    names = "server model batch_tokens batch_size timeout retries in_flight".split()
     try:
-        write_embeddings(options.output_file, sentences, vectors)
+        with Progress(total=len(sentences), unit=" sentences") as progress:
+            vectors = embed_text(
+                sentences,
+                output=options.output or usual_output(options.output_file),
+                credentials=credentials,
+                progress=progress.update,
+                **{name: getattr(options, name) for name in names},
+            )
+            write_embeddings(options.output_file, sentences, vectors)
     except grpc.RpcError as error:
         kind = ValueError if error.code() in REFUSED else CommandFailed
         status = f"{error.code().name}: {error.details()}"
@@ -86,13 +80,7 @@ def usual_output(path: Path) -> str:
 
 
 def check_output(path: Path, source: Path) -> None:
-    """Refuses other kinds of files, existing files, and what can't be written.
-
-    Raises:
-        ValueError: the file's name has another suffix, or the file exists, is the
-            input or can't be written.
-        OSError: the disk is full or fails.
-    """
+    """Refuses other kinds of files, existing files, and what can't be written."""
     check_suffix(path, ARRAY_SUFFIXES)
     check_apart([path], [source])
     check_file(path)
@@ -101,12 +89,7 @@ def check_output(path: Path, source: Path) -> None:
 
 
 def read_lines(path: Path) -> list[list[str]]:
-    """The tokens of each line.
-
-    Raises:
-        OSError: the file can't be read.
-        ValueError: it holds no sentence, or no text, see `text.files.lines_of`.
-    """
+    """The tokens of each line."""
     with path.open("rb") as file:
         lines = (line.split() for line in lines_of(file, path))
         # Decoded after the split, which then sees ASCII white space only.

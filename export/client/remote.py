@@ -6,16 +6,16 @@ import functools
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 import grpc
 import numpy as np
 import tensorflow as tf
+from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from elmo_keras.text.length_batches import in_order, length_batches, padded_arrays
-
-from .answer_arrays import array_of
 
 RETRIED = (
     grpc.StatusCode.UNAVAILABLE,
@@ -154,3 +154,38 @@ def _unpadded(row, length, output):
     if row.ndim == 1:
         return row
     return row[..., :length, :]
+
+
+def array_of(proto: TensorProto) -> np.ndarray:
+    """The array of a tensor, as `tf.make_ndarray`.
+
+    That function makes a Python object of each number in `float_val`, which both
+    servers answer with by default. Protocol buffers hand them over as a block.
+    """
+    if proto.dtype == tf.float32.as_datatype_enum and len(proto.float_val) > 1:
+        shape = [dim.size for dim in proto.tensor_shape.dim]
+        return np.array(proto.float_val, np.float32).reshape(shape)
+    return tf.make_ndarray(proto)
+
+
+def read_credentials(
+    root_certificates: Path | None = None,
+    client_key: Path | None = None,
+    client_certificate: Path | None = None,
+) -> grpc.ChannelCredentials | None:
+    """The credentials of a client, or None without any file: no TLS."""
+    if (client_key is None) != (client_certificate is None):
+        raise ValueError(
+            "--client-key and --client-certificate belong together. Received one of them."
+        )
+    paths = root_certificates, client_key, client_certificate
+    if not any(paths):
+        return None
+    return grpc.ssl_channel_credentials(*(path and _read_pem(path) for path in paths))
+
+
+def _read_pem(path):
+    content = path.read_bytes()
+    if b"-----BEGIN" not in content:
+        raise ValueError(f"{path} should hold PEM, with a line -----BEGIN …-----.")
+    return content

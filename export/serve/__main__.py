@@ -77,11 +77,7 @@ def serve(config: Config, grace_seconds: float) -> None:
 
 
 def read_config(options: argparse.Namespace) -> Config:
-    """The configuration, also from the files that the options name.
-
-    Raises:
-        OSError, ValueError: a file is missing or wrong.
-    """
+    """The configuration, also from the files that the options name."""
     if options.model_config_file:
         models = read_model_configs(options.model_config_file)
     else:

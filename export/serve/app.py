@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import re
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import grpc
@@ -16,10 +16,10 @@ from tensorflow_serving.apis.model_pb2 import ModelSpec
 
 from . import wire
 from .batcher import Request
-from .bodies import Bodies
 from .config import Config
 from .errors import RequestError, as_json, cancelled, invalid, shutting_down
-from .grpc_server import SIGNATURES, answered_spec, signature_map
+from .grpc_server import SIGNATURES, answered_spec
+from .http_server import HEADERS, Bodies
 from .models import Models
 from .signature import Arrays
 from .wire import Content
@@ -28,7 +28,6 @@ METRICS = "/monitoring/prometheus/metrics"
 ROOT = "/v1/"
 MAX_VERSION = 2**63 - 1
 THREADS = 2  # that read and write JSON: it needs the interpreter most of the time
-HEADERS = {"Server": "elmo-keras"}  # in place of the versions of Python and aiohttp
 CORS = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Methods": "POST, GET",
@@ -50,10 +49,6 @@ class App:
 
     It lives in the event loop of a server. JSON is read and written in threads; pages
     other than `:predict` are answered at once, whatever waits or is computed.
-
-    Args:
-        models: the served models.
-        config: limits of time and size.
     """
 
     def __init__(self, models: Models, config: Config):
@@ -135,9 +130,15 @@ class App:
             case "options":
                 return Content([b""])
             case "status":
-                page = status_page(self._models, target.spec)
+                page = _with_defaults(self._models.status(target.spec))
             case "metadata":
-                page = metadata_page(self._models, target.spec)
+                with self._models.lease(target.spec) as servable:
+                    page = {
+                        "model_spec": _with_defaults(answered_spec(servable)),
+                        "metadata": {
+                            SIGNATURES: _with_defaults(servable.signature_map)
+                        },
+                    }
             case _:
                 raise RequestError(
                     grpc.StatusCode.UNIMPLEMENTED,
@@ -222,13 +223,7 @@ def _drop(submitting):
 
 
 class Target(NamedTuple):
-    """What a request asks for.
-
-    Attributes:
-        page: the name of the page: `"status"`, `"metadata"`, `"predict"`, …
-        spec: the model, with the version or label if the path has one.
-        error: the reason why it is refused, or None.
-    """
+    """What a request asks for."""
 
     page: str
     spec: ModelSpec = ModelSpec()
@@ -236,11 +231,7 @@ class Target(NamedTuple):
 
 
 def parse_path(method: str, path: str) -> Target:
-    """What a method and an undecoded path without a query ask for.
-
-    Raises:
-        RequestError: nothing of the API, or the version is no number of 64 bits.
-    """
+    """What a method and an undecoded path without a query ask for."""
     if method == "GET" and path.lower() == f"{ROOT}models":
         raise invalid("The name of a model is missing: /v1/models/NAME")
     found = _PATTERNS[method].fullmatch(path) if method in _PATTERNS else None
@@ -269,21 +260,6 @@ def _decoded(name):
     except UnicodeError:
         raise invalid(f"Names should be UTF-8. Received: {name}") from None
     return decoded
-
-
-def status_page(models: Models, spec: ModelSpec) -> dict[str, Any]:
-    """The status of all versions, or of the one that a request names."""
-    return _with_defaults(models.status(spec))
-
-
-def metadata_page(models: Models, spec: ModelSpec) -> dict[str, Any]:
-    """The signatures of a version."""
-    with models.lease(spec) as servable:
-        answered, signatures = answered_spec(servable), signature_map(servable)
-    return {
-        "model_spec": _with_defaults(answered),
-        "metadata": {SIGNATURES: _with_defaults(signatures)},
-    }
 
 
 def _with_defaults(message: Message):

@@ -21,19 +21,7 @@ from .signature import Arrays, Signature
 
 @dataclasses.dataclass(eq=False)
 class Request:
-    """Validated inputs that wait for their outputs.
-
-    Args:
-        servable: the version that answers.
-        signature: one of its signatures.
-        inputs: key → array.
-        keys: the requested outputs, sorted.
-        seconds: time that the client waits, or None.
-
-    Attributes:
-        future: of the outputs or the error.
-        lane: the threads that compute it.
-    """
+    """Validated inputs that wait for their outputs."""
 
     servable: Servable
     signature: Signature
@@ -49,11 +37,7 @@ class Request:
         self.lane = Lane.SHORT
 
     def measure(self, config: Config) -> None:
-        """Sets what the queue needs to know of its size.
-
-        Raises:
-            RequestError: it is too large, or its answer would be.
-        """
+        """Sets what the queue needs to know of its size."""
         size = checked_size(self.inputs, self.servable.tokenizer, config)
         check_answer(size, self.signature, self.keys, config)
         self.rows, self.width = size.rows, size.time
@@ -71,11 +55,7 @@ class Request:
         )
 
     def left(self) -> float | None:
-        """Seconds until the client stops waiting, or None if it doesn't.
-
-        Raises:
-            RequestError: it has stopped.
-        """
+        """Seconds until the client stops waiting, or None if it doesn't."""
         if self.seconds is None:
             return None
         left = self.arrived + self.seconds - time.monotonic()
@@ -97,11 +77,6 @@ class Batcher:
     TensorFlow's own batching op (`tf.nondifferentiable_batch_function`) computes the
     same outputs for all requests and can't cancel one: `output_filter`, deadlines and
     clients that hang up need a queue in front of the graph.
-
-    Args:
-        config: limits of batches, queue and requests.
-        observe: called with the number of rows of each batch and the name of its
-            model; must not raise.
     """
 
     def __init__(
@@ -129,15 +104,7 @@ class Batcher:
             return len(self._waiting)
 
     def submit(self, request: Request) -> Future[Arrays]:
-        """Puts a request into the queue.
-
-        Returns:
-            A future of its outputs or error. Cancelling it removes the request,
-            unless it is already being computed.
-
-        Raises:
-            RequestError: the request is too large, or the queue is full or closed.
-        """
+        """Puts a request into the queue."""
         request.measure(self._config)
         maximum = self._config.max_enqueued_requests
         with self._changed:

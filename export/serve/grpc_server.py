@@ -11,10 +11,7 @@ from tensorflow_serving.apis import (
     model_service_pb2_grpc,
     prediction_service_pb2_grpc,
 )
-from tensorflow_serving.apis.get_model_metadata_pb2 import (
-    GetModelMetadataResponse,
-    SignatureDefMap,
-)
+from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataResponse
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 from tensorflow_serving.apis.predict_pb2 import PredictResponse
 
@@ -86,15 +83,7 @@ def _unimplemented(name):
 
 
 class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
-    """Predict and GetModelMetadata of models; other methods are UNIMPLEMENTED.
-
-    Args:
-        models: the served models.
-        tensor_content: whether answers hold `tensor_content` instead of values.
-
-    Attributes:
-        in_flight: the requests of Predict.
-    """
+    """Predict and GetModelMetadata of models; other methods are UNIMPLEMENTED."""
 
     def __init__(self, models: Models, *, tensor_content: bool = False):
         self.models, self.in_flight = models, InFlight()
@@ -108,15 +97,10 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
             signature = servable.signature(spec.signature_name)
             inputs = decode_inputs(request.inputs, signature)
             keys = signature.chosen(request.output_filter)
-            seconds = context.time_remaining()
+            left = context.time_remaining()
+            seconds = left if left < NO_DEADLINE else None
             waiting = self.models.batcher.submit(
-                Request(
-                    servable,
-                    signature,
-                    inputs,
-                    keys,
-                    seconds=seconds if seconds < NO_DEADLINE else None,
-                )
+                Request(servable, signature, inputs, keys, seconds)
             )
             # Called when the client hangs up or the deadline passes.
             if not context.add_callback(waiting.cancel):
@@ -138,9 +122,8 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
                 f"{list(request.metadata_field)}"
             )
         with self.models.lease(request.model_spec) as servable:
-            response = GetModelMetadataResponse()
-            response.model_spec.CopyFrom(answered_spec(servable))
-            response.metadata[SIGNATURES].Pack(signature_map(servable))
+            response = GetModelMetadataResponse(model_spec=answered_spec(servable))
+            response.metadata[SIGNATURES].Pack(servable.signature_map)
             return response
 
     Classify = _unimplemented("Classify")
@@ -170,24 +153,8 @@ def answered_spec(servable: Servable, signature_name: str | None = None) -> Mode
     return spec
 
 
-def signature_map(servable: Servable) -> SignatureDefMap:
-    """The signatures of a version."""
-    return SignatureDefMap(signature_def=servable.signature_defs)
-
-
 class GrpcServer:
-    """A running gRPC server.
-
-    Args:
-        models: the served models.
-        config: its address, limits and TLS.
-
-    Attributes:
-        port: the port it listens on.
-
-    Raises:
-        OSError: the port is taken.
-    """
+    """A running gRPC server."""
 
     def __init__(self, models: Models, config: Config):
         # A request holds a thread while it waits or is computed.
@@ -232,11 +199,7 @@ class GrpcServer:
         self._health.enter_graceful_shutdown()
 
     def wait(self, end: float) -> None:
-        """Waits until all answers are sent, at most to the time `end`.
-
-        Args:
-            end: a time of `time.monotonic`; if it is past, errors still are sent.
-        """
+        """Waits until all answers are sent, at most to `end` of `time.monotonic`."""
         self._in_flight.wait(max(end - time.monotonic(), SENDING_SECONDS))
 
     def close(self) -> None:

@@ -30,11 +30,6 @@ def session_config(
     """The configuration of a session with a pool for each lane.
 
     All sessions of a process share the pools.
-
-    Args:
-        threads: threads within an operation; None for one per processor. The first
-            session of a process sets it for all.
-        concurrent: number of short requests, or batches of them, at the same time.
     """
     config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads or 0)
     sizes = {Lane.SHORT: DIRECTIONS * concurrent, Lane.LONG: DIRECTIONS}
@@ -46,12 +41,7 @@ def session_config(
 
 
 def run_options(lane: Lane, seconds: float | None = None) -> tf.compat.v1.RunOptions:
-    """Options of one call.
-
-    Args:
-        lane: the pool that it runs in.
-        seconds: time after which it is given up, or None.
-    """
+    """Options of one call."""
     milliseconds = 0 if seconds is None else max(int(seconds * 1000), 1)
     return tf.compat.v1.RunOptions(
         inter_op_thread_pool=lane, timeout_in_ms=milliseconds

@@ -3,9 +3,10 @@
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import grpc
+import prometheus_client as prometheus
 import tensorflow as tf
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 from tensorflow_serving.apis.model_pb2 import ModelSpec
@@ -14,24 +15,16 @@ from .batcher import Batcher
 from .config import Config, ModelConfig
 from .errors import RequestError, invalid, request_error, without_paths
 from .lanes import session_config
-from .metrics import Metrics
 from .servable import Servable
 from .versions import Versions
 
+ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
+MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # as in TensorFlow Serving
+ENTRY_POINTS = {"gRPC": "GRPC", "REST": "REST"}
+
 
 class Models:
-    """Models with a common queue and common metrics.
-
-    Args:
-        config: the models and their limits.
-
-    Attributes:
-        batcher: the queue.
-        metrics: the metrics of all models.
-
-    Raises:
-        OSError, ValueError: see `Versions`.
-    """
+    """Models with a common queue and common metrics."""
 
     def __init__(self, config: Config):
         session = session_config(config.threads, config.num_batch_threads)
@@ -51,11 +44,7 @@ class Models:
             ).start()
 
     def __getitem__(self, name: str) -> Versions:
-        """The versions of a model.
-
-        Raises:
-            RequestError: there is no such model.
-        """
+        """The versions of a model."""
         if not name:
             raise invalid(f"`model_spec` should name a model: {sorted(self._models)}.")
         if name not in self._models:
@@ -69,19 +58,12 @@ class Models:
         """The version that a request names by number or label, or the newest one.
 
         It stays loaded as long as the context lasts.
-
-        Raises:
-            RequestError: there is no such model or version.
         """
         versions = self[spec.name]
         return versions.lease(_number(versions, spec))
 
     def status(self, spec: ModelSpec) -> GetModelStatusResponse:
-        """The status of all versions, or of the one that a request names.
-
-        Raises:
-            RequestError: there is no such model or version.
-        """
+        """The status of all versions, or of the one that a request names."""
         versions = self[spec.name]
         found, number = versions.statuses(), _number(versions, spec)
         if number is not None:
@@ -101,13 +83,7 @@ class Models:
 
     @contextlib.contextmanager
     def answering(self, api: str, method: str, model: str = "") -> Iterator[None]:
-        """Counts a request; each error within the context becomes a `RequestError`.
-
-        Args:
-            api: `gRPC` or `REST`.
-            method: the method's name.
-            model: the name of the model that the request names; `""` is the only one.
-        """
+        """Counts a request; each error within the context becomes a `RequestError`."""
         begin, status = time.perf_counter(), grpc.StatusCode.OK
         try:
             yield
@@ -153,3 +129,68 @@ def _number(versions, spec):
     if spec.HasField("version"):
         return spec.version.value
     return versions.of_label(spec.version_label) if spec.version_label else None
+
+
+class Metrics:
+    """Counters of one server, and those of them that TensorFlow Serving has, too."""
+
+    def __init__(self):
+        self.registry = prometheus.CollectorRegistry()
+        self._requests = self._make(
+            prometheus.Counter,
+            "elmo_requests",
+            "Requests answered or refused, by status.",
+            labels=["model_name", "api", "method", "status"],
+        )
+        self._seconds = self._make(
+            prometheus.Histogram,
+            "elmo_request_seconds",
+            "Time from a request to its answer.",
+            labels=["model_name", "api", "method"],
+        )
+        self._rows = self._make(
+            prometheus.Histogram,
+            "elmo_batch_rows",
+            "Sentences in a batch.",
+            labels=["model_name"],
+            buckets=ROWS,
+        )
+        self._count = self._make(
+            prometheus.Gauge,  # the name of a Counter would end in `_total`
+            ":tensorflow:serving:request_count",
+            "The total number of requests.",
+            labels=["model_name", "status"],
+        )
+        self._latency = self._make(
+            prometheus.Histogram,
+            ":tensorflow:serving:request_latency",
+            "Time from a request to its answer, in microseconds.",
+            labels=["model_name", "API", "entrypoint"],
+            buckets=MICROSECONDS,
+        )
+
+    def request(
+        self, api: str, method: str, status: str, seconds: float, model: str
+    ) -> None:
+        """Counts a request over `gRPC` or `REST`, by the name of its gRPC status."""
+        self._requests.labels(model, api, method, status).inc()
+        self._seconds.labels(model, api, method).observe(seconds)
+        if method.lower() == "predict":
+            self._count.labels(model, status).inc()
+            latency = self._latency.labels(model, method, ENTRY_POINTS[api])
+            latency.observe(seconds * 1e6)
+
+    def batch(self, rows: int, model: str) -> None:
+        """Counts a batch and its sentences."""
+        self._rows.labels(model).observe(rows)
+
+    def follow(self, name: str, description: str, value: Callable[[], float]) -> None:
+        """Adds a gauge that calls `value` whenever it is read."""
+        self._make(prometheus.Gauge, f"elmo_{name}", description).set_function(value)
+
+    def page(self) -> bytes:
+        """All metrics in the text format of Prometheus."""
+        return prometheus.generate_latest(self.registry)
+
+    def _make(self, kind, name, description, *, labels=(), **kwargs):
+        return kind(name, description, labels, registry=self.registry, **kwargs)

@@ -19,12 +19,7 @@ _FLOAT_VAL = bytes([5 << 3 | 2])
 
 
 def decode_inputs(protos: Mapping[str, TensorProto], signature: Signature) -> Arrays:
-    """The inputs of a request as arrays.
-
-    Raises:
-        RequestError: a name, dtype, shape or number of values doesn't fit the
-            signature.
-    """
+    """The inputs of a request as arrays."""
     signature.check_names(protos)
     inputs = {
         name: _decode(name, protos[name], spec)
@@ -35,14 +30,7 @@ def decode_inputs(protos: Mapping[str, TensorProto], signature: Signature) -> Ar
 
 
 def fill(proto: TensorProto, array: np.ndarray, *, as_content: bool = False) -> None:
-    """Writes an output into the tensor of an answer.
-
-    Args:
-        proto: an empty tensor.
-        array: the output.
-        as_content: whether numbers become the bytes `tensor_content`. Otherwise they
-            become `float_val` or `int_val`, which TensorFlow Serving sends too.
-    """
+    """Writes an output into the tensor of an answer."""
     if as_content or array.dtype not in (np.float32, np.int32):
         proto.CopyFrom(tf.make_tensor_proto(array))
         return

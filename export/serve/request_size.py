@@ -19,13 +19,7 @@ _SEPARATES, _JOINS, _ALONE, _CONTINUES = range(4)
 
 
 class RequestSize(NamedTuple):
-    """The size of a request; for text, tokens are an upper bound.
-
-    Attributes:
-        rows: number of sentences.
-        tokens: number of tokens of all sentences.
-        time: number of positions of the longest sentence, padding included.
-    """
+    """The size of a request; for text, tokens are an upper bound."""
 
     rows: int
     tokens: int
@@ -33,11 +27,7 @@ class RequestSize(NamedTuple):
 
 
 def checked_size(inputs: Arrays, tokenizer: str, config: Config) -> RequestSize:
-    """The size of a request.
-
-    Raises:
-        RequestError: the request has more rows or tokens than the limits allow.
-    """
+    """The size of a request."""
     rows = len(next(iter(inputs.values())))
     _check("max-request-rows", "sentences", config.max_request_rows, rows)
     tokens = time = 0

@@ -1,19 +1,27 @@
-"""A loaded version of a model."""
+"""A loaded version of a model, whose graph is optimised once for all its outputs."""
 
+import contextlib
 import json
+import logging
+import os
+import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import grpc
 import tensorflow as tf
-from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+# The optimiser has no public name; without it, graphs are served as they are.
+from tensorflow.python.grappler import tf_optimizer
+from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
 from ..sentences import TOKENIZERS, tensorflow_text
 from ..version_paths import EXTRA, INFO, MODEL_NAME
 from .errors import RequestError, of_tensorflow
 from .lanes import Lane, run_options, session_config
-from .optimized_graph import optimized
 from .proto_tensors import decode_inputs
 from .signature import Arrays, Signature
 
@@ -22,6 +30,12 @@ WARM_UP = "assets.extra/tf_serving_warmup_requests"
 MAX_WARM_UP_REQUESTS = 1000
 # Sets of outputs of a signature: a session keeps a graph of megabytes for each.
 MAX_CHOICES = 32
+CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
+FETCHES = "train_op"  # the collection of the tensors that the optimiser keeps
+NAME = tf.saved_model.SAVED_MODEL_FILENAME_PB
+LOG = logging.getLogger(__name__)
+
+_optimizing = threading.Lock()
 
 
 class Servable:
@@ -29,21 +43,6 @@ class Servable:
 
     A session of TensorFlow 1 computes only what the fetched outputs need, whatever
     else the signature has, and lets other Python threads run meanwhile.
-
-    Args:
-        directory: the version's folder, named by its number.
-        name: the name of the model.
-        config: the configuration of the session, see `lanes.session_config`.
-
-    Attributes:
-        version: its number.
-        signature_defs: name → signature as stored in the graph.
-        tokenizer: name of the tokenizer of its sentences; exports of other programs
-            split at spaces.
-
-    Raises:
-        ImportError: it needs tensorflow-text, which is not installed.
-        OSError, tf.errors.OpError, ValueError: it can't be loaded.
     """
 
     def __init__(
@@ -60,19 +59,15 @@ class Servable:
             about = json.loads(info.read_text(encoding="utf-8"))
             self.tokenizer = about.get("tokenizer", self.tokenizer)
         self._session, graph = _session(directory, config or session_config())
-        self.signature_defs: dict[str, SignatureDef] = dict(graph.signature_def)
+        self.signature_map = SignatureDefMap(signature_def=dict(graph.signature_def))
         self._signatures = {
             name: Signature.of(proto)
-            for name, proto in self.signature_defs.items()
+            for name, proto in self.signature_map.signature_def.items()
             if proto.method_name == tf.saved_model.PREDICT_METHOD_NAME
         }
 
     def signature(self, name: str) -> Signature:
-        """A signature by its name; an empty name means `serving_default`.
-
-        Raises:
-            RequestError: there is no such signature.
-        """
+        """A signature by its name; an empty name means `serving_default`."""
         name = name or DEFAULT_SIGNATURE
         if name not in self._signatures:
             raise RequestError(
@@ -90,18 +85,7 @@ class Servable:
         lane: Lane = Lane.SHORT,
         seconds: float | None = None,
     ) -> Arrays:
-        """The outputs `keys` of a signature for validated inputs.
-
-        Args:
-            signature: one of its signatures.
-            inputs: key → array.
-            keys: the outputs to compute.
-            lane: the threads that compute them.
-            seconds: time after which it is given up, or None.
-
-        Raises:
-            RequestError: the graph refuses the values, or time is up.
-        """
+        """The outputs `keys` of a signature for validated inputs."""
         feeds = {signature.feeds[key]: array for key, array in inputs.items()}
         fetched = self._fetched(signature, keys)
         try:
@@ -129,12 +113,7 @@ class Servable:
         return keys
 
     def warm_up(self) -> int:
-        """Answers the warm-up requests of the version; returns their number.
-
-        Raises:
-            RequestError: one of them fails.
-            ValueError, tf.errors.OpError: the file is damaged.
-        """
+        """Answers the warm-up requests of the version; returns their number."""
         path = self.directory / WARM_UP
         if not path.exists():
             return 0
@@ -176,3 +155,54 @@ def _loaded(directory, config):
         except BaseException:
             session.close()
             raise
+
+
+@contextlib.contextmanager
+def optimized(directory: Path) -> Iterator[Path]:
+    """A temporary folder with the optimised graph and links to everything else.
+
+    A session optimises the graph anew for each set of outputs that it is asked for,
+    which takes seconds and both processors. From a graph that is optimised already it
+    only picks the operations that a choice needs. A graph that can't be optimised, or
+    not be written, is served from its own directory, which is given back then.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            graph = _optimized(directory / NAME)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            (folder / NAME).write_bytes(graph.SerializeToString())
+            for path in directory.iterdir():
+                if path.name != NAME:
+                    os.symlink(path.resolve(), folder / path.name)
+        except Exception as error:  # the loader reports what is wrong with a file
+            LOG.debug("The graph of %s can't be optimised: %s", directory, error)
+            folder = directory
+        yield folder
+
+
+def _optimized(file):
+    saved_model = SavedModel.FromString(file.read_bytes())
+    (meta_graph,) = saved_model.meta_graphs
+    given = type(meta_graph)()
+    given.CopyFrom(meta_graph)
+    for node in given.graph_def.node:
+        node.device = node.device or CPU  # operations are fused for a known device
+    given.collection_def.clear()
+    kept = given.collection_def[FETCHES].node_list.value
+    kept.extend(sorted(_tensors_to_keep(meta_graph)))
+    with _optimizing:  # the optimiser allows one at a time
+        graph = tf_optimizer.OptimizeGraph(tf.compat.v1.ConfigProto(), given)
+    meta_graph.graph_def.CopyFrom(graph)
+    return saved_model
+
+
+def _tensors_to_keep(meta_graph):
+    """Names of the tensors that clients and the loader ask for."""
+    saver = meta_graph.saver_def
+    names = {saver.restore_op_name, saver.filename_tensor_name, saver.save_tensor_name}
+    for signature in meta_graph.signature_def.values():
+        tensors = [*signature.inputs.values(), *signature.outputs.values()]
+        names |= {tensor.name for tensor in tensors}
+    for collection in meta_graph.collection_def.values():
+        names |= set(collection.node_list.value)
+    return names - {""}

@@ -13,12 +13,7 @@ Arrays = dict[str, np.ndarray]
 
 
 class Signature(NamedTuple):
-    """A signature.
-
-    Attributes:
-        inputs, outputs: key → dtype and shape, in sorted order.
-        feeds, fetches: key → name of the tensor in the graph.
-    """
+    """A signature."""
 
     inputs: dict[str, tf.TensorSpec]
     outputs: dict[str, tf.TensorSpec]
@@ -40,11 +35,7 @@ class Signature(NamedTuple):
         return cls(*specs, *names)
 
     def chosen(self, output_filter: Iterable[str]) -> tuple[str, ...]:
-        """The keys of the requested outputs, sorted; all if the filter is empty.
-
-        Raises:
-            RequestError: there is no such output, or one is requested twice.
-        """
+        """The keys of the requested outputs, sorted; all if the filter is empty."""
         wanted = sorted(output_filter)
         if unknown := [key for key in wanted if key not in self.outputs]:
             raise invalid(

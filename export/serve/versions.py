@@ -42,12 +42,6 @@ class Versions:
     disappears, the one before it is loaded again; if all disappear, the loaded versions
     stay.
 
-    Args:
-        directory: the folder of the versions, folders whose names are numbers.
-        load: makes a servable from a version's directory.
-        policy: which versions are loaded.
-        labels: label → number of a version.
-
     Raises:
         OSError: the directory can't be read.
         ValueError: it holds no version that can be loaded.
@@ -78,14 +72,7 @@ class Versions:
 
     @contextlib.contextmanager
     def lease(self, version: int | None = None) -> Iterator[Servable]:
-        """A loaded version, which stays loaded within the context.
-
-        Args:
-            version: its number, or None for the newest one.
-
-        Raises:
-            RequestError: that version is not loaded.
-        """
+        """A loaded version, which stays loaded within the context."""
         with self._changed:
             number = max(self._loaded) if version is None else version
             if number not in self._loaded:

@@ -131,12 +131,7 @@ def _to_int32(name, value):
 
 
 class Content(NamedTuple):
-    """The content of an answer.
-
-    Attributes:
-        blocks: its parts, at least one.
-        more: further parts, which are written when they are taken, or None.
-    """
+    """The content of an answer."""
 
     blocks: list[bytes]
     more: Iterator[bytes] | None = None

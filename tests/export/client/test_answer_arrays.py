@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from export.client.answer_arrays import array_of
+from export.client.remote import array_of
 from export.serve.proto_tensors import fill
 
 VECTORS = np.arange(30, dtype=np.float32).reshape(2, 3, 5) / 7

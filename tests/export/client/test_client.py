@@ -105,7 +105,10 @@ def test_a_refused_request_is_not_retried():
     assert refusing.calls == 1
 
 
-def test_an_hdf5_file_has_the_layout_of_allennlp(address, text, tmp_path, capsys):
+def test_an_hdf5_file_has_the_layout_of_allennlp(
+    address, text, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     output = tmp_path / "out.hdf5"
     assert client.main([str(text), str(output), "--server", address]) == 0
     with h5py.File(output) as file:
@@ -120,7 +123,7 @@ def test_an_hdf5_file_has_the_layout_of_allennlp(address, text, tmp_path, capsys
         "one two three four five six seven": "3",
         "a": "4",
     }
-    assert "6/6" in capsys.readouterr().out
+    assert "6.00/6.00" in capsys.readouterr().err
 
 
 def test_a_npy_file_has_one_vector_for_each_sentence(address, text, tmp_path):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from export.serve.optimized_graph import optimized
-from export.serve.servable import Servable
+from export.serve.servable import Servable, optimized
 from tests.support.exported import SENTENCES, padded
 
 pytestmark = pytest.mark.slow
@@ -54,7 +53,7 @@ def test_a_graph_that_can_not_be_optimised_is_loaded_as_it_is(
     def fail(*_):
         raise ValueError("no node")
 
-    monkeypatch.setattr("export.serve.optimized_graph._optimized", fail)
+    monkeypatch.setattr("export.serve.servable._optimized", fail)
     with optimized(exported_version) as folder:
         assert folder == exported_version
     servable = Servable(exported_version)
