@@ -13,15 +13,8 @@ import pytest
 from export.serve.batcher import Batcher, Request
 from export.serve.config import Config
 from export.serve.errors import RequestError
-from export.serve.servable import Servable
 from tests.support import stand_in
 from tests.support.waiting import PATIENCE
-
-
-@pytest.fixture(scope="module")
-def servable(tmp_path_factory):
-    directory = stand_in.save(tmp_path_factory.mktemp("model"))
-    return Servable(directory / "1")
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from export.client import __main__ as client
+from export.client.remote import array_of
 from export.serve.config import read_ssl_config
 from export.serve.grpc_server import SERVICES
 from export.serve.proto_tensors import fill
@@ -24,8 +25,10 @@ ARRAYS = [
     np.array([[1.5, -0.0, np.float32(1e-45)]], "float32"),
     np.arange(300, dtype="float32").reshape(2, 3, 50) / 7,
     np.zeros([2, 0, 3], "float32"),
+    np.array([[[2.5]]], "float32"),
     np.array(2.5, "float32"),
     np.array([3, -7], "int32"),
+    np.array([[3, 5]], "int32"),
     np.array([b"a", b""], object),
     np.array([1.5], "float64"),
 ]
@@ -36,11 +39,31 @@ ARRAYS = [
 def test_a_tensor_of_an_answer_has_the_values_of_its_array(array, as_content):
     tensor = TensorProto()
     fill(tensor, array, as_content=as_content)
-    found = tf.make_ndarray(TensorProto.FromString(tensor.SerializeToString()))
-    assert found.dtype == array.dtype and found.shape == array.shape
-    np.testing.assert_array_equal(found, array)
+    received = TensorProto.FromString(tensor.SerializeToString())
+    for found in (tf.make_ndarray(received), array_of(received)):
+        assert found.dtype == array.dtype and found.shape == array.shape
+        np.testing.assert_array_equal(found, array)
     if array.dtype == np.float32 and array.size > 1 and not as_content:
         assert list(tensor.float_val) == array.ravel().tolist()
+
+
+def test_a_client_does_not_make_floats_one_by_one(monkeypatch):
+    tensor = TensorProto()
+    fill(tensor, ARRAYS[1])
+    monkeypatch.setattr(tf, "make_ndarray", None)
+    np.testing.assert_array_equal(array_of(tensor), ARRAYS[1])
+
+
+def test_one_value_may_stand_for_all():
+    tensor = tf.make_tensor_proto(0.5, shape=(2, 3))
+    np.testing.assert_array_equal(array_of(tensor), np.full((2, 3), 0.5, np.float32))
+
+
+def test_numbers_that_do_not_fit_the_shape_are_refused():
+    tensor = tf.make_tensor_proto(0.0, shape=(2, 3))
+    tensor.float_val.extend([1, 2])
+    with pytest.raises(ValueError, match="cannot reshape"):
+        array_of(tensor)
 
 
 def test_answers_hold_values_unless_bytes_are_asked_for(tmp_path):

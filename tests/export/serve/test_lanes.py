@@ -11,14 +11,8 @@ from export.serve.batcher import Batcher, Request
 from export.serve.config import Config
 from export.serve.errors import RequestError
 from export.serve.lanes import NICENESS, Lane, run_options, session_config
-from export.serve.servable import Servable
 from tests.support import stand_in
 from tests.support.waiting import PATIENCE, wait_until
-
-
-@pytest.fixture(scope="module")
-def servable(tmp_path_factory):
-    return Servable(stand_in.save(tmp_path_factory.mktemp("model")) / "1")
 
 
 class LongGate(stand_in.Gate):

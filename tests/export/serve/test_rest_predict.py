@@ -12,7 +12,6 @@ import pytest
 from export.serve import wire
 from export.serve.app import App, Target
 from export.serve.config import Config
-from tests.support import stand_in
 from tests.support.waiting import PATIENCE, wait_until
 
 BODY = b'{"instances": ["a bb", "c"]}'
@@ -42,16 +41,6 @@ class Models:
     def _submit(self, request):
         self.waiting.append(request)
         return request.future
-
-
-@pytest.fixture(scope="module")
-def servable(tmp_path_factory):
-    directory = stand_in.save(tmp_path_factory.mktemp("model"))
-    with (
-        stand_in.serving(directory) as server,
-        server.models["elmo"].lease() as servable,
-    ):
-        yield servable
 
 
 @pytest.fixture
