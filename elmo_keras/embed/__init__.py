@@ -1,7 +1,6 @@
 """Writes the vectors of text files of any size to files, and reads them back."""
 
-from elmo_keras.embed.corpus_job import embed_corpus
-from elmo_keras.embed.corpus_loop import Summary
+from elmo_keras.embed.corpus import Summary, embed_corpus
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.embeddings import Embeddings, read_embeddings
 

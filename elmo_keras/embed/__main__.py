@@ -14,35 +14,97 @@ folder of Parquet files. After an interruption the same command resumes.
 
 import argparse
 import contextlib
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from elmo_keras.cli.argument_types import finite_number, layer_or, numbers, positive
 from elmo_keras.cli.command import (
     DISK_ERRORS,
     INTERRUPTED,
     CommandFailed,
+    command_parser,
     fail,
     run_command,
     stopping,
+    stopping,
 )
-from elmo_keras.elmo import Elmo
-from elmo_keras.embed import Summary, embed_corpus
-from elmo_keras.embed.corpus_output import checked_output, checked_pooling
-from elmo_keras.embed.embed_arguments import embed_parser
-from elmo_keras.embed.numbered_batches import Shard
-from elmo_keras.embed.on_ray.job_folder import checked_folder
+from elmo_keras.embed.checked_outputs import checked_folder, checked_output
+from elmo_keras.embed.corpus import embedder_for, write_vectors
+from elmo_keras.embed.sentence_vectors import CHOICES, POOLINGS
 from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.model_files.model_parts import parts_of_model
-from elmo_keras.models.local_files import local_files
+from elmo_keras.models.local_files import MODEL_HELP, local_files
 
 PROGRAM = "elmo_keras.embed"
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    return embed_parser(PROGRAM, __doc__)
+    p = command_parser(PROGRAM, __doc__)
+    add = p.add_argument
+    add("inputs", nargs="+", type=Path, metavar="INPUT", help="several only with Ray")
+    help_of_output = "….hdf5, ….h5 or ….parquet, or ….npy for means"
+    add("output", type=Path, metavar="OUTPUT", help=help_of_output)
+    add("--model", metavar="MODEL", help=MODEL_HELP)
+    add("--options", metavar="FILE", help="published options.json, with --weights")
+    add("--weights", metavar="FILE", help="published HDF5 weights, with --options")
+    layers = "all (default), average, top, mix, 0, 1, …"
+    add("--layers", type=layer_or(*CHOICES), help=layers)
+    mix = "w0,w1,… before the softmax, or a JSON file with `scalars` and `gamma`"
+    add("--mix", type=_mix, metavar="WEIGHTS", help=mix)
+    add("--gamma", type=finite_number, help="the factor of the mix (default: 1)")
+    pooled = "one vector of each line in .npy (default: mean) or .parquet"
+    add("--pooling", choices=sorted(POOLINGS), help=pooled)
+    add("--float16", action="store_true", help="write numbers in 2 bytes, not 4")
+    dtypes = ["float32", "mixed_bfloat16", "bfloat16"]
+    add("--dtype", default="float32", choices=dtypes, help="dtype of the arithmetic")
+    add("--shard", type=_shard, default=(1, 1), metavar="I/N", help="every N-th line")
+    add("--tokens-at-once", type=positive(int), default=2**13)
+    add("--cache-megabytes", type=positive(int), default=256, help="for word vectors")
+    add("--forget-sentences", action="store_true", help="leave out their texts")
+    overwrite = "replace an earlier output as soon as the new one is finished"
+    add("--overwrite", action="store_true", help=overwrite)
+    add = p.add_argument_group("with Ray (pip install 'elmo-keras[ray]')").add_argument
+    add("--engine", choices=["ray"], help="compute on the machines of a Ray cluster")
+    where = "of a cluster, or auto (default: RAY_ADDRESS, or this machine alone)"
+    add("--address", help=where)
+    number = "processes that compute (default: one on each GPU, or each processor)"
+    add("--workers", type=positive(int), metavar="N", help=number)
+    column = "of JSON lines and Parquet: strings or lists of tokens (default: text)"
+    add("--text-column", metavar="NAME", help=column)
+    ids = "of JSON lines and Parquet: numbers or strings (default: numbers from 0)"
+    add("--id-column", metavar="NAME", help=ids)
+    size = "text of a part, the least work that a kill can cost (default: 256)"
+    add("--part-kilobytes", type=positive(int), metavar="N", help=size)
+    return p
+
+
+def _mix(text):
+    try:
+        path = Path(text)
+        if not path.exists():
+            return {"scalars": numbers(text), "gamma": 1.0}
+        mix = json.loads(path.read_text())
+        weights = [finite_number(weight) for weight in mix["scalars"]]
+        gamma = finite_number(mix.get("gamma", 1.0))
+        return {"scalars": weights, "gamma": gamma, "files": [path]}
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise argparse.ArgumentTypeError(
+            f"should be numbers w0,w1,… or a JSON file with `scalars`: {error!r}"
+        ) from None
+
+
+def _shard(text):
+    try:
+        index, count = map(int, text.split("/"))
+    except ValueError:
+        index, count = 0, 0
+    if not 1 <= index <= count:
+        raise argparse.ArgumentTypeError(f"should be I/N, I from 1 to N, not {text}")
+    return index, count
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,29 +115,55 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def embed(options: argparse.Namespace) -> int:
     """Reads the model and writes the vectors; returns the exit status."""
-    check_engine(options)
-    # Opened before the model is read: a missing file is reported at once, and the
-    # writer of a pipe keeps its reader.
+    check_options(options)
     with contextlib.ExitStack() as files:
+        # Opened before the model is read: a missing file is reported at once, and the
+        # writer of a pipe keeps its reader.
         for path in options.inputs if options.engine is None else []:
             files.enter_context(path.open("rb"))
-        layers = chosen_layers(options)
-        check_output(options)
+        output = output_of(options)
         # A published model is downloaded while Ctrl-C still ends the command at once.
-        given = options.model or options.options, options.weights
-        local_files(*given)
-        if layers == "mix" and not options.mix:
-            own = find_model(*given).mix
-            if own is None:
-                raise ValueError(
-                    f"{given[0]} comes with no mix. Give its weights as --mix."
-                )
-            options.mix = own._asdict()
-        return write_vectors(options, layers)
+        model = options.model or options.options
+        local_files(model, options.weights)
+        settings = {
+            "weights": options.weights,
+            "layers": "all" if options.layers is None else options.layers,
+            "pooling": options.pooling,
+            "dtype": "float16" if options.float16 else "float32",
+            "arithmetic": options.dtype,
+            "tokens_at_once": options.tokens_at_once,
+            "cache_bytes": options.cache_megabytes * 2**20,
+        } | chosen_mix(options)
+        shared = {
+            "forget_sentences": options.forget_sentences,
+            "overwrite": options.overwrite,
+            "verbose": 1,
+        }
+        with stopping() as stop:
+            shared |= {"stop": stop.is_set}
+            try:
+                if options.engine is None:
+                    embedder = embedder_for(output, model, **settings)
+                    (source,), shard = options.inputs, options.shard
+                    summary = write_vectors(
+                        embedder, source, output, shard=shard, **shared
+                    )
+                else:
+                    summary = write_folder(model, options, **settings, **shared)
+            except OSError as error:
+                if error.errno not in DISK_ERRORS:
+                    raise
+                raise CommandFailed(
+                    f"{error}. What was written is kept; the same command resumes."
+                ) from error
+    print(summary)
+    if summary.finished:
+        return 0
+    return fail(PROGRAM, INTERRUPTED, "Interrupted. The same command resumes.")
 
 
-def check_engine(options: argparse.Namespace) -> None:
-    """Refuses options that the chosen engine doesn't have."""
+def check_options(options: argparse.Namespace) -> None:
+    """Refuses options that don't fit together."""
     of_ray = "address workers text_column id_column part_kilobytes".split()
     if options.engine is None:
         given = [name for name in of_ray if getattr(options, name) is not None]
@@ -84,49 +172,51 @@ def check_engine(options: argparse.Namespace) -> None:
             raise ValueError(f"{what} works only with --engine ray.")
     elif options.shard != (1, 1):
         raise ValueError("--shard works without --engine; Ray divides the text itself.")
+    if options.layers not in (None, "mix") and options.mix:
+        raise ValueError("--mix works only with --layers mix.")
+    if options.gamma is not None and not (options.mix or options.layers == "mix"):
+        raise ValueError(
+            "--gamma needs --mix, or --layers mix for the model's own mix."
+        )
+    given = options.model, options.options, options.weights
+    if [path is not None for path in given] not in ([1, 0, 0], [0, 1, 1]):
+        raise ValueError("Give --model, or --options and --weights.")
 
 
-def write_vectors(options: argparse.Namespace, layers: str | int) -> int:
-    """Writes the vectors until a signal stops it; returns the exit status."""
-    write = write_file if options.engine is None else write_folder
-    shared = {
-        "pooling": options.pooling,
-        "dtype": "float16" if options.float16 else "float32",
-        "tokens_at_once": options.tokens_at_once,
-        "cache_bytes": options.cache_megabytes * 2**20,
-        "forget_sentences": options.forget_sentences,
-        "overwrite": options.overwrite,
-        "verbose": 1,
-    }
-    with stopping() as stop:
-        try:
-            summary = write(options, layers, shared | {"stop": stop.is_set})
-        except OSError as error:
-            if error.errno not in DISK_ERRORS:
-                raise
-            raise CommandFailed(
-                f"{error}. What was written is kept; the same command resumes."
-            ) from error
-    print(summary)
-    if summary.finished:
-        return 0
-    return fail(PROGRAM, INTERRUPTED, "Interrupted. The same command resumes.")
-
-
-def write_file(
-    options: argparse.Namespace, layers: str | int, shared: dict[str, Any]
-) -> Summary:
-    """Writes the vectors to a file, by this process."""
-    elmo, (source,) = read_model(options, layers), options.inputs
-    shard = options.shard
-    return embed_corpus(
-        elmo, source, options.output, layers=layers, shard=shard, **shared
+def output_of(options: argparse.Namespace) -> Path:
+    """The output, checked before the model is read or downloaded."""
+    inputs = [*options.inputs, *(options.mix or {}).get("files", [])]
+    if options.model:
+        inputs += parts_of_model(options.model)
+    else:
+        inputs += Path(options.options), Path(options.weights)
+    if options.engine is not None:
+        return checked_folder(options.output, inputs, overwrite=options.overwrite)
+    return checked_output(
+        options.output,
+        inputs,
+        shard=options.shard,
+        pooling=options.pooling,
+        overwrite=options.overwrite,
     )
 
 
-def write_folder(
-    options: argparse.Namespace, layers: str | int, shared: dict[str, Any]
-) -> Any:
+def chosen_mix(options: argparse.Namespace) -> dict[str, Any]:
+    """The weights and the factor of the mix, if the layers are mixed."""
+    if not options.mix and options.layers != "mix":
+        return {}
+    mix = options.mix
+    if not mix:
+        model = options.model or options.options
+        own = find_model(model, options.weights).mix
+        if own is None:
+            raise ValueError(f"{model} comes with no mix. Give its weights as --mix.")
+        mix = own._asdict()
+    gamma = mix["gamma"] if options.gamma is None else options.gamma
+    return {"layers": mix["scalars"], "gamma": gamma}
+
+
+def write_folder(model: str, options: argparse.Namespace, **given: Any) -> Any:
     """Writes the vectors to a folder of Parquet files, by workers of Ray."""
     try:
         from elmo_keras.embed.on_ray.ray_job import embed_on_ray
@@ -134,76 +224,17 @@ def write_folder(
         raise ImportError(
             f"--engine ray needs {error.name}: pip install 'elmo-keras[ray]'."
         ) from error
-    layers, gamma = chosen_mix(options, layers)
     columns = {"text_column": options.text_column, "id_column": options.id_column}
     size = {"piece_bytes": (options.part_kilobytes or 0) * 2**10}
     return embed_on_ray(
-        options.model or options.options,
+        model,
         options.inputs,
         options.output,
-        weights=options.weights,
-        layers=layers,
-        gamma=gamma,
-        arithmetic=options.dtype,
         workers=options.workers,
         address=options.address,
         **{name: value for name, value in (columns | size).items() if value},
-        **shared,
+        **given,
     )
-
-
-def chosen_mix(
-    options: argparse.Namespace, layers: str | int
-) -> tuple[str | int | list[float], float]:
-    """The layers, or the weights of their mix, and the factor of the mix."""
-    if layers != "mix":
-        return layers, 1.0
-    gamma = options.mix["gamma"] if options.gamma is None else options.gamma
-    return options.mix["scalars"], gamma
-
-
-def check_output(options: argparse.Namespace) -> None:
-    """Checks the output before the model is read or downloaded."""
-    given = options.model, options.options, options.weights
-    if [path is not None for path in given] not in ([1, 0, 0], [0, 1, 1]):
-        raise ValueError("Give --model, or --options and --weights.")
-    inputs = [*options.inputs, *(options.mix or {}).get("files", [])]
-    if options.model:
-        inputs += parts_of_model(options.model)
-    else:
-        inputs += Path(options.options), Path(options.weights)
-    if options.engine is not None:
-        checked_folder(options.output, inputs, overwrite=options.overwrite)
-        return
-    checked_pooling(options.pooling, options.output)
-    checked_output(
-        options.output, Shard(*options.shard), inputs, overwrite=options.overwrite
-    )
-
-
-def read_model(options: argparse.Namespace, layers: str | int) -> Elmo:
-    """The model, with the mix of `--mix`, or its own one, if the layers are mixed."""
-    elmo = Elmo.from_pretrained(
-        options.model or options.options, options.weights, dtype=options.dtype
-    )
-    if layers == "mix":
-        mix = options.mix or {}
-        gamma = mix.get("gamma") if options.gamma is None else options.gamma
-        elmo.mixes[0].assign(mix.get("scalars"), gamma)
-    return elmo
-
-
-def chosen_layers(options: argparse.Namespace) -> str | int:
-    """The layers that `--layers` and `--mix` choose together."""
-    if options.layers not in (None, "mix") and options.mix:
-        raise ValueError("--mix works only with --layers mix.")
-    if options.mix or options.layers == "mix":
-        return "mix"
-    if options.gamma is not None:
-        raise ValueError(
-            "--gamma needs --mix, or --layers mix for the model's own mix."
-        )
-    return "all" if options.layers is None else options.layers
 
 
 if __name__ == "__main__":

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 ID, NUMBER, TEXT, ABOUT = "id", "number", "text", b"elmo_keras"
-ROW_BYTES = 64  # of a row besides its vectors, about
 
 
 class Rows:
@@ -59,19 +57,19 @@ class Rows:
 
     def batch(
         self,
-        ids: np.ndarray | Sequence[int | str],
-        texts: Sequence[bytes],
+        ids: Sequence[int | str],
+        texts: Sequence[str | bytes],
         vectors: Sequence[np.ndarray],
         *,
-        numbers: np.ndarray | None = None,
+        numbers: Sequence[int],
     ) -> pa.RecordBatch:
         """Rows of these sentences, one or more.
 
         Args:
-            ids: their numbers, `(sentences,)`, or the user's ids.
+            ids: their numbers, or the user's ids.
             texts: their texts in UTF-8, if there is a column of them.
             vectors: an array of `shape` for each sentence.
-            numbers: their numbers, `(sentences,)`, if `ids` holds others.
+            numbers: their numbers.
         """
         columns = [pa.array(ids, self.schema.field(ID).type)]
         if NUMBER in self.schema.names:
@@ -85,16 +83,6 @@ class Rows:
         """The columns of vectors, those of `names`; there is one sentence or more."""
         layers = zip(*vectors) if len(self.names) > 1 else [vectors]
         return [self._column(list(arrays)) for arrays in layers]
-
-    def sizes(self, batch: pa.RecordBatch) -> np.ndarray:
-        """The bytes of each row's vectors, and some for the rest: int64 `(rows,)`."""
-        column = batch[self.names[0]]
-        n_vectors = np.ones(len(batch), int)
-        if self.of_tokens:
-            n_vectors = pc.list_value_length(column).to_numpy().astype(int)
-        kind = column.type.value_type if self.of_tokens else column.type
-        vector_bytes = self.dim * kind.value_type.bit_width // 8
-        return n_vectors * vector_bytes * len(self.names) + ROW_BYTES
 
     def _column(self, arrays):
         kind = self.schema.field(self.names[0]).type

@@ -5,19 +5,41 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from elmo_keras.cli.progress_line import Progress
+from elmo_keras.cli.fingerprint import installed_version
+from elmo_keras.cli.progress import Progress
 from elmo_keras.elmo import Elmo
-from elmo_keras.embed.batch_vectors import SentenceVectors
-from elmo_keras.embed.embedder_settings import Settings
-from elmo_keras.embed.numbered_batches import BATCHES_AT_ONCE, N_BOUNDARIES
-from elmo_keras.embed.reading_ahead import reading_ahead
+from elmo_keras.embed.model_digest import mix_values, model_digest
+from elmo_keras.embed.sentence_vectors import SentenceVectors
+from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
+from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.models.local_files import absolute
-from elmo_keras.text.length_batches import balanced_batches, in_order
+from elmo_keras.text.length_batches import balanced_batches
 from elmo_keras.text.token_batches import Sentence, tokens_of_sentences
+
+T = TypeVar("T")
+BATCHES_AT_ONCE = 8  # how many batches of sentences are sorted together
+
+
+class Batch(NamedTuple):
+    """Sentences of similar length that are embedded together.
+
+    Attributes:
+        sentences: the number of each, from 0 over all that are read.
+        lengths: int64 `(sentences,)`, the number of tokens of each.
+        words: int32, the numbers of their words, each with `<S>` and `</S>`.
+        table: the words that have these numbers.
+        n_new: how many words are new, with this batch and those sorted with it.
+    """
+
+    sentences: list[int]
+    lengths: np.ndarray
+    words: np.ndarray
+    table: WordTable
+    n_new: int
 
 
 class Embedder:
@@ -84,21 +106,21 @@ class Embedder:
                 "`weights` and `arithmetic` belong to a model that is read. Received "
                 "them with an `Elmo` layer."
             )
-        settings = Settings(
-            model=model if isinstance(model, Elmo) else absolute(model),
-            weights=weights and absolute(weights),
-            layers=layers if isinstance(layers, (str, int)) else tuple(layers),
-            gamma=gamma,
-            pooling=pooling,
-            dtype=dtype,
-            arithmetic=arithmetic,
-            tokenizer=tokenizer,
-            tokens_at_once=tokens_at_once,
-            cache_bytes=cache_bytes,
-            jit_compile=jit_compile,
-        )
+        settings = {
+            "model": model if isinstance(model, Elmo) else absolute(model),
+            "weights": weights and absolute(weights),
+            "layers": layers if isinstance(layers, (str, int)) else tuple(layers),
+            "gamma": gamma,
+            "pooling": pooling,
+            "dtype": dtype,
+            "arithmetic": arithmetic,
+            "tokenizer": tokenizer,
+            "tokens_at_once": tokens_at_once,
+            "cache_bytes": cache_bytes,
+            "jit_compile": jit_compile,
+        }
         self.__setstate__({"settings": settings, "fingerprint": None})
-        self._parts()
+        self._load()
 
     def __call__(
         self, sentences: str | Iterable[Sentence]
@@ -135,9 +157,9 @@ class Embedder:
         arrays = self.stream(
             sentences, normalize=normalize, show_progress_bar=show_progress_bar
         )
-        if self._settings.pooling is None:
+        if self.vectors.pooling is None:
             return list(arrays)
-        row = np.dtype((self._settings.dtype, self.vectors.shape))
+        row = np.dtype((self.vectors.dtype, self.vectors.shape))
         return np.fromiter(arrays, row)
 
     def stream(
@@ -157,46 +179,55 @@ class Embedder:
             TypeError, ValueError: as in `encode`.
         """
         n_sentences = len(sentences) if hasattr(sentences, "__len__") else None
+        tokens = tokens_of_sentences(sentences, self._settings["tokenizer"])
         n_done = 0
 
-        def arrays_of(batches):
+        def computed():
             nonlocal n_done
-            for arrays, n_tokens in self._computed(batches):
-                yield arrays
+            for batch in self.batches(tokens):
+                arrays = self.vectors_of(batch)
                 n_done += len(arrays)
-                progress.add(n_tokens, n_sentences and n_done / n_sentences)
+                share = n_sentences and n_done / n_sentences
+                progress.add(int(batch.lengths.sum()), share)
+                yield from zip(batch.sentences, arrays)
 
-        with Progress(show_progress_bar) as progress:
-            arrays = in_order(
-                tokens_of_sentences(sentences, self._settings.tokenizer),
-                arrays_of,
-                batches_of=self._batches_of,
-                tokens_at_once=BATCHES_AT_ONCE * self._settings.tokens_at_once,
-            )
-            for array in arrays:
+        with Progress(disable=not show_progress_bar) as progress:
+            for array in in_turn(computed()):
                 yield _normalized(array) if normalize else array
 
-    def _batches_of(self, lengths):
-        with_boundaries = [length + N_BOUNDARIES for length in lengths]
-        return balanced_batches(with_boundaries, self._settings.tokens_at_once)
+    def batches(self, sentences: Iterable[Sequence[bytes]]) -> Iterator[Batch]:
+        """Yields the sentences in batches, which depend on nothing but the sentences.
 
-    def _computed(self, batches):
-        """Yields each batch's arrays and number of tokens; words are read ahead."""
-        _, words, vectors = self._parts()
-        with_words = ((words.of(batch), batch) for batch in batches)
-        for x, batch in reading_ahead(with_words):
-            lengths = np.array([len(sentence) for sentence in batch])
-            yield vectors.of(x, lengths), int(lengths.sum())
+        Args:
+            sentences: the tokens of each, in UTF-8.
+        """
+        self._load()
+        n_tokens, first = self._settings["tokens_at_once"], 0
+        for chunk in _chunks(sentences, BATCHES_AT_ONCE * n_tokens):
+            table, numbers, n_new = self._words.numbered(chunk)
+            lengths = np.array([len(of_sentence) for of_sentence in numbers])
+            for batch in balanced_batches(lengths, n_tokens):
+                words = np.concatenate([numbers[i] for i in batch])
+                sentences = [first + i for i in batch]
+                without_boundaries = lengths[batch] - N_BOUNDARIES
+                yield Batch(sentences, without_boundaries, words, table, n_new)
+                n_new = 0
+            first += len(chunk)
+
+    def vectors_of(self, batch: Batch) -> list[np.ndarray]:
+        """The array of each sentence of a batch of `batches`."""
+        return self.vectors.of(batch.table.of(batch.words), batch.lengths)
 
     @property
     def vectors(self) -> SentenceVectors:
         """What computes the vectors of a batch; it knows their layers and shape."""
-        return self._parts().vectors
+        self._load()
+        return self._vectors
 
     @property
     def elmo(self) -> Elmo:
         """The layer that computes the vectors."""
-        return self._parts().elmo
+        return self.vectors.elmo
 
     @property
     def dim(self) -> int:
@@ -206,7 +237,33 @@ class Embedder:
     @property
     def identity(self) -> dict[str, Any]:
         """Everything that the vectors depend on, as JSON values."""
-        return self._settings.identity(self._parts())
+        vectors, tokenizer = self.vectors, self._settings["tokenizer"]
+        mix = mix_values(vectors.mix) if vectors.layers == "mix" else {}
+        return mix | {
+            "model": model_digest(vectors.elmo),
+            "layers": vectors.layers,
+            "dtype": vectors.dtype,
+            "arithmetic": vectors.elmo.bilm.dtype_policy.name,
+            "pooling": vectors.pooling,
+            "tokenizer": getattr(tokenizer, "__qualname__", None),
+        }
+
+    def about_file(self, shard: str = "1/1") -> dict[str, Any]:
+        """What every file of these vectors says about them, as JSON values."""
+        about = self.identity
+        del about["pooling"], about["tokenizer"]
+        return about | {
+            "layers": str(about["layers"]),
+            "shard": shard,
+            "tokens_at_once": self._settings["tokens_at_once"],
+            "cache_bytes": self._settings["cache_bytes"],
+            "elmo_keras": installed_version("elmo-keras") or "(not installed)",
+        }
+
+    def about_rows(self, *, texts: bool) -> dict[str, Any]:
+        """What a Parquet file says besides, with a column of texts or without."""
+        options = self.elmo.config.to_summary()
+        return {"pooling": self.vectors.pooling, "texts": texts, "options": options}
 
     @property
     def fingerprint(self) -> str:
@@ -216,21 +273,20 @@ class Embedder:
             self._fingerprint = hashlib.sha256(text.encode()).hexdigest()
         return self._fingerprint
 
-    def _parts(self):
-        """The model and what computes with it, read at the first use."""
+    def _load(self):
+        """Reads the model at the first use."""
         with self._lock:
-            if self._read is None:
-                self._read = self._settings.read()
+            if self._vectors is None:
+                self._vectors, self._words = _read(**self._settings)
                 self._check_unchanged()
-            return self._read
 
     def _check_unchanged(self):
         # A fingerprint reads all weights: only an embedder that was pickled needs it.
         if self._expected is not None and self._expected != self.fingerprint:
-            self._read = None
+            self._vectors = None
             raise ValueError(
-                f"{self._settings.model} has changed since the embedder was pickled. "
-                "Make the embedder again."
+                f"{self._settings['model']} has changed since the embedder was "
+                "pickled. Make the embedder again."
             )
 
     def __hash__(self):
@@ -241,7 +297,7 @@ class Embedder:
         return self.fingerprint == other.fingerprint if same_kind else NotImplemented
 
     def __getstate__(self):
-        if isinstance(self._settings.model, Elmo):
+        if isinstance(self._settings["model"], Elmo):
             raise TypeError(
                 "An `Embedder` of an `Elmo` layer can't be pickled. Make it from the "
                 "path or the name of a model."
@@ -251,7 +307,61 @@ class Embedder:
     def __setstate__(self, state):
         self._settings = state["settings"]
         self._expected, self._fingerprint = state["fingerprint"], None
-        self._read, self._lock = None, threading.RLock()
+        self._vectors, self._lock = None, threading.RLock()
+
+
+def _read(
+    model,
+    weights,
+    layers,
+    *,
+    gamma,
+    arithmetic,
+    cache_bytes,
+    pooling,
+    dtype,
+    jit_compile,
+    **_,
+):
+    """What computes the vectors of sentences, and of words."""
+    elmo = model
+    if not isinstance(model, Elmo):
+        elmo = Elmo.from_pretrained(model, weights, dtype=arithmetic or "float32")
+    elif not elmo.built:
+        elmo.build()
+    mix = None
+    if isinstance(layers, tuple):
+        mix = ScalarMix(dtype=elmo.dtype_policy)
+        mix.build([(None, 2 * elmo.config.projection_dim)] * (elmo.config.n_layers + 1))
+        mix.assign(layers, gamma)
+        layers = "mix"
+    vectors = SentenceVectors(
+        elmo, layers, dtype=dtype, pooling=pooling, mix=mix, jit_compile=jit_compile
+    )
+    return vectors, WordVectors(elmo, cache_bytes, graph_later=jit_compile)
+
+
+def _chunks(sentences, n_tokens):
+    """Lists of sentences with at least so many tokens, except the last one."""
+    chunk, size = [], 0
+    for sentence in sentences:
+        chunk.append(sentence)
+        size += len(sentence) + N_BOUNDARIES
+        if size >= n_tokens:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def in_turn(numbered: Iterable[tuple[int, T]]) -> Iterator[T]:
+    """Yields what has the numbers 0, 1, 2, …, each as soon as all before it are there."""
+    found, following = {}, 0
+    for number, item in numbered:
+        found[number] = item
+        while following in found:
+            yield found.pop(following)
+            following += 1
 
 
 def _normalized(array):

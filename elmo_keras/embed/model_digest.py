@@ -1,4 +1,4 @@
-"""The digest of a model, by which files and programs know it again."""
+"""The digest of a model, and all else that the vectors in a file depend on."""
 
 import hashlib
 import json

@@ -1,16 +1,16 @@
-"""The files that vectors are written to, sentence by sentence."""
+"""The files of arrays that vectors are written to: HDF5 and `.npy`."""
 
 import importlib.util
+import io
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 from h5py import h5d, h5f, h5fd, h5p, h5s, h5t
-
-from elmo_keras.embed.journal import JournaledFile
 
 HDF5_SUFFIXES = ".hdf5", ".h5"
 ARRAY_SUFFIXES = *HDF5_SUFFIXES, ".npy"
@@ -21,39 +21,40 @@ N_SENTENCES = "sentences"  # attribute of a finished file
 # HDF5 1.8 (2008) and later can read it; its groups grow without being rewritten.
 _FORMAT = "v108", "v108"
 
+Batches = Iterable[tuple[Sequence[int], Sequence[np.ndarray]]]
 
-class Hdf5Output:
-    """HDF5 as bilm-tf and `allennlp elmo` write it: dataset `"i"` for sentence i.
 
-    The HDF5 file is closed after each batch, so its bytes depend on the batches that
-    were written and not on whether the program was stopped in between.
+def write_hdf5(
+    path: Path,
+    batches: Batches,
+    *,
+    about: dict[str, Any],
+    sentence_to_index: dict[str, str] | None,
+) -> None:
+    """Writes HDF5 as bilm-tf and `allennlp elmo` do: dataset `"i"` for sentence i.
+
+    The bytes depend on the batches too, as the file is closed after each of them.
 
     Args:
-        file: the file that HDF5 is written to.
+        path: a new file, which is on the disk when this returns.
+        batches: numbers of sentences, and their vectors.
+        about: attributes of the file.
+        sentence_to_index: text → the number of its last sentence, or None.
+
+    Raises:
+        OSError: the file can't be written.
     """
-
-    def __init__(self, file: JournaledFile):
-        self._file = file
-
-    def begin(self, about: dict[str, Any]) -> None:
-        """Makes a file without sentences, with these attributes."""
-        with _new_hdf5(self._file) as hdf5:
+    n_sentences = 0
+    with _CalmFile(path) as file:
+        with _new_hdf5(file) as hdf5:
             hdf5.attrs.update(about)
-
-    def write(
-        self,
-        sentences: np.ndarray,
-        vectors: Sequence[np.ndarray],
-        texts: Sequence[bytes] = (),
-    ) -> None:
-        """Adds the vectors of sentences under their numbers; texts come at the end."""
-        with h5py.File(self._file, "r+", libver=_FORMAT) as hdf5:
-            for sentence, array in zip(sentences.tolist(), vectors):
-                _write_dataset(hdf5, str(sentence), np.ascontiguousarray(array))
-
-    def finish(self, n_sentences: int, sentence_to_index: dict[str, str] | None):
-        """Adds the number of sentences, and the index of their texts if there is one."""
-        with h5py.File(self._file, "r+", libver=_FORMAT) as hdf5:
+        for sentences, vectors in batches:
+            with h5py.File(file, "r+", libver=_FORMAT) as hdf5:
+                for sentence, array in zip(sentences, vectors, strict=True):
+                    _write_dataset(hdf5, str(sentence), np.ascontiguousarray(array))
+                    file.check()
+            n_sentences += len(sentences)
+        with h5py.File(file, "r+", libver=_FORMAT) as hdf5:
             hdf5.attrs[N_SENTENCES] = n_sentences
             if sentence_to_index is not None:
                 text = json.dumps(sentence_to_index)
@@ -61,8 +62,44 @@ class Hdf5Output:
                     SENTENCE_TO_INDEX, (1,), h5py.string_dtype(), data=[text]
                 )
 
-    def converted(self) -> None:
-        """The file is finished as it is."""
+
+class _CalmFile(io.FileIO):
+    """A new file for HDF5, which would end the process if a write failed.
+
+    `check` and the end of `with` raise the first error of a write instead.
+    """
+
+    def __init__(self, path: Path):
+        super().__init__(path, "w+")
+        self._error: OSError | None = None
+
+    def write(self, data) -> int:
+        data = memoryview(data).cast("B")
+        size = len(data)
+        try:
+            while len(data):
+                data = data[super().write(data) :]
+        except OSError as error:
+            self._error = self._error or error
+        return size
+
+    def truncate(self, size: int | None = None) -> int:
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self._error = self._error or error
+            return self.tell()
+
+    def check(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def __exit__(self, *_):
+        try:
+            self.check()  # before an error of HDF5 that follows from it
+            os.fsync(self.fileno())
+        finally:
+            self.close()
 
 
 def _new_hdf5(file):
@@ -88,50 +125,32 @@ def _write_dataset(hdf5, name, array):
     dataset.write(h5s.ALL, h5s.ALL, array)
 
 
-class NpyOutput:
-    """One array with a row for each sentence, as `numpy.save` writes it.
-
-    It has the methods of `Hdf5Output`, but stores neither attributes nor texts.
+def write_npy(
+    path: Path, batches: Batches, *, shape: Sequence[int], dtype: str, step: int = 1
+) -> None:
+    """Writes one array with a row for each sentence, as `numpy.save` does.
 
     Args:
-        file: the file that the array is written to.
-        shape: shape of a row.
-        dtype: dtype of the array.
-        n_shards: number of shards; only every n-th sentence has a row here.
+        path: a new file, which is on the disk when this returns.
+        batches: numbers of sentences, and their vectors.
+        shape: of the array.
+        dtype: of the array.
+        step: the array holds every n-th sentence only.
+
+    Raises:
+        OSError: the file can't be written.
     """
-
-    def __init__(self, file: JournaledFile, shape, dtype, *, n_shards: int):
-        self._file, self._shape, self._dtype = file, shape, np.dtype(dtype)
-        self._n_shards = n_shards
-        self._row_bytes = self._dtype.itemsize * int(np.prod(shape))
-
-    def begin(self, about: dict[str, Any]) -> None:
-        self._write_header(0)
-
-    def write(
-        self,
-        sentences: np.ndarray,
-        vectors: Sequence[np.ndarray],
-        texts: Sequence[bytes] = (),
-    ) -> None:
-        start, rows = self._write_header(0), sentences // self._n_shards
-        for row, array in zip(rows.tolist(), vectors):
-            self._file.seek(start + row * self._row_bytes)
-            self._file.write(np.ascontiguousarray(array))
-
-    def finish(self, n_sentences: int, sentence_to_index: dict[str, str] | None):
-        self._write_header(n_sentences)
-
-    def converted(self) -> None:
-        """The file is finished as it is."""
-
-    def _write_header(self, n_rows):
-        """Writes the header; returns its size, the same for any number of rows."""
-        shape, descr = (n_rows, *self._shape), np.lib.format.dtype_to_descr(self._dtype)
-        about = {"descr": descr, "fortran_order": False, "shape": shape}
-        self._file.seek(0)
-        np.lib.format.write_array_header_1_0(self._file, about)
-        return self._file.tell()
+    dtype = np.dtype(dtype)
+    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False}
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, about | {"shape": tuple(shape)})
+        start, row_bytes = file.tell(), dtype.itemsize * int(np.prod(shape[1:]))
+        for sentences, vectors in batches:
+            for sentence, array in zip(sentences, vectors, strict=True):
+                file.seek(start + sentence // step * row_bytes)
+                file.write(np.ascontiguousarray(array, dtype))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def is_npy(path: Path) -> bool:

@@ -18,8 +18,8 @@ from elmo_keras.analyses.search import search_index
 from elmo_keras.analyses.search.line_index import LineIndex
 from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
 from elmo_keras.analyses.search.search_index import SearchIndex, mean_vector
-from elmo_keras.embed import corpus_loop as loop
-from elmo_keras.embed.unfinished import folder_of
+from elmo_keras.embed import corpus
+from elmo_keras.embed.parts import folder_of
 
 SENTENCES = [
     "the river rose after the rain .",
@@ -291,15 +291,15 @@ def test_an_index_that_is_only_read_needs_no_room(text, model, monkeypatch, caps
 
 def counted_writes(monkeypatch, interrupt_at=None):
     """A list that grows with each batch written; Ctrl-C is pressed at one of them."""
-    written, write = [], loop.Loop._write
+    written, write = [], corpus.write_part
 
-    def counted(self, *arguments):
+    def counted(*arguments):
         if len(written) + 1 == interrupt_at:
             os.kill(os.getpid(), signal.SIGINT)
         written.append(None)
-        write(self, *arguments)
+        write(*arguments)
 
-    monkeypatch.setattr(loop.Loop, "_write", counted)
+    monkeypatch.setattr(corpus, "write_part", counted)
     return written
 
 

@@ -1,11 +1,11 @@
 """Shared by the tests of embedding."""
 
 import functools
-import importlib
 
 import pytest
 
-from elmo_keras.embed.batch_vectors import SentenceVectors
+from elmo_keras.embed import embedder
+from elmo_keras.embed.sentence_vectors import SentenceVectors
 
 traced_once = functools.cache(SentenceVectors)
 
@@ -13,5 +13,8 @@ traced_once = functools.cache(SentenceVectors)
 @pytest.fixture(autouse=True)
 def graphs_are_traced_once(monkeypatch):
     """The LSTMs of one model are traced once, not in each call of `embed_corpus`."""
-    module = importlib.import_module("elmo_keras.embed.corpus_job")
-    monkeypatch.setattr(module, "SentenceVectors", traced_once)
+
+    def vectors(*of, **kinds):
+        return (SentenceVectors if kinds["jit_compile"] else traced_once)(*of, **kinds)
+
+    monkeypatch.setattr(embedder, "SentenceVectors", vectors)

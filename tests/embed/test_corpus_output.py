@@ -1,7 +1,5 @@
 """The output of an embedding: checked first, replaced last."""
 
-import functools
-import importlib
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -11,9 +9,8 @@ import pytest
 
 from elmo_keras import Elmo, embed_corpus, read_embeddings
 from elmo_keras.embed import __main__ as command
-from elmo_keras.embed import corpus_loop
-from elmo_keras.embed.batch_vectors import SentenceVectors
-from elmo_keras.embed.unfinished import folder_of
+from elmo_keras.embed import corpus
+from elmo_keras.embed.parts import folder_of
 
 TEXT = "\n".join(f"w{i} {'and more words ' * (i % 5)}" for i in range(40))
 SMALL = {"layers": 0, "tokens_at_once": 60}  # layer 0 needs no LSTM
@@ -22,16 +19,6 @@ SMALL = {"layers": 0, "tokens_at_once": 60}  # layer 0 needs no LSTM
 @pytest.fixture(scope="module")
 def elmo(model_directory):
     return Elmo.from_pretrained(model_directory)
-
-
-traced_once = functools.cache(SentenceVectors)
-
-
-@pytest.fixture(autouse=True)
-def graphs_are_traced_once(monkeypatch):
-    """The graphs of one model are traced once, not in each call of `embed_corpus`."""
-    module = importlib.import_module("elmo_keras.embed.corpus_job")
-    monkeypatch.setattr(module, "SentenceVectors", traced_once)
 
 
 class Whole(NamedTuple):
@@ -102,7 +89,7 @@ def model(folder, model_directory):
 def test_a_wrong_output_is_refused_before_the_model_is_read(
     folder, model, monkeypatch, capsys, output, problem
 ):
-    monkeypatch.setattr(command.Elmo, "from_pretrained", None)
+    monkeypatch.setattr(Elmo, "from_pretrained", None)
     Path("text.hdf5").write_text(TEXT)
     Path("link.npy").symlink_to("text.hdf5")
     os.link("text.hdf5", "hard.NPY")
@@ -117,7 +104,7 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
 
 
 def test_files_of_options_and_a_mix_are_inputs_too(model, monkeypatch, capsys):
-    monkeypatch.setattr(command.Elmo, "from_pretrained", None)
+    monkeypatch.setattr(Elmo, "from_pretrained", None)
     Path("mix.npy").write_text('{"scalars": [1, 2, 3]}')
     published = ["--options", "model/options.json", "--weights", "model/weights.hdf5"]
     for output in ("model/weights.hdf5", "mix.npy"):
@@ -127,7 +114,7 @@ def test_files_of_options_and_a_mix_are_inputs_too(model, monkeypatch, capsys):
 
 
 def test_an_output_in_the_folder_of_the_model_is_fine(elmo, model, monkeypatch):
-    monkeypatch.setattr(command.Elmo, "from_pretrained", lambda *_, **__: elmo)
+    monkeypatch.setattr(Elmo, "from_pretrained", lambda *_, **__: elmo)
     monkeypatch.chdir(model)
     arguments = ["../text.txt", "out.hdf5", "--model", ".", "--layers", "0"]
     for more in ([], ["--overwrite"]):
@@ -169,13 +156,13 @@ def test_the_old_output_stays_until_the_new_one_is_whole(
 
 def count_writes(monkeypatch, see):
     """A list that grows by `see()` with each batch written."""
-    seen, write = [], corpus_loop.Loop._write
+    seen, write = [], corpus.write_part
 
-    def counted(self, *arguments):
+    def counted(*arguments):
         seen.append(see())
-        write(self, *arguments)
+        write(*arguments)
 
-    monkeypatch.setattr(corpus_loop.Loop, "_write", counted)
+    monkeypatch.setattr(corpus, "write_part", counted)
     return seen
 
 
@@ -204,16 +191,23 @@ def longer_text(elmo):
 
 def damaged(elmo):
     interrupted(elmo)
-    (folder_of(Path("out.hdf5")) / "journal").write_text("not a journal")
+    (folder_of(Path("out.hdf5")) / "job.json").write_text("not JSON")
+
+
+def of_an_earlier_version(elmo):
+    folder_of(Path("out.hdf5")).mkdir()
+    for name in "data", "journal":
+        (folder_of(Path("out.hdf5")) / name).write_text("{}")
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (other_values, "belongs to a run that differs in: dtype"),
-        (other_text, "belongs to a run over another text"),
-        (longer_text, "belongs to a run over another text"),
+        (other_values, "unfinished was made with dtype float16; this run has float32"),
+        (other_text, "belongs to a run over other texts"),
+        (longer_text, "belongs to a run over other texts"),
         (damaged, "out.hdf5.unfinished is damaged"),
+        (of_an_earlier_version, "begun by elmo-keras 0.3 or earlier, and only that"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -228,24 +222,18 @@ def test_only_overwriting_discards_an_unfinished_output(elmo, whole, change, pro
     assert not folder_of(Path("out.hdf5")).exists()
 
 
-def test_a_pipe_is_read_once_so_the_command_is_given_again(elmo, folder):
+def test_a_pipe_overwrites_what_belongs_to_another_text(elmo):
     interrupted(elmo)
-
-    def piped():
-        reading, writing = os.pipe()
-        os.write(writing, f"another {TEXT}".encode())
-        os.close(writing)
-        try:
-            source = f"/dev/fd/{reading}"
-            embed_corpus(elmo, source, "out.hdf5", overwrite=True, **SMALL)
-        finally:
-            os.close(reading)
-
-    with pytest.raises(ValueError, match="can be read only once: give the same"):
-        piped()
-    assert sorted(tree(folder)) == [Path("text.txt")]
-    piped()
-    assert len(read_embeddings("out.hdf5")) == 40
+    reading, writing = os.pipe()
+    os.write(writing, f"another {TEXT}".encode())
+    os.close(writing)
+    try:
+        embed_corpus(elmo, f"/dev/fd/{reading}", "out.hdf5", overwrite=True, **SMALL)
+    finally:
+        os.close(reading)
+    Path("text.txt").write_text(f"another {TEXT}")
+    embed_corpus(elmo, "text.txt", "whole.hdf5", **SMALL)
+    assert Path("out.hdf5").read_bytes() == Path("whole.hdf5").read_bytes()
 
 
 def test_files_of_others_in_the_unfinished_folder_stay(elmo):

@@ -1,8 +1,10 @@
 """Embedding a corpus, in Python and by the command."""
 
+import errno
 import gzip
 import itertools
 import json
+import os
 import random
 import signal
 import subprocess
@@ -21,9 +23,9 @@ from elmo_keras import (
     embed_corpus,
     read_embeddings,
 )
-from elmo_keras.cli import progress_line as progress
-from elmo_keras.embed import journal
+from elmo_keras.cli import progress
 from elmo_keras.embed.__main__ import main
+from elmo_keras.embed.parts import folder_of
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.dictionaries import dictionary_config
 from tests.support.exported import elmo_layer
@@ -258,17 +260,21 @@ def test_no_lines_give_an_empty_file(elmo, tmp_path):
         read_embeddings(tmp_path / "out.hdf5").dataset()
 
 
-def mortal(monkeypatch, n_writes):
-    """Kills the program in the middle of a write to disk, after N whole ones."""
-    count, whole = itertools.count(), journal.os.pwrite
+def mortal(monkeypatch, n_steps, dies=Killed):
+    """Kills the program after N files were written or renamed, in one or after it."""
+    count = itertools.count()
 
-    def write(descriptor, data, start):
-        if next(count) == n_writes:
-            whole(descriptor, data[: len(data) // 2], start)
-            raise Killed
-        return whole(descriptor, data, start)
+    def step(whole):
+        def dying(*arguments):
+            number = next(count)
+            if number == n_steps:
+                raise dies
+            return whole(*arguments)
 
-    monkeypatch.setattr(journal.os, "pwrite", write)
+        return dying
+
+    for name in "fsync", "replace":
+        monkeypatch.setattr(os, name, step(getattr(os, name)))
     return count
 
 
@@ -283,7 +289,7 @@ def test_repeated_kills_do_not_change_the_file(
     deaths = 0
     while not (tmp_path / name).exists():
         with monkeypatch.context() as patch:
-            mortal(patch, random.Random(deaths).randrange(10))
+            mortal(patch, random.Random(deaths).randrange(4, 30))
             try:
                 embed_corpus(elmo, source, tmp_path / name, **arguments)
             except Killed:
@@ -298,16 +304,17 @@ def test_a_kill_at_the_very_end_does_not_change_the_file(
 ):
     arguments = {"layers": 0, "tokens_at_once": 200}
     with monkeypatch.context() as patch:
-        count = mortal(patch, n_writes=-1)
+        count = mortal(patch, -1)
         embed_corpus(elmo, source, tmp_path / "whole.hdf5", **arguments)
-    n_writes = next(count)
-    for last in (1, 2, 3):
+    n_steps = next(count)
+    for last in range(1, 8):  # the very last one comes after the renaming
         output = tmp_path / f"{last}.hdf5"
         with monkeypatch.context() as patch, pytest.raises(Killed):
-            mortal(patch, n_writes - last)
+            mortal(patch, n_steps - last)
             embed_corpus(elmo, source, output, **arguments)
-        embed_corpus(elmo, source, output, **arguments)
+        embed_corpus(elmo, source, output, overwrite=last == 1, **arguments)
         assert output.read_bytes() == (tmp_path / "whole.hdf5").read_bytes()
+        assert not folder_of(output).exists()
 
 
 def test_a_stopped_run_resumes_only_with_the_same_arguments_and_text(
@@ -320,13 +327,15 @@ def test_a_stopped_run_resumes_only_with_the_same_arguments_and_text(
     answers = iter([False, False, True])
     summary = run(stop=lambda: next(answers, True))
     assert not summary.finished and not (tmp_path / "out.hdf5").exists()
-    with pytest.raises(ValueError, match="differs in: dtype"):
+    with pytest.raises(
+        ValueError, match="made with dtype float32; this run has float16"
+    ):
         run(dtype="float16")
     source.write_text("\n".join(["another", *lines]))
-    with pytest.raises(ValueError, match="over another text"):
+    with pytest.raises(ValueError, match="over other texts"):
         run()
     source.write_text("short")
-    with pytest.raises(ValueError, match="over another text"):
+    with pytest.raises(ValueError, match="over other texts"):
         run()
     source.write_text("\n".join(lines) + "\n")
     assert run().tokens_now < sum(len(line.split()) for line in lines)
@@ -338,18 +347,10 @@ def test_a_stopped_run_resumes_only_with_the_same_arguments_and_text(
 def test_a_full_disk_keeps_what_was_written(
     elmo, source, model, tmp_path, monkeypatch, capsys
 ):
-    calls, whole = [0], journal.os.pwrite
-
-    def write(*arguments):
-        calls[0] += 1
-        if calls[0] > 9:
-            raise OSError(28, "No space left on device")
-        return whole(*arguments)
-
     command = [str(source), str(tmp_path / "out.hdf5"), "--model", str(model)]
     command += ["--layers", "0", "--tokens-at-once", "12"]
     with monkeypatch.context() as patch:
-        patch.setattr(journal.os, "pwrite", write)
+        mortal(patch, 30, OSError(28, "No space left on device"))
         assert main(command) == 1
     assert (
         "No space left on device. What was written is kept" in capsys.readouterr().err
@@ -360,17 +361,41 @@ def test_a_full_disk_keeps_what_was_written(
     assert (tmp_path / "out.hdf5").read_bytes() == whole_bytes
 
 
+@pytest.fixture
+def small_disk():
+    """Files of this process can't grow beyond some size."""
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8000, limits[1]))
+    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
+def test_a_disk_with_room_for_the_parts_only_is_an_error(
+    elmo, source, tmp_path, small_disk, name
+):
+    def run():
+        output = tmp_path / name
+        return embed_corpus(elmo, source, output, layers=0, tokens_at_once=12)
+
+    with pytest.raises(OSError) as raised:
+        run()
+    assert raised.value.errno == errno.EFBIG and not (tmp_path / name).exists()
+    small_disk()
+    assert run().tokens_now == 0 and len(read_embeddings(tmp_path / name)) == 44
+
+
 def test_the_command_mixes_layers_and_prints_a_summary(
     source, model, lines, tmp_path, capsys, monkeypatch
 ):
-    clock = iter(range(0, 10**6, 31))
-    monkeypatch.setattr(progress.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(progress, "BETWEEN_LINES", 0)
     output = tmp_path / "out.hdf5"
     command = [str(source), str(output), "--model", str(model), "--float16"]
     assert main([*command, "--mix", "0.5,-1,2", "--gamma", "3"]) == 0
     shown = capsys.readouterr()
     assert f"{len(lines)} sentences" in shown.out and "tokens/s" in shown.out
-    assert "100% ·" in shown.err and "0:00:00 left" in shown.err
+    assert "100%" in shown.err and "tokens/s" in shown.err
     weights = np.exp([0.5, -1, 2]) / np.exp([0.5, -1, 2]).sum()
     layers = Elmo.from_pretrained(model).layers([lines[-1].split()])[0].numpy()
     mixed = 3 * np.tensordot(weights, layers, 1)
@@ -433,12 +458,7 @@ def run_whole(source, output, model):
 
 
 def n_committed(output):
-    path = output.with_name(f"{output.name}.unfinished") / journal.JOURNAL
-    if not path.exists():
-        return 0
-    _, about, *_ = path.read_bytes().split(b"\n")
-    note = json.loads(about)["note"]
-    return (note["done"] or {"batches": 0})["batches"]
+    return len(list(folder_of(output).glob("parts/*")))
 
 
 def wait_for(process, output, n_batches):

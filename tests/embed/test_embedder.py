@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, Embedder
-from elmo_keras.embed import embedder_settings
+from elmo_keras.embed import embedder as embedder_module
 from elmo_keras.layers import graph_later, run_compiler
 from elmo_keras.layers.compiled_runs import FEW
 from elmo_keras.layers.run_compiler import LENGTHS, RunCompiler
@@ -151,7 +151,7 @@ def test_the_hash_is_the_same_in_another_process(means, model_directory):
 
 
 def test_weights_are_hashed_only_when_they_are_compared(elmo, monkeypatch):
-    monkeypatch.setattr(embedder_settings, "model_digest", None)
+    monkeypatch.setattr(embedder_module, "model_digest", None)
     assert len(Embedder(elmo)(["a"])) == 1
 
 

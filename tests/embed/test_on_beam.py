@@ -28,6 +28,7 @@ from elmo_keras.beam import (  # noqa: E402
     ElmoTextEmbeddings,
     VectorRows,
 )
+from elmo_keras.embed.on_beam.model_handler import n_tokens  # noqa: E402
 
 # Beam's own, of several kinds.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -317,3 +318,21 @@ def test_beams_own_embeddings_of_hub_modules_take_an_export(
             | beam.Map(lambda row: (row["id"], np.ravel(row["text"])))
         )
         assert_that(found, vectors_are(dict(zip(lines, wanted))))
+
+
+@pytest.mark.parametrize(
+    ("example", "expected"),
+    [
+        ("three words here", 5),
+        (b"two words", 4),
+        (["one token"], 3),
+        ("", 2),
+        (("a key", "three words here"), 5),
+        ((("a", "key"), ["one", "two"]), 4),
+        (("a", "tuple", "of", "tokens"), 6),
+        (None, 2),
+        (("key", 7), 2),
+    ],
+)
+def test_an_example_counts_with_its_boundaries_and_without_its_key(example, expected):
+    assert n_tokens(example) == expected

@@ -94,9 +94,9 @@ def test_commands_mix_by_the_module(module, model_directory, tmp_path, capsys):
     text, output = str(tmp_path / "text.txt"), str(tmp_path / "vectors.hdf5")
     Path(text).write_text("a b unseen\n")
     command = [text, output, "--layers", "mix", "--gamma", "3", "--model"]
-    elmo = embed.read_model(embed.parser().parse_args([*command, str(module)]), "mix")
-    np.testing.assert_array_equal(elmo.mixes[0].scalars, np.float32(SCALARS))
-    assert float(elmo.mixes[0].gamma) == 3
+    mix = embed.chosen_mix(embed.parser().parse_args([*command, str(module)]))
+    np.testing.assert_array_equal(np.float32(mix["layers"]), np.float32(SCALARS))
+    assert mix["gamma"] == 3
     assert embed.main([*command, str(model_directory)]) == 2
     assert "comes with no mix. Give its weights as --mix." in capsys.readouterr().err
 

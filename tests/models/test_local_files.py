@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -104,7 +105,9 @@ def test_a_published_checkpoint_of_bilm_tf_is_a_folder_with_its_vocabulary(mirro
 def test_the_command_that_embeds_downloads_the_model(
     published, tmp_path, capsys, cache, monkeypatch
 ):
-    monkeypatch.setattr(embed, "write_vectors", lambda *_: 0)
+    finished = SimpleNamespace(finished=True)
+    monkeypatch.setattr(embed, "embedder_for", lambda *_, **__: None)
+    monkeypatch.setattr(embed, "write_vectors", lambda *_, **__: finished)
     text = tmp_path / "text.txt"
     text.write_text("A sentence\n")
     arguments = [str(text), str(tmp_path / "text.npy"), "--model"]

@@ -26,7 +26,8 @@ import keras
 import numpy as np
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
-from elmo_keras.embed.journal import JOURNAL, JournaledFile
+from elmo_keras.embed.array_parts import note_of, write_part
+from elmo_keras.embed.parts import Parts
 from elmo_keras.model_files.keras_files import load_keras_model
 from elmo_keras.model_files.model_directory import find_model, save_model
 from elmo_keras.training.checkpoint import read_checkpoint, save_checkpoint
@@ -55,13 +56,11 @@ def make_seeds(folder: Path) -> None:
     (folder / "tf1").mkdir()
     write(folder / "tf1/model.ckpt-9", arrays())
     (folder / "tf1/options.json").write_text(json.dumps(options()))
-    (folder / "unfinished").mkdir()
-    with contextlib.closing(JournaledFile(folder / "unfinished")) as file:
-        file.write(bytes(range(256)) * 20)
-        file.commit({"identity": {"model": "x"}, "done": None})
-        file.seek(100)
-        file.write(b"changed")
-        file.commit({"identity": {"model": "x"}, "done": {"batches": 1}})
+    parts = Parts(folder / "parts", ".npy", note_of)
+    with parts.only_writer():
+        parts.open({"model": "x"})
+        note = {"digest": "abc", "sentences": [0, 1], "lengths": [1, 2]}
+        write_part(parts, 0, [np.ones((1, 5)), np.ones((2, 5))], note)
     (folder / "version" / EXTRA).mkdir(parents=True)
     about = {"options": bilm.config.to_options(), "mix": {"gamma": 1.0}}
     (folder / "version" / EXTRA / INFO).write_text(json.dumps(about))
@@ -121,7 +120,7 @@ class Worker:
             "vocabulary": 2,
             "checkpoint": 1,
             "tf1": 1,
-            "journal": 1,
+            "part": 1,
             "info": 1,
         }
         self.order = [kind for kind, n in self.kinds.items() for _ in range(n)]
@@ -196,12 +195,12 @@ class Worker:
         files.read_into(self.bilm)
         files.accumulators(self.bilm)
 
-    def journal(self, random):
-        folder = self.target / "unfinished"
-        shutil.copytree(self.seeds / "unfinished", folder, dirs_exist_ok=True)
-        content = (folder / JOURNAL).read_bytes()
-        (folder / JOURNAL).write_bytes(mutated(content, random))
-        JournaledFile(folder).close()
+    def part(self, random):
+        content = (self.seeds / "parts.unfinished/parts/part-0000000.npy").read_bytes()
+        path = self.target / "part.npy"
+        path.write_bytes(mutated(content, random))
+        if note_of(path) is None:
+            raise ValueError("The part is computed again.")
 
     def info(self, random):
         extra = self.target / EXTRA

@@ -11,7 +11,7 @@ from elmo_keras.cli.replacing import replacing
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed import embed_corpus
 from elmo_keras.embed.model_digest import model_digest
-from elmo_keras.embed.unfinished import folder_of
+from elmo_keras.embed.parts import folder_of
 from elmo_keras.embed.vector_files import is_npy
 from elmo_keras.published_options import read_options
 

@@ -1,16 +1,16 @@
 """A model handler for Beam's `RunInference`."""
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any
 
 from apache_beam.ml.inference.base import ModelHandler, PredictionResult
 
 from elmo_keras.elmo import Elmo
-from elmo_keras.embed.batch_vectors import check_kinds
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.embed.on_beam.batch_tokens import n_tokens
+from elmo_keras.embed.sentence_vectors import check_kinds
+from elmo_keras.embed.word_vectors import N_BOUNDARIES
 from elmo_keras.models.local_files import absolute
 from elmo_keras.text.token_batches import Sentence
 
@@ -136,6 +136,22 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
     def get_metrics_namespace(self) -> str:
         """The name under which `RunInference` counts."""
         return "BeamML_Elmo"
+
+
+def n_tokens(example: Any) -> int:
+    """The number of tokens of an example, with `<S>` and `</S>`.
+
+    Args:
+        example: a `str`, a list of tokens, or `(key, sentence)`, which
+            `KeyedModelHandler` hands to the functions of the handler inside it. For
+            anything else it is the least number: `RunInference` reports what is wrong
+            with an example only after the batches are made.
+    """
+    if isinstance(example, tuple) and len(example) == 2:
+        example = example[1]
+    if isinstance(example, (str, bytes)):
+        example = example.split()
+    return N_BOUNDARIES + (len(example) if isinstance(example, Sized) else 0)
 
 
 def _checked_size(batch_tokens):

@@ -1,30 +1,21 @@
-"""What a worker of a job does: it writes pieces as parts."""
+"""What a worker of a job does: it writes pieces as Parquet files, its parts."""
 
-import os
+import contextlib
+import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import pyarrow.parquet as pq
 
 from elmo_keras.embed.arrow_rows import Rows
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.embed.file_identity import file_identity, rows_identity
-from elmo_keras.embed.journal import synchronize_folder
-from elmo_keras.embed.numbered_batches import Shard
-from elmo_keras.embed.on_ray.assigned_devices import use_assigned_devices
-from elmo_keras.embed.on_ray.job_folder import JobFolder
-from elmo_keras.embed.on_ray.part_files import Part, write_part
+from elmo_keras.embed.on_ray.batch_embedder import use_assigned_devices
 from elmo_keras.embed.on_ray.pieces import Piece
+from elmo_keras.embed.parquet_output import Row, write_rows
+from elmo_keras.embed.parts import Parts
 
-
-class Written(NamedTuple):
-    """The result of a piece.
-
-    Attributes:
-        part: what was written.
-        again: whether an earlier process had begun the piece, and ended.
-    """
-
-    part: Part
-    again: bool
+PIECE = b"elmo_keras_piece"  # key of a file's metadata
+SUFFIX = ".parquet"
 
 
 class PieceWorker:
@@ -37,7 +28,8 @@ class PieceWorker:
     """
 
     def __init__(self, output: Path, settings: dict[str, Any], *, texts: bool):
-        self._folder, self._settings, self._texts = JobFolder(output), settings, texts
+        self._parts = Parts(output, SUFFIX, note_of)
+        self._settings, self._texts = settings, texts
         self._embedder: Embedder | None = None
         self._identity: dict[str, Any] = {}
 
@@ -50,22 +42,21 @@ class PieceWorker:
         if self._embedder is None:
             use_assigned_devices()
             self._embedder = Embedder(**self._settings)
-            vectors = self._embedder.vectors
-            sizes = ("tokens_at_once", "cache_bytes")
-            sizes = {name: self._settings[name] for name in sizes}
-            self._identity = file_identity(vectors, shard=Shard(), **sizes)
-            self._identity |= rows_identity(vectors, texts=self._texts)
+            rows = self._embedder.about_rows(texts=self._texts)
+            self._identity = self._embedder.about_file() | rows
         return self._identity
 
-    def write(self, piece: Piece) -> Written:
-        """Writes a piece, unless it is there already.
+    def write(self, piece: Piece) -> dict[str, Any]:
+        """Writes a piece; returns what its part says about itself.
+
+        `again` is added: whether an earlier process had begun the piece, and ended.
 
         Raises:
             ValueError: the folder of the job isn't there, or belongs to another job.
             OSError: the part can't be written.
         """
-        self._folder.check_open(self.identity())
-        begun = self._folder.begun_parts(piece.number)
+        self._parts.check_open(self.identity())
+        begun = self._parts.begun(piece.number)
         for path in begun:
             path.unlink(missing_ok=True)
         vectors = self._embedder.vectors
@@ -76,11 +67,28 @@ class PieceWorker:
             about=self._identity,
             ids=piece.id_type,
         )
-        path = self._folder.new_part(piece.number)
+        note = {
+            "number": piece.number,
+            "digest": piece.digest,
+            "sentences": len(piece.sentences),
+            "tokens": sum(map(_n_tokens, piece.sentences)),
+        }
+        numbers = range(piece.first, piece.first + len(piece.sentences))
+        ids = piece.ids or [None] * len(numbers)
         arrays = self._embedder.stream(piece.sentences)
-        part = write_part(path, rows, piece, vectors=arrays)
-        self._folder.check_open(self._identity)
-        place = self._folder.part(piece.number)
-        os.replace(path, place)
-        synchronize_folder(place.parent)
-        return Written(part, bool(begun))
+        found = map(Row, arrays, numbers, piece.texts, ids)
+        with self._parts.writing(piece.number) as file:
+            write_rows(file, rows, found, {PIECE: json.dumps(note).encode()})
+            self._parts.check_open(self._identity)
+        return note | {"again": bool(begun)}
+
+
+def note_of(path: Path) -> dict[str, Any] | None:
+    """What a part says about its piece; None if it is missing or damaged."""
+    with contextlib.suppress(OSError, KeyError, TypeError, ValueError):
+        return {"digest": None} | json.loads(pq.read_metadata(path).metadata[PIECE])
+    return None
+
+
+def _n_tokens(sentence):
+    return len(sentence.split() if isinstance(sentence, bytes) else sentence)

@@ -19,7 +19,6 @@ class Piece(NamedTuple):
         sentences: each the text in UTF-8, or the list of its tokens.
         ids: the ids of the user's, one for each sentence; or None.
         id_type: their type, `"int64"` or `"string"`; or None.
-        weight: the share of all inputs that it takes; None if it is unknown.
     """
 
     number: int
@@ -27,7 +26,6 @@ class Piece(NamedTuple):
     sentences: list[bytes | list[bytes]]
     ids: list[int | str] | None = None
     id_type: str | None = None
-    weight: float | None = None
 
     @property
     def texts(self) -> list[bytes]:
@@ -54,17 +52,11 @@ def pieces_of(rows: TextRows, piece_bytes: int = PIECE_BYTES) -> Iterator[Piece]
         piece_bytes: a piece ends with the sentence that reaches this size.
     """
     number = first = size = 0
-    sentences, ids, share = [], [], 0.0
+    sentences, ids = [], []
 
     def piece():
-        return Piece(
-            number,
-            first,
-            sentences,
-            ids=None if rows.id_type is None else ids,
-            id_type=rows.id_type,
-            weight=None if rows.share is None else rows.share - share,
-        )
+        known_ids = None if rows.id_type is None else ids
+        return Piece(number, first, sentences, known_ids, rows.id_type)
 
     for row in rows:
         sentences.append(row.sentence)
@@ -73,7 +65,7 @@ def pieces_of(rows: TextRows, piece_bytes: int = PIECE_BYTES) -> Iterator[Piece]
         if size >= piece_bytes:
             yield piece()
             number, first, size = number + 1, first + len(sentences), 0
-            sentences, ids, share = [], [], rows.share
+            sentences, ids = [], []
     if sentences or not number:
         yield piece()
 

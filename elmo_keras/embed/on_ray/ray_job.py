@@ -1,21 +1,78 @@
 """Writes the vectors of a corpus to a folder of Parquet files, by workers of Ray."""
 
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ray
 
+from elmo_keras.cli.progress import Progress
+from elmo_keras.embed.checked_outputs import checked_folder
 from elmo_keras.embed.on_ray.cluster import connected, divided
-from elmo_keras.embed.on_ray.job_folder import checked_folder
-from elmo_keras.embed.on_ray.job_pieces import opened_job
-from elmo_keras.embed.on_ray.job_summary import JobSummary
-from elmo_keras.embed.on_ray.piece_worker import PieceWorker
-from elmo_keras.embed.on_ray.pieces import PIECE_BYTES
+from elmo_keras.embed.on_ray.piece_worker import SUFFIX, PieceWorker, note_of
+from elmo_keras.embed.on_ray.pieces import PIECE_BYTES, pieces_of
 from elmo_keras.embed.on_ray.text_rows import TextRows
-from elmo_keras.embed.on_ray.worker_pool import WorkerPool
+from elmo_keras.embed.on_ray.worker_pool import results
+from elmo_keras.embed.parts import Parts
 from elmo_keras.models.local_files import absolute, local_files
 from elmo_keras.text.files import text_files
+
+
+class JobSummary(NamedTuple):
+    """The result of a call of `embed_on_ray`.
+
+    Attributes:
+        output: the folder that was written.
+        finished: False if `stop` ended the call; the same call resumes.
+        parts, sentences, tokens: how many are written, by this call and those before.
+        seconds: time since the first worker was ready.
+        tokens_now: the tokens that this call embedded.
+        parts_again, tokens_again: those of this call that an earlier process had begun
+            to compute when it ended.
+    """
+
+    output: Path
+    finished: bool = False
+    parts: int = 0
+    sentences: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    tokens_now: int = 0
+    parts_again: int = 0
+    tokens_again: int = 0
+
+    def with_part(
+        self,
+        *,
+        sentences: int,
+        tokens: int,
+        now: bool = False,
+        again: bool = False,
+        **_,
+    ) -> "JobSummary":
+        """The summary with one more part, of an earlier call unless it is of `now`."""
+        return self._replace(
+            parts=self.parts + 1,
+            sentences=self.sentences + sentences,
+            tokens=self.tokens + tokens,
+            tokens_now=self.tokens_now + now * tokens,
+            parts_again=self.parts_again + again,
+            tokens_again=self.tokens_again + again * tokens,
+        )
+
+    def __str__(self):
+        rate = self.tokens_now / max(self.seconds, 1e-9)
+        text = (
+            f"{self.sentences:,} sentences, {self.tokens:,} tokens in {self.parts:,} "
+            f"parts, {self.seconds:,.1f} s, {rate:,.0f} tokens/s: {self.output}"
+        )
+        if not self.parts_again:
+            return text
+        return (
+            f"{text}. Computed again, because a process had ended before they were "
+            f"written: {self.parts_again:,} parts, {self.tokens_again:,} tokens."
+        )
 
 
 def embed_on_ray(
@@ -71,38 +128,57 @@ def embed_on_ray(
         OSError: a file can't be read or written; pieces that are finished are kept.
         CommandFailed: workers end again and again.
     """
-    output, settings = Path(output), _local(model, settings)
-    paths = _checked_paths(inputs, output, overwrite)
-    rows = TextRows(paths, text_column, id_column)
-    columns = {"text_column": text_column, "id_column": id_column}
-    shown = {"overwrite": overwrite, "verbose": verbose}
-    with (
-        opened_job(output, rows, piece_bytes=piece_bytes, **shown) as pieces,
-        connected(address),
-    ):
-        pool = _pool(output, settings, workers, texts=not forget_sentences)
-        for written in pool.results(lambda about: pieces.left(about | columns), stop):
-            pieces.finished(written)
-        return pieces.finish(complete=not stop())
-
-
-def _checked_paths(inputs, output, overwrite):
+    output = Path(output)
     inputs = [inputs] if isinstance(inputs, (str, Path)) else inputs
     paths = text_files(map(str, inputs))
     checked_folder(output, paths, overwrite=overwrite)
-    return paths
+    settings = _local(model, settings)
+    rows = TextRows(paths, text_column, id_column)
+    about = {"text_column": text_column, "id_column": id_column}
+    about |= {"piece_bytes": piece_bytes}
+    parts, summary = Parts(output, SUFFIX, note_of), JobSummary(output)
+    start, n_read = time.perf_counter(), 0
+
+    def pieces_left(identity):
+        nonlocal start, n_read, summary
+        parts.open(identity | about, overwrite=overwrite)
+        start = time.perf_counter()
+        for piece in pieces_of(rows, piece_bytes):
+            n_read += len(piece.sentences)
+            note = parts.note(piece.number, piece.digest)
+            if note is None:
+                yield piece
+            else:
+                summary = summary.with_part(**note)
+                progress.skip(note["tokens"])
+        parts.end(piece.number + 1)
+
+    with (
+        parts.only_writer(),
+        Progress(disable=not verbose) as progress,
+        connected(address),
+    ):
+        pool = _workers(output, settings, workers, texts=not forget_sentences)
+        for note in results(*pool, pieces_left, stop):
+            summary = summary.with_part(**note, now=True)
+            share = rows.share and rows.share * summary.sentences / max(n_read, 1)
+            progress.add(note["tokens"], share)
+        finished, seconds = not stop(), time.perf_counter() - start
+        if finished:
+            parts.finish()
+        return summary._replace(finished=finished, seconds=seconds)
 
 
 def _local(model, settings):
     """The arguments of `Embedder` on a worker."""
-    sizes = {"tokens_at_once": 2**13, "cache_bytes": 2**28}
     model, weights = local_files(model, settings.get("weights"))
     weights = weights and absolute(weights)
-    return sizes | settings | {"model": absolute(model), "weights": weights}
+    return settings | {"model": absolute(model), "weights": weights}
 
 
-def _pool(output, settings, workers, *, texts):
+def _workers(output, settings, workers, *, texts):
+    """What starts a worker, and how many there are."""
     number, num_cpus, num_gpus = divided(workers)
     actor = ray.remote(num_cpus=num_cpus, num_gpus=num_gpus)(PieceWorker)
     output = output.absolute()
-    return WorkerPool(lambda: actor.remote(output, settings, texts=texts), number)
+    return lambda: actor.remote(output, settings, texts=texts), number

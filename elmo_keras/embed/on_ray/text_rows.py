@@ -70,9 +70,11 @@ class TextRows:
             OSError: a file can't be read.
         """
         for path, size in zip(self._paths, self._sizes):
-            with path.open("rb") as file:
-                yield from self._rows_of(file, path, size)
-            self._before, self._position = self._before + size, lambda: 0
+            try:
+                with path.open("rb") as file:
+                    yield from self._rows_of(file, path, size)
+            finally:  # also after an error nobody may ask a closed file
+                self._before, self._position = self._before + size, lambda: 0
 
     def _rows_of(self, file, path, size):
         kind = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix

@@ -2,8 +2,8 @@
 
 import pytest
 
-from elmo_keras.embed.on_ray.job_folder import JobFolder
-from elmo_keras.embed.on_ray.piece_worker import PieceWorker
+from elmo_keras.embed.on_ray.piece_worker import SUFFIX, PieceWorker, note_of
+from elmo_keras.embed.parts import Parts
 
 pytest.importorskip("pyarrow")
 SIZES = {"tokens_at_once": 64, "cache_bytes": 2**20}
@@ -12,7 +12,7 @@ SIZES = {"tokens_at_once": 64, "cache_bytes": 2**20}
 @pytest.fixture
 def folder(tmp_path):
     """The folder of a job that is about to begin."""
-    folder = JobFolder(tmp_path / "out")
+    folder = Parts(tmp_path / "out", SUFFIX, note_of)
     folder.path.mkdir()
     return folder
 
@@ -35,5 +35,5 @@ def loaded(settings, tmp_path_factory):
 def worker(loaded, folder):
     """The same worker in the folder of a job that has begun."""
     folder.open(loaded.identity())
-    loaded._folder = folder
+    loaded._parts = folder
     return loaded

@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.stand_in_ray import StandInRay
 
+CLUSTER = "elmo_keras.embed.on_ray.cluster"
+
 
 @pytest.fixture
 def ray(monkeypatch):
@@ -28,7 +30,7 @@ def ray(monkeypatch):
 
 @pytest.fixture
 def connected(ray):
-    return importlib.import_module("elmo_keras.embed.on_ray.cluster").connected
+    return importlib.import_module(CLUSTER).connected
 
 
 def test_without_an_address_a_quiet_cluster_is_started_and_ended(
@@ -66,3 +68,29 @@ def test_an_address_at_which_nobody_listens_is_refused(ray, connected):
         ):
             pass
     assert not ray.asked
+
+
+@pytest.mark.parametrize(
+    ("machines", "workers", "expected"),
+    [
+        ([(2, 0)], None, (2, 1, 0)),
+        ([(2, 0)], 1, (1, 2, 0)),
+        ([(2, 0)], 3, (3, 0.6666, 0)),
+        ([(16, 0), (16, 0)], 8, (8, 4, 0)),
+        ([(16, 0), (16, 0)], 1, (1, 16, 0)),  # a worker is on one machine
+        ([(0, 0), (4, 0)], None, (4, 1, 0)),
+        ([(8, 1), (8, 1)], None, (2, 1, 1)),
+        ([(8, 1), (8, 1)], 3, (3, 1, 0.5)),
+    ],
+)
+def test_workers_share_what_there_is(ray, machines, workers, expected):
+    division = importlib.import_module(CLUSTER).division
+    found = division(machines, workers)
+    assert found == expected
+    assert found.num_cpus * found.number <= sum(cpus for cpus, _ in machines)
+
+
+def test_a_cluster_without_processors_is_refused(ray):
+    division = importlib.import_module(CLUSTER).division
+    with pytest.raises(ValueError, match="no processors"):
+        division([(0, 0)], 2)

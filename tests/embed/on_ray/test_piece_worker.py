@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import Elmo, embed_corpus
-from elmo_keras.embed.on_ray import part_files, piece_worker
-from elmo_keras.embed.on_ray.part_files import Part, read_part
-from elmo_keras.embed.on_ray.piece_worker import PieceWorker
+from elmo_keras.embed import parquet_output, parts
+from elmo_keras.embed.on_ray import piece_worker
+from elmo_keras.embed.on_ray.piece_worker import PieceWorker, note_of
 from elmo_keras.embed.on_ray.pieces import Piece
 
 LINES = ["a word", "", "three words here", "naïve 한국어 🙂"]
@@ -24,8 +24,9 @@ def table_of(folder, number=3):
 def test_a_part_has_the_rows_of_the_file_command(
     worker, folder, model_directory, tmp_path
 ):
-    written = worker.write(PIECE)
-    assert written.part == Part(3, PIECE.digest, 4, 8) and not written.again
+    note = {"number": 3, "digest": PIECE.digest, "sentences": 4, "tokens": 8}
+    assert worker.write(PIECE) == note | {"again": False}
+    assert note_of(folder.part(3)) == note
     (tmp_path / "text.txt").write_text("\n".join(LINES))
     elmo, path = Elmo.from_pretrained(model_directory), tmp_path / "text.parquet"
     sizes = {"tokens_at_once": 64, "cache_bytes": 2**20}
@@ -56,23 +57,25 @@ def test_the_ids_of_the_user_stand_beside_the_numbers(worker, folder):
 
 def test_no_sentences_are_a_part_without_rows(worker, folder):
     worker.write(Piece(0, 0, []))
-    assert len(table_of(folder, 0)) == 0 and read_part(folder.part(0)).sentences == 0
+    assert len(table_of(folder, 0)) == 0 and note_of(folder.part(0))["sentences"] == 0
 
 
 def test_row_groups_are_of_bounded_size(worker, folder, monkeypatch):
-    monkeypatch.setattr(part_files, "ROW_GROUP_BYTES", 50)
+    # A row counts 40 bytes and 64 for the rest.
+    monkeypatch.setattr(parquet_output, "ROW_GROUP_BYTES", 200)
     worker.write(PIECE)
     assert pq.ParquetFile(folder.part(3)).num_row_groups == 2
     assert table_of(folder)["id"].to_pylist() == [100, 101, 102, 103]
 
 
 def test_a_piece_that_a_process_had_begun_is_written_once_and_counted(worker, folder):
-    folder.new_part(3).write_bytes(b"half a part")
-    folder.new_part(4).write_bytes(b"of another worker")
-    assert worker.write(PIECE).again
-    assert worker.write(PIECE).again is False
+    for number in 3, 4:
+        path = folder.path / "begun" / f"{folder.part(number).name}.1"
+        path.write_bytes(b"half a part")
+    assert worker.write(PIECE)["again"]
+    assert worker.write(PIECE)["again"] is False
     assert [path.name for path in folder.parts_from(0)] == ["part-0000003.parquet"]
-    assert not folder.begun_parts(3) and len(folder.begun_parts(4)) == 1
+    assert not folder.begun(3) and len(folder.begun(4)) == 1
 
 
 def test_a_part_that_cannot_be_written_is_not_there(worker, folder, monkeypatch):
@@ -80,23 +83,23 @@ def test_a_part_that_cannot_be_written_is_not_there(worker, folder, monkeypatch)
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
-        patch.setattr(part_files.os, "fsync", full)
+        patch.setattr(parts.os, "fsync", full)
         worker.write(PIECE)
-    assert not folder.parts_from(0) and not folder.begun_parts(3)
-    assert not worker.write(PIECE).again
+    assert not folder.parts_from(0) and not folder.begun(3)
+    assert not worker.write(PIECE)["again"]
 
 
 def test_a_part_is_not_written_into_another_job(worker, folder, monkeypatch):
-    whole = piece_worker.write_part
+    whole = piece_worker.write_rows
 
-    def meanwhile(*arguments, **vectors):
+    def meanwhile(*arguments):
         folder.discard()
         folder.open(worker.identity() | {"layers": "1"})
         (folder.path / "begun").mkdir(exist_ok=True)
-        return whole(*arguments, **vectors)
+        return whole(*arguments)
 
-    monkeypatch.setattr(piece_worker, "write_part", meanwhile)
-    with pytest.raises(ValueError, match="differs in: layers"):
+    monkeypatch.setattr(piece_worker, "write_rows", meanwhile)
+    with pytest.raises(ValueError, match="made with layers 1; this run has top"):
         worker.write(PIECE)
     assert not folder.parts_from(0)
 
@@ -111,8 +114,8 @@ def test_a_worker_that_does_not_see_the_folder_says_so(loaded, settings, tmp_pat
 @pytest.mark.parametrize("content", [b"", b"PAR1 and no more"])
 def test_a_damaged_part_is_none(tmp_path, content):
     path = tmp_path / "part"
-    assert read_part(path) is None
+    assert note_of(path) is None
     path.write_bytes(content)
-    assert read_part(path) is None
+    assert note_of(path) is None
     pq.write_table(pa.table({"id": [1]}), path)  # of somebody else
-    assert read_part(path) is None
+    assert note_of(path) is None

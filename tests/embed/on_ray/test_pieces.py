@@ -24,7 +24,6 @@ def test_a_piece_ends_with_the_sentence_that_reaches_the_size(corpus):
     texts = [[text.decode() for text in piece.texts] for piece in found]
     assert texts == [["four", ""], ["five and more"], ["one", "ends"]]
     assert [(piece.number, piece.first) for piece in found] == [(0, 0), (1, 2), (2, 3)]
-    assert sum(piece.weight for piece in found) == pytest.approx(1)
 
 
 def test_pieces_are_the_same_each_time_and_know_their_place(corpus):
@@ -54,7 +53,7 @@ def test_no_sentences_are_one_empty_piece(tmp_path):
 def test_another_piece_has_another_digest(other):
     piece = Piece(0, 0, [b"a", b"b", b"c"])
     assert piece._replace(**other).digest != piece.digest
-    assert piece._replace(number=1, weight=0.5).digest == piece.digest
+    assert piece._replace(number=1).digest == piece.digest
 
 
 def test_tokens_are_joined_to_texts():

@@ -76,7 +76,9 @@ def test_what_was_begun_when_a_worker_ended_is_counted(embed, ray, tmp_path):
     def ends(task):
         if task.name != "write" or task.given[0].number != 1 or ended:
             return False
-        ended.append(task.actor.instance._folder.new_part(1).write_bytes(b"half"))
+        parts = task.actor.instance._parts
+        path = parts.path / "begun" / f"{parts.part(1).name}.1"
+        ended.append(path.write_bytes(b"half"))
         return True
 
     ended, ray.ends = [], ends
@@ -109,11 +111,11 @@ def test_a_text_that_became_shorter_is_noticed(embed, ray, tmp_path):
 
 def test_other_columns_or_pieces_are_another_job(embed, ray):
     embed(stop=lambda: n_written(ray) == 2)
-    with pytest.raises(ValueError, match="differs in: piece_bytes"):
+    with pytest.raises(ValueError, match="made with piece_bytes"):
         embed(piece_bytes=PIECE + 1)
-    with pytest.raises(ValueError, match="differs in: text_column"):
+    with pytest.raises(ValueError, match="made with text_column"):
         embed(text_column="said")
-    with pytest.raises(ValueError, match="differs in: texts"):
+    with pytest.raises(ValueError, match="made with texts"):
         embed(forget_sentences=True)
 
 

@@ -14,11 +14,11 @@ PIECES = [Piece(number, 10 * number, [b"a"] * 10) for number in range(9)]
 class Worker:
     """Returns the piece; the worker in which this error is set raises it."""
 
-    def __init__(self, error=None, model="abc"):
-        self.error, self.model = error, model
+    def __init__(self, error=None):
+        self.error = error
 
     def identity(self):
-        return {"model": self.model}
+        return {"model": "abc"}
 
     def write(self, piece):
         if self.error:
@@ -38,7 +38,7 @@ def results(ray, workers=(), pieces=PIECES, stop=lambda: False):
     module = importlib.import_module("elmo_keras.embed.on_ray.worker_pool")
     given = iter(workers)
     start = ray.remote()(lambda: next(given, None) or Worker()).remote
-    return module.WorkerPool(start, 3).results(lambda _: iter(pieces), stop)
+    return module.results(start, 3, lambda _: iter(pieces), stop)
 
 
 def n_alive(ray):
@@ -110,11 +110,6 @@ def test_an_error_of_the_inputs_is_raised_after_the_pieces_before(ray):
         for result in results(ray, pieces=pieces()):
             found.append(result)
     assert sorted(found) == [0, 1, 2, 3]
-
-
-def test_workers_with_another_model_are_refused(ray):
-    with pytest.raises(ValueError, match="same model .* differ in: model"):
-        list(results(ray, [Worker(), Worker(model="another")]))
 
 
 def test_a_stop_ends_the_work(ray):

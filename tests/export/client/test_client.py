@@ -195,7 +195,7 @@ def test_a_full_disk_is_one_line_with_status_1_and_leaves_nothing(
 def test_a_disk_without_room_is_found_before_all_is_computed(tmp_path, monkeypatch):
     free = shutil.disk_usage(tmp_path)._replace(free=100)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
-    monkeypatch.setattr(embeddings_file, "COMMITTED_BYTES", 16)
+    monkeypatch.setattr(embeddings_file, "BATCH_BYTES", 16)
     vectors = iter(np.ones((9, 4), "float32"))
     with pytest.raises(OSError, match="No space left"):
         write_embeddings(tmp_path / "out.npy", [["a"]] * 9, vectors)
@@ -205,7 +205,7 @@ def test_a_disk_without_room_is_found_before_all_is_computed(tmp_path, monkeypat
 @pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
 def test_a_file_that_is_written_in_parts_is_whole(tmp_path, monkeypatch, name):
     """And replaces what a killed process left over."""
-    monkeypatch.setattr(embeddings_file, "COMMITTED_BYTES", 40)
+    monkeypatch.setattr(embeddings_file, "BATCH_BYTES", 40)
     rest = tmp_path / f".{name}.unfinished"
     rest.mkdir()
     (rest / "data").write_bytes(b"half")

@@ -1,92 +1,18 @@
 """The vectors of a batch of sentences."""
 
-import functools
-
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.elmo import Elmo
-from elmo_keras.embed.numbered_batches import N_BOUNDARIES
+from elmo_keras.embed.word_vectors import FIRST_EAGER, N_BOUNDARIES
 from elmo_keras.layers.compiled_runs import SIGNATURE, Runs
 from elmo_keras.layers.flat_sentences import maxima, means
-from elmo_keras.layers.graph_later import FEW_ROWS, GraphLater, traced
+from elmo_keras.layers.graph_later import traced
 from elmo_keras.layers.run_compiler import RunCompiler
 from elmo_keras.layers.scalar_mix import ScalarMix
-from elmo_keras.text.characters import characters_of_words
 
-WORDS_AT_ONCE = 1024
 CHOICES = "all", "average", "top", "mix"
 POOLINGS = {"mean": means, "max": maxima}
-FIRST_EAGER = functools.partial(GraphLater, most_rows=FEW_ROWS)
-
-
-def words_within(cache_bytes: int, elmo: Elmo) -> int:
-    """The number of words, 1 or more, whose vectors take this memory in float32."""
-    word_bytes = elmo.config.projection_dim * np.dtype(np.float32).itemsize
-    return max(1, cache_bytes // word_bytes)
-
-
-class WordVectors:
-    """The context-independent vectors of all numbered words, each computed once.
-
-    Args:
-        elmo: the layer whose biLM computes them.
-        graph_later: whether the first vectors are computed without a graph, sooner and
-            with other last digits.
-    """
-
-    def __init__(self, elmo: Elmo, *, graph_later: bool = False):
-        dim, dtype = elmo.config.projection_dim, elmo.bilm.compute_dtype
-        self._known = 0
-        self._waiting: list[list[bytes]] = []
-        self._table = np.empty((0, dim), tf.as_dtype(dtype).as_numpy_dtype)
-
-        def vectors(words):
-            return elmo.bilm.token_representation(
-                characters_of_words(words, elmo.config)
-            )
-
-        graph = FIRST_EAGER if graph_later else traced
-        self._vectors = graph(vectors, tf.TensorSpec((None,), tf.string))
-
-    def expect(self, new_words: list[bytes], renumbered: bool = False) -> None:
-        """Notes the new words of a batch, to be computed when they are needed.
-
-        Call it with every batch, even one whose vectors are not needed: the
-        last digit of a word's vector may depend on the words it is computed with.
-
-        Args:
-            new_words: their numbers follow those of the words before.
-            renumbered: whether words are numbered from 0 again.
-        """
-        if renumbered:
-            self._known = 0
-            self._waiting.clear()
-        self._waiting.append(new_words)
-
-    def of(self, numbers: np.ndarray) -> np.ndarray:
-        """The vectors of the words with these numbers, `(words, projection_dim)`."""
-        for words in self._waiting:
-            self._compute(words)
-        self._waiting.clear()
-        return self._table[numbers]
-
-    def _compute(self, words):
-        self._make_room(self._known + len(words))
-        # A piece takes as long as its longest word does.
-        order = np.argsort([len(word) for word in words], kind="stable")
-        for first in range(0, len(words), WORDS_AT_ONCE):
-            some = order[first : first + WORDS_AT_ONCE]
-            vectors = self._vectors(tf.constant([words[i] for i in some]))
-            self._table[self._known + some] = vectors.numpy()
-        self._known += len(words)
-
-    def _make_room(self, rows):
-        if rows > len(self._table):
-            rows = max(rows, 2 * len(self._table))
-            table = np.empty((rows, self._table.shape[1]), self._table.dtype)
-            table[: self._known] = self._table[: self._known]
-            self._table = table
 
 
 class SentenceVectors:

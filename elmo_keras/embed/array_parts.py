@@ -1,0 +1,83 @@
+"""The parts of a file of vectors: a batch each."""
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from elmo_keras.embed.parts import Parts
+
+MAX_TEXT_BYTES = 2**28  # of all sentences in `sentence_to_index`
+
+
+def write_part(
+    parts: Parts, number: int, vectors: Sequence[np.ndarray], note: dict[str, Any]
+) -> None:
+    """Writes a `.npy` of all numbers, sentence after sentence, and the note after it.
+
+    Args:
+        parts: where it is written.
+        number: number of the part.
+        vectors: the array of each sentence.
+        note: JSON values: the `sentences` by their numbers, their `lengths` in tokens,
+            their `digest`, and perhaps their `texts`.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    values = np.concatenate([np.ravel(array) for array in vectors])
+    about = np.lib.format.header_data_from_array_1_0(values)
+    with parts.writing(number) as file:
+        np.lib.format.write_array_header_1_0(file, about)
+        file.write(values)
+        file.write(json.dumps(note).encode())
+
+
+def note_of(path: Path) -> dict[str, Any] | None:
+    """What a part says about itself; None if it is missing or damaged."""
+    try:
+        return {"digest": None} | _read(path)[0]
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def read_parts(
+    paths: Sequence[Path], shape: tuple[int | None, ...]
+) -> Iterator[tuple[dict[str, Any], list[np.ndarray]]]:
+    """Yields the note of each part and the arrays of its sentences.
+
+    Args:
+        paths: the parts.
+        shape: of an array, None for the number of tokens.
+    """
+    for path in paths:
+        note, values = _read(path)
+        shapes = [[n if d is None else d for d in shape] for n in note["lengths"]]
+        ends = list(itertools.accumulate(map(math.prod, shapes)))
+        arrays = zip(shapes, [0, *ends], ends)
+        yield note, [values[start:end].reshape(one) for one, start, end in arrays]
+
+
+def _read(path):
+    """The note of a part, and its numbers, read when they are used."""
+    values = np.load(path, mmap_mode="r")
+    with path.open("rb") as file:
+        file.seek(values.offset + values.nbytes)
+        return json.loads(file.read()), np.asarray(values)
+
+
+def sentence_to_index(paths: Sequence[Path]) -> dict[str, str] | None:
+    """The name of each text's last dataset; None if there are too many texts."""
+    last, left = {}, MAX_TEXT_BYTES
+    for note, _ in map(_read, paths):
+        for text, number in zip(note["texts"], note["sentences"]):
+            left -= 0 if text in last else len(text.encode())
+            if left < 0:
+                return None
+            last[text] = max(number, last.get(text, 0))
+    ordered = sorted(last.items(), key=lambda item: item[1])
+    return {text: str(number) for text, number in ordered}

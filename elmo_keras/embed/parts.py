@@ -1,0 +1,234 @@
+"""The folder in which an output grows, part by part, until all are there."""
+
+import contextlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from elmo_keras.cli.fingerprint import OtherRun, check_same_run
+from elmo_keras.cli.locking import LOCK, only_process
+from elmo_keras.cli.replacing import replacing
+
+JOB, PARTS, BEGUN, WHOLE, EARLIER = "job.json", "parts", "begun", "whole", "earlier"
+FORMER = "data", "journal", "journal.new", "converted"  # until elmo-keras 0.3
+ADVICE = "Use the earlier values to resume, or ask to overwrite."
+
+
+class Parts:
+    """The folder `OUTPUT.unfinished` of a run, whose parts become OUTPUT.
+
+    A part depends on its sentences and on the values of the run. It is written under
+    another name in `begun` and moved to `parts` when it is whole and on the disk. So a
+    part that is there is whole, whatever happens to the processes that write, and a
+    part that is written twice is there once.
+
+    Args:
+        output: the finished file or folder. An earlier one stays in place until this
+            one is finished.
+        suffix: of a part's name.
+        note_of: takes the path of a part; returns what it says about itself, with the
+            `digest` of its sentences, or None if it is missing or damaged.
+
+    Attributes:
+        path: the folder.
+    """
+
+    def __init__(
+        self,
+        output: Path,
+        suffix: str,
+        note_of: Callable[[Path], dict[str, Any] | None],
+    ):
+        self.output, self.path = output, folder_of(output).absolute()
+        self._suffix, self._note_of, self._overwrite = suffix, note_of, False
+
+    @contextlib.contextmanager
+    def only_writer(self) -> Iterator["Parts"]:
+        """Makes and locks the folder; it is removed at the end if it has no part.
+
+        Raises:
+            ValueError: another process writes the same output.
+            OSError: the folder can't be made.
+        """
+        self.path.mkdir(exist_ok=True)  # without parents, which may be misspelt
+        refusal = (
+            f"Another process writes {self.output}. Wait for it, or give another name."
+        )
+        with only_process(self.path, refusal):
+            try:
+                yield self
+            finally:
+                if not self._is_former() and not self.parts_from(0):
+                    self.discard()
+                if [path.name for path in self.path.iterdir()] == [LOCK]:
+                    shutil.rmtree(self.path)
+
+    def open(self, identity: dict[str, Any], *, overwrite: bool = False) -> None:
+        """Begins the run, or resumes it.
+
+        Args:
+            identity: everything that the parts depend on besides their sentences, as
+                JSON values.
+            overwrite: whether what belongs to another run is discarded.
+
+        Raises:
+            OtherRun: the folder belongs to a run with other values, or is damaged.
+        """
+        self._overwrite = overwrite
+        identity = json.loads(json.dumps(identity))
+        try:
+            if begun := self._begun():
+                check_same_run(identity, begun, self.path, ADVICE)
+        except OtherRun:
+            if not overwrite:
+                raise
+            self.discard()
+        for name in PARTS, BEGUN:
+            (self.path / name).mkdir(exist_ok=True)
+        with replacing(self.path / JOB) as path:
+            path.write_text(json.dumps(identity))
+        _synchronize(self.path)
+
+    def check_open(self, identity: dict[str, Any]) -> None:
+        """Refuses to write a part for a run that is not the one of the folder.
+
+        Raises:
+            ValueError: this machine doesn't see the folder, or it belongs to another
+                run, or this process has read another model.
+        """
+        if not (self.path / JOB).exists():
+            raise ValueError(
+                f"{self.path} should be a folder that all workers share, such as one "
+                "of a network file system. This worker doesn't find its job there."
+            )
+        advice = "All workers should read the same model with the same elmo-keras."
+        begun = self._begun()
+        begun = {name: begun.get(name) for name in identity}
+        check_same_run(json.loads(json.dumps(identity)), begun, self.path, advice)
+
+    def _begun(self):
+        """The values of the run that was begun; empty if there is none."""
+        if self._is_former():
+            raise OtherRun(
+                f"{self.path} was begun by elmo-keras 0.3 or earlier, and only that "
+                "version can resume it. Remove the folder, or ask to overwrite."
+            )
+        job = self.path / JOB
+        try:
+            return dict(json.loads(job.read_text())) if job.exists() else {}
+        except (TypeError, ValueError) as error:
+            raise OtherRun(
+                f"{self.path} is damaged. Remove it, or ask to overwrite. {error}"
+            ) from error
+
+    def _is_former(self):
+        return any((self.path / name).exists() for name in FORMER)
+
+    def note(self, number: int, digest: str) -> dict[str, Any] | None:
+        """What a part says about itself; None if it is to be computed.
+
+        Args:
+            number: number of the part.
+            digest: of the sentences that it should hold.
+
+        Raises:
+            OtherRun: it holds others, and is not to be overwritten.
+        """
+        note = self._note_of(self.part(number))
+        if note is not None and note["digest"] != digest:
+            self._refuse_others()
+            return None
+        return note
+
+    def end(self, number: int) -> None:
+        """Says that this part and all after it don't exist in this run.
+
+        Raises:
+            OtherRun: there are some, and they are not to be overwritten.
+        """
+        others = self.parts_from(number)
+        if others:
+            self._refuse_others()
+        for path in others:
+            path.unlink()
+
+    def _refuse_others(self):
+        if not self._overwrite:
+            raise OtherRun(
+                f"{self.path} belongs to a run over other texts. Use those to resume, "
+                "or ask to overwrite."
+            )
+
+    def part(self, number: int) -> Path:
+        """The path of a part; the order of the names is that of the parts."""
+        return self.path / PARTS / f"part-{number:07}{self._suffix}"
+
+    def parts_from(self, number: int) -> list[Path]:
+        """The paths of this part and all after it that are there."""
+        first = self.part(number).name
+        paths = (self.path / PARTS).glob("part-*")
+        return sorted(path for path in paths if path.name >= first)
+
+    def begun(self, number: int) -> list[Path]:
+        """What was written of a part by processes that ended before it was whole."""
+        return list((self.path / BEGUN).glob(f"{self.part(number).name}.*"))
+
+    @contextlib.contextmanager
+    def writing(self, number: int) -> Iterator[BinaryIO]:
+        """A file that becomes the part when it is whole and on the disk.
+
+        Raises:
+            OSError: it can't be written; nothing is left of it.
+        """
+        path = self.path / BEGUN / f"{self.part(number).name}.{uuid.uuid4().hex}"
+        try:
+            with path.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(path, self.part(number))
+            _synchronize(self.path / PARTS)
+        finally:
+            path.unlink(missing_ok=True)
+
+    def finish(self, write: Callable[[Path], None] | None = None) -> None:
+        """Moves the output to its place, in place of an earlier one.
+
+        Args:
+            write: takes a path; writes the output there, a file that is made from the
+                parts and is on the disk then. By default the output is their folder.
+        """
+        whole = self.path / (PARTS if write is None else WHOLE)
+        if write is not None:
+            write(whole)
+        elif self.output.exists():
+            os.replace(self.output, self.path / EARLIER)
+        os.replace(whole, self.output)
+        _synchronize(self.output.absolute().parent)
+        self.discard()
+
+    def discard(self) -> None:
+        """Removes all that a run has left, and nothing else in its folder."""
+        for name in JOB, WHOLE, *FORMER:
+            (self.path / name).unlink(missing_ok=True)
+        for name in PARTS, BEGUN, EARLIER:
+            if (self.path / name).exists():
+                shutil.rmtree(self.path / name)
+
+
+def folder_of(output: Path) -> Path:
+    """The folder in which an output grows."""
+    return output.with_name(f"{output.name}.unfinished")
+
+
+def _synchronize(folder):
+    """Makes the names of the files in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

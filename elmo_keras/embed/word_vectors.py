@@ -1,0 +1,123 @@
+"""The vectors of words, computed once and kept from one call to the next."""
+
+import functools
+import itertools
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras.elmo import Elmo
+from elmo_keras.layers.graph_later import FEW_ROWS, GraphLater, traced
+from elmo_keras.text.characters import boundary_tokens, characters_of_words
+
+BEGIN, END = 0, 1  # numbers of the boundaries
+N_BOUNDARIES = 2
+WORDS_AT_ONCE = 1024
+FIRST_EAGER = functools.partial(GraphLater, most_rows=FEW_ROWS)
+
+
+class WordVectors:
+    """Numbered words and their context-independent vectors, a table at a time.
+
+    Several threads can use it. Words are computed with those that were numbered
+    together with them, when a vector of one of them or of later ones is needed: the
+    last digits of a vector may depend on the words that it is computed with, and so
+    they are the same in a run that resumes.
+
+    Args:
+        elmo: the layer whose biLM computes them.
+        cache_bytes: about how much memory a table takes; then a new one is begun.
+        graph_later: whether the first vectors are computed without a graph, sooner and
+            with other last digits.
+    """
+
+    def __init__(self, elmo: Elmo, cache_bytes: int, *, graph_later: bool = False):
+        self._boundaries = [token.encode() for token in boundary_tokens(elmo.config)]
+        self._dim = elmo.config.projection_dim
+        self._dtype = tf.as_dtype(elmo.bilm.compute_dtype).as_numpy_dtype
+        word_bytes = self._dim * np.dtype(np.float32).itemsize
+        self._max_words = max(1, cache_bytes // word_bytes)
+        self._lock, self._table = threading.Lock(), None
+
+        def vectors(words):
+            return elmo.bilm.token_representation(
+                characters_of_words(words, elmo.config)
+            )
+
+        graph = FIRST_EAGER if graph_later else traced
+        self._compute = graph(vectors, tf.TensorSpec((None,), tf.string))
+
+    def numbered(
+        self, sentences: Sequence[Sequence[bytes]]
+    ) -> tuple["WordTable", list[np.ndarray], int]:
+        """A table that holds the words of all these sentences.
+
+        Returns:
+            The table; the numbers of each sentence's words, int32, with `<S>` and
+            `</S>`; and how many words are new.
+        """
+        with self._lock:
+            if self._table is None or len(self._table.numbers) >= self._max_words:
+                empty = np.empty((0, self._dim), self._dtype)
+                self._table = WordTable(self._boundaries, empty, self._compute)
+            return self._table, *self._table.add(sentences)
+
+
+class WordTable:
+    """Words with numbers from 0, and their vectors as far as they were needed.
+
+    Args:
+        boundaries: `<S>` and `</S>`, the first words.
+        empty: an array of no vectors, `(0, dim)`.
+        compute: takes words, returns their vectors.
+    """
+
+    def __init__(self, boundaries: Sequence[bytes], empty: np.ndarray, compute):
+        self.numbers: dict[bytes, int] = {}
+        self._boundaries, self._vectors, self._compute = boundaries, empty, compute
+        self._known, self._waiting = 0, []
+        self._lock = threading.Lock()
+
+    def add(self, sentences: Sequence[Sequence[bytes]]) -> tuple[list[np.ndarray], int]:
+        """Numbers the words of sentences; see `WordVectors.numbered`."""
+        before, number = len(self.numbers), self.numbers.setdefault
+        for word in self._boundaries:
+            number(word, len(self.numbers))
+        found = [
+            np.array(
+                [BEGIN, *(number(word, len(self.numbers)) for word in sentence), END],
+                np.int32,
+            )
+            for sentence in sentences
+        ]
+        new = list(itertools.islice(self.numbers, before, None))
+        with self._lock:
+            self._waiting.append(new)
+        return found, len(new) - (N_BOUNDARIES if before == 0 else 0)
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """The vectors of the words with these numbers, `(words, projection_dim)`."""
+        with self._lock:
+            for words in self._waiting:
+                self._add_vectors(words)
+            self._waiting.clear()
+            return self._vectors[numbers]
+
+    def _add_vectors(self, words):
+        self._make_room(self._known + len(words))
+        # A piece takes as long as its longest word does.
+        order = np.argsort([len(word) for word in words], kind="stable")
+        for first in range(0, len(words), WORDS_AT_ONCE):
+            some = order[first : first + WORDS_AT_ONCE]
+            vectors = self._compute(tf.constant([words[i] for i in some]))
+            self._vectors[self._known + some] = vectors.numpy()
+        self._known += len(words)
+
+    def _make_room(self, rows):
+        if rows > len(self._vectors):
+            rows = max(rows, 2 * len(self._vectors))
+            vectors = np.empty((rows, self._vectors.shape[1]), self._vectors.dtype)
+            vectors[: self._known] = self._vectors[: self._known]
+            self._vectors = vectors
