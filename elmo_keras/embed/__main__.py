@@ -29,7 +29,6 @@ from elmo_keras.cli.command import (
     fail,
     run_command,
     stopping,
-    stopping,
 )
 from elmo_keras.embed.checked_outputs import checked_folder, checked_output
 from elmo_keras.embed.corpus import embedder_for, write_vectors
