@@ -14,6 +14,7 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
+from ..version_paths import MAX_VERSION
 from . import wire
 from .batcher import Request
 from .config import Config
@@ -26,7 +27,6 @@ from .wire import Content
 
 METRICS = "/monitoring/prometheus/metrics"
 ROOT = "/v1/"
-MAX_VERSION = 2**63 - 1
 THREADS = 2  # that read and write JSON: it needs the interpreter most of the time
 CORS = {
     "Access-Control-Allow-Origin": "*",

@@ -130,10 +130,6 @@ def read_model_configs(path: Path) -> list[ModelConfig]:
     """The models of a file in the text format of TensorFlow Serving's `ModelServerConfig`.
 
     A `base_path` that is not absolute is taken from the folder of the file.
-
-    Raises:
-        OSError: the file can't be read.
-        ValueError: it is no such file, or lists no model that can be served.
     """
     message = _read(path, ModelServerConfig())
     configs = message.model_config_list.config
@@ -179,10 +175,6 @@ def read_ssl_config(path: Path) -> grpc.ServerCredentials:
 
     `server_key` and `server_cert` hold PEM, and so does `custom_ca`, the authorities
     that certificates of clients are checked with if `client_verify` is true.
-
-    Raises:
-        OSError: the file can't be read.
-        ValueError: it is no such file, or lacks what it needs.
     """
     config = _read(path, _ssl_config())
     needed = ["server_key", "server_cert", *["custom_ca"] * config.client_verify]

@@ -45,13 +45,7 @@ _HTTP = {  # as TensorFlow Serving maps them
 
 
 class RequestError(Exception):
-    """A request that is refused or fails.
-
-    Args:
-        code: the gRPC status.
-        message: says what was expected, what came, what to do; a long one is cut.
-        http_status: the HTTP status, by default that of the gRPC status.
-    """
+    """A request that is refused or fails; a long message is cut."""
 
     def __init__(
         self, code: grpc.StatusCode, message: str, http_status: int | None = None

@@ -24,8 +24,6 @@ SETTLE = 0.1  # seconds in which requests that are on their way are still refuse
 # still sending would get a reset connection instead of the answer (RFC 9112, 9.6).
 LINGER = 10.0
 
-Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-
 
 class HttpServer:
     """aiohttp with a REST API, in a thread with an event loop of its own."""
@@ -109,7 +107,11 @@ class Connections(web.Server):
     the handler of a request whose client leaves.
     """
 
-    def __init__(self, handler: Handler, config: Config):
+    def __init__(
+        self,
+        handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
+        config: Config,
+    ):
         super().__init__(self._handle, handler_cancellation=True)
         self._handler, self._config = handler, config
         self._requests: dict[web.RequestHandler, web.BaseRequest] = {}

@@ -8,7 +8,7 @@ import tensorflow as tf
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
 from .errors import invalid
-from .signature import Arrays, Signature, check_rows, check_shape
+from .signature import Arrays, Signature, check_shape
 
 # A message may give one value for all elements of a tensor up to this size.
 MAX_REPEATED = 2**16
@@ -20,17 +20,15 @@ _FLOAT_VAL = bytes([5 << 3 | 2])
 
 def decode_inputs(protos: Mapping[str, TensorProto], signature: Signature) -> Arrays:
     """The inputs of a request as arrays."""
-    signature.check_names(protos)
-    inputs = {
-        name: _decode(name, protos[name], spec)
-        for name, spec in signature.inputs.items()
-    }
-    check_rows(inputs)
-    return inputs
+    return signature.arrays(protos, _decode)
 
 
 def fill(proto: TensorProto, array: np.ndarray, *, as_content: bool = False) -> None:
-    """Writes an output into the tensor of an answer."""
+    """Writes an output into the empty tensor of an answer.
+
+    Numbers become `float_val` or `int_val`, which TensorFlow Serving sends too, or
+    with `as_content` the bytes `tensor_content`.
+    """
     if as_content or array.dtype not in (np.float32, np.int32):
         proto.CopyFrom(tf.make_tensor_proto(array))
         return

@@ -13,13 +13,6 @@ from .models import Models
 class Server:
     """A running server of models, over gRPC and REST.
 
-    Args:
-        config: the models, addresses and limits.
-
-    Attributes:
-        models: the `Models`.
-        port, rest_port: the ports it listens on.
-
     Raises:
         OSError: a port is taken, or a model's directory can't be read.
         ValueError: a model has no version that can be loaded.

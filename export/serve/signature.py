@@ -1,6 +1,6 @@
 """Inputs and outputs of a signature of a SavedModel, and what fits them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,19 +58,19 @@ class Signature(NamedTuple):
         open_axes = [i for i in range(1, shape.rank or 0) if shape[i] is None]
         return open_axes[0] if len(open_axes) == 1 else None
 
-    def check_names(self, given: Mapping) -> None:
-        """Refuses missing inputs, and inputs unknown to the signature."""
+    def arrays(self, given: Mapping, read: Callable[..., np.ndarray]) -> Arrays:
+        """All inputs of a request, each read by `read(name, value, spec)`."""
         if set(given) != set(self.inputs):
             raise invalid(
                 f"The inputs should be {sorted(self.inputs)}. Received: {sorted(given)}"
             )
-
-
-def check_rows(inputs: Arrays) -> None:
-    """Refuses inputs with different numbers of sentences."""
-    if len({len(array) for array in inputs.values()}) > 1:
-        shapes = {name: array.shape for name, array in inputs.items()}
-        raise invalid(f"All inputs should have the same batch size. Received: {shapes}")
+        found = {n: read(n, given[n], spec) for n, spec in self.inputs.items()}
+        if len({len(array) for array in found.values()}) > 1:
+            shapes = {name: array.shape for name, array in found.items()}
+            raise invalid(
+                f"All inputs should have the same batch size. Received: {shapes}"
+            )
+        return found
 
 
 def check_shape(name: str, shape: Sequence[int], spec: tf.TensorSpec) -> None:

@@ -21,7 +21,7 @@ import orjson
 import tensorflow as tf
 
 from .errors import invalid
-from .signature import Arrays, Signature, check_rows, check_shape
+from .signature import Arrays, Signature, check_shape
 
 ROWS, COLUMNS = "instances", "inputs"
 PIECE = 2**14  # elements that are written in one call: about a millisecond
@@ -47,14 +47,7 @@ def parse(body: bytes) -> dict[str, Any]:
 def decode(content: dict[str, Any], signature: Signature) -> Arrays:
     """The inputs of a parsed request; a `RequestError` if they don't fit."""
     by_name = _columns if COLUMNS in content else _rows_to_columns
-    values = by_name(content, signature)
-    signature.check_names(values)
-    arrays = {
-        name: _to_array(name, values[name], spec)
-        for name, spec in signature.inputs.items()
-    }
-    check_rows(arrays)
-    return arrays
+    return signature.arrays(by_name(content, signature), _to_array)
 
 
 def _columns(content, signature):

@@ -167,13 +167,6 @@ def test_an_error_is_one_line_and_status_2(
     assert not list(tmp_path.glob("out/*"))
 
 
-def test_exports_do_not_batch_within_their_graph(capsys):
-    with pytest.raises(SystemExit) as caught:
-        main(["model", "out", "--batching"])
-    assert caught.value.code == 2
-    assert "unrecognized arguments: --batching" in capsys.readouterr().err
-
-
 def test_a_failing_export_leaves_no_files(exported_elmo, tmp_path, monkeypatch):
     def full(*args):
         raise OSError("No space left on device")
