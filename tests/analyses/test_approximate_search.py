@@ -195,7 +195,7 @@ def test_the_command_finds_the_same_in_a_text_and_in_parquet(
         for _ in range(2):
             assert search.main([*command, "--approximate"]) == 0
             assert lines_of(capsys) == exact and len(exact) == 5
-            monkeypatch.setattr(build._Build, "run", None)  # it is made once
+            monkeypatch.setattr(build._Build, "add_rows", None)  # it is made once
         monkeypatch.undo()
     kind = "centered.approximate" if options else "approximate"
     made = {file.name for file in tmp_path.glob("*.approximate*")}

@@ -34,7 +34,6 @@ from elmo_keras.analyses.compare.sample_efficiency import (
 from elmo_keras.cli import argument_types
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.outputs import check_picture
-from elmo_keras.cli.status_line import StatusLine
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
 from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions
@@ -125,7 +124,6 @@ def compare(
 def _tests(task, options, compared, *, shuffles):
     """Tests each variant against the one before it, if it has as much data."""
     runs = ScoredRuns(task, options)
-    line = StatusLine(sys.stderr)
 
     @functools.lru_cache(2)  # a variant is in two pairs, one after the other
     def predicted(variant):
@@ -138,10 +136,9 @@ def _tests(task, options, compared, *, shuffles):
         models = [runs.model(first, seed) for seed in options.seeds]
         scores = [functools.partial(runs.score, model) for model in models]
         found = paired_test(
-            predicted(first), predicted(second), scores, shuffles=shuffles, line=line
+            predicted(first), predicted(second), scores, shuffles=shuffles, verbose=1
         )
         tests.append((first.name, second.name, found))
-    line.end()
     return tests
 
 

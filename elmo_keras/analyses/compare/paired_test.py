@@ -8,14 +8,13 @@ much as they do.
 Reference: approximate randomization, Noreen 1989; for F1: Yeh 2000.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from elmo_keras.cli.markdown_table import markdown_table
-from elmo_keras.cli.status_line import StatusLine
+from elmo_keras.cli.progress import Progress
 
 Score = Callable[[Sequence], float]
 
@@ -38,7 +37,7 @@ def paired_test(
     scores: Sequence[Score],
     *,
     shuffles: int = 1000,
-    line: StatusLine | None = None,
+    verbose: int = 0,
 ) -> Outcome:
     """Tests the difference of two variants' scores on the same examples.
 
@@ -46,7 +45,7 @@ def paired_test(
         first, second: for each seed, a list of predictions, one for each example.
         scores: for each seed, what computes the score of a list of predictions.
         shuffles: the number of random exchanges; p is at least 1 / (shuffles + 1).
-        line: shows how many are done.
+        verbose: 1 for a progress bar on standard error.
 
     Raises:
         ValueError: there are other numbers of seeds or of examples.
@@ -67,15 +66,11 @@ def paired_test(
     found = _difference(first, second, scores)
     rng = np.random.default_rng(0)
     as_large = 1
-    start = time.perf_counter()
-    for done in range(shuffles):
+    for _ in Progress(range(shuffles), unit=" exchanges", disable=not verbose):
         exchanged = rng.random(*n_examples) < 0.5
         pairs = [_exchanged(a, b, exchanged) for a, b in zip(first, second)]
         other = _difference(*zip(*pairs), scores)
         as_large += abs(other) >= abs(found) - 1e-12  # sums in another order
-        if line and line.due:
-            rate = (done + 1) / (time.perf_counter() - start)
-            line.show([f"{done + 1:,} of {shuffles:,} exchanges", f"{rate:,.1f}/s"])
     return Outcome(found, as_large / (shuffles + 1))
 
 

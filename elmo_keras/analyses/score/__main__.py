@@ -18,7 +18,7 @@ from typing import BinaryIO, TextIO
 
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.outputs import check_apart, check_file
-from elmo_keras.cli.progress_line import Progress
+from elmo_keras.cli.progress import Progress
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.language_model import LanguageModel, SentenceScores
 from elmo_keras.model_files.model_parts import parts_of_model
@@ -55,8 +55,8 @@ def score(file: str, elmo: str, tokens: bool, *, output: Path | None) -> None:
     with opened(file) as text:
         model = LanguageModel.from_pretrained(elmo)
         lines = (line.split() for line in lines_of(text, file))
-        with Progress(output is not None) as progress, written(output) as table:
-            scores = model.score(lines, lambda n: progress.add(n, None))
+        with Progress(disable=output is None) as progress, written(output) as table:
+            scores = model.score(lines, progress.update)
             print(*(OF_TOKENS if tokens else OF_SENTENCES), sep="\t", file=table)
             for number, of_sentence in enumerate(scores, 1):
                 rows = (

@@ -1,8 +1,6 @@
 """Makes the file of an approximate index."""
 
 import errno
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,8 +20,8 @@ from elmo_keras.analyses.search.cells import (
     usual_number,
 )
 from elmo_keras.analyses.search.noted_file import add_note, note_of
+from elmo_keras.cli.progress import Progress
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.cli.status_line import StatusLine, duration
 
 SAVED_ROWS = 2**18  # the first time; then whenever half as many again are added
 
@@ -71,8 +69,11 @@ def make_approximate_index(
     if work.exists():
         _resumable(work, made_of, overwrite=overwrite)
     build = _Build(vectors, work, made_of, stamps=stamps)
-    if not build.run(StatusLine(sys.stderr, bool(verbose)), stop):
-        return False
+    with Progress(total=len(vectors), unit=" rows", disable=not verbose) as progress:
+        if not (
+            build.find_centroids(progress, stop) and build.add_rows(progress, stop)
+        ):
+            return False
     work.replace(path)
     return True
 
@@ -135,17 +136,13 @@ class _Build:
             self._note |= {"mean": None, "done": 0}
             self._index = None
 
-    def run(self, line, stop):
-        """Makes the index; returns False if it was stopped before the end."""
-        finished = self._find_centers(line, stop) and self._add_rows(line, stop)
-        line.end()
-        return finished
-
-    def _find_centers(self, line, stop):
+    def find_centroids(self, progress, stop):
         if self._index is None:
             sample = self._sample()
-            line.show([f"centroids of {self._index.nlist:,} lists"])
-            train(self._index, sample)
+            progress.set_description(f"centroids of {self._index.nlist:,} lists")
+            with progress.paused():
+                train(self._index, sample)
+            progress.set_description()
             self._save()
         return not stop()
 
@@ -161,15 +158,14 @@ class _Build:
         self._index = empty_index(len(mean), min(n_cells, len(sample)))
         return unit_rows(sample - mean)
 
-    def _add_rows(self, line, stop):
+    def add_rows(self, progress, stop):
         mean, n_rows = np.array(self._note["mean"], np.float32), len(self._vectors)
-        start, begun = time.perf_counter(), self._note["done"]
-        saved = begun
+        saved = begun = self._note["done"]
+        progress.skip(begun)
         for first, rows in blocks(self._vectors, begun):
             add_rows(self._index, first, rows, mean=mean)
             done = self._note["done"] = first + len(rows)
-            if line.due:
-                line.show(_progress(begun, done, n_rows, start=start))
+            progress.update(len(rows))
             stopped = stop() and done < n_rows
             if stopped or done - saved >= max(SAVED_ROWS, saved // 2):
                 self._save()
@@ -186,9 +182,3 @@ class _Build:
             except RuntimeError as error:
                 raise OSError(errno.EIO, str(error), str(self._work)) from error
             add_note(temporary, self._note)
-
-
-def _progress(begun, done, total, *, start):
-    rate = (done - begun) / (time.perf_counter() - start)
-    left = duration((total - done) / rate)
-    return f"{done / total:4.0%}", f"{done:,} rows", f"{rate:,.0f}/s", f"{left} left"
