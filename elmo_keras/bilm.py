@@ -151,7 +151,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             keep_boundaries: whether the result holds `<S>` and `</S>` as well,
                 two more tokens for each sentence.
             training: as in a call.
-            runs: the `row_runs.Runs` of the sentences with their boundaries, or None,
+            runs: the `compiled_runs.Runs` of the sentences with their boundaries, or None,
                 see `BidirectionalLSTM.of_sentences`.
 
         Returns:
@@ -254,11 +254,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             self.token_cache.fill(ids, self.token_representation(ids))
 
     def check_characters(self, character_ids):
-        """Checks that rows of character ids have the configured length.
-
-        Raises:
-            ValueError: the last axis has another size.
-        """
+        """Raises a ValueError if rows of character ids have another length."""
         expected, found = self.config.ids_per_token, character_ids.shape[-1]
         if found not in (expected, None):
             raise ValueError(
@@ -321,16 +317,7 @@ def _largest_id(config):
 
 
 def distinct_rows(rows, largest=LARGEST_DIGIT):
-    """The distinct rows of a matrix of non-negative integers.
-
-    Args:
-        rows: int32 `(rows, length)`.
-        largest: the largest integer that may occur.
-
-    Returns:
-        The distinct rows `(distinct, length)` in the order of their first
-        occurrence and int32 `(rows,)`, the index of each row among them.
-    """
+    """The distinct rows of integers from 0 to `largest`, and the index of each row."""
     if largest > LARGEST_DIGIT:
         digits, base = tf.shape(rows)[1], LARGEST_DIGIT + 1
         rows = tf.concat([rows // base, rows % base], axis=1)

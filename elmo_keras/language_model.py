@@ -265,11 +265,7 @@ class LanguageModel:
 
 
 def check_softmax(bilm: BidirectionalLanguageModel, vocabulary: Vocabulary) -> None:
-    """Checks that a model can predict the words of a vocabulary.
-
-    Raises:
-        ValueError: the model has no softmax, or one of another size.
-    """
+    """Raises a ValueError if a model can't predict the words of a vocabulary."""
     if bilm.vocabulary_size != len(vocabulary):
         raise ValueError(
             f"`bilm` should have a softmax over the {len(vocabulary)} words of the "

@@ -81,11 +81,7 @@ class StackedLSTM(ProjectedLSTM):
             dim = self.projection_dim
 
     def call_packed(self, x, sizes, state, *, training=False, seed=None):
-        """As `ProjectedLSTM.call_packed`, with lists of outputs and of states.
-
-        Args:
-            seed: int32 `(2,)`; if given, it alone determines the dropout.
-        """
+        """As `ProjectedLSTM.call_packed`, with lists; `seed` determines the dropout."""
 
         def layer(lstm, x, state):
             return lstm.call_packed(x, sizes, state, training=training)
@@ -306,14 +302,11 @@ class BidirectionalLSTM(keras.layers.Layer):
         ]
 
     def assign_start_state(self, output, cell):
-        """Sets the state before the first token; the layer has `has_start_state`.
+        """Sets the state before the first token.
 
         Args:
             output: `(2, n_layers, projection_dim)`, forward and backward.
             cell: `(2, n_layers, units)`.
-
-        Raises:
-            ValueError: an array has another shape.
         """
         for variable, value in zip(self._start, (output, cell)):
             variable.assign(value)

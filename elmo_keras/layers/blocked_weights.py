@@ -97,10 +97,7 @@ _read_later = contextvars.ContextVar("read_later", default=False)
 
 @contextlib.contextmanager
 def values_read_later() -> Iterator[None]:
-    """Weights of the layers made and built in this block are zero if random otherwise.
-
-    Their values are read from a file right afterwards.
-    """
+    """Weights built in this block are zero: their values are read from a file."""
     token = _read_later.set(True)
     try:
         yield

@@ -55,6 +55,8 @@ class CharacterCNN(keras.layers.Layer):
     """
 
     n_characters = N_CHARACTERS
+    n_words = word_dim = 0  # only `DictionaryCharacterCNN` has words of its own
+    always_projects = False
 
     def __init__(
         self,
@@ -81,7 +83,7 @@ class CharacterCNN(keras.layers.Layer):
             for i in range(n_highway)
         ]
         self.projection = None
-        if self._has_projection:
+        if self.always_projects or self.n_filters != projection_dim:
             normal = keras.initializers.RandomNormal(
                 stddev=max(self.n_filters, 1) ** -0.5
             )
@@ -96,15 +98,6 @@ class CharacterCNN(keras.layers.Layer):
     def n_filters(self):
         """Number of filters of all widths."""
         return sum(count for _, count in self.filters)
-
-    @property
-    def _has_projection(self):
-        return self.n_filters != self.projection_dim
-
-    @property
-    def _n_features(self):
-        """Size of what is projected."""
-        return self.n_filters
 
     def build(self, input_shape):
         self.embeddings = self.add_weight(
@@ -127,7 +120,7 @@ class CharacterCNN(keras.layers.Layer):
         for highway in self.highways:
             highway.build((None, self.n_filters))
         if self.projection is not None:
-            self.projection.build((None, self._n_features))
+            self.projection.build((None, self.word_dim + self.n_filters))
 
     def _kernel_initializer(self, width):
         # As in bilm-tf: Kim et al.'s ±0.05 for ReLU, Glorot's normal for tanh.
@@ -157,7 +150,7 @@ class CharacterCNN(keras.layers.Layer):
 
     def _characters(self, words):
         """The character ids within the rows of the input."""
-        return words
+        return words[:, 1:] if self.n_words else words
 
     def _to_learn(self, words, ends):
         """The vectors of all words, with their activations kept for the gradient."""
@@ -165,7 +158,7 @@ class CharacterCNN(keras.layers.Layer):
         characters = self._characters(words)
         x = ngram_maxima(characters, ends, self._table(), kernels=kernels)
         x += tf.concat([self._compute(bias) for bias in self.biases], axis=0)
-        return self._projected(self._activated(x), words)
+        return self._after_maxima(x, words)
 
     def _in_pieces(self, words):
         n_words = tf.shape(words)[0]
@@ -198,7 +191,7 @@ class CharacterCNN(keras.layers.Layer):
         x = tf.gather(self._table(), characters)  # (characters, words, embedding_dim)
         groups = zip(self.kernels, self.biases)
         x = tf.concat([_highest(x, *group) for group in groups], axis=-1)
-        return self._projected(self._activated(x), words)
+        return self._after_maxima(x, words)
 
     def _compute(self, variable):
         return tf.cast(tf.convert_to_tensor(variable), self.compute_dtype)
@@ -207,11 +200,11 @@ class CharacterCNN(keras.layers.Layer):
         """The vectors of all ids; 0 is a masked position."""
         return tf.pad(self._compute(self.embeddings), [[1, 0], [0, 0]])
 
-    def _activated(self, x):
+    def _after_maxima(self, x, words):
         x = keras.activations.get(self.activation)(x)  # (words, n_filters)
         for highway in self.highways:
             x = highway(x)
-        return x
+        return self._projected(x, words)
 
     def _projected(self, x, words):
         return x if self.projection is None else self.projection(x)
@@ -259,10 +252,7 @@ def _highest(x, kernel, bias):
 
 @tf.custom_gradient
 def _max(scores):
-    """`tf.reduce_max` over the first axis, with the same gradient.
-
-    In TensorFlow's gradient the host waits for a shape that a GPU computes.
-    """
+    """`tf.reduce_max` over the first axis, whose gradient doesn't wait for a GPU."""
     highest = tf.reduce_max(scores, axis=0)
 
     def gradient(upstream):

@@ -24,9 +24,7 @@ MOST_STEPS = 32
 class Kind(NamedTuple):
     """What differs in the graphs of batches.
 
-    Attributes:
-        powers: a number above those of all runs.
-        larger_first: whether steps of more rows come before the runs.
+    `powers` is above those of all runs; `larger_first`: more rows come before the runs.
     """
 
     powers: int
@@ -85,11 +83,7 @@ def kind_of(n_sentences: int) -> Kind:
 
 
 def runs_of(lengths: np.ndarray) -> Runs:
-    """The runs of sentences.
-
-    Args:
-        lengths: integers `(sentences,)`, 1 or more; the number of tokens of each.
-    """
+    """The runs of sentences of `lengths` (sentences,), each 1 or more."""
     sizes = len(lengths) - np.cumsum(np.bincount(lengths))[:-1]  # rows of each step
     starts = np.cumsum(sizes) - sizes
     powers = np.ceil(np.log2(sizes)).astype(int)
@@ -111,18 +105,7 @@ def runs_of(lengths: np.ndarray) -> Runs:
 
 
 def over_runs(x, runs: Runs, weights: Weights, state: State, clips: Clips):
-    """Runs one LSTM layer over packed tokens, without a gradient.
-
-    Args:
-        x: (tokens, in), packed.
-        runs: of the tokens.
-        weights: `Weights`, with plain matrices instead of blocks.
-        state: initial `State`, with the rows of the first run.
-        clips: `Clips`.
-
-    Returns:
-        Outputs (tokens, projection) of the runs.
-    """
+    """As `recurrence.over_packed`: plain matrices, outputs only, no gradient."""
 
     def one_run(i, state, outputs):
         power, step, n_steps, token, n_tokens = tf.unstack(runs.table[i])
@@ -169,15 +152,7 @@ def _compiled(rows, *, clips):
 
 
 def _steps(products, sizes, n_steps, *, weights, state, rows, clips):
-    """Outputs (most steps · rows, projection) of a run, and the last state.
-
-    Args:
-        products: x W, (tokens, 4 · units), with at least `rows` more rows.
-        sizes: int32 (most steps,), the number of tokens of each step.
-        n_steps: int32, at most as many.
-        weights, state, clips: as in `over_runs`.
-        rows: of each step; those of sentences that have ended are computed as well.
-    """
+    """Outputs (most steps · rows, projection) of a run from x W, and the last state."""
     units, width = weights.projection_kernel.shape
     room = sizes.shape[0]
 

@@ -45,6 +45,8 @@ class DictionaryCharacterCNN(CharacterCNN):
     Reference: Che et al. 2018, "Towards Better UD Parsing", section 2.1.
     """
 
+    always_projects = True
+
     def __init__(
         self,
         filters,
@@ -71,20 +73,12 @@ class DictionaryCharacterCNN(CharacterCNN):
         self.n_words = n_words
         self.word_dim = word_dim
 
-    @property
-    def _has_projection(self):
-        return True
-
-    @property
-    def _n_features(self):
-        return self.word_dim + self.n_filters
-
     def build(self, input_shape):
         if self.n_characters:
             super().build(input_shape)
         else:
             self.kernels, self.biases = [], []
-            self.projection.build((None, self._n_features))
+            self.projection.build((None, self.word_dim))
         if self.n_words:
             self.word_embeddings = self.add_weight(
                 shape=(self.n_words, self.word_dim),
@@ -96,9 +90,6 @@ class DictionaryCharacterCNN(CharacterCNN):
         if self.n_characters:
             return super().call(inputs, training)
         return self._projected(None, tf.convert_to_tensor(inputs))
-
-    def _characters(self, words):
-        return words[:, 1:] if self.n_words else words
 
     def _projected(self, x, words):
         if self.n_words:

@@ -6,16 +6,7 @@ import tensorflow as tf
 def with_boundaries(
     tokens: tf.Tensor, lengths: tf.Tensor, boundaries: tf.Tensor
 ) -> tf.Tensor:
-    """Puts a token before and a token after each sentence.
-
-    Args:
-        tokens: `(tokens, …)`.
-        lengths: int32 `(sentences,)`, the number of tokens of each sentence.
-        boundaries: `(2, …)`, the token before and the token after a sentence.
-
-    Returns:
-        `(tokens + 2 · sentences, …)`.
-    """
+    """Puts one of `boundaries` (2, …) before, the other after each sentence."""
     # The indices of the tokens in `values`, whose first two are the boundaries.
     values = tf.concat([boundaries, tokens], axis=0)
     inner = tf.RaggedTensor.from_row_lengths(
@@ -39,11 +30,7 @@ def sentence_numbers(lengths: tf.Tensor) -> tf.Tensor:
 
 
 def padded(tokens: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Puts tokens `(tokens, dim)` where the mask `(batch, time)` is true.
-
-    Returns:
-        `(batch, time, dim)`, 0 where the mask is false.
-    """
+    """Tokens (tokens, dim) where the mask (batch, time) is true, 0 elsewhere."""
     dim = tokens.shape[-1]
     shape = tf.concat([tf.shape(mask), [dim]], axis=0)
     batch = tf.scatter_nd(tf.cast(tf.where(mask), tf.int32), tokens, shape)
@@ -51,30 +38,14 @@ def padded(tokens: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
 
 
 def means(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
-    """The mean over the tokens of each sentence, 0 if it has none.
-
-    Args:
-        tokens: float `(tokens, dim)`.
-        lengths: int32 `(sentences,)`.
-
-    Returns:
-        `(sentences, dim)`.
-    """
+    """The mean (sentences, dim) over each sentence's tokens, 0 if it has none."""
     rows = sentence_numbers(lengths)
     sums = tf.math.unsorted_segment_sum(tokens, rows, tf.size(lengths))
     return sums / tf.cast(tf.maximum(lengths, 1), sums.dtype)[:, None]
 
 
 def maxima(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
-    """The maximum over the tokens of each sentence, 0 if it has none.
-
-    Args:
-        tokens: float `(tokens, dim)`.
-        lengths: int32 `(sentences,)`.
-
-    Returns:
-        `(sentences, dim)`.
-    """
+    """The maximum (sentences, dim) over each sentence's tokens, 0 if it has none."""
     rows = sentence_numbers(lengths)
     highest = tf.math.unsorted_segment_max(tokens, rows, tf.size(lengths))
     return tf.where(lengths[:, None] > 0, highest, tf.zeros_like(highest))

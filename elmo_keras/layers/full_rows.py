@@ -20,7 +20,7 @@ from elmo_keras.layers.lstm_cell import (
 
 
 def over_full_rows(x, continuing, weights: Weights, state: State, clips: Clips):
-    """Runs one LSTM layer over rows without padding.
+    """One LSTM layer over rows without padding: outputs like x, and the last `State`.
 
     Args:
         x: (steps · rows, in), step by step.
@@ -29,9 +29,6 @@ def over_full_rows(x, continuing, weights: Weights, state: State, clips: Clips):
         weights: `Weights`, with plain matrices instead of blocks.
         state: initial `State`.
         clips: `Clips`.
-
-    Returns:
-        Outputs (steps · rows, projection) and the last `State`.
     """
 
     @tf.custom_gradient

@@ -62,18 +62,7 @@ def cell(gates, before, bound):
 
 
 def fused_step(inputs, recurrent, bias, before, bound):
-    """A step in a function that XLA compiles.
-
-    Args:
-        inputs, recurrent: x W and h R, each (rows, 4 · units).
-        bias: (4 · units).
-        before: (rows, units), the cell state before.
-        bound: of the absolute cell state, or None.
-
-    Returns:
-        The gates (rows, 4 · units), the cell state, and o · tanh(cell state) in the
-        dtype of x W.
-    """
+    """For XLA, from x W and h R: gates (rows, 4 · units), c' and o · tanh(c')."""
     dtype, units = inputs.dtype, before.shape[1]
     x = tf.cast(inputs, before.dtype) + tf.cast(recurrent, before.dtype) + bias
     x = tf.reshape(x, [-1, 4, units])
@@ -85,14 +74,7 @@ def fused_step(inputs, recurrent, bias, before, bound):
 
 
 def gate_gradients(gates, tanh, before, *, d_cell, d_hidden):
-    """Gradients with respect to the gates' inputs, (rows, 4 · units).
-
-    Args:
-        gates: i, j, f, o.
-        tanh, before: tanh(cell state) and the cell state before.
-        d_cell, d_hidden: with respect to the unclipped cell state and
-            o · tanh(cell state). With 1.0, the result is what they are multiplied by.
-    """
+    """Gradients of the gates' inputs (rows, 4 · units); with 1.0s, their factors."""
     i, j, f, o = gates
     gradients = [
         d_cell * j * i * (1 - i),

@@ -14,10 +14,7 @@ WORDS_AT_ONCE = 256  # measured with 1,700 distinct words and 64 to 1,024
 
 
 class _Filters(NamedTuple):
-    """Vectors of characters, and the filters of all widths as those of the widest one.
-
-    `table` (ids, dim) and `kernel` (width · dim, filters).
-    """
+    """`table` (ids, dim), and filters of the greatest width (width · dim, filters)."""
 
     table: tf.Tensor
     kernel: tf.Tensor
@@ -61,11 +58,7 @@ def _with_outside(table):
 
 
 def _joined(kernels, width):
-    """All filters as filters of the greatest width: (width · (dim + 1), filters).
-
-    A window that does not end within the word has a very low score, so that it is never
-    the highest one.
-    """
+    """All filters at the greatest width; windows beyond the word score very low."""
     groups = []
     for kernel in kernels:
         own, _, count = kernel.shape
@@ -76,10 +69,7 @@ def _joined(kernels, width):
 
 
 def _pieces(words, ends, width):
-    """The number of pieces, and a function of the number of one of them.
-
-    It returns the ids of the characters, (places + width − 1, words of the piece).
-    """
+    """Number of pieces; a function to a piece's ids (places + width − 1, words)."""
     n_words = tf.shape(words)[0]
     longest = tf.shape(words)[1] - width + 1
 

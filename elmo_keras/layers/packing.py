@@ -37,12 +37,7 @@ def pack_all(shape, reverse: bool = False) -> Packing:
 
 
 def pack_sentences(lengths: tf.Tensor, reverse: bool = False) -> Packing:
-    """The packing of flat sentences, see `layers.flat_sentences`.
-
-    Args:
-        lengths: int32 `(sentences,)`, the number of tokens of each sentence.
-        reverse: whether each sentence is read from its last token to its first.
-    """
+    """The packing of flat sentences of these lengths, see `layers.flat_sentences`."""
     rows = tf.argsort(lengths, direction="DESCENDING", stable=True)
     sizes = _step_sizes(lengths)
     row = sentence_numbers(lengths)  # (tokens,)
@@ -56,10 +51,7 @@ def pack_sentences(lengths: tf.Tensor, reverse: bool = False) -> Packing:
 
 
 def pack(mask: tf.Tensor, reverse: bool = False) -> Packing:
-    """The packing of the positions where `mask` (batch, time) is true.
-
-    With `reverse` each row is read from its own last real token to its first.
-    """
+    """The packing of the positions where `mask` (batch, time) is true."""
     mask = tf.cast(mask, tf.bool)
     lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
     packing = pack_sentences(lengths, reverse)

@@ -103,17 +103,7 @@ class ProjectedLSTM(keras.layers.Layer):
         return (outputs, state) if self.return_state else outputs
 
     def call_packed(self, x, sizes, state, *, training=False):
-        """Runs the layer over packed tokens, see `packing.Packing`.
-
-        Args:
-            x: float tensor `(tokens, dim)`.
-            sizes: int32 `(steps,)`, the number of rows of each step.
-            state: `(output, cell)`, rows in packed order.
-            training: as in a call.
-
-        Returns:
-            Outputs `(tokens, projection_dim)` and the state.
-        """
+        """Outputs and state of packed tokens (tokens, dim), see `packing.Packing`."""
         outputs, state = over_packed(
             tf.cast(x, self.compute_dtype),
             sizes,
@@ -125,17 +115,7 @@ class ProjectedLSTM(keras.layers.Layer):
         return outputs, tuple(state)
 
     def call_rows(self, x, continuing, state):
-        """Runs the layer in training over rows that have a token at every step.
-
-        Args:
-            x: float tensor `(steps · rows, dim)`, step by step.
-            continuing: `(steps, rows, 1)`, 0.0 where the row starts from the zero
-                state and 1.0 elsewhere. Steps and rows are static.
-            state: `(output, cell)` that the rows continue from.
-
-        Returns:
-            Outputs `(steps · rows, projection_dim)` and the state.
-        """
+        """Outputs and state of rows with a token at every step, see `over_full_rows`."""
         outputs, state = over_full_rows(
             tf.cast(x, self.compute_dtype),
             tf.cast(continuing, self._cell_dtype),
@@ -146,17 +126,7 @@ class ProjectedLSTM(keras.layers.Layer):
         return outputs, tuple(state)
 
     def call_runs(self, x, runs, state):
-        """Runs the layer in compiled functions, without a gradient.
-
-        Args:
-            x: float tensor `(tokens, dim)`, packed.
-            runs: `compiled_runs.Runs`.
-            state: `(output, cell)`, with the rows of the first step, or those of the
-                first run if it comes first.
-
-        Returns:
-            Outputs `(tokens, projection_dim)` and None.
-        """
+        """Outputs of packed tokens, by `compiled_runs`, and None."""
         if runs.kind.larger_first:
             _, step, _, token, _ = tf.unstack(runs.table[0])
             larger, state = self.call_packed(x[:token], runs.sizes[:step], state)

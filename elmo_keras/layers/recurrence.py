@@ -31,7 +31,7 @@ HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work
 
 
 def over_packed(x, sizes, weights: Weights, state: State, *, clips, keep: bool):
-    """Runs one LSTM layer over packed tokens.
+    """One LSTM layer over packed tokens: outputs (tokens, projection), last `State`.
 
     Args:
         x: (tokens, in), packed.
@@ -39,12 +39,8 @@ def over_packed(x, sizes, weights: Weights, state: State, *, clips, keep: bool):
         weights: `Weights`, the recurrent and the projection kernel in blocks.
         state: initial `State`, rows in packed order.
         clips: `Clips`.
-        keep: whether to keep the activations that the gradient needs, 5 · units
-            numbers per token. Otherwise the gradient is the same, but it runs the
-            recurrence once more, and memory is bounded if there is no gradient.
-
-    Returns:
-        Outputs (tokens, projection), and the `State` after each row's last token.
+        keep: whether the gradient's activations are kept, 5 · units numbers per token.
+            If not, it runs the recurrence once more.
     """
     weights = [weight for weight in weights if weight is not None]
     rows = [tf.TensorSpec((None, *t.shape[1:]), t.dtype) for t in (x, sizes, *state)]
@@ -57,10 +53,7 @@ def over_packed(x, sizes, weights: Weights, state: State, *, clips, keep: bool):
 
 @functools.cache
 def recurrence_graph(signature, clips, keep, *, eager):
-    """The recurrence as a graph, one for all layers of these sizes.
-
-    In eager mode it is traced once and runs fast; within another graph it is inlined.
-    """
+    """The recurrence as a graph, traced once for all layers of these sizes."""
     return tf.function(
         functools.partial(_with_gradient, clips=clips, keep=keep),
         input_signature=signature,
@@ -97,11 +90,7 @@ def _with_gradient(x, sizes, *state_and_weights, clips, keep):
 
 
 class Steps:
-    """Slices of packed tokens and of the rows' state, step by step.
-
-    Args:
-        sizes: int32 (steps,), the number of rows of each step, never rising.
-    """
+    """Slices of packed tokens and of rows' state; `sizes` are `Packing`'s."""
 
     def __init__(self, sizes):
         self.sizes = sizes
@@ -143,10 +132,7 @@ def rows_of(x, first, number):
 
 
 def _forward(x, sizes, weights, state, *, clips, keep):
-    """Outputs, the last `State`, and the gates and cell states of all tokens or None.
-
-    The gates (tokens, 4 · units) are those after sigmoid and tanh.
-    """
+    """Outputs, last `State`, and all gates (activated) and cell states or None."""
     steps = Steps(sizes)
     with tf.device(HOST):
         limits = steps.starts + PIECE_SIZE // weights.kernel.shape[1]
@@ -246,10 +232,7 @@ def _before(sizes, first, outputs, cells):
 
 
 def _factors(gates, cells, cells_before, cell_clip):
-    """All factors of a step's gradient: (tokens, 7 · units).
-
-    They are computed for all tokens at once, so that a step has little to do.
-    """
+    """All factors of the steps' gradients: (tokens, 7 · units)."""
     tanh, unclipped = tf.tanh(cells), not_clipped(cells, cell_clip)
     to_gates = gate_gradients(gates, tanh, cells_before, d_cell=1.0, d_hidden=1.0)
     to_cell = through_tanh(unclipped, gates[3], tanh)
@@ -257,12 +240,7 @@ def _factors(gates, cells, cells_before, cell_clip):
 
 
 def _through_steps(steps, weights, *, factors, unclipped, d_outputs, d_last):
-    """Goes from the last step to the first.
-
-    Returns:
-        Gradients with respect to all gate inputs (tokens, 4 · units), unclipped
-        outputs (tokens, projection) and the first state.
-    """
+    """Gradients of gate inputs, of unclipped outputs (both packed) and of the state."""
     recurrent_kernel = transposed(weights.recurrent_kernel)
     projects = weights.projection_kernel is not None
     projection_kernel = transposed(weights.projection_kernel) if projects else None

@@ -54,11 +54,7 @@ class RunCompiler:
         self._steps = dict.fromkeys(LENGTHS, 0)
 
     def runs_for(self, lengths: np.ndarray) -> Runs | None:
-        """The runs of a batch, or None to compute it without compiled functions.
-
-        Args:
-            lengths: the number of tokens of each sentence with its boundaries.
-        """
+        """The runs of a batch, or None to compute it without compiled functions."""
         if not self.possible or len(lengths) == 0:
             return None
         runs = runs_of(lengths)

@@ -80,10 +80,7 @@ def _losses(*arguments):
 
 
 def _exponentials(logits, hits, highest, *, true):
-    """exp(logits − highest), 0 for hits, in the dtype of the logits.
-
-    Also, in float32, their sum with that of the target, and that of the target alone.
-    """
+    """exp(logits − highest), 0 for hits; their sum with the target's; the target's."""
     powers = tf.exp(tf.cast(logits, highest.dtype) - highest[:, None])
     powers *= tf.one_hot(hits, logits.shape[1], on_value=0.0, off_value=1.0)
     of_true = tf.exp(true - highest)
