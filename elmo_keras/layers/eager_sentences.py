@@ -25,11 +25,6 @@ class EagerSentences:
             and `runs`, the `Runs` of the lengths with boundaries.
         lstm: the LSTMs that the function runs.
         tokens: words, a `tf.TensorSpec` of strings, or vectors of words with boundaries.
-        most_rows: as in `GraphLater`.
-
-    Attributes:
-        jit_compile: whether a graph is made after the first calls, and its LSTMs are
-            compiled; if not, all calls run operation by operation.
     """
 
     def __init__(
@@ -41,7 +36,7 @@ class EagerSentences:
     ):
         self._arguments = function, lstm, tokens, most_rows
         self._function, self._lstm, self._tokens = function, lstm, tokens
-        self.jit_compile = True
+        self.jit_compile = True  # if not, all calls run operation by operation
         self._first = GraphLater(function, tokens, LENGTHS, most_rows=most_rows)
         self._compiled = {}  # a graph for each kind of `Runs`
         self._compiler: RunCompiler | None = None

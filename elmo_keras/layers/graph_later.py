@@ -15,13 +15,7 @@ class GraphLater:
     """A function of tensors: operation by operation at first, then as a graph.
 
     A graph takes longer to trace than a few sentences to compute. Several threads can
-    use one.
-
-    Args:
-        function: takes tensors; has no effect but its result.
-        *signature: a `tf.TensorSpec` for each argument.
-        most_rows: how many rows of the first argument, in all calls together, are
-            computed without the graph.
+    use one. After `most_rows` rows of the first argument, in all calls, it is traced too.
     """
 
     def __init__(

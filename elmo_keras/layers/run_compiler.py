@@ -32,13 +32,8 @@ class RunCompiler:
 
     Several threads can use it.
 
-    Args:
-        lstm: the LSTMs.
-        compute: computes a batch of any sentences in compiled runs, given their lengths
-            with boundaries, int32 `(sentences,)`, and their `Runs`.
-
-    Attributes:
-        possible: whether batches are compiled.
+    `compute` computes a batch of any sentences in compiled runs, given their lengths
+    with boundaries, int32 (sentences,), and their `Runs`.
     """
 
     def __init__(
