@@ -45,8 +45,9 @@ def over_packed(x, sizes, weights: Weights, state: State, *, clips, keep: bool):
     weights = [weight for weight in weights if weight is not None]
     rows = [tf.TensorSpec((None, *t.shape[1:]), t.dtype) for t in (x, sizes, *state)]
     signature = *rows, *(tf.TensorSpec(w.shape, w.dtype) for w in weights)
-    # A graph that is part of another one has no gradient outside of it.
-    run = recurrence_graph(signature, clips, keep, eager=tf.executing_eagerly())
+    # Activations kept within another graph can't be read outside of it.
+    eager = keep and tf.executing_eagerly()
+    run = recurrence_graph(signature, clips, keep, eager=eager)
     outputs, *state = run(x, sizes, *state, *weights)
     return outputs, State(*state)
 
