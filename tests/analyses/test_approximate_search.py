@@ -236,7 +236,7 @@ def test_an_interrupted_command_says_that_it_resumes(
     command = [str(folder), "--elmo", str(model_directory), "--approximate"]
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{QUERY}\n"))
     with monkeypatch.context() as patch:
-        patch.setattr(build._Build, "run", lambda *_: False)
+        patch.setattr(build._Build, "add_rows", lambda *_: False)
         assert search.main(command) == 130
     assert capsys.readouterr().err.endswith("The same command resumes.\n")
     assert search.main(command) == 0
