@@ -132,7 +132,7 @@ def test_the_default_text_is_trained_on(tmp_path, capsys):
     output = ["--output", str(tmp_path / "model"), *SIZES]
     assert train.main([*output, "--steps", "8", "--seed", "3"]) == 0
     shown = capsys.readouterr().out
-    assert "step 8" in shown and "Epoch 2" not in shown and "[return]" in shown
+    assert "\nStep 8: " in shown and "Epoch 2" not in shown and "[return]" in shown
 
 
 def test_how_words_become_characters_is_kept_with_the_model(files, tmp_path):
