@@ -12,7 +12,7 @@ from tests.support.readmes import READMES
 
 def test_imports_point_down():
     # In a process of its own: import-linter silences the loggers of its process.
-    lint = "from importlinter import cli; raise SystemExit(cli.lint_imports(no_cache=1))"
+    lint = "from importlinter import cli; exit(cli.lint_imports(no_cache=True))"
     done = subprocess.run(
         [sys.executable, "-c", lint], cwd=ROOT, capture_output=True, text=True
     )
