@@ -91,7 +91,7 @@ def _open(path):
     if not is_parquet(path):
         return _Hdf5Part(path)
     # pyarrow is imported only for Parquet.
-    from elmo_keras.embed.parquet_part import ParquetPart
+    from elmo_keras.embed.parquet_rows import ParquetPart
 
     return ParquetPart(path)
 

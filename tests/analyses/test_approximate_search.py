@@ -10,18 +10,21 @@ import pytest
 
 from elmo_keras import Elmo, embed_corpus
 from elmo_keras.analyses.search import __main__ as search
-from elmo_keras.analyses.search.noted_file import add_note, note_of
+from elmo_keras.analyses.search.index_note import note_path, read_note, write_note
+from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
 from elmo_keras.analyses.search.search_index import SearchIndex
 
-pytest.importorskip("faiss", reason="needs faiss-cpu")
+faiss = pytest.importorskip("faiss", reason="needs faiss-cpu")
 
 from elmo_keras.analyses.search import approximate_build as build  # noqa: E402
-from elmo_keras.analyses.search import cells  # noqa: E402
 from elmo_keras.analyses.search.approximate_build import (  # noqa: E402
     make_approximate_index,
     unfinished,
 )
-from elmo_keras.analyses.search.approximate_index import ApproximateIndex  # noqa: E402
+from elmo_keras.analyses.search.approximate_index import (  # noqa: E402
+    ApproximateIndex,
+    opened,
+)
 
 SENTENCES = [
     "the river rose after the rain .",
@@ -45,9 +48,9 @@ def vectors():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """Blocks of 64 rows, saved after 128; cells of 20 rows."""
-    monkeypatch.setattr(cells, "ROWS_AT_ONCE", 64)
-    monkeypatch.setattr(cells, "ROWS_OF_CELL", 20)
+    """Blocks of 64 rows, saved after 128; lists of 20 rows."""
+    monkeypatch.setattr(build, "ROWS_AT_ONCE", 64)
+    monkeypatch.setattr(build, "ROWS_OF_LIST", 20)
     monkeypatch.setattr(build, "SAVED_ROWS", 100)
 
 
@@ -69,7 +72,7 @@ def test_nearly_all_of_the_closest_are_found(vectors, tmp_path, center, small_bl
     path = tmp_path / "index"
     assert make_approximate_index(vectors, path, {"vectors": 1}, center=center)
     exact, found = SearchIndex(vectors, center), ApproximateIndex(path, cells=6)
-    assert (len(found), found.n_cells) == (499, 25)
+    assert (len(found), found.n_lists) == (499, 25)
     rng, shared = np.random.default_rng(1), []
     for query in rng.normal(size=(20, 7)).astype("float32") + 2:
         indices, cosines = found.closest(query, 10)
@@ -100,28 +103,31 @@ def test_an_index_grows_from_where_it_was_stopped_or_killed(
     work = unfinished(path)
     make_approximate_index(vectors, whole, {"a": 1})
 
-    def counted(function):
+    def counted(name, function):
         def count(*arguments, **options):
-            steps.append("rows" if options else "centers")
+            steps.append(name)
             if steps.count("rows") == 8:
                 raise KeyboardInterrupt
-            function(*arguments, **options)
+            return function(*arguments, **options)
 
         return count
 
-    for name in ("add_rows", "train"):
-        monkeypatch.setattr(build, name, counted(getattr(build, name)))
+    kind, train = faiss.IndexPreTransform, build.trained_index
+    monkeypatch.setattr(build, "trained_index", counted("centroids", train))
+    monkeypatch.setattr(kind, "add_with_ids", counted("rows", kind.add_with_ids))
+    saved_rows = lambda: opened(work).ntotal + 1  # noqa: E731, one of them is 0
     stop = lambda: len(steps) == 1  # noqa: E731
     assert not make_approximate_index(vectors, path, {"a": 1}, stop=stop)
-    assert steps == ["centers"] and not path.exists()
+    assert steps == ["centroids"] and not path.exists()
     stop = lambda: len(steps) == 4  # noqa: E731
     assert not make_approximate_index(vectors, path, {"a": 1}, stop=stop)
-    assert steps == ["centers"] + ["rows"] * 3 and note_of(work)["done"] == 192
+    assert steps == ["centroids"] + ["rows"] * 3 and saved_rows() == 192
     with pytest.raises(KeyboardInterrupt):
         make_approximate_index(vectors, path, {"a": 1})
-    assert note_of(work)["done"] == 320  # then half as many again weren't added
+    assert saved_rows() == 320  # then half as many again weren't added
     assert make_approximate_index(vectors, path, {"a": 1})
-    assert steps[4:] == ["rows"] * (5 + 3) and not work.exists()
+    assert steps[4:] == ["rows"] * (5 + 3)
+    assert not work.exists() and not note_path(work).exists()
     assert path.read_bytes() == whole.read_bytes()
 
 
@@ -150,15 +156,15 @@ def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
     others = [(vectors, {"a": 2}, {}), (vectors[:9], {"a": 1}, {})]
     others += [(vectors, {"a": 1}, {"center": True})]
     for rows, made_of, options in others:
-        with pytest.raises(ValueError, match="the approximate index of other vectors"):
+        with pytest.raises(ValueError, match="was made with"):
             make_approximate_index(rows, path, made_of, **options)
     stopped = {"stop": lambda: True, "overwrite": True}
     assert not make_approximate_index(vectors, path, {"a": 2}, **stopped)
     assert path.read_bytes() == before, "the old one stays until the new one is whole"
     assert not make_approximate_index(vectors, path, {"a": 3}, **stopped)
-    assert note_of(unfinished(path))["made_of"]["a"] == 3
+    assert read_note(unfinished(path))["a"] == 3
     assert make_approximate_index(vectors, path, {"a": 3}, overwrite=True)
-    assert ApproximateIndex(path).about["a"] == 3
+    assert read_note(path)["a"] == 3
 
 
 def test_a_damaged_index_is_refused(vectors, tmp_path):
@@ -169,13 +175,32 @@ def test_a_damaged_index_is_refused(vectors, tmp_path):
     whole = path.read_bytes()
     for content in (whole[:-5], whole[:1000], b"", b"a" * 100):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="is damaged, or another kind of file"):
+        with pytest.raises(ValueError, match="is damaged, or not the index"):
             ApproximateIndex(path)
     path.write_bytes(b"no index")
-    add_note(path, note_of_bytes := {"made_of": {}, "mean": [0.0] * 7})
+    write_note(path, {"bytes": 8})
     with pytest.raises(ValueError, match="should be an approximate index"):
         ApproximateIndex(path)
-    assert note_of(path) == note_of_bytes
+
+
+@pytest.mark.parametrize("name", ["index", "index.unfinished"])
+def test_an_index_without_a_note_is_refused_and_made_anew(vectors, tmp_path, name):
+    path = tmp_path / "index"
+    (tmp_path / name).write_bytes(b"of an earlier version")
+    with pytest.raises(ValueError, match="is missing. --overwrite makes the index"):
+        make_approximate_index(vectors, path, {})
+    assert make_approximate_index(vectors, path, {}, overwrite=True)
+    assert len(ApproximateIndex(path)) == 499
+
+
+def test_an_index_that_was_killed_before_its_last_step_is_finished(vectors, tmp_path):
+    path = tmp_path / "index"
+    assert make_approximate_index(vectors, path, {"a": 1})
+    whole = path.read_bytes()
+    write_note(unfinished(path), read_note(path))
+    path.rename(unfinished(path))
+    assert make_approximate_index(vectors, path, {"a": 1})
+    assert path.read_bytes() == whole and not unfinished(path).exists()
 
 
 def lines_of(capsys):
@@ -195,11 +220,12 @@ def test_the_command_finds_the_same_in_a_text_and_in_parquet(
         for _ in range(2):
             assert search.main([*command, "--approximate"]) == 0
             assert lines_of(capsys) == exact and len(exact) == 5
-            monkeypatch.setattr(build._Build, "add_rows", None)  # it is made once
+            monkeypatch.setattr(build, "_grow", None)  # it is made once
         monkeypatch.undo()
     kind = "centered.approximate" if options else "approximate"
     made = {file.name for file in tmp_path.glob("*.approximate*")}
-    assert made == {f"vectors.{kind}", f"text.txt.average.npy.{kind}"}
+    names = {f"vectors.{kind}", f"text.txt.average.npy.{kind}"}
+    assert made == names | {f"{name}.json" for name in names}
 
 
 def test_parquet_that_changed_is_noticed(
@@ -209,7 +235,7 @@ def test_parquet_that_changed_is_noticed(
     command = [str(folder), "--elmo", str(model_directory), "--approximate", QUERY]
     assert search.main(command) == 0
     with monkeypatch.context() as patch:
-        patch.setattr(search_vectors(), "digest", None)  # not even read
+        patch.setattr(ParquetSentences, "digest", None)  # not even read
         assert search.main(command) == 0
     (folder / "a.parquet").touch()
     assert search.main(command) == 0, "the content is the same"
@@ -217,16 +243,10 @@ def test_parquet_that_changed_is_noticed(
     shutil.copy(folder / "b.parquet", folder / "c.parquet")
     assert search.main(command) == 2
     error = capsys.readouterr().err
-    assert "index of other vectors: vectors and rows differ" in error
+    assert "was made with vectors" in error and "--overwrite" in error
     assert error.count("\n") == 1
     assert search.main([*command, "--overwrite", "--top", "9"]) == 0
     assert len(lines_of(capsys)) == 8
-
-
-def search_vectors():
-    from elmo_keras.analyses.search.parquet_vectors import ParquetVectors
-
-    return ParquetVectors
 
 
 def test_an_interrupted_command_says_that_it_resumes(
@@ -236,7 +256,7 @@ def test_an_interrupted_command_says_that_it_resumes(
     command = [str(folder), "--elmo", str(model_directory), "--approximate"]
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{QUERY}\n"))
     with monkeypatch.context() as patch:
-        patch.setattr(build._Build, "add_rows", lambda *_: False)
+        patch.setattr(build, "_grow", lambda *_, **__: False)
         assert search.main(command) == 130
     assert capsys.readouterr().err.endswith("The same command resumes.\n")
     assert search.main(command) == 0

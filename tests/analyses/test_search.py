@@ -14,10 +14,10 @@ import pytest
 
 from elmo_keras import Elmo, embed_corpus
 from elmo_keras.analyses.search import __main__ as search
-from elmo_keras.analyses.search import search_index
-from elmo_keras.analyses.search.line_index import LineIndex
+from elmo_keras.analyses.search import search_index, text_index
 from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
-from elmo_keras.analyses.search.search_index import SearchIndex, mean_vector
+from elmo_keras.analyses.search.search_index import SearchIndex
+from elmo_keras.analyses.search.text_index import LineIndex, mean_vector
 from elmo_keras.embed import corpus
 from elmo_keras.embed.parts import folder_of
 
@@ -134,13 +134,12 @@ def test_files_that_are_being_written_are_no_part_of_a_folder(
 
 def test_vectors_of_parquet_are_read_in_any_pieces(in_parquet):
     with ParquetSentences(in_parquet) as sentences:
-        vectors = sentences.vectors()
-        whole = vectors[:]
-        assert whole.shape == vectors.shape == (6, 10)
+        whole = sentences[:]
+        assert whole.shape == sentences.shape == (6, 10)
         for first in range(7):
             for end in range(7):
-                np.testing.assert_array_equal(vectors[first:end], whole[first:end])
-        names = [sentences[i].id for i in range(6)]
+                np.testing.assert_array_equal(sentences[first:end], whole[first:end])
+        names = [sentences.named(i)[0] for i in range(6)]
         assert names == [3, 4, 5, 0, 1, 2]
         for file, rows in zip("ab", (whole[:3], whole[3:])):
             column = pq.read_table(in_parquet / f"{file}.parquet")["vector"]
@@ -196,13 +195,17 @@ def test_the_index_is_made_once_and_refused_for_another_text(
     assert note.keys() == {"text", "model", "layers"}
     command = [str(text), "--elmo", model, "rain"]
     with monkeypatch.context() as patch:
-        patch.setattr(search_index, "embed_corpus", None)
+        patch.setattr(text_index, "embed_corpus", None)
         assert search.main(command) == 0
     assert len(hits(capsys.readouterr().out)[0]) == 5
     text.write_text("another\n")
     assert search.main(command) == 2
     error = capsys.readouterr().err
-    assert "index of another text." in error and error.count("\n") == 1
+    assert (
+        "was made with text" in error
+        and "--overwrite" in error
+        and error.count("\n") == 1
+    )
     assert search.main([*command, "--overwrite"]) == 0
     assert hits(capsys.readouterr().out) == [[(1, "another")]]
 
@@ -212,7 +215,7 @@ def test_an_interrupted_index_is_resumed(text, model, capsys, monkeypatch, tmp_p
     text.write_text("\n".join(SENTENCES * 20))
     small = {"tokens_at_once": 20}
     monkeypatch.setattr(
-        search_index, "embed_corpus", lambda *a, **k: embed_corpus(*a, **small, **k)
+        text_index, "embed_corpus", lambda *a, **k: embed_corpus(*a, **small, **k)
     )
     expected = tmp_path / "whole.npy"
     written = counted_writes(monkeypatch)
@@ -284,7 +287,7 @@ def test_a_wrong_index_is_refused_before_the_model_is_read(
 
 
 def test_an_index_that_is_only_read_needs_no_room(text, model, monkeypatch, capsys):
-    monkeypatch.setattr(search_index, "check_file", None)
+    monkeypatch.setattr(text_index, "check_file", None)
     assert search.main([str(text), "--elmo", model, "rain"]) == 0
     assert len(hits(capsys.readouterr().out)[0]) == 5
 
@@ -357,7 +360,10 @@ def test_lines_are_read_by_their_number_from_gzip_too(tmp_path):
     [
         (lambda text: text.write_bytes(b"good\nb\xff\n"), "Line 2"),
         (lambda text: text.unlink(), "No such file"),
-        (lambda text: text.with_name("text.txt.top.npy").touch(), "another text"),
+        (
+            lambda text: text.with_name("text.txt.top.npy").touch(),
+            "top.npy.json, which",
+        ),
     ],
 )
 def test_an_error_of_the_input_is_one_line_and_status_2(

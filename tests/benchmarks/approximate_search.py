@@ -53,7 +53,7 @@ def report(vectors: Path, queries: int, center: bool) -> None:
         built = f"{time.perf_counter() - start:,.0f} s"
         size = f"{path.stat().st_size / 1e6:,.0f} MB"
         faiss.omp_set_num_threads(1)
-        n = ApproximateIndex(path).n_cells
+        n = ApproximateIndex(path).n_lists
         ways = {"exact": (SearchIndex(np.array(searched), center), "–", "–")}
         for k in (max(1, round(n * share)) for share in SHARES):
             ways[f"{k:,} of {n:,} lists"] = ApproximateIndex(path, k), built, size

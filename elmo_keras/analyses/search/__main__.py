@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.analyses.search.chosen_index import ChosenIndex, Index
-from elmo_keras.analyses.search.line_index import LineIndex
-from elmo_keras.analyses.search.search_index import (
+from elmo_keras.analyses.search.index_note import note_path, read_note
+from elmo_keras.analyses.search.search_index import SearchIndex
+from elmo_keras.analyses.search.text_index import (
+    LineIndex,
     check_index,
     make_index,
     mean_vector,
@@ -35,7 +36,9 @@ from elmo_keras.cli.command import (
     run_command,
     stopping,
 )
+from elmo_keras.cli.outputs import check_apart, check_file
 from elmo_keras.elmo import Elmo
+from elmo_keras.embed.embeddings import open_npy
 from elmo_keras.embed.vector_files import is_parquet
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.models.local_files import MODEL_HELP
@@ -66,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     add("--index", type=Path, help="(default: FILE.LAYERS.npy)")
     approximate = "use an approximate index, made once, for millions of sentences"
     add("--approximate", action="store_true", help=approximate)
-    cells = "cells of that index that a query searches (default: a sixteenth)"
+    cells = "lists of that index that a query searches (default: a sixteenth)"
     add("--cells", type=positive(int), help=cells)
     overwrite = "replace an index that exists as soon as the new one is finished"
     add("--overwrite", action="store_true", help=overwrite)
@@ -87,101 +90,98 @@ def search(
     top: int,
     layers: str | int | None,
     index: Path | None,
-    **chosen: Any,
+    approximate: bool,
+    cells: int | None,
+    center: bool,
+    overwrite: bool,
 ) -> int:
-    """Makes the index and answers the queries; returns the exit status.
-
-    Args:
-        file, query, elmo, top, layers, index: see the command line.
-        **chosen: the options that are fields of `ChosenIndex`.
-    """
-    chosen = ChosenIndex(**chosen)
-    if is_parquet(file) or file.is_dir():
-        if index or layers is not None or (chosen.overwrite and not chosen.approximate):
-            raise ValueError(
-                "--layers, --index, and --overwrite without --approximate, are for a "
-                "text."
-            )
-        return search_parquet(file, query, elmo, top=top, chosen=chosen)
-    return search_text(
-        file, query, elmo, top=top, chosen=chosen, layers=layers, index=index
-    )
-
-
-def search_text(
-    file: Path,
-    query: Sequence[str],
-    elmo: str,
-    *,
-    top: int,
-    chosen: ChosenIndex,
-    layers: str | int | None,
-    index: Path | None,
-) -> int:
-    """Answers the queries from the lines of a text; returns the exit status."""
-    layers = "average" if layers is None else layers
-    index = index or file.with_name(f"{file.name}.{layers}.npy")
-    inputs = [file, *parts_of_model(elmo)]
-    check_index(index, inputs, overwrite=chosen.overwrite)
-    chosen.check(index, inputs)
-    with LineIndex(file) as lines:
-        model = Elmo.from_pretrained(elmo)
-        made_of = {"digest": lines.digest, "layers": layers}
-        with stopping() as stop:
-            made_of |= {"overwrite": chosen.overwrite, "stop": stop.is_set}
-            finished = make_index(model, file, index, **made_of)
-            found = chosen.of_text(index, stop.is_set) if finished else None
-        return answer(
-            query,
-            found,
-            model,
-            layers=layers,
-            top=top,
-            named=lambda i: (i + 1, lines[i]),
+    """Makes the index and answers the queries; returns the exit status."""
+    in_parquet = is_parquet(file) or file.is_dir()
+    if in_parquet and (index or layers is not None or overwrite > approximate):
+        raise ValueError(
+            "--layers, --index, and --overwrite without --approximate, are for a text."
         )
+    if cells is not None and not approximate:
+        raise ValueError("--cells is for --approximate.")
+    layers = "average" if layers is None else layers
+    inputs = [file, *parts_of_model(elmo)]
+    if in_parquet:
+        index = file.resolve() if file.name in ("", "..") else file
+    else:
+        index = index or file.with_name(f"{file.name}.{layers}.npy")
+        check_index(index, inputs, overwrite=overwrite)
+    path = index.with_name(f"{index.name}{'.centered' * center}.approximate")
+    if approximate:
+        check_approximate(path, inputs, overwrite=overwrite)
+    with sentences_of(file, in_parquet) as sentences:
+        model = Elmo.from_pretrained(elmo)
+        with stopping() as stop:
+            options = {"overwrite": overwrite, "stop": stop.is_set}
+            if in_parquet:
+                rows, layers = sentences, sentences.layers_of(model)
+                note = parquet_note(sentences, path) if approximate else {}
+            else:
+                digest = {"digest": sentences.digest, "layers": layers}
+                if not make_index(model, file, index, **digest, **options):
+                    return fail(PROGRAM, INTERRUPTED, RESUMES)
+                rows, note = open_npy(index), {"made_of": read_note(index)}
+            if not approximate:
+                found = SearchIndex(rows[:], center)
+            else:
+                # faiss is imported only where it is needed.
+                from elmo_keras.analyses.search.approximate_build import (
+                    make_approximate_index,
+                )
+                from elmo_keras.analyses.search.approximate_index import (
+                    ApproximateIndex,
+                )
+
+                options |= {"center": center, "verbose": 1}
+                if not make_approximate_index(rows, path, **note, **options):
+                    return fail(PROGRAM, INTERRUPTED, RESUMES)
+                found = ApproximateIndex(path, cells)
+        for tokens in queries(query):
+            hits = found.closest(mean_vector(model, tokens, layers), top)
+            print_hits(tokens, hits, sentences.named)
+    return 0
 
 
-def search_parquet(
-    path: Path, query: Sequence[str], elmo: str, *, top: int, chosen: ChosenIndex
-) -> int:
-    """Answers the queries from Parquet files; returns the exit status."""
+def check_approximate(path: Path, inputs: Sequence[Path], *, overwrite: bool) -> None:
+    """Checks before the work whether an approximate index can be made.
+
+    Raises:
+        ImportError: faiss isn't installed.
+        ValueError: the index would change an input or can't be written.
+    """
+    try:
+        import faiss  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"--approximate needs faiss: pip install 'elmo-keras[index]'. {error}"
+        ) from error
+    if not path.is_file() or overwrite:
+        check_apart([path, note_path(path)], inputs)
+        check_file(path)
+        check_file(note_path(path))
+
+
+def sentences_of(file: Path, in_parquet: bool):
+    """The `LineIndex` of a text, or `ParquetSentences`."""
+    if not in_parquet:
+        return LineIndex(file)
     # pyarrow is imported only for Parquet.
     from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
 
-    chosen.check(path, [path, *parts_of_model(elmo)])
-    with ParquetSentences(path) as sentences:
-        model = Elmo.from_pretrained(elmo)
-        layers = sentences.layers_of(model)
-        with stopping() as stop:
-            found = chosen.of_parquet(sentences, path, stop.is_set)
-        named = sentences.__getitem__
-        return answer(query, found, model, layers=layers, top=top, named=named)
+    return ParquetSentences(file)
 
 
-def answer(
-    query: Sequence[str],
-    found: Index | None,
-    model: Elmo,
-    *,
-    layers: str | int,
-    top: int,
-    named: Callable[[int], tuple[Any, str]],
-) -> int:
-    """Prints what an index finds; returns the exit status.
-
-    Args:
-        query: of the command line.
-        found: the index, or None if making it was stopped.
-        model, layers: what computed the vectors.
-        top: how many sentences.
-        named: see `print_hits`.
-    """
-    if found is None:
-        return fail(PROGRAM, INTERRUPTED, RESUMES)
-    for tokens in queries(query):
-        hits = found.closest(mean_vector(model, tokens, layers), top)
-        print_hits(tokens, hits, named)
-    return 0
+def parquet_note(sentences, path: Path) -> dict[str, Any]:
+    """What an index is made from; vectors aren't read again if no file has changed."""
+    files = sentences.stamps()
+    notes = read_note(path), read_note(path.with_name(f"{path.name}.unfinished"))
+    known = [note.get("vectors") for note in notes if note.get("files") == files]
+    digest = known[0] if known else sentences.digest()
+    return {"made_of": {"vectors": digest}, "files": files}
 
 
 def print_hits(
@@ -189,14 +189,7 @@ def print_hits(
     hits: tuple[np.ndarray, np.ndarray],
     named: Callable[[int], tuple[Any, str]],
 ) -> None:
-    """Prints the query; then cosine, number and text of each sentence found.
-
-    Args:
-        query: its tokens.
-        hits: the indices of the sentences and their cosines.
-        named: gives the number and the text of a sentence: a line counts from 1, a
-            row of Parquet has its `id`, of any type.
-    """
+    """Prints the query; then cosine, number or id, and text of each sentence found."""
     print(f"Closest to: {' '.join(query)}")
     for i, cosine in zip(*hits):
         number, text = named(i)

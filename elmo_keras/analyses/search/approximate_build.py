@@ -3,27 +3,32 @@
 import errno
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import faiss
 import numpy as np
 
-from elmo_keras.analyses.search.approximate_index import opened, unit_rows
-from elmo_keras.analyses.search.cells import (
-    ITERATIONS,
-    Vectors,
-    add_rows,
-    blocks,
-    empty_index,
-    sample_of,
-    train,
-    usual_number,
-)
-from elmo_keras.analyses.search.noted_file import add_note, note_of
+from elmo_keras.analyses.search.approximate_index import opened
+from elmo_keras.analyses.search.index_note import check_note, note_path, write_note
+from elmo_keras.analyses.search.search_index import ROWS_AT_ONCE
 from elmo_keras.cli.progress import Progress
 from elmo_keras.cli.replacing import replacing
 
+ROWS_OF_LIST = 256  # on average
+MAX_LISTS = 2**16
+TRAINED_ON = 64  # rows a list that the centroids are computed from
+ITERATIONS = 10
 SAVED_ROWS = 2**18  # the first time; then whenever half as many again are added
+
+
+class Vectors(Protocol):
+    """An array of rows, or what reads rows like one, such as `ParquetSentences`."""
+
+    shape: tuple[int, int]
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice) -> np.ndarray: ...
 
 
 def make_approximate_index(
@@ -35,7 +40,7 @@ def make_approximate_index(
     overwrite: bool = False,
     verbose: int = 0,
     stop: Callable[[], bool] = lambda: False,
-    stamps: Any = None,
+    files: Any = None,
 ) -> bool:
     """Makes the file of an `ApproximateIndex`, unless it exists.
 
@@ -45,14 +50,14 @@ def make_approximate_index(
     Args:
         vectors: `(sentences, dim)`, read a block at a time; 0 for a sentence without
             tokens, which is never found.
-        path: the file.
+        path: the file; see `index_note` for the file beside it.
         made_of: JSON values that tell these vectors from others, such as a digest.
         center: whether to subtract the mean of all sentences, as in `SearchIndex`.
         overwrite: whether to replace an index that exists, as soon as the new one is
             finished, and to discard an unfinished one of other vectors.
-        verbose: 1 for a progress line on standard error.
-        stop: called after every block; the call ends if it returns True.
-        stamps: JSON values for `known_digest`.
+        verbose: 1 for a progress bar on standard error.
+        stop: called before every block; the call ends if it returns True.
+        files: JSON values for the note, such as stamps of the files of the vectors.
 
     Returns:
         Whether the index is finished. If not, the same call resumes.
@@ -63,18 +68,26 @@ def make_approximate_index(
     """
     made_of = made_of | {"rows": len(vectors), "center": center}
     if path.exists() and not overwrite:
-        _check(path, made_of)
+        check_note(path, made_of)
         return True
     work = unfinished(path)
     if work.exists():
-        _resumable(work, made_of, overwrite=overwrite)
-    build = _Build(vectors, work, made_of, stamps=stamps)
+        try:
+            check_note(work, made_of)
+        except ValueError:
+            if not overwrite:
+                raise
+            work.unlink()
+    if not work.exists():
+        write_note(work, made_of | {"files": files})
     with Progress(total=len(vectors), unit=" rows", disable=not verbose) as progress:
-        if not (
-            build.find_centroids(progress, stop) and build.add_rows(progress, stop)
-        ):
+        if not _grow(work, vectors, center=center, progress=progress, stop=stop):
             return False
+    about = made_of | {"files": files, "bytes": work.stat().st_size}
+    path.unlink(missing_ok=True)  # an index never has the note of another
+    write_note(path, about)
     work.replace(path)
+    note_path(work).unlink()
     return True
 
 
@@ -83,102 +96,83 @@ def unfinished(path: Path) -> Path:
     return path.with_name(f"{path.name}.unfinished")
 
 
-def known_digest(path: Path, stamps: Any) -> str | None:
-    """The digest of vectors whose files have not been written since an index was made.
-
-    Args:
-        path: the file of the index.
-        stamps: what changes when a file of vectors is written.
-
-    Returns:
-        `made_of["vectors"]` of the index, or of the unfinished one, if it was made
-        with these stamps; None otherwise.
-    """
-    for file in filter(Path.exists, (path, unfinished(path))):
-        note = note_of(file)
-        if note.get("stamps") == stamps:
-            return note["made_of"].get("vectors")
-    return None
-
-
-def _check(path, made_of):
-    found = note_of(path)["made_of"]
-    differ = [name for name, value in made_of.items() if found.get(name) != value]
-    if differ:
-        raise ValueError(
-            f"{path} is the approximate index of other vectors: {' and '.join(differ)} "
-            "differ. --overwrite makes it anew."
-        )
-
-
-def _resumable(work, made_of, *, overwrite):
-    """Removes an unfinished index of other vectors if it may be overwritten."""
-    try:
-        _check(work, made_of)
-    except ValueError:
-        if not overwrite:
-            raise
-        work.unlink()
+def _grow(work, vectors, *, center, progress, stop) -> bool:
+    """Adds the rows that an index lacks; returns False if it was stopped before the end."""
+    if work.exists():
+        index = opened(work)
+    else:
+        progress.set_description("centroids")
+        with progress.paused():
+            index = trained_index(vectors, center=center)
+        progress.set_description(refresh=False)
+        _save(index, work)
+    done = saved = _rows_seen(faiss.extract_index_ivf(index))
+    progress.skip(done)
+    while done < len(vectors):
+        stopped = stop()
+        if done - saved >= (1 if stopped else max(SAVED_ROWS, saved // 2)):
+            _save(index, work)
+            saved = done
+        if stopped:
+            return False
+        rows = vectors[done : done + ROWS_AT_ONCE]
+        real = np.flatnonzero(rows.any(axis=1))
+        index.add_with_ids(rows[real].astype(np.float32), done + real)
+        done += len(rows)
+        progress.update(len(rows))
+    _save(index, work)
+    return True
 
 
-class _Build:
-    """An index that grows: first its centers, then its rows."""
+def trained_index(vectors: Vectors, *, center: bool) -> faiss.IndexPreTransform:
+    """An index with centroids and without rows; it scales rows to length 1 itself."""
+    dim, n_lists = vectors.shape[1], min(MAX_LISTS, len(vectors) // ROWS_OF_LIST)
+    sample, mean = _sample(vectors, max(1, n_lists))
+    n_lists = max(1, min(n_lists, len(sample)))
+    kind = f"IVF{n_lists},SQfp16"
+    ivf = faiss.index_factory(dim, kind, faiss.METRIC_INNER_PRODUCT)
+    # float16 holds a difference from a centroid ten times as exactly as the vector.
+    ivf.by_residual = True
+    ivf.cp.niter, ivf.cp.spherical = ITERATIONS, True
+    ivf.cp.min_points_per_centroid = 1  # no warning
+    ivf.cp.max_points_per_centroid = TRAINED_ON
+    index = faiss.IndexPreTransform(faiss.NormalizationTransform(dim, 2.0), ivf)
+    if center:
+        centering = faiss.CenteringTransform(dim)
+        faiss.copy_array_to_vector(mean, centering.mean)
+        centering.is_trained = True
+        index.prepend_transform(centering)
+    index.train(sample if len(sample) else np.ones((1, dim), np.float32))
+    return index
 
-    def __init__(self, vectors, work, made_of, *, stamps):
-        self._vectors, self._work = vectors, work
-        if work.exists():
-            self._note = note_of(work)
-            # Earlier versions saved centroids between their iterations.
-            trained = self._note.get("iterations", ITERATIONS) == ITERATIONS
-            self._index = opened(work) if trained else None
-        else:
-            self._note = {"made_of": made_of, "stamps": stamps}
-            self._note |= {"mean": None, "done": 0}
-            self._index = None
 
-    def find_centroids(self, progress, stop):
-        if self._index is None:
-            sample = self._sample()
-            progress.set_description(f"centroids of {self._index.nlist:,} lists")
-            with progress.paused():
-                train(self._index, sample)
-            progress.set_description()
-            self._save()
-        return not stop()
+def _sample(vectors, n_lists):
+    """Rows for k-means, always the same ones, and the mean of all rows that aren't 0."""
+    number = min(len(vectors), TRAINED_ON * n_lists)
+    chosen = np.random.default_rng(0).choice(len(vectors), number, replace=False)
+    chosen.sort()
+    total, count = np.zeros(vectors.shape[1]), 0
+    some = [np.zeros((0, vectors.shape[1]), np.float32)]
+    for first in range(0, len(vectors), ROWS_AT_ONCE):
+        rows = vectors[first : first + ROWS_AT_ONCE]
+        total += rows.sum(axis=0, dtype=np.float64)
+        count += np.count_nonzero(rows.any(axis=1))
+        a, b = np.searchsorted(chosen, [first, first + len(rows)])
+        some.append(rows[chosen[a:b] - first].astype(np.float32))
+    some = np.concatenate(some)
+    return some[some.any(axis=1)], (total / max(1, count)).astype(np.float32)
 
-    def _sample(self):
-        """Unit vectors to compute centroids from; also makes the index."""
-        n_cells = usual_number(len(self._vectors))
-        sample, mean = sample_of(self._vectors, n_cells)
-        if not self._note["made_of"]["center"]:
-            mean[:] = 0
-        if not len(sample):
-            sample = np.ones((1, len(mean)), np.float32)
-        self._note["mean"] = mean.tolist()
-        self._index = empty_index(len(mean), min(n_cells, len(sample)))
-        return unit_rows(sample - mean)
 
-    def add_rows(self, progress, stop):
-        mean, n_rows = np.array(self._note["mean"], np.float32), len(self._vectors)
-        saved = begun = self._note["done"]
-        progress.skip(begun)
-        for first, rows in blocks(self._vectors, begun):
-            add_rows(self._index, first, rows, mean=mean)
-            done = self._note["done"] = first + len(rows)
-            progress.update(len(rows))
-            stopped = stop() and done < n_rows
-            if stopped or done - saved >= max(SAVED_ROWS, saved // 2):
-                self._save()
-                saved = done
-            if stopped:
-                return False
-        self._save()
-        return True
+def _rows_seen(ivf):
+    """How many rows were added; they come in order, so each list ends in its highest."""
+    lists, sizes = ivf.invlists, map(ivf.invlists.list_size, range(ivf.nlist))
+    ids = [lists.get_single_id(i, size - 1) for i, size in enumerate(sizes) if size]
+    return 1 + max(ids, default=-1)
 
-    def _save(self):
-        with replacing(self._work) as temporary:
-            try:
-                faiss.write_index(self._index, str(temporary))
-            except RuntimeError as error:
-                raise OSError(errno.EIO, str(error), str(self._work)) from error
-            add_note(temporary, self._note)
+
+def _save(index, work):
+    with replacing(work) as temporary:
+        try:
+            faiss.write_index(index, str(temporary))
+        except RuntimeError as error:
+            raise OSError(errno.EIO, str(error), str(work)) from error

@@ -1,34 +1,27 @@
 """Sentences and their vectors in Parquet files."""
 
-import bisect
-from collections.abc import Sequence
+import hashlib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from elmo_keras.analyses.search.parquet_vectors import ParquetVectors
+from elmo_keras.analyses.search.search_index import ROWS_AT_ONCE
+from elmo_keras.cli.fingerprint import file_stamp
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.arrow_rows import ID, TEXT, about_of
 from elmo_keras.embed.model_digest import model_digest
+from elmo_keras.embed.parquet_rows import ParquetRows
 
 SAME = "model", "layers", "pooling"  # in all files of a folder
 
 
-class Sentence(NamedTuple):
-    """The id and the text of a row."""
-
-    id: Any
-    text: str
-
-
-class ParquetSentences(Sequence):
+class ParquetSentences:
     """The rows of a Parquet file, or of all `.parquet` files of a folder.
 
-    `len(sentences)`, `sentences[i]`: a `Sentence`, read when it is used. A `with`
-    block closes the files.
+    `sentences[first:end]` reads vectors, `(rows, dim)` in their dtype, and
+    `sentences.named(i)` the id and the text of a row. A `with` block closes the files.
 
     Args:
         path: the file or folder, in which names that begin with `.` or `_` are
@@ -37,6 +30,7 @@ class ParquetSentences(Sequence):
 
     Attributes:
         about: what the first file says about its vectors, see `arrow_rows.about_of`.
+        shape: `(sentences, dim)`.
 
     Raises:
         FileNotFoundError: there is no such file, or none in the folder.
@@ -46,43 +40,52 @@ class ParquetSentences(Sequence):
 
     def __init__(self, path: Path):
         self._path, self._paths = path, _paths(path)
-        self._files = [_opened(path) for path in self._paths]
-        self.about = about_of(self._files[0].schema_arrow)
-        self._check()
-        groups = [(file, i) for file in self._files for i in range(file.num_row_groups)]
-        lengths = [file.metadata.row_group(i).num_rows for file, i in groups]
-        self._groups, self._ends = groups, np.cumsum([0, *lengths]).tolist()
-        self._read = -1, None
-
-    def _check(self):
-        first = self._files[0].schema_arrow.field("vector").type
-        for path, file in zip(self._paths, self._files):
-            schema, about = file.schema_arrow, about_of(file.schema_arrow)
+        self._rows = ParquetRows(self._paths)
+        kinds = [_kind(p, schema) for p, schema in zip(self._paths, self._rows.schemas)]
+        abouts = [about_of(schema) for schema in self._rows.schemas]
+        self._kind, self.about = kinds[0], abouts[0]
+        for other, kind, about in zip(self._paths, kinds, abouts):
             same = all(about.get(key) == self.about.get(key) for key in SAME)
-            if schema.field("vector").type != first or not same:
+            if kind != self._kind or not same:
                 raise ValueError(
-                    f"{path} has vectors of another model, layer, pooling or size than "
-                    f"{self._paths[0]}."
+                    f"{other} has vectors of another model, layer, pooling or size "
+                    f"than {self._paths[0]}."
                 )
+        self.shape = len(self._rows), self._kind.list_size
 
-    def vectors(self) -> ParquetVectors:
-        """The vectors of all rows, `(sentences, dim)`, read when they are used."""
-        kind = self._files[0].schema_arrow.field("vector").type
-        return ParquetVectors(self._groups, kind)
+    def __len__(self) -> int:
+        return self.shape[0]
 
-    def stamps(self) -> list[list[Any]]:
-        """Name, size and time of change of each file: equal if nothing was written."""
-        states = [path.stat() for path in self._paths]
-        return [
-            [path.name, state.st_size, state.st_mtime_ns]
-            for path, state in zip(self._paths, states)
-        ]
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        first, end, _ = rows.indices(len(self))
+        dtype = self._kind.value_type.to_pandas_dtype()
+        vectors, done = np.empty((max(0, end - first), self.shape[1]), dtype), 0
+        while done < len(vectors):
+            group, place = self._rows.group_of(first + done, "vector")
+            numbers = group["vector"].flatten().to_numpy(zero_copy_only=False)
+            piece = numbers.reshape(-1, self.shape[1])[place:][: len(vectors) - done]
+            vectors[done : done + len(piece)] = piece
+            done += len(piece)
+        return vectors
+
+    def named(self, i: int) -> tuple[Any, str]:
+        """The id and the text of a row."""
+        group, place = self._rows.group_of(i, ID, TEXT)
+        return group[ID][place].as_py(), group[TEXT][place].as_py()
+
+    def digest(self) -> str:
+        """SHA-256 of all vectors; reads them all."""
+        digest = hashlib.sha256(f"{self.shape} {self._kind}".encode())
+        for first in range(0, len(self), ROWS_AT_ONCE):
+            digest.update(self[first : first + ROWS_AT_ONCE].tobytes())
+        return digest.hexdigest()
+
+    def stamps(self) -> list[dict[str, Any]]:
+        """The stamp of each file: equal if nothing was written."""
+        return [file_stamp(path) for path in self._paths]
 
     def layers_of(self, elmo: Elmo) -> str | int:
         """The layers whose means the vectors are.
-
-        Args:
-            elmo: the model that should have computed them.
 
         Raises:
             ValueError: another model computed them, or they are no such means.
@@ -100,23 +103,11 @@ class ParquetSentences(Sequence):
             )
         return int(layers) if layers.isdecimal() else layers
 
-    def __len__(self) -> int:
-        return self._ends[-1]
-
-    def __getitem__(self, i: int) -> Sentence:
-        group = bisect.bisect_right(self._ends, i) - 1
-        if self._read[0] != group:
-            file, number = self._groups[group]
-            self._read = group, file.read_row_group(number, [ID, TEXT])
-        table, row = self._read[1], i - self._ends[group]
-        return Sentence(table[ID][row].as_py(), table[TEXT][row].as_py())
-
     def __enter__(self) -> "ParquetSentences":
         return self
 
     def __exit__(self, *_):
-        for file in self._files:
-            file.close()
+        self._rows.close()
 
 
 def _paths(path):
@@ -129,14 +120,8 @@ def _paths(path):
     return found
 
 
-def _opened(path):
-    try:
-        file = pq.ParquetFile(path)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"There is no file {path}.") from None
-    except (OSError, pa.ArrowException) as error:
-        raise ValueError(f"{path} should be a Parquet file. {error}") from error
-    schema = file.schema_arrow
+def _kind(path, schema):
+    """The type of the vectors in a file that has all columns."""
     missing = {ID, TEXT, "vector"} - set(schema.names)
     if missing or not pa.types.is_fixed_size_list(schema.field("vector").type):
         raise ValueError(
@@ -144,4 +129,4 @@ def _opened(path):
             "of each sentence, as `embed --pooling mean` writes them. Found: "
             f"{', '.join(schema.names)}"
         )
-    return file
+    return schema.field("vector").type

@@ -1,0 +1,44 @@
+"""The note beside an index, INDEX.json: what the index was made from."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from elmo_keras.cli.fingerprint import check_same_run
+from elmo_keras.cli.replacing import replacing
+from elmo_keras.published_options import read_options
+
+
+def note_path(index: Path) -> Path:
+    """Where the note of an index is."""
+    return index.with_name(f"{index.name}.json")
+
+
+def write_note(index: Path, values: Mapping[str, Any]) -> None:
+    """Writes JSON values."""
+    with replacing(note_path(index)) as path:
+        path.write_text(json.dumps(values))
+
+
+def read_note(index: Path) -> dict[str, Any]:
+    """The values; none where there is no note."""
+    note = note_path(index)
+    return read_options(note) if note.exists() else {}
+
+
+def check_note(index: Path, made_of: Mapping[str, Any]) -> None:
+    """Refuses an index that was made from something else.
+
+    Raises:
+        ValueError: a value differs, or there is no note, as in earlier versions.
+    """
+    found = read_note(index)
+    if not found:
+        raise ValueError(
+            f"{note_path(index)}, which says what {index} was made from, is missing. "
+            "--overwrite makes the index anew."
+        )
+    then = {name: found.get(name) for name in made_of}
+    advice = "--overwrite makes the index anew, or give another --index."
+    check_same_run(made_of, then, index, advice)

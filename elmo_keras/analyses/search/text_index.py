@@ -1,0 +1,130 @@
+"""The lines of a text, and the file of their mean vectors."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from elmo_keras.analyses.search.index_note import check_note, note_path, write_note
+from elmo_keras.cli.outputs import check_apart, check_file
+from elmo_keras.elmo import Elmo
+from elmo_keras.embed import embed_corpus
+from elmo_keras.embed.checked_outputs import checked_output
+from elmo_keras.embed.model_digest import model_digest
+from elmo_keras.embed.vector_files import is_npy
+from elmo_keras.text.files import unzipped
+
+
+class LineIndex(Sequence):
+    """The lines of a text file, plain or gzipped, without holding them in memory.
+
+    The file is read once to find where each line begins, and 8 bytes a line are kept.
+    Lines of a gzipped file are slow to read, since it has no random access. A `with`
+    block closes the file.
+
+    Attributes:
+        digest: SHA-256 of the text.
+
+    Raises:
+        OSError: the file can't be read.
+    """
+
+    def __init__(self, path: str | Path):
+        self._file = Path(path).open("rb")  # noqa: SIM115, closed by `__exit__`
+        self._text = unzipped(self._file)
+        digest, lengths = hashlib.sha256(), []
+        for line in self._text:
+            digest.update(line)
+            lengths.append(len(line))
+        self.digest = digest.hexdigest()
+        self._starts = np.cumsum([0, *lengths])
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, i: int) -> str:
+        self._text.seek(self._starts[i])
+        return self._text.readline().decode("utf-8-sig").strip()
+
+    def named(self, i: int) -> tuple[int, str]:
+        """The number of a line, from 1, and the line."""
+        return int(i) + 1, self[i]
+
+    def __enter__(self) -> "LineIndex":
+        return self
+
+    def __exit__(self, *_):
+        self._file.close()
+
+
+def mean_vector(elmo: Elmo, tokens: Sequence[str], layers: str | int) -> np.ndarray:
+    """The mean vector of one or more tokens, as in the index: `(dim,)`."""
+    means = elmo.layers([list(tokens)])[0].numpy().mean(axis=1)  # (layers, dim)
+    if layers == "average":
+        return means.mean(axis=0)
+    return means[-1 if layers == "top" else layers]
+
+
+def check_index(index: Path, inputs: Iterable[Path], *, overwrite: bool) -> None:
+    """Checks before the work whether an index can be made, or is there already.
+
+    Raises:
+        ValueError: the name has another suffix, or the index would change an input
+            or can't be written.
+        OSError: the disk is full or fails.
+    """
+    if not is_npy(index):
+        raise ValueError(f"--index should end in .npy. Received: {index}")
+    if index.is_file() and not overwrite:  # it is only read
+        return
+    checked_output(index, inputs, shard=(1, 1), pooling="mean", overwrite=True)
+    check_apart([note_path(index)], inputs)
+    check_file(note_path(index))
+
+
+def make_index(
+    elmo: Elmo,
+    source: Path,
+    index: Path,
+    *,
+    digest: str,
+    layers: str | int = "average",
+    overwrite: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Makes the file of a text's mean vectors, unless it exists.
+
+    Args:
+        elmo: computes the vectors.
+        source: text, one sentence a line.
+        index: a path that ends in `.npy`; see `index_note` for the file beside it.
+        digest: SHA-256 of the text.
+        layers: `"average"`, `"top"` or the index of a layer.
+        overwrite: whether to replace an index that exists, which stays until the new
+            one is finished.
+        stop: called after every batch; the call ends if it returns True.
+
+    Returns:
+        Whether the index is finished. If not, the same call resumes.
+
+    Raises:
+        ValueError: the index is of another text, model or layers; or as in
+            `embed_corpus`.
+    """
+    made_of = {"text": digest, "model": model_digest(elmo), "layers": str(layers)}
+    replaces = index.exists()
+    if replaces and not overwrite:
+        check_note(index, made_of)
+        return True
+    if not replaces:  # so that an index never lacks its note
+        write_note(index, made_of)
+    try:
+        options = {"layers": layers, "overwrite": overwrite, "stop": stop}
+        finished = embed_corpus(elmo, source, index, verbose=1, **options).finished
+        if finished and replaces:
+            write_note(index, made_of)
+        return finished
+    finally:
+        if not index.exists():
+            note_path(index).unlink()
