@@ -59,7 +59,9 @@ def _opened(path):
     except FileNotFoundError:
         raise FileNotFoundError(f"There is no file {path}.") from None
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} should be a Parquet file of vectors. {error}") from error
+        raise ValueError(
+            f"{path} should be a Parquet file of vectors. {error}"
+        ) from error
 
 
 class ParquetPart:
