@@ -17,18 +17,7 @@ MAX_TEXT_BYTES = 2**28  # of all sentences in `sentence_to_index`
 def write_part(
     parts: Parts, number: int, vectors: Sequence[np.ndarray], note: dict[str, Any]
 ) -> None:
-    """Writes a `.npy` of all numbers, sentence after sentence, and the note after it.
-
-    Args:
-        parts: where it is written.
-        number: number of the part.
-        vectors: the array of each sentence.
-        note: JSON values: the `sentences` by their numbers, their `lengths` in tokens,
-            their `digest`, and perhaps their `texts`.
-
-    Raises:
-        OSError: it can't be written.
-    """
+    """Writes a `.npy` of all numbers, sentence after sentence, and the note after it."""
     values = np.concatenate([np.ravel(array) for array in vectors])
     about = np.lib.format.header_data_from_array_1_0(values)
     with parts.writing(number) as file:
@@ -48,12 +37,7 @@ def note_of(path: Path) -> dict[str, Any] | None:
 def read_parts(
     paths: Sequence[Path], shape: tuple[int | None, ...]
 ) -> Iterator[tuple[dict[str, Any], list[np.ndarray]]]:
-    """Yields the note of each part and the arrays of its sentences.
-
-    Args:
-        paths: the parts.
-        shape: of an array, None for the number of tokens.
-    """
+    """Yields the note of each part and the arrays of its sentences."""
     for path in paths:
         note, values = _read(path)
         shapes = [[n if d is None else d for d in shape] for n in note["lengths"]]

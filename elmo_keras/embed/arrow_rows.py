@@ -63,14 +63,7 @@ class Rows:
         *,
         numbers: Sequence[int],
     ) -> pa.RecordBatch:
-        """Rows of these sentences, one or more.
-
-        Args:
-            ids: their numbers, or the user's ids.
-            texts: their texts in UTF-8, if there is a column of them.
-            vectors: an array of `shape` for each sentence.
-            numbers: their numbers.
-        """
+        """Rows of these sentences, one or more."""
         columns = [pa.array(ids, self.schema.field(ID).type)]
         if NUMBER in self.schema.names:
             columns.append(pa.array(numbers, pa.int64()))
@@ -102,11 +95,7 @@ def about_of(schema: pa.Schema) -> dict[str, Any]:
 
 
 def vector_columns(schema: pa.Schema) -> list[str]:
-    """The names of the columns of vectors, layer by layer.
-
-    Raises:
-        ValueError: there is no column of vectors, or no column of ids.
-    """
+    """The names of the columns of vectors, layer by layer."""
     names = [
         name
         for name in schema.names
@@ -121,11 +110,7 @@ def vector_columns(schema: pa.Schema) -> list[str]:
 
 
 def arrays_of(column: pa.Array) -> list[np.ndarray]:
-    """The vectors in a column, an array `(tokens, dim)` or `(dim,)` for each row.
-
-    Raises:
-        ValueError: the column has another type.
-    """
+    """The vectors in a column, an array `(tokens, dim)` or `(dim,)` for each row."""
     of_tokens = pa.types.is_list(column.type)
     vectors = column.values if of_tokens else column
     if not pa.types.is_fixed_size_list(vectors.type):

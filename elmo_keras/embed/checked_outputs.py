@@ -16,19 +16,7 @@ def checked_output(
     pooling: str | None,
     overwrite: bool,
 ) -> Path:
-    """The path of a shard's output, checked before the work.
-
-    Args:
-        output: the path without the number of the shard.
-        inputs: files and folders that are read.
-        shard, pooling, overwrite: see `embed_corpus`.
-
-    Raises:
-        ValueError: there is no such shard, the name has another suffix, the output
-            exists or would change an input, or nothing can be written there; or it is
-            HDF5, which holds the vectors of tokens only.
-        OSError: the disk is full or fails.
-    """
+    """The path of a shard's output, checked before the work."""
     index, count = shard
     if not 1 <= index <= count:
         raise ValueError(
@@ -51,18 +39,7 @@ def checked_output(
 
 
 def checked_folder(output: Path, inputs: Iterable[Path], *, overwrite: bool) -> Path:
-    """The output, unless no folder of parts can be made there.
-
-    Args:
-        output: the folder of the finished parts.
-        inputs: files and folders that are read.
-        overwrite: whether the output may exist.
-
-    Raises:
-        ValueError: its name is that of another format, it exists, would change an
-            input, or nothing can be written there.
-        OSError: the disk is full or fails.
-    """
+    """The output, unless no folder of parts can be made there."""
     if output.suffix.lower() in ARRAY_SUFFIXES:
         raise ValueError(
             "A corpus is written as a folder of Parquet files, whose name should not "

@@ -44,11 +44,7 @@ class Embeddings(Sequence):
         return self._parts[i % len(self._parts)].of(i, i // len(self._parts))
 
     def dataset(self) -> tf.data.Dataset:
-        """A dataset with one element per sentence; None in its shape is for the tokens.
-
-        Raises:
-            ValueError: there is no sentence, so the shape is unknown.
-        """
+        """A dataset with one element per sentence; None in its shape is for the tokens."""
         if not len(self):
             raise ValueError("There are no sentences, so the shape is unknown.")
         first = self[0]
@@ -144,12 +140,7 @@ class _Hdf5Part:
 
 
 def open_npy(path: Path) -> np.ndarray:
-    """The array in a `.npy` file, read when it is used.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is damaged, or holds no array of floats with two axes or more.
-    """
+    """The array in a `.npy` file, read when it is used."""
     try:
         array = np.lib.format.open_memmap(path, mode="r")
     except FileNotFoundError:

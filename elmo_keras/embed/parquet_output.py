@@ -27,17 +27,7 @@ def write_rows(
     sentences: Iterable[Row],
     metadata: Mapping[bytes, bytes] | None = None,
 ) -> None:
-    """Writes rows in groups of about `ROW_GROUP_BYTES`.
-
-    Args:
-        file: open for writing.
-        rows: the columns.
-        sentences: one after another.
-        metadata: of the file, besides that of `rows`.
-
-    Raises:
-        OSError: the file can't be written.
-    """
+    """Writes rows in groups of about `ROW_GROUP_BYTES`."""
     schema = rows.schema.with_metadata({**rows.schema.metadata, **(metadata or {})})
     # Numbers don't become smaller by compression.
     with pq.ParquetWriter(

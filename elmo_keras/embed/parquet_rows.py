@@ -93,11 +93,7 @@ class ParquetPart:
         return len(self._rows)
 
     def of(self, sentence: int, row: int) -> np.ndarray:
-        """The vectors of a sentence, which is in this row.
-
-        Raises:
-            ValueError: another sentence is there, or the file is damaged.
-        """
+        """The vectors of a sentence, which is in this row."""
         group, row = self._rows.group_of(row, ID, *self._names)
         if group is not self._group:
             try:

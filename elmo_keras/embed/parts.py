@@ -48,12 +48,7 @@ class Parts:
 
     @contextlib.contextmanager
     def only_writer(self) -> Iterator["Parts"]:
-        """Makes and locks the folder; it is removed at the end if it has no part.
-
-        Raises:
-            ValueError: another process writes the same output.
-            OSError: the folder can't be made.
-        """
+        """Makes and locks the folder; it is removed at the end if it has no part."""
         self.path.mkdir(exist_ok=True)  # without parents, which may be misspelt
         refusal = (
             f"Another process writes {self.output}. Wait for it, or give another name."
@@ -68,16 +63,7 @@ class Parts:
                     shutil.rmtree(self.path)
 
     def open(self, identity: dict[str, Any], *, overwrite: bool = False) -> None:
-        """Begins the run, or resumes it.
-
-        Args:
-            identity: everything that the parts depend on besides their sentences, as
-                JSON values.
-            overwrite: whether what belongs to another run is discarded.
-
-        Raises:
-            OtherRun: the folder belongs to a run with other values, or is damaged.
-        """
+        """Begins the run, or resumes it."""
         self._overwrite = overwrite
         identity = json.loads(json.dumps(identity))
         try:
@@ -94,12 +80,7 @@ class Parts:
         _synchronize(self.path)
 
     def check_open(self, identity: dict[str, Any]) -> None:
-        """Refuses to write a part for a run that is not the one of the folder.
-
-        Raises:
-            ValueError: this machine doesn't see the folder, or it belongs to another
-                run, or this process has read another model.
-        """
+        """Refuses to write a part for a run that is not the one of the folder."""
         if not (self.path / JOB).exists():
             raise ValueError(
                 f"{self.path} should be a folder that all workers share, such as one "
@@ -129,15 +110,7 @@ class Parts:
         return any((self.path / name).exists() for name in FORMER)
 
     def note(self, number: int, digest: str) -> dict[str, Any] | None:
-        """What a part says about itself; None if it is to be computed.
-
-        Args:
-            number: number of the part.
-            digest: of the sentences that it should hold.
-
-        Raises:
-            OtherRun: it holds others, and is not to be overwritten.
-        """
+        """What a part says about itself; None if it is to be computed."""
         note = self._note_of(self.part(number))
         if note is not None and note["digest"] != digest:
             self._refuse_others()
@@ -145,11 +118,7 @@ class Parts:
         return note
 
     def end(self, number: int) -> None:
-        """Says that this part and all after it don't exist in this run.
-
-        Raises:
-            OtherRun: there are some, and they are not to be overwritten.
-        """
+        """Says that this part and all after it don't exist in this run."""
         others = self.parts_from(number)
         if others:
             self._refuse_others()
@@ -179,11 +148,7 @@ class Parts:
 
     @contextlib.contextmanager
     def writing(self, number: int) -> Iterator[BinaryIO]:
-        """A file that becomes the part when it is whole and on the disk.
-
-        Raises:
-            OSError: it can't be written; nothing is left of it.
-        """
+        """A file that becomes the part when it is whole and on the disk."""
         path = self.path / BEGUN / f"{self.part(number).name}.{uuid.uuid4().hex}"
         try:
             with path.open("xb") as file:
@@ -196,12 +161,7 @@ class Parts:
             path.unlink(missing_ok=True)
 
     def finish(self, write: Callable[[Path], None] | None = None) -> None:
-        """Moves the output to its place, in place of an earlier one.
-
-        Args:
-            write: takes a path; writes the output there, a file that is made from the
-                parts and is on the disk then. By default the output is their folder.
-        """
+        """Moves the output to its place, in place of an earlier one."""
         whole = self.path / (PARTS if write is None else WHOLE)
         if write is not None:
             write(whole)

@@ -71,16 +71,7 @@ class SentenceVectors:
         return (self.n_layers, *shape) if self.layers == "all" else shape
 
     def of(self, words: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
-        """The vectors of each sentence of a batch.
-
-        Args:
-            words: the vectors of its words, sentence after sentence, each with
-                `<S>` and `</S>`: `(tokens + 2 · sentences, projection_dim)`.
-            lengths: the number of tokens of each sentence, `(sentences,)`.
-
-        Returns:
-            An array of `shape` for each sentence.
-        """
+        """The vectors of each sentence of a batch."""
         lengths = lengths.astype(np.int32)
         batch = tf.constant(words), tf.constant(lengths)
         runs = self._compiler and self._compiler.runs_for(lengths + N_BOUNDARIES)
@@ -128,14 +119,7 @@ class SentenceVectors:
 
 
 def check_kinds(dtype: str, pooling: str | None) -> None:
-    """Refuses what no model can give.
-
-    Args:
-        dtype, pooling: see `SentenceVectors`.
-
-    Raises:
-        ValueError: there is no such dtype or pooling.
-    """
+    """Refuses what no model can give."""
     if dtype not in ("float32", "float16"):
         raise ValueError(
             f"`dtype` should be 'float32' or 'float16'. Received: {dtype!r}"

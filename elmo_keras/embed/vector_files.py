@@ -34,15 +34,6 @@ def write_hdf5(
     """Writes HDF5 as bilm-tf and `allennlp elmo` do: dataset `"i"` for sentence i.
 
     The bytes depend on the batches too, as the file is closed after each of them.
-
-    Args:
-        path: a new file, which is on the disk when this returns.
-        batches: numbers of sentences, and their vectors.
-        about: attributes of the file.
-        sentence_to_index: text → the number of its last sentence, or None.
-
-    Raises:
-        OSError: the file can't be written.
     """
     n_sentences = 0
     with _CalmFile(path) as file:
@@ -128,18 +119,7 @@ def _write_dataset(hdf5, name, array):
 def write_npy(
     path: Path, batches: Batches, *, shape: Sequence[int], dtype: str, step: int = 1
 ) -> None:
-    """Writes one array with a row for each sentence, as `numpy.save` does.
-
-    Args:
-        path: a new file, which is on the disk when this returns.
-        batches: numbers of sentences, and their vectors.
-        shape: of the array.
-        dtype: of the array.
-        step: the array holds every n-th sentence only.
-
-    Raises:
-        OSError: the file can't be written.
-    """
+    """Writes one array with a row for each sentence, as `numpy.save` does."""
     dtype = np.dtype(dtype)
     about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False}
     with path.open("wb") as file:
@@ -169,16 +149,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def check_suffix(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
-    """Refuses a name that is not one of a file of vectors.
-
-    Args:
-        path: the file.
-        suffixes: the endings of the formats that can be written, in lower case.
-
-    Raises:
-        ValueError: the name ends in none of them, in upper or lower case.
-        ImportError: it is Parquet, and pyarrow is not installed.
-    """
+    """Refuses a name that is not one of a file of vectors."""
     if path.suffix.lower() not in suffixes:
         raise ValueError(
             f"The output should end in {' or '.join(suffixes)}, in upper or lower "

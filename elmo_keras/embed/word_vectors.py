@@ -52,12 +52,7 @@ class WordVectors:
     def numbered(
         self, sentences: Sequence[Sequence[bytes]]
     ) -> tuple["WordTable", list[np.ndarray], int]:
-        """A table that holds the words of all these sentences.
-
-        Returns:
-            The table; the numbers of each sentence's words, int32, with `<S>` and
-            `</S>`; and how many words are new.
-        """
+        """A table that holds the words of all these sentences."""
         with self._lock:
             if self._table is None or len(self._table.numbers) >= self._max_words:
                 empty = np.empty((0, self._dim), self._dtype)

@@ -47,17 +47,7 @@ def shares_table(points: Sequence[Point], score: str) -> str:
 
 
 def draw_shares(points: Sequence[Point], score: str, path: Path) -> None:
-    """Draws both scores against the share, with the deviations that the table shows.
-
-    Args:
-        points: one for each share.
-        score: the name of the score.
-        path: the image file; its suffix gives the format.
-
-    Raises:
-        ImportError: matplotlib is not installed.
-        ValueError: matplotlib doesn't know the suffix.
-    """
+    """Draws both scores against the share, with the deviations that the table shows."""
     from matplotlib.figure import Figure
 
     points = sorted(points)

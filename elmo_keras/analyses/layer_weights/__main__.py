@@ -72,12 +72,7 @@ def layer_weights(results: Sequence[Path], picture: Path | None) -> None:
 
 
 def learned_mixes(path: Path) -> list[LearnedMix]:
-    """The learned mixes in a file of results.
-
-    Raises:
-        ValueError: the file holds none.
-        OSError: the file can't be read.
-    """
+    """The learned mixes in a file of results."""
     found: dict[tuple[str, str], list[dict]] = {}
     path.stat()  # `read_results` accepts a missing file
     for record in read_results(path):
@@ -115,14 +110,6 @@ def draw_weights(mixes: Sequence[LearnedMix], path: Path) -> None:
 
     A cell shows the mean and, below it, the standard deviation over seeds, as in the
     table.
-
-    Args:
-        mixes: mixes with the same number of layers.
-        path: the image file; its suffix gives the format.
-
-    Raises:
-        ImportError: matplotlib is not installed.
-        ValueError: the numbers of layers differ, or matplotlib doesn't know the suffix.
     """
     from matplotlib.figure import Figure
 

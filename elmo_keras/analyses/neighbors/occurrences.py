@@ -56,21 +56,13 @@ def context_vectors(elmo: Elmo, uses: Sequence[Occurrence]) -> np.ndarray:
 def contrasting_neighbors(
     vectors: np.ndarray, n: int
 ) -> list[tuple[int, list[tuple[int, float]]]]:
-    """The n nearest rows of the first row, and of the row least similar to it.
-
-    Returns:
-        For both rows their index, and the indices and cosines of their neighbours.
-    """
+    """The n nearest rows of the first row, and of the row least similar to it."""
     queries = 0, nearest(vectors, 0)[0][-1]
     return [(query, list(zip(*nearest(vectors, query)))[:n]) for query in queries]
 
 
 def nearest(vectors: np.ndarray, query: int) -> tuple[np.ndarray, np.ndarray]:
-    """The other rows of `vectors` in descending order of their cosine to row `query`.
-
-    Returns:
-        Their indices `(rows − 1,)` and cosines `(rows − 1,)`.
-    """
+    """The other rows of `vectors` in descending order of their cosine to row `query`."""
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = unit @ unit[query]
     order = np.argsort(-cosines, kind="stable")

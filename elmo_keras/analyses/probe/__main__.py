@@ -101,18 +101,7 @@ def accuracies(
     learning_rate: float,
     of_sentences: bool = False,
 ) -> np.ndarray:
-    """The accuracy of each layer's classifier on the tokens, or sentences, of `dev`.
-
-    Args:
-        train, dev: examples with `tokens` and `tags`.
-        cache: holds the layers of their tokens.
-        seed: seed of the initial weights and of the order of the examples.
-        epochs, batch_size, learning_rate: as in `fit`.
-        of_sentences: whether a sentence has one tag.
-
-    Returns:
-        float64 `(layers,)`.
-    """
+    """The accuracy of each layer's classifier on the tokens, or sentences, of `dev`."""
     keras.utils.set_random_seed(seed)
     tags = sorted({tag for example in train for tag in example["tags"]})
     gold = [numbers(example, tags) for example in dev]

@@ -147,12 +147,7 @@ def search(
 
 
 def check_approximate(path: Path, inputs: Sequence[Path], *, overwrite: bool) -> None:
-    """Checks before the work whether an approximate index can be made.
-
-    Raises:
-        ImportError: faiss isn't installed.
-        ValueError: the index would change an input or can't be written.
-    """
+    """Checks before the work whether an approximate index can be made."""
     try:
         import faiss  # noqa: F401
     except ImportError as error:

@@ -28,11 +28,7 @@ def read_note(index: Path) -> dict[str, Any]:
 
 
 def check_note(index: Path, made_of: Mapping[str, Any]) -> None:
-    """Refuses an index that was made from something else.
-
-    Raises:
-        ValueError: a value differs, or there is no note, as in earlier versions.
-    """
+    """Refuses an index that was made from something else."""
     found = read_note(index)
     if not found:
         raise ValueError(

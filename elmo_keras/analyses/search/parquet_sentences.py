@@ -85,11 +85,7 @@ class ParquetSentences:
         return [file_stamp(path) for path in self._paths]
 
     def layers_of(self, elmo: Elmo) -> str | int:
-        """The layers whose means the vectors are.
-
-        Raises:
-            ValueError: another model computed them, or they are no such means.
-        """
+        """The layers whose means the vectors are."""
         if self.about.get("model") != model_digest(elmo):
             raise ValueError(
                 f"{self._path} has the vectors of another model. Give the model that "

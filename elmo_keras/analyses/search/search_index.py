@@ -27,15 +27,7 @@ class SearchIndex:
         self.norms = np.concatenate([np.zeros(0), *self._of_all(self._norms)])
 
     def closest(self, query: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
-        """The sentences closest to a query.
-
-        Args:
-            query: `(dim,)`.
-            top: the number of sentences.
-
-        Returns:
-            Their indices and cosines, the closest first.
-        """
+        """The sentences closest to a query."""
         query = np.asarray(query - self.mean, np.float32)
         # `(rows - mean) @ query` would copy all rows.
         products = self._of_all(lambda rows: _float32(rows) @ query)

@@ -67,13 +67,7 @@ def mean_vector(elmo: Elmo, tokens: Sequence[str], layers: str | int) -> np.ndar
 
 
 def check_index(index: Path, inputs: Iterable[Path], *, overwrite: bool) -> None:
-    """Checks before the work whether an index can be made, or is there already.
-
-    Raises:
-        ValueError: the name has another suffix, or the index would change an input
-            or can't be written.
-        OSError: the disk is full or fails.
-    """
+    """Checks before the work whether an index can be made, or is there already."""
     if not is_npy(index):
         raise ValueError(f"--index should end in .npy. Received: {index}")
     if index.is_file() and not overwrite:  # it is only read
@@ -93,25 +87,7 @@ def make_index(
     overwrite: bool = False,
     stop: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Makes the file of a text's mean vectors, unless it exists.
-
-    Args:
-        elmo: computes the vectors.
-        source: text, one sentence a line.
-        index: a path that ends in `.npy`; see `index_note` for the file beside it.
-        digest: SHA-256 of the text.
-        layers: `"average"`, `"top"` or the index of a layer.
-        overwrite: whether to replace an index that exists, which stays until the new
-            one is finished.
-        stop: called after every batch; the call ends if it returns True.
-
-    Returns:
-        Whether the index is finished. If not, the same call resumes.
-
-    Raises:
-        ValueError: the index is of another text, model or layers; or as in
-            `embed_corpus`.
-    """
+    """Makes the file of a text's mean vectors, unless it exists."""
     made_of = {"text": digest, "model": model_digest(elmo), "layers": str(layers)}
     replaces = index.exists()
     if replaces and not overwrite:

@@ -104,12 +104,7 @@ def scores_table(right: np.ndarray, n_senses: np.ndarray) -> str:
 
 
 def composition(n_senses: np.ndarray, n_silent: int) -> str:
-    """The shares of the instances by the number of their word's senses.
-
-    Args:
-        n_senses: see `scores_table`.
-        n_silent: the number of instances without an answer.
-    """
+    """The shares of the instances by the number of their word's senses."""
     return (
         f"{len(n_senses):,} uses. Training has several senses of "
         f"{np.mean(n_senses > 1):.1%}, one of {np.mean(n_senses == 1):.1%}; "

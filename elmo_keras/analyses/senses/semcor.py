@@ -42,14 +42,6 @@ def read_semcor(path: str | Path, limit: int | None = None) -> list[Sentence]:
     tokens. Two keys of one lemma are written `play%1:04:05::;1:04:04::`. Parts of
     speech are distinguished by the first letter of their tag. Lines without a tab that
     begin with `#` are comments; an empty line ends a sentence.
-
-    Args:
-        path: the file, plain or gzipped.
-        limit: the number of sentences to read; None for all.
-
-    Raises:
-        ValueError: a line is malformed; the message names file and line.
-        OSError: the file can't be read.
     """
     sentences = (_sentence(path, block) for block in blocks(path))
     return list(itertools.islice(filter(lambda s: s.tokens, sentences), limit))

@@ -72,11 +72,7 @@ def substitutes(
 
 
 def position_of(word: str, tokens: Sequence[str]) -> int:
-    """The index of a word that occurs once.
-
-    Raises:
-        ValueError: it occurs more than once, or not at all.
-    """
+    """The index of a word that occurs once."""
     places = [i for i, token in enumerate(tokens) if token == word]
     if len(places) != 1:
         found = (

@@ -22,13 +22,6 @@ def connected(address: str | None) -> Iterator[None]:
     """Connects to a cluster, or starts one on this machine, for the time of the block.
 
     A program that is connected already stays so.
-
-    Args:
-        address: the address of a cluster, `"auto"` for the one on this machine, or
-            None for that of `RAY_ADDRESS`, or else for a new one.
-
-    Raises:
-        ConnectionError: there is no cluster at the address.
     """
     if ray.is_initialized():
         yield

@@ -34,11 +34,7 @@ class PieceWorker:
         self._identity: dict[str, Any] = {}
 
     def identity(self) -> dict[str, Any]:
-        """Everything that the vectors depend on; reads the model at the first call.
-
-        Raises:
-            FileNotFoundError, ValueError: as `Embedder`.
-        """
+        """Everything that the vectors depend on; reads the model at the first call."""
         if self._embedder is None:
             use_assigned_devices()
             self._embedder = Embedder(**self._settings)
@@ -50,10 +46,6 @@ class PieceWorker:
         """Writes a piece; returns what its part says about itself.
 
         `again` is added: whether an earlier process had begun the piece, and ended.
-
-        Raises:
-            ValueError: the folder of the job isn't there, or belongs to another job.
-            OSError: the part can't be written.
         """
         self._parts.check_open(self.identity())
         begun = self._parts.begun(piece.number)

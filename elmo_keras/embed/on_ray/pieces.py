@@ -45,12 +45,7 @@ class Piece(NamedTuple):
 
 
 def pieces_of(rows: TextRows, piece_bytes: int = PIECE_BYTES) -> Iterator[Piece]:
-    """Yields the pieces of a corpus, at least one; the same ones each time.
-
-    Args:
-        rows: the sentences.
-        piece_bytes: a piece ends with the sentence that reaches this size.
-    """
+    """Yields the pieces of a corpus, at least one; the same ones each time."""
     number = first = size = 0
     sentences, ids = [], []
 

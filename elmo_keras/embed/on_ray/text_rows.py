@@ -62,13 +62,7 @@ class TextRows:
         return self._total and (self._before + self._position()) / self._total
 
     def __iter__(self) -> Iterator[Row]:
-        """Yields the rows.
-
-        Raises:
-            ValueError: a file or a line is not what it should be; the message names
-                it.
-            OSError: a file can't be read.
-        """
+        """Yields the rows."""
         for path, size in zip(self._paths, self._sizes):
             try:
                 with path.open("rb") as file:
@@ -157,17 +151,7 @@ def missing(column: str, place: str | Path, names: Any) -> str:
 
 
 def sentence_of(value: Any, column: str, place: str) -> bytes | list[bytes]:
-    """A sentence out of a column, in UTF-8.
-
-    Args:
-        value: a `str`, or a list of tokens.
-        column: its name in error messages.
-        place: the file and the row in error messages.
-
-    Raises:
-        ValueError: it is something else, holds an empty token, or is longer than
-            `LONGEST_LINE` bytes.
-    """
+    """A sentence out of a column, in UTF-8."""
     is_text = isinstance(value, str)
     if not is_text and not (
         isinstance(value, list) and all(isinstance(t, str) and t for t in value)

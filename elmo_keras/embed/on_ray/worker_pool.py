@@ -31,17 +31,6 @@ def results(
     piece is given to the next one that is free. (Ray's own retries would wait for a
     place on a lost machine.) After an error no more pieces are given; it is raised when
     those in work are finished.
-
-    Args:
-        start: starts an actor of `PieceWorker`.
-        n_workers: how many there are, with one piece at a time.
-        pieces_of: takes the identity of the first worker that has read the model;
-            returns the pieces, which are read as workers become free.
-        stop: asked from time to time; if it returns True, this ends.
-
-    Raises:
-        CommandFailed: workers end again and again.
-        ValueError, OSError, …: a worker or `pieces_of` raised it.
     """
     tasks: dict[ray.ObjectRef, tuple[Any, Piece | None]] = {}  # None: reads the model
     free, again, losses = [], collections.deque(), collections.Counter()

@@ -56,14 +56,7 @@ def main(
 def run(
     task: Task, options: ExperimentOptions, variants: Sequence[Variant]
 ) -> list[dict]:
-    """The records of each variant with each seed; trains what is not recorded yet.
-
-    Raises:
-        ValueError, OSError: the data, a model directory, word vectors or `results.json`
-            are invalid or can't be read; the message says what was expected.
-        FloatingPointError: a loss is not finite.
-        CommandFailed: a file can't be written.
-    """
+    """The records of each variant with each seed; trains what is not recorded yet."""
     if options.freeze_word_vectors and options.word_vectors is None:
         raise ValueError("--freeze-word-vectors needs --word-vectors FILE.")
     check_output(options, variants)

@@ -39,9 +39,6 @@ def fit_until_best(
     The first score that `score` returns decides, and higher is better. If it is equal,
     the lower training loss decides, as F1 can be 0 in the first epochs. Training stops
     after `patience` epochs without a better one; `seed` is that of the examples' order.
-
-    Raises:
-        FloatingPointError: the loss is not finite.
     """
     best, best_key, best_epoch, losses, seconds = None, None, 0, [], []
     steps = _Steps()

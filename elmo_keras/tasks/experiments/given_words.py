@@ -31,12 +31,7 @@ class GivenWords(NamedTuple):
 def read_given_words(
     path: Path | None, sentences: Sequence[Sequence[str]], word_dim: int | None
 ) -> GivenWords:
-    """The words of sentences in the file of --word-vectors; prints how many there are.
-
-    Raises:
-        ValueError: the file is damaged, has vectors of another size than `word_dim`, or
-            has none of the words.
-    """
+    """The words of sentences in the file of --word-vectors; prints how many there are."""
     if path is None:
         return GivenWords(WORD_DIM if word_dim is None else word_dim)
     found = read_lower_case_vectors(path, sentences)
