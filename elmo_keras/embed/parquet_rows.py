@@ -87,20 +87,16 @@ class ParquetPart:
                 f"{path} should be a Parquet file of vectors. {error}"
             ) from error
         self.has_tokens = pa.types.is_list(schema.field(self._names[0]).type)
-        self._group = None
+        self._first, self._ids = 0, []  # of the row group that was read last
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def of(self, sentence: int, row: int) -> np.ndarray:
         """The vectors of a sentence, which is in this row."""
-        group, row = self._rows.group_of(row, ID, *self._names)
-        if group is not self._group:
-            try:
-                self._arrays = [arrays_of(group[name]) for name in self._names]
-            except ValueError as error:
-                raise ValueError(f"{self._path} is damaged. {error}") from error
-            self._group, self._ids = group, group[ID].to_numpy(zero_copy_only=False)
+        if not self._first <= row < self._first + len(self._ids):
+            self._read(row)
+        row -= self._first
         if self._ids[row] != sentence:
             raise ValueError(
                 f"{self._path} should hold the sentences in their order, from 0 on. "
@@ -108,6 +104,14 @@ class ParquetPart:
             )
         layers = [arrays[row] for arrays in self._arrays]
         return np.array(layers if len(layers) > 1 else layers[0])
+
+    def _read(self, row):
+        group, place = self._rows.group_of(row, ID, *self._names)
+        try:
+            self._arrays = [arrays_of(group[name]) for name in self._names]
+        except ValueError as error:
+            raise ValueError(f"{self._path} is damaged. {error}") from error
+        self._first, self._ids = row - place, group[ID].to_numpy(zero_copy_only=False)
 
     def close(self) -> None:
         self._rows.close()

@@ -49,7 +49,6 @@ STRONG, WEAK = 1.0, 0.001  # the paper's λ
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the program; returns its exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     task = _chooser().parse_args(arguments[:1]).task
     options, own = experiment_arguments.parse(parser(task), task, arguments[1:])

@@ -20,11 +20,8 @@ Score = Callable[[Sequence], float]
 
 
 class Outcome(NamedTuple):
-    """The outcome of a test.
-
-    Attributes:
-        difference: the second variant's mean score less the first one's.
-        p: the probability of a difference at least as large, if there were none.
+    """The second variant's mean score less the first one's, and the probability p of a
+    difference at least as large if there were none.
     """
 
     difference: float

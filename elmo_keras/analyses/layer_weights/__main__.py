@@ -47,7 +47,6 @@ class LearnedMix(NamedTuple):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("results", nargs="+", type=Path, metavar="results.json")
@@ -56,7 +55,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the program; returns its exit status."""
     options = parser().parse_args(arguments)
     return run_command(PROGRAM, lambda: layer_weights(options.results, options.picture))
 

@@ -36,7 +36,6 @@ MAX_WORDS = 20_000  # the most frequent ones are candidates
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("file", type=Path, metavar="FILE", help="plain or gzipped text")
@@ -48,7 +47,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the program; returns its exit status."""
     options = parser().parse_args(arguments)
     return run_command(PROGRAM, lambda: neighbors(options))
 

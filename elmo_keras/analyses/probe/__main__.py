@@ -34,7 +34,6 @@ UNKNOWN = -2  # a tag that the training examples lack
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("--train", required=True, metavar="FILE")
@@ -51,7 +50,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the program; returns its exit status."""
     options = parser().parse_args(arguments)
     return run_command(PROGRAM, lambda: probe(options))
 

@@ -31,7 +31,6 @@ OF_TOKENS = "line", "position", "token", "unknown", "forward", "backward"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("file", metavar="FILE", help="plain or gzipped text, or -")
@@ -42,7 +41,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the program; returns its exit status."""
     options = parser().parse_args(arguments)
     return run_command(PROGRAM, lambda: score(**vars(options)))
 

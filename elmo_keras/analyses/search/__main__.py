@@ -49,7 +49,6 @@ RESUMES = "Interrupted. The same command resumes."
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("file", type=Path, metavar="FILE", help="text, or vectors in Parquet")
@@ -77,7 +76,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the program; returns its exit status."""
     options = parser().parse_intermixed_args(arguments)
     return run_command(PROGRAM, lambda: search(**vars(options)))
 

@@ -31,7 +31,6 @@ PROGRAM = "elmo_keras.analyses.senses"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("--train", required=True, metavar="FILE", help="word, lemma, tag, sense key")
@@ -47,7 +46,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the program; returns its exit status."""
     options = parser().parse_args(arguments)
     return run_command(PROGRAM, lambda: senses(options))
 

@@ -17,14 +17,10 @@ DIGITS = 5
 class SenseInventory:
     """The senses of each word in training, the most frequent one first.
 
-    Args:
-        training: sentences with senses.
-
     Attributes:
         senses: `(word, key)` of each sense, by its number.
         number: sense → its number.
-        numbers: word → the numbers of its senses; words are lemmas with their part
-            of speech.
+        numbers: word, a lemma with its part of speech → the numbers of its senses.
         of_lemmas: lemma → the number of its most frequent sense as any part of
             speech.
     """
@@ -49,11 +45,7 @@ class SenseInventory:
         return self.numbers.get(word, [])
 
     def first_sense(self, word: tuple[str, str]) -> int:
-        """The sense most frequent in training, or `UNKNOWN`.
-
-        If the word is not in training, this is the most frequent sense of the lemma as
-        another part of speech.
-        """
+        """The sense most frequent in training, of the word or else its lemma; or `UNKNOWN`."""
         own = self.of(word)
         return own[0] if own else self.of_lemmas.get(word[0], UNKNOWN)
 
@@ -65,17 +57,7 @@ def average_senses(
     *,
     verbose: int = 0,
 ) -> np.ndarray:
-    """The mean vector of each sense's uses, by layer.
-
-    Args:
-        elmo: computes the vectors; an instance of several tokens has their mean.
-        training: the sentences of the inventory.
-        inventory: numbers the senses.
-        verbose: 1 for a progress line on standard error.
-
-    Returns:
-        float32 `(senses, layers, dim)`.
-    """
+    """The mean vector of each sense's uses, float32 `(senses, layers, dim)`."""
     shape = len(inventory.senses), elmo.config.n_layers + 1
     sums = np.zeros((*shape, 2 * elmo.config.projection_dim), np.float32)
     counts = np.zeros((shape[0], 1, 1), np.float32)
@@ -96,13 +78,6 @@ def nearest_senses(
     verbose: int = 0,
 ) -> np.ndarray:
     """The sense nearest to each instance by the cosine, in a tie the more frequent one.
-
-    Args:
-        elmo: computes the vectors.
-        test: sentences with instances.
-        inventory: holds the senses to choose from, and to back off to.
-        vectors: the vectors of the senses, see `average_senses`.
-        verbose: 1 for a progress line on standard error.
 
     Returns:
         int32 `(instances, layers)`, the number of a sense or `UNKNOWN`, in the order

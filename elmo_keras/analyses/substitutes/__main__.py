@@ -22,7 +22,6 @@ PROGRAM = "elmo_keras.analyses.substitutes"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     p = command_parser(PROGRAM, __doc__)
     p.add_argument("sentence", nargs="+", metavar="SENTENCE")
     p.add_argument(
@@ -39,7 +38,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the program; returns its exit status."""
     options = parser().parse_intermixed_args(arguments)
     return run_command(PROGRAM, lambda: substitutes(**vars(options)))
 
