@@ -263,22 +263,17 @@ def test_an_interrupted_command_says_that_it_resumes(
     assert len(lines_of(capsys)) == 5
 
 
-def test_arguments_that_do_not_fit_are_refused(
-    model_directory, tmp_path, capsys, monkeypatch
-):
+def test_arguments_that_do_not_fit_are_refused(model, tmp_path, error_of, monkeypatch):
     (tmp_path / "text.txt").write_text("a\n")
     monkeypatch.setattr(search.Elmo, "from_pretrained", None)
 
-    def error_of(*options):
-        command = [str(tmp_path / "text.txt"), "--elmo", str(model_directory), "a"]
-        assert search.main([*command, *map(str, options)]) == 2
-        error = capsys.readouterr().err
-        assert error.count("\n") == 1
-        return error
+    def error(*options):
+        command = [tmp_path / "text.txt", "--elmo", model, "a", *options]
+        return error_of(search.main, command)
 
-    assert "--cells is for --approximate" in error_of("--cells", 9)
+    assert "--cells is for --approximate" in error("--cells", 9)
     index = tmp_path / "folder.npy"
     (tmp_path / "folder.npy.approximate").mkdir()
-    assert "should be a file" in error_of("--approximate", "--index", index)
+    assert "should be a file" in error("--approximate", "--index", index)
     monkeypatch.setitem(sys.modules, "faiss", None)
-    assert "pip install 'elmo-keras[index]'" in error_of("--approximate")
+    assert "pip install 'elmo-keras[index]'" in error("--approximate")

@@ -22,14 +22,9 @@ PNG = b"\x89PNG"
 
 
 @pytest.fixture
-def command(tmp_path, model_directory):
+def command(tmp_path, model_directory, conllu):
     """Options of a small tagger on eight short sentences."""
-    lines = [
-        "\t".join([str(i), word, "_", tag, *"______"])
-        for i, (word, tag) in enumerate([("the", "DET"), ("run", "NOUN")], 1)
-    ]
-    path = tmp_path / "train.conllu"
-    path.write_text(("\n".join(lines) + "\n\n") * 8)
+    path = conllu("train.conllu", [[("the", "DET"), ("run", "NOUN")]] * 8)
     options = {
         "--train": path,
         "--dev": path,
@@ -41,11 +36,6 @@ def command(tmp_path, model_directory):
         "--character-dim": 2,
     }
     return [str(part) for option in options.items() for part in option]
-
-
-def names(output):
-    """The first cell of each row of a table."""
-    return [line.split("|")[1].strip() for line in output.splitlines()]
 
 
 @pytest.fixture
@@ -75,7 +65,7 @@ def runs(monkeypatch):
     return asked
 
 
-def test_mixes_compares_the_rows_of_the_table(command, runs, capsys):
+def test_mixes_compares_the_rows_of_the_table(command, runs, cells):
     assert compare.main(["tag", "--table", "mixes", *command]) == 0
     assert [(v.elmo is not None, v.scheme, v.l2) for v in runs[1:]] == [
         (True, "top", 0.001),
@@ -84,7 +74,7 @@ def test_mixes_compares_the_rows_of_the_table(command, runs, capsys):
         (True, "learned", 0.001),
     ]
     assert runs[0].elmo is None
-    head, _, *rows = names(capsys.readouterr().out)
+    head, _, *rows = [row[0] for row in cells()]
     assert [head, *rows] == ["variant", *(v.name for v in runs)]
 
 
@@ -94,17 +84,17 @@ def test_places_compares_input_output_and_both(command, runs, capsys):
     assert "+25.00" in capsys.readouterr().out
 
 
-def test_models_compares_no_elmo_and_each_model(command, runs, recorded, capsys):
+def test_models_compares_no_elmo_and_each_model(command, runs, recorded, cells):
     more = ["--elmo", "other", "--share", "0.5", "--paired", "9"]
     assert compare.main(["tag", "--table", "models", *command, *more]) == 0
     name = "share-0.5"
     rows = [f"baseline-{name}", f"elmo-lm-{name}", f"elmo-other-{name}"]
     assert [variant.name for variant in runs] == rows
-    printed = names(capsys.readouterr().out.replace("\n\n", "\n"))
+    printed = [row[0] for row in cells()]
     assert printed[2:5] == rows and printed[7:] == rows[:2]
 
 
-def test_shares_are_printed_and_drawn(command, runs, capsys, tmp_path):
+def test_shares_are_printed_and_drawn(command, runs, cells, tmp_path):
     picture = tmp_path / "shares.png"
     more = ["--shares", "0.5", "1", "--seeds", "1", "2", "--picture", str(picture)]
     assert compare.main(["tag", "--table", "shares", *command, *more]) == 0
@@ -114,11 +104,10 @@ def test_shares_are_printed_and_drawn(command, runs, capsys, tmp_path):
         (False, 1.0),
         (True, 1.0),
     ]
-    rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()]
-    cells = [[cell.strip() for cell in row] for row in rows]
-    assert cells[0][2] == "dev accuracy, baseline"
-    assert cells[2] == ["50%", "50", "12.50 ± 0.00", "25.00 ± 0.00", "+12.50"]
-    assert cells[3] == ["100%", "100", "25.00 ± 0.00", "50.00 ± 0.00", "+25.00"]
+    rows = cells()
+    assert rows[0][2] == "dev accuracy, baseline"
+    assert rows[2] == ["50%", "50", "12.50 ± 0.00", "25.00 ± 0.00", "+12.50"]
+    assert rows[3] == ["100%", "100", "25.00 ± 0.00", "50.00 ± 0.00", "+25.00"]
     assert picture.read_bytes().startswith(PNG)
 
 
@@ -164,24 +153,22 @@ def test_each_variant_predicts_once_for_the_tests_of_two_rows(command, runs, rec
     assert recorded == [variant for variant in runs for _ in range(2)]
 
 
-def test_neighbouring_rows_of_the_same_data_are_tested(command, runs, recorded, capsys):
+def test_neighbouring_rows_of_the_same_data_are_tested(command, runs, recorded, cells):
     more = "--shares 0.5 1 --seeds 1 2 --paired 99".split()
     assert compare.main(["tag", "--table", "shares", *command, *more]) == 0
-    rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()]
-    cells = [[cell.strip() for cell in row] for row in rows]
-    assert cells[5] == ["variant", "and", "difference", "p"]
-    assert cells[7:] == [
+    rows = cells()
+    assert rows[4] == ["variant", "and", "difference", "p"]
+    assert rows[6:] == [
         ["baseline-share-0.5", "elmo-lm-share-0.5", "+50.00", "0.010"],
         ["baseline", "elmo-lm", "+50.00", "0.010"],
     ]
 
 
 @pytest.mark.slow
-def test_saved_runs_are_tested(command, untrained, capsys):
+def test_saved_runs_are_tested(command, untrained, cells):
     table = ["tag", "--table", "shares", "--shares", "1", *command, "--no-cache"]
     assert compare.main([*table, "--paired", "20"]) == 0
-    last = capsys.readouterr().out.splitlines()[-1]
-    first, second, difference, p = [cell.strip() for cell in last.split("|")[1:-1]]
+    first, second, difference, p = cells()[-1]
     assert (first, second) == ("baseline", "elmo-lm")
     assert -100 <= float(difference) <= 100 and 1 / 21 <= float(p) + 0.001 <= 1.001
 
@@ -219,26 +206,26 @@ def test_usage_names_the_command(capsys):
     assert second.startswith(f"python -m {compare.PROGRAM} tag ")
 
 
-def test_wrong_arguments_are_refused(command, capsys):
-    assert compare.main(["tag", "--table", "mixes", *command, "--elmo", "other"]) == 2
-    assert "Give one --elmo" in capsys.readouterr().err
+def test_wrong_arguments_are_refused(command, error_of):
+    def error(*arguments):
+        return error_of(compare.main, ["tag", "--table", *arguments])
+
+    assert "Give one --elmo" in error("mixes", *command, "--elmo", "other")
     at = command.index("--elmo")
     alone = command[:at] + command[at + 2 :]
     for table in compare.TABLES:
-        assert compare.main(["tag", "--table", table, *alone]) == 2
-        assert "Give --elmo MODEL" in capsys.readouterr().err
-    assert compare.main(["tag", "--table", "mixes", *command, "--picture", "x"]) == 2
-    assert "--table shares" in capsys.readouterr().err
+        assert "Give --elmo MODEL" in error(table, *alone)
+    assert "--table shares" in error("mixes", *command, "--picture", "x")
     for wrong in (["nothing"], ["search"], ["../tag"], [], ["tag", *command]):
         with pytest.raises(SystemExit) as caught:
             compare.main(wrong)
         assert caught.value.code == 2
 
 
-def test_a_malformed_data_file_leaves_no_output(command, capsys, tmp_path):
+def test_a_malformed_data_file_leaves_no_output(command, error_of, tmp_path):
     (tmp_path / "train.conllu").write_text("1\tword\n")
-    assert compare.main(["tag", "--table", "mixes", *command]) == 2
-    assert f"{tmp_path / 'train.conllu'}:1: 10 columns" in capsys.readouterr().err
+    error = error_of(compare.main, ["tag", "--table", "mixes", *command])
+    assert f"{tmp_path / 'train.conllu'}:1: 10 columns" in error
     assert not (tmp_path / "out").exists()
 
 
@@ -259,7 +246,7 @@ def record(seed, weights, scheme="learned", place="input", variant="elmo-lm"):
     }
 
 
-def test_layer_weights_are_means_of_learned_mixes_over_seeds(tmp_path, capsys):
+def test_layer_weights_are_means_of_learned_mixes_over_seeds(tmp_path, cells):
     average = record(1, [1 / 3] * 3, scheme="average", variant="elmo-lm-average")
     pos = [record(1, [0.2, 0.5, 0.3]), record(2, [0.4, 0.5, 0.1]), average]
     ner = [record(3, [0.1, 0.2, 0.7], place="output")]
@@ -267,25 +254,22 @@ def test_layer_weights_are_means_of_learned_mixes_over_seeds(tmp_path, capsys):
     picture = tmp_path / "weights.svg"
     command = [*map(str, paths), "--picture", str(picture)]
     assert layer_weights.main(command) == 0
-    rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()]
-    cells = [[cell.strip() for cell in row] for row in rows]
+    rows = cells()
     deviation = f"{np.sqrt(0.02):.3f}"
-    assert cells[2][:4] == ["pos", "input", "2", f"0.300 ± {deviation}"]
-    assert cells[2][4] == "0.500 ± 0.000" and cells[2][6] == "2.500 ± 0.707"
-    assert cells[3] == ["ner", "output", "1", "0.100", "0.200", "0.700", "4.000"]
-    assert len(cells) == 4
+    assert rows[2][:4] == ["pos", "input", "2", f"0.300 ± {deviation}"]
+    assert rows[2][4] == "0.500 ± 0.000" and rows[2][6] == "2.500 ± 0.707"
+    assert rows[3] == ["ner", "output", "1", "0.100", "0.200", "0.700", "4.000"]
+    assert len(rows) == 4
     expected = {"Weights of the layers, mean ± standard deviation of 1 to 2 seeds"}
     assert expected | {"0.30", f"± {np.sqrt(0.02):.2f}"} <= texts_of(picture)
 
 
 @pytest.mark.parametrize("content", [None, "[]", "nothing", '[{"a": 1}]'])
-def test_files_without_learned_weights_are_refused(tmp_path, capsys, content):
+def test_files_without_learned_weights_are_refused(tmp_path, error_of, content):
     path = tmp_path / "results.json"
     if content is not None:
         path.write_text(content)
-    assert layer_weights.main([str(path)]) == 2
-    error = capsys.readouterr().err
-    assert str(path) in error and error.count("\n") == 1
+    assert str(path) in error_of(layer_weights.main, [path])
 
 
 def texts_of(picture):

@@ -16,11 +16,6 @@ SENTENCES = [
 
 
 @pytest.fixture
-def model(model_directory):
-    return str(model_directory)
-
-
-@pytest.fixture
 def text(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text("\n".join(SENTENCES), encoding="utf-8")
@@ -44,15 +39,11 @@ def test_uses_in_similar_contexts_are_nearest_and_words_are_listed(text, model, 
     assert "by" in lines[nouns[0]] and "by" in lines[nouns[0] + 1]
 
 
-def test_a_word_needs_two_uses_to_compare(text, model, capsys):
+def test_a_word_needs_two_uses_to_compare_and_a_text_utf8(text, model, error_of):
+    command = [text, "--elmo", model, "--words"]
     for word, count in (("fun", 1), ("absent", 0)):
-        assert neighbors.main([str(text), "--elmo", model, "--words", word]) == 2
-        error = capsys.readouterr().err
+        error = error_of(neighbors.main, [*command, word])
         assert f"{word} occurs {count} times in {text}" in error
-        assert error.count("\n") == 1
-
-
-def test_a_line_that_is_not_utf8_is_named(text, model, capsys):
     text.write_bytes(b"play\nb\xff\n")
-    assert neighbors.main([str(text), "--elmo", model, "--words", "play"]) == 2
-    assert f"{text} should be UTF-8. Line 2" in capsys.readouterr().err
+    error = error_of(neighbors.main, [*command, "play"])
+    assert f"{text} should be UTF-8. Line 2" in error

@@ -9,18 +9,6 @@ from elmo_keras.analyses.probe import __main__ as probe
 from elmo_keras.analyses.probe.layer_probes import LayerProbes
 
 
-def conllu(sentences):
-    """Sentences of (word, tag) in ten columns."""
-    rows = [
-        "\n".join(
-            "\t".join([str(i), word, "_", tag, *"______"])
-            for i, (word, tag) in enumerate(sentence, 1)
-        )
-        for sentence in sentences
-    ]
-    return "\n\n".join(rows) + "\n\n"
-
-
 def made_up(n, seed):
     """ "run" is a verb after "they" and a noun after "the"."""
     rng = np.random.default_rng(seed)
@@ -29,11 +17,9 @@ def made_up(n, seed):
 
 
 @pytest.fixture
-def files(tmp_path):
-    paths = tmp_path / "train.conllu", tmp_path / "dev.conllu"
-    for i, path in enumerate(paths):
-        path.write_text(conllu(made_up(40, seed=i)), encoding="utf-8")
-    return paths
+def files(conllu):
+    names = enumerate(("train.conllu", "dev.conllu"))
+    return [conllu(name, made_up(40, seed=i)) for i, name in names]
 
 
 @pytest.fixture
@@ -122,8 +108,6 @@ def test_a_tag_that_training_lacks_is_never_right():
     assert probe.majority([{"tokens": ["they"], "tags": ["PRON"]}], examples) == 0
 
 
-def test_a_malformed_line_is_named(files, command, capsys):
+def test_a_malformed_line_is_named(files, command, error_of):
     files[1].write_text("1\tword\n")
-    assert probe.main(command) == 2
-    error = capsys.readouterr().err
-    assert f"{files[1]}:1: 10 columns" in error and error.count("\n") == 1
+    assert f"{files[1]}:1: 10 columns" in error_of(probe.main, command)

@@ -31,11 +31,6 @@ SENTENCES = [
 ]
 
 
-@pytest.fixture
-def model(model_directory):
-    return str(model_directory)
-
-
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory, model_directory):
     """A folder with a text and its index, which the command has made."""
@@ -146,21 +141,16 @@ def test_vectors_of_parquet_are_read_in_any_pieces(in_parquet):
             np.testing.assert_array_equal(np.array(column.to_pylist(), "f4"), rows)
 
 
-def test_parquet_of_other_vectors_is_refused(
-    in_parquet, model, capsys, tmp_path, monkeypatch
-):
-    def error_of(path, *options):
-        assert search.main([str(path), "--elmo", model, *options, "rain"]) == 2
-        error = capsys.readouterr().err
-        assert error.count("\n") == 1
-        return error
+def test_parquet_of_other_vectors_is_refused(in_parquet, model, error_of, tmp_path):
+    def error(path, *options):
+        return error_of(search.main, [path, "--elmo", model, *options, "rain"])
 
-    assert "are for a text" in error_of(in_parquet, "--layers", "top")
-    assert "no .parquet files" in error_of(tmp_path)
+    assert "are for a text" in error(in_parquet, "--layers", "top")
+    assert "no .parquet files" in error(tmp_path)
     (tmp_path / "a.parquet").write_text("a")
-    assert "should be a Parquet file" in error_of(tmp_path / "a.parquet")
+    assert "should be a Parquet file" in error(tmp_path / "a.parquet")
     pq.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
-    assert "should have the columns" in error_of(tmp_path)
+    assert "should have the columns" in error(tmp_path)
     table = pq.read_table(in_parquet / "b.parquet")
 
     def written(**changes):
@@ -170,12 +160,12 @@ def test_parquet_of_other_vectors_is_refused(
         pq.write_table(table.replace_schema_metadata(metadata), path)
         return path
 
-    assert "another model" in error_of(written(model="1"))
-    assert "It has top, max" in error_of(written(layers="top", pooling="max"))
+    assert "another model" in error(written(model="1"))
+    assert "It has top, max" in error(written(layers="top", pooling="max"))
     shutil.copy(in_parquet / "b.parquet", tmp_path)
     for other in ({"model": "1"}, {"layers": "top"}, {"pooling": "max"}):
         written(**other)
-        assert "another model, layer, pooling or size" in error_of(tmp_path)
+        assert "another model, layer, pooling or size" in error(tmp_path)
 
 
 def test_queries_come_from_standard_input_where_none_is_given(
@@ -269,7 +259,7 @@ def test_the_old_index_answers_until_the_new_one_is_whole(
     ],
 )
 def test_a_wrong_index_is_refused_before_the_model_is_read(
-    tmp_path, monkeypatch, capsys, index, reason
+    tmp_path, monkeypatch, error_of, index, reason
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(search.Elmo, "from_pretrained", None)
@@ -280,9 +270,7 @@ def test_a_wrong_index_is_refused_before_the_model_is_read(
     before = {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
     text = "noted.npy.json" if "noted" in index else "text.npy"
     command = [text, "--elmo", "lm", "--index", index, "--overwrite", "a"]
-    assert search.main(command) == 2
-    error = capsys.readouterr().err
-    assert reason in error and error.count("\n") == 1
+    assert reason in error_of(search.main, command)
     assert {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
 
 
@@ -367,25 +355,23 @@ def test_lines_are_read_by_their_number_from_gzip_too(tmp_path):
     ],
 )
 def test_an_error_of_the_input_is_one_line_and_status_2(
-    text, model, capsys, change, reason
+    text, model, error_of, change, reason
 ):
     change(text)
     files = set(text.parent.iterdir())
     command = [str(text), "--elmo", model, "--layers", "top", "rain"]
-    assert search.main(command) == 2
-    error = capsys.readouterr().err
+    error = error_of(search.main, command)
     assert error.startswith("elmo_keras.analyses.search: ") and reason in error
-    assert error.count("\n") == 1
     assert set(text.parent.iterdir()) == files
 
 
-def test_wrong_arguments_are_refused(text, model, capsys):
-    assert search.main([str(text), "--elmo", model, " "]) == 2
-    assert "at least one token" in capsys.readouterr().err
-    assert search.main([str(text), "--elmo", model, "a", "--layers", "7"]) == 2
-    assert "`layers` should be one of" in capsys.readouterr().err
-    assert search.main([str(text), "--elmo", model, "a", "--index", "x.hdf5"]) == 2
-    assert "should end in .npy" in capsys.readouterr().err
+def test_wrong_arguments_are_refused(text, model, error_of):
+    command = [text, "--elmo", model]
+    assert "at least one token" in error_of(search.main, [*command, " "])
+    error = error_of(search.main, [*command, "a", "--layers", "7"])
+    assert "`layers` should be one of" in error
+    error = error_of(search.main, [*command, "a", "--index", "x.hdf5"])
+    assert "should end in .npy" in error
     with pytest.raises(SystemExit) as caught:
         search.main([str(text), "--elmo", model, "--layers", "mix"])
     assert caught.value.code == 2

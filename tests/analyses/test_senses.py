@@ -37,11 +37,6 @@ TEST = (
 )
 
 
-@pytest.fixture
-def model(model_directory):
-    return str(model_directory)
-
-
 @pytest.fixture(scope="module")
 def elmo(model_directory):
     return Elmo.from_pretrained(model_directory)
@@ -59,12 +54,6 @@ def command(files, model, *more):
     return ["--train", str(files[0]), "--test", str(files[1]), "--elmo", model, *more]
 
 
-def scores(output):
-    """The two numbers of each row of the table."""
-    rows = [line.strip("| ").split("|") for line in output.splitlines() if "|" in line]
-    return {name.strip(): [float(x) for x in row] for name, *row in rows[2:]}
-
-
 def test_context_decides_and_words_that_training_lacks_back_off(files, model, capsys):
     bank_as_adjective = use("a bank shot", "bank", TURN, tag="JJ")
     only_sense = use("a plane turned", "plane", "plane%1:06:01::", lemma="plane")
@@ -77,9 +66,10 @@ def test_context_decides_and_words_that_training_lacks_back_off(files, model, ca
         file.write(unknown * 2)
     assert senses.main(command(files, model)) == 0
     output = capsys.readouterr().out
+    rows = [line.strip("| ").split("|") for line in output.splitlines() if "|" in line]
+    found = {name.strip(): [float(x) for x in row] for name, *row in rows[2:]}
     # Of the 8 uses, these are right: the plane's two, the adjective (through the verb),
     # and one or all of the three with several senses.
-    found = scores(output)
     assert found["first sense"] == found["layer 0"] == [50.0, 33.3]
     assert found["layer 1"] == found["layer 2"] == [75.0, 100]
     assert "of 37.5%, one of 25.0%; 37.5% back off; 25.0% of all have no" in output
@@ -133,19 +123,17 @@ def test_columns_are_read_as_written(tmp_path):
         ("bank\tbank\tNN\tbank%1:17:01::;bank", "a sense key such as"),
     ],
 )
-def test_a_malformed_line_is_named(files, model, capsys, line, reason):
+def test_a_malformed_line_is_named(files, model, error_of, line, reason):
     with files[1].open("a") as file:
         file.write(line + "\n")
-    assert senses.main(command(files, model)) == 2
-    error = capsys.readouterr().err
+    error = error_of(senses.main, command(files, model))
     assert f"{files[1]}:{TEST.count(chr(10)) + 1}: {reason}" in error
-    assert error.count("\n") == 1
 
 
-def test_a_file_without_senses_is_refused(files, model, capsys):
+def test_a_file_without_senses_is_refused(files, model, error_of):
     files[0].write_text("the\tthe\tDT\t_\n")
-    assert senses.main(command(files, model)) == 2
-    assert f"{files[0]} holds no word with a sense" in capsys.readouterr().err
+    error = error_of(senses.main, command(files, model))
+    assert f"{files[0]} holds no word with a sense" in error
 
 
 def test_semcor_has_the_counts_of_its_description(data):
