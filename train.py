@@ -17,11 +17,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from elmo_keras import Elmo
-from elmo_keras.analyses.neighbors.occurrences import (
-    context_vectors,
-    contrasting_neighbors,
-    occurrences,
-)
+from elmo_keras.analyses.neighbors import context_vectors, occurrences, print_uses
 from elmo_keras.cli.command import INTERRUPTED, run_command, stopping
 from elmo_keras.model_files.model_directory import find_model, load_bilm
 from elmo_keras.text.corpus import TextStatistics
@@ -121,7 +117,8 @@ def train(
             if not finished:
                 return INTERRUPTED
             if chief and uses:
-                show_neighbors(Elmo.from_pretrained(output), uses)
+                vectors = context_vectors(Elmo.from_pretrained(output), uses)
+                print_uses(uses, vectors, NEIGHBORS)
             wait_for_all_workers(strategy)
     return 0
 
@@ -179,15 +176,6 @@ def uses_to_show(inputs: Inputs, word: str) -> list:
             f"{NEIGHBORS + 1} are needed."
         )
     return uses
-
-
-def show_neighbors(elmo: Elmo, uses: list) -> None:
-    """Prints the nearest neighbors of the first use, and of the use least like it."""
-    found = contrasting_neighbors(context_vectors(elmo, uses), NEIGHBORS)
-    for query, neighbors in found:
-        print(f"\nNearest to   {uses[query].excerpt()}")
-        for other, cosine in neighbors:
-            print(f"      {cosine:6.3f} {uses[other].excerpt()}")
 
 
 if __name__ == "__main__":

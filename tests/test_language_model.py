@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig, LanguageModel
-from elmo_keras.analyses.score import __main__ as score
-from elmo_keras.analyses.substitutes import __main__ as substitutes
+from elmo_keras.analyses import score, substitutes
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.models import randomize
 from tests.support.oracle_losses import expected_losses

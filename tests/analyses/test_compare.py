@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
+from elmo_keras.analyses import layer_weights
 from elmo_keras.analyses.compare import __main__ as compare
 from elmo_keras.analyses.compare.sample_efficiency import (
     Point,
     draw_shares,
     shares_table,
 )
-from elmo_keras.analyses.layer_weights import __main__ as layer_weights
 from elmo_keras.tasks.experiments import experiment
 from elmo_keras.tasks.experiments.fitting import Fitted
 from elmo_keras.tasks.tag import __main__ as tag

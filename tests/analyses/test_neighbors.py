@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from elmo_keras.analyses.neighbors import __main__ as neighbors
+from elmo_keras.analyses import neighbors
 
 SENTENCES = [
     "they play the game",

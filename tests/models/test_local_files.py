@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, find_model, load_bilm
-from elmo_keras.analyses.neighbors import __main__ as neighbors
+from elmo_keras.analyses import neighbors
 from elmo_keras.analyses.probe import __main__ as probe
 from elmo_keras.analyses.search import __main__ as search
 from elmo_keras.analyses.senses import __main__ as senses

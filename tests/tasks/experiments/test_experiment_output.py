@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from elmo_keras.analyses import layer_weights
 from elmo_keras.analyses.compare import __main__ as compare
-from elmo_keras.analyses.layer_weights import __main__ as layer_weights
 from elmo_keras.tasks.experiments import experiment
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.tag import __main__ as tag

@@ -14,7 +14,6 @@ import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, TextIO
 
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.outputs import check_apart, check_file
@@ -50,24 +49,29 @@ def score(file: str, elmo: str, tokens: bool, *, output: Path | None) -> None:
     if output is not None:
         check_file(output)
         check_apart([output], [Path(file), *parts_of_model(elmo)])
-    with opened(file) as text:
+    head, rows = (OF_TOKENS, token_rows) if tokens else (OF_SENTENCES, sentence_row)
+    with contextlib.ExitStack() as stack:
+        if file == "-":
+            text = sys.stdin.buffer
+        else:
+            text = stack.enter_context(open(file, "rb"))
         model = LanguageModel.from_pretrained(elmo)
+        progress = stack.enter_context(Progress(disable=output is None))
+        table = sys.stdout
+        if output is not None:
+            path = stack.enter_context(replacing(output))
+            table = stack.enter_context(path.open("w", encoding="utf-8"))
         lines = (line.split() for line in lines_of(text, file))
-        with Progress(disable=output is None) as progress, written(output) as table:
-            scores = model.score(lines, progress.update)
-            print(*(OF_TOKENS if tokens else OF_SENTENCES), sep="\t", file=table)
-            for number, of_sentence in enumerate(scores, 1):
-                rows = (
-                    token_rows(of_sentence) if tokens else [sentence_row(of_sentence)]
-                )
-                for row in rows:
-                    print(number, *row, sep="\t", file=table)
+        print(*head, sep="\t", file=table)
+        for number, scores in enumerate(model.score(lines, progress.update), 1):
+            for row in rows(scores):
+                print(number, *row, sep="\t", file=table)
 
 
-def sentence_row(scores: SentenceScores) -> tuple:
+def sentence_row(scores: SentenceScores) -> Iterator[tuple]:
     """The cells of a sentence, after its line number."""
     forward, backward = scores.totals
-    return (
+    yield (
         len(scores.tokens),
         scores.unknown.sum(),
         f"{forward:.4f}",
@@ -82,26 +86,6 @@ def token_rows(scores: SentenceScores) -> Iterator[tuple]:
     columns = zip(scores.tokens, scores.unknown, scores.forward, scores.backward)
     for position, (token, unknown, forward, backward) in enumerate(columns):
         yield position, token, int(unknown), f"{forward:.4f}", f"{backward:.4f}"
-
-
-@contextlib.contextmanager
-def opened(file: str) -> Iterator[BinaryIO]:
-    """The file for reading; `-` is standard input."""
-    if file == "-":
-        yield sys.stdin.buffer
-    else:
-        with open(file, "rb") as text:
-            yield text
-
-
-@contextlib.contextmanager
-def written(output: Path | None) -> Iterator[TextIO]:
-    """A file that is whole or not there; without a path, standard output."""
-    if output is None:
-        yield sys.stdout
-        return
-    with replacing(output) as path, path.open("w", encoding="utf-8") as table:
-        yield table
 
 
 if __name__ == "__main__":

@@ -27,23 +27,15 @@ from elmo_keras.cli.replacing import replacing
 from elmo_keras.tasks.experiments.results import read_results
 
 PROGRAM = "elmo_keras.analyses.layer_weights"
-LEARNED = "learned"
 
 
 class LearnedMix(NamedTuple):
-    """The mix of a variant at a place, over its seeds.
+    """The mix of a variant at a place, over its seeds."""
 
-    Attributes:
-        name: the folder, and the variant if there are several.
-        place: `"input"` or `"output"` of the task's network.
-        weights: the layers' shares, `(seeds, layers)`.
-        gammas: `(seeds,)`.
-    """
-
-    name: str
-    place: str
-    weights: np.ndarray
-    gammas: np.ndarray
+    name: str  # the folder, and the variant if there are several
+    place: str  # "input" or "output" of the task's network
+    weights: np.ndarray  # the layers' shares, (seeds, layers)
+    gammas: np.ndarray  # (seeds,)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -74,7 +66,7 @@ def learned_mixes(path: Path) -> list[LearnedMix]:
     found: dict[tuple[str, str], list[dict]] = {}
     path.stat()  # `read_results` accepts a missing file
     for record in read_results(path):
-        if record.get("settings", {}).get("scheme") == LEARNED:
+        if record.get("settings", {}).get("scheme") == "learned":
             for place, mix in record.get("mixes", {}).items():
                 found.setdefault((record["variant"], place), []).append(mix)
     if not found:
@@ -104,11 +96,7 @@ def weights_table(mixes: Sequence[LearnedMix]) -> str:
 
 
 def draw_weights(mixes: Sequence[LearnedMix], path: Path) -> None:
-    """Draws the layers' shares as heat maps, one panel for each place.
-
-    A cell shows the mean and, below it, the standard deviation over seeds, as in the
-    table.
-    """
+    """Draws the layers' shares as heat maps, one panel for each place."""
     from matplotlib.figure import Figure
 
     places = [p for p in ("input", "output") if any(mix.place == p for mix in mixes)]
@@ -131,7 +119,7 @@ def draw_weights(mixes: Sequence[LearnedMix], path: Path) -> None:
 
 
 def _draw_panel(axes, panel):
-    """A column for each mix, the last layer on top."""
+    """A column for each mix, the last layer on top; in a cell mean and deviation."""
     weights = np.array([mix.weights.mean(axis=0) for mix in panel]).T
     image = axes.imshow(
         weights, cmap="Blues", vmin=0, vmax=1, aspect="auto", origin="lower"

@@ -1,1 +1,0 @@
-"""The weights that tasks give to the layers."""

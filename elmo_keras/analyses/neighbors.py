@@ -1,0 +1,153 @@
+"""Prints the nearest neighbours of words and of their uses: the paper's Table 4.
+
+    python -m elmo_keras.analyses.neighbors FILE --elmo MODEL --words play bank
+
+FILE holds one sentence a line, tokens separated by spaces. A word by itself is compared
+by its context-independent vector, with one list of nearest words. Its uses are compared
+by the last layer of the biLM, each with a list of its own; two are shown, the first one
+in FILE and the one least similar to it.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras.cli.argument_types import positive
+from elmo_keras.cli.command import command_parser, run_command
+from elmo_keras.elmo import Elmo
+from elmo_keras.models.local_files import MODEL_HELP
+from elmo_keras.tasks.experiments.layer_cache import sentence_layers
+from elmo_keras.text.corpus import Corpus
+from elmo_keras.text.files import read_sentences
+
+PROGRAM = "elmo_keras.analyses.neighbors"
+WORDS_AT_ONCE = 1024
+MAX_WORDS = 20_000  # the most frequent ones are candidates
+
+
+class Occurrence(NamedTuple):
+    """One use of a word: its sentence, and its position there."""
+
+    sentence: Sequence[str]
+    position: int
+
+    def excerpt(self, width: int = 5) -> str:
+        """The word with up to `width` tokens on either side."""
+        first = max(0, self.position - width)
+        before = self.sentence[first : self.position]
+        after = self.sentence[self.position + 1 : self.position + 1 + width]
+        return " ".join([*before, f"[{self.sentence[self.position]}]", *after])
+
+
+def parser() -> argparse.ArgumentParser:
+    p = command_parser(PROGRAM, __doc__)
+    add = p.add_argument
+    add("file", type=Path, metavar="FILE", help="plain or gzipped text")
+    add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
+    add("--words", required=True, nargs="+", metavar="WORD")
+    add("--top", type=positive(int), default=3, help="length of a list (default: 3)")
+    add("--most", type=positive(int), default=1000, help="uses of a word to compare")
+    return p
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    return run_command(PROGRAM, lambda: neighbors(**vars(options)))
+
+
+def neighbors(
+    file: Path, elmo: str, words: Sequence[str], *, top: int, most: int
+) -> None:
+    """Prints the neighbours of each word."""
+    corpus = Corpus.of(read_sentences([str(file)]))
+    uses = {word: occurrences(corpus, word, most) for word in words}
+    for word, found in uses.items():
+        if len(found) < 2:
+            raise ValueError(
+                f"{word} occurs {len(found)} times in {file}. Two uses are needed to "
+                "compare them."
+            )
+    model = Elmo.from_pretrained(elmo)
+    candidates = frequent_words(corpus, words)
+    vectors = word_vectors(model, candidates)
+    contexts = context_vectors(model, sum(uses.values(), []))
+    ends = np.cumsum([len(found) for found in uses.values()])
+    of_uses = dict(zip(uses, np.split(contexts, ends[:-1])))
+    for word in words:
+        others, cosines = nearest(vectors, candidates.index(word))
+        shown = zip(others[:top], cosines)
+        shown = [f"{candidates[i]} {cosine:.3f}" for i, cosine in shown]
+        print(f"\n{word}: {', '.join(shown)}")
+        print_uses(uses[word], of_uses[word], top)
+
+
+def occurrences(
+    corpus: Corpus, word: str, limit: int | None = None
+) -> list[Occurrence]:
+    """The uses of a word in a corpus, or the first `limit` of them."""
+    if word not in corpus.words:
+        return []
+    places = np.flatnonzero(corpus.tokens == corpus.words.index(word))[:limit]
+    sentences = np.searchsorted(corpus.ends, places, side="right")
+    return [
+        Occurrence(
+            [corpus.words[t] for t in corpus.sentence(i)],
+            int(place - (corpus.ends[i - 1] if i else 0)),
+        )
+        for i, place in zip(sentences, places)
+    ]
+
+
+def frequent_words(corpus: Corpus, words: Sequence[str]) -> list[str]:
+    """The most frequent words of a text, and `words`."""
+    counts = corpus.counts()
+    order = np.argsort(-counts, kind="stable")[:MAX_WORDS]
+    frequent = [corpus.words[i] for i in order if counts[i]]
+    return list(dict.fromkeys([*frequent, *words]))
+
+
+def word_vectors(elmo: Elmo, words: list[str]) -> np.ndarray:
+    """Context-independent vectors: `(words, projection_dim)`."""
+    words = tf.constant(words)
+    parts = range(0, len(words), WORDS_AT_ONCE)
+    return np.concatenate(
+        [elmo.bilm.word_vectors(words[i : i + WORDS_AT_ONCE]).numpy() for i in parts]
+    )
+
+
+def context_vectors(elmo: Elmo, uses: Sequence[Occurrence]) -> np.ndarray:
+    """The vector of the last biLM layer at each use, `(uses, 2 · projection_dim)`.
+
+    The last layer is the one that distinguishes the senses of a word best (Peters
+    et al. 2018, Table 5).
+    """
+    vectors = np.zeros((len(uses), 2 * elmo.config.projection_dim), np.float32)
+    for i, layers in sentence_layers(elmo, [use.sentence for use in uses]):
+        vectors[i] = layers[-1, uses[i].position]
+    return vectors
+
+
+def print_uses(uses: Sequence[Occurrence], vectors: np.ndarray, top: int) -> None:
+    """Prints the uses nearest to the first one, and to the one least similar to it."""
+    for query in (0, nearest(vectors, 0)[0][-1]):
+        print(f"  Nearest to {uses[query].excerpt()}")
+        for other, cosine in list(zip(*nearest(vectors, query)))[:top]:
+            print(f"     {cosine:6.3f} {uses[other].excerpt()}")
+
+
+def nearest(vectors: np.ndarray, query: int) -> tuple[np.ndarray, np.ndarray]:
+    """The other rows of `vectors` in descending order of their cosine to row `query`."""
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = unit @ unit[query]
+    order = np.argsort(-cosines, kind="stable")
+    order = order[order != query]
+    return order, cosines[order]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

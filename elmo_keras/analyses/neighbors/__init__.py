@@ -1,1 +1,0 @@
-"""Nearest neighbours of words and of their uses."""

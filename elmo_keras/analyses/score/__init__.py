@@ -1,1 +1,0 @@
-"""Probabilities of sentences and words by a language model."""

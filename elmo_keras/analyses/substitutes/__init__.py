@@ -1,1 +1,0 @@
-"""Words that a language model expects in place of another."""
