@@ -187,7 +187,7 @@ def test_a_damaged_index_is_refused(vectors, tmp_path):
 def test_an_index_without_a_note_is_refused_and_made_anew(vectors, tmp_path, name):
     path = tmp_path / "index"
     (tmp_path / name).write_bytes(b"of an earlier version")
-    with pytest.raises(ValueError, match="is missing. --overwrite makes the index"):
+    with pytest.raises(ValueError, match="is missing. Ask to overwrite it"):
         make_approximate_index(vectors, path, {})
     assert make_approximate_index(vectors, path, {}, overwrite=True)
     assert len(ApproximateIndex(path)) == 499

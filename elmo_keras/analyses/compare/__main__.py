@@ -19,7 +19,6 @@ import argparse
 import dataclasses
 import functools
 import importlib
-import importlib.util
 import itertools
 import sys
 from collections.abc import Sequence
@@ -31,7 +30,7 @@ from elmo_keras.analyses.compare.sample_efficiency import (
     draw_shares,
     shares_table,
 )
-from elmo_keras.cli import argument_types
+from elmo_keras.cli.argument_types import Distinct, positive, share
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.outputs import check_picture
 from elmo_keras.model_files.model_parts import parts_of_model
@@ -50,17 +49,11 @@ STRONG, WEAK = 1.0, 0.001  # the paper's λ
 
 def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    task = _chooser().parse_args(arguments[:1]).task
+    p = command_parser(PROGRAM, __doc__, usage="%(prog)s TASK --table TABLE OPTIONS")
+    p.add_argument("task", type=_task, metavar="TASK")
+    task = p.parse_args(arguments[:1]).task
     options, own = experiment_arguments.parse(parser(task), task, arguments[1:])
     return run_command(PROGRAM, lambda: compare(task, options, **own))
-
-
-def _chooser():
-    """The command line up to the name of the task."""
-    usage = "%(prog)s TASK --table TABLE OPTIONS"
-    p = command_parser(PROGRAM, __doc__, usage=usage)
-    p.add_argument("task", type=_task, metavar="TASK")
-    return p
 
 
 def parser(task: Task) -> argparse.ArgumentParser:
@@ -69,17 +62,11 @@ def parser(task: Task) -> argparse.ArgumentParser:
     p.prog += f" {task.name}"
     add = p.add_argument_group("comparison").add_argument
     add("--table", choices=TABLES, required=True)
-    add(
-        "--shares",
-        type=argument_types.share,
-        nargs="+",
-        action=argument_types.Distinct,
-        default=SHARES,
-    )
+    add("--shares", type=share, nargs="+", action=Distinct, default=SHARES)
     add("--picture", type=Path, metavar="FILE", help="for --table shares: ….png, ….svg")
     add(
         "--paired",
-        type=argument_types.positive(int),
+        type=positive(int),
         nargs="?",
         const=1000,
         metavar="SHUFFLES",
@@ -162,32 +149,25 @@ def share_points(records) -> tuple[list[Point], str]:
     """The deciding scores by the share of the data, and their name."""
     part = "test" if all(record["test"] for record in records) else "dev"
     score = next(iter(records[0][part]))
-    points = []
-    for share in dict.fromkeys(record["settings"]["share"] for record in records):
-        own = [record for record in records if record["settings"]["share"] == share]
-        values = {
-            with_elmo: [
-                record[part][score]
-                for record in own
-                if bool(record["mixes"]) == with_elmo
-            ]
-            for with_elmo in (False, True)
-        }
-        points.append(Point(share, own[0]["examples"], values[False], values[True]))
-    return points, f"{part} {score}"
+    points: dict[float, Point] = {}
+    for record in records:
+        share = record["settings"]["share"]
+        point = points.setdefault(share, Point(share, record["examples"], [], []))
+        scores = point.elmo if record["mixes"] else point.baseline
+        scores.append(record[part][score])
+    return list(points.values()), f"{part} {score}"
 
 
 def _task(name):
     """The task with this name, also if its folder in `tasks` is new."""
-    path = f"elmo_keras.tasks.{name}" if name.isidentifier() else ""
-    found = path and importlib.util.find_spec(path)
-    found = found and importlib.util.find_spec(f"{path}.__main__")
-    module = found and importlib.import_module(f"{path}.__main__")
-    if not isinstance(getattr(module, "TASK", None), Task):
+    try:
+        return importlib.import_module(f"elmo_keras.tasks.{name}.__main__").TASK
+    except ModuleNotFoundError as error:
+        if not error.name.startswith("elmo_keras.tasks."):
+            raise
         raise argparse.ArgumentTypeError(
             f"there is no task {name}; give one that has a command, such as tag"
-        )
-    return module.TASK
+        ) from error
 
 
 if __name__ == "__main__":

@@ -16,18 +16,12 @@ from elmo_keras.cli.replacing import replacing
 
 
 class Point(NamedTuple):
-    """The outcome for one share of the training data.
+    """The scores for one share of the training data, one for each seed."""
 
-    Attributes:
-        share: above 0, at most 1.
-        examples: the number of examples.
-        baseline, elmo: scores without and with ELMo, one for each seed.
-    """
-
-    share: float
+    share: float  # above 0, at most 1
     examples: int
-    baseline: Sequence[float]
-    elmo: Sequence[float]
+    baseline: list[float]
+    elmo: list[float]
 
 
 def shares_table(points: Sequence[Point], score: str) -> str:

@@ -61,13 +61,7 @@ def probe(options: argparse.Namespace) -> None:
     elmo = Elmo.from_pretrained(options.elmo)
     cache = LayerCache(elmo, [example["tokens"] for example in train + dev], verbose=1)
     of_sentences = options.format != CONLLU
-    training = {
-        "epochs": options.epochs,
-        "batch_size": options.batch_size,
-        "learning_rate": options.learning_rate,
-        "of_sentences": of_sentences,
-    }
-    runs = [accuracies(train, dev, cache, seed=s, **training) for s in options.seeds]
+    runs = [accuracies(train, dev, cache, options, seed=s) for s in options.seeds]
     kind = "most frequent label" if of_sentences else "each word's most frequent tag"
     rows = [(kind, percent_spread([majority(train, dev, of_sentences)]))]
     for layer, values in enumerate(zip(*runs)):
@@ -92,25 +86,20 @@ def accuracies(
     train: Sequence[dict],
     dev: Sequence[dict],
     cache: LayerCache,
+    options: argparse.Namespace,
     *,
     seed: int,
-    epochs: int,
-    batch_size: int,
-    learning_rate: float,
-    of_sentences: bool = False,
 ) -> np.ndarray:
     """The accuracy of each layer's classifier on the tokens, or sentences, of `dev`."""
     keras.utils.set_random_seed(seed)
     tags = sorted({tag for example in train for tag in example["tags"]})
     gold = [numbers(example, tags) for example in dev]
-    model = LayerProbes(cache.shape[1], len(tags), of_sentences)
+    model = LayerProbes(cache.shape[1], len(tags), options.format != CONLLU)
     # XLA has no strings.
-    model.compile(keras.optimizers.Adam(learning_rate), jit_compile=False)
-    labels = [numbers(example, tags) for example in train]
-    batches = Batches(
-        train, ["tokens"], labels=labels, cache=cache, batch_size=batch_size
-    )
-    for epoch in range(1, epochs + 1):
+    model.compile(keras.optimizers.Adam(options.learning_rate), jit_compile=False)
+    labels, size = [numbers(example, tags) for example in train], options.batch_size
+    batches = Batches(train, ["tokens"], labels=labels, cache=cache, batch_size=size)
+    for epoch in range(1, options.epochs + 1):
         model.fit(batches.shuffled(seed, epoch), shuffle=False, verbose=0)
     found = predictions(model, Batches(dev, ["tokens"], cache=cache))
     right = [f[:, : len(g)] == g for f, g in zip(found, gold)]
@@ -125,10 +114,7 @@ def numbers(example: dict, tags: Sequence[str]) -> np.ndarray:
 def majority(
     train: Sequence[dict], dev: Sequence[dict], of_sentences: bool = False
 ) -> float:
-    """Accuracy of each word's most frequent tag, or of all words' if it is unknown.
-
-    Of sentences it is that of the most frequent tag.
-    """
+    """Accuracy of each word's most frequent tag, or else of all tags' most frequent one."""
     counts = collections.Counter(
         pair for example in train for pair in tagged(example, of_sentences)
     )
@@ -136,7 +122,7 @@ def majority(
     for (word, tag), number in counts.most_common():
         of_words.setdefault(word, tag)
         of_all[tag] += number
-    [(frequent, _)] = of_all.most_common(1)
+    frequent = max(of_all, key=of_all.get)
     right = [
         of_words.get(word, frequent) == tag
         for example in dev

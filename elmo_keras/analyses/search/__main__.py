@@ -14,13 +14,11 @@ vectors; it finds nearly all of the closest sentences.
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from elmo_keras.analyses.search.index_note import note_path, read_note
+from elmo_keras.analyses.search.index_note import note_path, read_note, unfinished
 from elmo_keras.analyses.search.search_index import SearchIndex
 from elmo_keras.analyses.search.text_index import (
     LineIndex,
@@ -29,13 +27,8 @@ from elmo_keras.analyses.search.text_index import (
     mean_vector,
 )
 from elmo_keras.cli.argument_types import layer_or, positive
-from elmo_keras.cli.command import (
-    INTERRUPTED,
-    command_parser,
-    fail,
-    run_command,
-    stopping,
-)
+from elmo_keras.cli.command import command_parser, run_command, stopping
+from elmo_keras.cli.fingerprint import OtherRun
 from elmo_keras.cli.outputs import check_apart, check_file
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embeddings import open_npy
@@ -45,7 +38,6 @@ from elmo_keras.models.local_files import MODEL_HELP
 from elmo_keras.tasks.readers.words import split_at_spaces
 
 PROGRAM = "elmo_keras.analyses.search"
-RESUMES = "Interrupted. The same command resumes."
 
 
 def parser() -> argparse.ArgumentParser:
@@ -77,7 +69,14 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_intermixed_args(arguments)
-    return run_command(PROGRAM, lambda: search(**vars(options)))
+
+    def work():
+        try:
+            search(**vars(options))
+        except OtherRun as error:
+            raise ValueError(f"{error} --overwrite makes the index anew.") from error
+
+    return run_command(PROGRAM, work, "Interrupted. The same command resumes.")
 
 
 def search(
@@ -92,8 +91,8 @@ def search(
     cells: int | None,
     center: bool,
     overwrite: bool,
-) -> int:
-    """Makes the index and answers the queries; returns the exit status."""
+) -> None:
+    """Makes the index; prints cosine, number or id, and text of what it finds."""
     in_parquet = is_parquet(file) or file.is_dir()
     if in_parquet and (index or layers is not None or overwrite > approximate):
         raise ValueError(
@@ -119,29 +118,28 @@ def search(
                 rows, layers = sentences, sentences.layers_of(model)
                 note = parquet_note(sentences, path) if approximate else {}
             else:
-                digest = {"digest": sentences.digest, "layers": layers}
-                if not make_index(model, file, index, **digest, **options):
-                    return fail(PROGRAM, INTERRUPTED, RESUMES)
+                of_text = {"digest": sentences.digest, "layers": layers}
+                if not make_index(model, file, index, **of_text, **options):
+                    raise KeyboardInterrupt
                 rows, note = open_npy(index), {"made_of": read_note(index)}
             if not approximate:
                 found = SearchIndex(rows[:], center)
             else:
                 # faiss is imported only where it is needed.
-                from elmo_keras.analyses.search.approximate_build import (
-                    make_approximate_index,
-                )
-                from elmo_keras.analyses.search.approximate_index import (
-                    ApproximateIndex,
-                )
+                from elmo_keras.analyses.search import approximate_build as build
+                from elmo_keras.analyses.search import approximate_index as built
 
                 options |= {"center": center, "verbose": 1}
-                if not make_approximate_index(rows, path, **note, **options):
-                    return fail(PROGRAM, INTERRUPTED, RESUMES)
-                found = ApproximateIndex(path, cells)
+                if not build.make_approximate_index(rows, path, **note, **options):
+                    raise KeyboardInterrupt
+                found = built.ApproximateIndex(path, cells)
         for tokens in queries(query):
-            hits = found.closest(mean_vector(model, tokens, layers), top)
-            print_hits(tokens, hits, sentences.named)
-    return 0
+            print(f"Closest to: {' '.join(tokens)}")
+            closest = found.closest(mean_vector(model, tokens, layers), top)
+            for i, cosine in zip(*closest):
+                number, text = sentences.named(i)
+                number = f"{number:,}" if isinstance(number, int) else number
+                print(f"{cosine:7.3f} {number!s:>8}  {text}", flush=True)
 
 
 def check_approximate(path: Path, inputs: Sequence[Path], *, overwrite: bool) -> None:
@@ -171,23 +169,10 @@ def sentences_of(file: Path, in_parquet: bool):
 def parquet_note(sentences, path: Path) -> dict[str, Any]:
     """What an index is made from; vectors aren't read again if no file has changed."""
     files = sentences.stamps()
-    notes = read_note(path), read_note(path.with_name(f"{path.name}.unfinished"))
+    notes = read_note(path), read_note(unfinished(path))
     known = [note.get("vectors") for note in notes if note.get("files") == files]
     digest = known[0] if known else sentences.digest()
     return {"made_of": {"vectors": digest}, "files": files}
-
-
-def print_hits(
-    query: Sequence[str],
-    hits: tuple[np.ndarray, np.ndarray],
-    named: Callable[[int], tuple[Any, str]],
-) -> None:
-    """Prints the query; then cosine, number or id, and text of each sentence found."""
-    print(f"Closest to: {' '.join(query)}")
-    for i, cosine in zip(*hits):
-        number, text = named(i)
-        number = f"{number:,}" if isinstance(number, int) else number
-        print(f"{cosine:7.3f} {number!s:>8}  {text}", flush=True)
 
 
 def queries(given: Sequence[str]) -> Iterator[list[str]]:

@@ -3,14 +3,20 @@
 import errno
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import faiss
 import numpy as np
 
 from elmo_keras.analyses.search.approximate_index import opened
-from elmo_keras.analyses.search.index_note import check_note, note_path, write_note
+from elmo_keras.analyses.search.index_note import (
+    check_note,
+    note_path,
+    unfinished,
+    write_note,
+)
 from elmo_keras.analyses.search.search_index import ROWS_AT_ONCE
+from elmo_keras.cli.fingerprint import OtherRun
 from elmo_keras.cli.progress import Progress
 from elmo_keras.cli.replacing import replacing
 
@@ -21,18 +27,8 @@ ITERATIONS = 10
 SAVED_ROWS = 2**18  # the first time; then whenever half as many again are added
 
 
-class Vectors(Protocol):
-    """An array of rows, or what reads rows like one, such as `ParquetSentences`."""
-
-    shape: tuple[int, int]
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, rows: slice) -> np.ndarray: ...
-
-
 def make_approximate_index(
-    vectors: Vectors,
+    vectors: np.ndarray,
     path: Path,
     made_of: dict[str, Any],
     *,
@@ -48,8 +44,9 @@ def make_approximate_index(
     is stopped; the same call resumes from it.
 
     Args:
-        vectors: `(sentences, dim)`, read a block at a time; 0 for a sentence without
-            tokens, which is never found.
+        vectors: `(sentences, dim)`, an array or what is sliced like one, such as
+            `ParquetSentences`, a block at a time; 0 for a sentence without tokens,
+            which is never found.
         path: the file; see `index_note` for the file beside it.
         made_of: JSON values that tell these vectors from others, such as a digest.
         center: whether to subtract the mean of all sentences, as in `SearchIndex`.
@@ -74,7 +71,7 @@ def make_approximate_index(
     if work.exists():
         try:
             check_note(work, made_of)
-        except ValueError:
+        except OtherRun:
             if not overwrite:
                 raise
             work.unlink()
@@ -89,11 +86,6 @@ def make_approximate_index(
     work.replace(path)
     note_path(work).unlink()
     return True
-
-
-def unfinished(path: Path) -> Path:
-    """Where an index grows."""
-    return path.with_name(f"{path.name}.unfinished")
 
 
 def _grow(work, vectors, *, center, progress, stop) -> bool:
@@ -124,7 +116,7 @@ def _grow(work, vectors, *, center, progress, stop) -> bool:
     return True
 
 
-def trained_index(vectors: Vectors, *, center: bool) -> faiss.IndexPreTransform:
+def trained_index(vectors: np.ndarray, *, center: bool) -> faiss.IndexPreTransform:
     """An index with centroids and without rows; it scales rows to length 1 itself."""
     dim, n_lists = vectors.shape[1], min(MAX_LISTS, len(vectors) // ROWS_OF_LIST)
     sample, mean = _sample(vectors, max(1, n_lists))

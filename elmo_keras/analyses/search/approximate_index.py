@@ -5,7 +5,8 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from elmo_keras.analyses.search.index_note import note_path, read_note
+from elmo_keras.analyses.search.index_note import ADVICE, note_path, read_note
+from elmo_keras.cli.fingerprint import OtherRun
 
 SHARE_OF_LISTS, FEWEST_LISTS = 1 / 16, 16  # that a query searches
 
@@ -15,9 +16,9 @@ class ApproximateIndex:
 
     It is faiss's IVF: the unit vectors are divided into lists by their nearest centroid
     (k-means), and a query is compared with the sentences in the lists nearest to it. It
-    finds nearly all of the closest sentences, and their cosines up to about 1e-5, since
-    float16 holds the differences of the vectors from the centroids. The file is mapped
-    into memory, so that it opens at once, and processes share it.
+    finds nearly all of the closest ones, and cosines up to about 1e-5, since float16
+    holds the differences from the centroids. The file is mapped into memory, so that
+    it opens at once, and processes share it.
 
     Args:
         path: a file of `make_approximate_index`, with its note beside it. faiss reads
@@ -37,9 +38,9 @@ class ApproximateIndex:
     def __init__(self, path: Path, cells: int | None = None):
         # faiss would crash on a mapped file that is cut short.
         if path.stat().st_size != read_note(path).get("bytes"):
-            raise ValueError(
+            raise OtherRun(
                 f"{path} is damaged, or not the index that {note_path(path).name} "
-                "beside it describes. Build it anew with --overwrite."
+                f"beside it describes. {ADVICE}"
             )
         self._index = opened(path, faiss.IO_FLAG_MMAP | faiss.IO_FLAG_READ_ONLY)
         ivf = faiss.extract_index_ivf(self._index)

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.cli.fingerprint import check_same_run
+from elmo_keras.cli.fingerprint import OtherRun, check_same_run
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.published_options import read_options
+
+ADVICE = "Ask to overwrite it, or name another."
 
 
 def note_path(index: Path) -> Path:
@@ -31,10 +33,14 @@ def check_note(index: Path, made_of: Mapping[str, Any]) -> None:
     """Refuses an index that was made from something else."""
     found = read_note(index)
     if not found:
-        raise ValueError(
+        raise OtherRun(
             f"{note_path(index)}, which says what {index} was made from, is missing. "
-            "--overwrite makes the index anew."
+            f"{ADVICE}"
         )
     then = {name: found.get(name) for name in made_of}
-    advice = "--overwrite makes the index anew, or give another --index."
-    check_same_run(made_of, then, index, advice)
+    check_same_run(made_of, then, index, ADVICE)
+
+
+def unfinished(index: Path) -> Path:
+    """Where an approximate index grows."""
+    return index.with_name(f"{index.name}.unfinished")

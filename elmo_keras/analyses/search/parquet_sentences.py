@@ -1,5 +1,6 @@
 """Sentences and their vectors in Parquet files."""
 
+import contextlib
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -17,25 +18,15 @@ from elmo_keras.embed.parquet_rows import ParquetRows
 SAME = "model", "layers", "pooling"  # in all files of a folder
 
 
-class ParquetSentences:
+class ParquetSentences(contextlib.AbstractContextManager):
     """The rows of a Parquet file, or of all `.parquet` files of a folder.
 
     `sentences[first:end]` reads vectors, `(rows, dim)` in their dtype, and
     `sentences.named(i)` the id and the text of a row. A `with` block closes the files.
 
-    Args:
-        path: the file or folder, in which names that begin with `.` or `_` are
-            skipped. Each file has the columns `id`, `text` and `vector`,
-            as `embed_corpus` writes them with `pooling`.
-
-    Attributes:
-        about: what the first file says about its vectors, see `arrow_rows.about_of`.
-        shape: `(sentences, dim)`.
-
-    Raises:
-        FileNotFoundError: there is no such file, or none in the folder.
-        ValueError: a file is no Parquet file with these columns, or the files hold
-            vectors of different models or sizes.
+    In a folder, names that begin with `.` or `_` are skipped. Each file has the columns
+    `id`, `text` and `vector`, as `embed_corpus` writes them with `pooling`, and all
+    hold vectors of the same model and size.
     """
 
     def __init__(self, path: Path):
@@ -98,9 +89,6 @@ class ParquetSentences:
                 f"layers, the top or another layer. It has {layers}, {pooling}."
             )
         return int(layers) if layers.isdecimal() else layers
-
-    def __enter__(self) -> "ParquetSentences":
-        return self
 
     def __exit__(self, *_):
         self._rows.close()

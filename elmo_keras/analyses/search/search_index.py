@@ -13,25 +13,25 @@ class SearchIndex:
             without tokens, which is never found.
         center: whether to subtract the mean of all sentences first. Mean vectors share
             what every sentence has, such as articles and a full stop, so that their
-            cosines are all near 1; the difference from the mean is what distinguishes a
-            sentence.
+            cosines are all near 1.
     """
 
     def __init__(self, vectors: np.ndarray, center: bool = False):
         self.vectors = vectors
-        self.real = np.concatenate([np.zeros(0, bool), *self._of_all(_any)])
+        self.real = self._of_rows(lambda rows: rows.any(axis=1)) > 0
         self.mean = np.zeros(vectors.shape[1], np.float32)
         if center:
-            sums = self._of_all(lambda rows: rows.sum(axis=0, dtype=np.float64))
-            self.mean += np.sum([self.mean, *sums], axis=0) / max(1, self.real.sum())
-        self.norms = np.concatenate([np.zeros(0), *self._of_all(self._norms)])
+            total = vectors.sum(axis=0, dtype=np.float64)
+            self.mean += total / max(1, self.real.sum())
+        self.norms = self._of_rows(
+            lambda rows: np.linalg.norm(rows - self.mean, axis=1)
+        )
 
     def closest(self, query: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
         """The sentences closest to a query."""
         query = np.asarray(query - self.mean, np.float32)
         # `(rows - mean) @ query` would copy all rows.
-        products = self._of_all(lambda rows: _float32(rows) @ query)
-        cosines = np.concatenate([np.zeros(0), *products]) - self.mean @ query
+        cosines = self._of_rows(lambda rows: rows @ query) - self.mean @ query
         cosines /= np.maximum(self.norms * np.linalg.norm(query), 1e-12)
         cosines[~self.real] = -np.inf
         top = min(top, self.real.sum())
@@ -39,17 +39,11 @@ class SearchIndex:
         order = order[np.lexsort((order, -cosines[order]))]
         return order, cosines[order]
 
-    def _of_all(self, function):
-        for first in range(0, len(self.vectors), ROWS_AT_ONCE):
-            yield function(self.vectors[first : first + ROWS_AT_ONCE])
-
-    def _norms(self, rows):
-        return np.linalg.norm(_float32(rows) - self.mean, axis=1)
-
-
-def _float32(rows):
-    return rows.astype(np.float32, copy=False)
-
-
-def _any(rows):
-    return rows.any(axis=1)
+    def _of_rows(self, function):
+        """A value of each row, computed block by block in float32."""
+        values = np.empty(len(self.vectors))
+        for first in range(0, len(values), ROWS_AT_ONCE):
+            rows = self.vectors[first : first + ROWS_AT_ONCE]
+            rows = rows.astype(np.float32, copy=False)
+            values[first : first + len(rows)] = function(rows)
+        return values

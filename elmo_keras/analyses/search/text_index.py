@@ -1,5 +1,6 @@
 """The lines of a text, and the file of their mean vectors."""
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -16,18 +17,11 @@ from elmo_keras.embed.vector_files import is_npy
 from elmo_keras.text.files import unzipped
 
 
-class LineIndex(Sequence):
+class LineIndex(Sequence, contextlib.AbstractContextManager):
     """The lines of a text file, plain or gzipped, without holding them in memory.
 
-    The file is read once to find where each line begins, and 8 bytes a line are kept.
-    Lines of a gzipped file are slow to read, since it has no random access. A `with`
-    block closes the file.
-
-    Attributes:
-        digest: SHA-256 of the text.
-
-    Raises:
-        OSError: the file can't be read.
+    The file is read once for its SHA-256, `digest`, and to find where each line begins;
+    8 bytes a line are kept. A gzipped file has no random access: its lines are slow.
     """
 
     def __init__(self, path: str | Path):
@@ -50,9 +44,6 @@ class LineIndex(Sequence):
     def named(self, i: int) -> tuple[int, str]:
         """The number of a line, from 1, and the line."""
         return int(i) + 1, self[i]
-
-    def __enter__(self) -> "LineIndex":
-        return self
 
     def __exit__(self, *_):
         self._file.close()

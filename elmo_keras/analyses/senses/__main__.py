@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from elmo_keras.analyses.senses.semcor import Instance, read_semcor
+from elmo_keras.analyses.senses.semcor import read_semcor
 from elmo_keras.analyses.senses.sense_vectors import (
     UNKNOWN,
     SenseInventory,
@@ -64,23 +64,16 @@ def senses(options: argparse.Namespace) -> None:
     predictions = nearest_senses(elmo, test, inventory, vectors=vectors, verbose=1)
     instances = [instance for sentence in test for instance in sentence.instances]
     first = np.array([[inventory.first_sense(i.word)] for i in instances])
-    right = is_right(np.hstack([first, predictions]), instances, inventory)
+    keys = [*(key for _, key in inventory.senses), ""]  # the last one of UNKNOWN
+    answers = zip(np.hstack([first, predictions]), instances)
+    right = np.array([[keys[s] in i.senses for s in row] for row, i in answers])
     n_senses = np.array([len(inventory.of(i.word)) for i in instances])
     print(scores_table(right, n_senses))
-    print(f"\n{composition(n_senses, n_silent=np.sum(first == UNKNOWN))}")
-
-
-def is_right(
-    predictions: np.ndarray, instances: Sequence[Instance], inventory: SenseInventory
-) -> np.ndarray:
-    """Whether a sense is one of the instance's: bool `(instances, columns)`."""
-    keys = [key for _, key in inventory.senses]
-    keys.append("")  # of UNKNOWN
-    return np.array(
-        [
-            [keys[sense] in instance.senses for sense in row]
-            for row, instance in zip(predictions, instances)
-        ]
+    print(
+        f"\n{len(instances):,} uses. Training has several senses of "
+        f"{np.mean(n_senses > 1):.1%}, one of {np.mean(n_senses == 1):.1%}; "
+        f"{np.mean(n_senses == 0):.1%} back off; {np.mean(first == UNKNOWN):.1%} of "
+        "all have no answer."
     )
 
 
@@ -92,27 +85,12 @@ def scores_table(right: np.ndarray, n_senses: np.ndarray) -> str:
         n_senses: the number of senses of each instance's word in training.
     """
     names = ["first sense", *(f"layer {i}" for i in range(right.shape[1] - 1))]
-    scores = zip(right.mean(axis=0), _mean(right[n_senses > 1]))
-    rows = [
-        (name, *(f"{100 * score:.1f}" for score in of_name))
-        for name, of_name in zip(names, scores)
-    ]
+    several = right[n_senses > 1]
+    scores = [right.mean(axis=0)]
+    scores.append(several.mean(axis=0) if len(several) else np.nan * scores[0])
+    columns = [[f"{100 * score:.1f}" for score in column] for column in scores]
     head = "", "F1", "F1 where training has several senses"
-    return markdown_table(head, rows)
-
-
-def composition(n_senses: np.ndarray, n_silent: int) -> str:
-    """The shares of the instances by the number of their word's senses."""
-    return (
-        f"{len(n_senses):,} uses. Training has several senses of "
-        f"{np.mean(n_senses > 1):.1%}, one of {np.mean(n_senses == 1):.1%}; "
-        f"{np.mean(n_senses == 0):.1%} back off; {n_silent / len(n_senses):.1%} of all "
-        "have no answer."
-    )
-
-
-def _mean(right):
-    return right.mean(axis=0) if len(right) else np.full(right.shape[1], np.nan)
+    return markdown_table(head, list(zip(names, *columns)))
 
 
 if __name__ == "__main__":

@@ -13,18 +13,12 @@ _KEY = re.compile(rf"[^%]+%{_NUMBERS}(;{_NUMBERS})*")
 
 
 class Instance(NamedTuple):
-    """A word, or an expression of several words, with a sense.
+    """A word, or an expression of several words, with a sense."""
 
-    Attributes:
-        first, end: the range of its tokens in the sentence, without `end`.
-        word: lemma and part of speech, which have the senses to choose from.
-        senses: the keys of its senses, usually one.
-    """
-
-    first: int
+    first: int  # of its tokens in the sentence
     end: int
-    word: tuple[str, str]
-    senses: tuple[str, ...]
+    word: tuple[str, str]  # lemma and part of speech, which have senses to choose from
+    senses: tuple[str, ...]  # keys, usually one
 
 
 class Sentence(NamedTuple):

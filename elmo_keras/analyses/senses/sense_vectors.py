@@ -80,19 +80,15 @@ def nearest_senses(
     """The sense nearest to each instance by the cosine, in a tie the more frequent one.
 
     Returns:
-        int32 `(instances, layers)`, the number of a sense or `UNKNOWN`, in the order
-        of the instances in `test`.
+        int `(instances, layers)`, the number of a sense or `UNKNOWN`, in the order of
+        the instances in `test`.
     """
-    instances = [instance for sentence in test for instance in sentence.instances]
-    predictions = np.array([[inventory.first_sense(i.word)] for i in instances])
-    predictions = np.repeat(predictions.reshape(-1, 1), vectors.shape[1], axis=1)
-    places = {id(instance): i for i, instance in enumerate(instances)}
+    found = {}
     for instance, vector in _vectors(elmo, test, verbose):
-        senses = inventory.of(instance.word)
-        if len(senses) > 1:
-            best = _nearest(vectors[senses], vector)
-            predictions[places[id(instance)]] = np.array(senses)[best]
-    return predictions
+        senses = inventory.of(instance.word) or [inventory.first_sense(instance.word)]
+        best = _nearest(vectors[senses], vector)
+        found[id(instance)] = np.array(senses)[best]
+    return np.array([found[id(i)] for sentence in test for i in sentence.instances])
 
 
 def _nearest(candidates, vector):
