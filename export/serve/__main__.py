@@ -37,6 +37,65 @@ from .server import Server
 CLOSING_SECONDS = 0.1  # for the last answers to reach their clients
 PROGRAM = __package__  # `export.serve`, or `elmo_keras.export.serve` when installed
 
+number = positive(int)
+# Group → field of `Config` → type and help, with the place of the default.
+OPTIONS = {
+    "models": {
+        "threads": (number, "of TensorFlow's operations (default: one per processor)"),
+        "poll_seconds": (seconds, "between checks for a newer version (default: {})"),
+    },
+    "server": {
+        "host": (str, "address (default: {})"),
+        "port": (port, "of gRPC; 0 takes a free one (default: {})"),
+        "grace_seconds": (
+            seconds,
+            "to answer waiting requests at the end (default: {})",
+        ),
+        "max_message_mb": (number, "maximum size of a request (default: {})"),
+    },
+    "gRPC": {
+        "tensor_content": (bool, "answers with bytes, tensor_content, for float_val"),
+    },
+    "REST": {
+        "rest_port": (port, "0 takes a free one (default: {})"),
+        "rest_timeout": (
+            positive(float),
+            "seconds for an answer, from the end of the request (default: {})",
+        ),
+        "rest_header_timeout": (
+            positive(float),
+            "seconds for headers, from the connection or the last answer; then the "
+            "connection is closed (default: {})",
+        ),
+        "rest_body_timeout": (
+            positive(float),
+            "seconds for a request's body, and for reading a part of the answer "
+            "(default: {})",
+        ),
+        "rest_max_connections": (
+            number,
+            "a further one takes the place of an idle one (default: {})",
+        ),
+        "rest_cors": (bool, "answers any page of a browser"),
+    },
+    "limits of a request": {
+        "max_request_rows": (number, "sentences (default: {})"),
+        "max_request_tokens": (number, "tokens of all sentences (default: {})"),
+        "max_answer_mb": (number, "of the requested outputs (default: {})"),
+    },
+    "batching, named as in TensorFlow Serving's file": {
+        "max_batch_size": (number, "rows; a larger request is alone (default: {})"),
+        "max_batch_tokens": (number, "positions with padding (default: {})"),
+        "long_request_tokens": (number, "more are computed apart (default: {})"),
+        "batch_timeout_micros": (
+            non_negative(int),
+            "to wait for other requests while a thread is free (default: {})",
+        ),
+        "max_enqueued_requests": (number, "that wait (default: {})"),
+        "num_batch_threads": (number, "batches at the same time (default: {})"),
+    },
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serves until Ctrl-C or SIGTERM; returns the exit status."""
@@ -45,12 +104,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Malformed messages are the client's errors, and the client gets a status.
     logging.getLogger("grpc._common").disabled = True
     tf.get_logger().setLevel(logging.ERROR)
-    return run_command(
-        PROGRAM, lambda: serve(read_config(options), options.grace_seconds)
-    )
+    return run_command(PROGRAM, lambda: serve(read_config(options)))
 
 
-def serve(config: Config, grace_seconds: float) -> None:
+def serve(config: Config) -> None:
     """Serves until Ctrl-C or SIGTERM, then answers the waiting requests and exits."""
     with stopping() as stop:
         server = Server(config)
@@ -64,7 +121,7 @@ def serve(config: Config, grace_seconds: float) -> None:
                         flush=True,
                     )
             stop.wait()
-            server.drain(grace_seconds)
+            server.drain(config.grace_seconds)
             status = 0
         except KeyboardInterrupt:  # Ctrl-C once more
             status = fail(PROGRAM, INTERRUPTED, "Interrupted.")
@@ -93,111 +150,37 @@ def read_config(options: argparse.Namespace) -> Config:
 def parser() -> argparse.ArgumentParser:
     """The command line; options with a default are fields of `Config`."""
     p = command_parser(PROGRAM, __doc__)
-    usual = Config()
-
-    def options(group, **types_and_helps):
-        for name, (type_, text) in types_and_helps.items():
-            default = getattr(usual, name)
-            shown = f"{default:g}" if isinstance(default, float) else default
-            option = f"--{name.replace('_', '-')}"
-            text = text.format(shown)
-            group.add_argument(option, type=type_, default=default, help=text)
-
-    number = positive(int)
-    group = p.add_argument_group("models")
-    which = group.add_mutually_exclusive_group(required=True)
-    which.add_argument(
-        "directory",
-        metavar="OUT_DIR",
-        type=Path,
-        nargs="?",
-        help="folder of the versions",
-    )
-    which.add_argument(
+    groups = {title: p.add_argument_group(title) for title in OPTIONS}
+    which = groups["models"].add_mutually_exclusive_group(required=True)
+    add = which.add_argument
+    add("directory", metavar="OUT_DIR", type=Path, nargs="?", help="folder of versions")
+    add(
         "--model-config-file",
         type=Path,
         metavar="FILE",
         help="several models, labels and version policies: TensorFlow Serving's file",
     )
-    group.add_argument(
+    groups["models"].add_argument(
         "--model-name", default=MODEL_NAME, help="name in requests (default: elmo)"
     )
-    options(
-        group,
-        threads=(number, "threads of TensorFlow (default: one for each processor)"),
-        poll_seconds=(seconds, "time between checks for a newer version (default: {})"),
-    )
-    group = p.add_argument_group("server")
-    options(
-        group,
-        host=(str, "address (default: {})"),
-        port=(port, "of gRPC; 0 takes a free one"),
-    )
-    group.add_argument(
-        "--grace-seconds",
-        type=seconds,
-        default=10.0,
-        help="time to answer waiting requests at the end (default: 10)",
-    )
-    group.add_argument(
-        "--max-message-mb",
-        type=number,
-        default=usual.max_message_bytes // MEGABYTE,
-        help="maximum size of a request (default: 64)",
-    )
-    group = p.add_argument_group("gRPC")
-    group.add_argument(
+    groups["gRPC"].add_argument(
         "--ssl-config-file",
         type=Path,
         metavar="FILE",
         help="TLS: TensorFlow Serving's file",
     )
-    group.add_argument(
-        "--tensor-content",
-        action="store_true",
-        help="answers with the bytes tensor_content instead of float_val",
-    )
-    group = p.add_argument_group("REST")
-    options(
-        group,
-        rest_port=(port, "0 takes a free one"),
-        rest_timeout=(
-            positive(float),
-            "seconds for an answer, from the end of the request (default: {})",
-        ),
-        rest_header_timeout=(
-            positive(float),
-            "seconds for headers, from the connection or the last answer (default: {})",
-        ),
-        rest_body_timeout=(
-            positive(float),
-            "seconds for a request's body, and for reading a part of the answer "
-            "(default: {})",
-        ),
-        rest_max_connections=(
-            number,
-            "a further one takes the place of an idle one (default: {})",
-        ),
-    )
-    group.add_argument(
-        "--rest-cors", action="store_true", help="answers any page of a browser"
-    )
-    options(
-        p.add_argument_group("limits of a request"),
-        **dict.fromkeys(
-            ("max_request_rows", "max_request_tokens", "max_answer_mb"),
-            (number, "default: {}"),
-        ),
-    )
-    options(
-        p.add_argument_group("batching, named as in TensorFlow Serving's file"),
-        max_batch_size=(number, "default: {}"),
-        max_batch_tokens=(number, "default: {}"),
-        long_request_tokens=(number, "default: {}"),
-        batch_timeout_micros=(non_negative(int), "default: {}"),
-        max_enqueued_requests=(number, "default: {}"),
-        num_batch_threads=(number, "default: {}"),
-    )
+    usual = vars(Config()) | {"max_message_mb": Config.max_message_bytes // MEGABYTE}
+    for title, options in OPTIONS.items():
+        for name, (type_, text) in options.items():
+            option = f"--{name.replace('_', '-')}"
+            if type_ is bool:
+                groups[title].add_argument(option, action="store_true", help=text)
+                continue
+            default = usual[name]
+            shown = f"{default:g}" if isinstance(default, float) else default
+            groups[title].add_argument(
+                option, type=type_, default=default, help=text.format(shown)
+            )
     return p
 
 

@@ -1,9 +1,9 @@
 """The REST API of TensorFlow Serving."""
 
 import asyncio
-import contextlib
+import functools
 import re
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -12,19 +12,18 @@ import orjson
 from aiohttp import HttpVersion11, web
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
+from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
 from ..version_paths import MAX_VERSION
 from . import wire
-from .batcher import Request
+from .bodies import Bodies
 from .config import Config
 from .errors import RequestError, as_json, cancelled, invalid, shutting_down
-from .grpc_server import SIGNATURES, answered_spec
-from .http_server import HEADERS, Bodies
-from .models import Models
-from .signature import Arrays
+from .models import ONLY_PREDICT, SIGNATURES, Models
 from .wire import Content
 
+HEADERS = {"Server": "elmo-keras"}  # in place of the versions of Python and aiohttp
 METRICS = "/monitoring/prometheus/metrics"
 ROOT = "/v1/"
 THREADS = 2  # that read and write JSON: it needs the interpreter most of the time
@@ -79,103 +78,79 @@ class App:
         if path == METRICS:
             page = Content([self._models.metrics.page()])
             return await self._send(request, 200, page, "text/plain")
-        target = self._target(request.method, path)
+        target = Target("stopped", error=shutting_down())
+        if not self._stopped:
+            target = target_of(request.method, path, cors=self._config.rest_cors)
         try:
             with self._models.answering("REST", target.page, target.spec.name):
-                status, content = 200, await self._in_time(target, request)
+                if target.error:
+                    raise target.error
+                if target.page == "predict":
+                    content = await self._predict(target.spec, request)
+                else:
+                    content = self._page(target)
+                status = 200
         except RequestError as error:
             if request.transport is None:  # nobody is left to read it
                 raise asyncio.CancelledError from None
             status, content = error.http_status, Content([as_json(str(error))])
         return await self._send(request, status, content)
 
-    def _target(self, method, path):
-        if self._stopped:
-            return Target("stopped", error=shutting_down())
-        if not path.lower().startswith(ROOT):
-            error = RequestError(grpc.StatusCode.NOT_FOUND, f"Not found: {path}")
-            return Target("not_found", error=error)
-        if method == "OPTIONS" and self._config.rest_cors:
-            return Target("options")
-        try:
-            return parse_path(method, path)
-        except RequestError as error:
-            return Target("malformed", error=error)
-
-    async def _in_time(self, target, request):
-        """The content of a page, unless the server ends, or its client leaves."""
-        try:
-            async with asyncio.timeout(None) as limit:
-                self._limits.add(limit)
-                try:
-                    return await self._content(target, request, limit)
-                finally:
-                    self._limits.discard(limit)
-        except TimeoutError:
-            if self._ended:
-                raise shutting_down() from None
-            raise RequestError(
-                grpc.StatusCode.DEADLINE_EXCEEDED,
-                f"The request waited for {self._config.rest_timeout:g} seconds.",
-            ) from None
-        except asyncio.CancelledError:
-            raise cancelled() from None
-
-    async def _content(self, target, request, limit):
-        if target.error:
-            raise target.error
+    def _page(self, target):
+        """The content of a page that is answered at once."""
         match target.page:
-            case "predict":
-                return await self._predict(target.spec, request, limit)
             case "options":
                 return Content([b""])
             case "status":
                 page = _with_defaults(self._models.status(target.spec))
             case "metadata":
-                with self._models.lease(target.spec) as servable:
-                    page = {
-                        "model_spec": _with_defaults(answered_spec(servable)),
-                        "metadata": {
-                            SIGNATURES: _with_defaults(servable.signature_map)
-                        },
-                    }
-            case _:
-                raise RequestError(
-                    grpc.StatusCode.UNIMPLEMENTED,
-                    "Only predict is implemented. Use predict.",
+                found = self._models.metadata(target.spec)
+                signatures = SignatureDefMap.FromString(
+                    found.metadata[SIGNATURES].value
                 )
+                page = {
+                    "model_spec": _with_defaults(found.model_spec),
+                    "metadata": {SIGNATURES: _with_defaults(signatures)},
+                }
+            case _:
+                raise RequestError(grpc.StatusCode.UNIMPLEMENTED, ONLY_PREDICT)
         # Indented: scripts look for `"state": "AVAILABLE"`.
         return Content([orjson.dumps(page, option=orjson.OPT_INDENT_2)])
 
-    async def _predict(self, spec, request, limit):
-        async with self._bodies.reading(request) as body:
-            if not limit.expired():
-                now = asyncio.get_running_loop().time()
-                limit.reschedule(now + self._config.rest_timeout)
-            submitting = self._pool.submit(self._submit, spec, body)
-            try:
-                outputs, as_columns = await asyncio.wrap_future(submitting)
-            except asyncio.CancelledError:
-                submitting.add_done_callback(_drop)
-                raise
-        arrays = await asyncio.wrap_future(outputs)  # cancelling it drops the request
-        return await self._in_thread(wire.encode, arrays, as_columns=as_columns)
-
-    def _submit(self, spec, body) -> tuple[Future[Arrays], bool]:
-        """Puts a request into the queue; also returns whether it is in column form."""
-        content = wire.parse(body)
-        with contextlib.ExitStack() as leased:
-            servable = leased.enter_context(self._models.lease(spec))
-            signature = servable.signature(content.get("signature_name", ""))
-            inputs, keys = wire.decode(content, signature), signature.chosen([])
-            seconds = self._config.rest_timeout
-            outputs = self._models.batcher.submit(
-                Request(servable, signature, inputs, keys, seconds)
-            )
-            # The version is in use until the outputs are computed or given up.
-            keep = leased.pop_all()
-            outputs.add_done_callback(lambda _: keep.close())
-        return outputs, wire.COLUMNS in content
+    async def _predict(self, spec, request):
+        """The outputs, unless they are late, the server ends, or the client leaves."""
+        seconds = self._config.rest_timeout
+        limit = asyncio.timeout(None)
+        self._limits.add(limit)
+        try:
+            async with limit:
+                async with self._bodies.reading(request) as body:
+                    if not limit.expired():
+                        now = asyncio.get_running_loop().time()
+                        limit.reschedule(now + seconds)
+                    read = functools.partial(wire.decode, body, seconds=seconds)
+                    submitting = self._pool.submit(self._models.submit, spec, read)
+                    try:
+                        waiting = await asyncio.wrap_future(submitting)
+                    except asyncio.CancelledError:
+                        submitting.add_done_callback(_drop)
+                        raise
+                # Cancelling it drops the request.
+                outputs = await asyncio.wrap_future(waiting.future)
+                return await self._in_thread(
+                    wire.encode, outputs, as_columns=waiting.as_columns
+                )
+        except TimeoutError:
+            if self._ended:
+                raise shutting_down() from None
+            raise RequestError(
+                grpc.StatusCode.DEADLINE_EXCEEDED,
+                f"The request waited for {seconds:g} seconds.",
+            ) from None
+        except asyncio.CancelledError:
+            raise cancelled() from None
+        finally:
+            self._limits.discard(limit)
 
     def _in_thread(self, function, *arguments, **kwargs):
         return asyncio.wrap_future(self._pool.submit(function, *arguments, **kwargs))
@@ -219,29 +194,37 @@ class App:
 def _drop(submitting):
     """Gives up a request whose client left while it was read."""
     if not submitting.cancelled() and not submitting.exception():
-        submitting.result()[0].cancel()
+        submitting.result().future.cancel()
 
 
 class Target(NamedTuple):
-    """What a request asks for."""
+    """What a request asks for, or why it is refused."""
 
     page: str
     spec: ModelSpec = ModelSpec()
     error: RequestError | None = None
 
 
-def parse_path(method: str, path: str) -> Target:
+def target_of(method: str, path: str, *, cors: bool = False) -> Target:
     """What a method and an undecoded path without a query ask for."""
-    if method == "GET" and path.lower() == f"{ROOT}models":
-        raise invalid("The name of a model is missing: /v1/models/NAME")
-    found = _PATTERNS[method].fullmatch(path) if method in _PATTERNS else None
-    if not found:
-        raise invalid(f"Malformed request: {method} {path}")
-    spec = ModelSpec(name=_decoded(found["name"]))
-    if found["version"]:
-        spec.version.value = _version(found["version"])
-    if found["label"]:
-        spec.version_label = _decoded(found["label"])
+    if not path.lower().startswith(ROOT):
+        error = RequestError(grpc.StatusCode.NOT_FOUND, f"Not found: {path}")
+        return Target("not_found", error=error)
+    if method == "OPTIONS" and cors:
+        return Target("options")
+    try:
+        if method == "GET" and path.lower() == f"{ROOT}models":
+            raise invalid("The name of a model is missing: /v1/models/NAME")
+        found = _PATTERNS[method].fullmatch(path) if method in _PATTERNS else None
+        if not found:
+            raise invalid(f"Malformed request: {method} {path}")
+        spec = ModelSpec(name=_decoded(found["name"]))
+        if found["version"]:
+            spec.version.value = _version(found["version"])
+        if found["label"]:
+            spec.version_label = _decoded(found["label"])
+    except RequestError as error:
+        return Target("malformed", error=error)
     return Target((found["page"] or "status").lower(), spec)
 
 

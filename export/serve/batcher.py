@@ -21,13 +21,17 @@ from .signature import Arrays, Signature
 
 @dataclasses.dataclass(eq=False)
 class Request:
-    """Validated inputs that wait for their outputs."""
+    """Validated inputs that wait for their outputs.
+
+    `as_columns` is the form of the answer over REST: each output for all sentences.
+    """
 
     servable: Servable
     signature: Signature
     inputs: Arrays
     keys: tuple[str, ...]
     seconds: float | None = None
+    as_columns: bool = False
 
     def __post_init__(self):
         self.future: Future[Arrays] = Future()
@@ -35,14 +39,6 @@ class Request:
         self.rows = self.width = 0
         self.joinable = is_joinable(self.inputs)
         self.lane = Lane.SHORT
-
-    def measure(self, config: Config) -> None:
-        """Sets what the queue needs to know of its size."""
-        size = checked_size(self.inputs, self.servable.tokenizer, config)
-        check_answer(size, self.signature, self.keys, config)
-        self.rows, self.width = size.rows, size.time
-        if size.tokens > config.long_request_tokens:
-            self.lane, self.joinable = Lane.LONG, False
 
     def fits(self, other: "Request") -> bool:
         """Whether one call can answer both."""
@@ -104,8 +100,12 @@ class Batcher:
             return len(self._waiting)
 
     def submit(self, request: Request) -> Future[Arrays]:
-        """Puts a request into the queue."""
-        request.measure(self._config)
+        """Puts a request into the queue, unless it or its answer is too large."""
+        size = checked_size(request.inputs, request.servable.tokenizer, self._config)
+        check_answer(size, request.signature, request.keys, self._config)
+        request.rows, request.width = size.rows, size.time
+        if size.tokens > self._config.long_request_tokens:
+            request.lane, request.joinable = Lane.LONG, False
         maximum = self._config.max_enqueued_requests
         with self._changed:
             if self._closed:
@@ -172,46 +172,46 @@ class Batcher:
 
     def _fill(self, batch):
         """Moves fitting requests into the batch; returns whether it is full."""
-        max_rows = self._config.max_batch_size
+        first, config = batch[0], self._config
         rows = sum(request.rows for request in batch)
         widest = max(request.width for request in batch)
-        full = not batch[0].joinable or rows >= max_rows
-        passed_over = collections.deque()
-        while self._waiting and not full:
-            request = self._waiting.popleft()
+        for request in [r for r in self._waiting if first.fits(r)]:
             more, wider = rows + request.rows, max(widest, request.width)
-            if not batch[0].fits(request):
-                passed_over.append(request)
-            elif more > max_rows or more * wider > self._config.max_batch_tokens:
-                passed_over.append(request)
-                full = True
-            elif request.future.set_running_or_notify_cancel():
+            too_large = more * wider > config.max_batch_tokens
+            if too_large or more > config.max_batch_size:
+                return True
+            self._waiting.remove(request)
+            if request.future.set_running_or_notify_cancel():
                 batch.append(request)
                 rows, widest = more, wider
-        self._waiting.extendleft(reversed(passed_over))
-        return full or rows >= max_rows
+        return not first.joinable or rows >= config.max_batch_size
 
     def _answer(self, batch):
         """Computes a batch; if it fails, each request is computed alone."""
         first, inputs = batch[0], [request.inputs for request in batch]
-        signature, keys, alone = first.signature, first.keys, len(batch) == 1
+        servable, signature, keys = first.servable, first.signature, first.keys
         try:
-            outputs = first.servable.run(
-                signature,
-                join(inputs),
-                keys if alone else outputs_to_fetch(keys, signature),
-                lane=first.lane,
-                seconds=first.left() if alone else None,
-            )
-            answers = split(outputs, keys, signature, requests=inputs)
+            if len(batch) == 1:
+                seconds = first.left()
+                answers = [
+                    servable.run(
+                        signature, *inputs, keys, lane=first.lane, seconds=seconds
+                    )
+                ]
+            else:
+                fetched = outputs_to_fetch(keys, signature)
+                outputs = servable.run(
+                    signature, join(inputs), fetched, lane=first.lane, seconds=None
+                )
+                answers = split(outputs, keys, signature, requests=inputs)
         except Exception as error:
-            if alone:
+            if len(batch) == 1:
                 first.fail(error)
             else:
                 for request in batch:
                     self._answer([request])
             return
-        self._observe(sum(request.rows for request in batch), first.servable.name)
+        self._observe(sum(request.rows for request in batch), servable.name)
         for request, answer in zip(batch, answers):
             with contextlib.suppress(InvalidStateError):  # the server was closed
                 request.future.set_result(answer)

@@ -20,11 +20,9 @@ PLATFORM = "tensorflow"
 
 @dataclasses.dataclass(frozen=True)
 class VersionPolicy:
-    """Which versions of a model are loaded.
+    """Which versions are loaded: how many of the newest, and of which numbers.
 
-    Args:
-        newest: how many of the newest ones; None for all.
-        only: the numbers that may be loaded; None for any.
+    None stands for all.
     """
 
     newest: int | None = 1
@@ -38,13 +36,9 @@ class VersionPolicy:
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
-    """A model to serve.
+    """A model to serve: its name in requests, and the folder of its versions.
 
-    Args:
-        name: its name in requests.
-        directory: the folder of its versions.
-        policy: which of them are loaded.
-        labels: label in requests → number of a version.
+    `labels` gives each label in requests the number of a version.
     """
 
     name: str
@@ -66,39 +60,11 @@ def batches_at_once() -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """The options of a server, named as those of the command.
+    """The options of a server; the help of the command describes them.
 
-    Args:
-        models: the models to serve.
-        threads: threads within TensorFlow's operations; None for one per processor.
-        poll_seconds: time between checks for newer versions.
-        host: address to listen on.
-        port, rest_port: ports of gRPC and REST; 0 takes a free one.
-        max_message_bytes: maximum size of a request.
-        credentials: of TLS over gRPC, or None for no encryption.
-        tensor_content: whether answers over gRPC hold `tensor_content`.
-        rest_timeout: seconds for an answer, from the end of the request's body.
-        rest_header_timeout: seconds for the headers of a request, from the connection
-            or the answer before it; then the connection is closed.
-        rest_body_timeout: seconds for the body of a request, and for each part of an
-            answer that a client reads.
-        rest_max_connections: maximum number of connections. A further one takes the
-            place of the oldest one without a complete request.
-        rest_cors: whether answers allow pages of any origin to read them.
-        max_request_rows: maximum number of sentences in a request.
-        max_request_tokens: maximum number of tokens of all its sentences.
-        max_answer_mb: maximum size of the requested outputs, in MB.
-        max_batch_size: maximum number of rows in a batch; a larger request is a batch
-            by itself.
-        max_batch_tokens: maximum number of positions in a batch, including padding,
-            so that one long sentence doesn't pad many short ones to its length.
-        long_request_tokens: a request with more tokens is computed alone, by threads
-            of its own.
-        batch_timeout_micros: how long a request may wait for others while a thread
-            is free. With 0, batches form only while all threads are busy.
-        max_enqueued_requests: maximum number of waiting requests; further ones are
-            refused.
-        num_batch_threads: number of batches computed at the same time.
+    `credentials` are those of TLS over gRPC. With a `batch_timeout_micros` of 0, batches
+    form only while all threads are busy. `max_batch_tokens` includes padding, so that
+    one long sentence doesn't pad many short ones to its length.
     """
 
     models: Sequence[ModelConfig] = ()
@@ -107,6 +73,7 @@ class Config:
     host: str = "127.0.0.1"
     port: int = 8500
     rest_port: int = 8501
+    grace_seconds: float = 10.0
     max_message_bytes: int = 64 * MEGABYTE
     credentials: grpc.ServerCredentials | None = None
     tensor_content: bool = False

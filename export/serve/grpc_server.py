@@ -11,18 +11,15 @@ from tensorflow_serving.apis import (
     model_service_pb2_grpc,
     prediction_service_pb2_grpc,
 )
-from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataResponse
-from tensorflow_serving.apis.model_pb2 import ModelSpec
 from tensorflow_serving.apis.predict_pb2 import PredictResponse
 
 from .batcher import Request
 from .config import Config
 from .errors import RequestError, invalid
-from .models import Models
+from .models import ONLY_PREDICT, SIGNATURES, Models, answered_spec
 from .proto_tensors import decode_inputs, fill
-from .servable import DEFAULT_SIGNATURE, Servable
+from .servable import DEFAULT_SIGNATURE
 
-SIGNATURES = "signature_def"
 NO_DEADLINE = 1e9  # seconds; gRPC gives a number near 2**63 then
 STATUS_THREADS = 8  # in addition to those of requests that wait or are computed
 SENDING_SECONDS = 1.0  # for errors, after the last answer that the grace allows
@@ -73,13 +70,8 @@ def _answering(method):
     return answer
 
 
-def _unimplemented(name):
-    def refuse(self, request, context):
-        context.abort(
-            grpc.StatusCode.UNIMPLEMENTED, f"{name} is not implemented. Use Predict."
-        )
-
-    return refuse
+def _unimplemented(self, request, context):
+    context.abort(grpc.StatusCode.UNIMPLEMENTED, ONLY_PREDICT)
 
 
 class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
@@ -92,27 +84,26 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
     @_answering
     def Predict(self, request, context):
         self.in_flight.add(context)
-        spec = request.model_spec
-        with self.models.lease(spec) as servable:
-            signature = servable.signature(spec.signature_name)
+        name = request.model_spec.signature_name or DEFAULT_SIGNATURE
+
+        def read(servable):
+            signature = servable.signature(name)
             inputs = decode_inputs(request.inputs, signature)
             keys = signature.chosen(request.output_filter)
             left = context.time_remaining()
             seconds = left if left < NO_DEADLINE else None
-            waiting = self.models.batcher.submit(
-                Request(servable, signature, inputs, keys, seconds)
-            )
-            # Called when the client hangs up or the deadline passes.
-            if not context.add_callback(waiting.cancel):
-                waiting.cancel()
-            outputs = waiting.result()
-            response = PredictResponse(
-                model_spec=answered_spec(servable, spec.signature_name)
-            )
-            for key in keys:
-                array = outputs.pop(key)  # the answer takes its place in memory
-                fill(response.outputs[key], array, as_content=self._tensor_content)
-            return response
+            return Request(servable, signature, inputs, keys, seconds)
+
+        waiting = self.models.submit(request.model_spec, read)
+        # Called when the client hangs up or the deadline passes.
+        if not context.add_callback(waiting.future.cancel):
+            waiting.future.cancel()
+        outputs = waiting.future.result()
+        response = PredictResponse(model_spec=answered_spec(waiting.servable, name))
+        for key in waiting.keys:
+            array = outputs.pop(key)  # the answer takes its place in memory
+            fill(response.outputs[key], array, as_content=self._tensor_content)
+        return response
 
     @_answering
     def GetModelMetadata(self, request, context):
@@ -121,14 +112,9 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
                 f"`metadata_field` should be [{SIGNATURES!r}]. Received: "
                 f"{list(request.metadata_field)}"
             )
-        with self.models.lease(request.model_spec) as servable:
-            response = GetModelMetadataResponse(model_spec=answered_spec(servable))
-            response.metadata[SIGNATURES].Pack(servable.signature_map)
-            return response
+        return self.models.metadata(request.model_spec)
 
-    Classify = _unimplemented("Classify")
-    Regress = _unimplemented("Regress")
-    MultiInference = _unimplemented("MultiInference")
+    Classify = Regress = MultiInference = _unimplemented
 
 
 class ModelService(model_service_pb2_grpc.ModelServiceServicer):
@@ -141,16 +127,7 @@ class ModelService(model_service_pb2_grpc.ModelServiceServicer):
     def GetModelStatus(self, request, context):
         return self.models.status(request.model_spec)
 
-    HandleReloadConfigRequest = _unimplemented("HandleReloadConfigRequest")
-
-
-def answered_spec(servable: Servable, signature_name: str | None = None) -> ModelSpec:
-    """The model and version that answered, with a signature unless it is None."""
-    spec = ModelSpec(name=servable.name)
-    spec.version.value = servable.version
-    if signature_name is not None:
-        spec.signature_name = signature_name or DEFAULT_SIGNATURE
-    return spec
+    HandleReloadConfigRequest = _unimplemented
 
 
 class GrpcServer:

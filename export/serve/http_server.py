@@ -1,21 +1,18 @@
-"""The HTTP server under the REST API: connections, the bodies of requests, errors."""
+"""The HTTP server under the REST API: its connections, their errors, its end."""
 
 import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
-import grpc
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
 
+from .app import HEADERS, App
 from .config import Config
-from .errors import MAX_MESSAGE_LENGTH, RequestError, as_json, invalid
+from .errors import MAX_MESSAGE_LENGTH, as_json
 
-HEADERS = {"Server": "elmo-keras"}  # in place of the versions of Python and aiohttp
-HELD_BODIES = 4  # bodies of the maximum size that are kept at the same time
 BACKLOG = 128
 CHECK = 0.02  # seconds between checks that the last answers are sent
 RESERVE = 0.5  # seconds at the end of the grace to tell the rest that they are refused
@@ -28,7 +25,7 @@ LINGER = 10.0
 class HttpServer:
     """aiohttp with a REST API, in a thread with an event loop of its own."""
 
-    def __init__(self, app, config: Config):  # an `App`
+    def __init__(self, app: App, config: Config):
         self._app, self._config = app, config
         self._socket = _listening(config.host, config.rest_port)
         self.port = self._socket.getsockname()[1]
@@ -187,62 +184,3 @@ class _Connection(web.RequestHandler):
         )
         response.force_close()
         return response
-
-
-class Bodies:
-    """Reads bodies within limits of size, also unpacked from gzip, and of time."""
-
-    def __init__(self, max_bytes: int, seconds: float):
-        self._max_bytes, self._seconds = max_bytes, seconds
-        self._held = 0
-
-    @contextlib.asynccontextmanager
-    async def reading(self, request: web.BaseRequest) -> AsyncIterator[bytes]:
-        """The body of a request, which counts as kept within the context."""
-        body = bytearray()
-        try:
-            if (request.content_length or 0) > self._max_bytes:
-                raise self._too_large()
-            asks_first = request.headers.get("Expect", "").lower() == "100-continue"
-            if asks_first and request.transport is not None:
-                request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            await self._read(request, body)
-            yield bytes(body)
-        finally:
-            self._held -= len(body)
-
-    async def _read(self, request, body):
-        try:
-            async with asyncio.timeout(self._seconds):
-                async for chunk in request.content.iter_any():
-                    body += chunk
-                    self._held += len(chunk)
-                    self._check(body)
-        except TimeoutError:
-            raise RequestError(
-                grpc.StatusCode.DEADLINE_EXCEEDED,
-                f"The body should be complete after {self._seconds:g} seconds. "
-                f"Received: {len(body)} bytes",
-                http_status=408,
-            ) from None
-        except (HttpProcessingError, web.RequestPayloadError):
-            raise invalid(
-                "The body should be as its headers say: complete, plain or in gzip. "
-                f"Received: {len(body)} bytes"
-            ) from None
-
-    def _check(self, body):
-        if len(body) > self._max_bytes:
-            raise self._too_large()
-        if self._held > HELD_BODIES * self._max_bytes:
-            raise RequestError(
-                grpc.StatusCode.RESOURCE_EXHAUSTED,
-                "The server holds the bodies of other requests. Try again later.",
-            )
-
-    def _too_large(self):
-        return RequestError(
-            grpc.StatusCode.RESOURCE_EXHAUSTED,
-            f"A body should have at most {self._max_bytes} bytes.",
-            http_status=413,
-        )

@@ -10,14 +10,9 @@ LENGTHS = "sequence_len"
 
 
 def width(inputs: Arrays) -> int:
-    """The number of positions of the longest sentence; for text, an upper bound."""
-    return max(_width(array) for array in inputs.values() if array.dtype == object)
-
-
-def _width(strings):
-    if strings.ndim > 1:
-        return strings.shape[1]
-    return max((text.count(b" ") + 1 for text in strings), default=0)
+    """The number of columns of the widest input of tokens."""
+    texts = [array for array in inputs.values() if array.dtype == object]
+    return max((array.shape[1] for array in texts if array.ndim > 1), default=0)
 
 
 def is_joinable(inputs: Arrays) -> bool:
@@ -34,8 +29,6 @@ def is_joinable(inputs: Arrays) -> bool:
 
 def join(requests: Sequence[Arrays]) -> Arrays:
     """The rows of all requests one after another, padded with `""`."""
-    if len(requests) == 1:
-        return requests[0]
     return {key: _joined([inputs[key] for inputs in requests]) for key in requests[0]}
 
 
@@ -68,8 +61,6 @@ def split(
     requests: Sequence[Arrays],
 ) -> list[Arrays]:
     """The outputs of each request: its rows, cut to the length it would have alone."""
-    if len(requests) == 1:
-        return [{key: outputs[key] for key in keys}]
     answers, begin = [], 0
     for inputs in requests:
         end = begin + len(next(iter(inputs.values())))

@@ -1,6 +1,7 @@
 """The models behind gRPC and REST, with the queue and the metrics that they share."""
 
 import contextlib
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -8,19 +9,21 @@ from collections.abc import Callable, Iterator
 import grpc
 import prometheus_client as prometheus
 import tensorflow as tf
+from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataResponse
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
-from .batcher import Batcher
+from .batcher import Batcher, Request
 from .config import Config, ModelConfig
 from .errors import RequestError, invalid, request_error, without_paths
 from .lanes import session_config
 from .servable import Servable
 from .versions import Versions
 
+SIGNATURES = "signature_def"
+ONLY_PREDICT = "This is not implemented. Use Predict."
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # as in TensorFlow Serving
-ENTRY_POINTS = {"gRPC": "GRPC", "REST": "REST"}
 
 
 class Models:
@@ -29,11 +32,8 @@ class Models:
     def __init__(self, config: Config):
         session = session_config(config.threads, config.num_batch_threads)
         self._models = {m.name: _versions(m, session) for m in config.models}
-        self.metrics = Metrics()
+        self.metrics = Metrics(waiting=lambda: len(self.batcher))
         self.batcher = Batcher(config, self.metrics.batch)
-        self.metrics.follow(
-            "waiting_requests", "Requests in the queue.", lambda: len(self.batcher)
-        )
         self._stop = threading.Event()
         for name, versions in self._models.items():
             threading.Thread(
@@ -54,18 +54,23 @@ class Models:
             )
         return self._models[name]
 
-    def lease(self, spec: ModelSpec) -> contextlib.AbstractContextManager[Servable]:
-        """The version that a request names by number or label, or the newest one.
+    def submit(self, spec: ModelSpec, read: Callable[[Servable], Request]) -> Request:
+        """Puts a request to a version into the queue.
 
-        It stays loaded as long as the context lasts.
+        The version stays loaded until the request is answered or given up.
         """
-        versions = self[spec.name]
-        return versions.lease(_number(versions, spec))
+        with contextlib.ExitStack() as leased:
+            lease = self[spec.name].lease(version_of(spec))
+            request = read(leased.enter_context(lease))
+            self.batcher.submit(request)
+            keep = leased.pop_all()
+        request.future.add_done_callback(lambda _: keep.close())
+        return request
 
     def status(self, spec: ModelSpec) -> GetModelStatusResponse:
         """The status of all versions, or of the one that a request names."""
         versions = self[spec.name]
-        found, number = versions.statuses(), _number(versions, spec)
+        found, number = versions.statuses(), versions.number(version_of(spec))
         if number is not None:
             if number not in found:
                 raise RequestError(
@@ -79,6 +84,13 @@ class Models:
             entry.state = status.state
             entry.status.error_code = 2 if status.error else 0  # UNKNOWN or OK
             entry.status.error_message = without_paths(status.error)
+        return response
+
+    def metadata(self, spec: ModelSpec) -> GetModelMetadataResponse:
+        """The signatures of the version that a request names."""
+        with self[spec.name].lease(version_of(spec)) as servable:
+            response = GetModelMetadataResponse(model_spec=answered_spec(servable))
+            response.metadata[SIGNATURES].Pack(servable.signature_map)
         return response
 
     @contextlib.contextmanager
@@ -124,48 +136,52 @@ def _versions(model: ModelConfig, session: tf.compat.v1.ConfigProto) -> Versions
     return Versions(model.directory, load, model.policy, labels=model.labels)
 
 
-def _number(versions, spec):
-    """The number of the version that a request names, or None."""
-    if spec.HasField("version"):
-        return spec.version.value
-    return versions.of_label(spec.version_label) if spec.version_label else None
+def version_of(spec: ModelSpec) -> int | str | None:
+    """The number or the label of the version that a request names, or None."""
+    return (
+        spec.version.value if spec.HasField("version") else spec.version_label or None
+    )
+
+
+def answered_spec(servable: Servable, signature_name: str = "") -> ModelSpec:
+    """The model and version that answered, with a signature if it is given."""
+    spec = ModelSpec(name=servable.name, signature_name=signature_name)
+    spec.version.value = servable.version
+    return spec
 
 
 class Metrics:
     """Counters of one server, and those of them that TensorFlow Serving has, too."""
 
-    def __init__(self):
-        self.registry = prometheus.CollectorRegistry()
-        self._requests = self._make(
-            prometheus.Counter,
+    def __init__(self, waiting: Callable[[], float]):
+        self._registry = prometheus.CollectorRegistry()
+        counter, gauge, histogram = (
+            functools.partial(kind, registry=self._registry)
+            for kind in (prometheus.Counter, prometheus.Gauge, prometheus.Histogram)
+        )
+        self._requests = counter(
             "elmo_requests",
             "Requests answered or refused, by status.",
-            labels=["model_name", "api", "method", "status"],
+            ["model_name", "api", "method", "status"],
         )
-        self._seconds = self._make(
-            prometheus.Histogram,
+        self._seconds = histogram(
             "elmo_request_seconds",
             "Time from a request to its answer.",
-            labels=["model_name", "api", "method"],
+            ["model_name", "api", "method"],
         )
-        self._rows = self._make(
-            prometheus.Histogram,
-            "elmo_batch_rows",
-            "Sentences in a batch.",
-            labels=["model_name"],
-            buckets=ROWS,
+        self._rows = histogram(
+            "elmo_batch_rows", "Sentences in a batch.", ["model_name"], buckets=ROWS
         )
-        self._count = self._make(
-            prometheus.Gauge,  # the name of a Counter would end in `_total`
+        gauge("elmo_waiting_requests", "Requests in the queue.").set_function(waiting)
+        self._count = gauge(  # the name of a Counter would end in `_total`
             ":tensorflow:serving:request_count",
             "The total number of requests.",
-            labels=["model_name", "status"],
+            ["model_name", "status"],
         )
-        self._latency = self._make(
-            prometheus.Histogram,
+        self._latency = histogram(
             ":tensorflow:serving:request_latency",
             "Time from a request to its answer, in microseconds.",
-            labels=["model_name", "API", "entrypoint"],
+            ["model_name", "API", "entrypoint"],
             buckets=MICROSECONDS,
         )
 
@@ -177,20 +193,12 @@ class Metrics:
         self._seconds.labels(model, api, method).observe(seconds)
         if method.lower() == "predict":
             self._count.labels(model, status).inc()
-            latency = self._latency.labels(model, method, ENTRY_POINTS[api])
-            latency.observe(seconds * 1e6)
+            self._latency.labels(model, method, api.upper()).observe(seconds * 1e6)
 
     def batch(self, rows: int, model: str) -> None:
         """Counts a batch and its sentences."""
         self._rows.labels(model).observe(rows)
 
-    def follow(self, name: str, description: str, value: Callable[[], float]) -> None:
-        """Adds a gauge that calls `value` whenever it is read."""
-        self._make(prometheus.Gauge, f"elmo_{name}", description).set_function(value)
-
     def page(self) -> bytes:
         """All metrics in the text format of Prometheus."""
-        return prometheus.generate_latest(self.registry)
-
-    def _make(self, kind, name, description, *, labels=(), **kwargs):
-        return kind(name, description, labels, registry=self.registry, **kwargs)
+        return prometheus.generate_latest(self._registry)

@@ -71,15 +71,19 @@ class Versions:
             )
 
     @contextlib.contextmanager
-    def lease(self, version: int | None = None) -> Iterator[Servable]:
-        """A loaded version, which stays loaded within the context."""
+    def lease(self, version: int | str | None = None) -> Iterator[Servable]:
+        """The loaded version of a number or label, by default the newest one.
+
+        It stays loaded within the context.
+        """
+        wanted = self.number(version)
         with self._changed:
-            number = max(self._loaded) if version is None else version
+            number = max(self._loaded) if wanted is None else wanted
             if number not in self._loaded:
                 found = ", ".join(map(str, sorted(self._loaded)))
                 raise RequestError(
                     grpc.StatusCode.NOT_FOUND,
-                    f"The loaded version is {found}. Received: {version}",
+                    f"The loaded version is {found}. Received: {number}",
                 )
             servable = self._loaded[number]
             self._uses[servable] += 1
@@ -90,13 +94,16 @@ class Versions:
                 self._uses[servable] -= 1
                 self._changed.notify_all()
 
-    def of_label(self, label: str) -> int:
-        """The number of the version with a label, or a `RequestError`."""
-        if label not in self._labels:
+    def number(self, version: int | str | None) -> int | None:
+        """The number that a label stands for; any other version as it is."""
+        if not isinstance(version, str):
+            return version
+        if version not in self._labels:
             raise invalid(
-                f"The labels of versions are {sorted(self._labels)}. Received: {label!r}"
+                f"The labels of versions are {sorted(self._labels)}. "
+                f"Received: {version!r}"
             )
-        return self._labels[label]
+        return self._labels[version]
 
     def statuses(self) -> dict[int, Status]:
         """Version → status of all versions seen so far, the newest first."""

@@ -14,14 +14,16 @@ import binascii
 import codecs
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import orjson
 import tensorflow as tf
 
+from .batcher import Request
 from .errors import invalid
-from .signature import Arrays, Signature, check_shape
+from .servable import Servable
+from .signature import Arrays, check_shape
 
 ROWS, COLUMNS = "instances", "inputs"
 PIECE = 2**14  # elements that are written in one call: about a millisecond
@@ -29,8 +31,17 @@ BLOCK = 2**18  # bytes that are sent at once
 AT_ONCE = 2**24  # bytes that are written before the first are sent
 
 
-def parse(body: bytes) -> dict[str, Any]:
-    """The JSON object of a request, or a `RequestError`."""
+def decode(body: bytes, servable: Servable, seconds: float | None = None) -> Request:
+    """The request of a body to a version; a `RequestError` if it doesn't fit."""
+    content = _parsed(body)
+    signature = servable.signature(content.get("signature_name", ""))
+    as_columns = COLUMNS in content
+    values = (_columns if as_columns else _rows_to_columns)(content, signature)
+    inputs, keys = signature.arrays(values, _to_array), tuple(signature.outputs)
+    return Request(servable, signature, inputs, keys, seconds, as_columns)
+
+
+def _parsed(body):
     try:
         content = orjson.loads(body.removeprefix(codecs.BOM_UTF8))
     except orjson.JSONDecodeError as error:
@@ -42,12 +53,6 @@ def parse(body: bytes) -> dict[str, Any]:
     if not isinstance(content.get("signature_name", ""), str):
         raise invalid("'signature_name' should be a string.")
     return content
-
-
-def decode(content: dict[str, Any], signature: Signature) -> Arrays:
-    """The inputs of a parsed request; a `RequestError` if they don't fit."""
-    by_name = _columns if COLUMNS in content else _rows_to_columns
-    return signature.arrays(by_name(content, signature), _to_array)
 
 
 def _columns(content, signature):
@@ -131,13 +136,9 @@ class Content(NamedTuple):
 
 
 def encode(outputs: Arrays, *, as_columns: bool) -> Content:
-    """The answer to a request in row or column form."""
-    return content(column_pieces(outputs) if as_columns else row_pieces(outputs))
-
-
-def content(pieces: Iterable[bytes]) -> Content:
-    """Content of pieces; of much of it only the beginning is written at once."""
-    blocks, found, size = _blocks(pieces), [], 0
+    """The answer in row or column form; of a large one the beginning is written."""
+    pieces = column_pieces(outputs) if as_columns else row_pieces(outputs)
+    blocks, found, size = joined(pieces), [], 0
     for block in blocks:
         found.append(block)
         size += len(block)
@@ -146,7 +147,7 @@ def content(pieces: Iterable[bytes]) -> Content:
     return Content(found)
 
 
-def _blocks(pieces):
+def joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Pieces in fewer and larger parts."""
     block = bytearray()
     for piece in pieces:

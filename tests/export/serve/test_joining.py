@@ -27,16 +27,6 @@ def test_each_field_is_as_wide_as_its_longest_text():
     assert [width(request) for request in requests] == [2, 3]
 
 
-def test_texts_are_as_long_as_the_longest_of_all_fields():
-    texts = {
-        "context": np.array([b"a b c"], object),
-        "question": np.array([b"d"], object),
-    }
-    assert width(texts) == 3
-    assert width({name: texts[name] for name in reversed(texts)}) == 3
-    assert join([texts, texts])["question"].tolist() == [b"d", b"d"]
-
-
 def test_answers_with_positions_are_cut_to_the_request():
     outputs = {
         "tags": tf.TensorSpec((None, None), tf.string),

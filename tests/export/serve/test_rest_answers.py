@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from export.serve import wire
-from export.serve.wire import column_pieces, content, row_pieces
+from export.serve.wire import column_pieces, encode, joined, row_pieces
 
 
 def outputs(rows, time=3):
@@ -67,20 +67,21 @@ def test_strings_are_text_or_coded_bytes(piece):
     assert [row["label"] for row in rows] == columns["label"]
 
 
-def test_content_joins_pieces_to_blocks():
+def test_pieces_are_joined_to_blocks():
     half = wire.BLOCK // 2
     parts = [b"a" * half, b"b" * half, b"c"] * 3
-    found = content(parts)
-    assert b"".join(found.blocks) == b"".join(parts) and found.more is None
-    assert 3 <= len(found.blocks) <= 4
-    assert content([b"a", b"b"]).blocks == [b"ab"]
+    found = [*joined(parts)]
+    assert b"".join(found) == b"".join(parts) and 3 <= len(found) <= 4
+    assert [*joined([b"a", b"b"])] == [b"ab"]
 
 
 def test_the_end_of_a_large_content_is_written_when_it_is_taken(monkeypatch):
-    monkeypatch.setattr(wire, "BLOCK", 2)
-    monkeypatch.setattr(wire, "AT_ONCE", 6)
-    written = []
-    pieces = (written.append(i) or b"%d" % i for i in range(10))
-    found = content(pieces)
-    assert found.blocks == [b"01", b"23", b"45"] and len(written) == 6
-    assert b"".join(found.more) == b"6789"
+    for name, size in {"PIECE": 1, "BLOCK": 10, "AT_ONCE": 60}.items():
+        monkeypatch.setattr(wire, name, size)
+    written, dumps = [], wire._dumps
+    monkeypatch.setattr(wire, "_dumps", lambda x: written.append(x) or dumps(x))
+    found = encode({"sequence_len": np.arange(100)}, as_columns=True)
+    assert 60 <= sum(map(len, found.blocks)) < 80 and 0 < len(written) < 50
+    text = b"".join([*found.blocks, *found.more])
+    assert json.loads(text) == {"outputs": [*range(100)]} and len(written) == 100
+    assert encode({"sequence_len": np.arange(3)}, as_columns=False).more is None

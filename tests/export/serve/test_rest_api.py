@@ -8,8 +8,7 @@ import socket
 import numpy as np
 import pytest
 
-from export.serve.app import parse_path
-from export.serve.errors import RequestError
+from export.serve.app import target_of
 from tests.support import stand_in
 from tests.support.rest_clients import PREDICT
 from tests.support.rest_clients import ask as ask_server
@@ -316,8 +315,9 @@ def test_a_client_that_asks_first_is_refused_before_it_writes(server):
 def test_a_path_names_a_page_a_model_and_its_version(
     method, path, page, name, version, label
 ):
-    target = parse_path(method, path)
+    target = target_of(method, path)
     spec = target.spec
+    assert not target.error
     assert (target.page, spec.name, spec.version_label) == (page, name, label)
     assert spec.version.value == version
     assert spec.HasField("version") == ("versions" in path)
@@ -337,6 +337,6 @@ def test_a_path_names_a_page_a_model_and_its_version(
     ],
 )
 def test_other_paths_are_refused_in_a_short_line(method, path, message):
-    with pytest.raises(RequestError, match=message) as caught:
-        parse_path(method, path)
-    assert len(str(caught.value)) < 200
+    target = target_of(method, path)
+    assert target.page == "malformed"
+    assert message in str(target.error) and len(str(target.error)) < 200

@@ -1,51 +1,47 @@
 """What a request holds while it is read, waits and is computed."""
 
 import asyncio
-import concurrent.futures
 import contextlib
 import threading
 import types
 
+import grpc
 import numpy as np
 import pytest
+from tensorflow_serving.apis.model_pb2 import ModelSpec
 
 from export.serve import wire
-from export.serve.app import App, Target
+from export.serve.app import App
 from export.serve.config import Config
+from export.serve.models import Models
 from tests.support.waiting import PATIENCE, wait_until
 
 BODY = b'{"instances": ["a bb", "c"]}'
 
 
-class Models:
-    """In place of the served models: a version that is leased, and a queue.
-
-    Attributes:
-        leases: number of requests that use the version.
-        waiting: the requests in the queue.
-    """
+class OneVersion(Models):
+    """A version that is leased, and a queue that nobody answers."""
 
     def __init__(self, servable):
         self.leases, self.waiting = 0, []
-        self.batcher = types.SimpleNamespace(submit=self._submit)
+        self.batcher = types.SimpleNamespace(submit=self.waiting.append)
         self._servable = servable
 
+    def __getitem__(self, name):
+        return self
+
     @contextlib.contextmanager
-    def lease(self, spec):
+    def lease(self, version):
         self.leases += 1
         try:
             yield self._servable
         finally:
             self.leases -= 1
 
-    def _submit(self, request):
-        self.waiting.append(request)
-        return request.future
-
 
 @pytest.fixture
 def models(servable):
-    return Models(servable)
+    return OneVersion(servable)
 
 
 @pytest.fixture
@@ -61,8 +57,7 @@ def predict(models):
         request = types.SimpleNamespace(
             content=content, content_length=len(BODY), headers={}
         )
-        async with asyncio.timeout(None) as limit:
-            return await app._content(Target("predict"), request, limit)
+        return await app._predict(ModelSpec(), request)
 
     yield predict
     app.close()
@@ -109,21 +104,21 @@ def test_a_request_that_is_cancelled_while_it_is_read_is_dropped(
     models, predict, monkeypatch
 ):
     reading, left = threading.Event(), threading.Event()
-    parse = wire.parse
+    decode = wire.decode
 
-    def slow(body):
+    def slow(*args, **kwargs):
         reading.set()
         assert left.wait(PATIENCE)
-        return parse(body)
+        return decode(*args, **kwargs)
 
     async def leave():
         answering = asyncio.create_task(predict())
         await asyncio.to_thread(reading.wait, PATIENCE)
         answering.cancel()
         await asyncio.wait([answering])
-        assert answering.cancelled()
+        assert answering.exception().code is grpc.StatusCode.CANCELLED
 
-    monkeypatch.setattr(wire, "parse", slow)
+    monkeypatch.setattr(wire, "decode", slow)
     asyncio.run(leave())
     left.set()
     wait_until(lambda: models.waiting and models.waiting[0].future.cancelled())
@@ -134,9 +129,9 @@ def test_an_error_of_the_model_is_raised(models, predict):
     async def ask():
         answering = asyncio.create_task(predict())
         future = await submitted(models)
-        future.set_exception(concurrent.futures.TimeoutError("late"))
+        future.set_exception(MemoryError("too large"))
         await until(lambda: models.leases == 0)
         await answering
 
-    with pytest.raises(concurrent.futures.TimeoutError, match="late"):
+    with pytest.raises(MemoryError, match="too large"):
         asyncio.run(ask())

@@ -1,0 +1,72 @@
+"""The bodies of HTTP requests: their size, the time they take, and their memory."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import grpc
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from .errors import RequestError, invalid
+
+HELD_BODIES = 4  # bodies of the maximum size that are kept at the same time
+
+
+class Bodies:
+    """Reads bodies within limits of size, also unpacked from gzip, and of time."""
+
+    def __init__(self, max_bytes: int, seconds: float):
+        self._max_bytes, self._seconds = max_bytes, seconds
+        self._held = 0
+
+    @contextlib.asynccontextmanager
+    async def reading(self, request: web.BaseRequest) -> AsyncIterator[bytes]:
+        """The body of a request, which counts as kept within the context."""
+        body = bytearray()
+        try:
+            if (request.content_length or 0) > self._max_bytes:
+                raise self._too_large()
+            asks_first = request.headers.get("Expect", "").lower() == "100-continue"
+            if asks_first and request.transport is not None:
+                request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            async with self._in_time(body):
+                async for chunk in request.content.iter_any():
+                    body += chunk
+                    self._held += len(chunk)
+                    if len(body) > self._max_bytes:
+                        raise self._too_large()
+                    if self._held > HELD_BODIES * self._max_bytes:
+                        raise RequestError(
+                            grpc.StatusCode.RESOURCE_EXHAUSTED,
+                            "The server holds the bodies of other requests. "
+                            "Try again later.",
+                        )
+            yield bytes(body)
+        finally:
+            self._held -= len(body)
+
+    @contextlib.asynccontextmanager
+    async def _in_time(self, body):
+        try:
+            async with asyncio.timeout(self._seconds):
+                yield
+        except TimeoutError:
+            raise RequestError(
+                grpc.StatusCode.DEADLINE_EXCEEDED,
+                f"The body should be complete after {self._seconds:g} seconds. "
+                f"Received: {len(body)} bytes",
+                http_status=408,
+            ) from None
+        except (HttpProcessingError, web.RequestPayloadError):
+            raise invalid(
+                "The body should be as its headers say: complete, plain or in gzip. "
+                f"Received: {len(body)} bytes"
+            ) from None
+
+    def _too_large(self):
+        return RequestError(
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            f"A body should have at most {self._max_bytes} bytes.",
+            http_status=413,
+        )
