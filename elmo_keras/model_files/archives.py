@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 MAX_MEMBERS = 10_000
 # Weights hardly shrink, text does by 3 to 5: more than this is a bomb.
@@ -35,32 +35,33 @@ _ERRORS = (
 )
 
 
-class Member(NamedTuple):
-    """A file of an archive."""
-
-    name: str
-    size: int  # as the archive declares it
-
-
 class Archive:
-    """The files of an open archive; folders, links and devices are left out."""
+    """The files of an open archive; folders, links and devices are left out.
+
+    Args:
+        path: that of the archive.
+        members: the names of the files, with their sizes as the archive declares them.
+        open_member: opens the file of a name.
+    """
 
     def __init__(
-        self, path: Path, members: list[Member], open_member: Callable[[str], BinaryIO]
+        self,
+        path: Path,
+        members: list[tuple[str, int]],
+        open_member: Callable[[str], BinaryIO],
     ):
-        self.path, self._open = path, open_member
-        self.members = {member.name: member for member in members}
-        if len(self.members) < len(members):
+        self.path, self._open, self.sizes = path, open_member, dict(members)
+        if len(self.sizes) < len(members):
             raise ValueError("It holds two files of one name.")
-        for name in self.members:
+        for name in self.sizes:
             if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
                 raise ValueError(f"{name!r} lies outside of it.")
-        _check_size(path, sum(member.size for member in members))
+        _check_size(path, sum(self.sizes.values()))
 
     @contextlib.contextmanager
     def open(self, name: str, most: int) -> Iterator[BinaryIO]:
         """A file, open for reading; it ends at its declared size at the latest."""
-        size = self.members[name].size
+        size = self.sizes[name]
         if size > most:
             raise ValueError(
                 f"{name} in {self.path} should have at most {most:,} bytes. It has "
@@ -72,10 +73,9 @@ class Archive:
 
     def read(self, name: str, most: int) -> bytes:
         """The content of a file."""
-        size = self.members[name].size
         with self.open(name, most) as file:
-            content = file.read(size)
-            if len(content) < size:
+            content = file.read(self.sizes[name])
+            if len(content) < self.sizes[name]:
                 raise ValueError("It ends too early.")
         return content
 
@@ -95,9 +95,8 @@ def _tar_opener(path):
         return None
     if start[257:262] == b"ustar":
         return open
-    return next(
-        (_OPENERS[magic] for magic in _OPENERS if start.startswith(magic)), None
-    )
+    found = (opener for magic, opener in _OPENERS.items() if start.startswith(magic))
+    return next(found, None)
 
 
 @contextlib.contextmanager
@@ -114,7 +113,11 @@ def open_archive(path: Path) -> Iterator[Archive]:
 def _zip(path):
     with zipfile.ZipFile(path) as file:
         _check_count(len(file.infolist()))
-        files = [info for info in file.infolist() if _is_file(info)]
+        files = [
+            info
+            for info in file.infolist()
+            if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16)
+        ]
         infos = {info.filename: info for info in files}
 
         def open_member(name):
@@ -125,13 +128,8 @@ def _zip(path):
                 raise ValueError("Its compression should be deflate, bzip2 or none.")
             return file.open(info)
 
-        members = [Member(info.filename, info.file_size) for info in files]
+        members = [(info.filename, info.file_size) for info in files]
         yield Archive(path, members, open_member)
-
-
-def _is_file(info):
-    is_link = stat.S_ISLNK(info.external_attr >> 16)
-    return not info.is_dir() and not is_link
 
 
 @contextlib.contextmanager
@@ -140,14 +138,14 @@ def _tar(path):
         _tar_opener(path)(path, "rb") as stream,
         tarfile.open(fileobj=(bounded := _Bounded(path, stream)), mode="r:") as file,
     ):
-        infos = {}
-        members = []
+        files = []
         for number, info in enumerate(file):
             _check_count(number)
             if info.isreg() and not info.issparse():
-                infos[info.name] = info
-                members.append(Member(info.name, info.size))
+                files.append(info)
         bounded.most = None
+        infos = {info.name: info for info in files}
+        members = [(info.name, info.size) for info in files]
         yield Archive(path, members, lambda name: file.extractfile(infos[name]))
 
 

@@ -38,23 +38,19 @@ def checkpoint_variables(prefix: str | Path) -> dict[str, CheckpointVariable]:
     with _reading(prefix):
         reader = tf.train.load_checkpoint(prefix)
         shapes = reader.get_variable_to_shape_map()
-    _check_size(Path(prefix), sum(map(math.prod, shapes.values())))
-    return {
-        name: CheckpointVariable(reader, prefix, name, tuple(shape))
-        for name, shape in shapes.items()
-    }
-
-
-def _check_size(prefix, n_values):
-    """Refuses shapes that would take more memory than the files justify."""
-    start = f"{prefix.name}.data-"
-    files = [path for path in prefix.parent.iterdir() if path.name.startswith(start)]
-    size = sum(path.stat().st_size for path in files)
+    # Shapes should not take more memory than the files justify.
+    n_values = sum(map(math.prod, shapes.values()))
+    files, start = Path(prefix).parent.iterdir(), f"{Path(prefix).name}.data-"
+    size = sum(path.stat().st_size for path in files if path.name.startswith(start))
     if size < n_values:
         raise ValueError(
             f"{prefix} should be a complete TensorFlow checkpoint, .index and .data "
             f"files. Its .data files have {size:,} bytes for {n_values:,} values."
         )
+    return {
+        name: CheckpointVariable(reader, prefix, name, tuple(shape))
+        for name, shape in shapes.items()
+    }
 
 
 @contextlib.contextmanager
@@ -99,10 +95,7 @@ class CheckpointWeights:
             if not name.startswith(_SCOPE):
                 continue
             if slot == ADAGRAD:
-                self.accumulators[f"{_name(whole)}/{ADAGRAD}"] = variable
+                whole = published_name(whole.removeprefix(_SCOPE))
+                self.accumulators[f"{whole}/{ADAGRAD}"] = variable
             elif whole not in found:  # it is not of another optimizer
-                self.datasets[_name(name)] = variable
-
-
-def _name(variable):
-    return published_name(variable.removeprefix(_SCOPE))
+                self.datasets[published_name(name.removeprefix(_SCOPE))] = variable

@@ -49,31 +49,25 @@ def parse_dic(content: bytes, name: str, n_ids: int) -> str:
     ids: dict[str, int] = {}
     lines = _text(content, name).removesuffix("\n").split("\n")
     for number, line in enumerate(lines, 1):
-        key, number_of_key = _entry(line, f"{name}, line {number},", n_ids)
-        ids[key] = number_of_key
+        parts, place = line.strip().split("\t"), f"{name}, line {number},"
+        if len(parts) == 1:
+            parts.insert(0, _SPACE)
+        if len(parts) != 2 or not (parts[1].isascii() and parts[1].isdigit()):
+            raise ValueError(
+                f"{place} should be a key, a tab and an id. Received: {line[:80]!r}"
+            )
+        ids[parts[0]] = int(parts[1][:18])
+        if ids[parts[0]] >= n_ids:
+            raise ValueError(
+                f"{place} should have an id below {n_ids}, the number of vectors in "
+                f"token_embedder.pkl. Received: {ids[parts[0]]}"
+            )
     if len(set(ids.values())) < len(ids):
         raise ValueError(f"{name} should have one id for each key. Some share one.")
     keys = [""] * n_ids
     for key, i in ids.items():
         keys[i] = key
     return "\n".join(keys)
-
-
-def _entry(line, place, n_ids):
-    parts = line.strip().split("\t")
-    if len(parts) == 1:
-        parts.insert(0, _SPACE)
-    if len(parts) != 2 or not (parts[1].isascii() and parts[1].isdigit()):
-        raise ValueError(
-            f"{place} should be a key, a tab and an id. Received: {line[:80]!r}"
-        )
-    key, number = parts[0], int(parts[1][:18])
-    if number >= n_ids:
-        raise ValueError(
-            f"{place} should have an id below {n_ids}, the number of vectors in "
-            f"token_embedder.pkl. Received: {number}"
-        )
-    return key, number
 
 
 def _text(content, name):

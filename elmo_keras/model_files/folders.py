@@ -1,11 +1,10 @@
 """Names and bounded reads: the files of a model in a directory or in an archive."""
 
-import abc
 import fnmatch
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from elmo_keras.cli.command import shortened
@@ -25,16 +24,20 @@ class Prefix:
             weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
 
 
-class Folder(abc.ABC):
-    """The files of a model.
+class Folder:
+    """The files of a directory, and those of its folders that a layout knows.
 
     Attributes:
         place: the directory or archive.
         names: the names of the model's files; of two checkpoints' the later is younger.
     """
 
-    def __init__(self, place: Path, names: Iterable[str]):
-        self.place, self.names = place, tuple(names)
+    def __init__(self, place: Path):
+        paths = [*place.iterdir(), *(place / "variables").glob("*"), place / SOFTMAX]
+        found = [path for path in paths if path.is_file()]
+        found.sort(key=lambda path: path.stat().st_mtime)
+        self.place = place
+        self.names = [path.relative_to(place).as_posix() for path in found]
 
     def matching(self, pattern: str) -> list[str]:
         """The files whose name, in whatever folder, matches a pattern."""
@@ -78,38 +81,18 @@ class Folder(abc.ABC):
         """As `content`, None without such a file."""
         return self.content(name, most) if self.has(name) else None
 
-    @abc.abstractmethod
-    def _content(self, name: str, most: int) -> Content:
-        """The content of a file of `names`."""
-
-    @abc.abstractmethod
-    def source(self, name: str, most: Callable[[], int]) -> Path | Content:
-        """A file that may be large: its path, or its content, up to `most()` bytes."""
-
-    @abc.abstractmethod
-    def on_disk(self, prefix: str) -> Prefix:
-        """The files of a checkpoint where TensorFlow can read them."""
-
-
-class Directory(Folder):
-    """The files of a directory, and those of its folders that a layout knows."""
-
-    def __init__(self, place: Path):
-        paths = [*place.iterdir(), *(place / "variables").glob("*"), place / SOFTMAX]
-        found = [path for path in paths if path.is_file()]
-        found.sort(key=lambda path: path.stat().st_mtime)
-        super().__init__(place, (path.relative_to(place).as_posix() for path in found))
-
     def _content(self, name, most):
         path = self.place / name
         if path.stat().st_size > most:
             raise ValueError(f"{path} should have at most {most:,} bytes.")
         return Content(str(path), path.read_bytes())
 
-    def source(self, name, most):
+    def source(self, name: str, most: Callable[[], int]) -> Path | Content:
+        """A file that may be large: its path, or its content, up to `most()` bytes."""
         return self.place / name
 
-    def on_disk(self, prefix):
+    def on_disk(self, prefix: str) -> Prefix:
+        """The files of a checkpoint where TensorFlow can read them."""
         return Prefix(self.place / prefix)
 
 
@@ -117,11 +100,14 @@ class ArchiveFolder(Folder):
     """The files of an open archive, in whatever folders, without those of a softmax."""
 
     def __init__(self, archive: Archive):
-        self._archive = archive
-        names = [n for n in archive.members if not _NOT_OF_THE_MODEL & {*_parents(n)}]
-        softmax = fnmatch.filter(names, "*softmax*.hdf5")
-        # It would have to be held in memory as a whole.
-        super().__init__(archive.path, (n for n in names if n not in softmax))
+        self.place, self._archive = archive.path, archive
+        # A softmax would have to be held in memory as a whole.
+        self.names = [
+            name
+            for name in archive.sizes
+            if not _NOT_OF_THE_MODEL.intersection(PurePosixPath(name).parts[:-1])
+            and not fnmatch.fnmatchcase(name, "*softmax*.hdf5")
+        ]
 
     def _content(self, name, most):
         return Content(f"{name} in {self.place}", self._archive.read(name, most))
@@ -133,21 +119,15 @@ class ArchiveFolder(Folder):
         folder = Path(tempfile.mkdtemp(prefix="elmo_keras-"))
         files = Prefix(folder / _last(prefix), temporary=True)
         for name in self.names:
-            if name.startswith((f"{prefix}.index", f"{prefix}.data-")):
-                self._unpack(name, folder / _last(name))
+            if not name.startswith((f"{prefix}.index", f"{prefix}.data-")):
+                continue
+            path, size = folder / _last(name), self._archive.sizes[name]
+            with self._archive.open(name, size) as file, path.open("wb") as unpacked:
+                shutil.copyfileobj(file, unpacked)
+                if unpacked.tell() < size:
+                    raise ValueError("It ends too early.")
         return files
-
-    def _unpack(self, name, path):
-        size = self._archive.members[name].size
-        with self._archive.open(name, size) as file, path.open("wb") as unpacked:
-            shutil.copyfileobj(file, unpacked)
-            if unpacked.tell() < size:
-                raise ValueError("It ends too early.")
 
 
 def _last(name):
     return PurePosixPath(name).name
-
-
-def _parents(name):
-    return PurePosixPath(name).parts[:-1]

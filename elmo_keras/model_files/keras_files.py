@@ -31,7 +31,7 @@ def load_keras_model(path: Path) -> keras.Model:
     if not zipfile.is_zipfile(path):
         raise ValueError(f"{path} should be a complete .keras file.")
     with open_archive(path) as archive:
-        missing = {_CONFIG, _WEIGHTS} - archive.members.keys()
+        missing = {_CONFIG, _WEIGHTS} - archive.sizes.keys()
         if missing:
             raise ValueError(f"{path} should be a .keras file. It lacks {missing}.")
         _check(archive)

@@ -8,7 +8,7 @@ from elmo_keras.cli.command import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.model_files.checkpoints import CheckpointWeights
 from elmo_keras.model_files.dictionary_files import read_dictionary
-from elmo_keras.model_files.folders import Directory, Folder
+from elmo_keras.model_files.folders import Folder
 from elmo_keras.model_files.found_model import ModelFiles
 from elmo_keras.model_files.hdf5 import open_hdf5
 from elmo_keras.model_files.hub_module import read_hub_module
@@ -44,9 +44,17 @@ def model_in(folder: Folder, *, prefer_checkpoint: bool = False) -> ModelFiles:
     if weights and folder.matching(f"*{OPTIONS}") and not others_first:
         return options_and_weights(folder)
     if folder.has(TOKEN_EMBEDDER) or folder.has(ENCODER):
-        return elmo_for_many_langs(folder)
+        model = read_many_langs(folder)
+        dictionary = model.config.dictionary
+        return ModelFiles(
+            model.config.to_options(), lambda: model, dictionary=dictionary
+        )
     if folder.has("saved_model.pb"):
-        return hub_module(folder)
+        index = folder.required("variables/variables.index", "variables.index")
+        files = folder.on_disk(index.removesuffix(".index"))
+        module = read_hub_module(files, folder.place)
+        options = module.config.to_options()
+        return ModelFiles(options, lambda: module, own_mix=module.mix)
     if checkpoints:
         return bilm_tf_checkpoint(folder, _latest(folder, checkpoints))
     return options_and_weights(folder)  # which names what is missing
@@ -71,9 +79,9 @@ def options_and_weights(folder: Folder) -> ModelFiles:
         options,
         lambda: open_hdf5(source),
         _vocabulary(folder),
-        directory=folder.place if isinstance(folder, Directory) else None,
         dictionary=dictionary,
         softmax_file=softmax and folder.place / softmax,
+        directory=folder.place if folder.place.is_dir() else None,
         own_mix=folder.content_if_any(MIX, MAX_MIX),
         start_state_file=folder.content_if_any(START_STATE, MAX_START_STATE),
     )
@@ -94,20 +102,6 @@ def bilm_tf_checkpoint(folder: Folder, prefix: str) -> ModelFiles:
         lambda: CheckpointWeights(on_disk),
         _vocabulary(folder),
     )
-
-
-def hub_module(folder: Folder) -> ModelFiles:
-    """A TF 1 Hub module of ELMo, with its mix."""
-    index = folder.required("variables/variables.index", "variables.index")
-    module = read_hub_module(folder.on_disk(index.removesuffix(".index")), folder.place)
-    return ModelFiles(module.config.to_options(), lambda: module, own_mix=module.mix)
-
-
-def elmo_for_many_langs(folder: Folder) -> ModelFiles:
-    """A model of ELMoForManyLangs."""
-    model = read_many_langs(folder)
-    options, dictionary = model.config.to_options(), model.config.dictionary
-    return ModelFiles(options, lambda: model, dictionary=dictionary)
 
 
 def _options(folder, name):
@@ -136,11 +130,9 @@ def _latest(folder, indexes):
     state = content.data.decode(errors="replace") if content else ""
     if named := re.search(r'^model_checkpoint_path: *"(.*)"', state, re.MULTILINE):
         # It may be a path from before the directory was moved.
-        name = str(
-            PurePosixPath(indexes[0]).with_name(f"{PurePosixPath(named[1]).name}.index")
-        )
-        if name in indexes:
-            return name.removesuffix(".index")
+        prefix = str(PurePosixPath(indexes[0]).with_name(PurePosixPath(named[1]).name))
+        if f"{prefix}.index" in indexes:
+            return prefix
     prefixes = [name.removesuffix(".index") for name in indexes]
     return max(reversed(prefixes), key=_step)
 

@@ -8,7 +8,7 @@ is in the weights.
 
 import copy
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.dictionary_files import MAX_SIZE, parse_dic
 from elmo_keras.model_files.folders import Folder
-from elmo_keras.model_files.published import finite
+from elmo_keras.model_files.published import SizedWeights, finite
 from elmo_keras.model_files.torch_pickle import read_tensors
 from elmo_keras.published_options import parse_options
 
@@ -27,32 +27,25 @@ _MAX_PICKLE = 2**33  # bytes: the published ones have less than a tenth
 # cnn_50_100_512_4096_sample.json, which the published models were trained with and
 # which their zips lack. The sizes are those of the weights.
 _SAMPLE = {
-    "encoder": {"name": "elmo", "cell_clip": 3, "proj_clip": 3},
-    "token_embedder": {
-        "name": "cnn",
-        "activation": "relu",
-        "max_characters_per_token": 50,
-    },
+    "encoder": dict(name="elmo", cell_clip=3, proj_clip=3),
+    "token_embedder": dict(name="cnn", activation="relu", max_characters_per_token=50),
 }
 
 _WORD_EMBEDDING = "word_emb_layer.embedding.weight"
 _CHARACTER_EMBEDDING = "char_emb_layer.embedding.weight"
 
-Tensors = dict[str, np.ndarray]
 
-
-class ManyLangsModel(NamedTuple):
-    """A model that was read."""
-
-    config: ElmoConfig
-    datasets: Tensors
-
-
-def read_many_langs(folder: Folder) -> ManyLangsModel:
+def read_many_langs(folder: Folder) -> SizedWeights:
     """Reads a model; without its configuration, by the one of the published models."""
     embedder, encoder = (_tensors(folder, name) for name in (TOKEN_EMBEDDER, ENCODER))
     settings = _settings(folder)
-    _check_names(settings or _SAMPLE)
+    for part, expected in {"encoder": "elmo", "token_embedder": "cnn"}.items():
+        name = (settings or _SAMPLE).get(part, {}).get("name")
+        if str(name).lower() != expected:
+            raise ValueError(
+                f"The {part} of a model of ELMoForManyLangs should be {expected!r}, "
+                f"the one of the published models. Received: {name!r}"
+            )
     try:
         settings = settings or _with_sizes(_SAMPLE, embedder, encoder)
         dictionary = _dictionary(folder, embedder, settings["token_embedder"])
@@ -68,10 +61,10 @@ def read_many_langs(folder: Folder) -> ManyLangsModel:
             f"{folder.place} holds weights that its configuration doesn't ask for: "
             f"{', '.join(surplus[:4])}"
         )
-    return ManyLangsModel(config, datasets)
+    return SizedWeights(config, datasets)
 
 
-def _tensors(folder, name) -> Tensors:
+def _tensors(folder, name) -> dict[str, np.ndarray]:
     file = folder.content(name, _MAX_PICKLE)
     tensors = read_tensors(file.data, file.name)
     return {key: finite(f"{key} of {file.name}", x) for key, x in tensors.items()}
@@ -79,28 +72,15 @@ def _tensors(folder, name) -> Tensors:
 
 def _settings(folder) -> dict[str, Any] | None:
     """The configuration that `config.json` names, or None if it isn't there."""
-    try:
-        about = _json(folder, _CONFIG)
-        path = str(about.get("config_path", ""))
-        name = re.split(r"[\\/]", path)[-1]  # it is the path on the trainer's machine
-        return _json(folder, name)
-    except FileNotFoundError:
-        return None
-
-
-def _json(folder, name):
-    file = folder.content(name, _MAX_CONFIG)
-    return parse_options(file.data, file.name)
-
-
-def _check_names(settings):
-    for part, expected in {"encoder": "elmo", "token_embedder": "cnn"}.items():
-        name = settings.get(part, {}).get("name")
-        if str(name).lower() != expected:
-            raise ValueError(
-                f"The {part} of a model of ELMoForManyLangs should be {expected!r}, "
-                f"the one of the published models. Received: {name!r}"
-            )
+    settings = {"config_path": _CONFIG}
+    for _ in range(2):
+        path = str(settings.get("config_path", ""))  # that on the trainer's machine
+        name = re.split(r"[\\/]", path)[-1]
+        if not folder.has(name):
+            return None
+        file = folder.content(name, _MAX_CONFIG)
+        settings = parse_options(file.data, file.name)
+    return settings
 
 
 def _with_sizes(settings, embedder, encoder):
@@ -130,20 +110,16 @@ def _count(tensors, name):
 
 
 def _dictionary(folder, embedder, settings):
-    characters = words = ""
-    if settings["char_dim"]:
-        characters = _keys(folder, "char.dic", len(embedder[_CHARACTER_EMBEDDING]))
-    if settings["word_dim"]:
-        words = _keys(folder, "word.dic", len(embedder[_WORD_EMBEDDING]))
+    def keys(name, vectors):
+        file = folder.content(name, MAX_SIZE)
+        return parse_dic(file.data, file.name, len(embedder[vectors]))
+
+    characters = keys("char.dic", _CHARACTER_EMBEDDING) if settings["char_dim"] else ""
+    words = keys("word.dic", _WORD_EMBEDDING) if settings["word_dim"] else ""
     try:
         return TokenDictionary(characters, words)
     except ValueError as error:
         raise ValueError(f"char.dic or word.dic in {folder.place}: {error}") from error
-
-
-def _keys(folder, name, n_ids):
-    file = folder.content(name, MAX_SIZE)
-    return parse_dic(file.data, file.name, n_ids)
 
 
 def _config(settings, dictionary):

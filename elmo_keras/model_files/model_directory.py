@@ -10,7 +10,7 @@ from elmo_keras.cli.replacing import replacing
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.archives import is_archive, open_archive
 from elmo_keras.model_files.dictionary_files import dictionary_files
-from elmo_keras.model_files.folders import ArchiveFolder, Directory
+from elmo_keras.model_files.folders import ArchiveFolder, Folder
 from elmo_keras.model_files.found_model import SOFTMAX_DIGEST, ModelFiles
 from elmo_keras.model_files.hdf5 import new_hdf5, open_hdf5
 from elmo_keras.model_files.layouts import bilm_tf_checkpoint, model_in
@@ -70,9 +70,9 @@ def find_model(
         options, weights = read_options(_existing(model)), _existing(Path(weights))
         return ModelFiles(options, lambda: open_hdf5(weights))
     if model.is_dir():
-        return model_in(Directory(model), prefer_checkpoint=prefer_checkpoint)
+        return model_in(Folder(model), prefer_checkpoint=prefer_checkpoint)
     if model.name and model.with_name(f"{model.name}.index").exists():
-        return bilm_tf_checkpoint(Directory(model.parent), model.name)
+        return bilm_tf_checkpoint(Folder(model.parent), model.name)
     if is_archive(_existing(model)):
         with open_archive(model) as archive:
             folder = ArchiveFolder(archive)

@@ -46,6 +46,13 @@ class Weights(Protocol):
     datasets: Mapping[str, Any]  # of arrays with a `shape`, read by `[...]`
 
 
+class SizedWeights(NamedTuple):
+    """Weights of another layout, which tell the sizes themselves."""
+
+    config: ElmoConfig
+    datasets: Mapping[str, Any]
+
+
 def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
     """Name → shape of every dataset of the published layout; nothing is built."""
     n_filters, dim = config.n_filters, config.projection_dim
@@ -78,11 +85,12 @@ def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
 
 def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
     """Name → entry of each published dataset; gates are in the order i, j, f, o."""
-    shapes = published_shapes(bilm.config).items()
-    return {
-        name: Entry(shape, variables)
-        for (name, shape), variables in zip(shapes, _variables(bilm), strict=True)
-    }
+    return _table(published_shapes(bilm.config), _variables(bilm))
+
+
+def _table(shapes, variables):
+    pairs = zip(shapes.items(), variables, strict=True)
+    return {name: Entry(shape, parts) for (name, shape), parts in pairs}
 
 
 def _variables(bilm):
@@ -92,17 +100,13 @@ def _variables(bilm):
         yield (cnn.embeddings,)
     if bilm.config.word_embedding_dim:
         yield (cnn.word_embeddings,)
-    for kernel, bias in zip(cnn.kernels, cnn.biases):
-        yield (kernel,)
-        yield (bias,)
+    pairs = [*zip(cnn.kernels, cnn.biases)]
     for highway in cnn.highways:
-        yield (highway.carry_kernel,)
-        yield (highway.carry_bias,)
-        yield (highway.transform_kernel,)
-        yield (highway.transform_bias,)
+        pairs.append((highway.carry_kernel, highway.carry_bias))
+        pairs.append((highway.transform_kernel, highway.transform_bias))
     if cnn.projection is not None:
-        yield (cnn.projection.kernel,)
-        yield (cnn.projection.bias,)
+        pairs.append((cnn.projection.kernel, cnn.projection.bias))
+    yield from ((variable,) for pair in pairs for variable in pair)
     for direction in (bilm.lstm.forward, bilm.lstm.backward):
         for lstm in direction.lstms:
             yield lstm.kernel, BlockedMatrix(lstm.recurrent_kernel)
@@ -113,11 +117,7 @@ def _variables(bilm):
 def softmax_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
     """Name → entry of the softmax, which published HDF5 files leave out."""
     shapes = softmax_shapes(bilm.config, bilm.vocabulary_size)
-    variables = bilm.softmax.kernel, bilm.softmax.bias
-    return {
-        name: Entry(shape, (variable,))
-        for (name, shape), variable in zip(shapes.items(), variables, strict=True)
-    }
+    return _table(shapes, [(bilm.softmax.kernel,), (bilm.softmax.bias,)])
 
 
 def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...]]:
@@ -128,8 +128,18 @@ def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...
 def check_weights(config: ElmoConfig, file: Weights) -> None:
     """Checks that a file has the names and shapes of a configuration; reads no values."""
     shapes, found = published_shapes(config), file.datasets
-    _check_projection(config, found)
-    surplus = [name for name in found if name not in shapes and _is_published(name)]
+    kernel, dim = found.get("CNN_proj/W_proj"), config.projection_dim
+    if (
+        not config.has_projection
+        and kernel is not None
+        and (kernel.shape != (dim, dim) or not np.array_equal(kernel[...], np.eye(dim)))
+    ):  # bilm-tf would not apply it
+        raise ValueError(
+            "The weights hold `CNN_proj/W_proj`, but there is no projection where "
+            f"`lstm.projection_dim` is the number of filters ({dim})."
+        )
+    published = "char_embed", "word_embed", "CNN/", "CNN_high_", "RNN_"
+    surplus = [n for n in found if n not in shapes and n.startswith(published)]
     if surplus:
         names = shortened(sorted(_name_in_file(name, found[name]) for name in surplus))
         raise ValueError(
@@ -203,16 +213,15 @@ def assign(entry: Entry, array: np.ndarray) -> None:
         of_replicas = isinstance(variable.value, tf.distribute.DistributedValues)
         if rows.size <= VALUES_AT_ONCE or of_replicas:
             variable.assign(rows)
-        else:
-            _assign_in_parts(variable.value, rows)
-
-
-def _assign_in_parts(variable, rows):
-    """Assigns rows without a copy of all of them, such as those of a large softmax."""
-    n_rows = max(1, VALUES_AT_ONCE * len(rows) // rows.size)
-    for first in range(0, len(rows), n_rows):
-        part = slice(first, first + n_rows)
-        variable[part].assign(tf.cast(rows[part], variable.dtype))
+            continue
+        # Without a copy of all rows, such as those of a large softmax.
+        variable, n_rows = (
+            variable.value,
+            max(1, VALUES_AT_ONCE * len(rows) // rows.size),
+        )
+        for first in range(0, len(rows), n_rows):
+            part = slice(first, first + n_rows)
+            variable[part].assign(tf.cast(rows[part], variable.dtype))
 
 
 def split(
@@ -257,19 +266,3 @@ def _rows(variable):
     if isinstance(variable, BlockedMatrix):
         return from_blocks(_rows(variable.variable))
     return keras.ops.convert_to_numpy(keras.ops.cast(variable.value, "float32"))
-
-
-def _is_published(name):
-    return name.startswith(("char_embed", "word_embed", "CNN/", "CNN_high_", "RNN_"))
-
-
-def _check_projection(config, found):
-    """Refuses a projection that bilm-tf would not apply."""
-    kernel, dim = found.get("CNN_proj/W_proj"), config.projection_dim
-    if config.has_projection or kernel is None:
-        return
-    if kernel.shape != (dim, dim) or not np.array_equal(kernel[...], np.eye(dim)):
-        raise ValueError(
-            "The weights hold `CNN_proj/W_proj`, but there is no projection where "
-            f"`lstm.projection_dim` is the number of filters ({dim})."
-        )

@@ -10,18 +10,9 @@ from elmo_keras.model_files.hdf5_format.structures import Cursor, Damaged
 
 _INTEGER, _FLOAT, _ENUM, _VARIABLE = 0, 1, 8, 9
 _CLASSES = (
-    "integers",
-    "floats",
-    "times",
-    "strings",
-    "bit fields",
-    "opaque values",
-    "compound values",
-    "references",
-    "an enumeration",
-    "values of variable length",
-    "arrays",
-)
+    "integers/floats/times/strings/bit fields/opaque values/compound values/references/"
+    "an enumeration/values of variable length/arrays"
+).split("/")
 # Size → bits of exponent and mantissa: their places and sizes, and the bias.
 _IEEE = {
     2: (10, 5, 0, 10, 15),
@@ -50,33 +41,26 @@ def shape_of(body: memoryview) -> tuple[int, ...] | None:
 
 def dtype_of(body: memoryview) -> np.dtype | str:
     """The dtype in a datatype message; a description of what NumPy arrays don't hold."""
-    return _dtype(Cursor(body))
-
-
-def _dtype(cursor):
+    cursor = Cursor(body)
     kind = cursor.uint(1) & 15
     bits, size = cursor.uint(3), cursor.uint(4)
-    if kind == _FLOAT:
-        return _float(cursor, bits, size)
-    if kind == _INTEGER:
+    order = ">" if bits & 1 else "<"
+    if kind in (_FLOAT, _INTEGER):
         whole = (cursor.uint(2), cursor.uint(2)) == (0, 8 * size)
-        if size in (1, 2, 4, 8) and whole:
-            letter = "i" if bits & 8 else "u"
-            return np.dtype(f"{'>' if bits & 1 else '<'}{letter}{size}")
-    if kind == _ENUM:  # h5py stores booleans so
-        base = _dtype(cursor)
-        return base if isinstance(base, np.dtype) and base.itemsize == size else "enum"
+        if kind == _INTEGER and whole and size in (1, 2, 4, 8):
+            return np.dtype(f"{order}{'i' if bits & 8 else 'u'}{size}")
+        if kind == _FLOAT:
+            fields = *map(cursor.uint, (1, 1, 1, 1)), cursor.uint(4)
+            if whole and fields == _IEEE.get(size) and not bits & 64:
+                return np.dtype(f"{order}f{size}")
+            return f"floats of an unusual kind ({size} bytes)"
+    if kind == _ENUM and cursor.left and body[cursor.position] & 15 == _INTEGER:
+        base = dtype_of(body[cursor.position :])  # h5py stores booleans so
+        if isinstance(base, np.dtype) and base.itemsize == size:
+            return base
     if kind == _VARIABLE and bits & 15 == 1 and size == TEXT.itemsize:
         return TEXT
     return _CLASSES[kind] if kind < len(_CLASSES) else "unknown values"
-
-
-def _float(cursor, bits, size):
-    whole = (cursor.uint(2), cursor.uint(2)) == (0, 8 * size)
-    fields = *(cursor.uint(1) for _ in range(4)), cursor.uint(4)
-    if whole and fields == _IEEE.get(size) and not bits & 64:
-        return np.dtype(f"{'>' if bits & 1 else '<'}f{size}")
-    return f"floats of an unusual kind ({size} bytes)"
 
 
 _COMPACT, _CONTIGUOUS, _CHUNKED = range(3)
@@ -102,30 +86,16 @@ def read(
     size = math.prod(shape) * dtype.itemsize
     if size == 0:
         return np.zeros(shape, dtype)
-    if kind != _CHUNKED:
-        whole = _compact(cursor) if kind == _COMPACT else _contiguous(data, cursor)
-        return np.frombuffer(whole.take(size), dtype).reshape(shape)
-    array, n_chunks = np.zeros(shape, dtype), 0
-    for place, content, chunk in _chunks(data, version, cursor, array):
-        values = _unfiltered(content, filters, dtype, count=math.prod(chunk))
-        _put(array, place, values.reshape(chunk))
-        n_chunks += 1
-    expected = math.prod(-(-n // c) for n, c in zip(shape, chunk)) if n_chunks else 1
-    if n_chunks != expected:
-        raise Damaged("It lacks a part of its values.")
-    return array
-
-
-def _compact(cursor):
-    cursor.take(2)  # its size
-    return cursor
-
-
-def _contiguous(data, cursor):
-    address = cursor.address()
-    if address is None:
+    if kind == _CHUNKED:
+        chunks = _chunks if version == 3 else _single_chunk
+        return _assembled(chunks(data, cursor, shape, dtype), filters, shape, dtype)
+    if kind == _COMPACT:
+        cursor.take(2)  # its size
+    elif (address := cursor.address()) is None:
         raise Damaged("It was never written.")
-    return Cursor(data, address)
+    else:
+        cursor = Cursor(data, address)
+    return np.frombuffer(cursor.take(size), dtype).reshape(shape)
 
 
 def check_layout(layout: memoryview) -> None:
@@ -161,56 +131,55 @@ def filter_ids(body: memoryview) -> list[int]:
     return found
 
 
-def _unfiltered(content, filters, dtype, *, count):
-    size = count * dtype.itemsize
+def _unfiltered(content, filters, itemsize, size):
+    """The values of a chunk as bytes."""
     for identity in reversed(filters):
         if identity == _FLETCHER32:
             content = content[:-4]  # without the checksum, which is not compared
         elif identity == _DEFLATE:
-            content = _inflated(content, size + 4)
+            stream = zlib.decompressobj()
+            try:
+                content = memoryview(stream.decompress(content, size + 4))
+            except zlib.error as error:
+                raise Damaged(f"A compressed chunk is damaged. {error}") from error
+            if not stream.eof:
+                raise Damaged("A compressed chunk is damaged.")
+        elif len(content) % itemsize:
+            raise Damaged("A chunk has the wrong size.")
         else:
-            content = _unshuffled(content, dtype.itemsize)
+            planes = np.frombuffer(content, np.uint8).reshape(itemsize, -1)
+            content = memoryview(np.ascontiguousarray(planes.T)).cast("B")
     if len(content) != size:
         raise Damaged("A chunk has the wrong size.")
-    return np.frombuffer(content, dtype)
-
-
-def _inflated(content, limit):
-    try:
-        stream = zlib.decompressobj()
-        inflated = stream.decompress(content, limit)
-    except zlib.error as error:
-        raise Damaged(f"A compressed chunk is damaged. {error}") from error
-    if not stream.eof:
-        raise Damaged("A compressed chunk is damaged.")
-    return memoryview(inflated)
-
-
-def _unshuffled(content, itemsize):
-    if len(content) % itemsize:
-        raise Damaged("A chunk has the wrong size.")
-    planes = np.frombuffer(content, np.uint8).reshape(itemsize, -1)
-    return memoryview(np.ascontiguousarray(planes.T)).cast("B")
-
-
-def _put(array, place, values):
-    target = tuple(slice(p, p + c) for p, c in zip(place, values.shape))
-    part = array[target]
-    part[...] = values[tuple(slice(n) for n in part.shape)]
+    return content
 
 
 _SINGLE_CHUNK, _FILTERED = 1, 2  # an index and a flag of version 4
 _FREE_CHUNK = 2**24  # bytes that a chunk may have; above, twice those of its array
 
 
-def _chunks(data, version, cursor, array):
+def _assembled(chunks, filters, shape, dtype):
+    """The array of chunks, which come with their place and shape."""
+    array, missing = np.zeros(shape, dtype), None
+    for place, content, chunk in chunks:
+        if missing is None:
+            missing = math.prod(-(-n // c) for n, c in zip(shape, chunk))
+        missing -= 1
+        size = math.prod(chunk) * dtype.itemsize
+        content = _unfiltered(content, filters, dtype.itemsize, size)
+        part = array[tuple(slice(p, p + c) for p, c in zip(place, chunk))]
+        values = np.frombuffer(content, dtype).reshape(chunk)
+        part[...] = values[tuple(map(slice, part.shape))]
+    if missing != 0:
+        raise Damaged("It lacks a part of its values.")
+    return array
+
+
+def _chunks(data, cursor, shape, dtype):
     """Yields the place, the stored bytes and the shape of each chunk."""
-    if version == 4:
-        yield from _single_chunk(data, cursor, array)
-        return
     rank = cursor.uint(1)
     tree = cursor.address()
-    chunk = _chunk_shape([cursor.uint(4) for _ in range(rank)], array)
+    chunk = _chunk_shape([cursor.uint(4) for _ in range(rank)], shape, dtype)
     if tree is None:
         return
     seen = set()
@@ -219,20 +188,21 @@ def _chunks(data, version, cursor, array):
         key = Cursor(key)
         size, mask = key.uint(4), key.uint(4)
         place = tuple(key.uint(8) for _ in chunk)
-        inside = all(p < n and p % c == 0 for p, n, c in zip(place, array.shape, chunk))
+        inside = all(p < n and p % c == 0 for p, n, c in zip(place, shape, chunk))
         if mask or not inside or place in seen:
             raise Damaged("A chunk is out of place.")
         seen.add(place)
         yield place, Cursor(data, address).take(size), chunk
 
 
-def _single_chunk(data, cursor, array):
-    """The chunk of a layout of HDF5 1.10 and later, if there is only one."""
+def _single_chunk(data, cursor, shape, dtype):
+    """As `_chunks`, in a layout of HDF5 1.10 and later, if there is only one."""
     flags, rank, width = cursor.uint(1), cursor.uint(1), cursor.uint(1)
-    chunk = _chunk_shape([cursor.uint(width) for _ in range(rank)], array)
+    sizes = [cursor.uint(width) for _ in range(rank)]
+    chunk = _chunk_shape(sizes, shape, dtype)
     if cursor.uint(1) != _SINGLE_CHUNK:
         raise Damaged(f"It has chunks in the layout of HDF5 1.10. {_REWRITE}")
-    size = math.prod(chunk) * array.itemsize
+    size = math.prod(sizes)
     if flags & _FILTERED:
         size = cursor.uint(8)
         if cursor.uint(4):
@@ -242,10 +212,11 @@ def _single_chunk(data, cursor, array):
         yield (0,) * len(chunk), Cursor(data, address).take(size), chunk
 
 
-def _chunk_shape(sizes, array):
+def _chunk_shape(sizes, shape, dtype):
     *chunk, item = sizes or [0]
-    is_sound = len(chunk) == array.ndim and item == array.itemsize and all(chunk)
-    if not is_sound or math.prod(sizes) > _FREE_CHUNK + 2 * array.nbytes:
+    is_sound = len(chunk) == len(shape) and item == dtype.itemsize and all(chunk)
+    most = _FREE_CHUNK + 2 * math.prod(shape) * dtype.itemsize
+    if not is_sound or math.prod(sizes) > most:
         raise Damaged("A dataset has chunks of wrong sizes.")
     return tuple(chunk)
 
@@ -283,6 +254,6 @@ def text_at(data: memoryview, value: np.void) -> str:
         if index == value["index"]:
             return bytes(content[: int(value["size"])]).decode()
         if not index:
-            break
+            raise Damaged("A chunk has the wrong size.")
         cursor.take(min(cursor.left, -size % 8))
     raise Damaged("It lacks a text.")

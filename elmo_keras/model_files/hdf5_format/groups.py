@@ -10,7 +10,6 @@ from elmo_keras.model_files.hdf5_format.structures import (
     SYMBOL_TABLE,
     Cursor,
     Damaged,
-    Message,
 )
 
 _LINK_NAMES = 5  # the type of a B-tree whose records are (hash, heap id) of links
@@ -22,12 +21,14 @@ _HARD = 0
 _CACHED_SOFT_LINK = 2
 
 
-def is_group(header: list[Message]) -> bool:
+def is_group(header: list[tuple[int, memoryview]]) -> bool:
     """Whether a header is that of a group."""
-    return any(m.kind in (SYMBOL_TABLE, LINK_INFO, LINK) for m in header)
+    return any(kind in (SYMBOL_TABLE, LINK_INFO, LINK) for kind, _ in header)
 
 
-def links(data: memoryview, header: list[Message]) -> dict[str, int | None]:
+def links(
+    data: memoryview, header: list[tuple[int, memoryview]]
+) -> dict[str, int | None]:
     """Name → address of the header, for each object of a group."""
     found = {}
     for kind, body in header:
@@ -93,11 +94,7 @@ def _symbols(cursor, names):
         place, address, cached = cursor.uint(8), cursor.address(), cursor.uint(4)
         cursor.take(20)
         name, end, _ = bytes(names[place:][: _MAX_NAME + 1]).partition(b"\0")
-        if not end:
-            raise Damaged("The name of a link is damaged.")
-        if cached == _CACHED_SOFT_LINK:
-            raise _elsewhere(name)
-        yield _decoded(name), address
+        yield _name(name if end else b"", cached != _CACHED_SOFT_LINK), address
 
 
 def _link(cursor):
@@ -105,28 +102,18 @@ def _link(cursor):
     flags = cursor.uint(1)
     kind = cursor.uint(1) if flags & 8 else _HARD
     cursor.take((8 if flags & 4 else 0) + (1 if flags & 16 else 0))
-    size = cursor.uint(1 << (flags & 3))
-    name = bytes(cursor.take(size))
-    if kind != _HARD:
-        raise _elsewhere(name)
-    if size > _MAX_NAME:
-        raise Damaged("The name of a link is damaged.")
-    return _decoded(name), cursor.address()
+    name = bytes(cursor.take(cursor.uint(1 << (flags & 3))))
+    return _name(name, kind == _HARD), cursor.address()
 
 
-def _elsewhere(name):
-    name = name[:_MAX_NAME].decode(errors="replace")
-    return Damaged(
-        f"`{name}` is a soft or external link. All data should be in the file itself."
-    )
-
-
-def _decoded(name):
-    try:
-        text = name.decode()
-    except UnicodeDecodeError:
-        text = ""
-    if not text or "/" in text:
+def _name(name, is_hard):
+    text = name[:_MAX_NAME].decode(errors="replace")
+    if not is_hard:
+        raise Damaged(
+            f"`{text}` is a soft or external link. All data should be in the file "
+            "itself."
+        )
+    if not name or "/" in text or text.encode() != name:
         raise Damaged("The name of a link is damaged.")
     return text
 
@@ -191,7 +178,9 @@ class _FractalHeap:
             child = address + head + 8 * (row * self.width + column)
             Cursor(self.data, address).expect(b"FHIB")
             address, start = Cursor(self.data, child).address(), start + begin
-            n_rows = self._rows_of(row) if row >= self.direct_rows else 0
+            # The rows of an indirect block that lies in this row; a direct one has none.
+            rows = max(0, row - self.width.bit_length()) + 1
+            n_rows = rows if row >= self.direct_rows else 0
         raise Damaged("A heap of it has no object where a link should be.")
 
     def _place(self, offset):
@@ -202,25 +191,34 @@ class _FractalHeap:
         column = (offset - begin) // size
         return row, column, begin + column * size
 
-    def _rows_of(self, row):
-        """The number of rows of an indirect block that lies in a row."""
-        return max(0, row - 1 - (self.width.bit_length() - 1)) + 1
-
 
 def _tree_records(data, address):
-    """The records of a version 2 B-tree of links."""
+    """Yields the records of a version 2 B-tree of links."""
     cursor = Cursor(data, address)
     cursor.expect(b"BTHD")
     cursor.require(0)
     cursor.require(_LINK_NAMES)
-    node_size, record_size = cursor.uint(4), cursor.uint(2)
-    depth = cursor.uint(2)
+    node_size, record_size, depth = cursor.uint(4), cursor.uint(2), cursor.uint(2)
     cursor.take(2)
-    root, count = cursor.address(), cursor.uint(2)
+    todo, seen = [(cursor.address(), cursor.uint(2), 0)], set()
     if depth > _MAX_DEPTH or not 4 < record_size < node_size:
         raise Damaged("A tree of it has wrong sizes.")
     pointers = _pointer_sizes(node_size, record_size, depth)
-    yield from _records(data, (root, count), record_size, pointers=pointers)
+    while todo:
+        address, count, level = todo.pop()
+        if address in seen:
+            raise Damaged("A tree of it has a loop.")
+        seen.add(address)
+        cursor = Cursor(data, address)
+        cursor.expect(b"BTLF" if level == depth else b"BTIN")
+        cursor.require(0)
+        cursor.require(_LINK_NAMES)
+        for _ in range(count):
+            yield cursor.take(record_size)
+        for _ in range(count + 1 if level < depth else 0):
+            count_bytes, total_bytes = pointers[level]
+            todo.append((cursor.address(), cursor.uint(count_bytes), level + 1))
+            cursor.take(total_bytes)
 
 
 def _pointer_sizes(node_size, record_size, depth):
@@ -234,26 +232,6 @@ def _pointer_sizes(node_size, record_size, depth):
         total = (most + 1) * total + most
         total_bytes = _bytes_for(total)
     return sizes[::-1]
-
-
-def _records(data, root, record_size, *, pointers):
-    todo, seen = [(*root, 0)], set()
-    while todo:
-        address, count, level = todo.pop()
-        if address in seen:
-            raise Damaged("A tree of it has a loop.")
-        seen.add(address)
-        cursor = Cursor(data, address)
-        is_leaf = level == len(pointers)
-        cursor.expect(b"BTLF" if is_leaf else b"BTIN")
-        cursor.require(0)
-        cursor.require(_LINK_NAMES)
-        for _ in range(count):
-            yield cursor.take(record_size)
-        for _ in range(0 if is_leaf else count + 1):
-            count_bytes, total_bytes = pointers[level]
-            todo.append((cursor.address(), cursor.uint(count_bytes), level + 1))
-            cursor.take(total_bytes)
 
 
 def _bytes_for(limit):

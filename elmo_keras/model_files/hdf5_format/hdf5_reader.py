@@ -1,6 +1,7 @@
 """An HDF5 file, read without libhdf5."""
 
 import mmap
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,8 +28,10 @@ _MAX_MESSAGES = 10**6  # in the headers of all objects
 class Dataset:
     """An array of a file, of which only the header has been read; `shape` may be None."""
 
-    def __init__(self, data: memoryview, name: str, header: list[structures.Message]):
-        parts = {kind: body for kind, body in header}
+    def __init__(
+        self, data: memoryview, name: str, header: list[tuple[int, memoryview]]
+    ):
+        parts = dict(header)
         self.name, self._data = name, data
         self.shape = shape_of(parts[structures.DATASPACE])
         self.dtype = dtype_of(parts[structures.DATATYPE])
@@ -82,7 +85,9 @@ class Hdf5File:
     def __init__(self, source: str | Path | bytes):
         if not isinstance(source, bytes):
             with open(source, "rb") as file:
-                source = _mapped(file)
+                size = os.fstat(file.fileno()).st_size
+                whole = file.fileno(), size
+                source = mmap.mmap(*whole, access=mmap.ACCESS_READ) if size else b""
         self._data, root = structures.superblock(memoryview(source))
         self._header = structures.messages(self._data, root)
         self.datasets = dict(_datasets(self._data, root, self._header))
@@ -98,13 +103,6 @@ class Hdf5File:
         except ValueError as error:
             raise ValueError(f"The attribute `{name}` is damaged. {error}") from error
         return None
-
-
-def _mapped(file):
-    try:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except ValueError:
-        return b""  # an empty file can't be mapped
 
 
 def _datasets(data, root, header) -> Iterator[tuple[str, Dataset]]:
@@ -123,16 +121,14 @@ def _datasets(data, root, header) -> Iterator[tuple[str, Dataset]]:
             n_messages += len(header)
             if n_messages > _MAX_MESSAGES:
                 raise Damaged("It has too much in its structures.")
-            if any(message.kind == structures.LAYOUT for message in header):
-                yield name, _dataset(data, name, header)
+            if structures.LAYOUT in dict(header):
+                try:
+                    yield name, Dataset(data, name, header)
+                except KeyError:
+                    raise Damaged(
+                        f"The dataset `{name}` has no shape or no dtype."
+                    ) from None
+                except Damaged as error:
+                    raise Damaged(f"`{name}`: {error}") from None
             else:
                 todo.append((f"{name}/", header))
-
-
-def _dataset(data, name, header):
-    try:
-        return Dataset(data, name, header)
-    except KeyError:
-        raise Damaged(f"The dataset `{name}` has no shape or no dtype.") from None
-    except Damaged as error:
-        raise Damaged(f"`{name}`: {error}") from None

@@ -1,7 +1,5 @@
 """The bytes of an HDF5 file: a position in them, the superblock, object headers."""
 
-from typing import NamedTuple
-
 UNDEFINED = 2**64 - 1  # the address of what doesn't exist
 
 
@@ -62,13 +60,6 @@ _SHARED = 2  # flag of a message that is stored elsewhere
 _MAX_BYTES = 2**20  # of a header: 16 attributes of the largest size
 
 
-class Message(NamedTuple):
-    """A part of an object's header: its kind, such as `DATASPACE`, and its bytes."""
-
-    kind: int
-    body: memoryview
-
-
 def superblock(data: memoryview) -> tuple[memoryview, int | None]:
     """The content after the user block, and the address of the root group's header."""
     base = 0
@@ -95,78 +86,42 @@ def superblock(data: memoryview) -> tuple[memoryview, int | None]:
     return data, cursor.address()
 
 
-def messages(data: memoryview, address: int | None) -> list[Message]:
-    """The messages of the object header at an address, empty ones included."""
+def messages(data: memoryview, address: int | None) -> list[tuple[int, memoryview]]:
+    """The messages of the object header at an address: kind, such as `LAYOUT`, and body."""
     cursor = Cursor(data, address)
-    if cursor.data[cursor.position :][:4] == b"OHDR":
-        return _Version2(data).read(cursor)
-    return _Version1(data).read(cursor)
-
-
-class _Blocks:
-    """The blocks of a header: the first one, and those that continue it."""
-
-    def __init__(self, data):
-        self.data, self.found = data, []
-        self.places = []  # (address, size) of the blocks to be read
-        self.n_bytes = 0
-
-    def read_blocks(self, first):
-        self.read_block(first)
-        for address, size in self.places:
-            self.read_block(self.inside(Cursor(self.data, address).take(size)))
-        return self.found
-
-    def read_block(self, block):
-        self.n_bytes += len(block) + self.prefix  # so that empty blocks end, too
-        if self.n_bytes > _MAX_BYTES:
-            raise Damaged("It has a header of more than 1 MiB.")
-        cursor = Cursor(block)
-        while cursor.left >= self.prefix:
-            kind, size, flags = self.next(cursor)
-            body = cursor.take(size)
-            if kind == _CONTINUATION:
-                place = Cursor(body)
-                self.places.append((place.address(), place.uint(8)))
-            elif flags & _SHARED:
-                raise Damaged("It shares parts of headers, which weights don't need.")
-            self.found.append(Message(kind, body))
-
-
-class _Version1(_Blocks):
-    prefix = 8
-
-    def read(self, cursor):
+    is_version_2 = data[cursor.position :][:4] == b"OHDR"
+    if is_version_2:
+        cursor.take(4)
+        cursor.require(2)
+        flags = cursor.uint(1)
+        cursor.take((16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0))
+        size = cursor.uint(1 << (flags & 3))
+        widths, rest = (1, 2, 1), 2 if flags & 4 else 0
+    else:
         cursor.require(1)
         cursor.take(7)
         size = cursor.uint(4)
         cursor.take(4)
-        return self.read_blocks(cursor.take(size))
-
-    def inside(self, block):
-        return block
-
-    def next(self, cursor):
-        kind, size, flags = cursor.uint(2), cursor.uint(2), cursor.uint(1)
-        cursor.take(3)
-        return kind, size, flags
-
-
-class _Version2(_Blocks):
-    def read(self, cursor):
-        cursor.expect(b"OHDR")
-        cursor.require(2)
-        flags = cursor.uint(1)
-        cursor.take((16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0))
-        self.has_order = bool(flags & 4)
-        self.prefix = 6 if self.has_order else 4
-        return self.read_blocks(cursor.take(cursor.uint(1 << (flags & 3))))
-
-    def inside(self, block):
-        Cursor(block).expect(b"OCHK")
-        return block[4:-4]  # without the checksum
-
-    def next(self, cursor):
-        kind, size, flags = cursor.uint(1), cursor.uint(2), cursor.uint(1)
-        cursor.take(2 if self.has_order else 0)
-        return kind, size, flags
+        widths, rest = (2, 2, 1), 3
+    prefix = sum(widths) + rest
+    found, blocks, n_bytes = [], [cursor.take(size)], 0
+    for block in blocks:  # a block may name others that continue it
+        n_bytes += len(block) + prefix  # so that empty blocks end, too
+        if n_bytes > _MAX_BYTES:
+            raise Damaged("It has a header of more than 1 MiB.")
+        cursor = Cursor(block)
+        while cursor.left >= prefix:
+            kind, size, flags = map(cursor.uint, widths)
+            cursor.take(rest)
+            body = cursor.take(size)
+            found.append((kind, body))
+            if kind == _CONTINUATION:
+                place = Cursor(body)
+                more = Cursor(data, place.address()).take(place.uint(8))
+                if is_version_2:
+                    Cursor(more).expect(b"OCHK")
+                    more = more[4:-4]  # without the checksum
+                blocks.append(more)
+            elif flags & _SHARED:
+                raise Damaged("It shares parts of headers, which weights don't need.")
+    return found
