@@ -28,26 +28,20 @@ _ERRORS = (
     struct.error,
     EOFError,
     LookupError,
-    NotImplementedError,
     OverflowError,
+    OSError,
     RuntimeError,
     ValueError,
 )
 
 
 class Archive:
-    """The files of an open archive; folders, links and devices are left out.
-
-    Args:
-        path: that of the archive.
-        members: the names of the files, with their sizes as the archive declares them.
-        open_member: opens the file of a name.
-    """
+    """The files of an open archive; folders, links and devices are left out."""
 
     def __init__(
         self,
         path: Path,
-        members: list[tuple[str, int]],
+        members: list[tuple[str, int]],  # names and sizes, as the archive declares them
         open_member: Callable[[str], BinaryIO],
     ):
         self.path, self._open, self.sizes = path, open_member, dict(members)
@@ -187,8 +181,6 @@ def _errors_named(message):
     try:
         yield
     except _ERRORS as error:
-        raise ValueError(f"{message} {error}") from error
-    except OSError as error:
-        if error.errno is not None:  # of the disk, not of the content
+        if getattr(error, "errno", None) is not None:  # of the disk, not of the content
             raise
         raise ValueError(f"{message} {error}") from error

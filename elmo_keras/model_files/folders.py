@@ -12,6 +12,7 @@ from elmo_keras.model_files.archives import Archive
 from elmo_keras.model_files.hdf5 import Content
 from elmo_keras.models.file_names import SOFTMAX
 
+PUBLISHED_SOFTMAX = "*softmax*.hdf5"
 _NOT_OF_THE_MODEL = {"training", "__MACOSX"}  # folders of an archive
 
 
@@ -106,7 +107,7 @@ class ArchiveFolder(Folder):
             name
             for name in archive.sizes
             if not _NOT_OF_THE_MODEL.intersection(PurePosixPath(name).parts[:-1])
-            and not fnmatch.fnmatchcase(name, "*softmax*.hdf5")
+            and not fnmatch.fnmatchcase(name, PUBLISHED_SOFTMAX)
         ]
 
     def _content(self, name, most):

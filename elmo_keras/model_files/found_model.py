@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.blocked_weights import values_read_later
@@ -35,27 +33,16 @@ SOFTMAX_DIGEST = "vocabulary_sha256"  # attribute of a softmax
 
 @dataclasses.dataclass(frozen=True)
 class ModelFiles:
-    """The files found for a model.
+    """The files found for a model; those that it lacks are None."""
 
-    Attributes:
-        options: the content of its `options.json`.
-        open_weights: opens what its weights are read from.
-        vocabulary_file: its `vocab.txt`, or None.
-        directory: the model directory, or None.
-        dictionary: its characters and words, if they are not bytes.
-        softmax_file: the HDF5 file of its softmax, or None.
-        own_mix: the mix of the layers that comes with it, or its `mix.json`, or None.
-        start_state_file: its `start_state.h5`, or None.
-    """
-
-    options: dict[str, Any]
+    options: dict[str, Any]  # the content of its `options.json`
     open_weights: Callable[[], Weights]
     vocabulary_file: Path | Content | None = None
     _: dataclasses.KW_ONLY
     directory: Path | None = None
-    dictionary: TokenDictionary | None = None
+    dictionary: TokenDictionary | None = None  # its tokens, if they are not bytes
     softmax_file: Path | None = None
-    own_mix: Mix | Content | None = None
+    own_mix: Mix | Content | None = None  # that of its layers, or its `mix.json`
     start_state_file: Content | None = None
 
     @functools.cached_property
@@ -103,10 +90,9 @@ class ModelFiles:
     @property
     def has_softmax(self) -> bool:
         """Whether it has a softmax and its words."""
-        in_weights = self.vocabulary_file is not None and self.is_checkpoint
-        if in_weights and "softmax/W" in self.weights.datasets:
-            return True
-        return None not in (self.vocabulary_file, self.softmax_file)
+        if self.vocabulary_file is None or self.softmax_file is not None:
+            return self.vocabulary_file is not None
+        return self.is_checkpoint and "softmax/W" in self.weights.datasets
 
     @property
     def is_checkpoint(self) -> bool:
@@ -117,9 +103,8 @@ class ModelFiles:
         """The language model, with its softmax if it has one, see `load_bilm`."""
         config, n_words = self.config, None
         if self.has_softmax:
-            vocabulary = self.vocabulary
-            self._softmax(vocabulary)
-            n_words = len(vocabulary)
+            self._softmax()  # it is checked before it takes memory
+            n_words = len(self.vocabulary)
         with values_read_later():
             kwargs = {"has_start_state": self.has_start_state} | kwargs
             bilm = BidirectionalLanguageModel(config, n_words, **kwargs)
@@ -135,7 +120,7 @@ class ModelFiles:
         table, found = published_table(bilm), dict(self.weights.datasets)
         if with_softmax:
             table |= softmax_table(bilm)
-            found |= self._softmax(self.vocabulary).datasets
+            found |= self._softmax().datasets
         state = self.start_state if bilm.has_start_state else None
         read_table(table, found)
         if state is not None:
@@ -145,22 +130,22 @@ class ModelFiles:
         """Adagrad's accumulators in the order of `bilm.trainable_weights`, or None."""
         if not self.is_checkpoint or not self.weights.accumulators:
             return None
-        found = self.weights.accumulators
-        table = published_table(bilm)
+        found, table = self.weights.accumulators, published_table(bilm)
         if bilm.softmax is not None:
-            self._softmax(self.vocabulary)
+            self._softmax()  # it should be that of the vocabulary
             table |= softmax_table(bilm)
         slots = {f"{name}/{ADAGRAD}": entry for name, entry in table.items()}
         check_shapes({name: entry.shape for name, entry in slots.items()}, found)
-        accumulators: dict[int, np.ndarray] = {
+        accumulators = {
             id(variable): rows
             for name, entry in slots.items()
             for variable, rows in split(entry, finite_values(name, found[name]))
         }
         return [accumulators[id(v)] for v in bilm.trainable_weights]
 
-    def _softmax(self, vocabulary) -> Weights:
-        """What the softmax over a vocabulary is read from; no values are read."""
+    def _softmax(self) -> Weights:
+        """What the softmax over its vocabulary is read from; no values are read."""
+        vocabulary = self.vocabulary
         if self.is_checkpoint:
             file = self.weights
         else:

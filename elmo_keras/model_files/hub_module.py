@@ -73,23 +73,19 @@ def _scope(found, name):
 
 
 def _config(variables):
-    kernels = _numbered(variables, "CNN/W_cnn_{}")
-    cells = _numbered(variables, _CELL)
+    def shapes(name):
+        names = map(name.format, range(len(variables)))
+        return [variables[name].shape for name in names if name in variables]
+
     cell = variables[_CELL.format(0)].shape
     return ElmoConfig(
         cell[0],  # units
         cell[1],  # projection_dim
-        [(kernel[1], kernel[3]) for kernel in kernels],
-        n_layers=len(cells),
-        n_highway=len(_numbered(variables, "CNN_high_{}/W_carry")),
+        [(kernel[1], kernel[3]) for kernel in shapes("CNN/W_cnn_{}")],
+        n_layers=len(shapes(_CELL)),
+        n_highway=len(shapes("CNN_high_{}/W_carry")),
         char_embedding_dim=variables["char_embed"].shape[1],
     )
-
-
-def _numbered(variables, name):
-    """The shapes of the variables of these names, with the numbers 0, 1, …"""
-    names = map(name.format, range(len(variables)))
-    return [variables[name].shape for name in names if name in variables]
 
 
 class _WithoutPadding:

@@ -3,13 +3,12 @@
 import json
 import math
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import keras
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.model_files.archives import Archive, open_archive
+from elmo_keras.model_files.archives import open_archive
 from elmo_keras.model_files.hdf5 import Content, open_hdf5
 from elmo_keras.model_files.published import finite, published_shapes
 
@@ -34,7 +33,17 @@ def load_keras_model(path: Path) -> keras.Model:
         missing = {_CONFIG, _WEIGHTS} - archive.sizes.keys()
         if missing:
             raise ValueError(f"{path} should be a .keras file. It lacks {missing}.")
-        _check(archive)
+        content = Content(f"{_WEIGHTS} in {path}", archive.read(_WEIGHTS, _MAX_WEIGHTS))
+        n_numbers = sum(
+            math.prod(d.shape or ()) for d in open_hdf5(content).datasets.values()
+        )
+        config = archive.read(_CONFIG, _MAX_CONFIG)
+    try:
+        _check_sizes(json.loads(config.decode()), n_numbers)
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{_CONFIG} in {path} should describe a Keras model. {error}"
+        ) from error
     try:
         model = keras.models.load_model(path, compile=False)
     except Exception as error:  # Keras raises all kinds
@@ -47,34 +56,20 @@ def load_keras_model(path: Path) -> keras.Model:
     return model
 
 
-def _check(archive: Archive):
-    content = archive.read(_WEIGHTS, _MAX_WEIGHTS)
-    file = open_hdf5(Content(f"{_WEIGHTS} in {archive.path}", content))
-    n_numbers = sum(math.prod(d.shape or ()) for d in file.datasets.values())
-    try:
-        config = json.loads(archive.read(_CONFIG, _MAX_CONFIG).decode())
-        for layer in _elmo_layers(config):
-            elmo = ElmoConfig(**layer["config"]["config"])
+def _check_sizes(config, n_numbers):
+    """Refuses an `Elmo` layer anywhere in a configuration that is larger than the weights."""
+    todo = [config]
+    for part in todo:
+        if isinstance(part, list):
+            todo.extend(part)
+        if not isinstance(part, dict):
+            continue
+        todo.extend(part.values())
+        if part.get("registered_name") == "elmo_keras>Elmo":
+            elmo = ElmoConfig(**part["config"]["config"])
             expected = sum(map(math.prod, published_shapes(elmo).values()))
             if expected > n_numbers:
                 raise ValueError(
                     f"Its Elmo layer has {expected:,} weights, but {_WEIGHTS} holds "
                     f"{n_numbers:,} numbers."
                 )
-    except (KeyError, RecursionError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{_CONFIG} in {archive.path} should describe a Keras model. {error}"
-        ) from error
-
-
-def _elmo_layers(config) -> Iterator[dict]:
-    """The descriptions of `Elmo` layers anywhere in a configuration."""
-    todo = [config]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, dict):
-            if part.get("registered_name") == "elmo_keras>Elmo":
-                yield part
-            todo.extend(part.values())
-        elif isinstance(part, list):
-            todo.extend(part)

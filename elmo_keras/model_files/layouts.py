@@ -8,7 +8,7 @@ from elmo_keras.cli.command import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.model_files.checkpoints import CheckpointWeights
 from elmo_keras.model_files.dictionary_files import read_dictionary
-from elmo_keras.model_files.folders import Folder
+from elmo_keras.model_files.folders import PUBLISHED_SOFTMAX, Folder
 from elmo_keras.model_files.found_model import ModelFiles
 from elmo_keras.model_files.hdf5 import open_hdf5
 from elmo_keras.model_files.hub_module import read_hub_module
@@ -26,7 +26,6 @@ from elmo_keras.models.file_names import (
 )
 from elmo_keras.published_options import MAX_OPTIONS, has_dictionary, parse_options
 
-_SOFTMAX = "*softmax*.hdf5"
 _MAX_VOCABULARY, _MAX_STATE_FILE = 2**30, 2**20  # bytes
 # Weights may come with a softmax, and in float64: so many times what the options ask
 # for, and so many bytes for their names.
@@ -39,7 +38,7 @@ def model_in(folder: Folder, *, prefer_checkpoint: bool = False) -> ModelFiles:
     checkpoints = [
         n for n in checkpoints if PurePosixPath(n).parent.name != "variables"
     ]
-    weights = set(folder.matching("*.hdf5")) - set(folder.matching(_SOFTMAX))
+    weights = set(folder.matching("*.hdf5")) - set(folder.matching(PUBLISHED_SOFTMAX))
     others_first = checkpoints and prefer_checkpoint
     if weights and folder.matching(f"*{OPTIONS}") and not others_first:
         return options_and_weights(folder)
@@ -63,18 +62,16 @@ def model_in(folder: Folder, *, prefer_checkpoint: bool = False) -> ModelFiles:
 def options_and_weights(folder: Folder) -> ModelFiles:
     """A model directory of this package, or options and HDF5 weights of any names."""
     options = _options(folder, folder.required(OPTIONS, f"*{OPTIONS}"))
-    dictionary = None
-    if has_dictionary(options):
-        dictionary = read_dictionary(folder, options)
+    dictionary = read_dictionary(folder, options) if has_dictionary(options) else None
 
     def most_bytes():
         config = ElmoConfig.from_options(options, dictionary)
         expected = 4 * sum(map(math.prod, published_shapes(config).values()))
         return _FREE_WEIGHTS + _MAX_WEIGHTS_RATIO * expected
 
-    weights = folder.required(WEIGHTS, "*.hdf5", but=_SOFTMAX)
+    weights = folder.required(WEIGHTS, "*.hdf5", but=PUBLISHED_SOFTMAX)
     source = folder.source(weights, most_bytes)
-    softmax = folder.only(SOFTMAX, _SOFTMAX)
+    softmax = folder.only(SOFTMAX, PUBLISHED_SOFTMAX)
     return ModelFiles(
         options,
         lambda: open_hdf5(source),
@@ -134,9 +131,5 @@ def _latest(folder, indexes):
         if f"{prefix}.index" in indexes:
             return prefix
     prefixes = [name.removesuffix(".index") for name in indexes]
-    return max(reversed(prefixes), key=_step)
-
-
-def _step(prefix):
-    step = re.search(r"-(\d{1,18})$", prefix)
-    return int(step[1]) if step else -1
+    steps = {prefix: re.search(r"-(\d{1,18})$", prefix) for prefix in prefixes}
+    return max(reversed(prefixes), key=lambda p: int(steps[p][1]) if steps[p] else -1)

@@ -6,7 +6,6 @@ transposed; the gate of a highway layer has the opposite sign; the bias of the f
 is in the weights.
 """
 
-import copy
 import re
 from typing import Any
 
@@ -85,24 +84,22 @@ def _settings(folder) -> dict[str, Any] | None:
 
 def _with_sizes(settings, embedder, encoder):
     """The settings with the sizes of the weights."""
-    settings = copy.deepcopy(settings)
-    has_characters = _CHARACTER_EMBEDDING in embedder
+    none = np.zeros((0, 0))
     widths = _count(embedder, "convolutions.{}.weight")
     shapes = [embedder[f"convolutions.{i}.weight"].shape for i in range(widths)]
-    has_words = _WORD_EMBEDDING in embedder
-    settings["token_embedder"] |= {
+    of_embedder = {
         "filters": [[shape[2], shape[0]] for shape in shapes],
         "n_highway": _count(embedder, "highways._layers.{}.weight"),
-        "char_dim": embedder[_CHARACTER_EMBEDDING].shape[1] if has_characters else 0,
-        "word_dim": embedder[_WORD_EMBEDDING].shape[1] if has_words else 0,
+        "char_dim": embedder.get(_CHARACTER_EMBEDDING, none).shape[1],
+        "word_dim": embedder.get(_WORD_EMBEDDING, none).shape[1],
     }
     rows, projection_dim = encoder["forward_layer_0.input_linearity.weight"].shape
-    settings["encoder"] |= {
-        "dim": rows // 4,
-        "projection_dim": projection_dim,
-        "n_layers": _count(encoder, "forward_layer_{}.input_linearity.weight"),
+    n_layers = _count(encoder, "forward_layer_{}.input_linearity.weight")
+    of_encoder = dict(dim=rows // 4, projection_dim=projection_dim, n_layers=n_layers)
+    return {
+        "token_embedder": settings["token_embedder"] | of_embedder,
+        "encoder": settings["encoder"] | of_encoder,
     }
-    return settings
 
 
 def _count(tensors, name):

@@ -22,18 +22,16 @@ class Mix(NamedTuple):
 
     def checked(self, n_layers: int, name: str | Path) -> "Mix":
         """The mix itself, which should be that of `n_layers` and hold finite numbers."""
-        numbers = *self.scalars, self.gamma
-        if len(self.scalars) != n_layers or not all(map(_is_number, numbers)):
+        are_numbers = all(
+            type(value) in (int, float) and abs(value) <= _MAX_NUMBER
+            for value in (*self.scalars, self.gamma)
+        )
+        if len(self.scalars) != n_layers or not are_numbers:
             raise ValueError(
                 f"{name} should hold a mix, {n_layers} finite `scalars`, one for each "
                 f"layer, and a finite `gamma`. Found: {shortened(self._asdict())}"
             )
         return self
-
-
-def _is_number(value):
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and abs(value) <= _MAX_NUMBER
 
 
 def parse_mix(file: Content, n_layers: int) -> Mix:

@@ -15,11 +15,7 @@ from elmo_keras.model_files.found_model import SOFTMAX_DIGEST, ModelFiles
 from elmo_keras.model_files.hdf5 import new_hdf5, open_hdf5
 from elmo_keras.model_files.layouts import bilm_tf_checkpoint, model_in
 from elmo_keras.model_files.mix_file import mix_content
-from elmo_keras.model_files.published import (
-    softmax_table,
-    write_table,
-    write_weights,
-)
+from elmo_keras.model_files.published import softmax_table, write_table, write_weights
 from elmo_keras.model_files.start_state_file import start_state_content
 from elmo_keras.models.file_names import (
     MIX,
@@ -127,7 +123,11 @@ def save_model(
     Raises:
         ValueError: the mix is not a learned one.
     """
-    kept = _kept_files(bilm, mix)
+    kept = dictionary_files(bilm.config.dictionary) if bilm.config.dictionary else {}
+    if bilm.has_start_state:
+        kept[START_STATE] = start_state_content(bilm)
+    if mix is not None:
+        kept[MIX] = mix_content(mix)
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:  # its exit puts all files in place
@@ -149,12 +149,3 @@ def save_model(
         path.write_text(f"{content}\n", encoding="utf-8")
     for name in {MIX, START_STATE} - kept.keys():  # of earlier weights
         (directory / name).unlink(missing_ok=True)
-
-
-def _kept_files(bilm, mix):
-    """Name → content of the small files beside options and weights."""
-    dictionary = bilm.config.dictionary
-    files = dictionary_files(dictionary) if dictionary else {}
-    if bilm.has_start_state:
-        files[START_STATE] = start_state_content(bilm)
-    return files | ({MIX: mix_content(mix)} if mix is not None else {})

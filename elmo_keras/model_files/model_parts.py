@@ -7,16 +7,8 @@ from elmo_keras.models.file_names import MIX, OPTIONS, START_STATE, VOCABULARY, 
 
 TRAINING = "training"  # a folder
 # What training and `save_model` write to a model directory.
-PARTS = (
-    OPTIONS,
-    WEIGHTS,
-    VOCABULARY,
-    MIX,
-    START_STATE,
-    "model_card.md",
-    "curves.png",
-    TRAINING,
-)
+PARTS = OPTIONS, WEIGHTS, VOCABULARY, MIX, START_STATE, TRAINING
+PARTS += "model_card.md", "curves.png"
 # The softmax and the vocabulary beside published options and weights.
 OF_SOFTMAX = "*softmax*.hdf5", "*vocab*.txt"
 # The files of a directory in another layout, such as a checkpoint of bilm-tf.
@@ -31,10 +23,9 @@ def parts_of_model(model: str | Path) -> list[Path]:
     model = Path(model)
     if model.is_dir():
         if (model / OPTIONS).exists() and (model / WEIGHTS).exists():
+            parts = [model / part for part in PARTS]
             found = {path for pattern in OF_SOFTMAX for path in model.glob(pattern)}
-            return [model / part for part in PARTS] + sorted(
-                found - {model / VOCABULARY}
-            )
+            return parts + sorted(found - {*parts})
         return [path for pattern in OF_OTHERS for path in model.glob(pattern)]
     if model.exists():
         return [model]

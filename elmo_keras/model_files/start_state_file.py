@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import h5py
@@ -70,9 +69,7 @@ def _biases(config):
     return [name for name in published_shapes(config) if name.endswith("/B")]
 
 
-def _digest(biases: Iterable[np.ndarray]) -> str:
+def _digest(biases):
     """SHA-256 of the LSTMs' biases, which every step of training changes."""
-    digest = hashlib.sha256()
-    for bias in biases:
-        digest.update(np.ascontiguousarray(bias, "<f4").tobytes())
-    return digest.hexdigest()
+    content = b"".join(np.ascontiguousarray(bias, "<f4") for bias in biases)
+    return hashlib.sha256(content).hexdigest()

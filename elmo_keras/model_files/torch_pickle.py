@@ -27,8 +27,6 @@ _ERRORS = (
     EOFError,
     LookupError,
     MemoryError,
-    NotImplementedError,
-    RecursionError,
     RuntimeError,
     struct.error,
     TypeError,
@@ -71,7 +69,7 @@ def read_tensors(content: bytes, name: str) -> dict[str, np.ndarray]:
 
 
 def _in_zip(content):
-    """The unpickled object and a function key → bytes, from a zip."""
+    """The unpickled object, and key → bytes of its storages, from a zip."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = {info.filename: info.file_size for info in archive.infolist()}
         pickled = next((name for name in sizes if name.endswith("/data.pkl")), None)
@@ -84,9 +82,8 @@ def _in_zip(content):
         if order in sizes and archive.read(order) != b"little":
             raise ValueError("Its byte order should be little.")
         tensors = _Unpickler(io.BytesIO(archive.read(pickled))).load()
-        storages = {s.key: s for s in _storages(tensors)}
-        found = {key: archive.read(f"{folder}data/{key}") for key in storages}
-    return tensors, found
+        keys = _storages(tensors)
+        return tensors, {key: archive.read(f"{folder}data/{key}") for key in keys}
 
 
 def _in_pickles(content):
@@ -97,8 +94,7 @@ def _in_pickles(content):
     if not _unpickled(file).get("little_endian", True):
         raise ValueError("Its byte order should be little.")
     tensors = _unpickled(file)
-    storages = {s.key: s for s in _storages(tensors)}
-    found = {}
+    storages, found = _storages(tensors), {}
     for key in _unpickled(file):
         count = int.from_bytes(file.read(8), "little")
         if key not in storages:
@@ -118,8 +114,10 @@ def _unpickled(file):
 
 
 def _storages(tensors):
+    """Key → storage of the tensors in a dictionary."""
     values = tensors.values() if isinstance(tensors, dict) else []
-    return [value.storage for value in values if isinstance(value, _Tensor)]
+    found = (value.storage for value in values if isinstance(value, _Tensor))
+    return {storage.key: storage for storage in found}
 
 
 def _array(name, tensor, values):
