@@ -31,7 +31,7 @@ from elmo_keras.cli.command import (
     stopping,
 )
 from elmo_keras.embed.checked_outputs import checked_folder, checked_output
-from elmo_keras.embed.corpus import embedder_for, write_vectors
+from elmo_keras.embed.corpus import write_vectors
 from elmo_keras.embed.sentence_vectors import CHOICES, POOLINGS
 from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.model_files.model_parts import parts_of_model
@@ -124,31 +124,25 @@ def embed(options: argparse.Namespace) -> int:
         # A published model is downloaded while Ctrl-C still ends the command at once.
         model = options.model or options.options
         local_files(model, options.weights)
-        settings = {
+        settings = chosen_mix(options) | {
             "weights": options.weights,
-            "layers": "all" if options.layers is None else options.layers,
             "pooling": options.pooling,
             "dtype": "float16" if options.float16 else "float32",
             "arithmetic": options.dtype,
             "tokens_at_once": options.tokens_at_once,
             "cache_bytes": options.cache_megabytes * 2**20,
-        } | chosen_mix(options)
-        shared = {
             "forget_sentences": options.forget_sentences,
             "overwrite": options.overwrite,
             "verbose": 1,
         }
         with stopping() as stop:
-            shared |= {"stop": stop.is_set}
+            settings |= {"stop": stop.is_set}
             try:
                 if options.engine is None:
-                    embedder = embedder_for(output, model, **settings)
-                    (source,), shard = options.inputs, options.shard
-                    summary = write_vectors(
-                        embedder, source, output, shard=shard, **shared
-                    )
+                    settings |= {"shard": options.shard}
+                    summary = write_vectors(model, *options.inputs, output, **settings)
                 else:
-                    summary = write_folder(model, options, **settings, **shared)
+                    summary = write_folder(model, options, **settings)
             except OSError as error:
                 if error.errno not in DISK_ERRORS:
                     raise
@@ -201,10 +195,10 @@ def output_of(options: argparse.Namespace) -> Path:
 
 
 def chosen_mix(options: argparse.Namespace) -> dict[str, Any]:
-    """The weights and the factor of the mix, if the layers are mixed."""
-    if not options.mix and options.layers != "mix":
-        return {}
+    """The layers, or the weights and the factor of their mix."""
     mix = options.mix
+    if not mix and options.layers != "mix":
+        return {"layers": "all" if options.layers is None else options.layers}
     if not mix:
         model = options.model or options.options
         own = find_model(model, options.weights).mix
@@ -224,14 +218,14 @@ def write_folder(model: str, options: argparse.Namespace, **given: Any) -> Any:
             f"--engine ray needs {error.name}: pip install 'elmo-keras[ray]'."
         ) from error
     columns = {"text_column": options.text_column, "id_column": options.id_column}
-    size = {"piece_bytes": (options.part_kilobytes or 0) * 2**10}
+    columns |= {"piece_bytes": (options.part_kilobytes or 0) * 2**10}
     return embed_on_ray(
         model,
         options.inputs,
         options.output,
         workers=options.workers,
         address=options.address,
-        **{name: value for name, value in (columns | size).items() if value},
+        **{name: value for name, value in columns.items() if value},
         **given,
     )
 

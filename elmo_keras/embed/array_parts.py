@@ -1,8 +1,21 @@
-"""The parts of a file of vectors: a batch each."""
+"""The parts of a file of vectors: a batch of `tokens_at_once` tokens each.
+
+Parts share the vectors of words, which a run computes once and a run that resumes once
+more. Parts of their own words would cost time: with random weights of the size of
+`original`, a token takes 1.74 ms of a processor and a new word 0.40 ms. 1,000,014 tokens
+of Wikipedia have 65,807 distinct words. If each part computes its own, that is
+
+| tokens of a part | words computed | of the time |
+|---|---|---|
+| 8,192 (`tokens_at_once`) | 4.5 times as many | 5.1 % |
+| 65,536 | 2.6 times | 2.4 % |
+| 262,144 | 1.7 times | 1.0 % |
+"""
 
 import itertools
 import json
 import math
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +36,7 @@ def write_part(
     with parts.writing(number) as file:
         np.lib.format.write_array_header_1_0(file, about)
         file.write(values)
-        file.write(json.dumps(note).encode())
+        file.write(json.dumps(note | {"crc32": zlib.crc32(values)}).encode())
 
 
 def note_of(path: Path) -> dict[str, Any] | None:
@@ -46,18 +59,25 @@ def read_parts(
         yield note, [values[start:end].reshape(one) for one, start, end in arrays]
 
 
-def _read(path):
-    """The note of a part, and its numbers, read when they are used."""
+def _read(path, *, whole=True):
+    """The note of a part, and its numbers, which are compared with their checksum."""
     values = np.load(path, mmap_mode="r")
     with path.open("rb") as file:
         file.seek(values.offset + values.nbytes)
-        return json.loads(file.read()), np.asarray(values)
+        note = json.loads(file.read())
+    if whole and zlib.crc32(values) != note["crc32"]:
+        raise ValueError(
+            f"{path} was damaged after it was written. The same command computes it "
+            "again."
+        )
+    return note, np.asarray(values)
 
 
 def sentence_to_index(paths: Sequence[Path]) -> dict[str, str] | None:
     """The name of each text's last dataset; None if there are too many texts."""
     last, left = {}, MAX_TEXT_BYTES
-    for note, _ in map(_read, paths):
+    for path in paths:
+        note, _ = _read(path, whole=False)
         for text, number in zip(note["texts"], note["sentences"]):
             left -= 0 if text in last else len(text.encode())
             if left < 0:

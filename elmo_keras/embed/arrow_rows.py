@@ -1,13 +1,26 @@
-"""Sentences and their vectors as rows of Arrow tables."""
+"""Sentences and their vectors as rows of Arrow tables and Parquet files."""
 
+import itertools
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 ID, NUMBER, TEXT, ABOUT = "id", "number", "text", b"elmo_keras"
+ROW_GROUP_BYTES = 2**26  # of vectors; a single longer sentence is a group by itself
+ROW_BYTES = 64  # of a row besides its vectors, about
+
+
+class Row(NamedTuple):
+    """A sentence: its vectors, number, text in UTF-8 if there is one, and own id."""
+
+    vectors: np.ndarray
+    number: int
+    text: str | bytes | None = None
+    id: int | str | None = None
 
 
 class Rows:
@@ -55,23 +68,6 @@ class Rows:
         fields += [pa.field(name, kind, nullable=False) for name in self.names]
         self.schema = pa.schema(fields, {ABOUT: json.dumps(about).encode()})
 
-    def batch(
-        self,
-        ids: Sequence[int | str],
-        texts: Sequence[str | bytes],
-        vectors: Sequence[np.ndarray],
-        *,
-        numbers: Sequence[int],
-    ) -> pa.RecordBatch:
-        """Rows of these sentences, one or more."""
-        columns = [pa.array(ids, self.schema.field(ID).type)]
-        if NUMBER in self.schema.names:
-            columns.append(pa.array(numbers, pa.int64()))
-        if TEXT in self.schema.names:
-            columns.append(pa.array(texts, pa.binary()).cast(pa.string()))
-        columns += self.columns(vectors)
-        return pa.record_batch(columns, schema=self.schema)
-
     def columns(self, vectors: Sequence[np.ndarray]) -> list[pa.Array]:
         """The columns of vectors, those of `names`; there is one sentence or more."""
         layers = zip(*vectors) if len(self.names) > 1 else [vectors]
@@ -87,6 +83,44 @@ class Rows:
             return values
         ends = np.cumsum([0, *map(len, rows)], dtype=np.int32)
         return pa.ListArray.from_arrays(pa.array(ends), values, type=kind)
+
+    def write(
+        self,
+        file: BinaryIO,
+        sentences: Iterable[Row],
+        metadata: Mapping[bytes, bytes] | None = None,
+    ) -> None:
+        """Writes Parquet in row groups of about `ROW_GROUP_BYTES`."""
+        schema = self.schema.with_metadata(self.schema.metadata | (metadata or {}))
+        # Numbers don't become smaller by compression.
+        with pq.ParquetWriter(
+            file,
+            schema,
+            compression={TEXT: "zstd"},
+            use_dictionary=False,
+            write_statistics=[ID],
+        ) as writer:
+            for group in _groups(sentences):
+                vectors, numbers, texts, ids = map(list, zip(*group))
+                ids = numbers if ids[0] is None else ids
+                given = {ID: ids, NUMBER: numbers, TEXT: texts}
+                columns = [
+                    pa.array(given[field.name], field.type)
+                    for field in schema
+                    if field.name in given
+                ] + self.columns(vectors)
+                writer.write_batch(pa.record_batch(columns, schema=schema))
+
+
+def _groups(sentences) -> Iterator[list[Row]]:
+    size = 0
+
+    def number(row):
+        nonlocal size
+        before, size = size, size + row.vectors.nbytes + ROW_BYTES
+        return before // ROW_GROUP_BYTES
+
+    return (list(group) for _, group in itertools.groupby(sentences, number))
 
 
 def about_of(schema: pa.Schema) -> dict[str, Any]:
@@ -109,17 +143,15 @@ def vector_columns(schema: pa.Schema) -> list[str]:
     return names
 
 
-def arrays_of(column: pa.Array) -> list[np.ndarray]:
-    """The vectors in a column, an array `(tokens, dim)` or `(dim,)` for each row."""
+def array_of(column: pa.Array, row: int) -> np.ndarray:
+    """The vectors in a row of a column, `(tokens, dim)` or `(dim,)`."""
     of_tokens = pa.types.is_list(column.type)
     vectors = column.values if of_tokens else column
     if not pa.types.is_fixed_size_list(vectors.type):
         raise ValueError(f"Vectors should be fixed-size lists, not {column.type}.")
-    dim = vectors.type.list_size
     # `values` ignores the offset of a slice.
-    numbers = vectors.values.to_numpy(zero_copy_only=False).reshape(-1, dim)
-    numbers = numbers[vectors.offset : vectors.offset + len(vectors)]
+    numbers = vectors.values.to_numpy(zero_copy_only=False)
+    numbers = numbers.reshape(-1, vectors.type.list_size)[vectors.offset :]
     if not of_tokens:
-        return list(numbers)
-    ends = column.offsets.to_numpy()
-    return [numbers[start:end] for start, end in zip(ends[:-1], ends[1:])]
+        return numbers[row]
+    return numbers[column.offsets[row].as_py() : column.offsets[row + 1].as_py()]

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from elmo_keras.cli.progress import Progress
 from elmo_keras.elmo import Elmo
@@ -41,12 +41,11 @@ class Summary(NamedTuple):
         output: the file that was written.
         finished: False if `stop` ended the call; the same call resumes.
         sentences, tokens: how many were embedded, by this call and those before it.
-        words: how many words went through the character CNN: each distinct word
-            once, and again whenever it had left the cache.
+        words: how many went through the character CNN: each distinct word once, and
+            again whenever it had left the cache.
         seconds: time since this call began to compute.
         tokens_now: the tokens that this call embedded.
-        texts_left_out: whether `sentence_to_index` was left out because there was
-            too much text.
+        texts_left_out: whether there was too much text for `sentence_to_index`.
     """
 
     output: Path
@@ -87,8 +86,8 @@ def embed_corpus(
 
     Each batch is written as a part in the folder `OUTPUT.unfinished`, and the parts
     become the file when all are there; they take the disk space twice then. If a call
-    is stopped or killed, the same call resumes with the parts that are missing, and the
-    result is the same byte for byte.
+    is stopped or killed, the same call resumes with the parts that are missing or that
+    the disk has damaged, and the result is the same byte for byte.
 
     Args:
         elmo: computes the vectors.
@@ -118,45 +117,44 @@ def embed_corpus(
     Raises:
         ValueError: an argument is out of range, the text is not UTF-8, the output
             exists, is the text, can't be written or has another suffix, or an
-            unfinished output belongs to another text, model or call.
+            unfinished output is damaged or belongs to another text, model or call.
         OSError: a file can't be read or written; what was written is kept.
     """
     output = checked_output(
         Path(output), [Path(source)], shard=shard, pooling=pooling, overwrite=overwrite
     )
-    embedder = embedder_for(output, elmo, layers=layers, pooling=pooling, **settings)
     return write_vectors(
-        embedder,
+        elmo,
         Path(source),
         output,
+        layers=layers,
+        pooling=pooling,
         shard=shard,
         forget_sentences=forget_sentences,
         overwrite=overwrite,
         verbose=verbose,
         stop=stop,
+        **settings,
     )
 
 
-def embedder_for(
-    output: Path, model: str | Path | Elmo, *, pooling: str | None, **settings: Any
-) -> Embedder:
-    """What computes the vectors of a file, with the same last digits in each run."""
-    pooling = "mean" if pooling is None and is_npy(output) else pooling
-    return Embedder(model, pooling=pooling, jit_compile=False, **settings)
-
-
 def write_vectors(
-    embedder: Embedder,
+    model: str | Path | Elmo,
     source: Path,
     output: Path,
     *,
+    pooling: str | None,
     shard: tuple[int, int],
     forget_sentences: bool,
     overwrite: bool,
     verbose: int,
     stop: Callable[[], bool],
+    **settings: Any,
 ) -> Summary:
     """Writes the vectors to a path that was checked, see `embed_corpus`."""
+    pooling = "mean" if pooling is None and is_npy(output) else pooling
+    # In one graph, numbers have the same last digits in each run.
+    embedder = Embedder(model, pooling=pooling, jit_compile=False, **settings)
     vectors = embedder.vectors
     texts = not (forget_sentences or is_npy(output))
     about = embedder.about_file("{}/{}".format(*shard))
@@ -168,12 +166,13 @@ def write_vectors(
     parts = Parts(output, ".npy", note_of)
     sentences = tokens = tokens_now = words = n_parts = 0
     with (
-        _Lines(source, shard) as lines,
+        source.open("rb") as file,
         parts.only_writer(),
         Progress(disable=not verbose) as progress,
         ThreadPoolExecutor(1) as writer,
     ):
         parts.open(about, overwrite=overwrite)
+        lines = _Lines(file, source, shard)
         start, written = time.perf_counter(), writer.submit(int)
         for batch in _reading_ahead(embedder.batches(lines)):
             if stop():
@@ -204,14 +203,10 @@ def write_vectors(
                 if is_hdf5(output):
                     write_hdf5(path, batches, about=about, sentence_to_index=index)
                 elif is_npy(output):
-                    shape = sentences, *vectors.shape
-                    write_npy(
-                        path, batches, shape=shape, step=shard[1], dtype=vectors.dtype
-                    )
+                    shape, dtype = (sentences, *vectors.shape), vectors.dtype
+                    write_npy(path, batches, shape=shape, dtype=dtype, step=shard[1])
                 else:
-                    _write_parquet(
-                        path, found, vectors, about, step=shard[1], texts=texts
-                    )
+                    _write_parquet(path, found, vectors, about, shard[1], texts=texts)
 
             parts.finish(write)
     return Summary(
@@ -226,10 +221,9 @@ def write_vectors(
     )
 
 
-def _write_parquet(path, parts, vectors, about, *, step, texts):
+def _write_parquet(path, parts, vectors, about, step, *, texts):
     # pyarrow is imported only for Parquet.
-    from elmo_keras.embed.arrow_rows import Rows
-    from elmo_keras.embed.parquet_output import Row, write_rows
+    from elmo_keras.embed.arrow_rows import Row, Rows
 
     sentences = (
         (number // step, Row(array, number, text))
@@ -240,32 +234,20 @@ def _write_parquet(path, parts, vectors, about, *, step, texts):
     )
     rows = Rows(vectors.shape, vectors.dtype, texts=texts, about=about)
     with path.open("wb") as file:
-        write_rows(file, rows, in_turn(sentences))
+        rows.write(file, in_turn(sentences))
         file.flush()
         os.fsync(file.fileno())
 
 
 class _Lines:
-    """The lines of a shard: their tokens in turn, and the texts of those that wait.
+    """The tokens of the lines of a shard in turn, and the texts of those that wait."""
 
-    Args:
-        source: text, plain or gzipped.
-        shard: see `embed_corpus`.
-    """
-
-    def __init__(self, source: Path, shard: tuple[int, int]):
-        self._source, (self._index, self._count) = source, shard
+    def __init__(self, file: BinaryIO, source: Path, shard: tuple[int, int]):
+        about = os.fstat(file.fileno())
+        self._size = about.st_size if stat.S_ISREG(about.st_mode) else None
+        self._file, self._source, (self._index, self._count) = file, source, shard
         self._texts: dict[int, bytes] = {}
         self._n_tokens = 0
-
-    def __enter__(self) -> "_Lines":
-        self._file = self._source.open("rb")
-        about = os.fstat(self._file.fileno())
-        self._size = about.st_size if stat.S_ISREG(about.st_mode) else None
-        return self
-
-    def __exit__(self, *_):
-        self._file.close()
 
     def __iter__(self) -> Iterator[list[bytes]]:
         for number, line in enumerate(lines_of(self._file, self._source)):

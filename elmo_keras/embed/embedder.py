@@ -12,12 +12,11 @@ import numpy as np
 from elmo_keras.cli.fingerprint import installed_version
 from elmo_keras.cli.progress import Progress
 from elmo_keras.elmo import Elmo
-from elmo_keras.embed.model_digest import mix_values, model_digest
 from elmo_keras.embed.sentence_vectors import SentenceVectors
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.models.local_files import absolute
-from elmo_keras.text.length_batches import balanced_batches
+from elmo_keras.text.length_batches import balanced_batches, chunks
 from elmo_keras.text.token_batches import Sentence, tokens_of_sentences
 
 T = TypeVar("T")
@@ -25,21 +24,13 @@ BATCHES_AT_ONCE = 8  # how many batches of sentences are sorted together
 
 
 class Batch(NamedTuple):
-    """Sentences of similar length that are embedded together.
+    """Sentences of similar length that are embedded together."""
 
-    Attributes:
-        sentences: the number of each, from 0 over all that are read.
-        lengths: int64 `(sentences,)`, the number of tokens of each.
-        words: int32, the numbers of their words, each with `<S>` and `</S>`.
-        table: the words that have these numbers.
-        n_new: how many words are new, with this batch and those sorted with it.
-    """
-
-    sentences: list[int]
-    lengths: np.ndarray
-    words: np.ndarray
-    table: WordTable
-    n_new: int
+    sentences: list[int]  # the number of each, from 0 over all that are read
+    lengths: np.ndarray  # int64 (sentences,), the number of tokens of each
+    words: np.ndarray  # int32, the numbers of their words, each with <S> and </S>
+    table: WordTable  # the words that have these numbers
+    n_new: int  # words that are new with this batch and those sorted with it
 
 
 class Embedder:
@@ -196,14 +187,11 @@ class Embedder:
                 yield _normalized(array) if normalize else array
 
     def batches(self, sentences: Iterable[Sequence[bytes]]) -> Iterator[Batch]:
-        """Yields the sentences in batches, which depend on nothing but the sentences.
-
-        Args:
-            sentences: the tokens of each, in UTF-8.
-        """
+        """Yields sentences of UTF-8 tokens in batches, which depend on nothing else."""
         self._load()
         n_tokens, first = self._settings["tokens_at_once"], 0
-        for chunk in _chunks(sentences, BATCHES_AT_ONCE * n_tokens):
+        at_once = BATCHES_AT_ONCE * n_tokens
+        for chunk in chunks(sentences, at_once, boundaries=N_BOUNDARIES):
             table, numbers, n_new = self._words.numbered(chunk)
             lengths = np.array([len(of_sentence) for of_sentence in numbers])
             for batch in balanced_batches(lengths, n_tokens):
@@ -238,7 +226,13 @@ class Embedder:
     def identity(self) -> dict[str, Any]:
         """Everything that the vectors depend on, as JSON values."""
         vectors, tokenizer = self.vectors, self._settings["tokenizer"]
-        mix = mix_values(vectors.mix) if vectors.layers == "mix" else {}
+        mix = {}
+        if vectors.layers == "mix":
+            mix = {
+                "mix": np.asarray(vectors.mix.layer_weights()).tolist(),
+                "gamma": float(vectors.mix.gamma.numpy()),
+                "layer_norm": vectors.mix.layer_norm,
+            }
         return mix | {
             "model": model_digest(vectors.elmo),
             "layers": vectors.layers,
@@ -277,17 +271,32 @@ class Embedder:
         """Reads the model at the first use."""
         with self._lock:
             if self._vectors is None:
-                self._vectors, self._words = _read(**self._settings)
-                self._check_unchanged()
+                self._read(**self._settings)
+                # Only an embedder that was pickled needs the hash of all weights.
+                if self._expected and self._expected != self.fingerprint:
+                    self._vectors = None
+                    raise ValueError(
+                        f"{self._settings['model']} has changed since the embedder was "
+                        "pickled. Make the embedder again."
+                    )
 
-    def _check_unchanged(self):
-        # A fingerprint reads all weights: only an embedder that was pickled needs it.
-        if self._expected is not None and self._expected != self.fingerprint:
-            self._vectors = None
-            raise ValueError(
-                f"{self._settings['model']} has changed since the embedder was "
-                "pickled. Make the embedder again."
-            )
+    def _read(self, model, weights, layers, *, gamma, arithmetic, **settings):
+        elmo, mix = model, None
+        if not isinstance(model, Elmo):
+            elmo = Elmo.from_pretrained(model, weights, dtype=arithmetic or "float32")
+        elif not elmo.built:
+            elmo.build()
+        if isinstance(layers, tuple):
+            mix = ScalarMix(dtype=elmo.dtype_policy)
+            dims = (None, 2 * elmo.config.projection_dim)
+            mix.build([dims] * (elmo.config.n_layers + 1))
+            mix.assign(layers, gamma)
+            layers = "mix"
+        kinds = {name: settings[name] for name in ("dtype", "pooling", "jit_compile")}
+        self._vectors = SentenceVectors(elmo, layers, mix=mix, **kinds)
+        self._words = WordVectors(
+            elmo, settings["cache_bytes"], graph_later=settings["jit_compile"]
+        )
 
     def __hash__(self):
         return int(self.fingerprint[:15], 16)
@@ -310,52 +319,16 @@ class Embedder:
         self._vectors, self._lock = None, threading.RLock()
 
 
-def _read(
-    model,
-    weights,
-    layers,
-    *,
-    gamma,
-    arithmetic,
-    cache_bytes,
-    pooling,
-    dtype,
-    jit_compile,
-    **_,
-):
-    """What computes the vectors of sentences, and of words."""
-    elmo = model
-    if not isinstance(model, Elmo):
-        elmo = Elmo.from_pretrained(model, weights, dtype=arithmetic or "float32")
-    elif not elmo.built:
-        elmo.build()
-    mix = None
-    if isinstance(layers, tuple):
-        mix = ScalarMix(dtype=elmo.dtype_policy)
-        mix.build([(None, 2 * elmo.config.projection_dim)] * (elmo.config.n_layers + 1))
-        mix.assign(layers, gamma)
-        layers = "mix"
-    vectors = SentenceVectors(
-        elmo, layers, dtype=dtype, pooling=pooling, mix=mix, jit_compile=jit_compile
-    )
-    return vectors, WordVectors(elmo, cache_bytes, graph_later=jit_compile)
-
-
-def _chunks(sentences, n_tokens):
-    """Lists of sentences with at least so many tokens, except the last one."""
-    chunk, size = [], 0
-    for sentence in sentences:
-        chunk.append(sentence)
-        size += len(sentence) + N_BOUNDARIES
-        if size >= n_tokens:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
+def model_digest(elmo: Elmo) -> str:
+    """SHA-256 of the configuration and the weights of the biLM."""
+    digest = hashlib.sha256(json.dumps(elmo.config.to_dict()).encode())
+    for weight in elmo.bilm.weights:
+        digest.update(weight.numpy().tobytes())
+    return digest.hexdigest()
 
 
 def in_turn(numbered: Iterable[tuple[int, T]]) -> Iterator[T]:
-    """Yields what has the numbers 0, 1, 2, …, each as soon as all before it are there."""
+    """Yields what has the numbers 0, 1, 2, …, each when all before it are there."""
     found, following = {}, 0
     for number, item in numbered:
         found[number] = item

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from elmo_keras.embed.arrow_rows import ID, about_of, arrays_of, vector_columns
+from elmo_keras.embed.arrow_rows import ID, about_of, array_of, vector_columns
 
 
 class ParquetRows:
@@ -87,31 +87,24 @@ class ParquetPart:
                 f"{path} should be a Parquet file of vectors. {error}"
             ) from error
         self.has_tokens = pa.types.is_list(schema.field(self._names[0]).type)
-        self._first, self._ids = 0, []  # of the row group that was read last
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def of(self, sentence: int, row: int) -> np.ndarray:
         """The vectors of a sentence, which is in this row."""
-        if not self._first <= row < self._first + len(self._ids):
-            self._read(row)
-        row -= self._first
-        if self._ids[row] != sentence:
+        group, place = self._rows.group_of(row, ID, *self._names)
+        found = group[ID][place].as_py()
+        if found != sentence:
             raise ValueError(
                 f"{self._path} should hold the sentences in their order, from 0 on. "
-                f"Found {self._ids[row]} in the place of {sentence}."
+                f"Found {found} in the place of {sentence}."
             )
-        layers = [arrays[row] for arrays in self._arrays]
-        return np.array(layers if len(layers) > 1 else layers[0])
-
-    def _read(self, row):
-        group, place = self._rows.group_of(row, ID, *self._names)
         try:
-            self._arrays = [arrays_of(group[name]) for name in self._names]
+            layers = [array_of(group[name], place) for name in self._names]
         except ValueError as error:
             raise ValueError(f"{self._path} is damaged. {error}") from error
-        self._first, self._ids = row - place, group[ID].to_numpy(zero_copy_only=False)
+        return np.array(layers if len(layers) > 1 else layers[0])
 
     def close(self) -> None:
         self._rows.close()

@@ -15,26 +15,20 @@ from elmo_keras.cli.replacing import replacing
 
 JOB, PARTS, BEGUN, WHOLE, EARLIER = "job.json", "parts", "begun", "whole", "earlier"
 FORMER = "data", "journal", "journal.new", "converted"  # until elmo-keras 0.3
-ADVICE = "Use the earlier values to resume, or ask to overwrite."
 
 
 class Parts:
     """The folder `OUTPUT.unfinished` of a run, whose parts become OUTPUT.
 
     A part depends on its sentences and on the values of the run. It is written under
-    another name in `begun` and moved to `parts` when it is whole and on the disk. So a
-    part that is there is whole, whatever happens to the processes that write, and a
-    part that is written twice is there once.
+    another name in `begun` and moved to `parts` when it is whole and on the disk,
+    whatever happens to the processes that write.
 
     Args:
-        output: the finished file or folder. An earlier one stays in place until this
-            one is finished.
+        output: the finished file or folder. An earlier one stays until this one is whole.
         suffix: of a part's name.
         note_of: takes the path of a part; returns what it says about itself, with the
             `digest` of its sentences, or None if it is missing or damaged.
-
-    Attributes:
-        path: the folder.
     """
 
     def __init__(
@@ -47,7 +41,7 @@ class Parts:
         self._suffix, self._note_of, self._overwrite = suffix, note_of, False
 
     @contextlib.contextmanager
-    def only_writer(self) -> Iterator["Parts"]:
+    def only_writer(self) -> Iterator[None]:
         """Makes and locks the folder; it is removed at the end if it has no part."""
         self.path.mkdir(exist_ok=True)  # without parents, which may be misspelt
         refusal = (
@@ -55,7 +49,7 @@ class Parts:
         )
         with only_process(self.path, refusal):
             try:
-                yield self
+                yield
             finally:
                 if not self._is_former() and not self.parts_from(0):
                     self.discard()
@@ -65,10 +59,10 @@ class Parts:
     def open(self, identity: dict[str, Any], *, overwrite: bool = False) -> None:
         """Begins the run, or resumes it."""
         self._overwrite = overwrite
-        identity = json.loads(json.dumps(identity))
         try:
+            advice = "Use the earlier values to resume, or ask to overwrite."
             if begun := self._begun():
-                check_same_run(identity, begun, self.path, ADVICE)
+                check_same_run(_as_stored(identity), begun, self.path, advice)
         except OtherRun:
             if not overwrite:
                 raise
@@ -89,7 +83,7 @@ class Parts:
         advice = "All workers should read the same model with the same elmo-keras."
         begun = self._begun()
         begun = {name: begun.get(name) for name in identity}
-        check_same_run(json.loads(json.dumps(identity)), begun, self.path, advice)
+        check_same_run(_as_stored(identity), begun, self.path, advice)
 
     def _begun(self):
         """The values of the run that was begun; empty if there is none."""
@@ -119,8 +113,7 @@ class Parts:
 
     def end(self, number: int) -> None:
         """Says that this part and all after it don't exist in this run."""
-        others = self.parts_from(number)
-        if others:
+        if others := self.parts_from(number):
             self._refuse_others()
         for path in others:
             path.unlink()
@@ -138,9 +131,8 @@ class Parts:
 
     def parts_from(self, number: int) -> list[Path]:
         """The paths of this part and all after it that are there."""
-        first = self.part(number).name
         paths = (self.path / PARTS).glob("part-*")
-        return sorted(path for path in paths if path.name >= first)
+        return sorted(path for path in paths if path >= self.part(number))
 
     def begun(self, number: int) -> list[Path]:
         """What was written of a part by processes that ended before it was whole."""
@@ -183,6 +175,10 @@ class Parts:
 def folder_of(output: Path) -> Path:
     """The folder in which an output grows."""
     return output.with_name(f"{output.name}.unfinished")
+
+
+def _as_stored(values):
+    return json.loads(json.dumps(values))
 
 
 def _synchronize(folder):

@@ -18,18 +18,8 @@ POOLINGS = {"mean": means, "max": maxima}
 class SentenceVectors:
     """The vectors of a batch: both LSTMs over its real tokens, then the chosen layers.
 
-    Args:
-        elmo: the layer whose biLM computes them.
-        layers: `"all"`, `"average"`, `"top"`, `"mix"` or the index of a layer.
-        dtype: dtype of the result, `"float32"` or `"float16"`.
-        pooling: None for a vector of each token; or `"mean"` or `"max"` over the
-            tokens of a sentence, 0 if it has none.
-        mix: for `"mix"`, by default the first mix of `elmo`.
-        jit_compile: whether LSTMs of small batches are compiled, see `RunCompiler`, and
-            the first batches computed without a graph, see `GraphLater`.
-
-    Raises:
-        ValueError: there are no such layers, or no such dtype or pooling.
+    The arguments are those of `Embedder`; `layers` has a name or an index, and `mix` is
+    by default the first one of `elmo`.
     """
 
     def __init__(
@@ -45,7 +35,12 @@ class SentenceVectors:
         self.elmo, self.layers, self.dtype = elmo, layers, dtype
         self.pooling, self.mix = pooling, mix or elmo.mixes[0]
         self.n_layers = elmo.config.n_layers + 1
-        self._check()
+        check_kinds(dtype, pooling)
+        allowed = (*CHOICES, *range(self.n_layers))
+        if layers not in allowed or isinstance(layers, bool):
+            raise ValueError(
+                f"`layers` should be one of {allowed}. Received: {layers!r}"
+            )
         words = tf.TensorSpec(
             (None, elmo.config.projection_dim), elmo.bilm.compute_dtype
         )
@@ -54,14 +49,6 @@ class SentenceVectors:
         self._compute = graph(self._vectors, *self._signature)
         self._compiled = {}  # a graph for each kind of `Runs`
         self._compiler = jit_compile and RunCompiler(elmo.bilm.lstm, self._compile)
-
-    def _check(self):
-        check_kinds(self.dtype, self.pooling)
-        allowed = (*CHOICES, *range(self.n_layers))
-        if self.layers not in allowed or isinstance(self.layers, bool):
-            raise ValueError(
-                f"`layers` should be one of {allowed}. Received: {self.layers!r}"
-            )
 
     @property
     def shape(self) -> tuple[int | None, ...]:
@@ -109,12 +96,12 @@ class SentenceVectors:
     def _chosen(self, layers):
         """The chosen layers in float32: all of them, or a list of one."""
         if self.layers == "mix":
-            return [_float32(self.mix(layers))]
-        layers = [_float32(h) for h in layers]
-        if self.layers == "all":
-            return layers
+            layers = [self.mix(layers)]
+        layers = [tf.cast(h, tf.float32) for h in layers]
         if self.layers == "average":
             return [tf.add_n(layers) / len(layers)]
+        if self.layers in ("all", "mix"):
+            return layers
         return [layers[-1 if self.layers == "top" else self.layers]]
 
 
@@ -128,7 +115,3 @@ def check_kinds(dtype: str, pooling: str | None) -> None:
         raise ValueError(
             f"`pooling` should be None, 'mean' or 'max'. Received: {pooling!r}"
         )
-
-
-def _float32(x):
-    return tf.cast(x, tf.float32)

@@ -24,13 +24,8 @@ class WordVectors:
     Several threads can use it. Words are computed with those that were numbered
     together with them, when a vector of one of them or of later ones is needed: the
     last digits of a vector may depend on the words that it is computed with, and so
-    they are the same in a run that resumes.
-
-    Args:
-        elmo: the layer whose biLM computes them.
-        cache_bytes: about how much memory a table takes; then a new one is begun.
-        graph_later: whether the first vectors are computed without a graph, sooner and
-            with other last digits.
+    they are the same in a run that resumes. A table takes about `cache_bytes`; then a
+    new one is begun. With `graph_later`, the first vectors come sooner, without a graph.
     """
 
     def __init__(self, elmo: Elmo, cache_bytes: int, *, graph_later: bool = False):
@@ -52,7 +47,7 @@ class WordVectors:
     def numbered(
         self, sentences: Sequence[Sequence[bytes]]
     ) -> tuple["WordTable", list[np.ndarray], int]:
-        """A table that holds the words of all these sentences."""
+        """A table of the words of all these sentences, and as in `WordTable.add`."""
         with self._lock:
             if self._table is None or len(self._table.numbers) >= self._max_words:
                 empty = np.empty((0, self._dim), self._dtype)
@@ -63,10 +58,8 @@ class WordVectors:
 class WordTable:
     """Words with numbers from 0, and their vectors as far as they were needed.
 
-    Args:
-        boundaries: `<S>` and `</S>`, the first words.
-        empty: an array of no vectors, `(0, dim)`.
-        compute: takes words, returns their vectors.
+    The first words are `boundaries`; the array `empty` has the shape and dtype of no
+    vectors; and `compute` takes words and returns their vectors.
     """
 
     def __init__(self, boundaries: Sequence[bytes], empty: np.ndarray, compute):
@@ -76,7 +69,7 @@ class WordTable:
         self._lock = threading.Lock()
 
     def add(self, sentences: Sequence[Sequence[bytes]]) -> tuple[list[np.ndarray], int]:
-        """Numbers the words of sentences; see `WordVectors.numbered`."""
+        """The numbers of the words of sentences, and how many of these are new."""
         before, number = len(self.numbers), self.numbers.setdefault
         for word in self._boundaries:
             number(word, len(self.numbers))
@@ -101,7 +94,11 @@ class WordTable:
             return self._vectors[numbers]
 
     def _add_vectors(self, words):
-        self._make_room(self._known + len(words))
+        n_missing = self._known + len(words) - len(self._vectors)
+        if n_missing > 0:
+            shape = max(n_missing, len(self._vectors)), self._vectors.shape[1]
+            room = np.empty(shape, self._vectors.dtype)
+            self._vectors = np.concatenate([self._vectors, room])
         # A piece takes as long as its longest word does.
         order = np.argsort([len(word) for word in words], kind="stable")
         for first in range(0, len(words), WORDS_AT_ONCE):
@@ -109,10 +106,3 @@ class WordTable:
             vectors = self._compute(tf.constant([words[i] for i in some]))
             self._vectors[self._known + some] = vectors.numpy()
         self._known += len(words)
-
-    def _make_room(self, rows):
-        if rows > len(self._vectors):
-            rows = max(rows, 2 * len(self._vectors))
-            vectors = np.empty((rows, self._vectors.shape[1]), self._vectors.dtype)
-            vectors[: self._known] = self._vectors[: self._known]
-            self._vectors = vectors

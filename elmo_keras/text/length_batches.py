@@ -84,7 +84,7 @@ def in_order(
         batches_of: takes lengths; returns batches of indices, as `length_batches`.
         tokens_at_once: about how many tokens are sorted together, which bounds the memory.
     """
-    for chunk in _chunks(sentences, tokens_at_once):
+    for chunk in chunks(sentences, tokens_at_once):
         batches = batches_of([len(sentence) for sentence in chunk])
         results = results_of([chunk[i] for i in batch] for batch in batches)
         found = {}
@@ -94,12 +94,14 @@ def in_order(
             yield found.pop(i)
 
 
-def _chunks(sentences, tokens):
-    """Consecutive sentences with at least `tokens` tokens, except the last ones."""
+def chunks(
+    sentences: Iterable[S], tokens: int, *, boundaries: int = 1
+) -> Iterator[list[S]]:
+    """Yields consecutive sentences of at least `tokens` tokens with their boundaries."""
     chunk, size = [], 0
     for sentence in sentences:
         chunk.append(sentence)
-        size += len(sentence) + 1  # empty sentences count too
+        size += len(sentence) + boundaries  # empty sentences count too
         if size >= tokens:
             yield chunk
             chunk, size = [], 0

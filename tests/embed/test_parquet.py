@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import Elmo, ElmoConfig, embed_corpus, read_embeddings
-from elmo_keras.embed import parquet_output
+from elmo_keras.embed import arrow_rows
 from elmo_keras.embed.__main__ import main
-from elmo_keras.embed.model_digest import model_digest
+from elmo_keras.embed.embedder import model_digest
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.models import randomize
 
@@ -81,7 +81,7 @@ def test_a_sentence_has_one_vector(elmo, layers, source, tmp_path, pooling):
 
 
 def test_row_groups_are_small_and_in_order(elmo, source, tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet_output, "ROW_GROUP_BYTES", 300)
+    monkeypatch.setattr(arrow_rows, "ROW_GROUP_BYTES", 300)
     path = tmp_path / "out.parquet"
     embed_corpus(elmo, source, path, layers=0, tokens_at_once=6)
     groups = pq.ParquetFile(path).metadata

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import BidirectionalLanguageModel, Elmo
-from elmo_keras.embed.model_digest import model_digest
+from elmo_keras.embed.embedder import model_digest
 from elmo_keras.model_files.model_directory import load_bilm, save_model
 from elmo_keras.model_files.start_state_file import DIGEST
 from tests.model_files.conftest import TOKENS, VOCABULARY, contents, zipped

@@ -12,7 +12,7 @@ from elmo_keras.analyses.search.search_index import ROWS_AT_ONCE
 from elmo_keras.cli.fingerprint import file_stamp
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed.arrow_rows import ID, TEXT, about_of
-from elmo_keras.embed.model_digest import model_digest
+from elmo_keras.embed.embedder import model_digest
 from elmo_keras.embed.parquet_rows import ParquetRows
 
 SAME = "model", "layers", "pooling"  # in all files of a folder

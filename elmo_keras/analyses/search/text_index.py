@@ -12,7 +12,7 @@ from elmo_keras.cli.outputs import check_apart, check_file
 from elmo_keras.elmo import Elmo
 from elmo_keras.embed import embed_corpus
 from elmo_keras.embed.checked_outputs import checked_output
-from elmo_keras.embed.model_digest import model_digest
+from elmo_keras.embed.embedder import model_digest
 from elmo_keras.embed.vector_files import is_npy
 from elmo_keras.text.files import unzipped
 

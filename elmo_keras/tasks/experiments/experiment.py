@@ -9,7 +9,7 @@ from elmo_keras.cli.command import CommandFailed, run_command
 from elmo_keras.cli.fingerprint import check_same_run
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.elmo import Elmo
-from elmo_keras.embed.model_digest import model_digest
+from elmo_keras.embed.embedder import model_digest
 from elmo_keras.tasks.experiments import experiment_arguments
 from elmo_keras.tasks.experiments.batches import predictions
 from elmo_keras.tasks.experiments.examples import Data, random_share, read_data
