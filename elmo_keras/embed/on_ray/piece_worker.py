@@ -7,11 +7,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from elmo_keras.embed.arrow_rows import Rows
+from elmo_keras.embed.arrow_rows import Row, Rows
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.on_ray.batch_embedder import use_assigned_devices
 from elmo_keras.embed.on_ray.pieces import Piece
-from elmo_keras.embed.parquet_output import Row, write_rows
 from elmo_keras.embed.parts import Parts
 
 PIECE = b"elmo_keras_piece"  # key of a file's metadata
@@ -19,13 +18,7 @@ SUFFIX = ".parquet"
 
 
 class PieceWorker:
-    """Computes the vectors of pieces and writes them as parts of a job.
-
-    Args:
-        output: the output of the job.
-        settings: arguments of `Embedder`, by their names.
-        texts: whether there is a column of texts.
-    """
+    """Computes vectors, `settings` for `Embedder`, and writes them as parts of a job."""
 
     def __init__(self, output: Path, settings: dict[str, Any], *, texts: bool):
         self._parts = Parts(output, SUFFIX, note_of)
@@ -52,25 +45,23 @@ class PieceWorker:
         for path in begun:
             path.unlink(missing_ok=True)
         vectors = self._embedder.vectors
-        rows = Rows(
-            vectors.shape,
-            vectors.dtype,
-            texts=self._texts,
-            about=self._identity,
-            ids=piece.id_type,
-        )
+        kinds = {"texts": self._texts, "about": self._identity, "ids": piece.id_type}
+        rows = Rows(vectors.shape, vectors.dtype, **kinds)
         note = {
             "number": piece.number,
             "digest": piece.digest,
             "sentences": len(piece.sentences),
-            "tokens": sum(map(_n_tokens, piece.sentences)),
+            "tokens": sum(
+                len(sentence.split() if isinstance(sentence, bytes) else sentence)
+                for sentence in piece.sentences
+            ),
         }
         numbers = range(piece.first, piece.first + len(piece.sentences))
         ids = piece.ids or [None] * len(numbers)
         arrays = self._embedder.stream(piece.sentences)
         found = map(Row, arrays, numbers, piece.texts, ids)
         with self._parts.writing(piece.number) as file:
-            write_rows(file, rows, found, {PIECE: json.dumps(note).encode()})
+            rows.write(file, found, {PIECE: json.dumps(note).encode()})
             self._parts.check_open(self._identity)
         return note | {"again": bool(begun)}
 
@@ -80,7 +71,3 @@ def note_of(path: Path) -> dict[str, Any] | None:
     with contextlib.suppress(OSError, KeyError, TypeError, ValueError):
         return {"digest": None} | json.loads(pq.read_metadata(path).metadata[PIECE])
     return None
-
-
-def _n_tokens(sentence):
-    return len(sentence.split() if isinstance(sentence, bytes) else sentence)

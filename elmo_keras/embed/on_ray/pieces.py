@@ -7,25 +7,19 @@ from typing import NamedTuple
 
 from elmo_keras.embed.on_ray.text_rows import TextRows
 
-PIECE_BYTES = 2**18  # of text; the least work that is lost when a process ends
+# The least text whose work is lost when a process ends. Words are not computed again
+# for it: a worker keeps their vectors from one piece to the next, see `array_parts`.
+PIECE_BYTES = 2**18
 
 
 class Piece(NamedTuple):
-    """Consecutive sentences that are embedded and written together.
-
-    Attributes:
-        number: number of the piece, from 0.
-        first: number of its first sentence in the corpus, from 0.
-        sentences: each the text in UTF-8, or the list of its tokens.
-        ids: the ids of the user's, one for each sentence; or None.
-        id_type: their type, `"int64"` or `"string"`; or None.
-    """
+    """Consecutive sentences that are embedded and written together."""
 
     number: int
-    first: int
-    sentences: list[bytes | list[bytes]]
-    ids: list[int | str] | None = None
-    id_type: str | None = None
+    first: int  # number of its first sentence in the corpus, from 0
+    sentences: list[bytes | list[bytes]]  # texts in UTF-8, or lists of tokens
+    ids: list[int | str] | None = None  # of the user's
+    id_type: str | None = None  # "int64" or "string"
 
     @property
     def texts(self) -> list[bytes]:
@@ -53,10 +47,14 @@ def pieces_of(rows: TextRows, piece_bytes: int = PIECE_BYTES) -> Iterator[Piece]
         known_ids = None if rows.id_type is None else ids
         return Piece(number, first, sentences, known_ids, rows.id_type)
 
-    for row in rows:
-        sentences.append(row.sentence)
-        ids.append(row.id)
-        size += _size(row.sentence)
+    for sentence, own_id in rows:
+        sentences.append(sentence)
+        ids.append(own_id)
+        # With one for the end of each token or of the line.
+        lengths = _lengths(sentence)
+        size += 1 + (
+            lengths if isinstance(lengths, int) else sum(lengths) + len(lengths)
+        )
         if size >= piece_bytes:
             yield piece()
             number, first, size = number + 1, first + len(sentences), 0
@@ -69,10 +67,3 @@ def _lengths(sentence):
     if isinstance(sentence, bytes):
         return len(sentence)
     return [len(token) for token in sentence]
-
-
-def _size(sentence):
-    """The bytes of a sentence, with one for the end of each token or of the line."""
-    if isinstance(sentence, bytes):
-        return len(sentence) + 1
-    return sum(len(token) + 1 for token in sentence) + 1

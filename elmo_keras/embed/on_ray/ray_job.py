@@ -1,5 +1,6 @@
 """Writes the vectors of a corpus to a folder of Parquet files, by workers of Ray."""
 
+import functools
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -42,19 +43,12 @@ class JobSummary(NamedTuple):
     parts_again: int = 0
     tokens_again: int = 0
 
-    def with_part(
-        self,
-        *,
-        sentences: int,
-        tokens: int,
-        now: bool = False,
-        again: bool = False,
-        **_,
-    ) -> "JobSummary":
-        """The summary with one more part, of an earlier call unless it is of `now`."""
+    def with_part(self, note: dict[str, Any], *, now: bool) -> "JobSummary":
+        """The summary with one more part, of this call or of an earlier one."""
+        tokens, again = note["tokens"], now and note["again"]
         return self._replace(
             parts=self.parts + 1,
-            sentences=self.sentences + sentences,
+            sentences=self.sentences + note["sentences"],
             tokens=self.tokens + tokens,
             tokens_now=self.tokens_now + now * tokens,
             parts_again=self.parts_again + again,
@@ -132,7 +126,9 @@ def embed_on_ray(
     inputs = [inputs] if isinstance(inputs, (str, Path)) else inputs
     paths = text_files(map(str, inputs))
     checked_folder(output, paths, overwrite=overwrite)
-    settings = _local(model, settings)
+    model, weights = local_files(model, settings.pop("weights", None))
+    weights = weights and absolute(weights)
+    settings |= {"model": absolute(model), "weights": weights}
     rows = TextRows(paths, text_column, id_column)
     about = {"text_column": text_column, "id_column": id_column}
     about |= {"piece_bytes": piece_bytes}
@@ -149,7 +145,7 @@ def embed_on_ray(
             if note is None:
                 yield piece
             else:
-                summary = summary.with_part(**note)
+                summary = summary.with_part(note, now=False)
                 progress.skip(note["tokens"])
         parts.end(piece.number + 1)
 
@@ -158,27 +154,17 @@ def embed_on_ray(
         Progress(disable=not verbose) as progress,
         connected(address),
     ):
-        pool = _workers(output, settings, workers, texts=not forget_sentences)
-        for note in results(*pool, pieces_left, stop):
-            summary = summary.with_part(**note, now=True)
+        number, num_cpus, num_gpus = divided(workers)
+        actor = ray.remote(num_cpus=num_cpus, num_gpus=num_gpus)(PieceWorker)
+        given = {"texts": not forget_sentences}
+        start_one = functools.partial(
+            actor.remote, output.absolute(), settings, **given
+        )
+        for note in results(start_one, number, pieces_left, stop):
+            summary = summary.with_part(note, now=True)
             share = rows.share and rows.share * summary.sentences / max(n_read, 1)
             progress.add(note["tokens"], share)
         finished, seconds = not stop(), time.perf_counter() - start
         if finished:
             parts.finish()
         return summary._replace(finished=finished, seconds=seconds)
-
-
-def _local(model, settings):
-    """The arguments of `Embedder` on a worker."""
-    model, weights = local_files(model, settings.get("weights"))
-    weights = weights and absolute(weights)
-    return settings | {"model": absolute(model), "weights": weights}
-
-
-def _workers(output, settings, workers, *, texts):
-    """What starts a worker, and how many there are."""
-    number, num_cpus, num_gpus = divided(workers)
-    actor = ray.remote(num_cpus=num_cpus, num_gpus=num_gpus)(PieceWorker)
-    output = output.absolute()
-    return lambda: actor.remote(output, settings, texts=texts), number

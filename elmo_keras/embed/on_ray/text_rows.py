@@ -4,7 +4,7 @@ import json
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from elmo_keras.text.files import LONGEST_LINE, lines_of
 
@@ -13,20 +13,11 @@ ROWS_AT_ONCE = 1024  # of Parquet
 ID_TYPES = {int: "int64", str: "string"}
 
 
-class Row(NamedTuple):
-    """A sentence.
-
-    Attributes:
-        sentence: its text in UTF-8, or the list of its tokens.
-        id: the user's id, or None.
-    """
-
-    sentence: bytes | list[bytes]
-    id: int | str | None = None
+Row = tuple[bytes | list[bytes], int | str | None]  # text or tokens, the user's id
 
 
 class TextRows:
-    """The sentences of files, in the order of the files.
+    """The sentences of files and their ids, in the order of the files.
 
     The name of a file says what it holds: `.parquet`; JSON lines in `.jsonl`,
     `.ndjson` and `.json`; anything else is text with a sentence a line. JSON lines
@@ -36,11 +27,8 @@ class TextRows:
         paths: the files.
         text_column: the column or key of the sentences in Parquet and JSON lines,
             each a string or a list of tokens.
-        id_column: the column or key of the user's ids, or None.
-
-    Attributes:
-        id_type: `"int64"` or `"string"`, known from the first row on; None without
-            ids of the user's.
+        id_column: the column or key of the user's ids, or None. From the first row on,
+            `id_type` is their type, `"int64"` or `"string"`.
     """
 
     def __init__(
@@ -48,6 +36,7 @@ class TextRows:
     ):
         self._paths = paths
         self._text_column, self._id_column = text_column, id_column
+        self._columns = [text_column] + [id_column] * (id_column is not None)
         about = [path.stat() for path in paths]
         regular = all(stat.S_ISREG(one.st_mode) for one in about)
         self._sizes = [one.st_size for one in about]
@@ -62,7 +51,6 @@ class TextRows:
         return self._total and (self._before + self._position()) / self._total
 
     def __iter__(self) -> Iterator[Row]:
-        """Yields the rows."""
         for path, size in zip(self._paths, self._sizes):
             try:
                 with path.open("rb") as file:
@@ -83,7 +71,7 @@ class TextRows:
                 f"{path} is text and has no column {self._id_column}. Ids can be given "
                 "in Parquet and JSON lines."
             )
-        return (Row(line.strip()) for line in lines_of(file, path))
+        return ((line.strip(), None) for line in lines_of(file, path))
 
     def _of_json(self, file, path):
         for number, line in enumerate(lines_of(file, path), 1):
@@ -94,7 +82,7 @@ class TextRows:
                 raise ValueError(f"{place} should be JSON. {error}") from error
             if not isinstance(values, dict):
                 raise ValueError(f"{place} should be a JSON object, {{…}}.")
-            for column in filter(None, (self._text_column, self._id_column)):
+            for column in self._columns:
                 if column not in values:
                     raise ValueError(missing(column, place, values))
             yield self._row(values, place)
@@ -102,17 +90,18 @@ class TextRows:
     def _of_parquet(self, file, path, size):
         import pyarrow.parquet as pq  # only for Parquet
 
-        columns = list(filter(None, (self._text_column, self._id_column)))
         number = 0
         try:
             parquet = pq.ParquetFile(file)
-            n_rows = max(parquet.metadata.num_rows, 1)
-            for column in columns:
-                if column not in parquet.schema_arrow.names:
-                    names = parquet.schema_arrow.names
+            n_rows, names = (
+                max(parquet.metadata.num_rows, 1),
+                parquet.schema_arrow.names,
+            )
+            for column in self._columns:
+                if column not in names:
                     raise _Refused(missing(column, path, names))
             self._position = lambda: size * number / n_rows
-            for batch in parquet.iter_batches(ROWS_AT_ONCE, columns=columns):
+            for batch in parquet.iter_batches(ROWS_AT_ONCE, columns=self._columns):
                 for values in batch.to_pylist():
                     number += 1
                     yield self._row(values, f"{path}, row {number}")
@@ -124,10 +113,8 @@ class TextRows:
     def _row(self, values, place):
         sentence = sentence_of(values[self._text_column], self._text_column, place)
         if self._id_column is None:
-            return Row(sentence)
-        return Row(sentence, self._checked_id(values[self._id_column], place))
-
-    def _checked_id(self, value, place):
+            return sentence, None
+        value = values[self._id_column]
         found = ID_TYPES.get(type(value))
         self.id_type = self.id_type or found
         fits = isinstance(value, str) or (found and -(2**63) <= value < 2**63)
@@ -137,7 +124,7 @@ class TextRows:
                 f"{place}: the id `{self._id_column}` should be {expected}, as in the "
                 f"rows before. Received: {value!r:.100}"
             )
-        return value
+        return sentence, value
 
 
 class _Refused(ValueError):
@@ -152,10 +139,8 @@ def missing(column: str, place: str | Path, names: Any) -> str:
 
 def sentence_of(value: Any, column: str, place: str) -> bytes | list[bytes]:
     """A sentence out of a column, in UTF-8."""
-    is_text = isinstance(value, str)
-    if not is_text and not (
-        isinstance(value, list) and all(isinstance(t, str) and t for t in value)
-    ):
+    is_text, is_list = isinstance(value, str), isinstance(value, list)
+    if not is_text and not (is_list and all(isinstance(t, str) and t for t in value)):
         raise _Refused(
             f"{place}: `{column}` should be a string, or a list of tokens that are not "
             f"empty. Received: {value!r:.100}"

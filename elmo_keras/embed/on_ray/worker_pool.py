@@ -41,68 +41,60 @@ def results(
         worker = start()
         tasks[worker.identity.remote()] = worker, None
 
-    def is_work():
-        """Whether to wait: not for models to be read, once no piece is left."""
-        has_piece = any(piece is not None for _, piece in tasks.values())
-        return has_piece or (error is None and bool(are_left or again))
+    def following():
+        nonlocal are_left, error
+        if again:
+            return again.popleft()
+        try:
+            piece = next(pieces, None)
+        except Exception as raised:  # of the inputs
+            piece, error = None, raised
+        are_left = piece is not None
+        return piece
 
     try:
         for _ in range(n_workers):
             load()
-        while is_work() and not stop():
+        while not stop():
+            while free and error is None and (piece := following()):
+                worker = free.pop()
+                tasks[worker.write.remote(piece)] = worker, piece
+            in_work = any(piece for _, piece in tasks.values())
+            if not in_work and (error or not are_left):
+                break
             if pieces is None and time.monotonic() > patient_until:
                 patient_until = math.inf
-                _say_who_is_awaited(n_workers)
+                waiting = f"Waiting for the first of {n_workers} workers: the cluster"
+                waiting += " may be busy. Ctrl-C ends the job."
+                print(waiting, file=sys.stderr, flush=True)
             done, _ = ray.wait(list(tasks), timeout=BETWEEN_CHECKS)
             for task in done:
                 worker, piece = tasks.pop(task)
-                number = None if piece is None else piece.number
+                number = piece and piece.number
                 try:
                     result = ray.get(task)
-                except RayTaskError as raised:
-                    error = error or cause_of(raised)
-                    _end(worker)
-                    continue
                 except RayError as ended:
                     _end(worker)
                     losses[number] += 1
-                    if losses[number] == MAX_LOSSES:
+                    if isinstance(ended, RayTaskError):
+                        error = error or cause_of(ended)
+                    elif losses[number] == MAX_LOSSES:
                         error = error or CommandFailed(_lost(piece, ended))
-                        continue
-                    if piece is not None:
-                        again.append(piece)
-                    load()
+                    else:
+                        again += [piece] if piece else []
+                        load()
                     continue
                 losses[number] = 0
                 free.append(worker)
-                if piece is not None:
+                if piece:
                     yield result
                 elif pieces is None:
                     pieces = pieces_of(result)
-            while free and error is None and (are_left or again):
-                try:
-                    piece = again.popleft() if again else next(pieces)
-                except StopIteration:
-                    are_left = False
-                except Exception as raised:
-                    error = raised
-                else:
-                    worker = free.pop()
-                    tasks[worker.write.remote(piece)] = worker, piece
         if error is not None and not stop():
             raise error
     finally:
         for worker, _ in tasks.values():
             _end(worker)
-
-
-def _say_who_is_awaited(n_workers):
-    print(
-        f"Waiting for the first of {n_workers} workers: the cluster may be busy. Ctrl-C "
-        "ends the job.",
-        file=sys.stderr,
-        flush=True,
-    )
 
 
 def cause_of(error: RayTaskError) -> Exception:

@@ -8,8 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import Elmo, embed_corpus
-from elmo_keras.embed import parquet_output, parts
-from elmo_keras.embed.on_ray import piece_worker
+from elmo_keras.embed import arrow_rows, parts
 from elmo_keras.embed.on_ray.piece_worker import PieceWorker, note_of
 from elmo_keras.embed.on_ray.pieces import Piece
 
@@ -62,7 +61,7 @@ def test_no_sentences_are_a_part_without_rows(worker, folder):
 
 def test_row_groups_are_of_bounded_size(worker, folder, monkeypatch):
     # A row counts 40 bytes and 64 for the rest.
-    monkeypatch.setattr(parquet_output, "ROW_GROUP_BYTES", 200)
+    monkeypatch.setattr(arrow_rows, "ROW_GROUP_BYTES", 200)
     worker.write(PIECE)
     assert pq.ParquetFile(folder.part(3)).num_row_groups == 2
     assert table_of(folder)["id"].to_pylist() == [100, 101, 102, 103]
@@ -90,7 +89,7 @@ def test_a_part_that_cannot_be_written_is_not_there(worker, folder, monkeypatch)
 
 
 def test_a_part_is_not_written_into_another_job(worker, folder, monkeypatch):
-    whole = piece_worker.write_rows
+    whole = arrow_rows.Rows.write
 
     def meanwhile(*arguments):
         folder.discard()
@@ -98,7 +97,7 @@ def test_a_part_is_not_written_into_another_job(worker, folder, monkeypatch):
         (folder.path / "begun").mkdir(exist_ok=True)
         return whole(*arguments)
 
-    monkeypatch.setattr(piece_worker, "write_rows", meanwhile)
+    monkeypatch.setattr(arrow_rows.Rows, "write", meanwhile)
     with pytest.raises(ValueError, match="made with layers 1; this run has top"):
         worker.write(PIECE)
     assert not folder.parts_from(0)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from elmo_keras.embed.on_ray.text_rows import Row, TextRows
+from elmo_keras.embed.on_ray.text_rows import TextRows
 
 
 def write_json(path, rows):
@@ -30,7 +30,7 @@ def test_files_of_all_kinds_follow_one_another(tmp_path):
     paths.append(write_json(tmp_path / "c.jsonl", [{"text": "a\nb", "id": 1}]))
     paths.append(write_json(tmp_path / "d.json.gz", [{"text": ["New York", "."]}]))
     paths.append(write_parquet(tmp_path / "e.PARQUET", {"x": [1], "text": ["row"]}))
-    found = [row.sentence for row in TextRows(paths)]
+    found = [sentence for sentence, _ in TextRows(paths)]
     texts = ["one line", "", "naïve 한국어", "zipped", "a\nb"]
     assert found == [*map(str.encode, texts), [b"New York", b"."], b"row"]
 
@@ -44,7 +44,7 @@ def test_rows_have_the_ids_of_the_user(tmp_path, ids, kind):
     else:
         write_parquet(path, {"said": ["a word"] * 3, "key": ids})
     rows = TextRows([path], "said", "key")
-    assert list(rows) == [Row(b"a word", i) for i in ids]
+    assert list(rows) == [(b"a word", i) for i in ids]
     assert rows.id_type == ("string" if ids[0] == "b" else "int64")
 
 
@@ -68,7 +68,7 @@ def test_a_bad_line_is_named(tmp_path, line, message):
     path = tmp_path / "rows.jsonl"
     path.write_text(f'{{"text": "good", "id": 0}}\n{line}\n')
     rows = iter(TextRows([path], "text", "id"))
-    assert next(rows) == Row(b"good", 0)
+    assert next(rows) == (b"good", 0)
     with pytest.raises(ValueError, match=r"rows\.jsonl, ") as refused:
         next(rows)
     assert message in str(refused.value)
