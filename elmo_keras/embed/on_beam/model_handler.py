@@ -19,18 +19,14 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
     """Computes ELMo vectors of sentences inside of `RunInference`.
 
     An example is a `str`, split at ASCII white space, or a list of tokens. The result
-    is a `PredictionResult` with the example, its vectors as a NumPy array, as
-    `Embedder` returns them, and the model as `model_id`. Around a
-    `KeyedModelHandler`, examples and results are `(key, example)` and
-    `(key, PredictionResult)`.
+    is a `PredictionResult` with the example, its vectors as `Embedder` returns them,
+    and the model as `model_id`. Inside a `KeyedModelHandler`, examples and results are
+    `(key, example)` and `(key, PredictionResult)`.
 
-    Each worker process reads the model once. A batch is a call of `Embedder`, so that
-    sentences of a batch are sorted by length and packed without padding.
+    Each worker process reads the model once. A batch is a call of `Embedder`.
 
     Args:
-        model: a model that `Elmo.from_pretrained` reads, by its path, which is the
-            same on all workers, or by its published name, which each machine
-            downloads.
+        model: the path of a model, the same on all workers, or its published name.
         normalize: whether each vector is divided by its Euclidean length.
         batch_tokens: the largest number of tokens in a batch, with 2 for the
             boundaries of each sentence; a longer sentence is a batch by itself. A
@@ -68,9 +64,13 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
     ):
         self._settings = _checked(model, settings)
         self.normalize, self._fingerprint = normalize, fingerprint
+        if batch_tokens < 1:
+            raise ValueError(
+                f"`batch_tokens` should be 1 or more. Received: {batch_tokens}"
+            )
         super().__init__(
             # A batch is as large as it may be: no time is lost with trying sizes.
-            min_batch_size=_checked_size(batch_tokens),
+            min_batch_size=batch_tokens,
             max_batch_size=batch_tokens,
             max_batch_duration_secs=max_batch_duration_secs,
             element_size_fn=n_tokens,
@@ -85,12 +85,7 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         return self._settings.get("dtype", "float32")
 
     def load_model(self) -> Embedder:
-        """Reads the model.
-
-        Raises:
-            FileNotFoundError: a file of the model is missing on this worker.
-            ValueError: the model doesn't fit the arguments or the fingerprint.
-        """
+        """Reads the model; refuses one with another fingerprint."""
         embedder = Embedder(**self._settings)
         if self._fingerprint not in (None, embedder.fingerprint):
             raise ValueError(
@@ -106,22 +101,13 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         model: Embedder,
         inference_args: dict[str, Any] | None = None,
     ) -> Iterator[PredictionResult]:
-        """Computes the vectors of a batch, which may be empty.
-
-        Raises:
-            TypeError: an example is neither a `str` nor a list of tokens.
-            ValueError: a token is empty.
-        """
+        """Computes the vectors of a batch, which may be empty."""
         arrays = model.encode(list(batch), normalize=self.normalize)
         model_id = self._settings["model"]
         return (PredictionResult(*pair, model_id) for pair in zip(batch, arrays))
 
     def validate_inference_args(self, inference_args: dict[str, Any] | None) -> None:
-        """Refuses arguments of a call: the handler takes them all.
-
-        Raises:
-            ValueError: there are some.
-        """
+        """Refuses arguments of a call: the handler takes them all."""
         if inference_args:
             raise ValueError(
                 "`inference_args` should be empty: give the arguments to "
@@ -141,25 +127,15 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
 def n_tokens(example: Any) -> int:
     """The number of tokens of an example, with `<S>` and `</S>`.
 
-    Args:
-        example: a `str`, a list of tokens, or `(key, sentence)`, which
-            `KeyedModelHandler` hands to the functions of the handler inside it. For
-            anything else it is the least number: `RunInference` reports what is wrong
-            with an example only after the batches are made.
+    An example is a `str`, a list of tokens, or `(key, sentence)`, which
+    `KeyedModelHandler` hands to the functions of the handler inside it. Anything else
+    counts 2: `RunInference` reports what is wrong after the batches are made.
     """
     if isinstance(example, tuple) and len(example) == 2:
         example = example[1]
     if isinstance(example, (str, bytes)):
         example = example.split()
     return N_BOUNDARIES + (len(example) if isinstance(example, Sized) else 0)
-
-
-def _checked_size(batch_tokens):
-    if batch_tokens < 1:
-        raise ValueError(
-            f"`batch_tokens` should be 1 or more. Received: {batch_tokens}"
-        )
-    return batch_tokens
 
 
 def _checked(model, settings):

@@ -76,12 +76,7 @@ def _check(columns, model, pooling, *, layers="average", tokenizer=None, **_):
 
 
 class ElmoRowHandler(ElmoModelHandler):
-    """Computes the vectors of the texts in rows, and puts them into the rows.
-
-    Args:
-        type_adapter: takes texts from rows, and puts vectors into them.
-        arguments: those of `ElmoModelHandler`.
-    """
+    """Computes the vectors of the texts in rows, and puts them into the rows."""
 
     def __init__(
         self, type_adapter: EmbeddingTypeAdapter, arguments: Mapping[str, Any]

@@ -11,22 +11,16 @@ from elmo_keras.embed.on_beam.model_handler import ElmoModelHandler
 
 
 class VectorRows:
-    """Makes the rows that `WriteToParquet` writes.
+    """Makes the rows that `WriteToParquet` writes, with the schema `rows.schema`.
 
     `beam.MapTuple(rows)` makes a row of each `(key, PredictionResult)` that comes out
     of a `KeyedModelHandler`. The columns and the metadata are those of
     `arrow_rows.Rows`, as `embed_corpus` writes them, except that `id` is the key.
 
     Args:
-        handler: the handler that computes the vectors. Its model is read, once, in
-            the process that builds the pipeline.
+        handler: computes the vectors. Its model is read, once, in the process that
+            builds the pipeline, for its digest.
         id_type: the type of the keys, strings by default.
-
-    Attributes:
-        schema: the schema for `WriteToParquet`, with the digest of the model.
-
-    Raises:
-        FileNotFoundError, ValueError: the model can't be read here.
     """
 
     def __init__(self, handler: ElmoModelHandler, id_type: pa.DataType | None = None):

@@ -21,9 +21,8 @@ class BatchEmbedder:
     """Adds ELMo vectors to batches of a Ray dataset.
 
     Give the class, not an instance, to `Dataset.map_batches`, so that each worker
-    reads the model once. TensorFlow then uses the processors and GPUs that Ray assigns
-    to the worker. A batch is a call of `Embedder`: sentences of all lengths are
-    packed without padding, and a batch of any size is divided by tokens.
+    reads the model once and uses the processors and GPUs that Ray assigns to it. A
+    batch of any size is a call of `Embedder`.
 
     With `pooling` the new column is `vector`, one vector a sentence; without it is
     `vectors`, one vector a token. For all layers there is a column for each of
@@ -32,8 +31,7 @@ class BatchEmbedder:
     with an array `(tokens, dim)` in each place.
 
     Args:
-        model: a model that `Elmo.from_pretrained` reads, by a path that is the same
-            on all workers, or by its published name, which each machine downloads.
+        model: the path of a model, the same on all workers, or its published name.
         text_column: the column of sentences, each a string or a list of tokens.
         **settings: further arguments of `Embedder`.
 
@@ -80,13 +78,15 @@ class BatchEmbedder:
 
     def _arrays(self, batch):
         vectors = self._embedder.encode(self._sentences(batch, batch))
-        names = self._rows.names
-        layers = [vectors]
-        if len(names) > 1:
-            layers = [[layers[n] for layers in vectors] for n in range(len(names))]
-        if self._rows.of_tokens:
-            layers = map(_in_places, layers)
-        return dict(zip(names, map(np.asarray, layers)))
+        names, columns = self._rows.names, {}
+        for n, name in enumerate(names):
+            column = [layers[n] for layers in vectors] if len(names) > 1 else vectors
+            if self._rows.of_tokens:  # an array of arrays of different shapes
+                columns[name] = np.empty(len(column), object)
+                columns[name][:] = column
+            else:
+                columns[name] = np.asarray(column)
+        return columns
 
     def _sentences(self, names, columns):
         column = self._text_column
@@ -104,24 +104,18 @@ class BatchEmbedder:
         ]
 
 
-def _in_places(arrays):
-    """An array of arrays of different shapes."""
-    places = np.empty(len(arrays), object)
-    places[:] = arrays
-    return places
-
-
 def use_assigned_devices() -> None:
-    """Limits TensorFlow to the devices that Ray has assigned to this process.
+    """Limits TensorFlow to the GPUs, and as many threads as processors, that Ray assigned.
 
-    A worker with n processors computes with n threads, so that all workers of a
-    machine together have as many threads as it has processors. Without a GPU
-    assigned, none is used. Has no effect outside of a worker of Ray, or after
-    TensorFlow has computed something.
+    Has no effect outside of a worker of Ray, or after TensorFlow has computed something.
     """
-    assigned = _assigned()
-    if assigned is None:
+    ray = sys.modules.get("ray")
+    if ray is None or not ray.is_initialized():
         return
+    context = ray.get_runtime_context()
+    if context.worker.mode != ray.WORKER_MODE:
+        return
+    assigned = context.get_assigned_resources()
     n_threads = max(1, int(assigned.get("CPU", 1)))
     with contextlib.suppress(RuntimeError):  # TensorFlow has begun to compute
         tf.config.threading.set_intra_op_parallelism_threads(n_threads)
@@ -130,14 +124,3 @@ def use_assigned_devices() -> None:
             tf.config.set_visible_devices([], "GPU")
         for gpu in tf.config.get_visible_devices("GPU"):
             tf.config.experimental.set_memory_growth(gpu, True)
-
-
-def _assigned():
-    """The resources of this worker by name; None if this process is no worker."""
-    ray = sys.modules.get("ray")
-    if ray is None or not ray.is_initialized():
-        return None
-    context = ray.get_runtime_context()
-    if context.worker.mode != ray.WORKER_MODE:
-        return None
-    return context.get_assigned_resources()
