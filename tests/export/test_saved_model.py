@@ -20,7 +20,7 @@ from tests.support.exported import (
     expected,
     padded,
 )
-from tests.support.peak_memory import takes_less_than
+from tests.support.processes import takes_less_than
 
 v1 = tf.compat.v1
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
 from export.task_export import export_task
-from tests.support.cpp_program import strings_of_cpp_program
+from tests.support.cpp_program import values_of_cpp_program
 from tests.support.exported_tasks import SENTENCES, TASKS
 from tests.support.rest_clients import PREDICT, ask
 from tests.support.stand_in import asking, serving
@@ -76,7 +76,7 @@ def test_a_cpp_program_as_tensorflow_serving_gets_the_tags(tmp_path):
         pytest.skip("needs g++")
     model = TASKS["entities with ELMo"].model()
     version = export_task(model, tmp_path / "out")
-    printed = strings_of_cpp_program(tmp_path, version, SENTENCES, output="tags")
+    printed = values_of_cpp_program(tmp_path, version, SENTENCES, output="tags")
     expected = TASKS["entities with ELMo"].answers(model)
     longest = max(map(len, expected))
     assert printed == [

@@ -97,7 +97,7 @@ def test_a_file_that_changed_on_the_server_is_downloaded_from_its_start(
     other = hdf5(seed=1)
     server.fail(PATH, cut_after(HALF), sends(other), sends(other))
     server.files[PATH] = other
-    server.answers[PATH][0] = lambda h, f: serve(h, f, WEIGHTS, cut=HALF)
+    server.answers[PATH][0] = sends(WEIGHTS, cut=HALF)
     assert fetch(weights, cache / "model").read_bytes() == other
     assert server.firsts(PATH) == [0, HALF]
 
@@ -241,9 +241,9 @@ def test_offline_a_file_is_read_from_the_cache_or_wanted_by_hand(
 def test_several_callers_download_a_file_once(server, weights, cache, capsys):
     waiting = threading.Event()
 
-    def answer(handler, files):
+    def answer(handler):
         waiting.wait()
-        serve(handler, files)
+        serve(handler)
 
     server.fail(PATH, answer)
     with ThreadPoolExecutor(3) as pool:

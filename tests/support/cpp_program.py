@@ -6,34 +6,69 @@ import subprocess
 import numpy as np
 import tensorflow as tf
 
-CPP = r"""
+SOURCE = r"""
+#include <sys/resource.h>
 #include <cstdio>
 #include <fstream>
 #include "tensorflow/cc/saved_model/loader.h"
+using tensorflow::Tensor;
 
-// Prints the values of `elmo` for the sentences in the arguments.
+// `main EXPORT OUTPUT SENTENCE...` prints the values of an output for sentences.
+//
+// `main EXPORT "" SIGNATURE ROWS SIZE...` sends requests: to `tokens` with ROWS rows of
+// SIZE columns, the first of which has words in all; to `default` with ROWS sentences,
+// the first of which has SIZE spaces. It prints the status of each, the number of values
+// and the peak of memory in megabytes.
 int main(int argc, char** argv) {
   tensorflow::SavedModelBundle bundle;
-  TF_CHECK_OK(tensorflow::LoadSavedModel({}, {}, argv[1],
-              {"serve"}, &bundle));
-  const auto& signature = bundle.GetSignatures().at("default");
-  tensorflow::Tensor sentences(tensorflow::DT_STRING, {argc - 2});
-  for (int i = 2; i < argc; ++i)
-    sentences.vec<tensorflow::tstring>()(i - 2) = argv[i];
-  std::vector<tensorflow::Tensor> outputs;
-  TF_CHECK_OK(bundle.session->Run(
-      {{signature.inputs().at("sentences").name(), sentences}},
-      {signature.outputs().at("elmo").name()}, {}, &outputs));
-  const auto values = outputs[0].flat<float>();
-  for (int64_t i = 0; i < values.size(); ++i) printf("%.9g\n", values(i));
+  TF_CHECK_OK(tensorflow::LoadSavedModel({}, {}, argv[1], {"serve"}, &bundle));
+  const std::string output = argv[2];
+  for (int i = 3; i < argc; i += 3) {
+    const auto& signature = bundle.GetSignatures().at(output.empty() ? argv[i] : "default");
+    std::vector<std::pair<std::string, Tensor>> inputs;
+    const auto add = [&](const char* name, const Tensor& value) {
+      inputs.emplace_back(signature.inputs().at(name).name(), value);
+    };
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : signature.outputs())
+      if (output.empty() || name == output) names.push_back(tensor.name());
+    const int64_t rows = output.empty() ? atoll(argv[i + 1]) : argc - 3;
+    Tensor sentences(tensorflow::DT_STRING, {rows});
+    auto texts = sentences.flat<tensorflow::tstring>();
+    if (!output.empty()) {
+      for (int j = 0; j < rows; ++j) texts(j) = argv[i + j];
+      add("sentences", sentences);
+    } else if (std::string(argv[i]) == "tokens") {
+      Tensor lengths(tensorflow::DT_INT32, {rows});
+      lengths.flat<int>().setZero();
+      if (rows) lengths.flat<int>()(0) = atoll(argv[i + 2]);
+      add("tokens", Tensor(tensorflow::DT_STRING, {rows, atoll(argv[i + 2])}));
+      add("sequence_len", lengths);
+    } else {
+      texts(0) = std::string(atoll(argv[i + 2]), ' ');
+      add("sentences", sentences);
+    }
+    std::vector<Tensor> outputs;
+    const auto status = bundle.session->Run(inputs, names, {}, &outputs);
+    if (!output.empty()) {
+      TF_CHECK_OK(status);
+      const Tensor& found = outputs[0];
+      for (int64_t j = 0; j < found.NumElements(); ++j)
+        if (found.dtype() == tensorflow::DT_FLOAT)
+          printf("%.9g\n", found.flat<float>()(j));
+        else
+          printf("%s\n", found.flat<tensorflow::tstring>()(j).c_str());
+      return 0;
+    }
+    int64_t values = 0;
+    for (const auto& found : outputs) values += found.NumElements();
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%d %lld %ld\n", static_cast<int>(status.code()),
+           static_cast<long long>(values), usage.ru_maxrss / 1024);
+  }
 }
 """
-
-
-STRINGS = CPP.replace(
-    "  const auto values = outputs[0].flat<float>();",
-    "  const auto values = outputs[0].flat<tensorflow::tstring>();",
-).replace('printf("%.9g\\n", values(i));', 'printf("%s\\n", values(i).c_str());')
 
 
 def run(*command, **kwargs):
@@ -46,88 +81,29 @@ def run(*command, **kwargs):
     return done.stdout
 
 
-HOSTILE = r"""
-#include <sys/resource.h>
-#include <cstdio>
-#include <cstring>
-#include "tensorflow/cc/saved_model/loader.h"
-
-// Sends requests, three arguments each: `tokens ROWS COLUMNS`, whose first row has words
-// in all columns, and `default ROWS SPACES`, whose first sentence has spaces only. Prints
-// the status of each, the number of values and the peak of memory in megabytes.
-int main(int argc, char** argv) {
-  tensorflow::SavedModelBundle bundle;
-  TF_CHECK_OK(tensorflow::LoadSavedModel({}, {}, argv[1],
-              {"serve"}, &bundle));
-  for (int i = 2; i + 2 < argc; i += 3) {
-    const auto& signature = bundle.GetSignatures().at(argv[i]);
-    const int64_t rows = atoll(argv[i + 1]), size = atoll(argv[i + 2]);
-    std::vector<std::pair<std::string, tensorflow::Tensor>> inputs;
-    if (!strcmp(argv[i], "tokens")) {
-      tensorflow::Tensor lengths(tensorflow::DT_INT32, {rows});
-      lengths.flat<int>().setZero();
-      if (rows) lengths.flat<int>()(0) = size;
-      inputs = {{signature.inputs().at("tokens").name(),
-                 tensorflow::Tensor(tensorflow::DT_STRING, {rows, size})},
-                {signature.inputs().at("sequence_len").name(), lengths}};
-    } else {
-      tensorflow::Tensor sentences(tensorflow::DT_STRING, {rows});
-      sentences.flat<tensorflow::tstring>()(0) = std::string(size, ' ');
-      inputs = {{signature.inputs().at("sentences").name(), sentences}};
-    }
-    std::vector<std::string> names;
-    for (const auto& output : signature.outputs())
-      names.push_back(output.second.name());
-    std::vector<tensorflow::Tensor> outputs;
-    const auto status = bundle.session->Run(inputs, names, {}, &outputs);
-    int64_t values = 0;
-    for (const auto& output : outputs) values += output.NumElements();
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    printf("%d %lld %ld\n", static_cast<int>(status.code()),
-           static_cast<long long>(values), usage.ru_maxrss / 1024);
-  }
-}
-"""
-
-
-def values_of_cpp_program(folder, version, sentences):
-    """The values of `elmo` for sentences, from a program that is built in a folder."""
-    _build(folder, CPP)
-    return np.array(run(folder / "main", version, *sentences).split(), "float32")
-
-
-def strings_of_cpp_program(folder, version, sentences, *, output):
-    """The values of an output of strings, from a program that is built in a folder."""
-    _build(folder, STRINGS.replace('.at("elmo")', f'.at("{output}")'))
-    return run(folder / "main", version, *sentences).split("\n")[:-1]
+def values_of_cpp_program(folder, version, sentences, output="elmo"):
+    """The values of an output for sentences, from a program that is built in a folder."""
+    values = _run(folder, version, output, *sentences)
+    return np.array(values, "float32") if output == "elmo" else values
 
 
 def answers_to_requests(folder, version, requests):
     """Status code, number of values and peak of memory after each request.
 
-    Args:
-        folder: where the program is built.
-        version: the export.
-        requests: signature, rows and size of each, see the program.
+    `requests` are signature, rows and size of each, see the program.
     """
-    _build(folder, HOSTILE)
     arguments = [str(x) for request in requests for x in request]
-    printed = run(folder / "main", version, *arguments)
-    return [tuple(map(int, line.split())) for line in printed.splitlines()]
+    printed = _run(folder, version, "", *arguments)
+    return [tuple(map(int, line.split())) for line in printed]
 
 
-def _build(folder, source):
-    library = tf.sysconfig.get_lib()
-    (folder / "main.cc").write_text(source)
-    run(
-        *("g++", folder / "main.cc", "-o", folder / "main", "-O0"),
-        *tf.sysconfig.get_compile_flags(),
-        # The session is in the first library, which no symbol of the program asks for.
-        f"-Wl,--no-as-needed,-rpath,{library}",
-        *(
-            f"-L{library}",
-            "-l:libtensorflow_cc.so.2",
-            "-l:libtensorflow_framework.so.2",
-        ),
-    )
+def _run(folder, *arguments):
+    """The lines that the program prints, which is built first."""
+    library, main = tf.sysconfig.get_lib(), folder / "main"
+    (folder / "main.cc").write_text(SOURCE)
+    # The session is in the first library, which no symbol of the program asks for.
+    linked = f"-Wl,--no-as-needed,-rpath,{library}", f"-L{library}"
+    linked += "-l:libtensorflow_cc.so.2", "-l:libtensorflow_framework.so.2"
+    flags = tf.sysconfig.get_compile_flags()
+    run("g++", folder / "main.cc", "-o", main, "-O0", *flags, *linked)
+    return run(main, *arguments).split("\n")[:-1]

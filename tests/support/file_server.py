@@ -11,32 +11,49 @@ from typing import NamedTuple
 
 
 class Request(NamedTuple):
-    """What was asked for: a path, the first byte (0 for all), and with what token."""
-
     path: str
-    first: int
+    first: int  # byte that was asked for
     token: str | None
 
 
-class FileServer:
-    """Serves `files` with strong tags and ranges, and remembers all requests.
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        first = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        self.first = int(first[1]) if first else 0
+        asked = Request(self.path, self.first, self.headers.get("Authorization"))
+        self.server.requests.append(asked)
+        answers = self.server.answers.get(self.path)
+        (answers.pop(0) if answers else serve)(self)
 
-    Attributes:
-        files: path → content.
-        answers: path → answers to the next requests; each is used once. After them
-            the file is served as it should be.
-        headers: path → further headers of all answers.
-        requests: the requests so far, without those for headers only.
-        address: the server's own, without a final slash.
-    """
+    def do_HEAD(self):
+        self.first = 0
+        serve(self, with_content=False)
 
-    def __init__(self, port: int):
-        self.files: dict[str, bytes] = {}
-        self.answers: dict[str, list[Callable]] = {}
-        self.headers: dict[str, dict[str, str]] = {}
+    def end_headers(self):
+        for name, value in self.server.headers.get(self.path, {}).items():
+            self.send_header(name, value)
+        super().end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+class FileServer(http.server.ThreadingHTTPServer):
+    """Serves `files` with strong tags and ranges, and remembers all requests but HEAD."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files: dict[str, bytes] = {}  # by path, as the next two
+        self.answers: dict[str, list[Callable]] = {}  # to the next requests, each once
+        self.headers: dict[str, dict[str, str]] = {}  # further ones of all answers
         self.requests: list[Request] = []
-        self.address = f"http://127.0.0.1:{port}"
+        self.address = f"http://127.0.0.1:{self.server_port}"
         self.over = threading.Event()
+
+    def handle_error(self, *_):
+        """The client has left, as some tests want it to."""
 
     def fail(self, path: str, *answers: Callable) -> None:
         """Answers the next requests for a path in these ways."""
@@ -50,86 +67,40 @@ class FileServer:
 @contextlib.contextmanager
 def serving() -> Iterator[FileServer]:
     """A server, until the block ends."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            first = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-            token = self.headers.get("Authorization")
-            asked = Request(self.path, int(first[1]) if first else 0, token)
-            files.requests.append(asked)
-            if files.answers.get(self.path):
-                return files.answers[self.path].pop(0)(self, files)
-            if self.path not in files.files:
-                return status(404)(self, files)
-            serve(self, files)
-
-        def do_HEAD(self):
-            if self.path not in files.files:
-                return status(404)(self, files)
-            serve(self, files, with_content=False)
-
-        def end_headers(self):
-            for name, value in files.headers.get(self.path, {}).items():
-                self.send_header(name, value)
-            super().end_headers()
-
-        def log_message(self, *_):
-            pass
-
-    class Server(http.server.ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_):
-            """The client has left, as some tests want it to."""
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        files = FileServer(server.server_port)
+    with FileServer() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
-            yield files
+            yield server
         finally:
-            files.over.set()
+            server.over.set()
             server.shutdown()
             thread.join()
 
 
 def serve(
     handler,
-    files,
     content=None,
     *,
-    ranges=True,
-    tag=None,
-    cut=None,
-    announced=None,
-    shift=0,
+    ranges=True,  # whether parts are served
+    tag=None,  # instead of the content's own; "" for none
+    cut=None,  # bytes after which the connection is closed
+    announced=None,  # length instead of the true one; 0 for none
+    shift=0,  # bytes between what was asked for and what a part starts with
     with_content=True,
 ):
-    """Serves a file, from where it was asked for.
-
-    Args:
-        handler, files: the request and the server.
-        content: instead of the file's own.
-        ranges: whether parts are served.
-        tag: instead of the content's own; "" for none.
-        cut: bytes after which the connection is closed.
-        announced: the length that is announced instead of the true one; 0 for none.
-        shift: bytes between what was asked for and what a part starts with.
-        with_content: whether the content follows the headers.
-    """
-    content = files.files[handler.path] if content is None else content
+    """Serves the file, or other content, from where it was asked for."""
+    content = handler.server.files.get(handler.path) if content is None else content
+    if content is None:
+        return status(404)(handler)
     tag = f'"{hashlib.sha1(content).hexdigest()}"' if tag is None else tag
-    first = files.requests[-1].first if ranges and with_content else 0
+    first = handler.first if ranges else 0
     if handler.headers.get("If-Range", tag) != tag:
         first = 0
     first += shift if first else 0
     body = content[first:]
     if first and not body:
-        handler.send_response(416)
-        handler.send_header("Content-Range", f"bytes */{len(content)}")
-        handler.send_header("Content-Length", "0")
-        return handler.end_headers()
+        return status(416, **{"Content-Range": f"bytes */{len(content)}"})(handler)
     handler.send_response(206 if first else 200)
     if first:
         last = len(content) - 1
@@ -144,16 +115,21 @@ def serve(
         handler.wfile.flush()
 
 
+def sends(content, **kwargs):
+    """Other content is served."""
+    return lambda handler: serve(handler, content, **kwargs)
+
+
 def cut_after(n, **kwargs):
     """The connection closes after n bytes of content."""
-    return lambda handler, files: serve(handler, files, cut=n, **kwargs)
+    return lambda handler: serve(handler, cut=n, **kwargs)
 
 
 def reset_after(n):
     """The connection is reset after n bytes."""
 
-    def answer(handler, files):
-        serve(handler, files, cut=n)
+    def answer(handler):
+        serve(handler, cut=n)
         linger = bytes([1, 0, 0, 0, 0, 0, 0, 0])
         handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         handler.connection.close()
@@ -164,24 +140,19 @@ def reset_after(n):
 def silent_after(n, then=lambda: None):
     """The server calls `then` after n bytes, and sends nothing more."""
 
-    def answer(handler, files):
-        serve(handler, files, cut=n)
+    def answer(handler):
+        serve(handler, cut=n)
         then()
-        files.over.wait()
+        handler.server.over.wait()
 
     return answer
-
-
-def sends(content, **kwargs):
-    """Other content is served."""
-    return lambda handler, files: serve(handler, files, content, **kwargs)
 
 
 def in_pieces(size):
     """The file comes in pieces of a few bytes."""
 
-    def answer(handler, files):
-        content = files.files[handler.path]
+    def answer(handler):
+        content = handler.server.files[handler.path]
         handler.send_response(200)
         handler.send_header("Transfer-Encoding", "chunked")
         handler.end_headers()
@@ -196,11 +167,10 @@ def in_pieces(size):
 def status(code, **headers):
     """An answer without a file."""
 
-    def answer(handler, _):
+    def answer(handler):
         handler.send_response(code)
-        for name, value in headers.items():
+        for name, value in (headers | {"Content-Length": "0"}).items():
             handler.send_header(name, value)
-        handler.send_header("Content-Length", "0")
         handler.end_headers()
 
     return answer

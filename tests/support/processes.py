@@ -1,45 +1,67 @@
-"""The processes that a process has started, on Linux."""
+"""Processes on Linux: those below one, and the memory and time that they take."""
 
+import collections
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 
 def descendants(pid: int) -> list[int]:
     """All processes below a process."""
-    children: dict[int, list[int]] = {}
+    children = collections.defaultdict(list)
     for path in Path("/proc").glob("[0-9]*"):
-        if (stat := _read(path / "stat")) is not None:
-            parent = int(stat.rpartition(")")[2].split()[1])
-            children.setdefault(parent, []).append(int(path.name))
-    found, waiting = [], [pid]
-    while waiting:
-        below = children.get(waiting.pop(), [])
-        found += below
-        waiting += below
-    return found
+        if stat := _stat(path.name):
+            children[int(stat[1])].append(int(path.name))
+    found = [pid]
+    for other in found:  # which grows
+        found += children[other]
+    return found[1:]
 
 
 def title(pid: int) -> str:
     """The command line of a process; empty if it has ended."""
-    return (_read(Path(f"/proc/{pid}/cmdline")) or "").replace("\0", " ")
+    return _read(pid, "cmdline").replace("\0", " ")
 
 
 def peak_megabytes(pid: int) -> int:
     """The peak of the resident memory of a process so far; 0 if it has ended."""
-    status = _read(Path(f"/proc/{pid}/status")) or ""
-    lines = (line for line in status.splitlines() if line.startswith("VmHWM"))
-    return sum(int(line.split()[1]) for line in lines) // 2**10
+    return _kilobytes(pid, "VmHWM") // 2**10
 
 
 def processor_seconds(pid: int) -> float:
     """The time that a process has computed so far; 0 if it has ended."""
-    stat = _read(Path(f"/proc/{pid}/stat")) or ""
-    ticks = stat.rpartition(")")[2].split()[11:13]  # in its own code, and in the system
+    ticks = _stat(pid)[11:13]  # in its own code, and in the system
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
-def _read(path):
+@contextlib.contextmanager
+def takes_less_than(megabytes: int) -> Iterator[None]:
+    """Fails if this process's resident memory grows by more; skips without Linux."""
+    peak = Path("/proc/self/clear_refs")
+    if not peak.exists():
+        pytest.skip("needs /proc of Linux to measure memory")
+    peak.write_text("5")  # the peak starts again
+    before = _kilobytes("self", "VmRSS")
+    yield
+    grown = (_kilobytes("self", "VmHWM") - before) // 2**10
+    assert grown < megabytes, f"took {grown} MB"
+
+
+def _kilobytes(pid, name):
+    lines = _read(pid, "status").splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith(name))
+
+
+def _stat(pid):
+    """The fields after the name; none if it has ended."""
+    return _read(pid, "stat").rpartition(")")[2].split()
+
+
+def _read(pid, name):
     try:
-        return path.read_text(errors="replace")
+        return Path(f"/proc/{pid}/{name}").read_text(errors="replace")
     except OSError:  # it has ended
-        return None
+        return ""
