@@ -7,12 +7,10 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def collection_paused() -> Iterator[None]:
-    """Objects that are made in this block are not searched for garbage meanwhile.
+    """Objects made in this block are not searched for garbage; after it they count as old.
 
-    Importing TensorFlow and Keras makes half a million objects, most of which stay; the
-    collector would look through them again and again, a fifth of the time. After the
-    block they count as old, as if it had done so: only a full collection looks at them.
-    A collector that is switched off stays so.
+    Importing TensorFlow and Keras makes half a million, most of which stay, and searching
+    them again and again takes a fifth of the time. A collector that is off stays off.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -46,7 +46,8 @@ def main() -> int:
         print(importlib.metadata.version("elmo-keras"))
         return 0
     if name not in MODULES:
-        return _fail(f"there is no command {name}. Known: {', '.join(MODULES)}")
+        error = f"there is no command {name}. Known: {', '.join(MODULES)}"
+        return fail("elmo-keras", WRONG_INPUT, error)
     sys.argv[:2] = [f"elmo-keras {name}"]  # for the command's usage line
     try:
         runpy.run_module(f"elmo_keras.{MODULES[name]}", run_name="__main__")
@@ -54,25 +55,18 @@ def main() -> int:
         extra = EXTRAS.get(MODULES[name].split(".")[0])
         if extra is None or error.name.startswith("elmo_keras"):
             raise
-        return _fail(f"{name} needs {error.name}: pip install 'elmo-keras[{extra}]'")
+        needed = f"{name} needs {error.name}: pip install 'elmo-keras[{extra}]'"
+        return fail("elmo-keras", WRONG_INPUT, needed)
     return 0
 
 
 def listing() -> str:
     """All commands, each with the first line of its module's docstring."""
     lines = ["usage: elmo-keras NAME …", ""]
-    lines += [f"  {name:13} {first_line(MODULES[name])}" for name in MODULES]
-    return "\n".join(
-        [*lines, "", "`elmo-keras NAME --help` lists a command's options."]
-    )
-
-
-def first_line(module: str) -> str:
-    """The first line of a module's docstring, read without importing it."""
-    path = PACKAGE.joinpath(*module.split("."))
-    path = path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
-    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).split("\n")[0]
-
-
-def _fail(error):
-    return fail("elmo-keras", WRONG_INPUT, error)
+    for name, module in MODULES.items():  # which are read without importing them
+        path = PACKAGE.joinpath(*module.split("."))
+        path = path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        lines.append(f"  {name:13} {text.splitlines()[0]}")
+    lines += ["", "`elmo-keras NAME --help` lists a command's options."]
+    return "\n".join(lines)

@@ -1,8 +1,4 @@
-"""Tables of results in Markdown.
-
-Written by hand: model cards have tables too, so `tabulate` would be a requirement of
-the package, and would save only the ten lines below.
-"""
+"""Tables of results in Markdown, also for model cards."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,16 +9,15 @@ def markdown_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], n_left: int = 1
 ) -> str:
     """A table in Markdown; the first `n_left` columns are aligned left, others right."""
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    widths = [max(map(len, column)) for column in zip(head, *rows)]
     rule = ["-" * width for width in widths[:n_left]]
     rule += ["-" * (width - 1) + ":" for width in widths[n_left:]]
-    return "\n".join(_line(row, widths, n_left) for row in [head, rule, *rows])
-
-
-def _line(row, widths, n_left):
-    cells = [cell.ljust(width) for cell, width in zip(row[:n_left], widths)]
-    cells += [cell.rjust(width) for cell, width in zip(row, widths)][n_left:]
-    return f"| {' | '.join(cells)} |"
+    lines = []
+    for row in [head, rule, *rows]:
+        cells = [cell.ljust(width) for cell, width in zip(row[:n_left], widths)]
+        cells += [cell.rjust(width) for cell, width in zip(row, widths)][n_left:]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def deviation(values: Sequence[float]) -> float:
@@ -32,10 +27,8 @@ def deviation(values: Sequence[float]) -> float:
 
 def spread(values: Sequence[float], digits: int = 2) -> str:
     """Mean ± standard deviation of a sample, or the only value."""
-    values = np.asarray(values)
-    if len(values) == 1:
-        return f"{values[0]:.{digits}f}"
-    return f"{values.mean():.{digits}f} ± {deviation(values):.{digits}f}"
+    mean = f"{np.mean(values):.{digits}f}"
+    return f"{mean} ± {deviation(values):.{digits}f}" if len(values) > 1 else mean
 
 
 def percent_spread(scores: Sequence[float]) -> str:

@@ -1,8 +1,4 @@
-"""Checks of a command's outputs, made before its work.
-
-A wrong output is refused before a model is read or trained, and no output takes the
-place of an input. A full disk can't be known before.
-"""
+"""Checks of a command's outputs, made before its work: none takes the place of an input."""
 
 import importlib.util
 import os
@@ -13,9 +9,8 @@ from pathlib import Path
 from elmo_keras.cli.command import DISK_ERRORS
 from elmo_keras.cli.replacing import left_overs, temporary_path
 
-SUFFIXES = tuple(
-    ".png .svg .svgz .pdf .eps .ps .jpg .jpeg .tif .tiff .webp".split()
-)  # that matplotlib writes without further programs
+# What matplotlib writes without further programs.
+SUFFIXES = ".png .svg .svgz .pdf .eps .ps .jpg .jpeg .tif .tiff .webp".split()
 
 
 def check_apart(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:

@@ -1,7 +1,6 @@
-"""TF 1 Hub modules of ELMo, such as google/elmo/3: their variables, read by name.
+"""TF 1 Hub modules of ELMo, such as google/elmo/3: their variables, not their graph.
 
-The graph of a module is not read. Sizes come from the shapes of the variables; what
-shapes don't show is that of google/elmo: `ElmoConfig`'s defaults.
+What the variables' shapes don't show is that of google/elmo: `ElmoConfig`'s defaults.
 """
 
 from collections.abc import Mapping

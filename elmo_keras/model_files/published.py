@@ -89,8 +89,7 @@ def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
 
 
 def _table(shapes, variables):
-    pairs = zip(shapes.items(), variables, strict=True)
-    return {name: Entry(shape, parts) for (name, shape), parts in pairs}
+    return dict(zip(shapes, map(Entry, shapes.values(), variables), strict=True))
 
 
 def _variables(bilm):

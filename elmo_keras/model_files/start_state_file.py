@@ -40,7 +40,7 @@ def parse_start_state(
         state = [finite(part, content.datasets[part][...]) for part in shapes]
     except ValueError as error:
         raise ValueError(f"{file.name} should hold a start state. {error}") from error
-    biases = [weights.datasets[part][...] for part in _biases(config)]
+    biases = (weights.datasets[part][...] for part in _biases(config))
     if content.text_attribute(DIGEST) != _digest(biases):
         raise ValueError(
             f"{file.name} is the start state of other weights than those beside it. "

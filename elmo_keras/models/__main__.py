@@ -30,7 +30,6 @@ from elmo_keras.models.local_files import unknown_model
 PROGRAM = "elmo_keras.models"
 HEAD = "name", "language", "trained on", "files", "licence", "MB", "cached MB"
 N_TEXTS = 5  # columns that hold no numbers
-MEGABYTE = 10**6
 
 
 def parser() -> argparse.ArgumentParser:
@@ -91,7 +90,7 @@ def _row(model, cached):
 
 
 def _megabytes(size):
-    return f"{size / MEGABYTE:,.1f}" if size else ""
+    return f"{size / 1e6:,.1f}" if size else ""
 
 
 def _fetch(name, with_softmax):
@@ -104,11 +103,7 @@ def _fetch(name, with_softmax):
     return f"{name} is in {path.parent if weights else path}"
 
 
-def _remove(name, _):
-    return f"{remove(name)} was removed."
-
-
-ACTIONS = {"fetch": _fetch, "remove": _remove}
+ACTIONS = {"fetch": _fetch, "remove": lambda name, _: f"{remove(name)} was removed."}
 
 
 if __name__ == "__main__":

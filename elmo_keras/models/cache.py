@@ -1,6 +1,5 @@
 """The folder of downloaded models: its settings, its records, and what lies in it.
 
-`ELMO_KERAS_CACHE`, `ELMO_KERAS_OFFLINE` and `ELMO_KERAS_MIRROR` are read at each use.
 A model's `.downloads.json` keeps the SHA-256, size and time of each of its files. The
 content is read again only if size or time differ.
 """

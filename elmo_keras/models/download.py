@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from elmo_keras.cli.locking import one_at_a_time
+from elmo_keras.cli.locking import only_process
 from elmo_keras.models.cache import (
     CACHE,
     OFFLINE,
@@ -25,16 +25,14 @@ def download(
 ) -> tuple[Path, Path | None]:
     """Downloads the files of a model that are not in the cache, `extra` ones on request.
 
-    Returns:
-        The archive, or the folder of the files, and None; for a repository at Hugging
-        Face its archive and None, or its options and its weights.
+    Returns the archive, or the folder of the files, and None; for a repository at Hugging
+    Face its archive and None, or its options and its weights.
 
     Raises:
         FileNotFoundError: the model can't be downloaded, or not in offline mode.
         ConnectionError: a server can't be reached, refuses or breaks off.
         ValueError: a file is not what it should be.
-        OSError: a file can't be written.
-        ImportError: Hugging Face's package is needed and missing.
+        OSError, ImportError: a file can't be written; Hugging Face's package is missing.
     """
     if model.unavailable:
         raise FileNotFoundError(
@@ -63,7 +61,8 @@ def fetch(file: RemoteFile, folder: Path, shown: bool = True) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(error.errno, _unwritten(error, target.parent)) from error
-    with one_at_a_time(folder, f"Waiting for another download to {folder}."):
+    waiting = f"Waiting for another download to {folder}."
+    with only_process(folder, waiting, wait=True):
         if target.exists():
             _check_present(file, folder)
         else:

@@ -24,7 +24,7 @@ KINDS = {
     ".gz": ("a gzip archive", b"\x1f\x8b"),
     ".tgz": ("a gzip archive", b"\x1f\x8b"),
     ".bz2": ("a bzip2 archive", b"BZh"),
-    ".json": ("JSON", b""),
+    ".json": ("JSON", b"{"),
 }
 
 
@@ -33,10 +33,12 @@ def check_start(name: str, start: bytes) -> None:
     kind, signature = KINDS.get(Path(name).suffix, ("a file of a model", b""))
     start = start.removeprefix(b"\xef\xbb\xbf")
     if PAGE.match(start):
-        found = f"is a web page or an error message: {_text(start)}"
+        words = re.sub(rb"(?s)<(script|style).*?</\1>|<[^>]*>", b" ", start)
+        text = " ".join(words.decode(errors="replace").split())
+        found = f"is a web page or an error message: {text[:100]!r}"
     elif not start:
         found = "is empty"
-    elif not start.startswith(signature) or (kind == "JSON" and not _is_object(start)):
+    elif not (start.lstrip() if kind == "JSON" else start).startswith(signature):
         found = f"starts with {start[:16]!r}"
     else:
         return
@@ -48,17 +50,6 @@ def check_whole(name: str, path: Path) -> None:
     check = _CHECKS.get(Path(name).suffix)
     if check and (problem := check(path)):
         raise ValueError(f"it should be {KINDS[Path(name).suffix][0]}, but {problem}")
-
-
-def _is_object(start):
-    return start.lstrip().startswith(b"{")
-
-
-def _text(start):
-    """The words of a page, shortened."""
-    words = re.sub(rb"(?s)<(script|style).*?</\1>|<[^>]*>", b" ", start)
-    text = " ".join(words.decode(errors="replace").split())
-    return repr(text[:100])
 
 
 def _json(path):
@@ -84,10 +75,6 @@ def _hdf5(path):
     return None
 
 
-def _zip(path):
-    return None if zipfile.is_zipfile(path) else "its end is missing"
-
-
 def _compressed(opened: Callable) -> Callable[[Path], str | None]:
     def check(path):
         try:
@@ -103,7 +90,7 @@ def _compressed(opened: Callable) -> Callable[[Path], str | None]:
 
 _CHECKS = {
     ".hdf5": _hdf5,
-    ".zip": _zip,
+    ".zip": lambda path: "" if zipfile.is_zipfile(path) else "its end is missing",
     ".gz": _compressed(gzip.open),
     ".tgz": _compressed(gzip.open),
     ".bz2": _compressed(bz2.open),

@@ -26,6 +26,11 @@ def hub_files(addresses: Sequence[str]) -> list[Path]:
         raise ImportError(
             f"{addresses[0]} needs huggingface_hub: pip install 'elmo-keras[hub]'"
         ) from error
+    failures = (
+        errors.LocalEntryNotFoundError,
+        errors.FileMetadataError,
+        errors.HTTPError,
+    )
     paths, commit = [], None
     for address in addresses:
         parts = PARTS.fullmatch(address)
@@ -43,20 +48,14 @@ def hub_files(addresses: Sequence[str]) -> list[Path]:
                 local_files_only=is_offline(),
                 endpoint=mirrored(constants.ENDPOINT),
             )
-        except (
-            errors.LocalEntryNotFoundError,
-            errors.FileMetadataError,
-            errors.HTTPError,
-        ) as error:
+        except failures as error:
             if is_offline():
                 raise FileNotFoundError(
                     f"{address} is not in the cache of huggingface_hub, and {OFFLINE} "
                     "forbids downloads."
                 ) from error
-            reason = " ".join(str(error).split())
-            raise ConnectionError(
-                f"{address} could not be downloaded: {reason}"
-            ) from error
+            text = f"{address} could not be downloaded: {' '.join(str(error).split())}"
+            raise ConnectionError(text) from error
         # …/snapshots/COMMIT/FILE; the next file should belong to the same commit.
         commit = Path(path).parts[-len(Path(file).parts) - 1]
         paths.append(Path(path))

@@ -34,9 +34,8 @@ def local_files(
             is never a name. With `weights`, the path or address of options.
         weights: the path or address of weights, or None.
 
-    Returns:
-        Without `weights`, a model directory or archive and None, or options and weights
-        at Hugging Face. A user's paths are returned whether they exist or not.
+    Returns without `weights` a model directory or archive and None, or options and weights
+    at Hugging Face. A user's paths are returned whether they exist or not.
 
     Raises:
         FileNotFoundError: there is neither a path nor a model of that name.

@@ -85,17 +85,28 @@ class Transfer:
         with response:
             if response.status != 206:
                 self.part.unlink(missing_ok=True)
-            elif _first_byte(response.headers) != done:
+            elif not response.headers.get("Content-Range", "").startswith(
+                f"bytes {done}-"
+            ):
                 self.part.unlink()
                 raise PassingFault("the server sent another part than it was asked for")
-            self._keep_validator(response.headers)
+            # The server's name for the content: a strong tag, or its time.
+            tag = response.headers.get("ETag", "")
+            known = (
+                tag if tag.startswith('"') else response.headers.get("Last-Modified")
+            )
+            text = json.dumps({"address": self.address, "validator": known})
+            self._validator_file().write_text(text, encoding="utf-8")
             self._receive(response)
 
     def _receive(self, response):
         done = self._size()
         announced = response.headers.get("Content-Length", "")
         total = done + int(announced) if announced.isdecimal() else None
-        _check_space(self.part.parent, total and total - done)
+        free = shutil.disk_usage(self.part.parent).free
+        if total is not None and total - done > free:
+            text = f"{total - done:,} bytes are needed, and {free:,} are free"
+            raise OSError(errno.ENOSPC, text)
         progress = Progress(total=total, initial=done, unit="B", disable=not self.shown)
         with self.part.open("ab") as file, progress:
             for block in _blocks(response):
@@ -107,9 +118,10 @@ class Transfer:
                 progress.update(len(block))
             file.flush()
             os.fsync(file.fileno())
-        if total is not None and self._size() < total:
-            here = f"{self._size():,} of {total:,} bytes"
-            raise PassingFault(f"the server broke off after {here}")
+        if total is not None and (size := self._size()) < total:
+            raise PassingFault(
+                f"the server broke off after {size:,} of {total:,} bytes"
+            )
 
     def _refused(self, error):
         """Raises what an error means; returns if the partial file is the whole one."""
@@ -127,13 +139,6 @@ class Transfer:
 
     def _validator_file(self):
         return self.part.with_name(f"{self.part.name}.from")
-
-    def _keep_validator(self, headers):
-        """Keeps the server's name for the content: a strong tag, or its time."""
-        tag = headers.get("ETag", "")
-        validator = tag if tag.startswith('"') else headers.get("Last-Modified")
-        text = json.dumps({"address": self.address, "validator": validator})
-        self._validator_file().write_text(text, encoding="utf-8")
 
     def _validator(self):
         try:
@@ -175,17 +180,3 @@ def _fault(error) -> PassingFault | TransferFailed:
     if lasts or getattr(error, "errno", None) in UNREACHABLE:
         return TransferFailed(f"the server can't be reached: {error}")
     return PassingFault(f"the connection broke: {error or type(error).__name__}")
-
-
-def _check_space(folder, needed):
-    free = shutil.disk_usage(folder).free
-    if needed and needed > free:
-        raise OSError(
-            errno.ENOSPC, f"{needed:,} bytes are needed, and {free:,} are free"
-        )
-
-
-def _first_byte(headers):
-    unit, _, rest = headers.get("Content-Range", "").partition(" ")
-    first = rest.partition("-")[0]
-    return int(first) if unit == "bytes" and first.isdecimal() else None

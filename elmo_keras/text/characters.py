@@ -3,11 +3,7 @@
 import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.text.dictionary_ids import (
-    BEGIN_OF_DICTIONARY_SENTENCE,
-    END_OF_DICTIONARY_SENTENCE,
-    dictionary_ids,
-)
+from elmo_keras.text.dictionary_ids import DICTIONARY_BOUNDARIES, dictionary_ids
 from elmo_keras.text.token_batches import dense_tokens, string_tensor
 
 BEGIN_OF_SENTENCE_TOKEN = "<S>"
@@ -76,14 +72,16 @@ def boundary_tokens(config: ElmoConfig) -> tuple[str, str]:
     """The tokens before and after each sentence."""
     if config.dictionary is None:
         return BEGIN_OF_SENTENCE_TOKEN, END_OF_SENTENCE_TOKEN
-    return BEGIN_OF_DICTIONARY_SENTENCE, END_OF_DICTIONARY_SENTENCE
+    return DICTIONARY_BOUNDARIES
 
 
 def _byte_ids(tokens, config):
     """The published ids for training: (tokens, max_characters_per_token)."""
     length = config.max_characters_per_token
-    flat, sentence_boundary = _set_apart_boundaries(tokens)
-    flat = _normalized(flat, config)
+    begins, ends = tokens == BEGIN_OF_SENTENCE_TOKEN, tokens == END_OF_SENTENCE_TOKEN
+    sentence_boundary = tf.where(begins, BEGIN_OF_SENTENCE, 0)
+    sentence_boundary = tf.where(ends, END_OF_SENTENCE, sentence_boundary)[:, None]
+    flat = _normalized(tf.where(begins | ends, "S", tokens), config)  # one byte
     content = tf.io.decode_raw(flat, tf.uint8, fixed_length=length)
     content = tf.reshape(tf.cast(content, tf.int32), [-1, length])
     ends = _ends(flat, content, config)[:, None]
@@ -103,14 +101,6 @@ def words_cut(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     unit = "BYTE" if config.dictionary is None else "UTF8_CHAR"
     lengths = tf.strings.length(_normalized(tokens, config), unit)
     return lengths > config.max_characters_per_token - 2
-
-
-def _set_apart_boundaries(tokens):
-    """Tokens with `<S>` and `</S>` as one byte, and that byte's id (0 for others)."""
-    begins = tokens == BEGIN_OF_SENTENCE_TOKEN
-    ends = tokens == END_OF_SENTENCE_TOKEN
-    character = tf.where(ends, END_OF_SENTENCE, tf.where(begins, BEGIN_OF_SENTENCE, 0))
-    return tf.where(begins | ends, "S", tokens), character[:, None]
 
 
 def _normalized(tokens, config):

@@ -50,12 +50,10 @@ class Corpus:
     def in_files(
         cls, sentences: Iterable[Sequence[str]], folder: Path, sources: Any
     ) -> "Corpus":
-        """Like `of`, but kept in a folder; a folder that holds it already is opened.
+        """Like `of`, but kept in a folder: four bytes a token, eight a sentence.
 
-        Args:
-            sentences: read only if the folder doesn't hold them.
-            folder: made if it is missing; takes four bytes a token, eight a sentence.
-            sources: JSON value that identifies the source of the sentences.
+        The sentences are read only if the folder holds none of the same `sources`, a
+        JSON value that identifies where they come from.
         """
         about = folder / _ABOUT
         if about.exists():
@@ -66,7 +64,12 @@ class Corpus:
         new = folder.with_name(f"{folder.name}.{os.getpid()}")
         new.mkdir(parents=True)
         try:
-            digest = _write(sentences, new, sources)
+            with (new / _TOKENS).open("wb") as t, (new / _ENDS).open("wb") as e:
+                growing = _Growing(np.int32, t), _Growing(np.int64, e)
+                words, digest = _number(sentences, *growing)
+            (new / _WORDS).write_bytes("\n".join(words).encode())
+            content = json.dumps({"sources": sources, "digest": digest})
+            (new / _ABOUT).write_text(content)
             shutil.rmtree(folder, ignore_errors=True)
             os.replace(new, folder)
         finally:
@@ -129,7 +132,7 @@ class Corpus:
 
 
 class _Growing:
-    """An array that grows in memory, or in a file, piece by piece."""
+    """An array that grows piece by piece, in memory or in a file."""
 
     def __init__(self, dtype, file: BinaryIO | None = None):
         self.dtype, self.file = dtype, file
@@ -162,16 +165,6 @@ def _number(sentences, tokens, ends):
     tokens.flush()
     ends.flush()
     return tuple(numbers), digest.hexdigest()
-
-
-def _write(sentences, folder, sources):
-    with (folder / _TOKENS).open("wb") as t, (folder / _ENDS).open("wb") as e:
-        growing = _Growing(np.int32, t), _Growing(np.int64, e)
-        words, digest = _number(sentences, *growing)
-    (folder / _WORDS).write_bytes("\n".join(words).encode())
-    about = {"sources": sources, "digest": digest}
-    (folder / _ABOUT).write_text(json.dumps(about))
-    return digest
 
 
 @dataclasses.dataclass(frozen=True)

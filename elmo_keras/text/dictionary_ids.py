@@ -1,8 +1,4 @@
-"""From tokens to the ids of a dictionary of Unicode characters and words.
-
-The dictionary is searched by core operations in constant arrays. There is no lookup
-table, which a SavedModel would have to initialise.
-"""
+"""From tokens to the ids of a dictionary of Unicode characters and words."""
 
 import functools
 from typing import NamedTuple
@@ -14,8 +10,7 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.token_dictionary import UNKNOWN_WORD, TokenDictionary
 from elmo_keras.text.string_search import StringSearch
 
-BEGIN_OF_DICTIONARY_SENTENCE = "<bos>"
-END_OF_DICTIONARY_SENTENCE = "<eos>"
+DICTIONARY_BOUNDARIES = "<bos>", "<eos>"  # the tokens before and after a sentence
 
 
 def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
@@ -28,9 +23,8 @@ def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     U+FFFD each.
 
     Returns int32 `(tokens, config.ids_per_token)`: the id of the cut word, if the
-    dictionary has words, and then the row of characters, if it has any.
-
-    Reference: ELMoForManyLangs, `create_one_batch`.
+    dictionary has words, and then the row of characters, if it has any. Reference:
+    ELMoForManyLangs, `create_one_batch`.
     """
     tables = _tables(config.dictionary)
     length = config.max_characters_per_token - 2
@@ -42,17 +36,18 @@ def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     points = tf.strings.unicode_decode(tokens, "UTF-8")
     characters = points.to_tensor(0, shape=(None, length))  # (tokens, length)
     ends = tf.minimum(tf.cast(points.row_lengths(), tf.int32), length)[:, None]
-    mark = _sentence_marks(tokens, tables)[:, None]
-    ends = tf.where(mark >= 0, 1, ends)
-    characters = tf.where(mark >= 0, mark, _character_ids(characters, tables))
+    others = tf.size(tables.characters) - 1
+    characters = tf.gather(tables.characters, tf.minimum(characters, others))
+    for boundary in DICTIONARY_BOUNDARIES:
+        found = (tokens == boundary)[:, None]
+        ends = tf.where(found, 1, ends)
+        characters = tf.where(found, tables.marks[boundary], characters)
     place = tf.range(length + 2)[None, :] - 1
     ids = tf.pad(characters, [[0, 0], [1, 1]])
     ids = tf.where(place < 0, tables.marks["<eow>"], ids)
     ids = tf.where(place == ends, tables.marks["<bow>"], ids)
     ids = tf.where(place > ends, tables.marks["<pad>"], ids)
-    if not config.word_embedding_dim:
-        return ids
-    return tf.concat([words, ids], axis=1)
+    return tf.concat([words, ids], axis=1) if config.word_embedding_dim else ids
 
 
 class _Tables(NamedTuple):
@@ -72,23 +67,9 @@ def _tables(dictionary: TokenDictionary) -> _Tables:
         return _Tables(
             marks={key: i for key, i in keys.items() if len(key) > 1},
             characters=tf.constant(characters),
-            word_ids=StringSearch(
-                [*words], [*words.values()], words.get(UNKNOWN_WORD, 0)
-            ),
+            word_ids=StringSearch(words, words.values(), words.get(UNKNOWN_WORD, 0)),
         )
 
 
 def _numbered(text):
     return {key: i for i, key in enumerate(text.split("\n")) if key}
-
-
-def _sentence_marks(tokens, tables):
-    """The id of the only character of `<bos>` and `<eos>`, −1 for other tokens."""
-    begin, end = BEGIN_OF_DICTIONARY_SENTENCE, END_OF_DICTIONARY_SENTENCE
-    ids = tf.where(tokens == end, tables.marks[end], -1)
-    return tf.where(tokens == begin, tables.marks[begin], ids)
-
-
-def _character_ids(points, tables):
-    others = tf.size(tables.characters) - 1
-    return tf.gather(tables.characters, tf.minimum(points, others))

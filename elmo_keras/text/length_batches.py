@@ -78,11 +78,9 @@ def in_order(
 ) -> Iterator[R]:
     """Yields the result of each sentence, in the order of the sentences.
 
-    Args:
-        sentences: any number of them; a sentence may be empty.
-        results_of: takes batches of sentences; yields the results of each batch.
-        batches_of: takes lengths; returns batches of indices, as `length_batches`.
-        tokens_at_once: about how many tokens are sorted together, which bounds the memory.
+    `batches_of` makes batches of indices of lengths, as `length_batches`; `results_of`
+    takes batches of sentences and yields the results of each. About `tokens_at_once`
+    tokens are sorted together, which bounds the memory.
     """
     for chunk in chunks(sentences, tokens_at_once):
         batches = batches_of([len(sentence) for sentence in chunk])

@@ -51,11 +51,10 @@ class MirroredStrategy(tf.distribute.MirroredStrategy):
 
 
 def _have_a_mean(values):
-    first = values[0]
     return len(values) == 1 or all(
         not isinstance(v, tf.RaggedTensor)
         and v.dtype != tf.string
-        and v.shape.is_compatible_with(first.shape)
+        and v.shape.is_compatible_with(values[0].shape)
         for v in values
     )
 

@@ -1,9 +1,6 @@
-"""The numbers of known strings, found by core operations in constant arrays.
+"""The numbers of known strings, without a table that a SavedModel would initialise."""
 
-There is no lookup table, which a SavedModel would have to initialise.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import tensorflow as tf
@@ -19,7 +16,7 @@ class StringSearch:
     [[2, 0, 1]]
     """
 
-    def __init__(self, strings: Sequence[str], numbers: Sequence[int], unknown: int):
+    def __init__(self, strings: Iterable[str], numbers: Iterable[int], unknown: int):
         self._unknown = unknown
         with tf.init_scope():  # graphs share the tensors instead of holding copies
             strings = tf.constant(list(strings), tf.string)
@@ -27,7 +24,7 @@ class StringSearch:
             order = np.argsort(found, kind="stable")
             self._fingerprints = tf.constant(found[order])
             self._strings = tf.gather(strings, order)
-            self._numbers = tf.constant(np.array(numbers, np.int32)[order])
+            self._numbers = tf.constant(np.array([*numbers], np.int32)[order])
         # The largest number of strings with the same fingerprint.
         self._n_equal = int(np.unique(found, return_counts=True)[1].max(initial=0))
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.text.length_batches import padded_arrays
+
 Sentence = str | bytes | Sequence[str | bytes]
 
 
@@ -41,28 +43,23 @@ def tokens_of_sentences(
         ValueError: a token is empty.
     """
     for number, sentence in enumerate(sentences):
-        yield _tokens(sentence, tokenizer, number)
-
-
-def _tokens(sentence, tokenizer, number):
-    if isinstance(sentence, str) and tokenizer is not None:
-        sentence = tokenizer(sentence)
-    if isinstance(sentence, (str, bytes)):
-        # As bytes, which are split at ASCII white space only.
-        return _bytes(sentence).split()
-    try:
-        tokens = [_bytes(token) for token in sentence]
-    except (TypeError, AttributeError):
-        raise TypeError(
-            f"Sentence {number} should be a str or a list of tokens (str). "
-            f"Received: {sentence!r:.100}"
-        ) from None
-    if b"" in tokens:
-        raise ValueError(
-            f"The tokens of sentence {number} should not be empty. Token "
-            f"{tokens.index(b'')} is ''."
-        )
-    return tokens
+        if isinstance(sentence, str) and tokenizer is not None:
+            sentence = tokenizer(sentence)
+        if isinstance(sentence, (str, bytes)):
+            sentence = _bytes(sentence).split()  # at ASCII white space only
+        try:
+            tokens = [_bytes(token) for token in sentence]
+        except (TypeError, AttributeError):
+            raise TypeError(
+                f"Sentence {number} should be a str or a list of tokens (str). "
+                f"Received: {sentence!r:.100}"
+            ) from None
+        if b"" in tokens:
+            raise ValueError(
+                f"The tokens of sentence {number} should not be empty. Token "
+                f"{tokens.index(b'')} is ''."
+            )
+        yield tokens
 
 
 def _bytes(text):
@@ -88,12 +85,9 @@ def string_tensor(inputs):
 
 def padded_tokens(sentences, min_time: int = 1) -> tf.Tensor:
     """Lists of tokens as a string tensor `(sentences, time)`, padded with `""`."""
-    rows = [_encoded(row) for row in sentences]
-    tokens = tf.constant([token for row in rows for token in row], tf.string)
-    lengths = [*map(len, rows)]
-    width = max([min_time, *lengths])
-    ragged = tf.RaggedTensor.from_row_lengths(tokens, lengths)
-    return ragged.to_tensor(shape=(None, width))
+    rows = [np.array(_encoded(row), object) for row in sentences]
+    narrowest = np.full(min_time, b"", object)
+    return tf.constant(padded_arrays([*rows, narrowest], b"")[:-1], tf.string)
 
 
 def _encoded(row):
@@ -119,13 +113,11 @@ def kind_and_rank(inputs) -> tuple[str | None, int | None]:
     """`"string"`, `"integer"`, `"float"` or None, and the number of axes or None."""
     if not hasattr(inputs, "dtype") or not hasattr(inputs, "shape"):
         return None, None
-    dtype = tf.as_dtype(inputs.dtype)
-    kinds = {
-        "string": dtype == tf.string,
-        "integer": dtype.is_integer,
-        "float": dtype.is_floating,
-    }
-    kind = next((kind for kind, found in kinds.items() if found), None)
+    dtype, kind = tf.as_dtype(inputs.dtype), None
+    if dtype == tf.string:
+        kind = "string"
+    elif dtype.is_integer or dtype.is_floating:
+        kind = "integer" if dtype.is_integer else "float"
     return kind, tf.TensorShape(inputs.shape).rank
 
 
@@ -139,12 +131,10 @@ def received(inputs, declared: str = "(None,)") -> str:
         return f"an object of type {type(inputs).__name__}"
     found = f"{tf.as_dtype(inputs.dtype).name} of shape {inputs.shape}"
     if kind == "string" and rank == 1:
-        return f"{found}, not split into tokens"
+        found += ", not split into tokens"
     if kind == "float":
-        return (
-            f"{found}. A Keras model for strings should begin with "
-            f'keras.Input({declared}, dtype="string"), also a Sequential one'
-        )
+        found += ". A Keras model for strings should begin with "
+        found += f'keras.Input({declared}, dtype="string"), also a Sequential one'
     return found
 
 

@@ -124,8 +124,7 @@ class Vocabulary:
                 f"`max_size` should be at least {len(SPECIAL_WORDS)}, for the special "
                 f"words. Received: {max_size}"
             )
-        special = set(SPECIAL_WORDS)
-        kept = [w for w in counts if counts[w] >= min_count and w not in special]
+        kept = [w for w in counts if counts[w] >= min_count and w not in SPECIAL_WORDS]
         kept.sort(key=lambda word: (-counts[word], word))
         return cls((*SPECIAL_WORDS, *kept)[:max_size])
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from elmo_keras.cli.locking import one_at_a_time, only_process
+from elmo_keras.cli.locking import only_process
 from tests.support.waiting import wait_until
 
 
@@ -28,10 +28,10 @@ def test_a_folder_is_waited_for_and_the_wait_is_said_once(tmp_path, capsys):
     shown, done = [], []
 
     def wait():
-        with one_at_a_time(tmp_path / "a", "waiting"):
+        with only_process(tmp_path / "a", "waiting", wait=True):
             done.append("waited")
 
-    with one_at_a_time(tmp_path / "a", "never said"):
+    with only_process(tmp_path / "a", "never said", wait=True):
         thread = threading.Thread(target=wait)
         thread.start()
         wait_until(lambda: shown.append(capsys.readouterr().err) or any(shown))
