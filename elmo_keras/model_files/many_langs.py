@@ -20,8 +20,7 @@ from elmo_keras.model_files.torch_pickle import read_tensors
 from elmo_keras.published_options import parse_options
 
 TOKEN_EMBEDDER, ENCODER = "token_embedder.pkl", "encoder.pkl"
-_CONFIG, _MAX_CONFIG = "config.json", 2**20
-_MAX_PICKLE = 2**33  # bytes: the published ones have less than a tenth
+_MAX_CONFIG, _MAX_PICKLE = 2**20, 2**33  # bytes; published ones have less than a tenth
 
 # cnn_50_100_512_4096_sample.json, which the published models were trained with and
 # which their zips lack. The sizes are those of the weights.
@@ -38,13 +37,6 @@ def read_many_langs(folder: Folder) -> SizedWeights:
     """Reads a model; without its configuration, by the one of the published models."""
     embedder, encoder = (_tensors(folder, name) for name in (TOKEN_EMBEDDER, ENCODER))
     settings = _settings(folder)
-    for part, expected in {"encoder": "elmo", "token_embedder": "cnn"}.items():
-        name = (settings or _SAMPLE).get(part, {}).get("name")
-        if str(name).lower() != expected:
-            raise ValueError(
-                f"The {part} of a model of ELMoForManyLangs should be {expected!r}, "
-                f"the one of the published models. Received: {name!r}"
-            )
     try:
         settings = settings or _with_sizes(_SAMPLE, embedder, encoder)
         dictionary = _dictionary(folder, embedder, settings["token_embedder"])
@@ -71,7 +63,7 @@ def _tensors(folder, name) -> dict[str, np.ndarray]:
 
 def _settings(folder) -> dict[str, Any] | None:
     """The configuration that `config.json` names, or None if it isn't there."""
-    settings = {"config_path": _CONFIG}
+    settings = {"config_path": "config.json"}
     for _ in range(2):
         path = str(settings.get("config_path", ""))  # that on the trainer's machine
         name = re.split(r"[\\/]", path)[-1]
@@ -79,6 +71,13 @@ def _settings(folder) -> dict[str, Any] | None:
             return None
         file = folder.content(name, _MAX_CONFIG)
         settings = parse_options(file.data, file.name)
+    for part, expected in {"encoder": "elmo", "token_embedder": "cnn"}.items():
+        name = settings.get(part, {}).get("name")
+        if str(name).lower() != expected:
+            raise ValueError(
+                f"The {part} of a model of ELMoForManyLangs should be {expected!r}, "
+                f"the one of the published models. Received: {name!r}"
+            )
     return settings
 
 

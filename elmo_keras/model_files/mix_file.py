@@ -35,7 +35,7 @@ class Mix(NamedTuple):
 
 
 def parse_mix(file: Content, n_layers: int) -> Mix:
-    """The mix of so many layers in a `mix.json`."""
+    """The mix of N layers in a `mix.json`."""
     try:
         values = json.loads(file.data)
         mix = Mix(tuple(values["scalars"]), values["gamma"])

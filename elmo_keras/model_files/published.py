@@ -89,7 +89,8 @@ def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
 
 
 def _table(shapes, variables):
-    return dict(zip(shapes, map(Entry, shapes.values(), variables), strict=True))
+    pairs = zip(shapes.items(), variables, strict=True)
+    return {name: Entry(shape, parts) for (name, shape), parts in pairs}
 
 
 def _variables(bilm):

@@ -15,10 +15,9 @@ PARTS = re.compile(r"hf://([^/]+/[^/@]+)(?:@([^/]+))?/(.+)")
 
 
 def hub_files(addresses: Sequence[str]) -> list[Path]:
-    """The paths of files of one repository, downloaded if needed, of one commit.
+    """The paths of files of one commit of a repository, downloaded if needed.
 
-    Each address is `hf://OWNER/NAME[@REVISION]/FILE`, with the name of a branch or tag, or
-    a commit. Errors are those of `download`.
+    Each address is `hf://OWNER/NAME[@REVISION]/FILE`. Errors are those of `download`.
     """
     try:
         from huggingface_hub import constants, errors, hf_hub_download

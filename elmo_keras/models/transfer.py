@@ -37,10 +37,9 @@ class PassingFault(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Transfer:
-    """The download of an address to a file, after what the file holds already.
+    """The download of an address to a file, which stays if it fails or is interrupted.
 
-    The partial file stays if the download fails or is interrupted. The next one
-    resumes if the server says that its file is still the same.
+    The next one resumes if the server says that its file is still the same.
     """
 
     address: str
