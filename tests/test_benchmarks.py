@@ -78,9 +78,20 @@ def test_a_worker_answers_or_tells_why_not(tmp_path, monkeypatch):
 
 def test_systems_take_turns():
     heard = []
-    asks = {name: lambda i, n=name: heard.append(f"{n}{i}") or i for name in "ab"}
-    assert runner.in_turns(asks, rounds=2) == {"a": [0, 1], "b": [0, 1]}
-    assert heard == ["a0", "b0", "a1", "b1"]
+
+    def ask(system, i):
+        heard.append(f"{system}{i}")
+        return i
+
+    systems = {"a": "A", "b": "B"}
+    assert runner.in_turns(systems, ask, rounds=2) == {"a": [0, 1], "b": [0, 1]}
+    assert heard == ["A0", "B0", "A1", "B1"]
+    found = runner.in_turns(systems, ask, rounds=1, warm_up=2)
+    assert found == {"a": [2], "b": [2]}
+
+
+def test_ratios_compare_values_of_the_same_round():
+    assert runner.ratio([2.0, 30.0, 4.0], [1.0, 10.0, 8.0]) == "2.00"
 
 
 def test_a_document_has_the_first_tokens_of_a_text():
@@ -183,14 +194,14 @@ def test_the_largest_difference_and_the_lowest_cosine_are_reported():
 
 
 def test_peers_get_the_file_sorted_and_every_sentence_once():
-    sentences, path = [["a", "b"], ["c", "d", "e"], ["f"]], Path("text")
-    peer = embedding.file_requests("AllenNLP", sentences, [2], path)
+    sentences, folder = [["a", "b"], ["c", "d", "e"], ["f"]], Path("folder")
+    peer = embedding.file_requests("AllenNLP", sentences, [2], folder)
     assert peer == {
-        "AllenNLP, sorted, 2": (["embed"], {"batches": [[2, 0], [1]]}),
+        "AllenNLP, sorted, 2": ("embed", {"batches": [[2, 0], [1]]}),
     }
     ours = embedding.FLOAT32
-    found = embedding.file_requests(ours, sentences, [2], path)
-    assert found == {ours: (["file"], {"path": "text"})}
+    found = embedding.file_requests(ours, sentences, [2], folder)
+    assert found == {ours: ("file", {"path": "folder/sentences.txt"})}
 
 
 class Clockwork:

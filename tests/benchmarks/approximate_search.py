@@ -13,8 +13,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import faiss
 import numpy as np
@@ -22,25 +22,20 @@ import numpy as np
 from elmo_keras.analyses.search.approximate_build import make_approximate_index
 from elmo_keras.analyses.search.approximate_index import ApproximateIndex
 from elmo_keras.analyses.search.search_index import SearchIndex
-from elmo_keras.cli.argument_types import positive
 from tests.benchmarks import runner
-from tests.benchmarks.runner import head, row
 
 TOP = 10
 SHARES = 1 / 64, 1 / 32, 1 / 16, 1 / 8
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns its exit status."""
-    p = runner.parser(__doc__)
-    add = p.add_argument
-    add("vectors", type=Path, help="a .npy file, a vector of each sentence")
-    add("--queries", type=positive(int), default=200)
-    add("--center", action="store_true", help="subtract the mean first")
-    return runner.run(p, report, arguments)
-
-
-def report(vectors: Path, queries: int, center: bool) -> None:
+@runner.command
+def main(
+    vectors: Annotated[Path, {"type": Path, "help": "a .npy file"}],
+    /,
+    *,
+    queries: runner.Number = 200,
+    center: Annotated[bool, {"action": "store_true"}] = False,
+) -> None:
     """Measures and prints the table."""
     rows = np.load(vectors, mmap_mode="r")
     if len(rows) <= queries + TOP:
@@ -58,7 +53,7 @@ def report(vectors: Path, queries: int, center: bool) -> None:
         for k in (max(1, round(n * share)) for share in SHARES):
             ways[f"{k:,} of {n:,} lists"] = ApproximateIndex(path, k), built, size
         time_column = "ms a query: median (99 of 100)"
-        head("index", "recall@10: mean (lowest)", time_column, "build", "file")
+        runner.head("index", "recall@10: mean (lowest)", time_column, "build", "file")
         exact = None
         for name, (index, *cells) in ways.items():
             indices, times = asked_for(index, asked)
@@ -66,7 +61,9 @@ def report(vectors: Path, queries: int, center: bool) -> None:
             recalls = [len(a & b) / TOP for a, b in zip(indices, exact)]
             recall = f"{statistics.mean(recalls):.3f} ({min(recalls):.1f})"
             late = sorted(times)[int(0.99 * len(times))]
-            row(name, recall, f"{statistics.median(times):.2f} ({late:.2f})", *cells)
+            runner.row(
+                name, recall, f"{statistics.median(times):.2f} ({late:.2f})", *cells
+            )
 
 
 def asked_for(index, asked: np.ndarray) -> tuple[list[set[int]], list[float]]:

@@ -1,4 +1,8 @@
-"""The arithmetic that vectors of sentences need, in floating-point operations."""
+"""The arithmetic that vectors of sentences need, in floating-point operations.
+
+A multiply-add is two operations; biases, activations, gates and the maximum over windows
+are not counted.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,21 +12,11 @@ from elmo_keras.config import ElmoConfig
 def needed(config: ElmoConfig, sentences: Sequence[Sequence[str]]) -> float:
     """The fewest operations that give all layers of all tokens of these sentences.
 
-    A multiply-add is two operations; biases, activations, gates and the maximum over
-    windows are not counted. With U units, projection size P and F filters:
-
-    - LSTM: in both directions and all layers, 2 · (2P · 4U + UP) for each token
-      and the one boundary before the sentence. Padding needs none.
-    - character CNN, once for each distinct word of the sentences and the two
-      boundaries: 2 · windows · width · character dimension · count for each filter
-      width, where a window starts at each character of the word, its begin and end
-      included, if it ends within the longest possible word; then 2 · 2F² for each
-      highway layer and 2 · FP for the projection.
+    Padding needs none; each distinct word is computed once.
     """
-    positions = sum(len(sentence) + 1 for sentence in sentences)
+    positions = sum(len(sentence) + 1 for sentence in sentences)  # and one boundary
     words = {word for sentence in sentences for word in sentence}
-    boundaries = ["S", "S"]  # a word of one character
-    per_word = sum(of_word(config, word) for word in [*words, *boundaries])
+    per_word = sum(of_word(config, word) for word in [*words, "S", "S"])  # boundaries
     return positions * of_position(config) + per_word
 
 

@@ -6,39 +6,38 @@
 
 FILE holds one sentence a line, tokens separated by spaces. Both checkouts run in this
 Python, through public names and commands only, over the same random weights, sentences
-and options, in turns:
+and options, in turns. A row has --rounds rounds at least:
 
 - embedding: `Elmo.layers` in a graph, with `embed_corpus` for the whole text, and
-  `Embedder`; the difference is between the vectors of a batch of 32;
+  `Embedder`; the difference is between the vectors of a batch of 32. A row takes
+  --seconds at least;
 - training: steps of `train.py` (see `training.py`); the difference is between losses;
-- serving: each one's `export` and `export.serve`, with the differences of the vectors;
+- serving: each one's `export` and `export.serve`, with the differences of the vectors.
+  A round takes --seconds divided by --rounds;
 - epochs: a task's command, with a frozen language model and cached layers, without
   scoring; the first epoch also traces and compiles, and is not counted.
 
-The ratio is this checkout's median to the other's.
+The ratio is this checkout's value to the other's, the median over the rounds.
 """
 
 import contextlib
-import statistics
-import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.cli.argument_types import positive
+from elmo_keras.cli.command import CommandFailed
 from tests.benchmarks import runner, training
 from tests.benchmarks.arithmetic import n_tokens
-from tests.benchmarks.embedding import batches_of, per_second
-from tests.benchmarks.runner import ROOT, head, in_turns, ratio, row, spread
-from tests.benchmarks.serving import Clients, Server
-from tests.support.serving_load import grpc_client
+from tests.benchmarks.embedding import embedded, saved
+from tests.benchmarks.serving import Clients, Server, called, expected_of, measures
 
-COMPARED, REQUESTS = 32, 200  # sentences whose vectors are compared; to be served
+WORK = "embedding", "training", "serving", "epochs"
 WAYS = {"float32": "embedding", "embedder": "Embedder"}
+REQUESTS = 200  # sentences to be served
 
 
 class Case(NamedTuple):
@@ -60,7 +59,7 @@ CASES = {
 
 
 class Comparison:
-    """What is compared.
+    """Lets both checkouts do some work, and prints its rows.
 
     Args:
         checkouts: this one and the other, by name.
@@ -69,109 +68,101 @@ class Comparison:
         rounds, seconds: of each row.
     """
 
-    def __init__(self, checkouts, preset, sentences, *, rounds: int, seconds: float):
-        self.checkouts, self.preset = checkouts, preset
-        self.sentences, self.rounds, self.seconds = sentences, rounds, seconds
+    def __init__(
+        self,
+        checkouts: Mapping[str, Path],
+        preset: str,
+        sentences: list[list[str]],
+        *,
+        rounds: int,
+        seconds: float,
+    ):
+        self.checkouts, self.preset, self.sentences = checkouts, preset, sentences
+        self.rounds, self.seconds = rounds, seconds
 
     def row(self, work: str, values: dict, difference=None, digits: int = 0) -> None:
         """Prints a row of the table; without a difference, none was measured."""
-        cells = [spread(own, digits) for own in values.values()]
+        cells = [runner.spread(own, digits) for own in values.values()]
         shown = "–" if difference is None else f"{difference:.1e}"
-        row(self.preset, work, *cells, ratio(*values.values()), shown)
+        runner.row(self.preset, work, *cells, runner.ratio(*values.values()), shown)
 
-    def workers(self, stack, script: str, *arguments) -> dict[str, runner.Worker]:
-        """A worker of each checkout, until the stack is closed."""
-        return {
-            name: stack.enter_context(
-                runner.worker(script, *arguments, checkout=checkout)
-            )
-            for name, checkout in self.checkouts.items()
-        }
+    def workers(self, script: str, arguments: Callable[[str], Sequence[str | Path]]):
+        """A worker of each checkout; its name → the arguments of the script."""
+        return runner.started(
+            {
+                name: runner.worker(script, *arguments(name), checkout=checkout)
+                for name, checkout in self.checkouts.items()
+            }
+        )
 
     def embedding(self, way: str, batch_sizes: Sequence[int]) -> None:
         """Embeds batches and the whole text."""
         sentences, n = self.sentences, len(self.sentences)
-        with contextlib.ExitStack() as stack:
-            folder = stack.enter_context(runner.inputs(self.preset, sentences))
-            workers, vectors = self.workers(stack, "ours", folder, way), []
-            for name, worker in workers.items():
-                path = folder / f"{name}.npy"
-                places = list(range(min(COMPARED, n)))
-                worker.ask("save", batches=[places], path=str(path))
-                vectors.append(np.load(path))
+        turns = {"rounds": self.rounds, "seconds": self.seconds, "warm_up": 1}
+        with (
+            runner.inputs(self.preset, sentences) as folder,
+            self.workers("ours", lambda _: (folder, way)) as workers,
+        ):
+            vectors = [saved(worker, n, folder) for worker in workers.values()]
             difference = float(np.abs(vectors[0] - vectors[1]).max())
             for size in [*batch_sizes, None]:
-
-                def ask(worker, i, size=size, file=str(folder / "sentences.txt")):
-                    if size is None:
-                        return worker.ask("file", path=file)
-                    return worker.ask("embed", batches=batches_of(i, size, n))
-
-                asks = {k: lambda i, w=w, a=ask: a(w, i) for k, w in workers.items()}
-                found = in_turns(asks, seconds=self.seconds)
-                tokens = [
-                    n_tokens(
-                        sentences[place]
-                        for batch in (batches_of(i, size, n) if size else [range(n)])
-                        for place in batch
+                if size is None:
+                    path = str(folder / "sentences.txt")
+                    found = runner.in_turns(
+                        workers, lambda w, _, p=path: w.ask("file", path=p), **turns
                     )
-                    for i in range(len(found["this"]))
-                ]
-                rates = {name: per_second(tokens, own) for name, own in found.items()}
+                    work = [[sentences]] * len(found["this"])
+                else:
+                    found, work = embedded(workers, sentences, size, **turns)
+                tokens = [sum(map(n_tokens, batches)) for batches in work]
+                rates = {
+                    name: runner.per_second(tokens, own) for name, own in found.items()
+                }
                 what = f"batch {size}" if size else "whole file"
                 self.row(f"{WAYS[way]}, {what}, tokens/s", rates, difference)
 
-    def training(self, text: Path, words: int, warmup: int, steps: int, **sizes):
-        """Makes training steps."""
+    def training(self, inputs: dict, *, warmup: int, steps: int) -> None:
+        """Makes training steps with the inputs of `training.written`."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            arguments = training.written(folder, text, words, **sizes)
+            arguments = training.written(folder, **inputs)
             arguments += ["--preset", self.preset]
-            runs = {
-                name: training.TrainPy(folder / name, checkout, *arguments)
-                for name, checkout in self.checkouts.items()
-            }
-            for run in runs.values():
-                run.steps(warmup)
-            asks = {name: lambda _, r=run: r.steps(steps) for name, run in runs.items()}
-            found = in_turns(asks, rounds=self.rounds)
-        losses = zip(*(run.losses for run in runs.values()), strict=True)
+            found = runner.in_turns(
+                {
+                    name: training.TrainPy(folder / name, checkout, *arguments)
+                    for name, checkout in self.checkouts.items()
+                },
+                lambda run, i: run.ask("step", number=steps if i else warmup),
+                rounds=self.rounds,
+                warm_up=1,
+            )
         rates = {name: training.speeds(answers) for name, answers in found.items()}
-        difference = max(abs(a - b) for a, b in losses)
+        pairs = zip(*found.values(), strict=True)
+        difference = max(abs(a["loss"] - b["loss"]) for a, b in pairs)
         self.row("training step, tokens/s", rates, difference)
 
     def serving(self, clients: Sequence[int]) -> None:
         """Exports and serves."""
-        texts = [" ".join(sentence) for sentence in self.sentences[:REQUESTS]]
-        seconds = self.seconds / self.rounds
+        given, seconds = self.sentences[:REQUESTS], self.seconds / self.rounds
         with contextlib.ExitStack() as stack:
-            folder, loads = stack.enter_context(runner.inputs(self.preset)), {}
+            folder, ports = stack.enter_context(runner.inputs(self.preset)), {}
             for name, checkout in self.checkouts.items():
-                subprocess.run(
-                    [sys.executable, "-m", "export", folder, folder / name],
-                    cwd=checkout,
-                    env=runner.environment(checkout),
-                    stdout=subprocess.DEVNULL,
-                    check=True,
-                )
+                command = [sys.executable, "-m", "export", folder, folder / name]
+                with runner.finished(command, checkout):
+                    pass
                 server = stack.enter_context(Server(folder / name, checkout=checkout))
-                if not loads:
-                    predict = stack.enter_context(grpc_client(server.port))
-                    expected = {text: predict(text.split(" "))[1] for text in texts}
-                loads[name] = Clients(server.port, expected)
+                ports[name] = server.port
+            expected = expected_of(ports["this"], given)
+            loads = {name: Clients(port, expected) for name, port in ports.items()}
             for n in clients:
-                asks = {k: lambda _, f=f, n=n: f(n, seconds) for k, f in loads.items()}
-                in_turns(asks, rounds=1)
-                found = in_turns(asks, rounds=self.rounds)
-                rates = {k: [len(t) / seconds for t in f] for k, f in found.items()}
-                p50 = {
-                    k: [1e3 * statistics.median(t) for t in f] for k, f in found.items()
-                }
+                turns = {"seconds": seconds, "rounds": self.rounds}
+                found = called(loads, threads=n, **turns)
+                rates, p50 = measures(found, seconds)
                 difference = max(load.largest for load in loads.values())
                 self.row(f"serving {n}, requests/s", rates, difference, 1)
                 self.row(f"serving {n}, p50 in ms", p50, digits=1)
         if failed := sum(load.failed for load in loads.values()):
-            raise RuntimeError(f"{failed} answers were wrong or missing.")
+            raise CommandFailed(f"{failed} answers were wrong or missing.")
 
     def epochs(self, case: str, data: Path) -> None:
         """Trains the model of a task's command."""
@@ -179,70 +170,63 @@ class Comparison:
         if not (data / file).exists():
             raise FileNotFoundError(f"--data should hold {file}.")
         epochs = self.rounds + 1
-        arguments = ["--train", data / file, "--dev", data / file, "--limit", limit]
-        arguments += ["--seeds", 1, "--epochs", epochs, "--patience", epochs]
-        with contextlib.ExitStack() as stack:
-            folder = stack.enter_context(runner.inputs(self.preset))
-            arguments += ["--elmo", folder, "--output"]
-            asks = {}
-            for name, checkout in self.checkouts.items():
-                worker = runner.worker(
-                    "epochs", task, *arguments, folder / name, checkout=checkout
-                )
-                worker = stack.enter_context(worker)
-                asks[name] = lambda _, w=worker: w.ask("epoch")
-            found = in_turns(asks, rounds=epochs)
+        arguments = [task, "--train", data / file, "--dev", data / file]
+        arguments += ["--limit", limit, "--seeds", 1]
+        arguments += ["--epochs", epochs, "--patience", epochs, "--elmo"]
+        with (
+            runner.inputs(self.preset) as folder,
+            self.workers(
+                "epochs", lambda name: [*arguments, folder, "--output", folder / name]
+            ) as workers,
+        ):
+            found = runner.in_turns(
+                workers, lambda w, _: w.ask("epoch"), rounds=self.rounds, warm_up=1
+            )
         losses = [own[-1]["loss"] for own in found.values()]
+        difference = abs(losses[0] - losses[1])
         for measure in ("seconds", "processor"):
-            times = {k: [a[measure] for a in own[1:]] for k, own in found.items()}
-            difference = abs(losses[0] - losses[1])
+            times = {name: [a[measure] for a in own] for name, own in found.items()}
             self.row(f"{case}, {measure} an epoch", times, difference, 2)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns its exit status."""
-    p = runner.parser(
-        __doc__,
-        presets=["small"],
-        sentences=1024,
-        batch_sizes=[1, 32],
-        seconds=15,
-        rounds=6,
-    )
-    add, work = p.add_argument, ("embedding", "training", "serving", "epochs")
-    add("--checkout", required=True, metavar="DIR", type=Path, help="the other one")
-    add("--work", nargs="+", default=work[:3], choices=work)
-    add("--text", metavar="FILE", type=Path)
-    add("--data", metavar="DIR", type=Path, help="for the epochs of tasks")
-    add("--cases", nargs="+", default=[*CASES], choices=CASES)
-    add("--words", type=positive(int), default=50_000, help="of the vocabulary")
-    add("--clients", nargs="*", type=positive(int), default=[1, 16])
-    training.add_sizes(p)
-    return runner.run(p, report, arguments)
-
-
-def report(
-    presets, work, text, data, cases, checkout, sentences, batch_sizes, clients, **more
+@runner.command
+def main(
+    *,
+    checkout: runner.Folder,
+    presets: runner.Presets = ("small",),
+    work: runner.some_of(WORK) = WORK[:3],
+    text: runner.File = None,
+    data: runner.Folder = None,
+    cases: runner.some_of(CASES) = tuple(CASES),
+    sentences: runner.Number = 1024,
+    batch_sizes: runner.Numbers = (1, 32),
+    rounds: runner.Number = 6,
+    seconds: runner.Seconds = 15,
+    words: runner.Number = 50_000,
+    clients: runner.Numbers = (1, 16),
+    batch_size: runner.Number = 128,
+    negatives: runner.Number = 8192,
+    warmup: runner.Number = 10,
+    steps: runner.Number = 10,
 ) -> None:
     """Measures and prints the table."""
-    needed = {"epochs": data, "embedding": text, "training": text, "serving": text}
     for name in work:
-        if needed[name] is None:
-            raise ValueError(
-                f"{name} needs --{'data' if name == 'epochs' else 'text'}."
-            )
+        option = "data" if name == "epochs" else "text"
+        if {"data": data, "text": text}[option] is None:
+            raise ValueError(f"{name} needs --{option}.")
     given = runner.read(text, sentences) if text else []
-    rounds, seconds = more.pop("rounds"), more.pop("seconds")
     what = "this checkout: median (lowest – highest)", "the other", "ratio"
-    head("preset", "work", *what, "largest difference")
-    checkouts = {"this": ROOT, "other": checkout}
+    runner.head("preset", "work", *what, "largest difference")
+    checkouts = {"this": runner.ROOT, "other": checkout}
     for preset in presets:
         compare = Comparison(checkouts, preset, given, rounds=rounds, seconds=seconds)
         if "embedding" in work:
             for way in WAYS:
                 compare.embedding(way, batch_sizes)
         if "training" in work:
-            compare.training(text, **more)
+            sizes = {"batch_size": batch_size, "negatives": negatives}
+            arguments = {"text": text, "words": words, **sizes}
+            compare.training(arguments, warmup=warmup, steps=steps)
         if "serving" in work:
             compare.serving(clients)
         if "epochs" in work:

@@ -13,9 +13,7 @@ is an interpreter in which the engines are installed.
 import os
 import shutil
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +24,6 @@ import pyarrow.parquet as pq
 from elmo_keras.cli.command import CommandFailed
 from tests.benchmarks import runner
 from tests.benchmarks.arithmetic import n_tokens
-from tests.benchmarks.runner import ROOT, head, in_turns, ratio, row, spread
 from tests.support.processes import descendants, processor_seconds
 
 FIRST = "embed"  # what the others are compared with
@@ -38,85 +35,72 @@ ENGINES = {  # the number of Beam's workers, or more arguments of `embed`
     "Ray, 4 workers": [*RAY, "4"],
     "Beam, 2 workers": 2,
 }
+OTHERS = tuple(ENGINES)[1:]
 BETWEEN_LOOKS = 0.3  # seconds
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns its exit status."""
-    sentences = {"sentences": 20_000, "rounds": 3}
-    p = runner.parser(__doc__, text=None, presets=["small"], **sentences)
-    names = [name for name in ENGINES if name != FIRST]
-    p.add_argument("--engines", nargs="+", default=names, choices=names)
-    p.add_argument("--python", default=sys.executable, metavar="FILE")
-    return runner.run(p, report, arguments)
-
-
-def report(text, presets, sentences, rounds, engines, python) -> None:
+@runner.command
+def main(
+    *,
+    text: runner.File,
+    presets: runner.Presets = ("small",),
+    sentences: runner.Number = 20_000,
+    rounds: runner.Number = 3,
+    engines: runner.some_of(OTHERS) = OTHERS,
+    python: runner.Python = sys.executable,
+) -> None:
     """Measures and prints the table."""
     given = runner.read(text, sentences)
-    tokens, names = n_tokens(given), [FIRST, *engines]
+    tokens = n_tokens(given)
     print(f"{sentences:,} sentences of {tokens:,} tokens\n")
-    time = "seconds: median (lowest – highest)", "tokens/s", "to the file command"
-    head("preset", "engine", *time, "processor seconds", "largest difference")
+    columns = "seconds: median (lowest – highest)", "tokens/s", "to the file command"
+    more = "processor seconds", "largest difference"
+    runner.head("preset", "engine", *columns, *more)
     for preset in presets:
         with runner.inputs(preset, given) as folder:
-            asks = {n: lambda _, n=n: turn(n, folder, python) for n in names}
-            found = in_turns(asks, rounds=rounds)
-        seconds = {name: [took[0] for took in own] for name, own in found.items()}
-        for name, own in found.items():
-            pairs = zip(own, found[FIRST])
-            difference = max(np.abs(a[2] - b[2]).max() for a, b in pairs)
-            row(
-                preset,
-                name,
-                spread(seconds[name], 1),
-                f"{tokens / statistics.median(seconds[name]):,.0f}",
-                ratio(seconds[name], seconds[FIRST]),
-                spread([took[1] for took in own], 1),
-                f"{difference:.1e}",
+            found = runner.in_turns(
+                {name: ENGINES[name] for name in (FIRST, *engines)},
+                lambda engine, _, f=folder: turn(engine, f, python),
+                rounds=rounds,
             )
+        first, _, expected = zip(*found[FIRST])
+        for name, own in found.items():
+            seconds, processor, vectors = zip(*own)
+            off = max(np.abs(a - b).max() for a, b in zip(vectors, expected))
+            rate = f"{tokens / statistics.median(seconds):,.0f}"
+            cells = [runner.spread(seconds, 1), rate, runner.ratio(seconds, first)]
+            runner.row(preset, name, *cells, runner.spread(processor, 1), f"{off:.1e}")
 
 
-def turn(name: str, folder: Path, python: str) -> tuple[float, float, np.ndarray]:
+def turn(
+    engine: int | list[str], folder: Path, python: str
+) -> tuple[float, float, np.ndarray]:
     """Lets an engine embed: seconds, processor seconds, and the vectors in order."""
     text, output = folder / "sentences.txt", folder / "out.parquet"
-    if isinstance(ENGINES[name], int):
-        command = [
-            "-c",
-            "from tests.benchmarks.engines import beam; import sys; beam(*sys.argv[1:])",
-        ]
-        command += [folder, text, output, ENGINES[name]]
+    if isinstance(engine, int):
+        module = "from tests.benchmarks import engines; import sys"
+        command = ["-c", f"{module}; engines.beam(*sys.argv[1:])"]
+        command += [folder, text, output, engine]
     else:
         command = ["-m", "elmo_keras.embed", text, output, "--model", folder]
-        command += ["--layers", "average", "--pooling", "mean", *ENGINES[name]]
-    seconds, processor = timed([python, *map(str, command)])
+        command += ["--layers", "average", "--pooling", "mean", *engine]
+    seconds, processor = timed([python, *command])
     table = pq.read_table(output, columns=["id", "vector"]).sort_by("id")
     if table["id"].to_pylist() != list(range(len(table))):
-        raise CommandFailed(f"{name} should have written each sentence once.")
+        raise CommandFailed(f"{command} should have written each sentence once.")
     shutil.rmtree(output) if output.is_dir() else output.unlink()
     return seconds, processor, np.stack(table["vector"].to_numpy())
 
 
-def timed(command: Sequence[str]) -> tuple[float, float]:
-    """Runs a command; returns its seconds, and those of all its processes together.
-
-    Raises:
-        CommandFailed: it failed; the message has the end of what it said.
-    """
+def timed(command: Sequence[object]) -> tuple[float, float]:
+    """Runs a command; returns its seconds, and those of all its processes together."""
     start, computed = time.perf_counter(), {}
-    with tempfile.TemporaryFile("w+") as said:
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": said}
-        quiet["env"] = runner.environment(ROOT)
-        process = subprocess.Popen(command, cwd=ROOT, **quiet)
+    with runner.finished(command, runner.ROOT) as process:
         while process.poll() is None:
             for pid in [process.pid, *descendants(process.pid)]:
                 computed[pid] = max(computed.get(pid, 0.0), processor_seconds(pid))
             time.sleep(BETWEEN_LOOKS)
-        seconds = time.perf_counter() - start
-        if process.returncode:
-            said.seek(0)
-            raise CommandFailed(f"{' '.join(command)} failed: {said.read()[-2000:]}")
-    return seconds, sum(computed.values())
+    return time.perf_counter() - start, sum(computed.values())
 
 
 def beam(model: str, text: str, folder: str, workers: str) -> None:

@@ -10,23 +10,20 @@ a request of much memory has an address space of 12 GB, and the table shows its 
 before, at the peak and afterwards.
 """
 
+import collections
 import contextlib
-import functools
 import signal
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import grpc
 import numpy as np
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from tests.benchmarks import runner
-from tests.benchmarks.runner import ROOT, head, row
-from tests.benchmarks.serving import Server
+from tests.benchmarks.serving import Export, Server
 from tests.support import rest_clients
 from tests.support.rest_clients import HEAD, PREDICT, Posts, Probe, text_body
 from tests.support.serving_load import OWN_CONNECTION
@@ -39,7 +36,6 @@ TOKENS = 30_000  # of a long sentence
 POSTS, FAULTY, LARGE = 180, 300, 7
 WATCHED, LONGER = 15.0, 75.0  # seconds: of faulty connections; until they are closed
 FILTERS = "elmo", "default", "word_emb", "lstm_outputs1", "elmo layers", "default elmo"
-Start = Callable[..., Server]
 
 
 def client(server: Server) -> Callable[[object], tuple[str, float]]:
@@ -61,7 +57,7 @@ def client(server: Server) -> Callable[[object], tuple[str, float]]:
 
 @contextlib.contextmanager
 def short_requests(server: Server) -> Iterator[list[float]]:
-    """A client that sends one after another; the seconds that each took."""
+    """The seconds of short requests, one after another."""
     seconds, stop, send = [], threading.Event(), client(server)
 
     def work():
@@ -77,29 +73,40 @@ def short_requests(server: Server) -> Iterator[list[float]]:
         thread.join()
 
 
-def first_uses(start: Start) -> Iterator[str]:
+def first_uses(server: Server) -> Iterator[str]:
     """The first use of some output filters, beside short requests."""
-    with start() as server:
-        send = client(server)
-        send(SHORT)
-        with short_requests(server) as others:
-            time.sleep(1)
-            requests = [text_request(["a word"], *names.split()) for names in FILTERS]
-            first = [send(request)[1] for request in requests]
+    send = client(server)
+    send(SHORT)
+    with short_requests(server) as others:
+        time.sleep(1)
+        requests = [text_request(["a word"], *names.split()) for names in FILTERS]
+        first = [send(request)[1] for request in requests]
     yield described(first)
     yield f"short requests {described(others)}"
 
 
-def long(start: Start) -> Iterator[str]:
+def long(server: Server) -> Iterator[str]:
     """A long sentence beside short requests."""
     words = " ".join(f"w{i % 500}" for i in range(TOKENS))
-    with start() as server:
-        with short_requests(server) as alone:
-            time.sleep(5)
-        with short_requests(server) as beside:
-            status, seconds = client(server)(text_request([words], "elmo"))
+    with short_requests(server) as alone:
+        time.sleep(5)
+    with short_requests(server) as beside:
+        status, seconds = client(server)(text_request([words], "elmo"))
     yield f"{status} after {seconds:.1f} s"
     yield f"short requests {described(beside)}, without it {described(alone)}"
+
+
+def heavy(server: Server, request: Callable[[], object]) -> Iterator[str]:
+    """A request to a server of bounded memory."""
+    server.limit_memory(MAX_MEGABYTES)
+    before = server.megabytes
+    server.forget_peak()
+    status, seconds = client(server)(request())
+    yield f"{status} after {seconds:.2f} s"
+    if server.ended:
+        yield f"the server died of more than {MAX_MEGABYTES:,} MB"
+    else:
+        yield f"{before}, {server.peak_megabytes}, {server.megabytes} MB"
 
 
 def columns():
@@ -114,23 +121,9 @@ def columns():
     return request
 
 
-def heavy(start: Start, request: object) -> Iterator[str]:
-    """A request to a server of bounded memory."""
-    with start() as server:
-        server.limit_memory(MAX_MEGABYTES)
-        before = server.megabytes
-        server.forget_peak()
-        status, seconds = client(server)(request)
-        yield f"{status} after {seconds:.2f} s"
-        if server.ended:
-            yield f"the server died of more than {MAX_MEGABYTES:,} MB"
-        else:
-            yield f"{before}, {server.peak_megabytes}, {server.megabytes} MB"
-
-
-def signals(start: Start, *numbers: int) -> Iterator[str]:
+def signals(server: Server, *numbers: int) -> Iterator[str]:
     """Ends a server while clients send requests, each until one is refused."""
-    statuses = Counter()
+    statuses = collections.Counter()
 
     def work(tokens):
         send, status = client(server), "OK"
@@ -138,51 +131,40 @@ def signals(start: Start, *numbers: int) -> Iterator[str]:
             status, _ = send(text_request([" ".join(["w"] * tokens)], "elmo"))
             statuses[status] += 1
 
-    with start("--grace-seconds=4") as server:
-        lengths = TOKENS, *[8] * 12
-        threads = [threading.Thread(target=work, args=(n,)) for n in lengths]
-        for thread in threads:
-            thread.start()
-        time.sleep(3)
-        status, seconds = server.end(*numbers)
-        for thread in threads:
-            thread.join()
+    lengths = TOKENS, *[8] * 12
+    threads = [threading.Thread(target=work, args=(n,)) for n in lengths]
+    for thread in threads:
+        thread.start()
+    time.sleep(3)
+    status, seconds = server.end(*numbers)
+    for thread in threads:
+        thread.join()
     yield f"status {status} after {seconds:.1f} s; {counted(statuses)}"
 
 
-@contextlib.contextmanager
-def over_rest(start: Start, *arguments: str) -> Iterator[Server]:
-    """A server that has answered a request over REST."""
-    with start(*arguments) as server:
-        rest_clients.ask(server.rest_port, PREDICT, text_body(8, 40))
-        yield server
-
-
-def posts(start: Start) -> Iterator[str]:
+def posts(server: Server) -> Iterator[str]:
     """Many posts at once, beside a probe of the status page."""
-    with over_rest(start) as server, Probe(server.rest_port) as probe:
+    with Probe(server.rest_port) as probe:
         many = Posts(server.rest_port, text_body(8, 40), POSTS)
         yield counted(many.join())
         yield f"slowest {max(reply.seconds for reply in many.replies):.1f} s"
     yield probed(probe)
 
 
-def dripping(start: Start, content: str) -> Iterator[str]:
+def dripping(server: Server, content: str) -> Iterator[str]:
     """Connections that send a byte a second, beside a probe of the status page."""
-    with (
-        over_rest(start) as server,
-        rest_clients.open_connections(server.rest_port, FAULTY, content) as faulty,
-    ):
-        with Probe(server.rest_port) as probe:
+    port = server.rest_port
+    with rest_clients.open_connections(port, FAULTY, content) as faulty:
+        with Probe(port) as probe:
             rest_clients.drip(faulty, seconds=WATCHED, pause=1.0)
         yield probed(probe)
         left = rest_clients.drip(faulty, seconds=LONGER - WATCHED, pause=1.0)
         yield f"{left} of {FAULTY} still open after {LONGER:.0f} s"
 
 
-def large_answers(start: Start) -> Iterator[str]:
+def large_answers(server: Server) -> Iterator[str]:
     """Posts with large answers, one after another, beside short requests of gRPC."""
-    with over_rest(start) as server, short_requests(server) as waits:
+    with short_requests(server) as waits:
         bodies = [text_body(32, 40)] * LARGE
         replies = [rest_clients.ask(server.rest_port, PREDICT, b) for b in bodies]
     seconds = np.median([reply.seconds for reply in replies[1:]])
@@ -190,58 +172,46 @@ def large_answers(start: Start) -> Iterator[str]:
     yield f"gRPC {described(waits)}"
 
 
-def rest_sigterm(start: Start) -> Iterator[str]:
+def rest_sigterm(server: Server) -> Iterator[str]:
     """SIGTERM while posts wait."""
-    with over_rest(start, "--grace-seconds=1") as server:
-        waiting = Posts(server.rest_port, text_body(32, 60), 60)
-        time.sleep(0.5)
-        status, seconds = server.end()
-        yield f"{counted(waiting.join())}; status {status} after {seconds:.1f} s"
+    waiting = Posts(server.rest_port, text_body(32, 60), 60)
+    time.sleep(0.5)
+    status, seconds = server.end()
+    yield f"{counted(waiting.join())}; status {status} after {seconds:.1f} s"
 
 
-def of_memory(request: Callable[[], object]) -> Callable[[Start], Iterator[str]]:
-    """The fault of a heavy request."""
-    return lambda start: heavy(start, request())
-
-
-def texts(*sentences: str, outputs: Sequence[str] = ("elmo",)):
-    """The fault of a request for heavy sentences."""
-    return of_memory(lambda: text_request(list(sentences), *outputs))
-
-
-FAULTS = {  # name → title and fault
-    "columns": ("no rows, 10^8 columns", of_memory(columns)),
-    "empty": ("200,000 empty sentences", texts(*[""] * 200_000)),
+MIXED = [" ".join(["w"] * 1000), *[""] * 100]
+BODY = f"{HEAD}Content-Length: 1000\r\n\r\n"
+DRIP = f"{FAULTY} connections that drip"
+FAULTS = {  # name → title, fault and its further arguments
+    "columns": ("no rows, 10^8 columns", heavy, columns),
+    "empty": (
+        "200,000 empty sentences",
+        *(heavy, lambda: text_request([""] * 200_000, "elmo")),
+    ),
     "padding": (
         "1,000 tokens and 100 empty sentences, all outputs",
-        texts(" ".join(["w"] * 1000), *[""] * 100, outputs=()),
+        *(heavy, lambda: text_request(MIXED)),
     ),
-    "spaces": ("30 MB of spaces", texts(" " * 30_000_000)),
+    "spaces": (
+        "30 MB of spaces",
+        *(heavy, lambda: text_request([" " * 30_000_000], "elmo")),
+    ),
     "long": (f"a sentence of {TOKENS:,} tokens", long),
     "uses": (f"the first use of {len(FILTERS)} output filters", first_uses),
-    "sigterm": (
-        "SIGTERM with a grace of 4 s under load",
-        lambda start: signals(start, signal.SIGTERM),
-    ),
-    "ctrl-c": (
-        "Ctrl-C twice under load",
-        lambda start: signals(start, signal.SIGINT, signal.SIGINT),
-    ),
+    "sigterm": ("SIGTERM with a grace of 4 s under load", signals, signal.SIGTERM),
+    "ctrl-c": ("Ctrl-C twice under load", signals, signal.SIGINT, signal.SIGINT),
     "posts": (f"{POSTS} posts of 8 × 40 tokens at once", posts),
-    "headers": (
-        f"{FAULTY} connections that drip headers",
-        lambda start: dripping(start, HEAD + "X-Slow: "),
-    ),
-    "bodies": (
-        f"{FAULTY} connections that drip a body",
-        lambda start: dripping(start, f"{HEAD}Content-Length: 1000\r\n\r\n"),
-    ),
+    "headers": (f"{DRIP} headers", dripping, f"{HEAD}X-Slow: "),
+    "bodies": (f"{DRIP} a body", dripping, BODY),
     "answers": ("posts of 32 × 40 tokens beside a gRPC client", large_answers),
     "rest-sigterm": ("SIGTERM while 60 posts wait, grace of 1 s", rest_sigterm),
 }
+GRACE = {signals: ["--grace-seconds=4"], rest_sigterm: ["--grace-seconds=1"]}
+OVER_REST = posts, dripping, large_answers, rest_sigterm
 
 
-def counted(statuses: Counter) -> str:
+def counted(statuses: collections.Counter) -> str:
     """How often each status came."""
     return ", ".join(f"{n} × {status}" for status, n in statuses.most_common())
 
@@ -257,25 +227,26 @@ def probed(probe: Probe) -> str:
     return f"{missing}, slowest {probe.slowest:.2f} s"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns its exit status."""
-    p = runner.parser(__doc__, checkout=None)
-    p.add_argument("export", metavar="EXPORT", type=Path)
-    p.add_argument("--only", nargs="+", default=[*FAULTS], choices=FAULTS)
-    return runner.run(p, report, arguments)
-
-
-def report(export: Path, checkout: Path | None, only: Sequence[str]) -> None:
+@runner.command
+def main(
+    export: Export,
+    /,
+    *,
+    checkout: runner.Folder = None,
+    only: runner.some_of(FAULTS) = tuple(FAULTS),
+) -> None:
     """Prints a row for each fault, a column for each checkout."""
-    checkouts = {"before": checkout, "now": ROOT} if checkout else {"now": ROOT}
-    head("fault", *checkouts)
-    for name in only:
-        title, fault = FAULTS[name]
-        starts = (
-            functools.partial(Server, export, checkout=where)
-            for where in checkouts.values()
-        )
-        row(title, *("; ".join(fault(start)) for start in starts))
+    checkouts = {"before": checkout} if checkout else {}
+    checkouts["now"] = runner.ROOT
+    runner.head("fault", *checkouts)
+    for title, fault, *arguments in map(FAULTS.get, only):
+        cells = []
+        for folder in checkouts.values():
+            with Server(export, *GRACE.get(fault, []), checkout=folder) as server:
+                if fault in OVER_REST:  # it has answered a request
+                    rest_clients.ask(server.rest_port, PREDICT, text_body(8, 40))
+                cells.append("; ".join(fault(server, *arguments)))
+        runner.row(title, *cells)
 
 
 if __name__ == "__main__":

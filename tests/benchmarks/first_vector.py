@@ -13,51 +13,48 @@ in which elmo-keras' dependencies are installed.
 import statistics
 import sys
 import time
-from collections.abc import Sequence
-from pathlib import Path
+
+import numpy as np
 
 from tests.benchmarks import runner
 from tests.benchmarks.embedding import ALLENNLP
-from tests.benchmarks.runner import ROOT, head, in_turns, ratio, row, spread
 
 STAGES = ("import", "read", "first", "second")
 Ends = dict[str, tuple[float, float]]  # of the stages: seconds, processor seconds
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns its exit status."""
-    presets = ["small", "original"]
-    p = runner.parser(__doc__, text=None, checkout=None, presets=presets, rounds=5)
-    p.add_argument("--python", default=sys.executable, metavar="FILE")
-    return runner.run(p, report, arguments)
-
-
-def report(text: Path, checkout, presets, rounds: int, python: str) -> None:
+@runner.command
+def main(
+    *,
+    text: runner.File,
+    checkout: runner.Folder = None,
+    presets: runner.Presets = ("small", "original"),
+    rounds: runner.Number = 5,
+    python: runner.Python = sys.executable,
+) -> None:
     """Measures and prints the table."""
     sentences = runner.read(text, 1)
     systems = {ALLENNLP: ("with_allennlp", "first", {})}
-    for name, folder in {"": ROOT, "other: ": checkout}.items():
+    for name, folder in {"": runner.ROOT, "other: ": checkout}.items():
         for way in ("eager", "embedder") if folder else ():
             options = {"python": python, "checkout": folder}
             systems[f"{name}{way}"] = ("ours", f"first-{way}", options)
     total = "start to first vectors"
-    head("preset", "system", *STAGES, total, f"to {ALLENNLP}", "processor")
+    runner.head("preset", "system", *STAGES, total, f"to {ALLENNLP}", "processor")
     for preset in presets:
         with runner.inputs(preset, sentences) as folder:
-            asks = {
-                name: lambda _, s=script, w=way, o=options: start(s, folder, w, **o)
-                for name, (script, way, options) in systems.items()
-            }
-            in_turns(asks, rounds=1)  # fills the caches of files
-            for cells in rows(in_turns(asks, rounds=rounds)):
-                row(preset, *cells)
 
+            def start(system, _, folder=folder):
+                script, way, options = system
+                begin = time.time()
+                with runner.worker(script, folder, way, **options) as worker:
+                    ends = worker.hello.items()
+                    return {name: (end - begin, used) for name, (end, used) in ends}
 
-def start(script: str, *arguments, **options) -> Ends:
-    """The ends of the stages of one start, in seconds since it."""
-    begin = time.time()
-    with runner.worker(script, *arguments, **options) as worker:
-        return {n: (end - begin, used) for n, (end, used) in worker.hello.items()}
+            # The first round fills the caches of files.
+            found = runner.in_turns(systems, start, rounds=rounds, warm_up=1)
+        for cells in rows(found):
+            runner.row(preset, *cells)
 
 
 def rows(starts: dict[str, list[Ends]]) -> list[list[str]]:
@@ -65,20 +62,15 @@ def rows(starts: dict[str, list[Ends]]) -> list[list[str]]:
     totals = {name: [s["first"][0] for s in some] for name, some in starts.items()}
     cells = []
     for name, some in starts.items():
-        ends = [[0.0, *(s[stage][0] for stage in STAGES)] for s in some]
-        took = [
-            statistics.median(e[i + 1] - e[i] for e in ends) for i in range(len(STAGES))
-        ]
+        ends = np.array([[0.0, *(s[stage][0] for stage in STAGES)] for s in some])
+        took = np.median(np.diff(ends), axis=0)
         processor = statistics.median(s["first"][1] for s in some)
-        cells.append(
-            [
-                name,
-                *(f"{seconds:.2f}" for seconds in took),
-                spread(totals[name], 2),
-                ratio(totals[name], totals[ALLENNLP]),
-                f"{processor:.2f}",
-            ]
+        compared = (
+            runner.spread(totals[name], 2),
+            runner.ratio(totals[name], totals[ALLENNLP]),
         )
+        stages = [f"{seconds:.2f}" for seconds in took]
+        cells.append([name, *stages, *compared, f"{processor:.2f}"])
     return cells
 
 

@@ -8,20 +8,17 @@ as many rounds as a row has tokens, `unroll_steps`. A function that XLA compiles
 counts once for each call, as it is at least one kernel. The graph is as it was traced:
 what TensorFlow's optimizer merges or removes is counted.
 
-Sentences continue from batch to batch. In a copy of another checkout, with this file in
-it, it counts that checkout's step.
+Sentences continue from batch to batch.
 """
 
 import collections
 import sys
-from collections.abc import Sequence
 
 import tensorflow as tf
 
 from elmo_keras import ElmoConfig
 from elmo_keras.training.options import TrainingOptions
 from tests.benchmarks import runner
-from tests.benchmarks.runner import head, row
 from tests.support.step_graph import (
     ON_HOST,
     Sizes,
@@ -42,28 +39,15 @@ NOTHING = {  # no work for a GPU
 MOST_FREQUENT = 6
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns its exit status."""
-    p = runner.parser(__doc__, presets=["tiny", "small", "original"])
-    dtypes = ["float32", "mixed_bfloat16"]
-    p.add_argument("--dtypes", nargs="+", default=dtypes[:1], choices=dtypes)
-    return runner.run(p, report, arguments)
-
-
-def report(presets: Sequence[str], dtypes: Sequence[str]) -> None:
+@runner.command
+def main(*, presets: runner.Presets = ("tiny", "small", "original")) -> None:
     """Prints the table."""
-    head("preset", "dtype", "operations on the GPU", "most frequent")
+    runner.head("preset", "operations on the GPU", "most frequent")
     for preset in presets:
-        for dtype in dtypes:
-            step, _ = training_step(ElmoConfig.preset(preset), SIZES, dtype)
-            counts = counted(step.graph.as_graph_def(), TrainingOptions().unroll_steps)
-            most = counts.most_common(MOST_FREQUENT)
-            row(
-                preset,
-                dtype,
-                counts.total(),
-                ", ".join(f"{n:,} {op}" for op, n in most),
-            )
+        step, _ = training_step(ElmoConfig.preset(preset), SIZES, "float32")
+        counts = counted(step.graph.as_graph_def(), TrainingOptions().unroll_steps)
+        most = counts.most_common(MOST_FREQUENT)
+        runner.row(preset, counts.total(), ", ".join(f"{n:,} {op}" for op, n in most))
 
 
 def counted(graph_def: tf.compat.v1.GraphDef, rounds: int) -> collections.Counter:

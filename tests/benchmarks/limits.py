@@ -12,39 +12,34 @@ share that a step reaches; "GB/s" is how fast its two products read their weight
 
 import sys
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import tensorflow as tf
 
-from elmo_keras.cli.argument_types import positive
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers import ProjectedLSTM
 from elmo_keras.layers.blocked_weights import product
 from elmo_keras.layers.lstm_cell import clip
 from tests.benchmarks import runner
 from tests.benchmarks.arithmetic import of_position
-from tests.benchmarks.runner import head, in_turns, row
 
 PARTS = "inputs", "recurrent", "projection", "other", "loop"
 STEPS = 16
 GEMM = 4096  # rows and columns of the product that gives the peak
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns its exit status."""
-    p = runner.parser(__doc__, presets=["small"], rounds=5)
-    rows = [1, 8, 32, 128, 256]
-    p.add_argument("--rows", nargs="+", type=positive(int), default=rows)
-    return runner.run(p, report, arguments)
-
-
-def report(presets: Sequence[str], rounds: int, rows: Sequence[int]) -> None:
-    """Prints both tables."""
+@runner.command
+def main(
+    *,
+    presets: runner.Presets = ("small",),
+    rounds: runner.Number = 5,
+    rows: runner.Numbers = (1, 8, 32, 128, 256),
+) -> None:
+    """Prints the table."""
     x = tf.random.normal((GEMM, GEMM))
     large = {"product": lambda: tf.matmul(x, x)[0]}
     peak = 2 * GEMM**3 / (fastest(large, rounds)["product"] * STEPS)
-    head("preset", "rows", *PARTS, "step", "of peak: products, step", "GB/s")
+    runner.head("preset", "rows", *PARTS, "step", "of peak: products, step", "GB/s")
     for preset in presets:
         config = ElmoConfig.preset(preset)
         lstm = ProjectedLSTM(config.units, config.projection_dim)
@@ -53,14 +48,10 @@ def report(presets: Sequence[str], rounds: int, rows: Sequence[int]) -> None:
             times = fastest(parts(lstm, n), rounds)
             needed = arithmetic(config) * n / peak
             alone = sum(times[name] for name in PARTS[:3])
-            seconds = times["recurrent"] + times["projection"]
-            row(
-                preset,
-                n,
-                *(f"{seconds * 1e6 / n:,.1f}" for seconds in times.values()),
-                f"{needed / alone:.0%}, {needed / times['step']:.0%}",
-                f"{bytes_of_step(config) / seconds / 1e9:.0f}",
-            )
+            speed = bytes_of_step(config) / (times["recurrent"] + times["projection"])
+            cells = [f"{seconds * 1e6 / n:,.1f}" for seconds in times.values()]
+            cells.append(f"{needed / alone:.0%}, {needed / times['step']:.0%}")
+            runner.row(preset, n, *cells, f"{speed / 1e9:.0f}")
     print(f"\nPeak: {peak / 1e9:,.0f} GFLOP/s")
 
 
@@ -79,6 +70,7 @@ def parts(lstm: ProjectedLSTM, rows: int) -> dict[str, Callable[[], object]]:
     units, dim = lstm.units, lstm.projection_dim
     x, hidden, cell = (tf.random.normal((rows, n)) for n in (dim, units, units))
     gates, inputs = tf.random.normal((rows, 4 * units)), tf.tile(x, [STEPS, 1])
+    sizes, state = tf.fill([STEPS], rows), lstm.zero_state(rows)
 
     def other(cell):
         i, j, f, o = tf.split(gates + gates, 4, axis=1)
@@ -92,13 +84,18 @@ def parts(lstm: ProjectedLSTM, rows: int) -> dict[str, Callable[[], object]]:
         output = product(hidden, lstm.projection_kernel.value)
         return tf.tile(output, [1, -(-units // dim)])[:, :units]
 
+    step = tf.function(
+        lambda sizes: lstm.call_packed(inputs, sizes, state),
+        input_signature=[tf.TensorSpec((None,), tf.int32)],
+        autograph=False,
+    )
     return {
         "inputs": tf.function(lambda: tf.matmul(inputs, lstm.kernel.value)),
         "recurrent": repeated(recurrent, x),
         "projection": repeated(projection, hidden),
         "other": repeated(other, cell),
         "loop": repeated(lambda x: x, x),
-        "step": whole(lstm, rows),
+        "step": lambda: step(sizes),
     }
 
 
@@ -114,31 +111,16 @@ def repeated(part: Callable, x: tf.Tensor) -> Callable[[], object]:
     return tf.function(run, autograph=False).get_concrete_function()
 
 
-def whole(lstm: ProjectedLSTM, rows: int) -> Callable[[], object]:
-    """A function that runs a layer for `STEPS` steps."""
-    x = tf.random.normal((STEPS * rows, lstm.projection_dim))
-    sizes, state = tf.fill([STEPS], rows), lstm.zero_state(rows)
-    graph = tf.function(
-        lambda sizes: lstm.call_packed(x, sizes, state),
-        input_signature=[tf.TensorSpec((None,), tf.int32)],
-        autograph=False,
-    )
-    return lambda: graph(sizes)
-
-
-def fastest(functions: dict[Any, Callable], rounds: int) -> dict[Any, float]:
+def fastest(functions: dict[str, Callable], rounds: int) -> dict[str, float]:
     """Seconds a step, the functions in turns, without the first call of each."""
 
-    def timed(function):
+    def timed(function, _):
         start = time.perf_counter()
         tf.nest.flatten(function())[-1].numpy()
         return time.perf_counter() - start
 
-    asks = {
-        name: lambda _, f=function: timed(f) for name, function in functions.items()
-    }
-    times = in_turns(asks, rounds=rounds + 1)
-    return {name: min(some[1:]) / STEPS for name, some in times.items()}
+    times = runner.in_turns(functions, timed, rounds=rounds, warm_up=1)
+    return {name: min(some) / STEPS for name, some in times.items()}
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
-"""What all benchmarks share: options, workers that take turns, and tables.
+"""What all benchmarks share: the command, systems that take turns, and tables.
 
-A benchmark is `python -m tests.benchmarks.NAME`. What it compares runs in workers:
-processes of `workers/`, each in the environment or checkout of its system, which answer
-a line of JSON with a line of JSON and wait otherwise. They take turns, so that whatever
-else the machine does affects all of them. `taskset` bounds the processors.
+A benchmark is `python -m tests.benchmarks.NAME`. A system answers `ask(NAME, …)`. Most
+are workers: processes of `workers/`, each in the environment or checkout of its system,
+which answer a line of JSON with a line of JSON and wait otherwise. Systems take turns,
+so that whatever else the machine does affects all of them. `taskset` bounds the
+processors.
 """
 
-import argparse
 import contextlib
 import datetime
+import inspect
 import itertools
 import json
 import os
@@ -21,18 +22,19 @@ import sys
 import tempfile
 import time
 import venv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Annotated, Any, get_type_hints
 
 import keras
 import numpy as np
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
 from elmo_keras.cli.argument_types import positive
-from elmo_keras.cli.command import command_parser, run_command
+from elmo_keras.cli.command import CommandFailed, command_parser, run_command
 from elmo_keras.config import PRESETS
 from elmo_keras.model_files.model_directory import save_model
+from tests.support.processes import peak_megabytes
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -47,76 +49,83 @@ PEERS = {  # script → packages of its environment, and those without dependenc
     ),
     "with_simple_elmo": (("simple-elmo==0.9.2", *TENSORFLOW), ()),
 }
-PEERS["epochs_allennlp"] = PEERS["with_allennlp"]
 PEERS["bilm_tf"] = PEERS["with_simple_elmo"]
-OPTIONS = {  # options of several benchmarks, which give their own defaults
-    "text": {"required": True, "metavar": "FILE", "type": Path},
-    "checkout": {"metavar": "DIR", "type": Path, "help": "another one to compare"},
-    "presets": {"nargs": "+", "choices": sorted(PRESETS)},
-    "sentences": {"type": positive(int), "help": "of the random sample"},
-    "batch_sizes": {"nargs": "*", "type": positive(int)},
-    "rounds": {"type": positive(int)},
-    "seconds": {"type": positive(float), "help": "of each row, at least 3 rounds"},
-}
-MIN_ROUNDS = 3
+RATE = "tokens/s: median (lowest – highest)"
+
+# Types of the options of benchmarks, each with its arguments of `add_argument`.
+Number = Annotated[int, {"type": positive(int)}]
+Numbers = Annotated[Sequence[int], {"type": positive(int), "nargs": "*"}]
+Seconds = Annotated[float, {"type": positive(float)}]
+File = Annotated[Path, {"metavar": "FILE", "type": Path}]
+Folder = Annotated[Path, {"metavar": "DIR", "type": Path}]
+Python = Annotated[str, {"metavar": "FILE", "help": "elmo-keras' interpreter"}]
 
 
-def parser(doc: str, **defaults: Any) -> argparse.ArgumentParser:
-    """The command line of a benchmark, whose docstring names it, with some `OPTIONS`."""
-    p = command_parser(re.search(r"tests\.benchmarks\.\w+", doc)[0], doc)
-    for option, default in defaults.items():
-        flag = "--" + option.replace("_", "-")
-        p.add_argument(flag, default=default, **OPTIONS[option])
-    return p
+def some_of(choices: Iterable[str]) -> Any:
+    """The type of an option: some of these words."""
+    return Annotated[Sequence[str], {"nargs": "+", "choices": [*choices]}]
 
 
-def run(
-    p: argparse.ArgumentParser,
-    report: Callable[..., int | None],
-    arguments: Sequence[str] | None,
-) -> int:
-    """Calls `report` with the options, and prints the machine; returns the status."""
-    options = vars(p.parse_args(arguments))
+Presets = some_of(sorted(PRESETS))
 
-    def work():
-        status = report(**options)
-        print(f"\n{machine()}")
-        return status
 
-    return run_command(p.prog.removeprefix("python -m "), work)
+def command(report: Callable[..., int | None]) -> Callable[..., int]:
+    """A function that prints tables as the `main` of a benchmark.
+
+    Its parameters are the options of the command, and those before `/` its arguments.
+    The docstring of its module names the command.
+    """
+    hints = get_type_hints(report, include_extras=True)
+    doc = sys.modules[report.__module__].__doc__
+    parameters = inspect.signature(report).parameters.values()
+
+    def main(arguments: Sequence[str] | None = None) -> int:
+        p = command_parser(re.search(r"tests\.benchmarks\.\w+", doc)[0], doc)
+        before = [q.name for q in parameters if q.kind is q.POSITIONAL_ONLY]
+        for q in parameters:
+            own = dict(hints[q.name].__metadata__[0])
+            if q.name in before:
+                p.add_argument(q.name, **own)
+                continue
+            own |= (
+                {"required": True} if q.default is q.empty else {"default": q.default}
+            )
+            p.add_argument("--" + q.name.replace("_", "-"), **own)
+        values = vars(p.parse_args(arguments))
+        given = [values.pop(name) for name in before]
+
+        def work():
+            status = report(*given, **values)
+            print(f"\n{machine()}")
+            return status
+
+        return run_command(p.prog.removeprefix("python -m "), work)
+
+    return main
 
 
 class Worker:
-    """A system in a process of its own.
+    """A system in a process of its own; `hello` is what it sent when it was ready."""
 
-    Attributes:
-        hello: the JSON that it sends when it is ready.
-    """
-
-    def __init__(self, process: subprocess.Popen, log: Path):
+    def __init__(self, process: subprocess.Popen, log: IO[str]):
         self.process, self._log = process, log
         self.hello = self._answer()
 
     def ask(self, name: str, **arguments: Any) -> Any:
-        """Sends a request; returns the answer.
-
-        Raises:
-            RuntimeError: the process ended; the message has the end of its log.
-        """
+        """Sends a request; returns the answer."""
         with contextlib.suppress(BrokenPipeError):
             print(json.dumps([name, arguments]), file=self.process.stdin, flush=True)
         return self._answer()
 
     def peak_memory(self) -> float:
         """The process's peak memory so far, in GB."""
-        return peak_memory(self.process.pid)
+        return peak_megabytes(self.process.pid) * 2**20 / 1e9
 
     def _answer(self):
-        line = self.process.stdout.readline()
-        if not line:
-            said = self._log.read_text(errors="replace")[-3000:]
-            raise RuntimeError(f"{self._log.stem} ended before it answered:\n{said}")
-        return json.loads(line)
+        if line := self.process.stdout.readline():
+            return json.loads(line)
+        script = Path(self.process.args[1]).stem
+        raise RuntimeError(f"{script} ended before it answered:\n{end_of(self._log)}")
 
 
 @contextlib.contextmanager
@@ -131,23 +140,53 @@ def worker(
         python: its interpreter, if it is not the usual one.
         checkout: the `elmo_keras` that it imports.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / f"{script}.log"
-        with log.open("w") as errors:
-            process = subprocess.Popen(
-                [python or interpreter(script), HERE / f"workers/{script}.py"]
-                + [str(argument) for argument in arguments],
-                env=environment(None if script in PEERS else checkout),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-            )
+    with tempfile.TemporaryFile("w+", errors="replace") as log:
+        process = subprocess.Popen(
+            [python or interpreter(script), HERE / f"workers/{script}.py"]
+            + [str(argument) for argument in arguments],
+            env=environment(None if script in PEERS else checkout),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
         try:
             yield Worker(process, log)
         finally:
             process.kill()
             process.communicate()
+
+
+@contextlib.contextmanager
+def started(systems: Mapping[Any, contextlib.AbstractContextManager]) -> Iterator[dict]:
+    """Systems, started one after the other, which end with the block."""
+    with contextlib.ExitStack() as stack:
+        yield {name: stack.enter_context(system) for name, system in systems.items()}
+
+
+@contextlib.contextmanager
+def finished(command: Sequence[object], checkout: Path) -> Iterator[subprocess.Popen]:
+    """A command of a checkout, which has done its work when the block ends.
+
+    Raises:
+        CommandFailed: it failed; the message has the end of what it said.
+    """
+    command = [str(word) for word in command]
+    with tempfile.TemporaryFile("w+", errors="replace") as log:
+        quiet = {"stdout": log, "stderr": log, "env": environment(checkout)}
+        process = subprocess.Popen(command, cwd=checkout, **quiet)
+        try:
+            yield process
+            if process.wait():
+                raise CommandFailed(f"{' '.join(command)} failed: {end_of(log)}")
+        finally:
+            process.kill()
+
+
+def end_of(log: IO[str]) -> str:
+    """The end of what a process said."""
+    log.seek(0)
+    return log.read()[-3000:]
 
 
 def environment(checkout: Path | None) -> dict[str, str]:
@@ -158,53 +197,54 @@ def environment(checkout: Path | None) -> dict[str, str]:
     return os.environ | quiet | own | peer
 
 
-def interpreter(script: str, folder: Path = ENVIRONMENTS) -> Path:
-    """The interpreter of a script; its environment is made if it is missing."""
+def interpreter(script: str) -> Path:
+    """The interpreter of a script; its environment is made if it is missing.
+
+    Raises:
+        CommandFailed: the packages of a peer could not be installed.
+    """
     if script not in PEERS:
         return Path(sys.executable)
     packages, bare = PEERS[script]
-    place = folder / "-".join((*bare, *packages)).replace("==", "-")
+    place = ENVIRONMENTS / "-".join((*bare, *packages)).replace("==", "-")
     python, complete = place / "bin" / "python", place / "complete"
     if not complete.exists():
-        print(f"Installing {', '.join((*bare, *packages))} in {place}", file=sys.stderr)
+        names = ", ".join((*bare, *packages))
+        print(f"Installing {names} in {place}", file=sys.stderr)
         venv.create(place, clear=True, with_pip=True)
         pip = [python, "-m", "pip", "install", "--quiet"]
-        subprocess.run([*pip, *packages], check=True, stdout=sys.stderr)
-        if bare:
-            subprocess.run([*pip, "--no-deps", *bare], check=True, stdout=sys.stderr)
+        for some in [packages, *([("--no-deps", *bare)] if bare else [])]:
+            if subprocess.run([*pip, *some], stdout=sys.stderr).returncode:
+                raise CommandFailed(f"pip could not install {names} in {place}.")
         complete.touch()
     return python
 
 
 def in_turns(
-    asks: Mapping[Any, Callable[[int], Any]],
+    systems: Mapping[Any, Any],
+    ask: Callable[[Any, int], Any],
     *,
-    rounds: int = MIN_ROUNDS,
+    rounds: int = 3,
     seconds: float = 0.0,
+    warm_up: int = 0,
 ) -> dict[Any, list[Any]]:
-    """Calls all with the number of the round, for some rounds and some time at least."""
-    answers, end = {name: [] for name in asks}, time.monotonic() + seconds
+    """The answers of each system to `ask(system, round)`, a round after the other.
+
+    There are so many rounds and seconds at least, after the rounds of the warm-up.
+    """
+    answers, end = {name: [] for name in systems}, 0.0
     for i in itertools.count():
-        if i >= rounds and time.monotonic() >= end:
-            return answers
-        for name, ask in asks.items():
-            answers[name].append(ask(i))
-
-
-def peak_memory(pid: int | str = "self") -> float:
-    """The peak memory of a process so far, in GB."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e9
+        if i == warm_up:
+            end = time.monotonic() + seconds
+        if i >= warm_up + rounds and time.monotonic() >= end:
+            return {name: own[warm_up:] for name, own in answers.items()}
+        for name, system in systems.items():
+            answers[name].append(ask(system, i))
 
 
 def read(path: Path, number: int | None = None) -> list[list[str]]:
-    """All sentences, or N of them in random order, the same ones each time.
-
-    They are split at everything that any system takes for white space.
-
-    Raises:
-        ValueError: there are fewer sentences.
-    """
+    """All sentences, or N of them in random order, the same ones each time."""
+    # Split at everything that any system takes for white space.
     lines = path.read_text(encoding="utf-8").split("\n")
     sentences = [tokens for tokens in map(str.split, lines) if tokens]
     if number is None:
@@ -216,7 +256,7 @@ def read(path: Path, number: int | None = None) -> list[list[str]]:
     return random.Random(0).sample(sentences, number)
 
 
-def write(path: Path, sentences: Sequence[Sequence[str]]) -> Path:
+def write(path: Path, sentences: Iterable[Sequence[str]]) -> Path:
     """Writes a sentence a line; returns the path."""
     lines = (" ".join(sentence) + "\n" for sentence in sentences)
     path.write_text("".join(lines), encoding="utf-8")
@@ -225,23 +265,24 @@ def write(path: Path, sentences: Sequence[Sequence[str]]) -> Path:
 
 @contextlib.contextmanager
 def inputs(preset: str, sentences: Sequence[Sequence[str]] = ()) -> Iterator[Path]:
-    """A folder with a model of random weights, and `sentences.txt`.
-
-    Kernels are normal with a variance of 1 / fan-in, so that the activations of all
-    layers are as large as a trained model's; other weights stay as initialised.
-    """
+    """A folder with a model of random weights, and `sentences.txt`."""
     keras.utils.set_random_seed(0)
     drawn = np.random.default_rng(0)
     bilm = BidirectionalLanguageModel(ElmoConfig.preset(preset))
     bilm.build()
     for weight in bilm.weights:
-        if "kernel" in weight.name:
+        if "kernel" in weight.name:  # activations as large as a trained model's
             fan_in = np.prod(weight.shape[:-1])
             weight.assign(drawn.normal(0, fan_in**-0.5, weight.shape))
     with tempfile.TemporaryDirectory() as name:
         save_model(Path(name), bilm)
         write(Path(name) / "sentences.txt", sentences)
         yield Path(name)
+
+
+def per_second(amounts: Iterable[float], answers: Sequence[dict]) -> list[float]:
+    """What each turn did in a second."""
+    return [n / answer["seconds"] for n, answer in zip(amounts, answers, strict=True)]
 
 
 def spread(values: Sequence[float], digits: int = 0) -> str:
@@ -251,8 +292,9 @@ def spread(values: Sequence[float], digits: int = 0) -> str:
 
 
 def ratio(values: Sequence[float], others: Sequence[float]) -> str:
-    """The median of the values, as a multiple of that of others."""
-    return f"{statistics.median(values) / statistics.median(others):.2f}"
+    """The median over the rounds of the values, as multiples of others'."""
+    ratios = [a / b for a, b in zip(values, others, strict=True)]
+    return f"{statistics.median(ratios):.2f}"
 
 
 def head(*columns: str) -> None:

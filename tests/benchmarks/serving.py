@@ -10,13 +10,11 @@ tokens separated by spaces; a request is one sentence. In turns:
   process, from `str` to a NumPy array, without any network;
 - gRPC: the simplest gRPC server around that function;
 - embedded: `elmo-keras serve`, with the options in --server, asked for `elmo`;
-- REST: the same server over REST, whose answers hold all outputs;
-- other: like embedded, the server of --checkout, which serves EXPORT too.
+- REST: the same server over REST, whose answers hold all outputs.
 
 Each is a process of its own. Clients are threads of this process, have a connection each
 and share the processors with the servers. Every answer of a server is compared with the
 function's vectors. One client, then --clients, in --rounds turns of --seconds each.
-Ratios are medians over the rounds.
 """
 
 import contextlib
@@ -30,38 +28,29 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
-from elmo_keras.cli.argument_types import positive
 from export.version_paths import versions
 from tests.benchmarks import runner
-from tests.benchmarks.runner import ROOT, head, in_turns, row, spread
 from tests.support.processes import peak_megabytes
 from tests.support.serving_load import Load, grpc_client, rest_client
 
 TOLERANCE = 1e-5  # batches of different shapes are summed in a different order
-SYSTEMS = "function", "gRPC", "embedded", "REST", "other"
+SYSTEMS = "function", "gRPC", "embedded", "REST"
+Export = Annotated[Path, {"metavar": "EXPORT", "type": Path}]
 
 
 class Server:
-    """`python -m export.serve` in a process of its own.
+    """`python -m export.serve` of a checkout, with `port` and `rest_port`."""
 
-    Args:
-        directory: the folder of the versions.
-        *arguments: further arguments of the command.
-        checkout: the folder to run it in.
-
-    Attributes:
-        port, rest_port: its ports.
-    """
-
-    def __init__(self, directory: Path, *arguments: str, checkout: Path = ROOT):
-        command = [sys.executable, "-m", "export.serve", directory.absolute()]
+    def __init__(self, folder: Path, *options: str, checkout: Path = runner.ROOT):
+        command = [sys.executable, "-m", "export.serve", folder.absolute()]
         self._process = subprocess.Popen(
-            [*command, *arguments, "--port=0", "--rest-port=0"],
+            [*command, *options, "--port=0", "--rest-port=0"],
             cwd=checkout,
             env=runner.environment(checkout),
             stdout=subprocess.PIPE,
@@ -70,7 +59,7 @@ class Server:
         )
         line = self._process.stdout.readline()
         if not line:
-            raise ValueError(f"{directory} can't be served.")
+            raise ValueError(f"{folder} can't be served.")
         ports = [part.split(",")[0] for part in line.split("on port ")[1:]]
         self.port, self.rest_port = map(int, ports)
 
@@ -119,7 +108,7 @@ class Server:
 
 
 class Clients:
-    """Clients of a server, who check the vectors `elmo` of all answers.
+    """A server as a system: clients send it requests and check all answers.
 
     Attributes:
         answers, failed: the number of right answers, and of others.
@@ -128,23 +117,24 @@ class Clients:
 
     def __init__(self, port: int, expected: dict[str, np.ndarray], client=grpc_client):
         self._port, self._expected, self._client = port, expected, client
-        self.answers = self.failed = 0
-        self.largest = 0.0
+        self.answers, self.failed, self.largest = 0, 0, 0.0
 
-    def __call__(self, clients: int, seconds: float) -> list[float]:
+    def ask(self, name: str, threads: int, seconds: float) -> list[float]:
         """The seconds of each request of this many clients."""
         texts = list(self._expected)
 
-        def sentences(client: int) -> Iterator[list[str]]:
+        def sentences(client):
             drawn = random.Random(client)
             return (drawn.choice(texts).split(" ") for _ in itertools.count())
 
-        def vectors(sentence: list[str], _: int) -> np.ndarray:
-            return self._expected[" ".join(sentence)]
-
-        tolerance = {"clients": clients, "tolerance": TOLERANCE}
-        load = Load(self._port, sentences, vectors, **tolerance, client=self._client)
-        with load:
+        with Load(
+            self._port,
+            sentences,
+            lambda sentence, _: self._expected[" ".join(sentence)],
+            clients=threads,
+            tolerance=TOLERANCE,
+            client=self._client,
+        ) as load:
             time.sleep(seconds)
             times = list(load.seconds)
         self.answers += load.answers.total()
@@ -153,85 +143,88 @@ class Clients:
         return times
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns its exit status."""
-    p = runner.parser(__doc__, text=None, checkout=None, sentences=200, rounds=5)
-    add = p.add_argument
-    add("export", metavar="EXPORT", type=Path)
-    add("--seconds", type=positive(float), default=3.0, help="of a turn")
-    add("--clients", type=positive(int), default=16)
-    add("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS[:3])
-    add("--server", nargs="*", default=[], metavar="NAME=VALUE", help="its options")
-    return runner.run(p, report, arguments)
+def expected_of(port: int, sentences: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
+    """The vectors with which a server answers each sentence."""
+    with grpc_client(port) as predict:
+        return {" ".join(sentence): predict(sentence)[1] for sentence in sentences}
 
 
-def report(
-    export, text, checkout, sentences, rounds, seconds, clients, systems, server
-):
+def called(systems: dict, *, threads: int, seconds: float, rounds: int) -> dict:
+    """Lets clients call systems in turns: the seconds of all calls, by round."""
+    for system in systems.values():
+        system.ask("calls", threads=threads, seconds=min(seconds, 2.0))
+    return runner.in_turns(
+        systems,
+        lambda system, _: system.ask("calls", threads=threads, seconds=seconds),
+        rounds=rounds,
+    )
+
+
+def measures(found: dict, seconds: float) -> tuple[dict, dict]:
+    """Requests a second and median milliseconds of each system, by round."""
+    return tuple(
+        {name: [measure(r) for r in own] for name, own in found.items()}
+        for measure in (
+            lambda times: len(times) / seconds,
+            lambda times: 1000 * statistics.median(times),
+        )
+    )
+
+
+@runner.command
+def main(
+    export: Export,
+    /,
+    *,
+    text: runner.File,
+    sentences: runner.Number = 200,
+    rounds: runner.Number = 5,
+    seconds: runner.Seconds = 3.0,
+    clients: runner.Number = 16,
+    systems: runner.some_of(SYSTEMS) = SYSTEMS[:3],
+    server: Annotated[Sequence[str], {"nargs": "*", "metavar": "NAME=VALUE"}] = (),
+) -> int:
     """Prints the table; returns status 1 if an answer was wrong or missing."""
-    texts = [" ".join(sentence) for sentence in runner.read(text, sentences)]
-    options = [f"--{option}" for option in server]
-    systems = list(dict.fromkeys([*systems, *(["other"] if checkout else [])]))
-    with contextlib.ExitStack() as stack:
-        ours = stack.enter_context(Server(export, *options))
-        function, port, expected = stack.enter_context(plain(export, texts))
+    given = runner.read(text, sentences)
+    version = (export / str(versions(export)[-1])).absolute()
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        ours = Server(export, *(f"--{option}" for option in server))
+        stack.enter_context(ours)
+        file = runner.write(Path(folder) / "sentences.txt", given)
+        plain = runner.worker("plain_server", version, file)
+        function = stack.enter_context(plain)
+        expected = expected_of(function.hello, given)
         found = {
             "function": function,
-            "gRPC": Clients(port, expected),
+            "gRPC": Clients(function.hello, expected),
             "embedded": Clients(ours.port, expected),
             "REST": Clients(ours.rest_port, expected, rest_client),
         }
-        if checkout:
-            theirs = Server(export, *options, checkout=checkout)
-            found["other"] = Clients(stack.enter_context(theirs).port, expected)
+        found = {name: found[name] for name in systems}
         rate, more = "requests/s: median (lowest – highest)", "more than the first"
         checks = "answers", "failed", "largest difference", "our memory"
-        head("clients", "system", rate, "to the first", "p50", more, "p99", *checks)
-        for number in (1, clients):
-            asks = {n: lambda _, f=found[n], c=number: f(c, seconds) for n in systems}
-            for name in systems:
-                found[name](number, min(seconds, 2.0))
-            for name, cells in rows(in_turns(asks, rounds=rounds), seconds).items():
-                own = found[name]
-                checks = ["–"] * 3
+        runner.head("clients", "system", rate, "ratio", "p50", more, "p99", *checks)
+        for n in (1, clients):
+            times = called(found, threads=n, seconds=seconds, rounds=rounds)
+            for name, cells in rows(times, seconds).items():
+                own, checks = found[name], ["–"] * 3
                 if isinstance(own, Clients):
                     checks = own.answers, own.failed, f"{own.largest:.1e}"
-                row(number, name, *cells, *checks, f"{ours.megabytes:,} MB")
-        return int(any(own.failed for own in found.values() if own is not function))
+                runner.row(n, name, *cells, *checks, f"{ours.megabytes:,} MB")
+        return int(any(getattr(own, "failed", 0) for own in found.values()))
 
 
-@contextlib.contextmanager
-def plain(export: Path, texts: Sequence[str]) -> Iterator[tuple]:
-    """The function in a process of its own, the port of its server, its vectors."""
-    version = export / str(versions(export)[-1])
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "sentences.txt"
-        file.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
-        with runner.worker("plain_server", version.absolute(), file) as worker:
-            with grpc_client(worker.hello) as predict:
-                expected = {text: predict(text.split(" "))[1] for text in texts}
-
-            def function(threads, seconds):
-                return worker.ask("calls", threads=threads, seconds=seconds)
-
-            yield function, worker.hello, expected
-
-
-def rows(found: dict[str, list[list[float]]], seconds: float) -> dict[str, list[str]]:
+def rows(found: dict, seconds: float) -> dict[str, list[str]]:
     """The cells of each system's row, which is compared with the first one."""
-    first = next(iter(found))
-    rates = {name: [len(r) / seconds for r in all_] for name, all_ in found.items()}
-    p50 = {name: [1000 * statistics.median(r) for r in f] for name, f in found.items()}
-    cells = {}
-    for name, rounds in found.items():
-        ratios = [a / b for a, b in zip(rates[name], rates[first], strict=True)]
+    (rates, p50), first, cells = measures(found, seconds), next(iter(found)), {}
+    for name, times in found.items():
         more = [a - b for a, b in zip(p50[name], p50[first], strict=True)]
         cells[name] = [
-            spread(rates[name], 1),
-            f"{statistics.median(ratios):.2f}",
+            runner.spread(rates[name], 1),
+            runner.ratio(rates[name], rates[first]),
             f"{statistics.median(p50[name]):.1f} ms",
             f"{statistics.median(more):.1f} ms",
-            f"{1000 * np.percentile(sum(rounds, []), 99):.1f} ms",
+            f"{1000 * np.percentile(sum(times, []), 99):.1f} ms",
         ]
     return cells
 

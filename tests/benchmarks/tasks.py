@@ -18,77 +18,55 @@ batch each; only real tokens count. The first two steps of each trace and compil
 are not counted.
 """
 
-import contextlib
+import itertools
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
 from tests.benchmarks import runner
 from tests.benchmarks.arithmetic import n_tokens
 from tests.benchmarks.embedding import ALLENNLP
-from tests.benchmarks.runner import head, in_turns, ratio, row, spread
 
 WARMUP, BATCH_SIZE = 2, 32
+SCRIPTS = {ALLENNLP: "with_allennlp", "elmo-keras": "ours"}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns its exit status."""
-    p = runner.parser(__doc__, text=None, presets=["small", "original"], rounds=5)
-    return runner.run(p, report, arguments)
-
-
-def report(text: Path, presets: Sequence[str], rounds: int) -> None:
+@runner.command
+def main(
+    *,
+    text: runner.File,
+    presets: runner.Presets = ("small", "original"),
+    rounds: runner.Number = 5,
+) -> None:
     """Measures and prints the table."""
     rounds += WARMUP
     sentences = runner.read(text, rounds * BATCH_SIZE)
-    runner.interpreter("with_allennlp")
-    rate = "tokens/s: median (lowest – highest)"
+    starts = range(0, len(sentences), BATCH_SIZE)
+    batches = [[*range(start, start + BATCH_SIZE)] for start in starts]
+    tokens = [n_tokens(sentences[i] for i in batch) for batch in batches]
     losses = "first loss", "last loss"
-    head("preset", "step", "system", rate, "ratio", *losses, "peak memory")
-    for preset in presets:
-        with runner.inputs(preset, sentences) as folder:
-            for kind in ("fine-tuning", "frozen"):
-                for cells in compared(kind, sentences, folder, rounds):
-                    row(preset, kind, *cells)
-
-
-def compared(
-    kind: str, sentences: list[list[str]], folder: Path, rounds: int
-) -> list[list[str]]:
-    """Measures both systems with one kind of step: the cells of their rows."""
-
-    def places(i):
-        return list(range(i * BATCH_SIZE, (i + 1) * BATCH_SIZE))
-
-    with contextlib.ExitStack() as stack:
-        workers = {
-            name: stack.enter_context(runner.worker(script, folder, kind))
-            for name, script in {
-                ALLENNLP: "with_allennlp",
-                "elmo-keras": "ours",
-            }.items()
+    runner.head(
+        "preset", "step", "system", runner.RATE, "ratio", *losses, "peak memory"
+    )
+    for preset, kind in itertools.product(presets, ("fine-tuning", "frozen")):
+        with (
+            runner.inputs(preset, sentences) as folder,
+            runner.started(
+                {
+                    n: runner.worker(script, folder, kind)
+                    for n, script in SCRIPTS.items()
+                }
+            ) as workers,
+        ):
+            found = runner.in_turns(
+                workers, lambda w, i: w.ask("step", batch=batches[i]), rounds=rounds
+            )
+            peaks = {name: worker.peak_memory() for name, worker in workers.items()}
+        rates = {
+            name: runner.per_second(tokens, own)[WARMUP:] for name, own in found.items()
         }
-        asks = {
-            name: lambda i, w=worker: w.ask("step", batch=places(i))
-            for name, worker in workers.items()
-        }
-        found = in_turns(asks, rounds=rounds)
-        memory = [f"{worker.peak_memory():.2f} GB" for worker in workers.values()]
-    tokens = [n_tokens(sentences[j] for j in places(i)) for i in range(rounds)]
-    rates = [
-        [n / answer["seconds"] for n, answer in zip(tokens, answers)][WARMUP:]
-        for answers in found.values()
-    ]
-    return [
-        [
-            name,
-            spread(rate),
-            ratio(rate, rates[0]),
-            *(f"{answers[i]['result']:.6f}" for i in (0, -1)),
-            gigabytes,
-        ]
-        for (name, answers), rate, gigabytes in zip(found.items(), rates, memory)
-    ]
+        for name, rate in rates.items():
+            shown = (f"{found[name][i]['result']:.6f}" for i in (0, -1))
+            cells = runner.spread(rate), runner.ratio(rate, rates[ALLENNLP]), *shown
+            runner.row(preset, kind, name, *cells, f"{peaks[name]:.2f} GB")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ runs its own loop, unchanged, on TensorFlow 2.21 with TensorFlow 1's behaviour; 
 `Session.run` is timed. A token is a position of one direction. The first --warmup steps
 of each are not counted.
 
-The loss is that of the sampled softmax in the last ten steps. It shows whether both
-learn equally well, but varies widely in the first dozens of steps. --words N adds made-up
+The loss is that of the sampled softmax in the last turn. It shows whether both learn
+equally well, but varies widely in the first dozens of steps. --words N adds made-up
 words to the vocabulary, which the sampler draws like real ones.
 """
 
@@ -22,153 +22,134 @@ import contextlib
 import itertools
 import json
 import os
-import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import h5py
 
 from elmo_keras import Vocabulary
-from elmo_keras.cli.argument_types import positive
 from tests.benchmarks import runner
-from tests.benchmarks.runner import ROOT, head, in_turns, ratio, row, spread
 
 PEER = "bilm-tf"
 OURS = {"elmo-keras float32": "float32", "elmo-keras bfloat16": "mixed_bfloat16"}
+SYSTEMS = PEER, *OURS
 N_VALID = 8  # sentences whose perplexity `train.py` computes
 
 
 class TrainPy:
-    """A run of a checkout's `train.py`, resumed for each turn.
+    """`train.py` of a checkout as a system: each request resumes its run.
 
     Args:
         folder: a new one, of the model.
         checkout: whose `train.py`.
         *arguments: of the command.
-
-    Attributes:
-        losses: the mean sampled losses of ten steps each.
-        gigabytes: the peak memory of the largest process so far.
     """
 
     def __init__(self, folder: Path, checkout: Path, *arguments: str | Path):
-        self.folder, self._checkout = folder, checkout.resolve()
-        self._command = [sys.executable, self._checkout / "train.py", "--output"]
-        self._command += [folder, *arguments, "--published-state"]
-        self._steps, self._before = 0, {"seconds": 0.0, "tokens": 0}
-        self.losses, self.gigabytes = [], 0.0
+        self.folder, self._checkout, self._arguments = folder, checkout, arguments
+        self._steps, self._gigabytes, self._sums = 0, 0.0, (0.0, 0, 0.0)
 
-    def steps(self, number: int) -> dict[str, float]:
-        """Makes some steps; returns how many tokens in how many seconds.
-
-        Raises:
-            RuntimeError: it failed; the message has the end of what it said.
-        """
+    def ask(self, name: str, number: int) -> dict[str, float]:
+        """Makes some steps; returns their seconds, tokens and mean loss."""
         self._steps += number
-        command = [*map(str, self._command), "--steps", f"{self._steps}"]
-        with tempfile.TemporaryFile("w+") as said:
-            process = subprocess.Popen(
-                command,
-                cwd=self._checkout,
-                env=runner.environment(self._checkout),
-                stdout=said,
-                stderr=said,
-            )
+        command = [sys.executable, "train.py", "--output", self.folder]
+        command += [*self._arguments, "--published-state", "--steps", self._steps]
+        with runner.finished(command, self._checkout) as process:
             _, status, used = os.wait4(process.pid, 0)
-            if process.poll() or status:
-                said.seek(0)
-                raise RuntimeError(f"{command} failed:\n{said.read()[-3000:]}")
-        self.gigabytes = max(self.gigabytes, used.ru_maxrss * 1024 / 1e9)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self._gigabytes = max(self._gigabytes, used.ru_maxrss * 1024 / 1e9)
         newest = max((self.folder / "training" / "checkpoints").glob("*.hdf5"))
         with h5py.File(newest) as file:
             progress = json.loads(file["about"][()])["progress"]
-        self.losses = [loss for _, loss in progress["losses"]]
-        done = {name: progress[name] - n for name, n in self._before.items()}
-        self._before = {name: progress[name] for name in self._before}
-        return done
+        # Rows of (tokens, mean loss of a token since the row before), then an open one.
+        rows = [[0, 0.0], *progress["losses"]]
+        losses = [(b[0] - a[0]) * b[1] for a, b in itertools.pairwise(rows)]
+        loss = sum(losses) + progress["open_loss"]
+        before, self._sums = self._sums, (progress["seconds"], progress["tokens"], loss)
+        seconds, tokens, loss = (a - b for a, b in zip(self._sums, before))
+        return {"seconds": seconds, "tokens": tokens, "loss": loss / tokens}
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns its exit status."""
-    p = runner.parser(__doc__, text=None, presets=["tiny", "small"], rounds=5)
-    p.add_argument("--systems", nargs="*", default=[PEER, *OURS])
-    p.add_argument("--words", nargs="+", type=positive(int), default=[50_000])
-    add_sizes(p)
-    return runner.run(p, report, arguments)
-
-
-def add_sizes(p) -> None:
-    """The options of `written` and of the steps."""
-    p.add_argument("--batch-size", type=positive(int), default=128, help="rows")
-    p.add_argument("--negatives", type=positive(int), default=8192)
-    p.add_argument("--warmup", type=positive(int), default=10, help="steps")
-    p.add_argument("--steps", type=positive(int), default=10, help="of a turn")
+    def peak_memory(self) -> float:
+        """The peak memory of the largest process so far, in GB."""
+        return self._gigabytes
 
 
 def written(
     folder: Path, text: Path, words: int, *, batch_size: int, negatives: int
 ) -> list[str | Path]:
-    """Writes text, held-out sentences and a vocabulary; the arguments of `train.py`.
-
-    Raises:
-        ValueError: the vocabulary is too small for a sampled softmax.
-    """
+    """Writes text, held-out sentences and a vocabulary; the arguments of `train.py`."""
     sentences = runner.read(text)
     vocabulary = Vocabulary.count(sentences, words)
-    made_up = (f"made-up-{i}" for i in range(words - len(vocabulary)))
     if len(vocabulary) <= negatives:
         raise ValueError(
             f"The text should have more than {negatives} different words, and it has "
             f"{len(vocabulary)}: give more text or fewer --negatives."
         )
     if words > 2 * len(vocabulary):
+        made_up = (f"made-up-{i}" for i in range(words - len(vocabulary)))
         vocabulary = Vocabulary([*vocabulary.words, *made_up])
     vocabulary.save(folder / "vocab.txt")
-    arguments = ["--vocabulary", folder / "vocab.txt"]
-    arguments += ["--train", runner.write(folder / "text.txt", sentences[N_VALID:])]
-    arguments += ["--valid", runner.write(folder / "valid.txt", sentences[:N_VALID])]
-    numbers = {"batch-size": batch_size, "negatives": negatives}
-    every = dict.fromkeys(("evaluate-every", "checkpoint-every"), 10**6)
-    for name, value in (numbers | every).items():
-        arguments += [f"--{name}", f"{value}"]
-    return arguments
+    options = {
+        "vocabulary": folder / "vocab.txt",
+        "train": runner.write(folder / "text.txt", sentences[N_VALID:]),
+        "valid": runner.write(folder / "valid.txt", sentences[:N_VALID]),
+        "batch-size": batch_size,
+        "negatives": negatives,
+        "evaluate-every": 10**6,
+        "checkpoint-every": 10**6,
+    }
+    return [word for name, value in options.items() for word in (f"--{name}", value)]
 
 
-def report(text, presets, rounds, systems, words, warmup, steps, **sizes) -> None:
+@runner.command
+def main(
+    *,
+    text: runner.File,
+    presets: runner.Presets = ("tiny", "small"),
+    rounds: runner.Number = 5,
+    systems: runner.some_of(SYSTEMS) = SYSTEMS,
+    words: runner.Numbers = (50_000,),
+    batch_size: runner.Number = 128,
+    negatives: runner.Number = 8192,
+    warmup: runner.Number = 10,
+    steps: runner.Number = 10,
+) -> None:
     """Measures and prints the table."""
-    rate = "tokens/s: median (lowest – highest)"
-    head("preset", "words", "system", rate, "ratio", "sampled loss", "peak memory")
+    shown = "ratio", "sampled loss", "peak memory"
+    runner.head("preset", "words", "system", runner.RATE, *shown)
+    sizes = {"batch_size": batch_size, "negatives": negatives}
     for preset, number in itertools.product(presets, words):
         with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
             folder = Path(name)
             arguments = written(folder, text, number, **sizes)
-            arguments += ["--preset", preset]
-            ours = {
-                name: TrainPy(folder / policy, ROOT, *arguments, "--dtype", policy)
+            arguments += ["--preset", preset, "--dtype"]
+            running = {
+                name: TrainPy(folder / policy, runner.ROOT, *arguments, policy)
                 for name, policy in OURS.items()
                 if name in systems
             }
-            for run in ours.values():
-                run.steps(warmup)
-            asks = {n: lambda _, r=r: r.steps(steps) for n, r in ours.items()}
+            if not running:
+                raise ValueError(f"{PEER} reads its options from one of {[*OURS]}.")
+            for run in running.values():
+                run.ask("step", number=warmup)
             if PEER in systems:
-                options = next(iter(ours.values())).folder / "options.json"
+                options = next(iter(running.values())).folder / "options.json"
                 peer = stack.enter_context(runner.worker("bilm_tf", folder, options))
                 peer.ask("step", number=warmup)
-                asks = {PEER: lambda _, p=peer: p.ask("step", number=steps)} | asks
-            found = in_turns(asks, rounds=rounds)
+                running = {PEER: peer} | running
+            found = runner.in_turns(
+                running, lambda s, _: s.ask("step", number=steps), rounds=rounds
+            )
+            first = speeds(next(iter(found.values())))
             for name, answers in found.items():
-                rates, own = speeds(answers), ours.get(name)
-                loss = own.losses[-1] if own else answers[-1]["loss"]
-                memory = own.gigabytes if own else peer.peak_memory()
-                cells = spread(rates), ratio(rates, speeds(next(iter(found.values()))))
-                row(preset, number, name, *cells, f"{loss:.3f}", f"{memory:.2f} GB")
+                rates, loss = speeds(answers), f"{answers[-1]['loss']:.3f}"
+                memory = f"{running[name].peak_memory():.2f} GB"
+                cells = runner.spread(rates), runner.ratio(rates, first), loss, memory
+                runner.row(preset, number, name, *cells)
 
 
-def speeds(answers: Sequence[dict[str, Any]]) -> list[float]:
+def speeds(answers: list[dict[str, float]]) -> list[float]:
     """Tokens a second, one for each round."""
     return [answer["tokens"] / answer["seconds"] for answer in answers]
 

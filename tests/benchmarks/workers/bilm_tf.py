@@ -73,7 +73,7 @@ def main(folder: Path, options: Path) -> None:
     data = BidirectionalLMDataset(text, vocabulary, shuffle_on_load=True)
     saved = folder / "bilm_tf"
     saved.mkdir()
-    answer(versions(("simple-elmo", "tensorflow", "tf_keras")))
+    answer(versions("simple-elmo", "tensorflow", "tf_keras"))
     train(options, BatchesOnDemand(data), 1, str(saved), str(saved))
 
 

@@ -15,58 +15,39 @@ from pathlib import Path
 import h5py
 import keras
 import numpy as np
+import protocol
 import tensorflow as tf
-from protocol import (
-    LEARNING_RATE,
-    N_TAGS,
-    check,
-    embedding,
-    first_vectors,
-    read,
-    serve,
-    steps,
-    tags,
-    timed,
-)
 
 from elmo_keras import Elmo, Embedder, embed_corpus
 
-PACKAGES = "tensorflow", "keras"
 REPEATS = 5  # of a large product
 QUESTION = "Who was it that came home ?"
 
 
 def main(folder: Path, way: str) -> None:
     """Does what is requested until standard input ends."""
-    loaders = {
-        "first-eager": lambda folder: eager(Elmo.from_pretrained(folder)),
-        "first-embedder": embedder,
-    }
-    if way in loaders:
-        first_vectors(folder, loaders[way])
-    elif way in ("fine-tuning", "frozen"):
+    if way.startswith("first-"):
+        loaders = {"eager": eager, "embedder": embedder}
+        protocol.first_vectors(folder, loaders[way.removeprefix("first-")])
+        return
+    if way in ("fine-tuning", "frozen"):
         step = fine_tuning(folder) if way == "fine-tuning" else frozen(folder)
-        serve(PACKAGES, steps(folder, step))
+        requests = protocol.steps(folder, step)
     elif way in ("coreference", "answer"):
-        read_document = reader(folder, way)
-
-        def document(sentences):
-            return timed(lambda: read_document(sentences) and None)
-
-        serve(PACKAGES, {"document": document})
+        requests = {"document": document_request(folder, way)}
     else:
-        dtype = way if "float" in way else "float32"
-        elmo = Elmo.from_pretrained(folder, dtype=dtype)
+        elmo = Elmo.from_pretrained(folder, dtype=way if "float" in way else "float32")
         embed = {"eager": eager, "embedder": embedder}.get(way, graph)(elmo)
         embed([["a"]])
-        requests = embedding(folder, embed)
+        requests = protocol.embedding(folder, embed)
         requests["file"] = file_request(elmo, folder, way)
         requests["gemm"] = lambda size: product_speed(size, way)
-        serve(PACKAGES, requests)
+    protocol.answer_requests(protocol.versions("tensorflow", "keras"), requests)
 
 
-def eager(elmo: Elmo):
+def eager(model: Elmo | Path):
     """The layer, called outside of any graph."""
+    elmo = Elmo.from_pretrained(model) if isinstance(model, Path) else model
     return lambda sentences: elmo.layers(sentences).numpy()
 
 
@@ -85,8 +66,7 @@ def graph(elmo: Elmo):
 def ragged(sentences) -> tf.RaggedTensor:
     """Sentences as a tensor."""
     words = tf.constant([word for sentence in sentences for word in sentence])
-    lengths = [len(sentence) for sentence in sentences]
-    return tf.RaggedTensor.from_row_lengths(words, lengths)
+    return tf.RaggedTensor.from_row_lengths(words, [len(s) for s in sentences])
 
 
 def file_request(elmo: Elmo, folder: Path, way: str):
@@ -94,14 +74,15 @@ def file_request(elmo: Elmo, folder: Path, way: str):
 
     def work(path):
         if way == "embedder":  # without words that it knows already
-            check(Embedder(elmo, layers="all").stream(read(path)))
+            sentences = protocol.read(path)
+            protocol.check(Embedder(elmo, layers="all").stream(sentences))
         else:
             output = folder / "vectors.hdf5"
             embed_corpus(elmo, path, output, overwrite=True)
             with h5py.File(output) as file:
-                check([file["0"][...]])
+                protocol.check([file["0"][...]])
 
-    return lambda path: timed(lambda: work(Path(path)))
+    return lambda path: protocol.timed(lambda: work(Path(path)))
 
 
 def product_speed(size: int, dtype: str) -> float:
@@ -118,7 +99,7 @@ def product_speed(size: int, dtype: str) -> float:
 def fine_tuning(folder: Path):
     """A step of a custom loop, with gradients into the biLM."""
     elmo = Elmo.from_pretrained(folder, trainable_bilm=True)
-    optimizer = keras.optimizers.SGD(LEARNING_RATE)
+    optimizer = keras.optimizers.SGD(protocol.LEARNING_RATE)
     optimizer.build(elmo.trainable_variables)
 
     @tf.function(input_signature=[tf.RaggedTensorSpec((None, None), tf.string, 1)])
@@ -137,32 +118,37 @@ def fine_tuning(folder: Path):
 def frozen(folder: Path):
     """The step that `fit` makes for each batch."""
     tokens = keras.Input((None,), dtype="string")
-    head = keras.layers.Dense(N_TAGS, kernel_initializer="zeros")
+    head = keras.layers.Dense(protocol.N_TAGS, kernel_initializer="zeros")
     tagger = keras.Model(tokens, head(Elmo.from_pretrained(folder)(tokens)))
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    tagger.compile(keras.optimizers.SGD(LEARNING_RATE), loss)
+    tagger.compile(keras.optimizers.SGD(protocol.LEARNING_RATE), loss)
 
     def step(sentences):
         longest = max(map(len, sentences))
         padded = [sentence + [""] * (longest - len(sentence)) for sentence in sentences]
         wanted = np.zeros((len(sentences), longest), "int32")
         for place, sentence in zip(wanted, sentences):
-            place[: len(sentence)] = tags(sentence)
+            place[: len(sentence)] = protocol.tags(sentence)
         tagger.reset_metrics()
         return float(tagger.train_on_batch(tf.constant(padded), wanted))
 
     return step
 
 
-def reader(folder: Path, task: str):
-    """What resolves a document's mentions, or answers a question about it."""
+def document_request(folder: Path, task: str):
+    """Resolves a document's mentions, or answers a question about it."""
     from elmo_keras.tasks import Answerer, Coreferent, TokenVectors
 
     vectors = TokenVectors(["it"], elmo=Elmo.from_pretrained(folder))
     if task == "coreference":
-        return Coreferent(vectors).resolve
-    answerer = Answerer(vectors)
-    return lambda document: answerer.answer(" ".join(sum(document, [])), QUESTION)
+        work = Coreferent(vectors).resolve
+    else:
+        answerer = Answerer(vectors)
+
+        def work(document):
+            answerer.answer(" ".join(sum(document, [])), QUESTION)
+
+    return lambda sentences: protocol.timed(lambda: work(sentences) and None)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """The part of a benchmark that runs in each system's process.
 
-It reports the packages it runs on, and then answers lines of JSON, [NAME, ARGUMENTS].
-Every system's script imports this, in an environment of its own, so that it may import
-NumPy only.
+It says hello, and then answers lines of JSON, [NAME, ARGUMENTS]. Every system's script
+imports this, in an environment of its own, so that it may import NumPy only.
 """
 
 import importlib.metadata
@@ -10,7 +9,7 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,15 @@ N_TAGS, LEARNING_RATE = 17, 0.1  # of the training steps of a task
 ANSWERS, sys.stdout = sys.stdout, sys.stderr  # some systems print
 
 
-def serve(packages: Sequence[str], requests: Mapping[str, Callable[..., Any]]) -> None:
-    """Says hello with the packages' versions, then answers until the input ends."""
-    answer(versions(packages))
+def answer_requests(hello: object, requests: Mapping[str, Callable[..., Any]]) -> None:
+    """Says hello, then answers until the input ends."""
+    answer(hello)
     for line in sys.stdin:
         name, arguments = json.loads(line)
         answer(requests[name](**arguments))
 
 
-def versions(packages: Sequence[str]) -> str:
+def versions(*packages: str) -> str:
     """Names and versions of the packages that the process runs on."""
     found = [f"{name} {importlib.metadata.version(name)}" for name in packages]
     return ", ".join([*found, f"Python {platform.python_version()}"])
@@ -46,14 +45,10 @@ def read(path: Path) -> Sentences:
 
 
 def timed(work: Callable[[], Any]) -> dict[str, Any]:
-    """The seconds and processor seconds of some work, and its result."""
-    seconds, processor = time.perf_counter(), time.process_time()
+    """The seconds of some work, and its result."""
+    start = time.perf_counter()
     result = work()
-    return {
-        "seconds": time.perf_counter() - seconds,
-        "processor": time.process_time() - processor,
-        "result": result,
-    }
+    return {"seconds": time.perf_counter() - start, "result": result}
 
 
 def embedding(
@@ -98,9 +93,7 @@ def check(arrays: Iterable[np.ndarray | list[np.ndarray]]) -> None:
             raise TypeError(f"The vectors should be in NumPy. Received: {type(first)}")
 
 
-def steps(
-    folder: Path, step: Callable[[Sentences], float]
-) -> dict[str, Callable[..., Any]]:
+def steps(folder: Path, step: Callable[[Sentences], float]) -> dict[str, Callable]:
     """Requests for a training step, from lists of `str` to updated weights."""
     sentences = read(folder / "sentences.txt")
     return {"step": lambda batch: timed(lambda: step([sentences[i] for i in batch]))}

@@ -11,34 +11,26 @@ import sys
 from pathlib import Path
 
 import allennlp_imports  # noqa: F401
+import protocol
 import torch
 from allennlp.modules.elmo import Elmo, batch_to_ids
-from protocol import (
-    LEARNING_RATE,
-    N_TAGS,
-    embedding,
-    first_vectors,
-    serve,
-    steps,
-    tags,
-)
-
-PACKAGES = "allennlp", "torch"
 
 
 def main(folder: Path, way: str) -> None:
     """Does what is requested until standard input ends."""
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     if way == "first":
-        first_vectors(folder, lambda folder: embedder(model(folder).eval()))
-    elif way == "embedding":
+        protocol.first_vectors(folder, lambda path: embedder(model(path).eval()))
+        return
+    if way == "embedding":
         elmo = model(folder).eval()
         forget = elmo._elmo_lstm._elmo_lstm.reset_states
-        serve(PACKAGES, embedding(folder, embedder(elmo), forget))
+        requests = protocol.embedding(folder, embedder(elmo), forget)
     else:
         fine_tuning = way == "fine-tuning"
         elmo = model(folder, requires_grad=fine_tuning)
-        serve(PACKAGES, steps(folder, stepper(elmo, fine_tuning)))
+        requests = protocol.steps(folder, stepper(elmo, fine_tuning))
+    protocol.answer_requests(protocol.versions("allennlp", "torch"), requests)
 
 
 def model(folder: Path, **kwargs) -> Elmo:
@@ -61,13 +53,13 @@ def embedder(elmo: Elmo):
 
 def stepper(elmo: Elmo, fine_tuning: bool):
     """A training step: of the whole biLM, or of a tagger on a frozen one."""
-    head = torch.nn.Linear(elmo.get_output_dim(), N_TAGS)
+    head = torch.nn.Linear(elmo.get_output_dim(), protocol.N_TAGS)
     torch.nn.init.zeros_(head.weight)
     torch.nn.init.zeros_(head.bias)
     modules = [elmo] if fine_tuning else [elmo, head]
     parameters = [p for module in modules for p in module.parameters()]
     trained = [p for p in parameters if p.requires_grad]
-    optimizer = torch.optim.SGD(trained, LEARNING_RATE)
+    optimizer = torch.optim.SGD(trained, protocol.LEARNING_RATE)
 
     def step(sentences):
         elmo._elmo_lstm._elmo_lstm.reset_states()
@@ -76,7 +68,7 @@ def stepper(elmo: Elmo, fine_tuning: bool):
         if fine_tuning:
             loss = vectors.square().mean()
         else:
-            wanted = torch.tensor([tag for s in sentences for tag in tags(s)])
+            wanted = torch.tensor([tag for s in sentences for tag in protocol.tags(s)])
             loss = torch.nn.functional.cross_entropy(head(vectors), wanted)
         optimizer.zero_grad()
         loss.backward()

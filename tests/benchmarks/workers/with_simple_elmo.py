@@ -10,8 +10,8 @@ read once.
 import sys
 from pathlib import Path
 
+import protocol
 import tensorflow as tf
-from protocol import embedding, serve
 from simple_elmo import ElmoModel
 from simple_elmo.elmo import weight_layers
 
@@ -46,8 +46,10 @@ def main(folder: Path, way: str) -> None:
         feed = {model.sentence_character_ids: ids}
         return session.run(layers["lm_embeddings"], feed)
 
-    packages = "simple-elmo", "tensorflow", "tf_keras"
-    serve(packages, embedding(folder, embed, lambda: session.run(reset)))
+    protocol.answer_requests(
+        protocol.versions("simple-elmo", "tensorflow", "tf_keras"),
+        protocol.embedding(folder, embed, lambda: session.run(reset)),
+    )
 
 
 if __name__ == "__main__":
