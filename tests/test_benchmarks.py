@@ -104,7 +104,7 @@ def test_stages_of_a_first_vector_follow_one_another():
     ends = {"import": 2.25, "read": 2.5, "first": 3.0, "second": 3.125}
     start = {name: (end, 2 * end) for name, end in ends.items()}
     peer = {name: (end / 2, end) for name, end in ends.items()}
-    _, ours = first_vector.rows({"AllenNLP": [peer], "eager": [start] * 3})
+    _, ours = first_vector.rows({"AllenNLP": [peer] * 3, "eager": [start] * 3})
     assert ours == [
         "eager",
         *("2.25", "0.25", "0.50", "0.12"),
