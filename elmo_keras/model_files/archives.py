@@ -183,4 +183,4 @@ def _errors_named(message):
     except _ERRORS as error:
         if getattr(error, "errno", None) is not None:  # of the disk, not of the content
             raise
-        raise ValueError(f"{message} {error}") from error
+        raise ValueError(f"{message} {error!s:.500}") from error

@@ -158,3 +158,9 @@ def test_a_long_header_of_a_tar_is_not_read(tmp_path):
     with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as archive:
         archive.addfile(tarfile.TarInfo("x" * 2**21))
     refused(path, "m.tar.gz should be .* It has a header that is too long")
+
+
+def test_a_damaged_header_makes_a_short_message(tmp_path):
+    path = zipped(tmp_path / "m.zip", {"a": bytes(60_000)})
+    patched(path, (26, 28), (50_000).to_bytes(2, "little"))
+    refused(path, "^a in .*m.zip can't be read. File name in directory.{,480}$")

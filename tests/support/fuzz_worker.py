@@ -33,6 +33,7 @@ from elmo_keras.model_files.model_directory import find_model, save_model
 from elmo_keras.training.checkpoint import read_checkpoint, save_checkpoint
 from export.version_info import read_info
 from export.version_paths import EXTRA, INFO
+from tests.support.models import published_weights
 from tests.support.mutations import mutated, mutated_json, mutated_zip
 from tests.support.tf1_checkpoints import arrays, options, write
 from tests.support.waiting import PATIENCE
@@ -40,14 +41,37 @@ from tests.support.waiting import PATIENCE
 MEMORY = 2**31  # bytes that a worker may take on top of what it has after its start
 LONGEST_LINE = 5000
 VOCABULARY = Vocabulary.count([["a", "b", "a", "단어"]])
+# In this order, again and again.
+KINDS = (
+    *("options", "options", "options", "zip", "zip", "zip", "tar", "keras"),
+    *("hdf5", "hdf5", "hdf5", "hdf5", "hdf5", "hdf5"),
+    *("vocabulary", "vocabulary", "checkpoint", "tf1", "part", "info"),
+)
 
 
 def make_seeds(folder: Path) -> None:
     """Writes a small sound file of each kind."""
-    bilm = _bilm()
-    save_model(folder / "model", bilm, VOCABULARY)
-    _make_archives(folder)
-    _make_hdf5(folder)
+    bilm, model = _bilm(), folder / "model"
+    save_model(model, bilm, VOCABULARY)
+    shutil.make_archive(str(folder / "archive"), "tar", model)
+    content = (folder / "archive.tar").read_bytes()
+    (folder / "archive.tar.gz").write_bytes(gzip.compress(content))
+    with zipfile.ZipFile(folder / "archive.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(model.glob("*.*")):
+            archive.write(path, path.name)
+    (folder / "weights").mkdir()
+    shutil.copy(model / "weights.hdf5", folder / "weights/0.hdf5")
+    kinds = [
+        ({"libver": ("v108", "v108")}, {}),
+        ({"libver": "latest"}, {}),
+        ({"track_order": True}, {}),
+        ({}, {"chunks": True, "compression": "gzip", "shuffle": True}),
+    ]
+    for number, (of_file, of_dataset) in enumerate(kinds, 1):
+        with h5py.File(folder / f"weights/{number}.hdf5", "w", **of_file) as file:
+            for name, array in published_weights(bilm).items():
+                array = array.astype("float32")
+                file.create_dataset(name, data=array, **of_dataset)
     tokens = keras.Input((None,), dtype="string")
     keras.Model(tokens, Elmo(bilm.config)(tokens)).save(folder / "model.keras")
     state = {"a": np.arange(5.0), "b/c": np.ones((2, 3), "float32")}
@@ -61,9 +85,9 @@ def make_seeds(folder: Path) -> None:
         parts.open({"model": "x"})
         note = {"digest": "abc", "sentences": [0, 1], "lengths": [1, 2]}
         write_part(parts, 0, [np.ones((1, 5)), np.ones((2, 5))], note)
-    (folder / "version" / EXTRA).mkdir(parents=True)
+    (folder / EXTRA).mkdir()
     about = {"options": bilm.config.to_options(), "mix": {"gamma": 1.0}}
-    (folder / "version" / EXTRA / INFO).write_text(json.dumps(about))
+    (folder / EXTRA / INFO).write_text(json.dumps(about))
 
 
 def _bilm():
@@ -72,100 +96,41 @@ def _bilm():
     return bilm
 
 
-def _make_archives(folder):
-    shutil.make_archive(str(folder / "archive"), "tar", folder / "model")
-    content = (folder / "archive.tar").read_bytes()
-    (folder / "archive.tar.gz").write_bytes(gzip.compress(content))
-    with zipfile.ZipFile(folder / "archive.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted((folder / "model").glob("*.*")):
-            archive.write(path, path.name)
-
-
-def _make_hdf5(folder):
-    """The weights in other kinds of HDF5."""
-    (folder / "weights").mkdir()
-    shutil.copy(folder / "model/weights.hdf5", folder / "weights/0.hdf5")
-    kinds = [
-        ({"libver": ("v108", "v108")}, {}),
-        ({"libver": "latest"}, {}),
-        ({"track_order": True}, {}),
-        ({}, {"chunks": True, "compression": "gzip", "shuffle": True}),
-    ]
-    with h5py.File(folder / "weights/0.hdf5") as source:
-        found = {}
-        source.visititems(lambda name, x: found.update({name: x}))
-        for number, (of_file, of_dataset) in enumerate(kinds, 1):
-            with h5py.File(folder / f"weights/{number}.hdf5", "w", **of_file) as file:
-                for name, dataset in found.items():
-                    if isinstance(dataset, h5py.Dataset):
-                        file.create_dataset(name, data=dataset[()], **of_dataset)
-
-
 class Worker:
-    """Damages and loads files.
+    """Damages files of `seeds` and loads them; `target` is an empty folder for them.
 
-    Args:
-        seeds: the folder of sound files.
-        target: an empty folder for damaged ones.
+    The method of a kind raises ValueError or OSError where it refuses the file.
     """
 
     def __init__(self, seeds: Path, target: Path):
         self.seeds, self.target, self.bilm = seeds, target, _bilm()
-        self.kinds = {
-            "options": 3,
-            "hdf5": 6,
-            "zip": 3,
-            "tar": 1,
-            "keras": 1,
-            "vocabulary": 2,
-            "checkpoint": 1,
-            "tf1": 1,
-            "part": 1,
-            "info": 1,
-        }
-        self.order = [kind for kind, n in self.kinds.items() for _ in range(n)]
-
-    def kind(self, number: int) -> str:
-        """The kind of a file."""
-        return self.order[number % len(self.order)]
-
-    def load(self, number: int) -> None:
-        """Damages a file and loads it.
-
-        Raises:
-            ValueError, OSError: the file was refused.
-        """
-        getattr(self, self.kind(number))(Random(number))
 
     def _damaged(self, name, damage, random):
-        path = self.target / Path(name).name
+        path = self.target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(damage((self.seeds / name).read_bytes(), random))
         return path
-
-    def _load_weights(self, files):
-        assert files.config == self.bilm.config
-        files.read_into(self.bilm)
 
     def options(self, random):
         path = self._damaged("model/options.json", mutated_json, random)
         files = find_model(path, self.seeds / "model/weights.hdf5")
-        config = files.config
-        assert config.units == self.bilm.config.units
+        assert files.config.units == self.bilm.config.units
 
     def hdf5(self, random):
-        name = f"weights/{random.randrange(5)}.hdf5"
-        path = self._damaged(name, mutated, random)
-        self._load_weights(find_model(self.seeds / "model/options.json", path))
+        path = self._damaged(f"weights/{random.randrange(5)}.hdf5", mutated, random)
+        files = find_model(self.seeds / "model/options.json", path)
+        assert files.config == self.bilm.config
+        files.read_into(self.bilm)
 
     def zip(self, random):
-        files = find_model(self._damaged("archive.zip", mutated_zip, random))
-        self._load_archive(files)
+        self._load_archive(self._damaged("archive.zip", mutated_zip, random))
 
     def tar(self, random):
         name = random.choice(("archive.tar", "archive.tar.gz"))
-        self._load_archive(find_model(self._damaged(name, mutated, random)))
+        self._load_archive(self._damaged(name, mutated, random))
 
-    def _load_archive(self, files):
+    def _load_archive(self, path):
+        files = find_model(path)
         assert files.config.units == self.bilm.config.units
         for dataset in files.weights.datasets.values():
             dataset[...]
@@ -187,33 +152,27 @@ class Worker:
         read_checkpoint(self._damaged("checkpoint.hdf5", damage, random))
 
     def tf1(self, random):
-        for path in (self.seeds / "tf1").iterdir():
-            shutil.copy(path, self.target)
+        shutil.copytree(self.seeds / "tf1", self.target / "tf1", dirs_exist_ok=True)
         ending = random.choice((".index", ".data-00000-of-00001"))
-        self._damaged(f"tf1/model.ckpt-9{ending}", mutated, random)
-        files = find_model(self.target / "model.ckpt-9")
+        path = self._damaged(f"tf1/model.ckpt-9{ending}", mutated, random)
+        files = find_model(path.with_name("model.ckpt-9"))
         files.read_into(self.bilm)
         files.accumulators(self.bilm)
 
     def part(self, random):
-        content = (self.seeds / "parts.unfinished/parts/part-0000000.npy").read_bytes()
-        path = self.target / "part.npy"
-        path.write_bytes(mutated(content, random))
-        if note_of(path) is None:
+        name = "parts.unfinished/parts/part-0000000.npy"
+        if note_of(self._damaged(name, mutated, random)) is None:
             raise ValueError("The part is computed again.")
 
     def info(self, random):
-        extra = self.target / EXTRA
-        extra.mkdir(exist_ok=True)
-        content = (self.seeds / "version" / EXTRA / INFO).read_bytes()
-        (extra / INFO).write_bytes(mutated_json(content, random))
+        self._damaged(f"{EXTRA}/{INFO}", mutated_json, random)
         read_info(self.target)
 
 
-def outcome(worker: Worker, number: int) -> str:
-    """What came of a file."""
+def outcome(worker: Worker, kind: str, number: int) -> str:
+    """The result of loading a damaged file."""
     try:
-        worker.load(number)
+        getattr(worker, kind)(Random(number))
     except (ValueError, OSError) as error:
         line = " ".join(str(error).split())
         return "refused" if 0 < len(line) <= LONGEST_LINE else f"failed {line[:500]}"
@@ -222,23 +181,20 @@ def outcome(worker: Worker, number: int) -> str:
     return "loaded"
 
 
-def limit_memory() -> None:
-    """Makes allocations fail that go far beyond what the process has."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    most = pages * resource.getpagesize() + MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
 def main(seeds: str, *numbers: str) -> None:
     """Loads the files of some numbers."""
     with tempfile.TemporaryDirectory() as target:
         worker = Worker(Path(seeds), Path(target))
-        limit_memory()
+        # Allocations fail that go far beyond what the process has.
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
         for number in range(*map(int, numbers)):
-            print(number, worker.kind(number), flush=True)
+            kind = KINDS[number % len(KINDS)]
+            print(number, kind, flush=True)
             signal.alarm(int(PATIENCE))  # it ends a process that hangs
             with contextlib.redirect_stderr(io.StringIO()):
-                found = outcome(worker, number)
+                found = outcome(worker, kind, number)
             print(found, flush=True)
 
 

@@ -13,105 +13,64 @@ VALUES = (
     *(0, 1, -1, 3, 2**31, 10**9, 10**400, 0.5, 1e308),
     *(float("nan"), float("inf"), NESTED),
 )
+DAMAGES = "flip flip cut remove copy number number fill insert".split()
 
 
 def mutated(content: bytes, random: Random) -> bytes:
     """The content with one to four damages."""
+    content = bytearray(content)
     for _ in range(random.choice((1, 1, 2, 4))):
-        content = random.choice(DAMAGES)(bytearray(content), random)
+        _damage(content, random)
     return bytes(content)
 
 
-def flip(content, random):
-    """Some bits are inverted."""
-    for _ in range(random.choice((1, 1, 3, 20)) if content else 0):
-        content[random.randrange(len(content))] ^= 1 << random.randrange(8)
-    return content
-
-
-def cut(content, random):
-    """The end is missing."""
-    return content[: random.randrange(len(content) + 1)]
-
-
-def remove(content, random):
-    """A piece is missing."""
-    start, size = place(content, random)
-    del content[start : start + size]
-    return content
-
-
-def exchange(content, random):
-    """A piece is another one's copy."""
-    start, size = place(content, random)
-    other, _ = place(content, random)
-    content[start : start + size] = content[other : other + size]
-    return content
-
-
-def extreme(content, random):
-    """A number has an extreme value, or is a little larger or smaller."""
-    size = random.choice((1, 2, 4, 8))
-    start = random.randrange(max(1, len(content) - size))
-    number = int.from_bytes(content[start : start + size], "little")
-    number = random.choice((*EXTREMES, number + 1, number - 1, number * 2, number + 8))
-    content[start : start + size] = (number % 256**size).to_bytes(size, "little")
-    return content
-
-
-def fill(content, random):
-    """A piece is all zeros or all ones."""
-    start, size = place(content, random)
-    content[start : start + size] = random.choice((b"\0", b"\xff")) * size
-    return content
-
-
-def insert(content, random):
-    """A piece is put in between."""
-    start, size = place(content, random)
-    content[start:start] = random.randbytes(size)
-    return content
-
-
-def place(content, random):
-    """A start, and a size that is mostly small."""
+def _damage(content, random):
+    start, other = (random.randrange(max(1, len(content))) for _ in range(2))
     size = random.choice((1, 4, 8, 16, 64, 512))
-    return random.randrange(max(1, len(content))), size
-
-
-DAMAGES = (flip, flip, cut, remove, exchange, extreme, extreme, fill, insert)
+    piece = slice(start, start + size)
+    match random.choice(DAMAGES):
+        case "flip":
+            for _ in range(random.choice((1, 1, 3, 20)) if content else 0):
+                content[random.randrange(len(content))] ^= 1 << random.randrange(8)
+        case "cut":
+            del content[start:]
+        case "remove":
+            del content[piece]
+        case "copy":
+            content[piece] = content[other : other + size]
+        case "number":  # an extreme one, or a little larger or smaller
+            size = random.choice((1, 2, 4, 8))
+            n = int.from_bytes(content[start : start + size], "little")
+            n = random.choice((*EXTREMES, n + 1, n - 1, n * 2, n + 8)) % 256**size
+            content[start : start + size] = n.to_bytes(size, "little")
+        case "fill":
+            content[piece] = random.choice((b"\0", b"\xff")) * size
+        case "insert":
+            content[start:start] = random.randbytes(size)
 
 
 def mutated_json(content: bytes, random: Random) -> bytes:
-    """JSON with some values replaced, removed or doubled, or damaged bytes."""
+    """JSON with some values replaced or removed, or damaged bytes."""
     if random.random() < 0.3:
         return mutated(content, random)
     tree = json.loads(content)
     for _ in range(random.choice((1, 1, 2, 3))):
-        change_value(tree, random)
+        if places := list(_places(tree)):
+            node, key = random.choice(places)
+            if random.random() < 0.2:
+                del node[key]
+            else:  # copied: a shared list would be changed later, or put into itself
+                node[key] = copy.deepcopy(random.choice(VALUES))
     text = json.dumps(tree)
     return text.replace(f'"{NESTED}"', "[" * 100_000 + "]" * 100_000).encode()
 
 
-def change_value(tree, random):
-    """Replaces or removes a value somewhere in a tree of JSON."""
-    places = []
-    todo = [tree]
-    while todo:
-        node = todo.pop()
-        keys = node if isinstance(node, dict) else range(len(node))
-        for key in keys:
-            places.append((node, key))
-            if isinstance(node[key], dict | list):
-                todo.append(node[key])
-    if not places:
-        return
-    node, key = random.choice(places)
-    if random.random() < 0.2:
-        del node[key]
-    else:
-        # Copied: a shared list would be changed later on, or put into itself.
-        node[key] = copy.deepcopy(random.choice(VALUES))
+def _places(node):
+    """Each object and list of a tree of JSON, with each key in it."""
+    for key in node if isinstance(node, dict) else range(len(node)):
+        yield node, key
+        if isinstance(node[key], dict | list):
+            yield from _places(node[key])
 
 
 def mutated_zip(content: bytes, random: Random) -> bytes:
