@@ -151,41 +151,23 @@ def parser() -> argparse.ArgumentParser:
     add("--archive", action="store_true", help="also write a .tar.gz, for hub.load")
     add("--serving-files", action="store_true", help="also write files for TF Serving")
     add("--no-warmup", dest="warmup", action="store_false", help="no warm-up requests")
-    _add_mix(p.add_argument_group("mix of the layers").add_argument)
-    _add_saved_model(p.add_argument_group("SavedModel").add_argument)
-    _add_use(p.add_argument_group("programs that use it").add_argument)
-    return p
-
-
-def _add_mix(add):
+    add = p.add_argument_group("mix of the layers").add_argument
     add("--mix", type=numbers, metavar="W0,W1,…", help="weights before the softmax")
     add("--gamma", type=finite_number, help="factor of the mix (default: 1)")
     add("--layer-norm", action="store_true", help="normalise layers before the mix")
     add("--dropout", type=rate, help="dropout rate on the mix, in training")
     add("--l2", type=float, help="the paper's λ, in training")
     add("--layer", metavar="NAME", help="the Elmo layer of a .keras model")
-    add(
-        "--representation",
-        type=non_negative(int),
-        default=0,
-        help="index of the mix in that layer (default: 0)",
-    )
-
-
-def _add_saved_model(add):
+    mix = "index of the mix in that layer (default: 0)"
+    add("--representation", type=non_negative(int), default=0, help=mix)
+    add = p.add_argument_group("SavedModel").add_argument
     add("--trainable", choices=TRAINABLE, default="mix", help="default: mix")
     add("--dtype", choices=DTYPES, default="float32", help="dtype of the biLM")
-    add(
-        "--cached-words",
-        type=positive(int),
-        metavar="N",
-        help="keep the vectors of the first N words of vocab.txt",
-    )
+    cached = "keep the vectors of the first N words of vocab.txt"
+    add("--cached-words", type=positive(int), metavar="N", help=cached)
     add("--tokenizer", choices=TOKENIZERS, default="spaces", help="default: spaces")
     add("--normalization", choices=["NFC"], help="needs tensorflow-text")
-
-
-def _add_use(add):
+    add = p.add_argument_group("programs that use it").add_argument
     add(
         "--as-dict",
         action="store_true",
@@ -197,6 +179,7 @@ def _add_use(add):
         default=INPUT_NAMES[0],
         help="name of the sentences in requests (default: sentences; google/elmo: text)",
     )
+    return p
 
 
 if __name__ == "__main__":

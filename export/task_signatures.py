@@ -159,37 +159,20 @@ def bounded(
     lengths = [text.row_lengths() for text in texts.values()]
     longest = tf.reduce_max(tf.concat([[0], *lengths], axis=0))
     rows = tf.size(lengths[0], tf.int64)
-    checks = [
-        tf.debugging.Assert(
-            tf.reduce_all([tf.size(x, tf.int64) == rows for x in lengths]),
-            [f"{', '.join(texts)} should have as many texts each."],
-        ),
-        _at_most(
-            MAX_POSITIONS,
-            len(lengths) * rows * longest,
-            "Texts times the tokens of the longest one",
-        ),
-    ]
+    as_many = tf.reduce_all([tf.size(x, tf.int64) == rows for x in lengths])
+    message = f"{', '.join(texts)} should have as many texts each."
+    checks = [tf.debugging.Assert(as_many, [message])]
+    found = {"the tokens of the longest one": (MAX_POSITIONS, len(lengths) * longest)}
     if compares_tokens:
-        checks.append(
-            _at_most(
-                MAX_PAIRS,
-                rows * longest * longest,
-                "Texts times the square of the tokens of the longest one",
-            )
+        found["the square of the tokens of the longest one"] = (
+            MAX_PAIRS,
+            longest * longest,
         )
+    for what, (limit, size) in found.items():
+        message = f"Texts times {what} should be at most {limit}. Send fewer or shorter ones. Found:"
+        checks.append(tf.debugging.Assert(rows * size <= limit, [message, rows * size]))
     with tf.control_dependencies(checks):
         return {
             field: text.with_flat_values(tf.identity(text.flat_values))
             for field, text in texts.items()
         }
-
-
-def _at_most(limit, found, what):
-    return tf.debugging.Assert(
-        found <= limit,
-        [
-            f"{what} should be at most {limit}. Send fewer or shorter ones. Found:",
-            found,
-        ],
-    )

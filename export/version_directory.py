@@ -27,9 +27,6 @@ from .version_paths import (
 )
 from .warmup import write_warmup
 
-# What `tf.saved_model.save` takes, the object and the signatures, and a description.
-Made = tuple[tf.train.Checkpoint, dict, dict]
-
 
 def export_elmo(
     elmo: Elmo,
@@ -74,11 +71,16 @@ def export_elmo(
 
 
 def write_version(
-    output: str | Path, version: int | None, make: Callable[[], Made], *, warmup: bool
+    output: str | Path,
+    version: int | None,
+    make: Callable[[], tuple[tf.train.Checkpoint, dict, dict]],
+    *,
+    warmup: bool,
 ) -> Path:
     """Writes the files of a version into a folder that is renamed when it is complete.
 
-    A session computes only what is asked of it. Calls from TensorFlow 2 take both names
+    `make` returns the object to save, its signatures, and their description. A session
+    computes only what is asked of it. Calls from TensorFlow 2 take both names
     of the input of `default`, if it is text alone.
     """
     output = Path(output)

@@ -50,12 +50,13 @@ def embed_file(options: argparse.Namespace) -> None:
         options.root_certificates, options.client_key, options.client_certificate
     )
     sentences = read_lines(options.input_file)
+    usual = "default" if is_npy(options.output_file) else "elmo"
     names = "server model batch_tokens batch_size timeout retries in_flight".split()
     try:
         with Progress(total=len(sentences), unit=" sentences") as progress:
             vectors = embed_text(
                 sentences,
-                output=options.output or usual_output(options.output_file),
+                output=options.output or usual,
                 credentials=credentials,
                 progress=progress.update,
                 **{name: getattr(options, name) for name in names},
@@ -72,11 +73,6 @@ def embed_file(options: argparse.Namespace) -> None:
             f"{options.output_file} can't be written: {error.strerror}. Nothing is left "
             "of it. Give an output on another disk."
         ) from error
-
-
-def usual_output(path: Path) -> str:
-    """The output of the server that a file of this name holds by default."""
-    return "default" if is_npy(path) else "elmo"
 
 
 def check_output(path: Path, source: Path) -> None:

@@ -49,7 +49,9 @@ def write_embeddings(
                 f"Received: the shape {first.shape}"
             )
         shape = len(sentences), *first.shape
-        _check_space(path.parent, len(sentences) * first.nbytes)
+        # Before the rest is computed.
+        if shutil.disk_usage(path.parent).free < len(sentences) * first.nbytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write_npy(temporary, batches, shape=shape, dtype=first.dtype)
 
 
@@ -64,9 +66,3 @@ def _batches(vectors) -> Iterator[tuple[range, list[np.ndarray]]]:
             batch, size, done = [], 0, done + len(batch)
     if batch:
         yield range(done, done + len(batch)), batch
-
-
-def _check_space(folder, n_bytes):
-    """Fails before the rest is computed, if the size is known and there is no room."""
-    if shutil.disk_usage(folder).free < n_bytes:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

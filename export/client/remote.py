@@ -74,7 +74,11 @@ def embed_text(
         ValueError: the output has no vector for a sentence.
         grpc.RpcError: the server refuses a request, or can't be reached.
     """
-    with _predicting(server, credentials) as predict, _threads(in_flight) as pool:
+    with contextlib.ExitStack() as stack:
+        channel = stack.enter_context(_channel(server, credentials))
+        predict = PredictionServiceStub(channel).Predict
+        pool = concurrent.futures.ThreadPoolExecutor(in_flight)
+        stack.callback(pool.shutdown, cancel_futures=True)
 
         def vectors_of(batch):
             request = _request(batch, model, output)
@@ -82,9 +86,14 @@ def embed_text(
             rows = zip(batch, array_of(response.outputs[output]))
             return [_unpadded(row, len(sentence), output) for sentence, row in rows]
 
+        def results(batches):
+            for vectors in pool.map(vectors_of, batches):
+                progress(len(vectors))
+                yield vectors
+
         yield from in_order(
             sentences,
-            lambda batches: _reported(pool.map(vectors_of, batches), progress),
+            results,
             batches_of=functools.partial(
                 length_batches, max_tokens=batch_tokens, max_sentences=batch_size
             ),
@@ -92,32 +101,10 @@ def embed_text(
         )
 
 
-def _reported(results, progress):
-    """The results of each request, whose number of sentences is reported."""
-    for vectors in results:
-        progress(len(vectors))
-        yield vectors
-
-
-@contextlib.contextmanager
-def _predicting(server, credentials):
-    """The method Predict of a server."""
+def _channel(server, credentials):
     if credentials is None:
-        channel = grpc.insecure_channel(server, UNLIMITED)
-    else:
-        channel = grpc.secure_channel(server, credentials, UNLIMITED)
-    with channel:
-        yield PredictionServiceStub(channel).Predict
-
-
-@contextlib.contextmanager
-def _threads(n):
-    """A pool of threads; at the end, waiting tasks are cancelled."""
-    pool = concurrent.futures.ThreadPoolExecutor(n)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
+        return grpc.insecure_channel(server, UNLIMITED)
+    return grpc.secure_channel(server, credentials, UNLIMITED)
 
 
 def _request(sentences, model, output):

@@ -19,7 +19,15 @@ from ..version_paths import MAX_VERSION
 from . import wire
 from .bodies import Bodies
 from .config import Config
-from .errors import RequestError, as_json, cancelled, invalid, shutting_down
+from .errors import (
+    RequestError,
+    as_json,
+    cancelled,
+    invalid,
+    not_found,
+    shutting_down,
+    too_late,
+)
 from .models import ONLY_PREDICT, SIGNATURES, Models
 from .wire import Content
 
@@ -143,8 +151,7 @@ class App:
         except TimeoutError:
             if self._ended:
                 raise shutting_down() from None
-            raise RequestError(
-                grpc.StatusCode.DEADLINE_EXCEEDED,
+            raise too_late(
                 f"The request waited for {seconds:g} seconds.",
             ) from None
         except asyncio.CancelledError:
@@ -208,7 +215,7 @@ class Target(NamedTuple):
 def target_of(method: str, path: str, *, cors: bool = False) -> Target:
     """What a method and an undecoded path without a query ask for."""
     if not path.lower().startswith(ROOT):
-        error = RequestError(grpc.StatusCode.NOT_FOUND, f"Not found: {path}")
+        error = not_found(f"Not found: {path}")
         return Target("not_found", error=error)
     if method == "OPTIONS" and cors:
         return Target("options")

@@ -8,10 +8,8 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 
-import grpc
-
 from .config import Config
-from .errors import RequestError, shutting_down
+from .errors import shutting_down, too_late, too_much
 from .joining import is_joinable, join, outputs_to_fetch, split
 from .lanes import Lane
 from .request_size import check_answer, checked_size
@@ -56,9 +54,7 @@ class Request:
             return None
         left = self.arrived + self.seconds - time.monotonic()
         if left <= 0:
-            raise RequestError(
-                grpc.StatusCode.DEADLINE_EXCEEDED, "The deadline has passed."
-            )
+            raise too_late("The deadline has passed.")
         return left
 
     def fail(self, error: Exception) -> None:
@@ -114,8 +110,7 @@ class Batcher:
                 alive = [r for r in self._waiting if not r.future.cancelled()]
                 self._waiting = collections.deque(alive)
             if len(self._waiting) >= maximum:
-                raise RequestError(
-                    grpc.StatusCode.RESOURCE_EXHAUSTED,
+                raise too_much(
                     f"The queue holds {len(self._waiting)} requests, its maximum. Try "
                     "again later.",
                 )
@@ -123,7 +118,7 @@ class Batcher:
             self._changed.notify_all()
         return request.future
 
-    def close(self, grace: float | None = None) -> None:
+    def close(self, grace: float = threading.TIMEOUT_MAX) -> None:
         """Refuses new requests, and answers waiting ones for up to `grace` seconds.
 
         Those that have no answer then fail with UNAVAILABLE.
@@ -131,9 +126,9 @@ class Batcher:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        end = time.monotonic() + (grace or 0)
+        end = time.monotonic() + grace
         for thread in self._threads:
-            thread.join(None if grace is None else max(end - time.monotonic(), 0))
+            thread.join(max(end - time.monotonic(), 0))
         with self._changed:
             left = [*self._waiting, *self._computed]
             self._waiting.clear()

@@ -4,11 +4,10 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
-import grpc
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from .errors import RequestError, invalid
+from .errors import invalid, too_late, too_much
 
 HELD_BODIES = 4  # bodies of the maximum size that are kept at the same time
 
@@ -37,8 +36,7 @@ class Bodies:
                     if len(body) > self._max_bytes:
                         raise self._too_large()
                     if self._held > HELD_BODIES * self._max_bytes:
-                        raise RequestError(
-                            grpc.StatusCode.RESOURCE_EXHAUSTED,
+                        raise too_much(
                             "The server holds the bodies of other requests. "
                             "Try again later.",
                         )
@@ -52,8 +50,7 @@ class Bodies:
             async with asyncio.timeout(self._seconds):
                 yield
         except TimeoutError:
-            raise RequestError(
-                grpc.StatusCode.DEADLINE_EXCEEDED,
+            raise too_late(
                 f"The body should be complete after {self._seconds:g} seconds. "
                 f"Received: {len(body)} bytes",
                 http_status=408,
@@ -65,8 +62,7 @@ class Bodies:
             ) from None
 
     def _too_large(self):
-        return RequestError(
-            grpc.StatusCode.RESOURCE_EXHAUSTED,
+        return too_much(
             f"A body should have at most {self._max_bytes} bytes.",
             http_status=413,
         )

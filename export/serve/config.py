@@ -2,36 +2,25 @@
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import grpc
-from google.protobuf import (
-    descriptor_pb2,
-    descriptor_pool,
-    message_factory,
-    text_format,
-)
+from google.protobuf import text_format
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
+from google.protobuf.proto_builder import MakeSimpleProtoClass
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
 MEGABYTE = 2**20
 PLATFORM = "tensorflow"
 
 
-@dataclasses.dataclass(frozen=True)
-class VersionPolicy:
-    """Which versions are loaded: how many of the newest, and of which numbers.
-
-    None stands for all.
-    """
+class VersionPolicy(NamedTuple):
+    """Which versions are loaded: how many of the newest, of which numbers; None: all."""
 
     newest: int | None = 1
     only: frozenset[int] | None = None
-
-    def candidates(self, versions: Iterable[int]) -> list[int]:
-        """The versions that may be loaded, the newest first."""
-        allowed = [v for v in versions if self.only is None or v in self.only]
-        return sorted(allowed, reverse=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,24 +106,19 @@ def _model(config, path):
             f"{path}: the `model_platform` of {config.name!r} should be "
             f"{PLATFORM!r}. Received: {config.model_platform!r}"
         )
-    policy = config.model_version_policy
-    match policy.WhichOneof("policy_choice"):
+    given = config.model_version_policy
+    policy = VersionPolicy(given.latest.num_versions or 1)
+    match given.WhichOneof("policy_choice"):
         case "all":
-            chosen = VersionPolicy(newest=None)
+            policy = VersionPolicy(None)
         case "specific":
-            if not policy.specific.versions:
+            policy = VersionPolicy(None, frozenset(given.specific.versions))
+            if not policy.only:
                 raise ValueError(
                     f"{path}: `specific` of {config.name!r} should list `versions`."
                 )
-            chosen = VersionPolicy(None, frozenset(policy.specific.versions))
-        case _:
-            chosen = VersionPolicy(newest=policy.latest.num_versions or 1)
-    return ModelConfig(
-        config.name,
-        path.parent / config.base_path,
-        chosen,
-        dict(config.version_labels),
-    )
+    directory, labels = path.parent / config.base_path, dict(config.version_labels)
+    return ModelConfig(config.name, directory, policy, labels)
 
 
 def read_ssl_config(path: Path) -> grpc.ServerCredentials:
@@ -143,7 +127,12 @@ def read_ssl_config(path: Path) -> grpc.ServerCredentials:
     `server_key` and `server_cert` hold PEM, and so does `custom_ca`, the authorities
     that certificates of clients are checked with if `client_verify` is true.
     """
-    config = _read(path, _ssl_config())
+    fields = dict.fromkeys(
+        ("server_key", "server_cert", "custom_ca"), Field.TYPE_STRING
+    )
+    fields["client_verify"] = Field.TYPE_BOOL
+    # tensorflow-serving-api lacks this message.
+    config = _read(path, MakeSimpleProtoClass(fields, "elmo_keras.SSLConfig")())
     needed = ["server_key", "server_cert", *["custom_ca"] * config.client_verify]
     for name in needed:
         if "-----BEGIN" not in getattr(config, name):
@@ -153,24 +142,6 @@ def read_ssl_config(path: Path) -> grpc.ServerCredentials:
         root_certificates=config.custom_ca.encode() or None,
         require_client_auth=config.client_verify,
     )
-
-
-def _ssl_config():
-    """An empty `SSLConfig`, which tensorflow-serving-api lacks."""
-    file = descriptor_pb2.FileDescriptorProto(
-        name="elmo_keras/ssl_config.proto", package="elmo_keras", syntax="proto3"
-    )
-    message = file.message_type.add(name="SSLConfig")
-    kind = descriptor_pb2.FieldDescriptorProto
-    fields = dict.fromkeys(("server_key", "server_cert", "custom_ca"), kind.TYPE_STRING)
-    fields["client_verify"] = kind.TYPE_BOOL
-    for number, (name, type_) in enumerate(fields.items(), start=1):
-        label = kind.LABEL_OPTIONAL
-        message.field.add(name=name, number=number, type=type_, label=label)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    descriptor = pool.FindMessageTypeByName("elmo_keras.SSLConfig")
-    return message_factory.GetMessageClass(descriptor)()
 
 
 def _read(path, message):

@@ -4,6 +4,7 @@ They name no path of the machine and no node of the graph, which would tell a cl
 about the server and nothing about its request. The log has them.
 """
 
+import functools
 import json
 import logging
 import re
@@ -55,19 +56,16 @@ class RequestError(Exception):
         self.http_status = http_status or _HTTP.get(code, 500)
 
 
-def invalid(message: str) -> RequestError:
-    """The error of a request that no server could answer."""
-    return RequestError(grpc.StatusCode.INVALID_ARGUMENT, message)
-
-
-def shutting_down() -> RequestError:
-    """The error of requests that a closing server doesn't answer."""
-    return RequestError(grpc.StatusCode.UNAVAILABLE, "The server is shutting down.")
-
-
-def cancelled() -> RequestError:
-    """The error of a request whose client is gone."""
-    return RequestError(grpc.StatusCode.CANCELLED, "The client has disconnected.")
+invalid = functools.partial(RequestError, grpc.StatusCode.INVALID_ARGUMENT)
+not_found = functools.partial(RequestError, grpc.StatusCode.NOT_FOUND)
+too_late = functools.partial(RequestError, grpc.StatusCode.DEADLINE_EXCEEDED)
+too_much = functools.partial(RequestError, grpc.StatusCode.RESOURCE_EXHAUSTED)
+cancelled = functools.partial(
+    RequestError, grpc.StatusCode.CANCELLED, "The client has disconnected."
+)
+shutting_down = functools.partial(
+    RequestError, grpc.StatusCode.UNAVAILABLE, "The server is shutting down."
+)
 
 
 def of_tensorflow(error: tf.errors.OpError) -> RequestError:

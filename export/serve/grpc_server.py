@@ -34,8 +34,7 @@ class InFlight:
     """Counts requests from their arrival until their answer is sent."""
 
     def __init__(self):
-        self._changed = threading.Condition()
-        self._number = 0
+        self._changed, self._number = threading.Condition(), 0
 
     def add(self, context: grpc.ServicerContext) -> None:
         """Counts the request of a handler."""

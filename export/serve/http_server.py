@@ -68,18 +68,14 @@ class HttpServer:
         grace = await self._stopping
         self._app.stop()
         begin = self._loop.time()
-        await self._until_idle(connections, begin + max(grace - RESERVE, 0))
+        await connections.idle(begin + max(grace - RESERVE, 0))
         self._app.end()
         await asyncio.sleep(max(begin + SETTLE - self._loop.time(), 0))
-        await self._until_idle(connections, self._loop.time() + RESERVE)
+        await connections.idle(self._loop.time() + RESERVE)
         server.close()
         connections.pre_shutdown()
         await connections.shutdown(CHECK)
         self._app.close()
-
-    async def _until_idle(self, connections, end):
-        while connections.busy and self._loop.time() < end:
-            await asyncio.sleep(CHECK)
 
 
 def _listening(host, port):
@@ -114,10 +110,10 @@ class Connections(web.Server):
         self._requests: dict[web.RequestHandler, web.BaseRequest] = {}
         self._by_age: list[web.RequestHandler] = []
 
-    @property
-    def busy(self) -> int:
-        """The number of connections with a request that is not answered."""
-        return len(self._requests)
+    async def idle(self, end: float) -> None:
+        """Waits until all requests are answered, at most to `end` of the loop's time."""
+        while self._requests and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(CHECK)
 
     def __call__(self) -> web.RequestHandler:
         """The protocol of a new connection, for `asyncio`."""

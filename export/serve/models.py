@@ -15,13 +15,13 @@ from tensorflow_serving.apis.model_pb2 import ModelSpec
 
 from .batcher import Batcher, Request
 from .config import Config, ModelConfig
-from .errors import RequestError, invalid, request_error, without_paths
+from .errors import invalid, not_found, request_error, without_paths
 from .lanes import session_config
 from .servable import Servable
 from .versions import Versions
 
 SIGNATURES = "signature_def"
-ONLY_PREDICT = "This is not implemented. Use Predict."
+ONLY_PREDICT = "Only Predict is implemented. Use Predict."
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # as in TensorFlow Serving
 
@@ -48,8 +48,7 @@ class Models:
         if not name:
             raise invalid(f"`model_spec` should name a model: {sorted(self._models)}.")
         if name not in self._models:
-            raise RequestError(
-                grpc.StatusCode.NOT_FOUND,
+            raise not_found(
                 f"The models are {sorted(self._models)}. Received: {name!r}",
             )
         return self._models[name]
@@ -73,8 +72,7 @@ class Models:
         found, number = versions.statuses(), versions.number(version_of(spec))
         if number is not None:
             if number not in found:
-                raise RequestError(
-                    grpc.StatusCode.NOT_FOUND,
+                raise not_found(
                     f"The versions are {list(found)}. Received: {number}",
                 )
             found = {number: found[number]}
@@ -111,14 +109,14 @@ class Models:
             seconds = time.perf_counter() - begin
             self.metrics.request(api, method, status.name, seconds, model)
 
-    def drain(self, grace: float | None = None) -> None:
+    def drain(self, grace: float) -> None:
         """Refuses new requests, and answers waiting ones for up to `grace` seconds."""
         self._stop.set()
         self.batcher.close(grace)
 
-    def close(self, grace: float | None = None) -> None:
-        """Drains the queue, and frees the models."""
-        self.drain(grace)
+    def close(self) -> None:
+        """Refuses all requests, and frees the models."""
+        self.drain(0)
         for versions in self._models.values():
             versions.close()
 

@@ -1,10 +1,9 @@
 """The size of a request and of its answer, from shapes, before anything is computed."""
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from ..sentences import WORDS
 from .config import MEGABYTE, Config
@@ -14,8 +13,8 @@ from .signature import Arrays, Signature
 
 STRING_BYTES = 24  # of a string without its content
 
-# How a byte of text takes part in a token.
-_SEPARATES, _JOINS, _ALONE, _CONTINUES = range(4)
+# Bytes of a token of several, of a token by themselves, of a character before them.
+JOINS, ALONE, CONTINUES = b"j", b"a", b"c"
 
 
 class RequestSize(NamedTuple):
@@ -34,7 +33,7 @@ def checked_size(inputs: Arrays, tokenizer: str, config: Config) -> RequestSize:
     for strings in (array for array in inputs.values() if array.dtype == object):
         if strings.ndim == 1:
             counts = token_counts(strings, tokenizer)
-            tokens, longest = tokens + int(counts.sum()), int(counts.max(initial=0))
+            tokens, longest = tokens + sum(counts), max(counts, default=0)
         else:
             longest, lengths = strings.shape[1], inputs.get(LENGTHS)
             real = lengths.clip(0, longest).sum() if lengths is not None else None
@@ -57,35 +56,32 @@ def check_answer(
     _check("max-answer-mb", "MB in its answer", config.max_answer_mb, found)
 
 
-def token_counts(texts: Sequence[bytes], tokenizer: str) -> np.ndarray:
+def token_counts(texts: Sequence[bytes], tokenizer: str) -> list[int]:
     """An upper bound of the number of tokens of each text.
 
     It is exact but for `"unicode_script"` and `"words"`, where each character counts
     that is not an ASCII letter.
     """
-    if not len(texts):
-        return np.zeros([0], np.int64)
-    ends = np.cumsum([len(text) + 1 for text in texts])
-    text = np.frombuffer(b" ".join([*texts, b""]), np.uint8)
-    kinds = _kinds(tokenizer)[text]
-    starts = kinds == _ALONE
-    joins = kinds == _JOINS
-    starts[0] |= joins[0]
-    starts[1:] |= joins[1:] & ~joins[:-1]
-    return np.add.reduceat(starts, [0, *ends[:-1]], dtype=np.int64)
+    table, counts = _kinds(tokenizer), []
+    for text in texts:
+        kinds = b" " + text.translate(table)
+        starts = sum(kinds.count(before + JOINS) for before in (b" ", ALONE, CONTINUES))
+        counts.append(starts + kinds.count(ALONE))
+    return counts
 
 
+@functools.cache
 def _kinds(tokenizer):
-    """The kind of each byte."""
-    joining = _ALONE if tokenizer in ("unicode_script", WORDS) else _JOINS
-    kinds = np.full(256, joining, np.uint8)
-    if joining == _ALONE:
-        letters = [byte for byte in range(128) if chr(byte).isalpha()]
-        kinds[letters] = _JOINS
-        kinds[0x80:0xC0] = _CONTINUES
-    separators = b" " if tokenizer == "spaces" else b" \t\n\v\f\r"
-    kinds[list(separators)] = _SEPARATES
-    return kinds
+    """How each byte takes part in a token, for `bytes.translate`."""
+    spaces = b" " if tokenizer == "spaces" else b" \t\n\v\f\r"
+    kinds = [JOINS] * 256
+    if tokenizer in ("unicode_script", WORDS):
+        for byte in range(256):
+            if not chr(byte).isalpha() or byte > 127:
+                kinds[byte] = CONTINUES if 0x80 <= byte < 0xC0 else ALONE
+    for byte in spaces:
+        kinds[byte] = b" "
+    return b"".join(kinds)
 
 
 def _check(option, what, maximum, found):

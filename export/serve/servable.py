@@ -54,11 +54,17 @@ class Servable:
         self.version, self.name, self.directory = int(directory.name), name, directory
         self._prepared: dict[int, set[tuple[str, ...]]] = {}
         self._lock = threading.Lock()
-        info, self.tokenizer = directory / EXTRA / INFO, TOKENIZERS[0]
-        if info.exists():
-            about = json.loads(info.read_text(encoding="utf-8"))
-            self.tokenizer = about.get("tokenizer", self.tokenizer)
-        self._session, graph = _session(directory, config or session_config())
+        info = directory / EXTRA / INFO
+        about = json.loads(info.read_bytes()) if info.exists() else {}
+        self.tokenizer = about.get("tokenizer", TOKENIZERS[0])
+        config = config or session_config()
+        try:
+            self._session, graph = _session(directory, config)
+        except tf.errors.NotFoundError as error:
+            if "Op type not registered" not in str(error):
+                raise
+            tensorflow_text()  # registers its operations
+            self._session, graph = _session(directory, config)
         self.signature_map = SignatureDefMap(signature_def=dict(graph.signature_def))
         self._signatures = {
             name: Signature.of(proto)
@@ -134,16 +140,6 @@ class Servable:
 
 def _session(directory, config):
     """A session of a SavedModel, and the meta graph with its signatures."""
-    try:
-        return _loaded(directory, config)
-    except tf.errors.NotFoundError as error:
-        if "Op type not registered" not in str(error):
-            raise
-    tensorflow_text()  # registers its operations
-    return _loaded(directory, config)
-
-
-def _loaded(directory, config):
     with optimized(directory) as folder:
         rewriting = config.graph_options.rewrite_options
         rewriting.disable_meta_optimizer = folder != directory

@@ -21,7 +21,7 @@ class Server:
     def __init__(self, config: Config):
         with contextlib.ExitStack() as undo:
             self.models = Models(config)
-            undo.callback(self.models.close, 0)
+            undo.callback(self.models.close)
             self._rest = HttpServer(App(self.models, config), config)
             undo.callback(self._rest.close, 0)
             self._grpc = GrpcServer(self.models, config)
@@ -45,4 +45,4 @@ class Server:
         """Drains the server, and frees its ports and models."""
         self.drain(grace)
         self._grpc.close()
-        self.models.close(0)
+        self.models.close()

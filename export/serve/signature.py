@@ -23,16 +23,11 @@ class Signature(NamedTuple):
     @classmethod
     def of(cls, proto: SignatureDef) -> "Signature":
         """The signature of a loaded graph."""
-        found = [dict(sorted(x.items())) for x in (proto.inputs, proto.outputs)]
-        specs = [
-            {
-                key: tf.TensorSpec(tf.TensorShape(info.tensor_shape), info.dtype)
-                for key, info in tensors.items()
-            }
-            for tensors in found
-        ]
-        names = [{key: x.name for key, x in tensors.items()} for tensors in found]
-        return cls(*specs, *names)
+        tensors = [dict(sorted(x.items())) for x in (proto.inputs, proto.outputs)]
+        return cls(
+            *({key: _spec(x) for key, x in found.items()} for found in tensors),
+            *({key: x.name for key, x in found.items()} for found in tensors),
+        )
 
     def chosen(self, output_filter: Iterable[str]) -> tuple[str, ...]:
         """The keys of the requested outputs, sorted; all if the filter is empty."""
@@ -71,6 +66,10 @@ class Signature(NamedTuple):
                 f"All inputs should have the same batch size. Received: {shapes}"
             )
         return found
+
+
+def _spec(info):
+    return tf.TensorSpec(tf.TensorShape(info.tensor_shape), info.dtype)
 
 
 def check_shape(name: str, shape: Sequence[int], spec: tf.TensorSpec) -> None:

@@ -10,12 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-import grpc
 from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus
 
 from ..version_paths import versions
 from .config import VersionPolicy
-from .errors import RequestError, invalid
+from .errors import invalid, not_found
 from .servable import Servable
 
 LOG = logging.getLogger(__name__)
@@ -81,8 +80,7 @@ class Versions:
             number = max(self._loaded) if wanted is None else wanted
             if number not in self._loaded:
                 found = ", ".join(map(str, sorted(self._loaded)))
-                raise RequestError(
-                    grpc.StatusCode.NOT_FOUND,
+                raise not_found(
                     f"The loaded version is {found}. Received: {number}",
                 )
             servable = self._loaded[number]
@@ -125,9 +123,12 @@ class Versions:
         OSError says that the directory can't be read.
         """
         wanted, changed = [], False
-        for version in self._policy.candidates(versions(self._directory)):
-            if len(wanted) == self._policy.newest:
+        newest, only = self._policy
+        for version in reversed(versions(self._directory)):
+            if len(wanted) == newest:
                 break
+            if only is not None and version not in only:
+                continue
             if not os.path.lexists(self._directory / str(version) / SAVED_MODEL):
                 continue  # incomplete
             if version not in self._loaded:
@@ -145,9 +146,7 @@ class Versions:
 
     def close(self) -> None:
         """Frees all versions; what is being computed ends."""
-        with self._changed:
-            servables = list(self._loaded.values())
-        for servable in servables:
+        for servable in list(self._loaded.values()):
             servable.close()
 
     def _opened(self, version):

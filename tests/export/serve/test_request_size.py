@@ -41,7 +41,7 @@ def test_with_a_tokenizer_for_punctuation_the_count_is_an_upper_bound():
     name = "unicode_script"
     split = splitter(name)(tf.constant(TEXTS)).row_lengths()
     counts = token_counts(TEXTS, name)
-    assert np.all(counts >= split) and counts[0] == 2 and not counts[1:3].any()
+    assert np.all(counts >= split) and counts[0] == 2 and not any(counts[1:3])
 
 
 def test_the_size_of_tokens_counts_real_ones_and_all_columns():
@@ -72,7 +72,7 @@ def test_the_size_of_two_texts_is_that_of_both():
 def test_the_words_of_contexts_are_counted_as_an_upper_bound():
     words = words_in_graph(tf.constant(TEXTS)).words.row_lengths()
     counts = token_counts(TEXTS, "words")
-    assert np.all(counts >= words) and counts[0] == 2 and not counts[1:3].any()
+    assert np.all(counts >= words) and counts[0] == 2 and not any(counts[1:3])
 
 
 @pytest.mark.parametrize(
