@@ -3,7 +3,8 @@
 import pytest
 import tensorflow as tf
 
-v1 = tf.compat.v1
+from tests.support import stand_in
+from tests.support.exported import session_of
 
 
 @pytest.fixture(scope="session")
@@ -14,17 +15,19 @@ def loaded(exported_version):
 
 @pytest.fixture(scope="session")
 def session(exported_version):
-    """Runs outputs of a signature in a session of TensorFlow 1, as a server does."""
-    session = v1.Session(graph=tf.Graph())
-    signatures = v1.saved_model.load(
-        session, ["serve"], str(exported_version)
-    ).signature_def
+    with session_of(exported_version) as run:
+        yield run
 
-    def run(signature, outputs, inputs, **kwargs):
-        signature = signatures[signature]
-        feed = {signature.inputs[name].name: x for name, x in inputs.items()}
-        fetches = {name: signature.outputs[name].name for name in outputs}
-        return session.run(fetches, feed, **kwargs)
 
-    yield run
-    session.close()
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """A server of version 7 of the stand-in, for tests that leave it as it is."""
+    directory = stand_in.save(tmp_path_factory.mktemp("model"), 7)
+    with stand_in.serving(directory, num_batch_threads=2) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def stub(server):
+    with stand_in.asking(server) as asked:
+        yield asked

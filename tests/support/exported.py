@@ -1,5 +1,6 @@
 """The smallest model to export, with the outputs expected from it."""
 
+import contextlib
 import functools
 
 import keras
@@ -8,6 +9,7 @@ import tensorflow as tf
 from elmo_keras import Elmo, ElmoConfig
 from tests.support.models import randomize
 
+v1 = tf.compat.v1
 TOKENS = [["a", "naïve", "word", "."], ["한국어", "🙂"], [], ["antidisestablishment"]]
 SENTENCES = [" ".join(tokens) for tokens in TOKENS]
 STRINGS = {"shape": (), "dtype": "string"}  # of a Keras input
@@ -43,6 +45,22 @@ def expected(elmo):
     for i in range(1, layers.shape[1]):
         outputs[f"lstm_outputs{i}"] = layers[:, i]
     return outputs
+
+
+@contextlib.contextmanager
+def session_of(version):
+    """Runs outputs of a signature in a session of TensorFlow 1, as a server does."""
+    session = v1.Session(graph=tf.Graph())
+    loaded = v1.saved_model.load(session, ["serve"], str(version))
+
+    def run(signature, outputs, inputs, **kwargs):
+        signature = loaded.signature_def[signature]
+        feed = {signature.inputs[name].name: x for name, x in inputs.items()}
+        fetches = {name: signature.outputs[name].name for name in outputs}
+        return session.run(fetches, feed, **kwargs)
+
+    yield run
+    session.close()
 
 
 def tagger(layer):

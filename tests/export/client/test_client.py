@@ -30,13 +30,6 @@ SENTENCES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    directory = stand_in.save(tmp_path_factory.mktemp("model"))
-    with stand_in.serving(directory) as running:
-        yield running
-
-
 @pytest.fixture
 def address(server):
     return f"localhost:{server.port}"

@@ -18,6 +18,7 @@ from tensorflow_serving.apis.get_model_status_pb2 import (
 )
 from tensorflow_serving.apis.inference_pb2 import MultiInferenceRequest
 from tensorflow_serving.apis.model_management_pb2 import ReloadConfigRequest
+from tensorflow_serving.apis.model_pb2 import ModelSpec
 from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
 from tensorflow_serving.apis.regression_pb2 import RegressionRequest
 
@@ -37,22 +38,9 @@ INVALID = Code.INVALID_ARGUMENT
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    directory = stand_in.save(tmp_path_factory.mktemp("model"), 7)
-    with stand_in.serving(directory, num_batch_threads=2) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def channel(server):
     with grpc.insecure_channel(f"localhost:{server.port}") as opened:
         yield opened
-
-
-@pytest.fixture(scope="module")
-def stub(server):
-    with stand_in.asking(server) as asked:
-        yield asked
 
 
 @pytest.fixture(autouse=True)
@@ -89,20 +77,25 @@ def test_empty_requests_are_answered(stub):
     assert tf.make_ndarray(response.outputs["elmo"]).shape == (2, 1, 3)
 
 
-def test_the_requested_model_and_version_answer(stub):
+def test_the_requested_version_answers(stub):
     request = text_request(["a"])
-    request.model_spec.version.CopyFrom(Int64Value(value=7))
+    request.model_spec.version.value = 7
     assert stub.Predict(request).model_spec.version.value == 7
-    request.model_spec.version.value = 8
-    with refused(Code.NOT_FOUND, "8"):
-        stub.Predict(request)
-    with refused(Code.NOT_FOUND, "other"):
-        stub.Predict(text_request(["a"], model="other"))
-    with refused(INVALID, "should name a model"):
-        stub.Predict(text_request(["a"], model=""))
-    request.model_spec.version_label = "stable"
-    request.model_spec.ClearField("version")
-    with refused(INVALID, "labels"):
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "message"),
+    [
+        ({"name": "elmo", "version": Int64Value(value=8)}, Code.NOT_FOUND, "8"),
+        ({"name": "other"}, Code.NOT_FOUND, "other"),
+        ({"name": ""}, INVALID, "should name a model"),
+        ({"name": "elmo", "version_label": "stable"}, INVALID, "labels"),
+    ],
+)
+def test_another_model_version_or_label_is_refused(stub, spec, code, message):
+    request = text_request(["a"])
+    request.model_spec.CopyFrom(ModelSpec(**spec))
+    with refused(code, message):
         stub.Predict(request)
 
 
@@ -132,17 +125,19 @@ def test_the_status_covers_all_versions_or_one(channel):
         status(request)
 
 
-def test_other_methods_are_unimplemented(stub, channel):
-    reload_config = ModelServiceStub(channel).HandleReloadConfigRequest
-    calls = [
-        (stub.Classify, ClassificationRequest()),
-        (stub.Regress, RegressionRequest()),
-        (stub.MultiInference, MultiInferenceRequest()),
-        (reload_config, ReloadConfigRequest()),
-    ]
-    for call, request in calls:
-        with refused(Code.UNIMPLEMENTED, "Use Predict"):
-            call(request)
+@pytest.mark.parametrize(
+    ("method", "request_"),
+    [
+        ("Classify", ClassificationRequest()),
+        ("Regress", RegressionRequest()),
+        ("MultiInference", MultiInferenceRequest()),
+        ("HandleReloadConfigRequest", ReloadConfigRequest()),
+    ],
+)
+def test_other_methods_are_unimplemented(stub, channel, method, request_):
+    call = getattr(stub, method, None) or getattr(ModelServiceStub(channel), method)
+    with refused(Code.UNIMPLEMENTED, "Use Predict"):
+        call(request_)
 
 
 @pytest.mark.parametrize("name", malformed())
@@ -184,16 +179,13 @@ def test_a_message_that_is_too_large_is_refused(stub):
 
 
 def test_a_waiting_request_is_dropped_after_its_deadline_or_cancellation(
-    server, monkeypatch
+    server, stub, monkeypatch
 ):
     def all_cancelled():
         waiting = tuple(server.models.batcher._waiting)
         return all(request.future.cancelled() for request in waiting)
 
-    with (
-        stand_in.asking(server) as stub,
-        stand_in.closed_gate(server, monkeypatch) as gate,
-    ):
+    with stand_in.closed_gate(server, monkeypatch) as gate:
         busy = [stub.Predict.future(text_request(["a"], k)) for k in ("elmo", "layers")]
         gate.wait_for(2)
         cancelled = stub.Predict.future(text_request(["b"], "default"))

@@ -26,6 +26,8 @@ from tests.support.rest_clients import (
 from tests.support.waiting import PATIENCE, wait_until
 
 ASKS_FIRST = HEAD + "Expect: 100-continue\r\nContent-Length: {}\r\n\r\n"
+BODY = text_body(1, 2)
+WHOLE = f"{HEAD}Content-Length: {len(BODY)}\r\n\r\n{BODY.decode()}"
 WITHOUT_END = f"{HEAD}Content-Length: 1000\r\n\r\n{{"
 
 
@@ -65,6 +67,12 @@ def closed(connection):
     return True
 
 
+@pytest.fixture
+def gate(model, monkeypatch):
+    with stand_in.closed_gate(model, monkeypatch) as gate:
+        yield gate
+
+
 @pytest.mark.parametrize("content", ["", "G", HEAD, HEAD + "X-Slow: a"])
 def test_headers_that_do_not_come_in_time_close_the_connection(rest, content):
     server = rest(header_timeout=0.2)
@@ -78,15 +86,14 @@ def test_bytes_that_drip_do_not_prolong_the_time_for_headers(rest):
         assert drip(connections, seconds=PATIENCE, pause=0.05) == 0
 
 
-def test_an_idle_connection_is_closed_but_not_a_busy_one(rest, model, monkeypatch):
+def test_an_idle_connection_is_closed_but_not_a_busy_one(rest, gate):
     server = rest(header_timeout=0.2)
-    with stand_in.closed_gate(model, monkeypatch) as gate:
-        posts = Posts(server.port, text_body(1, 2), 1)
-        gate.wait_for(1)
-        with open_connections(server.port, 1, "") as (connection,):
-            assert closed(connection)
-        gate.open()
-        assert posts.join() == {200: 1}
+    posts = Posts(server.port, BODY, 1)
+    gate.wait_for(1)
+    with open_connections(server.port, 1, "") as (connection,):
+        assert closed(connection)
+    gate.open()
+    assert posts.join() == {200: 1}
 
 
 def test_a_body_that_does_not_come_in_time_is_a_408(rest):
@@ -112,10 +119,21 @@ def test_a_client_that_does_not_read_its_answer_is_given_up(rest):
     server = rest(body_timeout=0.2, max_bytes=2**26)
     server._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**11)
     body = text_body(60, 700)  # an answer of several blocks
-    head = f"{HEAD}Content-Length: {len(body)}\r\n\r\n{body.decode()}"
-    with _narrow_connection(server.port) as connection:
-        connection.sendall(head.encode())
-        wait_until(lambda: _aborted(connection))
+
+    def is_reset():  # without reading, only writing shows it
+        try:
+            connection.sendall(b"x")
+        except OSError:
+            return True
+        return False
+
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**11)
+        connection.settimeout(PATIENCE)
+        connection.connect(("127.0.0.1", server.port))
+        head = f"{HEAD}Content-Length: {len(body)}\r\n\r\n"
+        connection.sendall(head.encode() + body)
+        wait_until(is_reset)
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
@@ -154,37 +172,16 @@ def test_an_answer_is_sent_when_nothing_is_left_in_buffers_of_the_server():
     assert asyncio.run(limits()) == (0, 0)
 
 
-def _narrow_connection(port):
-    """A connection that takes few bytes that nobody reads."""
-    connection = socket.socket()
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**11)
-    connection.settimeout(PATIENCE)
-    connection.connect(("127.0.0.1", port))
-    return connection
-
-
-def _aborted(connection):
-    """Whether the connection is reset: without reading, only writing shows it."""
-    try:
-        connection.sendall(b"x")
-    except OSError:
-        return True
-    return False
-
-
-def test_requests_wait_in_a_bounded_queue_and_probes_are_answered(
-    rest, model, monkeypatch
-):
+def test_requests_wait_in_a_bounded_queue_and_probes_are_answered(rest, gate):
     server = rest()
-    with stand_in.closed_gate(model, monkeypatch) as gate:
-        posts = Posts(server.port, text_body(1, 2), 40)
-        wait_until(lambda: len(posts.replies) == 36)  # one is computed, three wait
-        assert {reply.status for reply in posts.replies} == {429}
-        assert ask(server.port, STATUS).status == 200
-        assert ask(server.port, f"{STATUS}/metadata").status == 200
-        assert ask(server.port, "/monitoring/prometheus/metrics").status == 200
-        gate.open()
-        assert posts.join() == {429: 36, 200: 4}
+    posts = Posts(server.port, BODY, 40)
+    wait_until(lambda: len(posts.replies) == 36)  # one is computed, three wait
+    assert {reply.status for reply in posts.replies} == {429}
+    assert ask(server.port, STATUS).status == 200
+    assert ask(server.port, f"{STATUS}/metadata").status == 200
+    assert ask(server.port, "/monitoring/prometheus/metrics").status == 200
+    gate.open()
+    assert posts.join() == {429: 36, 200: 4}
 
 
 @pytest.mark.parametrize("content", ["", HEAD])
@@ -205,26 +202,22 @@ def test_a_further_connection_takes_the_place_of_a_body_that_does_not_come(rest)
         assert closed(connections[0])
 
 
-def test_a_further_connection_is_closed_if_all_requests_are_complete(
-    rest, model, monkeypatch
-):
+def test_a_further_connection_is_closed_if_all_requests_are_complete(rest, model, gate):
     server = rest(max_connections=2)
-    with stand_in.closed_gate(model, monkeypatch) as gate:
-        posts = Posts(server.port, text_body(1, 2), 2)
-        gate.wait_for(1)
-        wait_until(lambda: len(model.models.batcher) == 1)
-        with open_connections(server.port, 1, "") as (connection,):
-            assert closed(connection)
-        gate.open()
-        assert posts.join() == {200: 2}
+    posts = Posts(server.port, BODY, 2)
+    gate.wait_for(1)
+    wait_until(lambda: len(model.models.batcher) == 1)
+    with open_connections(server.port, 1, "") as (connection,):
+        assert closed(connection)
+    gate.open()
+    assert posts.join() == {200: 2}
 
 
 def test_a_client_that_asks_first_sends_its_body_after_the_answer(rest):
-    body = text_body(1, 2)
-    head = ASKS_FIRST.format(len(body))
+    head = ASKS_FIRST.format(len(BODY))
     with open_connections(rest().port, 1, head) as (connection,):
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
-        connection.sendall(body)
+        connection.sendall(BODY)
         assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
@@ -238,35 +231,82 @@ def test_all_bodies_together_are_bounded(rest):
 
 
 def test_a_request_that_takes_too_long_is_a_504_also_while_it_is_computed(
-    rest, model, monkeypatch
+    rest, model, gate
 ):
     server = rest(timeout=0.2)
-    with stand_in.closed_gate(model, monkeypatch) as gate:
-        posts = Posts(server.port, text_body(1, 2), 3)
-        assert posts.join() == {504: 3}
-        assert b"waited for 0.2 seconds" in posts.replies[0].content
-        assert len(gate.batches) == 1
+    posts = Posts(server.port, BODY, 3)
+    assert posts.join() == {504: 3}
+    assert b"waited for 0.2 seconds" in posts.replies[0].content
+    assert len(gate.batches) == 1
+    gate.open()
     wait_until(lambda: not len(model.models.batcher))
-    assert ask(server.port, PREDICT, text_body(1, 2)).status in (200, 504)
+    assert ask(server.port, PREDICT, BODY).status in (200, 504)
 
 
-def test_a_client_that_leaves_takes_its_request_along(rest, model, monkeypatch):
+def in_use(model):
+    """The number of requests that keep a version loaded."""
+    return sum(model.models["elmo"]._uses.values())
+
+
+def test_the_version_is_in_use_until_the_outputs_are_computed(rest, model, gate):
     server = rest()
-    body = text_body(1, 2).decode()
-    head = f"{HEAD}Content-Length: {len(body)}\r\n\r\n{body}"
-    with stand_in.closed_gate(model, monkeypatch) as gate:
-        with open_connections(server.port, 1, head):
-            gate.wait_for(1)  # the queue has room for three more
-            with open_connections(server.port, 3, head):
-                wait_until(lambda: len(model.models.batcher) == 3)
-        wait_until(lambda: ask_for_place(server, model))
-        assert len(gate.batches) == 1
+    posts = Posts(server.port, BODY, 1)
+    gate.wait_for(1)
+    assert in_use(model) == 1
+    gate.open()
+    assert posts.join() == {200: 1}
+    wait_until(lambda: not in_use(model))
 
 
-def ask_for_place(server, model):
-    """Whether the requests of clients that left make room for another."""
-    place = Posts(server.port, text_body(1, 2), 1, timeout=0.2)
-    return 429 not in place.join()
+def test_a_client_that_leaves_takes_its_request_along(rest, model, gate):
+    server = rest()
+    with open_connections(server.port, 1, WHOLE):
+        gate.wait_for(1)  # the queue has room for three more
+        with open_connections(server.port, 3, WHOLE):
+            wait_until(lambda: len(model.models.batcher) == 3)
+            assert in_use(model) == 4
+    wait_until(lambda: in_use(model) == 1)
+    # The requests of clients that left make room for another.
+    assert Posts(server.port, BODY, 1, timeout=0.2).join() == {"TimeoutError": 1}
+    assert len(gate.batches) == 1
+
+
+def test_a_request_whose_client_leaves_while_it_is_read_is_dropped(
+    rest, model, monkeypatch, gate
+):
+    reading, left = threading.Event(), threading.Event()
+    decode, requests = wire.decode, []
+
+    def slow(*args, **kwargs):
+        reading.set()
+        assert left.wait(PATIENCE)
+        requests.append(decode(*args, **kwargs))
+        return requests[0]
+
+    server = rest()
+    monkeypatch.setattr(wire, "decode", slow)
+    with open_connections(server.port, 1, WHOLE):
+        assert reading.wait(PATIENCE)
+    wait_until(lambda: not server._app._limits)
+    monkeypatch.setattr(wire, "decode", decode)
+    busy = Posts(server.port, BODY, 1)
+    gate.wait_for(1)
+    left.set()
+    wait_until(lambda: requests and requests[0].future.cancelled())
+    wait_until(lambda: in_use(model) == 1)
+    gate.open()
+    assert busy.join() == {200: 1} and len(gate.batches) == 1
+
+
+def test_an_error_of_the_model_is_a_500(rest, model, monkeypatch):
+    def run(*_, **__):
+        raise MemoryError("too large")
+
+    with model.models["elmo"].lease() as servable:
+        monkeypatch.setattr(servable, "run", run)
+    reply = ask(rest().port, PREDICT, BODY)
+    assert reply.status == 500 and b"MemoryError" in reply.content
+    wait_until(lambda: not in_use(model))
 
 
 def test_browsers_are_answered_if_asked_for(rest):
@@ -280,19 +320,18 @@ def test_browsers_are_answered_if_asked_for(rest):
     assert reply.status == 400 and allowed not in reply.headers
 
 
-def test_requests_that_are_not_answered_at_the_end_get_a_503(rest, model, monkeypatch):
+def test_requests_that_are_not_answered_at_the_end_get_a_503(rest, model, gate):
     server = rest()
-    with stand_in.closed_gate(model, monkeypatch) as gate:
-        posts = Posts(server.port, text_body(1, 2), 3)
-        gate.wait_for(1)
-        wait_until(lambda: len(model.models.batcher) == 2)
-        with open_connections(server.port, 1, WITHOUT_END) as (connection,):
-            ended = server.stop(grace=1)
-            reply = ask(server.port, STATUS)
-            assert (reply.status, reply.headers["Connection"]) == (503, "close")
-            assert connection.recv(100).startswith(b"HTTP/1.1 503 ")
-        assert posts.join() == {503: 3}
-        assert ended.wait(PATIENCE)
+    posts = Posts(server.port, BODY, 3)
+    gate.wait_for(1)
+    wait_until(lambda: len(model.models.batcher) == 2)
+    with open_connections(server.port, 1, WITHOUT_END) as (connection,):
+        ended = server.stop(grace=1)
+        reply = ask(server.port, STATUS)
+        assert (reply.status, reply.headers["Connection"]) == (503, "close")
+        assert connection.recv(100).startswith(b"HTTP/1.1 503 ")
+    assert posts.join() == {503: 3}
+    assert ended.wait(PATIENCE)
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", server.port), PATIENCE)
 
@@ -309,17 +348,16 @@ def test_a_request_that_is_on_its_way_at_the_end_gets_a_503(rest, monkeypatch):
         assert ended.wait(PATIENCE)
 
 
-def test_a_server_waits_for_answers_and_ends_with_the_last(rest, model, monkeypatch):
+def test_a_server_waits_for_answers_and_ends_with_the_last(rest, model, gate):
     server = rest()
-    with stand_in.closed_gate(model, monkeypatch) as gate:
-        posts = Posts(server.port, text_body(1, 2), 2)
-        gate.wait_for(1)
-        wait_until(lambda: len(model.models.batcher) == 1)
-        ended = server.stop(grace=PATIENCE)
-        assert not ended.wait(0.3)
-        gate.open()
-        assert posts.join() == {200: 2}
-        assert ended.wait(PATIENCE)
+    posts = Posts(server.port, BODY, 2)
+    gate.wait_for(1)
+    wait_until(lambda: len(model.models.batcher) == 1)
+    ended = server.stop(grace=PATIENCE)
+    assert not ended.wait(0.3)
+    gate.open()
+    assert posts.join() == {200: 2}
+    assert ended.wait(PATIENCE)
 
 
 def test_a_server_that_is_closed_at_once_leaves_no_thread(rest):
@@ -331,31 +369,27 @@ def test_a_server_that_is_closed_at_once_leaves_no_thread(rest):
         wait_until(lambda before=before: set(threading.enumerate()) <= before)
 
 
-def test_ipv6_is_served_by_both(tmp_path):
-    if not _has_ipv6():
+@pytest.fixture
+def ipv6():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
         pytest.skip("This machine has no IPv6.")
-    stand_in.save(tmp_path)
+
+
+def test_ipv6_is_served_by_both(tmp_path, ipv6):
     with (
-        stand_in.serving(tmp_path, host="::1") as server,
+        stand_in.serving(stand_in.save(tmp_path), host="::1") as server,
         stand_in.asking(server, "[::1]") as stub,
     ):
         assert ask(server.rest_port, STATUS, host="::1").status == 200
         assert stub.Predict(stand_in.text_request(["a"])).outputs
 
 
-def test_the_address_for_all_takes_both_kinds(rest):
-    if not _has_ipv6():
-        pytest.skip("This machine has no IPv6.")
+def test_the_address_for_all_takes_both_kinds(rest, ipv6):
     server = rest(host="::")
-    assert ask(server.port, STATUS, host="::1").status == 200
-    assert ask(server.port, STATUS, host="127.0.0.1").status == 200
-
-
-def _has_ipv6():
-    with contextlib.suppress(OSError):
-        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
-        return True
-    return False
+    for host in ("::1", "127.0.0.1"):
+        assert ask(server.port, STATUS, host=host).status == 200
 
 
 def test_the_log_is_silent_about_faults_of_clients(rest, caplog):

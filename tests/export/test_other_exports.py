@@ -1,4 +1,4 @@
-"""Exports of models with a dictionary: every program that loads them, without tables."""
+"""Exports of models with a dictionary or a start state, in programs that load them."""
 
 import dataclasses
 import shutil
@@ -12,23 +12,37 @@ from elmo_keras.layers.token_dictionary import TokenDictionary
 from export.version_directory import export_elmo
 from tests.support.cpp_program import values_of_cpp_program
 from tests.support.dictionaries import DICTIONARY, dictionary_config
-from tests.support.exported import SENTENCES, elmo_layer, expected, padded
+from tests.support.exported import (
+    SENTENCES,
+    elmo_layer,
+    expected,
+    padded,
+    session_of,
+)
 from tests.support.serving_requests import text_request
 from tests.support.stand_in import asking, serving
 
 pytestmark = pytest.mark.slow
-
-v1 = tf.compat.v1
 
 # Too many words for TensorFlow to copy them into each graph.
 MANY = "\n".join([DICTIONARY.words, *(f"word{i}" for i in range(5000))])
 OUTPUTS = ("elmo", "layers", "word_emb", "default", "sequence_len")
 
 
-@pytest.fixture(scope="module")
-def elmo():
+def with_dictionary():
     dictionary = TokenDictionary(DICTIONARY.characters, MANY)
     return elmo_layer(dataclasses.replace(dictionary_config(), dictionary=dictionary))
+
+
+LAYERS = {
+    "dictionary": with_dictionary,
+    "start state": lambda: elmo_layer(has_start_state=True),
+}
+
+
+@pytest.fixture(scope="module", params=LAYERS)
+def elmo(request):
+    return LAYERS[request.param]()
 
 
 @pytest.fixture(scope="module")
@@ -50,20 +64,24 @@ def test_signatures_compute_the_vectors_of_the_layer(version, elmo):
 
 
 def test_a_session_needs_no_initialisation_but_that_of_the_weights(version, elmo):
-    with v1.Session(graph=tf.Graph()) as session:
-        loaded = v1.saved_model.load(session, ["serve"], str(version))
-        signature = loaded.signature_def["default"]
-        feed = {signature.inputs["sentences"].name: SENTENCES}
-        fetches = {key: signature.outputs[key].name for key in OUTPUTS}
-        assert_expected(session.run(fetches, feed), elmo)
+    with session_of(version) as run:
+        assert_expected(run("default", OUTPUTS, {"sentences": SENTENCES}), elmo)
 
 
-def test_the_graph_has_no_tables_and_holds_the_dictionary_once(version):
+def test_a_start_state_is_no_zero():
+    elmo = LAYERS["start state"]()
+    vectors = expected(elmo)["elmo"]
+    elmo.bilm.lstm.has_start_state = False
+    from_zero = elmo([sentence.split() for sentence in SENTENCES])
+    assert np.abs(vectors - from_zero).max() > 0.01
+
+
+def test_the_graph_has_no_tables_and_holds_the_dictionary_once(version, elmo):
     content = (version / "saved_model.pb").read_bytes()
     graph = SavedModel.FromString(content).meta_graphs[0].graph_def
     nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
     assert not {node.op for node in nodes if "Table" in node.op}
-    assert content.count(b"word4321") == 1
+    assert content.count(b"word4321") == bool(elmo.config.dictionary)
 
 
 def test_an_answer_over_grpc_has_the_vectors_of_the_layer(version, elmo):
