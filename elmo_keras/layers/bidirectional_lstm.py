@@ -1,12 +1,16 @@
 """LSTMs of several layers, in one direction and in both."""
 
+import functools
+
 import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.layers.compiled_runs import over_runs
 from elmo_keras.layers.lstm_cell import cell_dtype
 from elmo_keras.layers.packing import pack_sentences
 from elmo_keras.layers.projected_lstm import ProjectedLSTM
+from elmo_keras.layers.recurrence import over_packed
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -80,34 +84,12 @@ class StackedLSTM(ProjectedLSTM):
             lstm.build((None, None, dim))
             dim = self.projection_dim
 
-    def call_packed(self, x, sizes, state, *, training=False, seed=None):
-        """As `ProjectedLSTM.call_packed`, with lists; `seed` determines the dropout."""
-
-        def layer(lstm, x, state):
-            return lstm.call_packed(x, sizes, state, training=training)
-
-        return self._through(layer, x, state, training, seed)
-
-    def call_rows(self, x, continuing, state, *, seed=None):
-        """As `ProjectedLSTM.call_rows`, with lists; `seed` as in `call_packed`."""
-
-        def layer(lstm, x, state):
-            return lstm.call_rows(x, continuing, state)
-
-        return self._through(layer, x, state, True, seed)
-
-    def call_runs(self, x, runs, state):
-        """As `ProjectedLSTM.call_runs`, with lists."""
-        return self._through(
-            lambda lstm, x, state: lstm.call_runs(x, runs, state), x, state
-        )
-
-    def _through(self, layer, x, state, training=False, seed=None):
-        """Outputs and state of all layers, for a function that runs one of them."""
+    def recur(self, recurrence, x, state, *, training=False, seed=None):
+        """As `ProjectedLSTM.recur`, with lists; `seed` determines the dropout."""
         outputs, last = [], []
         for i, lstm in enumerate(self.lstms):
             x = self._drop(x, i, training, seed)
-            y, layer_state = layer(lstm, x, state[i])
+            y, layer_state = lstm.recur(recurrence, x, state[i])
             x = x + y if self.use_skip_connections and i > 0 else y
             outputs.append(x)
             last.append(layer_state)
@@ -120,11 +102,6 @@ class StackedLSTM(ProjectedLSTM):
         # With `fold_in` a GPU would compute the seed, and the host would wait.
         seed = seed * [1, self.n_layers + 1] + [0, place]
         return tf.nn.experimental.stateless_dropout(x, self.dropout, seed)
-
-    @property
-    def can_run_compiled(self):
-        """Whether `call_runs` is possible."""
-        return all(lstm.can_run_compiled for lstm in self.lstms)
 
     def zero_state(self, batch_size):
         """A pair `(output, cell)` of zeros for each layer."""
@@ -270,13 +247,15 @@ class BidirectionalLSTM(keras.layers.Layer):
         states = self.start_state(runs.rows if few else tf.size(lengths))
         for direction, state in zip((self.forward, self.backward), states):
             packing = pack_sentences(lengths, direction.reverse)
-            packed = tf.gather(x, packing.tokens)
+            recurrence = functools.partial(over_runs, runs=runs)
             if runs is None:
-                packed, _ = direction.call_packed(
-                    packed, packing.sizes, state, training=training
+                keep = bool(training and self.trainable)
+                recurrence = functools.partial(
+                    over_packed, sizes=packing.sizes, keep=keep
                 )
-            else:
-                packed, _ = direction.call_runs(packed, runs, state)
+            packed, _ = direction.recur(
+                recurrence, tf.gather(x, packing.tokens), state, training=training
+            )
             places = tf.math.invert_permutation(packing.tokens)
             if wanted is not None:
                 places = tf.gather(places, wanted)

@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from elmo_keras.layers.loops import rows_array
 from elmo_keras.layers.lstm_cell import Clips, State, Weights, clip, fused_step
+from elmo_keras.layers.recurrence import over_packed
 
 POWERS = 3
 MOST_ROWS = 2 ** (POWERS - 1)  # with more rows, nothing is gained
@@ -104,8 +105,16 @@ def runs_of(lengths: np.ndarray) -> Runs:
     return Runs(*tensors, kind_of(len(lengths)))
 
 
-def over_runs(x, runs: Runs, weights: Weights, state: State, clips: Clips):
-    """As `recurrence.over_packed`: plain matrices, outputs only, no gradient."""
+def over_runs(x, weights: Weights, state: State, clips: Clips, *, runs: Runs):
+    """As `recurrence.over_packed`, but without a gradient; None as the state."""
+    if runs.kind.larger_first:
+        _, step, _, token, _ = tf.unstack(runs.table[0])
+        sizes = runs.sizes[:step]
+        larger, state = over_packed(
+            x[:token], weights, state, clips, sizes=sizes, keep=False
+        )
+        state = State(*state)
+    weights = weights.plain()
 
     def one_run(i, state, outputs):
         power, step, n_steps, token, n_tokens = tf.unstack(runs.table[i])
@@ -139,7 +148,10 @@ def over_runs(x, runs: Runs, weights: Weights, state: State, clips: Clips):
     _, _, outputs = tf.while_loop(
         lambda i, *_: i < n_runs, one_run, (0, state, outputs), parallel_iterations=1
     )
-    return outputs.concat()
+    outputs = outputs.concat()
+    if runs.kind.larger_first:
+        outputs = tf.concat([larger, outputs], axis=0)
+    return outputs, None
 
 
 @functools.cache

@@ -19,17 +19,17 @@ from elmo_keras.layers.lstm_cell import (
 )
 
 
-def over_full_rows(x, continuing, weights: Weights, state: State, clips: Clips):
-    """One LSTM layer over rows without padding: outputs like x, and the last `State`.
+def over_full_rows(x, weights: Weights, state: State, clips: Clips, *, continuing):
+    """One LSTM layer over rows without padding: outputs like x, and the last state.
 
     Args:
         x: (steps · rows, in), step by step.
-        continuing: (steps, rows, 1) in the dtype of the cell state, 0.0 where the row
-            starts from the zero state and 1.0 elsewhere. Steps and rows are static.
-        weights: `Weights`, with plain matrices instead of blocks.
-        state: initial `State`.
-        clips: `Clips`.
+        weights, state, clips: as in `recurrence.over_packed`.
+        continuing: (steps, rows, 1), 0.0 where the row starts from the zero state and
+            1.0 elsewhere. Steps and rows are static.
     """
+    continuing = tf.cast(continuing, state.cell.dtype)
+    weights = weights.plain()
 
     @tf.custom_gradient
     def run(x, *flat):
@@ -70,15 +70,11 @@ def over_full_rows(x, continuing, weights: Weights, state: State, clips: Clips):
         return (tf.reshape(outputs, [-1, outputs.shape[2]]), *last), gradient
 
     outputs, *last = run(x, *weights, *state)
-    return outputs, State(*last)
+    return outputs, tuple(last)
 
 
 def _forward(x, continuing, weights, state, clips):
-    """The last state, and what the gradient needs.
-
-    That are the outputs (steps, rows, projection), and arrays of the gates (rows, 4 ·
-    units) of each step and the cell states (rows, units), the initial one first.
-    """
+    """The last state, outputs, and arrays of gates and cell states, the first included."""
     n_steps, n_rows, _ = continuing.shape
     of_step = compiled(_step, bound=clips.cell)
     inputs = tf.reshape(tf.matmul(x, weights.kernel), [n_steps, n_rows, -1])
@@ -117,13 +113,7 @@ def _step(inputs, recurrent, bias, before, continuing, bound):
 def _backward(
     weights, continuing, bound, *, gates, cells, unclipped, d_outputs, d_last
 ):
-    """Goes from the last step to the first.
-
-    Returns:
-        Gradients with respect to the unclipped outputs, the values that they are
-        projected from, and gradients with respect to the gates' inputs, each (steps ·
-        rows, …); and gradients with respect to the initial state.
-    """
+    """Gradients of unclipped outputs, what was projected, gradients of gates and state."""
     n_steps, n_rows, _ = continuing.shape
     of_step = compiled(_step_gradient, bound=bound)
     recurrent_kernel = tf.transpose(weights.recurrent_kernel)
@@ -157,17 +147,7 @@ def _backward(
 
 
 def _step_gradient(d_hidden, d_cell, gates, cells, before, continuing, bound):
-    """The gradient of `_step`, from those of its two results.
-
-    Args:
-        d_hidden, d_cell: with respect to o · tanh(cell state) and the cell state.
-        gates, cells: as `_step` returned them.
-        before, continuing, bound: as `_step` took them.
-
-    Returns:
-        Gradients with respect to the gates' inputs and the cell state before; and
-        o · tanh(cell state). All but the second have the dtype of `d_hidden`.
-    """
+    """Gradients of the gates' inputs and of the cell state before; o · tanh(cell state)."""
     dtype, tanh = d_hidden.dtype, tf.tanh(cells)
     gates = tf.unstack(tf.reshape(gates, [-1, 4, cells.shape[1]]), axis=1)
     _, _, f, o = gates

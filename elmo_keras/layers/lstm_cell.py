@@ -14,19 +14,30 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from elmo_keras.layers.blocked_weights import plain
+
 
 class Weights(NamedTuple):
-    """Weights of one LSTM layer in one direction.
+    """Weights of one LSTM layer in one direction, all but the bias in the compute dtype.
 
-    `kernel` (in, 4 · units), `recurrent_kernel` (projection, 4 · units) and
-    `projection_kernel` (units, projection) in the compute dtype, `bias` (4 · units) in
-    the dtype of the cell state, with the forget gate's bias.
+    The recurrent and the projection kernel are in blocks, see `blocked_weights`.
     """
 
-    kernel: tf.Tensor
-    recurrent_kernel: tf.Tensor
-    bias: tf.Tensor
-    projection_kernel: tf.Tensor | None = None
+    kernel: tf.Tensor  # (in, 4 · units)
+    recurrent_kernel: tf.Tensor  # (projection, 4 · units)
+    bias: (
+        tf.Tensor
+    )  # (4 · units), with the forget gate's, in the dtype of the cell state
+    projection_kernel: tf.Tensor | None = None  # (units, projection)
+
+    def plain(self):
+        """The weights without blocks."""
+        return Weights(
+            self.kernel,
+            plain(self.recurrent_kernel),
+            self.bias,
+            plain(self.projection_kernel),
+        )
 
 
 class State(NamedTuple):

@@ -5,8 +5,7 @@ import functools
 import keras
 import tensorflow as tf
 
-from elmo_keras.layers.blocked_weights import Blocked, block_shape, initial, plain
-from elmo_keras.layers.compiled_runs import over_runs
+from elmo_keras.layers.blocked_weights import Blocked, block_shape, initial
 from elmo_keras.layers.full_rows import over_full_rows
 from elmo_keras.layers.lstm_cell import Clips, State, Weights, cell_dtype
 from elmo_keras.layers.packing import over_real_tokens
@@ -102,87 +101,50 @@ class ProjectedLSTM(keras.layers.Layer):
         )
         return (outputs, state) if self.return_state else outputs
 
-    def call_packed(self, x, sizes, state, *, training=False):
-        """Outputs and state of packed tokens (tokens, dim), see `packing.Packing`."""
-        outputs, state = over_packed(
+    def call_packed(self, x, sizes, state, *, training=False, seed=None):
+        """Outputs and state of packed tokens (tokens, dim), see `packing.Packing`.
+
+        `seed` determines the dropout, if there is any.
+        """
+        keep = bool(training and self.trainable)
+        recurrence = functools.partial(over_packed, sizes=sizes, keep=keep)
+        return self.recur(recurrence, x, state, training=training, seed=seed)
+
+    def call_rows(self, x, continuing, state, *, seed=None):
+        """As `call_packed`, for rows with a token at every step, see `over_full_rows`."""
+        recurrence = functools.partial(over_full_rows, continuing=continuing)
+        return self.recur(recurrence, x, state, training=True, seed=seed)
+
+    def recur(self, recurrence, x, state, *, training=False, seed=None):
+        """Outputs and state by `over_packed`, or a function with its first arguments."""
+        output, cell = state
+        return recurrence(
             tf.cast(x, self.compute_dtype),
-            sizes,
             self._weights(),
-            self._state(state),
-            clips=self._clips,
-            keep=bool(training and self.trainable),
+            State(
+                tf.cast(output, self.compute_dtype),
+                tf.cast(cell, cell_dtype(self.compute_dtype)),
+            ),
+            Clips(self.cell_clip, self.proj_clip),
         )
-        return outputs, tuple(state)
 
-    def call_rows(self, x, continuing, state):
-        """Outputs and state of rows with a token at every step, see `over_full_rows`."""
-        outputs, state = over_full_rows(
-            tf.cast(x, self.compute_dtype),
-            tf.cast(continuing, self._cell_dtype),
-            self._weights(plain),
-            self._state(state),
-            self._clips,
+    def _weights(self):
+        kernel, recurrent_kernel, projection_kernel = (
+            tf.cast(tf.convert_to_tensor(variable), self.compute_dtype)
+            for variable in (self.kernel, self.recurrent_kernel, self.projection_kernel)
         )
-        return outputs, tuple(state)
-
-    def call_runs(self, x, runs, state):
-        """Outputs of packed tokens, by `compiled_runs`, and None."""
-        if runs.kind.larger_first:
-            _, step, _, token, _ = tf.unstack(runs.table[0])
-            larger, state = self.call_packed(x[:token], runs.sizes[:step], state)
-        outputs = over_runs(
-            tf.cast(x, self.compute_dtype),
-            runs,
-            self._weights(plain),
-            self._state(state),
-            self._clips,
-        )
-        if runs.kind.larger_first:
-            outputs = tf.concat([larger, outputs], axis=0)
-        return outputs, None
-
-    def _weights(self, matrix=tf.identity):
-        """The weights, those in blocks as `matrix` makes them."""
-
-        def tensor(variable, dtype=self.compute_dtype):
-            return tf.cast(tf.convert_to_tensor(variable), dtype)
-
+        bias = tf.convert_to_tensor(self.bias)
+        bias = tf.cast(bias, cell_dtype(self.compute_dtype))
         # The published bias lacks the forget gate's 1.0: TF 1 added it at run time.
-        bias = tensor(self.bias, self._cell_dtype)
         forget = tf.constant([0.0, 0.0, self.forget_bias, 0.0], bias.dtype)
         bias = tf.reshape(tf.reshape(bias, [4, -1]) + forget[:, None], [-1])
-        return Weights(
-            tensor(self.kernel),
-            matrix(tensor(self.recurrent_kernel)),
-            bias,
-            matrix(tensor(self.projection_kernel)),
-        )
-
-    def _state(self, state):
-        output, cell = state
-        return State(
-            tf.cast(output, self.compute_dtype), tf.cast(cell, self._cell_dtype)
-        )
-
-    @property
-    def _clips(self):
-        return Clips(self.cell_clip, self.proj_clip)
-
-    @property
-    def _cell_dtype(self):
-        return cell_dtype(self.compute_dtype)
-
-    @property
-    def can_run_compiled(self):
-        """Whether `call_runs` is possible: the matrices are in one block."""
-        kernels = self.recurrent_kernel, self.projection_kernel
-        return all(tuple(kernel.shape[:2]) == (1, 1) for kernel in kernels)
+        return Weights(kernel, recurrent_kernel, bias, projection_kernel)
 
     def zero_state(self, batch_size):
         """A state `(output, cell)` of zeros."""
         return (
             tf.zeros((batch_size, self.projection_dim), self.compute_dtype),
-            tf.zeros((batch_size, self.units), self._cell_dtype),
+            tf.zeros((batch_size, self.units), cell_dtype(self.compute_dtype)),
         )
 
     def compute_mask(self, inputs, mask=None):

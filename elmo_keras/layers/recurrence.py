@@ -14,6 +14,7 @@ import tensorflow as tf
 from elmo_keras.layers.blocked_weights import blocked, product, transposed
 from elmo_keras.layers.loops import rows_array, write_all
 from elmo_keras.layers.lstm_cell import (
+    Clips,
     State,
     Weights,
     cell,
@@ -30,15 +31,15 @@ PIECE_SIZE = 2**25
 HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work
 
 
-def over_packed(x, sizes, weights: Weights, state: State, *, clips, keep: bool):
-    """One LSTM layer over packed tokens: outputs (tokens, projection), last `State`.
+def over_packed(x, weights: Weights, state: State, clips: Clips, *, sizes, keep: bool):
+    """One LSTM layer over packed tokens: outputs (tokens, projection), last state.
 
     Args:
         x: (tokens, in), packed.
-        sizes: int32 (steps,), the number of rows of each step, never rising.
         weights: `Weights`, the recurrent and the projection kernel in blocks.
         state: initial `State`, rows in packed order.
         clips: `Clips`.
+        sizes: int32 (steps,), the number of rows of each step, never rising.
         keep: whether the gradient's activations are kept, 5 · units numbers per token.
             If not, it runs the recurrence once more.
     """
@@ -49,45 +50,35 @@ def over_packed(x, sizes, weights: Weights, state: State, *, clips, keep: bool):
     eager = keep and tf.executing_eagerly()
     run = recurrence_graph(signature, clips, keep, eager=eager)
     outputs, *state = run(x, sizes, *state, *weights)
-    return outputs, State(*state)
+    return outputs, tuple(state)
 
 
 @functools.cache
 def recurrence_graph(signature, clips, keep, *, eager):
     """The recurrence as a graph, traced once for all layers of these sizes."""
-    return tf.function(
-        functools.partial(_with_gradient, clips=clips, keep=keep),
-        input_signature=signature,
-        autograph=False,
-    )
 
+    def with_gradient(x, sizes, *state_and_weights):
+        @tf.custom_gradient
+        def run(x, output, cell, *weights):
+            given = x, sizes, Weights(*weights), State(output, cell), clips
+            outputs, last, kept = _forward(*given, keep=keep)
 
-def _with_gradient(x, sizes, *state_and_weights, clips, keep):
-    @tf.custom_gradient
-    def run(x, output, cells, *weights):
-        state, weights = State(output, cells), Weights(*weights)
-        outputs, last, kept = _forward(x, sizes, weights, state, clips=clips, keep=keep)
+            def gradient(d_outputs, *d_last):
+                gates, cells = kept or _forward(*given, keep=True)[2]
+                return _backward(
+                    *given,
+                    outputs=outputs,
+                    gates=gates,
+                    cells=cells,
+                    d_outputs=d_outputs,
+                    d_last=State(*d_last),
+                )
 
-        def gradient(d_outputs, *d_last):
-            gates, cells = (
-                kept or _forward(x, sizes, weights, state, clips=clips, keep=True)[2]
-            )
-            return _backward(
-                x,
-                sizes,
-                weights,
-                state,
-                clips=clips,
-                outputs=outputs,
-                gates=gates,
-                cells=cells,
-                d_outputs=d_outputs,
-                d_last=State(*d_last),
-            )
+            return (outputs, *last), gradient
 
-        return (outputs, *last), gradient
+        return run(x, *state_and_weights)
 
-    return run(x, *state_and_weights)
+    return tf.function(with_gradient, input_signature=signature, autograph=False)
 
 
 class Steps:
@@ -109,13 +100,7 @@ class Steps:
     def ending(self, state, step):
         """The rows of `state` whose last step this is."""
         first = number_at(self.next_sizes, step)
-        number = number_at(self.sizes, step) - first
-        return State(*(rows_of(part, first, number) for part in state))
-
-    def continuing(self, state, step):
-        """The rows of `state` that have another step."""
-        number = number_at(self.next_sizes, step)
-        return State(*(rows_of(part, [0], number) for part in state))
+        return rows_of_state(state, first, number_at(self.sizes, step) - first)
 
 
 def number_at(numbers, step):
@@ -132,8 +117,12 @@ def rows_of(x, first, number):
     return tf.ensure_shape(rows, (None, x.shape[1]))
 
 
-def _forward(x, sizes, weights, state, *, clips, keep):
-    """Outputs, last `State`, and all gates (activated) and cell states or None."""
+def rows_of_state(state, first, number):
+    return State(*(rows_of(part, first, number) for part in state))
+
+
+def _forward(x, sizes, weights, state, clips, *, keep):
+    """Outputs, last `State`, and all gates (activated) and cell states or none."""
     steps = Steps(sizes)
     with tf.device(HOST):
         limits = steps.starts + PIECE_SIZE // weights.kernel.shape[1]
@@ -147,19 +136,27 @@ def _forward(x, sizes, weights, state, *, clips, keep):
         inputs = tf.nn.bias_add(tf.cast(inputs, weights.bias.dtype), weights.bias)
 
         def one_step(step, rows, arrays):
-            new, gates = _step(steps.of(inputs, step, start), rows, weights, clips)
+            own = steps.of(inputs, step, start)
+            recurrent = product(rows.output, weights.recurrent_kernel)
+            gates = gates_of(own + tf.cast(recurrent, own.dtype))
+            cells, hidden = cell(gates, rows.cell, clips.cell)
+            output = tf.cast(hidden, rows.output.dtype)
+            if weights.projection_kernel is not None:
+                output = clip(product(output, weights.projection_kernel), clips.output)
+            new = State(output, cells)
             last = steps.ending(new, step)
             values = new.output, *last, tf.concat(gates, axis=1), new.cell
             # From the last step to the first: the rows that end last come first.
             from_the_end = steps.number - 1 - step
             indices = step, from_the_end, from_the_end, step, step
             arrays = write_all(arrays, indices, values)
-            return step + 1, steps.continuing(new, step), arrays
+            rows = rows_of_state(new, [0], number_at(steps.next_sizes, step))
+            return step + 1, rows, arrays
 
         return tf.while_loop(lambda s, *_: s < stop, one_step, (step, rows, arrays))
 
     n_rows = tf.reduce_sum(sizes[:1])  # rows of the first step; others have no token
-    rows = State(*(rows_of(part, [0], n_rows[None]) for part in state))
+    rows = rows_of_state(state, [0], n_rows[None])
     arrays = [
         rows_array(part.dtype, steps.number, part.shape[1])
         for part in (state.output, *state)
@@ -179,27 +176,20 @@ def _forward(x, sizes, weights, state, *, clips, keep):
     return outputs, State(*last), kept
 
 
-def _step(inputs, state, weights, clips):
-    """The new state, and the gates."""
-    recurrent = product(state.output, weights.recurrent_kernel)
-    gates = gates_of(inputs + tf.cast(recurrent, inputs.dtype))
-    cells, output = cell(gates, state.cell, clips.cell)
-    output = tf.cast(output, state.output.dtype)
-    if weights.projection_kernel is not None:
-        output = clip(product(output, weights.projection_kernel), clips.output)
-    return State(output, cells), gates
-
-
 def _backward(
-    x, sizes, weights, state, *, clips, outputs, gates, cells, d_outputs, d_last
+    x, sizes, weights, state, clips, *, outputs, gates, cells, d_outputs, d_last
 ):
     """Gradients with respect to x, each part of the state and each of the weights."""
     outputs_before, cells_before = _before(sizes, state, outputs, cells)
     gates = tf.split(gates, 4, axis=1)
+    # All factors of the steps' gradients: (tokens, 7 · units).
+    tanh, unclipped = tf.tanh(cells), not_clipped(cells, clips.cell)
+    to_gates = gate_gradients(gates, tanh, cells_before, d_cell=1.0, d_hidden=1.0)
+    to_cell = through_tanh(unclipped, gates[3], tanh)
     d_gates, d_projected, d_state = _through_steps(
         Steps(sizes),
         weights,
-        factors=_factors(gates, cells, cells_before, clips.cell),
+        factors=tf.concat([to_gates, to_cell, unclipped, gates[2]], axis=1),
         unclipped=not_clipped(outputs, clips.output),
         d_outputs=d_outputs,
         d_last=d_last,
@@ -212,7 +202,7 @@ def _backward(
         tf.reduce_sum(tf.cast(d_gates, weights.bias.dtype), axis=0),
     ]
     if weights.projection_kernel is not None:
-        hidden = tf.cast(gates[3] * tf.tanh(cells), x.dtype)
+        hidden = tf.cast(gates[3] * tanh, x.dtype)
         gradients.append(blocked(tf.matmul(hidden, d_projected, transpose_a=True)))
     return gradients
 
@@ -230,14 +220,6 @@ def _before(sizes, first, outputs, cells):
         tf.gather(tf.concat([start, x], 0), place)
         for start, x in zip(first, (outputs, cells))
     ]
-
-
-def _factors(gates, cells, cells_before, cell_clip):
-    """All factors of the steps' gradients: (tokens, 7 · units)."""
-    tanh, unclipped = tf.tanh(cells), not_clipped(cells, cell_clip)
-    to_gates = gate_gradients(gates, tanh, cells_before, d_cell=1.0, d_hidden=1.0)
-    to_cell = through_tanh(unclipped, gates[3], tanh)
-    return tf.concat([to_gates, to_cell, unclipped, gates[2]], axis=1)
 
 
 def _through_steps(steps, weights, *, factors, unclipped, d_outputs, d_last):
@@ -268,7 +250,7 @@ def _through_steps(steps, weights, *, factors, unclipped, d_outputs, d_last):
 
     # A 0 that graph optimisation does not fold: the first d_rows have no rows.
     nothing = 0 * tf.reduce_sum(steps.sizes, keepdims=True)
-    d_rows = State(*(rows_of(part, [0], nothing) for part in d_last))
+    d_rows = rows_of_state(d_last, [0], nothing)
     arrays = tuple(
         rows_array(d_outputs.dtype, steps.number, width)
         for width in (4 * units, unclipped.shape[1])

@@ -98,10 +98,10 @@ def _over_sentences(x, lengths, lstm):
     zeros = tf.zeros((tf.size(lengths), cell.units), x.dtype)
     outputs, _ = over_packed(
         tf.gather(x, packing.tokens),
-        packing.sizes,
         Weights(kernel, blocked(recurrent_kernel), bias),
         State(zeros, zeros),
-        clips=Clips(None, None),
+        Clips(None, None),
+        sizes=packing.sizes,
         keep=True,
     )
     return tf.gather(outputs, tf.math.invert_permutation(packing.tokens))
