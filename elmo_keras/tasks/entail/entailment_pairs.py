@@ -1,18 +1,16 @@
-"""Readers of pairs of premise and hypothesis.
-
-Each pair gives `{"premise": […], "hypothesis": […], "label": …}`.
-"""
+"""Readers of pairs, which give `{"premise": […], "hypothesis": […], "label": …}`."""
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from elmo_keras.tasks.readers.lines import (
     decoded_json,
     malformed,
     numbered_lines,
-    split_line,
+    parsed,
+    tab_rows,
     table_rows,
 )
 from elmo_keras.tasks.readers.words import (
@@ -28,28 +26,21 @@ _KLUE_FIELDS = "premise", "hypothesis", "gold_label"
 
 def read_tabs(path: str | Path, split: Split = split_at_spaces) -> list[dict]:
     """Lines of `premise \\t hypothesis \\t label`."""
-    lines = numbered_lines(path)
-    rows = (
-        (number, split_line(path, number, line, n_fields=3)) for number, line in lines
-    )
-    return [_example(path, number, row, split=split) for number, row in rows]
-
-
-def read_snli(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
-    """SNLI's and MultiNLI's lines of JSON; pairs without an agreed label are left out."""
-    examples = []
-    for number, line in numbered_lines(path):
-        record = decoded_json(path, number, line)
-        row = _strings(path, number, record, fields=_SNLI_FIELDS)
-        if row[-1] != "-":
-            examples.append(_example(path, number, row, split=split))
-    return examples
+    rows = tab_rows(path, numbered_lines(path), n_fields=3)
+    return parsed(path, rows, _example_of_row(split))
 
 
 def read_kornli(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
     """KorNLI's table with `sentence1`, `sentence2` and `gold_label`."""
-    rows = table_rows(path, _SNLI_FIELDS)
-    return [_example(path, number, row, split=split) for number, row in rows]
+    return parsed(path, table_rows(path, _SNLI_FIELDS), _example_of_row(split))
+
+
+def read_snli(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
+    """SNLI's and MultiNLI's lines of JSON; pairs without an agreed label are left out."""
+    lines = numbered_lines(path)
+    records = ((number, decoded_json(path, number, line)) for number, line in lines)
+    examples = parsed(path, records, _example_of_record(split, _SNLI_FIELDS))
+    return [example for example in examples if example["label"] != "-"]
 
 
 def read_klue(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
@@ -61,11 +52,8 @@ def read_klue(path: str | Path, split: Split = words_and_punctuation) -> list[di
     text = "\n".join(line for _, line in numbered_lines(path))
     if not isinstance(decoded_json(path, 1, text), list):
         raise malformed(path, 1, "a list of objects is expected")
-    examples = []
-    for number, record in _objects_of_list(text):
-        row = _strings(path, number, record, fields=_KLUE_FIELDS)
-        examples.append(_example(path, number, row, split=split))
-    return examples
+    example = _example_of_record(split, _KLUE_FIELDS)
+    return parsed(path, _objects_of_list(text), example)
 
 
 def _objects_of_list(text):
@@ -78,20 +66,25 @@ def _objects_of_list(text):
         yield number, value
 
 
-def _example(path, number, row: Sequence[str], *, split):
-    premise, hypothesis, label = row
-    if not label.strip():
-        raise malformed(path, number, "the label is missing")
-    return {
-        "premise": split(premise),
-        "hypothesis": split(hypothesis),
-        "label": label.strip(),
-    }
+def _example_of_row(split) -> Callable[[Sequence[str]], dict]:
+    def example(row):
+        premise, hypothesis, label = row
+        if not label.strip():
+            raise ValueError("the label is missing")
+        pair = {"premise": split(premise), "hypothesis": split(hypothesis)}
+        return pair | {"label": label.strip()}
+
+    return example
 
 
-def _strings(path, number, record, *, fields):
-    found = [record.get(f) for f in fields] if isinstance(record, dict) else [None]
-    if not all(isinstance(value, str) for value in found):
-        reason = f"an object with strings {', '.join(fields)} is expected, not "
-        raise malformed(path, number, reason + repr(record)[:80])
-    return found
+def _example_of_record(split, fields) -> Callable[[object], dict]:
+    def example(record):
+        row = [record.get(f) for f in fields] if isinstance(record, dict) else [None]
+        if not all(isinstance(value, str) for value in row):
+            raise ValueError(
+                f"an object with strings {', '.join(fields)} is expected, not "
+                f"{repr(record)[:80]}"
+            )
+        return _example_of_row(split)(row)
+
+    return example

@@ -3,12 +3,14 @@
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from elmo_keras.text.files import lines_of, unzipped
 
+T = TypeVar("T")
+R = TypeVar("R")
 SPACES = " \t"  # what separates columns; a word may hold other white space
 
 
@@ -48,6 +50,19 @@ def malformed(path: str | Path, line: int, reason: str) -> ValueError:
     return ValueError(f"{path}:{line}: {reason}")
 
 
+def parsed(
+    path: str | Path, items: Iterable[tuple[int, T]], parse: Callable[[T], R | None]
+) -> list[R]:
+    """What `parse` makes of numbered items, without `None`; its errors get their line."""
+    found = []
+    for number, item in items:
+        try:
+            found.append(parse(item))
+        except ValueError as error:
+            raise malformed(path, number, str(error)) from None
+    return [made for made in found if made is not None]
+
+
 def table_rows(
     path: str | Path, columns: Sequence[str]
 ) -> Iterator[tuple[int, list[str]]]:
@@ -61,18 +76,23 @@ def table_rows(
             f"columns {wanted}, separated by tabs, are expected. Missing: {missing}"
         )
         raise malformed(path, 1, reason)
+    rows = tab_rows(path, lines, n_fields=len(names))
     places = [names.index(name) for name in columns]
+    return ((number, [fields[i] for i in places]) for number, fields in rows)
+
+
+def tab_rows(
+    path: str | Path, lines: Iterable[tuple[int, str]], n_fields: int
+) -> Iterator[tuple[int, list[str]]]:
+    """The fields of numbered lines, which are separated by tabs."""
     for number, line in lines:
-        fields = split_line(path, number, line, n_fields=len(names))
-        yield number, [fields[i] for i in places]
-
-
-def split_line(path: str | Path, number: int, line: str, *, n_fields: int) -> list[str]:
-    fields = line.split("\t")
-    if len(fields) != n_fields:
-        reason = f"{n_fields} fields separated by tabs are expected, not {len(fields)}"
-        raise malformed(path, number, reason)
-    return fields
+        fields = line.split("\t")
+        if len(fields) != n_fields:
+            reason = (
+                f"{n_fields} fields separated by tabs are expected, not {len(fields)}"
+            )
+            raise malformed(path, number, reason)
+        yield number, fields
 
 
 def decoded_json(path: str | Path, line: int, text: str) -> Any:

@@ -18,36 +18,28 @@ import numpy as np
 
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
-from elmo_keras.tasks.readers.lines import malformed, table_rows
+from elmo_keras.tasks.readers.lines import parsed, table_rows
 from elmo_keras.tasks.readers.words import SPLITS, Split, words_and_punctuation
 from elmo_keras.tasks.similarity.similarity_model import HIGHEST_SCORE, SimilarityModel
 
 
 def read_korsts(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
-    """A table with `sentence1`, `sentence2` and `score`, from 0 to 5, such as KorSTS.
+    """A table such as KorSTS gives `{"first": […], "second": […], "score": 3.8}`."""
 
-    Gives examples `{"first": […], "second": […], "score": 3.8}`.
-    """
+    def example(row):
+        first, second, text = row
+        try:
+            score = float(text)
+        except ValueError:
+            score = math.nan
+        if not 0 <= score <= HIGHEST_SCORE:
+            raise ValueError(
+                f"a score from 0 to {HIGHEST_SCORE:g} is expected, not {text!r}"
+            )
+        return {"first": split(first), "second": split(second), "score": score}
+
     rows = table_rows(path, ("sentence1", "sentence2", "score"))
-    return [
-        {
-            "first": split(first),
-            "second": split(second),
-            "score": _score(path, number, score),
-        }
-        for number, (first, second, score) in rows
-    ]
-
-
-def _score(path, number, text):
-    try:
-        score = float(text)
-    except ValueError:
-        score = math.nan
-    if not 0 <= score <= HIGHEST_SCORE:
-        reason = f"a score from 0 to {HIGHEST_SCORE:g} is expected, not {text!r}"
-        raise malformed(path, number, reason)
-    return score
+    return parsed(path, rows, example)
 
 
 # scipy.stats gives the same numbers, but takes half a second to import, and for a

@@ -1,76 +1,77 @@
 """Readers of tagged text. Each sentence gives `{"tokens": […], "tags": […]}`."""
 
+import functools
 import unicodedata
 from pathlib import Path
 
-from elmo_keras.tasks.readers.lines import blocks, malformed
+from elmo_keras.tasks.readers.lines import blocks, parsed
 from elmo_keras.tasks.tag.entities import to_bio
 
 DOCSTART = "-DOCSTART-"
 
 
 def read_conllu(path: str | Path) -> list[dict]:
-    """Words and universal parts of speech of a CoNLL-U file.
-
-    Lines of multiword tokens (`1-2`) and of empty nodes (`1.1`) are left out.
-    """
-    examples = []
-    for block in blocks(path):
-        words = [_conllu_word(path, *line) for line in block if line[1][0] != "#"]
-        words = [word for word in words if word is not None]
-        if words:
-            tokens, tags = map(list, zip(*words))
-            examples.append({"tokens": tokens, "tags": tags})
-    return _not_empty(examples, path)
+    """Words and universal parts of speech, without multiword tokens and empty nodes."""
+    return [_example(words) for words in _sentences(path, _conllu_word)]
 
 
-def _conllu_word(path, number, line):
+def _sentences(path, parse):
+    """What `parse` makes of the lines of each block; blocks of which nothing is left go."""
+    found = (parsed(path, block, parse) for block in blocks(path))
+    return _not_empty([lines for lines in found if lines], path)
+
+
+def _not_empty(found, path):
+    if not found:
+        raise ValueError(f"{path} holds no sentence.")
+    return found
+
+
+def _example(words):
+    tokens, tags = zip(*words)
+    return {"tokens": list(tokens), "tags": list(tags)}
+
+
+def _conllu_word(line):
     """Word and tag, or None for a line without a word."""
+    if line[0] == "#":
+        return None
     columns = line.split("\t")
     if len(columns) != 10:
-        reason = f"10 columns separated by tabs are expected, not {len(columns)}"
-        raise malformed(path, number, reason)
+        raise ValueError(
+            f"10 columns separated by tabs are expected, not {len(columns)}"
+        )
     if not columns[0].replace("-", "").replace(".", "").isdecimal():
-        reason = f"the first column should be a number, not {columns[0]!r}"
-        raise malformed(path, number, reason)
+        raise ValueError(f"the first column should be a number, not {columns[0]!r}")
     if not columns[0].isdecimal():
         return None
     if not columns[1] or columns[3] in ("", "_"):
-        raise malformed(path, number, "the word or its part of speech is missing")
+        raise ValueError("the word or its part of speech is missing")
     return columns[1], columns[3]
 
 
 def read_conll(path: str | Path) -> list[dict]:
-    """Words (first column) and entities (last column) as BIO tags.
+    """Words (first column) and entities (last column), in any scheme of `to_bio`.
 
-    Columns are separated by tabs, or else by spaces; the tags may be IO, IOB1, BIO,
-    BIOES or BILOU. `-DOCSTART-` is left out.
+    Columns are separated by tabs, or else by spaces. `-DOCSTART-` is left out.
     """
-    examples = []
-    for block in blocks(path):
-        rows = [(number, _columns(line)) for number, line in block]
-        rows = [row for row in rows if row[1][0] != DOCSTART]
-        for number, columns in rows:
-            if len(columns) < 2:
-                raise malformed(path, number, "a word and its tag are expected")
-            _check_tag(path, number, columns[-1])
-        if rows:
-            tokens = [columns[0] for _, columns in rows]
-            tags = to_bio([columns[-1] for _, columns in rows])
-            examples.append({"tokens": tokens, "tags": tags})
-    return _not_empty(examples, path)
+    examples = [_example(words) for words in _sentences(path, _conll_word)]
+    return [example | {"tags": to_bio(example["tags"])} for example in examples]
+
+
+def _conll_word(line):
+    columns = _columns(line)
+    if columns[0] == DOCSTART:
+        return None
+    if len(columns) < 2:
+        raise ValueError("a word and its tag are expected")
+    to_bio(columns[-1:])  # checks it
+    return columns[0], columns[-1]
 
 
 def _columns(line):
     columns = line.split("\t" if "\t" in line else " ")
     return [column for column in columns if column] or [""]
-
-
-def _check_tag(path, number, tag):
-    try:
-        to_bio([tag])
-    except ValueError as error:
-        raise malformed(path, number, str(error)) from None
 
 
 def read_klue(path: str | Path) -> list[dict]:
@@ -80,21 +81,16 @@ def read_klue(path: str | Path) -> list[dict]:
     contain one of its characters, with the particles that follow it; a token with
     characters of several entities belongs to the first one.
     """
-    examples = []
-    for block in blocks(path):
-        lines = [line for line in block if not line[1].startswith("##")]
-        characters = [_klue_character(path, *line) for line in lines]
-        if characters:
-            examples.append(_klue_sentence(characters))
-    return _not_empty(examples, path)
+    return [_klue_sentence(found) for found in _sentences(path, _klue_character)]
 
 
-def _klue_character(path, number, line):
+def _klue_character(line):
+    if line.startswith("##"):
+        return None
     character, tab, tag = line.partition("\t")
     if len(character) != 1 or not tab:
-        reason = "a character, a tab and its tag are expected"
-        raise malformed(path, number, reason)
-    _check_tag(path, number, tag)
+        raise ValueError("a character, a tab and its tag are expected")
+    to_bio([tag])  # checks it
     return character, tag
 
 
@@ -124,34 +120,26 @@ def read_roles(path: str | Path) -> list[dict]:
     """
     examples = []
     for block in blocks(path):
-        rows = [(number, _columns(line)) for number, line in block]
-        predicates = [i for i, (_, columns) in enumerate(rows) if columns[1:2] != ["-"]]
-        for number, columns in rows:
-            _check_roles(path, number, columns, n_predicates=len(predicates))
+        rows = [_columns(line) for _, line in block]
+        predicates = [i for i, columns in enumerate(rows) if columns[1:2] != ["-"]]
+        parsed(path, block, functools.partial(_check_roles, len(predicates)))
         for column, predicate in enumerate(predicates, 2):
             examples.append(
                 {
-                    "tokens": [columns[0] for _, columns in rows],
+                    "tokens": [columns[0] for columns in rows],
                     "predicate": [int(i == predicate) for i in range(len(rows))],
-                    "tags": to_bio([columns[column] for _, columns in rows]),
+                    "tags": to_bio([columns[column] for columns in rows]),
                 }
             )
     return _not_empty(examples, path)
 
 
-def _check_roles(path, number, columns, *, n_predicates):
+def _check_roles(n_predicates, line):
+    columns = _columns(line)
     if len(columns) != 2 + n_predicates:
-        raise malformed(
-            path,
-            number,
+        raise ValueError(
             f"{2 + n_predicates} columns are expected: word, predicate, and one for "
-            f"each of {n_predicates} predicates, not {len(columns)}",
+            f"each of {n_predicates} predicates, not {len(columns)}"
         )
     for tag in columns[2:]:
-        _check_tag(path, number, tag)
-
-
-def _not_empty(examples, path):
-    if not examples:
-        raise ValueError(f"{path} holds no sentence.")
-    return examples
+        to_bio([tag])
