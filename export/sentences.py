@@ -8,7 +8,7 @@ from elmo_keras.text.token_batches import tokenize
 
 # The tokenizers that the signature `default` can split its sentences with.
 TOKENIZERS = ("spaces", "whitespace", "unicode_script")
-# The words of models that answer questions, see `tasks.answer.text_answers`.
+# The words of models that answer questions, see `tasks.answer.words`.
 WORDS = "words"
 
 

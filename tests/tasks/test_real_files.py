@@ -8,8 +8,7 @@ from elmo_keras.analyses.senses.semcor import read_semcor
 from elmo_keras.tasks.answer.__main__ import NOT_KNOWN, label
 from elmo_keras.tasks.answer.squad import misplaced_answers, read_squad
 from elmo_keras.tasks.classify import labelled_texts
-from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
-from elmo_keras.tasks.coreference.documents import has_singletons
+from elmo_keras.tasks.coreference.documents import has_singletons, read_conll_2012
 from elmo_keras.tasks.entail import entailment_pairs
 from elmo_keras.tasks.similarity.__main__ import read_korsts
 from elmo_keras.tasks.tag import tagged_text

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
 from elmo_keras.tasks.answer.cuts import SpanCuts
-from elmo_keras.tasks.answer.offset_tokens import AnswerSpan, offset_tokens
+from elmo_keras.tasks.answer.words import AnswerSpan, offset_tokens
 from elmo_keras.tasks.layers.bilstm import bilstm
 from elmo_keras.tasks.layers.pooling import NEVER
 from elmo_keras.tasks.layers.task_model import TaskModel
@@ -237,15 +237,6 @@ class Answerer(TaskModel):
         }
         span = AnswerSpan(*self.predict_on_batch(inputs)[0])
         return "" if span.first == NO_ANSWER else offsets.text(context, span)
-
-    def get_config(self):
-        return super().get_config() | {
-            "unanswerable": self.unanswerable,
-            "units": self.units,
-            "dropout": self.dropout.rate,
-            "within_tokens": self.within_tokens,
-            "longest_answer": self.longest_answer,
-        }
 
     @classmethod
     def from_config(cls, config):

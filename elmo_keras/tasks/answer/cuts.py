@@ -78,13 +78,6 @@ class CharacterCuts(keras.layers.Layer):
         )
         return tf.pad(inside, [[0, 0], [CUT_OFF, 0]], constant_values=EDGE)
 
-    def get_config(self):
-        return super().get_config() | {
-            "at_end": self.at_end,
-            "units": self.units,
-            "character_dim": self.character_dim,
-        }
-
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class SpanCuts(keras.layers.Layer):
@@ -126,9 +119,6 @@ class SpanCuts(keras.layers.Layer):
         is_one_token = spans[:, 0] == spans[:, 1]
         room = tf.where(is_one_token, lengths - 1, 2 * LONGEST_CUT)
         return tf.stack(best_cuts(before, after, room), axis=1)
-
-    def get_config(self):
-        return super().get_config() | {"dropout": self.dropout.rate}
 
 
 def best_cuts(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from elmo_keras.tasks.answer.offset_tokens import OffsetTokens, offset_tokens
+from elmo_keras.tasks.answer.words import OffsetTokens, offset_tokens
 from elmo_keras.tasks.readers.lines import decoded_json, whole_text
 
 _KINDS = {list: "a list", str: "text", int: "a whole number"}

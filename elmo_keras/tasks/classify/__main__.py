@@ -23,8 +23,8 @@ from elmo_keras.tasks.classify.labelled_texts import (
     read_trees,
 )
 from elmo_keras.tasks.experiments.experiment import main
-from elmo_keras.tasks.experiments.label_scores import label_scores, label_targets
 from elmo_keras.tasks.experiments.task import UNITS, Task
+from elmo_keras.tasks.layers.label_model import label_scores, label_targets
 from elmo_keras.tasks.readers.words import SPLITS
 
 READERS = {

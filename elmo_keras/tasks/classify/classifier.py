@@ -41,9 +41,6 @@ class Maxout(keras.layers.Layer):
     def compute_output_shape(self, input_shape):
         return input_shape[0], self.units
 
-    def get_config(self):
-        return super().get_config() | {"units": self.units, "pieces": self.pieces}
-
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class TextClassifier(LabelModel):
@@ -134,11 +131,9 @@ class TextClassifier(LabelModel):
         return self.decide(self.predict({"tokens": padded_tokens(texts)}, verbose=0))
 
     def get_config(self):
-        return super().get_config() | {
-            "several": self.multi_label,  # the key in saved files
-            "units": self.units,
-            "dropout": self.dropout.rate,
-        }
+        config = super().get_config()
+        config["several"] = config.pop("multi_label")  # the key in saved files
+        return config
 
     @classmethod
     def from_config(cls, config):

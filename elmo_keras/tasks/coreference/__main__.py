@@ -17,7 +17,6 @@ import sys
 import numpy as np
 
 from elmo_keras.cli.argument_types import positive
-from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
 from elmo_keras.tasks.coreference.coreference_scores import (
     coreference_scores,
     linear_sum_assignment,
@@ -26,6 +25,7 @@ from elmo_keras.tasks.coreference.coreferent import Coreferent, clusters
 from elmo_keras.tasks.coreference.documents import (
     DocumentBatches,
     has_singletons,
+    read_conll_2012,
     windows,
     without_singletons,
 )

@@ -6,9 +6,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.tasks.coreference.antecedent_scores import AntecedentScores
 from elmo_keras.tasks.coreference.documents import document_inputs
-from elmo_keras.tasks.coreference.span_vectors import SpanVectors
+from elmo_keras.tasks.coreference.mentions import AntecedentScores, SpanVectors
 from elmo_keras.tasks.layers.bilstm import bilstm
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
@@ -185,17 +184,6 @@ class Coreferent(TaskModel):
         """
         inputs = document_inputs(sentences, speakers)
         return clusters(self.predict_on_batch(inputs)[0], self.singletons)
-
-    def get_config(self):
-        return super().get_config() | {
-            "units": self.units,
-            "hidden_units": self.hidden_units,
-            "longest": self.longest,
-            "mentions_per_token": self.mentions_per_token,
-            "most_antecedents": self.most_antecedents,
-            "dropout": self.dropout.rate,
-            "singletons": self.singletons,
-        }
 
 
 def clusters(links: np.ndarray, singletons: bool = False) -> list[list[Mention]]:

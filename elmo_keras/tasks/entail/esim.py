@@ -95,9 +95,3 @@ class ESIM(LabelModel):
             "hypothesis": padded_tokens(hypotheses),
         }
         return self.decide(self.predict(inputs, verbose=0))
-
-    def get_config(self):
-        return super().get_config() | {
-            "units": self.units,
-            "dropout": self.dropout.rate,
-        }

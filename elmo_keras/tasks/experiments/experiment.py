@@ -12,10 +12,14 @@ from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import model_digest
 from elmo_keras.tasks.experiments import experiment_arguments
 from elmo_keras.tasks.experiments.batches import predictions
-from elmo_keras.tasks.experiments.examples import Data, random_share, read_data
+from elmo_keras.tasks.experiments.examples import (
+    Data,
+    random_share,
+    read_data,
+    read_given_words,
+)
 from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions
 from elmo_keras.tasks.experiments.fitting import fit_until_best
-from elmo_keras.tasks.experiments.given_words import read_given_words
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.experiments.results import (
     FILE,

@@ -19,7 +19,6 @@ from elmo_keras.cli.argument_types import (
 )
 from elmo_keras.cli.command import command_parser
 from elmo_keras.models.local_files import MODEL_HELP, path_or_name
-from elmo_keras.tasks.experiments.given_words import WORD_DIM
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.experiments.variants import Variant
 from elmo_keras.tasks.layers.token_vectors import PLACES
@@ -27,6 +26,7 @@ from elmo_keras.tasks.layers.token_vectors import PLACES
 # Files are compared by their examples; seeds and variants have their own entries.
 NO_SETTINGS = "train dev test output seeds baseline no_cache of_task".split()
 USUAL = Variant()
+WORD_DIM = 100  # of random vectors
 
 
 def _option(group, help=None, **settings):

@@ -46,12 +46,6 @@ class SentenceEncoder(LayerArgument, keras.layers.Layer):
     def compute_output_shape(self, input_shape, layers=None):
         return (*input_shape, self.output_dim), input_shape
 
-    def get_config(self):
-        return super().get_config() | {
-            "units": self.units,
-            "dropout": self.dropout.rate,
-        }
-
 
 def stacked_pair(
     inputs: Mapping[str, tf.Tensor], first: str, second: str

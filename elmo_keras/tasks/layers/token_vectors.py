@@ -1,5 +1,7 @@
 """The token vectors of task models: trained words and characters, and ELMo."""
 
+import collections
+import inspect
 from collections.abc import Sequence
 
 import keras
@@ -13,14 +15,25 @@ from elmo_keras.text.token_batches import token_mask
 
 
 class LayerArgument:
-    """Puts the layer that is the argument `layer_argument` into the config, and back."""
+    """The config of the constructor's arguments, which are attributes of their names.
+
+    The argument `layer_argument` is a layer; of a dropout, the config has the rate.
+    """
 
     layer_argument = "token_vectors"
 
     def get_config(self):
-        layer = getattr(self, self.layer_argument)
-        serialized = keras.saving.serialize_keras_object(layer)
-        return super().get_config() | {self.layer_argument: serialized}
+        config = super().get_config()
+        for name in inspect.signature(type(self).__init__).parameters:
+            if name in ("self", "kwargs"):
+                continue
+            value = getattr(self, name)
+            if name == self.layer_argument:
+                value = keras.saving.serialize_keras_object(value)
+            elif isinstance(value, keras.layers.Dropout):
+                value = value.rate
+            config[name] = list(value) if isinstance(value, tuple) else value
+        return config
 
     @classmethod
     def from_config(cls, config):
@@ -247,22 +260,9 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
         at_output = (*input_shape, self.output_dim) if self.output_dim else None
         return (*input_shape, self.input_dim), at_output, input_shape
 
-    def get_config(self):
-        return super().get_config() | {
-            "words": list(self.words),
-            "word_dim": self.word_dim,
-            "character_dim": self.character_dim,
-            "elmo_at": self.elmo_at,
-            "dropout": self.dropout.rate,
-            "trainable_words": self.trainable_words,
-        }
-
 
 def frequent_words(sentences: list[list[str]], min_count: int = 2) -> list[str]:
     """The words, in lower case, that occur at least `min_count` times, most frequent first."""
-    counts: dict[str, int] = {}
-    for sentence in sentences:
-        for token in sentence:
-            counts[token.lower()] = counts.get(token.lower(), 0) + 1
+    counts = collections.Counter(token.lower() for s in sentences for token in s)
     frequent = [word for word, count in counts.items() if count >= min_count]
     return sorted(frequent, key=lambda word: (-counts[word], word))

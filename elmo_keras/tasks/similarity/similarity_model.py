@@ -81,9 +81,3 @@ class SimilarityModel(TaskModel):
         """The score of each pair."""
         inputs = {"first": padded_tokens(firsts), "second": padded_tokens(seconds)}
         return self.predict(inputs, verbose=0).tolist()
-
-    def get_config(self):
-        return super().get_config() | {
-            "units": self.units,
-            "dropout": self.dropout.rate,
-        }

@@ -9,8 +9,7 @@ from elmo_keras.tasks.layers.bilstm import bilstm
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
-from elmo_keras.tasks.tag.tag_probabilities import tag_probabilities
-from elmo_keras.tasks.tag.tag_spans import marks_spans, tag_spans
+from elmo_keras.tasks.tag.tag_spans import marks_spans, tag_probabilities, tag_spans
 from elmo_keras.text.token_batches import padded_tokens, token_mask
 
 
@@ -160,10 +159,4 @@ class Tagger(TaskModel):
         return [[self.tags[number] for number in row if number >= 0] for row in numbers]
 
     def get_config(self):
-        return super().get_config() | {
-            "tags": list(self.tags),
-            "units": self.units,
-            "crf": self.crf is not None,
-            "dropout": self.dropout.rate,
-            "predicate_dim": self.predicate_dim,
-        }
+        return super().get_config() | {"crf": self.crf is not None}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from elmo_keras.tasks.answer.offset_tokens import offset_tokens
+from elmo_keras.tasks.answer.words import offset_tokens
 
 TEXT = "  Ann,  서울에서 1990년 \u200bx"
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.answer.offset_tokens import offset_tokens
-from elmo_keras.tasks.answer.text_answers import words_in_graph
+from elmo_keras.tasks.answer.words import offset_tokens, words_in_graph
 
 TEXTS = [
     "In 1990, Ann's café (été) cost $3.50 — _why_?",

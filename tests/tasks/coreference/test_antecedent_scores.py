@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.coreference.antecedent_scores import DISTANCES, AntecedentScores
+from elmo_keras.tasks.coreference.mentions import DISTANCES, AntecedentScores
 from tests.support.models import randomize
 
 

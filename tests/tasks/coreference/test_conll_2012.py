@@ -2,7 +2,7 @@
 
 import pytest
 
-from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
+from elmo_keras.tasks.coreference.documents import read_conll_2012
 
 
 def line(word, coreference="-", speaker="Ann", more=""):

@@ -7,9 +7,8 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.tasks.coreference.__main__ import TASK
-from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
 from elmo_keras.tasks.coreference.coreferent import Coreferent, clusters
-from elmo_keras.tasks.coreference.documents import document_inputs
+from elmo_keras.tasks.coreference.documents import document_inputs, read_conll_2012
 from tests.support.task_models import (
     built,
     check_loaded,

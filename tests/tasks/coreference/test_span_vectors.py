@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from elmo_keras.tasks.coreference.span_vectors import SpanVectors
+from elmo_keras.tasks.coreference.mentions import SpanVectors
 from tests.support.models import randomize
 
 

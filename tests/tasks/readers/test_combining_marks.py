@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from elmo_keras.tasks.answer.offset_tokens import offset_tokens
+from elmo_keras.tasks.answer.words import offset_tokens
 from elmo_keras.tasks.readers.words import joined_at_marks, words_and_punctuation
 
 SCRIPTS = {

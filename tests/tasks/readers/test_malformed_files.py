@@ -12,7 +12,7 @@ from elmo_keras.tasks.classify.labelled_texts import (
     read_table,
     read_trees,
 )
-from elmo_keras.tasks.coreference.conll_2012 import read_conll_2012
+from elmo_keras.tasks.coreference.documents import read_conll_2012
 from elmo_keras.tasks.entail.entailment_pairs import read_klue as read_nli
 from elmo_keras.tasks.entail.entailment_pairs import read_kornli, read_snli, read_tabs
 from elmo_keras.tasks.similarity.__main__ import read_korsts

@@ -7,8 +7,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
-from elmo_keras.tasks.tag.tag_probabilities import crf_marginals, tag_probabilities
-from elmo_keras.tasks.tag.tag_spans import tag_spans
+from elmo_keras.tasks.tag.tag_spans import crf_marginals, tag_probabilities, tag_spans
 from tests.support.models import randomize
 
 TAGS = ["B-A", "I-A", "O"]

@@ -1,9 +1,66 @@
-"""Words of texts and the texts of answers, found by operations of a graph."""
+"""Words of texts and their places, in Python and in a graph, and answers as texts."""
 
+import bisect
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import tensorflow as tf
+
+from elmo_keras.tasks.readers.words import joined_at_marks
+
+# Letters, digits and "_" together; every other visible character by itself. The zero
+# width space separates words, though Python does not count it as white space.
+_TOKEN = re.compile(r"\w+|[^\w\s\u200b]")
+
+
+class AnswerSpan(NamedTuple):
+    """A piece of text: its first and last token, and the characters cut off from them."""
+
+    first: int
+    last: int
+    cut_before: int = 0  # of the first token
+    cut_after: int = 0  # of the last token
+
+
+class OffsetTokens(NamedTuple):
+    """Tokens, and the offsets where each begins and ends in the text."""
+
+    tokens: list[str]
+    begins: list[int]
+    ends: list[int]
+
+    def text(self, source: str, span: AnswerSpan) -> str:
+        begin = self.begins[span.first] + span.cut_before
+        return source[begin : self.ends[span.last] - span.cut_after]
+
+    def span(self, begin: int, end: int) -> AnswerSpan | None:
+        """The span of the characters `[begin, end)`; None if no token is in them."""
+        first = bisect.bisect_right(self.ends, begin)
+        last = bisect.bisect_left(self.begins, end) - 1
+        if first > last:
+            return None
+        before, after = begin - self.begins[first], self.ends[last] - end
+        return AnswerSpan(first, last, max(0, before), max(0, after))
+
+
+def offset_tokens(text: str) -> OffsetTokens:
+    """Splits a text into words, with their combining marks, and single other signs.
+
+    >>> tokens = offset_tokens("In 1990, Ann's.")
+    >>> tokens.tokens
+    ['In', '1990', ',', 'Ann', "'", 's', '.']
+    >>> tokens.span(4, 8)
+    AnswerSpan(first=1, last=2, cut_before=1, cut_after=0)
+    """
+    matches = (match.span() for match in _TOKEN.finditer(text))
+    spans = joined_at_marks(text, matches)
+    return OffsetTokens(
+        [text[begin:end] for begin, end in spans],
+        [begin for begin, _ in spans],
+        [end for _, end in spans],
+    )
+
 
 # Classes of characters, within brackets, of RE2's expressions; they look neither ahead
 # nor back, and a long one runs slowly.
