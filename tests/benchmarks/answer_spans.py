@@ -16,7 +16,7 @@ from typing import Annotated
 
 from elmo_keras.tasks.answer import __main__ as task
 from elmo_keras.tasks.answer.answerer import LONGEST_ANSWER
-from elmo_keras.tasks.answer.squad_scores import CONVENTIONS
+from elmo_keras.tasks.answer.squad import CONVENTIONS
 from elmo_keras.tasks.answer.words import AnswerSpan
 from tests.benchmarks import runner
 

@@ -20,7 +20,7 @@ from elmo_keras.models.local_files import (
     model_title,
     path_or_name,
 )
-from elmo_keras.tasks.experiments.variants import Variant
+from elmo_keras.tasks.experiments.experiment_arguments import Variant
 from elmo_keras.training.arguments import parser, settings_of
 from export import __main__ as export
 

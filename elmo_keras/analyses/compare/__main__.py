@@ -35,10 +35,9 @@ from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.outputs import check_picture
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
-from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions
+from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions, Variant
 from elmo_keras.tasks.experiments.results import ScoredRuns, results_table
 from elmo_keras.tasks.experiments.task import Task
-from elmo_keras.tasks.experiments.variants import Variant
 from elmo_keras.tasks.layers.token_vectors import PLACES
 
 PROGRAM = "elmo_keras.analyses.compare"

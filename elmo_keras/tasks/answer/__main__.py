@@ -20,8 +20,12 @@ from elmo_keras.tasks.answer.answerer import (
     Answerer,
 )
 from elmo_keras.tasks.answer.cuts import LONGEST_CUT
-from elmo_keras.tasks.answer.squad import misplaced_answers, read_squad
-from elmo_keras.tasks.answer.squad_scores import CONVENTIONS, squad_scores
+from elmo_keras.tasks.answer.squad import (
+    CONVENTIONS,
+    misplaced_answers,
+    read_squad,
+    squad_scores,
+)
 from elmo_keras.tasks.answer.words import AnswerSpan
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.task import UNITS, Task

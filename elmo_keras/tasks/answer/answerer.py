@@ -6,7 +6,7 @@ import tensorflow as tf
 from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
 from elmo_keras.tasks.answer.cuts import SpanCuts
 from elmo_keras.tasks.answer.words import AnswerSpan, offset_tokens
-from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.tasks.layers.bilstm import Bidirectional
 from elmo_keras.tasks.layers.pooling import NEVER
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
@@ -47,7 +47,6 @@ class Answerer(TaskModel):
         inputs: a mapping with `context` and `question`, strings `(batch, time)`
             padded with `""`, and optionally `context_layers` and `question_layers`,
             see `TaskModel`.
-        training: whether dropout is applied.
 
     Output: start and end scores `(batch, time)`, very low at padding, and the score
     of no answer `(batch,)`; if `within_tokens`, also m and n, `(batch, time, dim)`.
@@ -87,15 +86,15 @@ class Answerer(TaskModel):
         self.within_tokens = within_tokens
         self.longest_answer = longest_answer
         self.dropout = keras.layers.Dropout(dropout)
-        self.encoder = bilstm(units, "encoder")
+        self.encoder = Bidirectional(units, name="encoder")
         self.attention = AttentionFlow(name="attention")
         self.attended = keras.layers.Dense(2 * units, "relu", name="attended")
-        self.reader = bilstm(units, "reader")
+        self.reader = Bidirectional(units, name="reader")
         self.self_attention = SelfAttention(name="self_attention")
         self.self_attended = keras.layers.Dense(2 * units, "relu", name="self_attended")
-        self.start_lstm = bilstm(units, "start_lstm")
+        self.start_lstm = Bidirectional(units, name="start_lstm")
         self.start_scores = keras.layers.Dense(1, name="start_scores")
-        self.end_lstm = bilstm(units, "end_lstm")
+        self.end_lstm = Bidirectional(units, name="end_lstm")
         self.end_scores = keras.layers.Dense(1, name="end_scores")
         if unanswerable:
             self.doubt = keras.layers.Dense(units, "relu", name="doubt")
@@ -260,15 +259,7 @@ def log_total(outputs) -> tf.Tensor:
 def best_spans(
     start_scores: tf.Tensor, end_scores: tf.Tensor, longest: int
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """First and last position of the best span, and its score, each `(batch,)`.
-
-    The search is exact among spans of at most `longest` positions. Scores are `(batch,
-    time)`, very low at padding.
-
-    >>> first, last, score = best_spans([[1., 0., 5.]], [[9., 2., 0.]], longest=2)
-    >>> int(first[0]), int(last[0]), float(score[0])
-    (0, 0, 10.0)
-    """
+    """First and last position, and score, of the best span of at most `longest`: `(batch,)`."""
     starts, ends = tf.convert_to_tensor(start_scores), tf.convert_to_tensor(end_scores)
     time = tf.shape(starts)[1]
     padding = [[0, 0], [0, longest - 1]]

@@ -24,11 +24,6 @@ class CharacterCuts(keras.layers.Layer):
     of its character k, counted from 0 at the edge, which is the end if `at_end`; in
     front of the edge there are vectors of their own. The scores of 0 to `LONGEST_CUT`
     characters, `(batch, LONGEST_CUT + 1)`, are very low where no character would remain.
-
-    >>> cuts = CharacterCuts(at_end=True)
-    >>> scores = cuts(tf.constant(["서울에서", "I"]), tf.zeros((2, 3)))
-    >>> tf.reduce_sum(tf.cast(scores > -1e8, tf.int32), axis=1).numpy().tolist()
-    [4, 1]
     """
 
     def __init__(
@@ -81,12 +76,7 @@ class CharacterCuts(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class SpanCuts(keras.layers.Layer):
-    """The scores of the cuts at both ends of spans; see `CharacterCuts`.
-
-    Spans are int32 `(batch, 2)`, the first and the last token. `starts` and `ends`,
-    `(batch, time, dim)`, judge where a span begins in its first token and ends in its
-    last.
-    """
+    """The scores of `CharacterCuts` at both ends of spans, int32 `(batch, 2)`."""
 
     def __init__(self, dropout: float = 0.2, **kwargs):
         super().__init__(**kwargs)
@@ -124,15 +114,7 @@ class SpanCuts(keras.layers.Layer):
 def best_cuts(
     before: tf.Tensor, after: tf.Tensor, room: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The cuts before and after answers with the highest sum of scores, int32 `(batch,)`.
-
-    At most `room` characters are cut off in total: one less than the token has, if the
-    answer is within a single token.
-
-    >>> scores = tf.constant([[1., 2.]])
-    >>> [int(cut[0]) for cut in best_cuts(scores, scores * 2, tf.constant([1]))]
-    [0, 1]
-    """
+    """The cuts with the highest sum of scores, at most `room` in total, int32 `(batch,)`."""
     n_cuts = tf.shape(before)[1]
     total = tf.range(n_cuts)[:, None] + tf.range(n_cuts)
     scores = before[:, :, None] + after[:, None, :]

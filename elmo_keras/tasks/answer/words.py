@@ -99,10 +99,6 @@ def words_in_graph(texts: tf.Tensor) -> PlacedWords:
 
     Letters and marks that are new in the Unicode version of RE2, or of Python, are split
     differently, and noncharacters from U+FDD0 on become U+FFFD.
-
-    >>> found = words_in_graph(tf.constant(["In 1990, Ann's."]))
-    >>> found.words.to_list()[0], found.begins.to_list()[0]
-    ([b'In', b'1990', b',', b'Ann', b"'", b's', b'.'], [0, 3, 7, 9, 12, 13, 14])
     """
     texts = tf.strings.unicode_transcode(
         texts, "UTF-8", "UTF-8", replacement_char=ord(" ")
@@ -126,11 +122,10 @@ NOWHERE = -1  # begin and end of no answer
 def text_answers(
     context: PlacedWords, question: PlacedWords, found: Mapping[str, tf.Tensor]
 ) -> dict[str, tf.Tensor]:
-    """The answers as pieces of their contexts, cut out by a graph.
+    """The answers that `Answerer.answers` found, as pieces of their contexts.
 
-    `found` is the result of `Answerer.answers`. `begin` and `end` are numbers of
-    characters, `NOWHERE` for none. If one of the texts has no word, there is no answer,
-    with the score 0.
+    `begin` and `end` are numbers of characters, `NOWHERE` for none. If one of the texts
+    has no word, there is no answer, with the score 0.
     """
     first, last, before, after = tf.unstack(found["span"], axis=1)
     lengths = [text.words.row_lengths() for text in (context, question)]

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
-from elmo_keras.tasks.layers.bilstm import bilstm
-from elmo_keras.tasks.layers.label_model import LabelModel
+from elmo_keras.tasks.layers.bilstm import Bidirectional
 from elmo_keras.tasks.layers.pooling import (
     SelfAttentivePooling,
     masked_max,
@@ -15,6 +14,7 @@ from elmo_keras.tasks.layers.pooling import (
     soft_alignment,
 )
 from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder
+from elmo_keras.tasks.layers.task_model import LabelModel
 from elmo_keras.text.token_batches import padded_tokens
 
 
@@ -38,9 +38,6 @@ class Maxout(keras.layers.Layer):
         maps = ops.reshape(self.dense(x), (-1, self.pieces, self.units))
         return ops.max(maps, axis=1)
 
-    def compute_output_shape(self, input_shape):
-        return input_shape[0], self.units
-
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class TextClassifier(LabelModel):
@@ -62,7 +59,6 @@ class TextClassifier(LabelModel):
     Call arguments:
         inputs: `{"tokens": string (batch, time)}` padded with `""`, and optionally
             `"tokens_layers"`, see `TaskModel`.
-        training: whether dropout is applied.
 
     Output: `(batch, len(labels))`, a probability for each label.
 
@@ -91,7 +87,7 @@ class TextClassifier(LabelModel):
         super().__init__(token_vectors, labels, multi_label, **kwargs)
         self.units = units
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
-        self.integrator = bilstm(units, name="integrator")
+        self.integrator = Bidirectional(units, name="integrator")
         self.attention = SelfAttentivePooling(name="attention")
         self.dropout = keras.layers.Dropout(dropout, name="dropout")
         self.maxout = Maxout(units, name="maxout")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from elmo_keras.tasks.readers.lines import (
     SPACES,
+    examples_of,
+    label,
     malformed,
     numbered_lines,
     parsed,
@@ -31,12 +33,12 @@ def read_fasttext(path: str | Path, split: Split = split_at_spaces) -> list[dict
     """Lines of `__label__LABEL text`."""
 
     def example(line):
-        label, _, text = line.strip(SPACES).replace("\t", " ").partition(" ")
-        if not label.startswith(_LABEL) or label == _LABEL or _LABEL in text:
+        name, _, text = line.strip(SPACES).replace("\t", " ").partition(" ")
+        if not name.startswith(_LABEL) or name == _LABEL or _LABEL in text:
             raise ValueError(
                 f"one {_LABEL}… and a text are expected, not {line[:60]!r}"
             )
-        return {"tokens": split(text), "label": label.removeprefix(_LABEL)}
+        return {"tokens": split(text), "label": name.removeprefix(_LABEL)}
 
     return parsed(path, numbered_lines(path), example)
 
@@ -61,14 +63,8 @@ def read_trees(path: str | Path) -> list[dict]:
 
 def read_table(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
     """A table with the columns `document`, which may be empty, and `label`."""
-
-    def example(row):
-        document, label = row
-        if not label.strip():
-            raise ValueError("the label is missing")
-        return {"tokens": split(document), "label": label.strip()}
-
-    return parsed(path, table_rows(path, ("document", "label")), example)
+    rows = table_rows(path, ("document", "label"))
+    return examples_of(path, rows, tokens=split, label=label)
 
 
 def read_goemotions(
@@ -76,14 +72,15 @@ def read_goemotions(
 ) -> list[dict]:
     """Multi-label texts, lines of `text \\t 27,3 \\t id`; the numbers are those of names."""
 
-    def example(row):
-        labels = row[1].split(",")
-        if not all(x.isdecimal() and int(x) < len(names) for x in labels):
+    def labels(cell):
+        numbers = cell.split(",")
+        if not all(x.isdecimal() and int(x) < len(names) for x in numbers):
             last = len(names) - 1
-            raise ValueError(f"labels from 0 to {last} are expected, not {labels}")
-        return {"tokens": split(row[0]), "labels": [names[int(x)] for x in labels]}
+            raise ValueError(f"labels from 0 to {last} are expected, not {numbers}")
+        return [names[int(x)] for x in numbers]
 
-    return parsed(path, tab_rows(path, numbered_lines(path), n_fields=3), example)
+    rows = tab_rows(path, n_fields=3)
+    return examples_of(path, rows, tokens=split, labels=labels)
 
 
 def read_label_names(path: str | Path) -> list[str]:
@@ -93,3 +90,11 @@ def read_label_names(path: str | Path) -> list[str]:
             raise malformed(path, number, f"a new label is expected, not {line!r}")
         names.append(line.strip())
     return names
+
+
+READERS = {
+    "fasttext": read_fasttext,
+    "trees": read_trees,
+    "nsmc": read_table,
+    "goemotions": read_goemotions,
+}

@@ -76,21 +76,14 @@ TASK = Task(
         "units": dict(help=UNITS, argument="units"),
         "hidden_units": dict(help="scoring layers' size", argument="hidden_units"),
         "layer_dropout": dict(help="on LSTM and hidden layers", argument="dropout"),
-        "longest": dict(
-            help="maximum length of a mention, in tokens", argument="longest"
-        ),
+        "longest": dict(help="maximum tokens of a mention", argument="longest"),
         "mentions_per_token": dict(
             help="how many spans are kept", argument="mentions_per_token", metavar="λ"
         ),
-        "most_antecedents": dict(
-            help="maximum per mention", argument="most_antecedents"
-        ),
+        "most_antecedents": dict(help="per mention", argument="most_antecedents"),
         "sentences": dict(help="per part, in training", type=positive(int), default=25),
         "no_singletons": dict(
-            help=(
-                "leave out entities mentioned once, if --train has such; otherwise they "
-                "are learned and scored"
-            ),
+            help="leave out entities mentioned once, even if --train has such",
             action="store_true",
         ),
     },

@@ -16,11 +16,14 @@ class Score(NamedTuple):
     f1: float
 
 
+# Each metric gives the numerator and the denominator of its recall.
+
+
 def muc(key: Clusters, response: Clusters) -> tuple[float, float]:
-    """The links of `key` that `response` keeps, and the number of links in `key`.
+    """The links of `key` that `response` keeps (Vilain et al. 1995).
 
     A cluster that `response` splits into p parts (a missing mention is a part of its
-    own) keeps |cluster| − p of its |cluster| − 1 links (Vilain et al. 1995).
+    own) keeps |cluster| − p of its |cluster| − 1 links.
     """
     cluster_of = _cluster_of(response)
     kept = links = 0
@@ -32,28 +35,19 @@ def muc(key: Clusters, response: Clusters) -> tuple[float, float]:
 
 
 def b_cubed(key: Clusters, response: Clusters) -> tuple[float, float]:
-    """For each mention of `key`, the share of its cluster found with it, summed.
-
-    Also returns the number of mentions (Bagga and Baldwin 1998).
-    """
+    """For each mention, the share of its cluster found with it (Bagga and Baldwin 1998)."""
     common = _common(key, response)
     found = sum(np.sum(row**2) / len(set(k)) for k, row in zip(key, common))
     return float(found), _mentions(key)
 
 
 def ceaf_mentions(key: Clusters, response: Clusters) -> tuple[float, float]:
-    """The common mentions of the best pairing of clusters, φ₃ of Luo 2005.
-
-    Also returns the number of mentions in `key`.
-    """
+    """The common mentions of the best pairing of clusters, φ₃ of Luo 2005."""
     return _best_pairing(_common(key, response)), _mentions(key)
 
 
 def ceaf_entities(key: Clusters, response: Clusters) -> tuple[float, float]:
-    """The similarity φ₄ = 2|K∩R| / (|K| + |R|) of the best pairing of clusters.
-
-    Also returns the number of clusters in `key` (Luo 2005).
-    """
+    """The similarity φ₄ = 2|K∩R| / (|K| + |R|) of the best pairing of clusters."""
     sizes = [np.array([len(set(c)) for c in clusters]) for clusters in (key, response)]
     similarity = 2 * _common(key, response) / np.add.outer(*sizes)
     return _best_pairing(similarity), len(key)
@@ -72,10 +66,9 @@ def score(
     keys: Sequence[Clusters],
     responses: Sequence[Clusters],
 ) -> Score:
-    """Recall and precision of one metric over documents.
+    """Recall and precision of a metric, summed over documents as in the official scorer.
 
-    Numerators and denominators are summed over the documents, as in the official
-    scorer. Precision is the metric with keys and responses exchanged.
+    Precision is the metric with keys and responses exchanged.
     """
     recall = _ratio(metric(k, r) for k, r in zip(keys, responses, strict=True))
     precision = _ratio(metric(r, k) for k, r in zip(keys, responses, strict=True))

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from elmo_keras.tasks.coreference.documents import document_inputs
 from elmo_keras.tasks.coreference.mentions import AntecedentScores, SpanVectors
-from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.tasks.layers.bilstm import Bidirectional
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
@@ -45,7 +45,6 @@ class Coreferent(TaskModel):
         inputs: one document: `sentences`, strings `(sentences, time)` padded with
             `""`; `speakers`, strings of that shape; and optionally
             `sentences_layers`, see `TaskModel`.
-        training: whether dropout is applied.
 
     Output: a dict of `first` and `last`, int32 `(mentions,)`, the spans that were
     kept, in tokens of the document; `antecedents`, int32 `(mentions, k)`, indices of
@@ -91,7 +90,7 @@ class Coreferent(TaskModel):
         self.most_antecedents = most_antecedents
         self.singletons = singletons
         self.dropout = keras.layers.Dropout(dropout)
-        self.lstm = bilstm(units)
+        self.lstm = Bidirectional(units)
         self.span_vectors = SpanVectors(longest, name="span_vectors")
         self.mention_hidden = keras.layers.Dense(hidden_units, "relu")
         self.mention_scores = keras.layers.Dense(1, name="mention_scores")
@@ -187,13 +186,9 @@ class Coreferent(TaskModel):
 
 
 def clusters(links: np.ndarray, singletons: bool = False) -> list[list[Mention]]:
-    """The clusters that links from mentions to antecedents form.
+    """The clusters that links form: one document of `Coreferent.predict`, `(mentions, 3)`.
 
-    Links are one document of `Coreferent.predict`, `(mentions, 3)`. With `singletons`,
-    mentions without any link are clusters, too.
-
-    >>> clusters([[0, 0, -1], [2, 3, 0], [5, 5, -1], [7, 7, 1]])
-    [[(0, 0), (2, 3), (7, 7)]]
+    With `singletons`, mentions without any link are clusters, too.
     """
     found, of_mention = [], []
     for first, last, antecedent in np.asarray(links).tolist():

@@ -149,10 +149,9 @@ def has_singletons(documents: Iterable[Mapping]) -> bool:
 def windows(
     document: Mapping, n_sentences: int, singletons: bool = False
 ) -> list[dict]:
-    """A document cut into parts of `n_sentences`, each with the clusters within it.
+    """A document in parts of `n_sentences`, with the clusters within them.
 
-    Mentions are counted from the start of the part. Only with `singletons`, a cluster
-    with a single mention in a part is kept.
+    Only with `singletons`, a cluster with a single mention in a part is kept.
     """
     parts, begin = [], 0
     for i in range(0, len(document["sentences"]), n_sentences):
@@ -192,10 +191,7 @@ def document_inputs(
 
 
 class DocumentBatches(Batches):
-    """Batches of one document each, with its sentences along the first axis.
-
-    See `Batches`. The text field holds lists of sentences; `batch_size` is not used.
-    """
+    """Batches of one document, with its sentences along the first axis."""
 
     def __init__(self, examples, text_fields, number_fields=(), **options):
         super().__init__(

@@ -9,10 +9,7 @@ from elmo_keras.tasks.layers.pooling import NEVER, masked_softmax
 
 
 class Spans(NamedTuple):
-    """Spans of a document, ordered by first token, then by last, counted over it.
-
-    Their `vectors` are float `(spans, dim)`, `first` and `last` int32 `(spans,)`.
-    """
+    """Spans ordered by first token, then by last, counted over the document."""
 
     vectors: tf.Tensor
     first: tf.Tensor

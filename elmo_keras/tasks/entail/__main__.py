@@ -11,24 +11,12 @@ SNLI's and MultiNLI's lines of JSON (snli), KorNLI's table (kornli), or KLUE's J
 
 import sys
 
-from elmo_keras.tasks.entail.entailment_pairs import (
-    read_klue,
-    read_kornli,
-    read_snli,
-    read_tabs,
-)
+from elmo_keras.tasks.entail.entailment_pairs import READERS
 from elmo_keras.tasks.entail.esim import ESIM
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
-from elmo_keras.tasks.layers.label_model import label_scores, label_targets
+from elmo_keras.tasks.layers.task_model import label_scores, label_targets
 from elmo_keras.tasks.readers.words import SPLITS
-
-READERS = {
-    "tabs": read_tabs,
-    "snli": read_snli,
-    "kornli": read_kornli,
-    "klue": read_klue,
-}
 
 
 def read(path, options):

@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from elmo_keras.tasks.readers.lines import (
     decoded_json,
+    examples_of,
+    label,
     malformed,
     numbered_lines,
-    parsed,
     tab_rows,
     table_rows,
 )
@@ -26,21 +26,20 @@ _KLUE_FIELDS = "premise", "hypothesis", "gold_label"
 
 def read_tabs(path: str | Path, split: Split = split_at_spaces) -> list[dict]:
     """Lines of `premise \\t hypothesis \\t label`."""
-    rows = tab_rows(path, numbered_lines(path), n_fields=3)
-    return parsed(path, rows, _example_of_row(split))
+    return _pairs(path, tab_rows(path, n_fields=3), split)
 
 
 def read_kornli(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
     """KorNLI's table with `sentence1`, `sentence2` and `gold_label`."""
-    return parsed(path, table_rows(path, _SNLI_FIELDS), _example_of_row(split))
+    return _pairs(path, table_rows(path, _SNLI_FIELDS), split)
 
 
 def read_snli(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
     """SNLI's and MultiNLI's lines of JSON; pairs without an agreed label are left out."""
     lines = numbered_lines(path)
     records = ((number, decoded_json(path, number, line)) for number, line in lines)
-    examples = parsed(path, records, _example_of_record(split, _SNLI_FIELDS))
-    return [example for example in examples if example["label"] != "-"]
+    rows = _rows(path, records, _SNLI_FIELDS)
+    return [pair for pair in _pairs(path, rows, split) if pair["label"] != "-"]
 
 
 def read_klue(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
@@ -52,8 +51,11 @@ def read_klue(path: str | Path, split: Split = words_and_punctuation) -> list[di
     text = "\n".join(line for _, line in numbered_lines(path))
     if not isinstance(decoded_json(path, 1, text), list):
         raise malformed(path, 1, "a list of objects is expected")
-    example = _example_of_record(split, _KLUE_FIELDS)
-    return parsed(path, _objects_of_list(text), example)
+    return _pairs(path, _rows(path, _objects_of_list(text), _KLUE_FIELDS), split)
+
+
+def _pairs(path, rows, split):
+    return examples_of(path, rows, premise=split, hypothesis=split, label=label)
 
 
 def _objects_of_list(text):
@@ -66,25 +68,19 @@ def _objects_of_list(text):
         yield number, value
 
 
-def _example_of_row(split) -> Callable[[Sequence[str]], dict]:
-    def example(row):
-        premise, hypothesis, label = row
-        if not label.strip():
-            raise ValueError("the label is missing")
-        pair = {"premise": split(premise), "hypothesis": split(hypothesis)}
-        return pair | {"label": label.strip()}
-
-    return example
-
-
-def _example_of_record(split, fields) -> Callable[[object], dict]:
-    def example(record):
+def _rows(path, records, fields):
+    """The fields of numbered JSON objects."""
+    for number, record in records:
         row = [record.get(f) for f in fields] if isinstance(record, dict) else [None]
         if not all(isinstance(value, str) for value in row):
-            raise ValueError(
-                f"an object with strings {', '.join(fields)} is expected, not "
-                f"{repr(record)[:80]}"
-            )
-        return _example_of_row(split)(row)
+            reason = f"an object with strings {', '.join(fields)} is expected, not "
+            raise malformed(path, number, reason + repr(record)[:80])
+        yield number, row
 
-    return example
+
+READERS = {
+    "tabs": read_tabs,
+    "snli": read_snli,
+    "kornli": read_kornli,
+    "klue": read_klue,
+}

@@ -6,10 +6,10 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.tasks.layers.bilstm import bilstm
-from elmo_keras.tasks.layers.label_model import LabelModel
+from elmo_keras.tasks.layers.bilstm import Bidirectional
 from elmo_keras.tasks.layers.pooling import masked_max, masked_mean, soft_alignment
 from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder, stacked_pair
+from elmo_keras.tasks.layers.task_model import LabelModel
 from elmo_keras.text.token_batches import padded_tokens
 
 
@@ -36,7 +36,6 @@ class ESIM(LabelModel):
         inputs: `{"premise": string (batch, time), "hypothesis": string (batch,
             time)}`, each padded with `""`, and optionally `"premise_layers"` and
             `"hypothesis_layers"`, see `TaskModel`.
-        training: whether dropout is applied.
 
     Output: `(batch, len(labels))`, a probability for each label, for the loss
     `"sparse_categorical_crossentropy"`.
@@ -60,7 +59,7 @@ class ESIM(LabelModel):
         self.units = units
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
         self.inference = keras.layers.Dense(units, "relu", name="inference")
-        self.composition = bilstm(units, name="composition")
+        self.composition = Bidirectional(units, name="composition")
         self.dropout = keras.layers.Dropout(dropout, name="dropout")
         self.hidden = keras.layers.Dense(units, "tanh", name="hidden")
         self.decision = keras.layers.Dense(len(labels), "softmax", name="decision")

@@ -19,20 +19,13 @@ PADDING = -1  # of labels
 class Batches:
     """Padded batches of examples of similar length.
 
-    Args:
-        examples: mappings of fields.
-        text_fields: the fields that hold lists of tokens. Field F becomes the input
-            F, strings `(batch, time)` padded with `""`.
-        number_fields: further fields for the model, where the examples have them:
-            numbers or nested lists of numbers, padded with 0.
-        labels: one for each example, an array or a mapping of arrays, which may
-            differ in size and are padded with −1; None for prediction only.
-        cache: holds the layers of the texts, which become the input `F_layers`; None
-            where the model computes them.
-        batch_size: the number of examples in a batch.
-        compares_tokens: whether the model compares each token of an example with all
-            others. A batch then holds fewer examples if they have more than 1,024
-            tokens, one from 4,097 on, as memory grows with the square of the length.
+    The examples' `text_fields` hold lists of tokens; field F becomes the input F, and
+    with a `cache` also `F_layers`. `number_fields`, where examples have them, hold numbers
+    or nested lists of numbers, padded with 0. `labels`, needed for training only, are an
+    array or a mapping of arrays for each example, padded with −1.
+
+    If the model compares each token with all others, a batch holds fewer examples of more
+    than 1,024 tokens, one from 4,097 on, as memory grows with the square of the length.
     """
 
     def __init__(

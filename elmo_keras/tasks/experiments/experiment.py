@@ -18,7 +18,7 @@ from elmo_keras.tasks.experiments.examples import (
     read_data,
     read_given_words,
 )
-from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions
+from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions, Variant
 from elmo_keras.tasks.experiments.fitting import fit_until_best
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.experiments.results import (
@@ -30,7 +30,6 @@ from elmo_keras.tasks.experiments.results import (
     write_results,
 )
 from elmo_keras.tasks.experiments.task import Task
-from elmo_keras.tasks.experiments.variants import Variant, learned_mixes
 from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
 
 # The settings of runs that were recorded before there was a choice.
@@ -79,21 +78,21 @@ class Experiment:
         self.task, self.options, self.data = task, options, data
         self.results = options.output / FILE
         self._data_digest = data.digest
+        self._texts = [text for examples in data for text in task.texts(examples)]
         self._words = read_given_words(
-            options.word_vectors, self._all_texts(), options.word_dim
+            options.word_vectors, self._texts, options.word_dim
         )
         self._digests = {None: None}
         self._cached = None, None  # model directory, and the cache of its layers
 
     def check(self, variants: Sequence[Variant]) -> None:
         """Finds errors before hours of training."""
-        recorded = read_results(self.results)
-        names = {record.get("task", self.task.name) for record in recorded}
-        if names - {self.task.name}:
-            raise ValueError(
-                f"{self.results} has runs of another task: "
-                f"{min(names - {self.task.name})}. Give another --output."
-            )
+        for record in read_results(self.results):
+            if (name := record.get("task", self.task.name)) != self.task.name:
+                raise ValueError(
+                    f"{self.results} has runs of another task: {name}. Give another "
+                    "--output."
+                )
         for variant in variants:
             found = [self.recorded(variant, seed) for seed in self.options.seeds]
             if None in found:
@@ -142,26 +141,34 @@ class Experiment:
         train = random_share(self.data.train, variant.share, seed)
         cache = self._cache(variant)
         model = self._model(variant, train)
-        batches = self._batches(train, cache, model)
-        _build(model, batches)
-        dev = self._batches(self.data.dev, cache)
+        given = {"cache": cache, "batch_size": self.options.batch_size}
+        labels = self.task.targets(train, model)
+        batches = self.task.batches(train, labels=labels, **given)
+        # Makes all variables, so that the graph of a training step is traced once.
+        model(batches.inputs([0]))
+        model.optimizer.build(model.trainable_variables)
+
+        def scores(examples):
+            found = predictions(model, self.task.batches(examples, **given))
+            found = self.task.scores(model, examples, found)
+            return {name: float(value) for name, value in found.items()}
+
         fitted = fit_until_best(
             model,
             batches,
-            lambda: self._scores(model, dev),
+            lambda: scores(self.data.dev),
             epochs=self.options.epochs,
             patience=self.options.patience,
             seed=seed,
             verbose=1,
         )
-        test = self._batches(self.data.test, cache)
         record = {
             "task": self.task.name,
             "variant": variant.name,
             "seed": seed,
             "model": self._digest_of(variant.elmo),
             "dev": fitted.scores,
-            "test": self._scores(model, test) if self.data.test else {},
+            "test": scores(self.data.test) if self.data.test else {},
             "examples": len(train),
             "best_epoch": fitted.best_epoch,
             "epochs": fitted.epochs,
@@ -172,7 +179,12 @@ class Experiment:
             "mixes": learned_mixes(model.token_vectors.mixes),
             "settings": self._settings(variant),
         }
-        self._keep(model, record)
+        # The model comes before the record, so that each recorded model exists.
+        self.options.output.mkdir(parents=True, exist_ok=True)
+        path = self.options.output / model_file(variant.name, seed)
+        with replacing(path) as temporary:
+            model.save(temporary)
+        write_results(self.results, [*read_results(self.results), record])
         return record
 
     def _model(self, variant, train):
@@ -197,47 +209,26 @@ class Experiment:
         )
         return model
 
-    def _batches(self, examples, cache, model=None):
-        return self.task.batches(
-            examples,
-            labels=None if model is None else self.task.targets(examples, model),
-            cache=cache,
-            batch_size=self.options.batch_size,
-        )
-
-    def _all_texts(self):
-        return [text for examples in self.data for text in self.task.texts(examples)]
-
-    def _scores(self, model, batches):
-        scores = self.task.scores(model, batches.examples, predictions(model, batches))
-        return {name: float(value) for name, value in scores.items()}
-
     def _cache(self, variant):
         """The layers of all texts, kept until another biLM is needed."""
         if self.options.no_cache or not variant.is_cacheable:
             return None
         if self._cached[0] != variant.elmo:
-            texts = self._all_texts()
             elmo = Elmo.from_pretrained(variant.elmo)
             start = time.perf_counter()
-            self._cached = variant.elmo, LayerCache(elmo, texts, verbose=1)
+            self._cached = variant.elmo, LayerCache(elmo, self._texts, verbose=1)
             seconds = time.perf_counter() - start
             rms = ", ".join(f"{value:.2f}" for value in self._cached[1].rms)
             print(f"  the biLM's layers, computed once: {seconds:.1f} s", flush=True)
             print(f"  their root mean squares, from layer 0 on: {rms}", flush=True)
         return self._cached[1]
 
-    def _keep(self, model, record):
-        """Writes the model before the record, so that each recorded model exists."""
-        output = self.options.output
-        output.mkdir(parents=True, exist_ok=True)
-        path = output / model_file(record["variant"], record["seed"])
-        with replacing(path) as temporary:
-            model.save(temporary)
-        write_results(self.results, [*read_results(self.results), record])
 
-
-def _build(model, batches):
-    """Makes all variables, so that the graph of a training step is traced once."""
-    model(batches.inputs([0]))
-    model.optimizer.build(model.trainable_variables)
+def learned_mixes(mixes: dict[str, keras.layers.Layer]) -> dict[str, dict]:
+    return {
+        place: {
+            "weights": [round(float(weight), 6) for weight in mix.layer_weights()],
+            "gamma": round(float(mix.gamma), 6),
+        }
+        for place, mix in mixes.items()
+    }

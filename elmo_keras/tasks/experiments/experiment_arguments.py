@@ -1,4 +1,4 @@
-"""The options that the commands of all tasks share."""
+"""The options that the commands of all tasks share, and the variants that they choose."""
 
 import argparse
 import dataclasses
@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from elmo_keras.cli.argument_types import (
     Distinct,
@@ -18,10 +18,67 @@ from elmo_keras.cli.argument_types import (
     share,
 )
 from elmo_keras.cli.command import command_parser
-from elmo_keras.models.local_files import MODEL_HELP, path_or_name
+from elmo_keras.elmo import Elmo
+from elmo_keras.models.local_files import MODEL_HELP, model_title, path_or_name
 from elmo_keras.tasks.experiments.task import Task
-from elmo_keras.tasks.experiments.variants import Variant
 from elmo_keras.tasks.layers.token_vectors import PLACES
+
+
+class Variant(NamedTuple):
+    """One way to make the token vectors of a task."""
+
+    elmo: str | Path | None = None  # see `Elmo.from_pretrained`; None for the baseline
+    elmo_at: str = "input"  # or "output" or "both", see `TokenVectors`
+    scheme: str | int = "learned"  # see `layers.ScalarMix`; also "top"
+    l2: float = 0.001  # the paper's λ
+    layer_norm: bool = False
+    gamma: float | None = None  # at the start; None for 1, or the γ of the biLM's mix
+    elmo_dropout: float = 0.5
+    fine_tune: bool = False  # the biLM is trained as well
+    share: float = 1.0  # of the training data
+
+    @property
+    def name(self) -> str:
+        """The name of its files, made of the settings that differ from the defaults."""
+        usual = Variant()
+        parts = ["baseline"]
+        if self.elmo is not None:
+            parts = ["elmo", model_title(self.elmo)]
+            parts += [self.elmo_at] * (self.elmo_at != usual.elmo_at)
+            layer = isinstance(self.scheme, int)
+            scheme = f"layer-{self.scheme}" if layer else self.scheme
+            parts += [scheme] * (self.scheme != usual.scheme)
+            parts += [f"l2-{self.l2:g}"] * (self.l2 != usual.l2)
+            parts += ["normalised"] * self.layer_norm
+            parts += [] if self.gamma is None else [f"gamma-{self.gamma:g}"]
+            is_usual = self.elmo_dropout == usual.elmo_dropout
+            parts += [f"dropout-{self.elmo_dropout:g}"] * (not is_usual)
+            parts += ["tuned"] * self.fine_tune
+        parts += [f"share-{self.share:g}"] * (self.share != usual.share)
+        return "-".join(parts)
+
+    @property
+    def is_cacheable(self) -> bool:
+        """Whether the biLM's layers are the same in all epochs."""
+        return self.elmo is not None and not self.fine_tune
+
+    def layer(self) -> Elmo | None:
+        if self.elmo is None:
+            return None
+        regularized = self.scheme == "learned"
+        elmo = Elmo.from_pretrained(
+            self.elmo,
+            num_representations=2 if self.elmo_at == "both" else 1,
+            scheme=-1 if self.scheme == "top" else self.scheme,
+            l2=self.l2 if regularized else 0.0,
+            layer_norm=self.layer_norm,
+            dropout=self.elmo_dropout,
+            trainable_bilm=self.fine_tune,
+        )
+        for mix in elmo.mixes:
+            mix.assign(gamma=self.gamma)
+        return elmo
+
 
 # Files are compared by their examples; seeds and variants have their own entries.
 NO_SETTINGS = "train dev test output seeds baseline no_cache of_task".split()

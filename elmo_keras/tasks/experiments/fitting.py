@@ -36,9 +36,9 @@ def fit_until_best(
 ) -> Fitted:
     """Trains a compiled model and leaves it with the weights of its best epoch.
 
-    The first score that `score` returns decides, and higher is better. If it is equal,
-    the lower training loss decides, as F1 can be 0 in the first epochs. Training stops
-    after `patience` epochs without a better one; `seed` is that of the examples' order.
+    The first score that `score` returns decides, and higher is better; if it is equal, as
+    F1 can be 0 in the first epochs, the lower training loss. Training stops after
+    `patience` epochs without a better one; `seed` is that of the examples' order.
     """
     best, best_key, best_epoch, losses, seconds = None, None, 0, [], []
     steps = _Steps()
@@ -55,12 +55,17 @@ def fit_until_best(
         losses.append(float(fitted.history["loss"][0]))
         if not np.isfinite(losses[-1]):
             raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
-        seconds.append(steps.seconds)
+        first, *others = np.diff(steps.times)
+        took, aside = first + sum(others), ""
+        if epoch == 1 and others:
+            took = np.mean(others) * (1 + len(others))
+            aside = f", besides {first:.1f} s for the first step, which is traced"
+        seconds.append(took)
         scores = score()
         if verbose:
             shown = ", ".join(f"{name} {100 * x:.2f}" for name, x in scores.items())
             line = f"  epoch {epoch:3}  loss {losses[-1]:.4f}  dev {shown}"
-            print(f"{line}  {steps.seconds:.1f} s{steps.aside}", flush=True)
+            print(f"{line}  {took:.1f} s{aside}", flush=True)
         key = next(iter(scores.values())), -losses[-1]
         if best_key is None or key > best_key:
             best, best_key, best_epoch = scores, key, epoch
@@ -73,33 +78,12 @@ def fit_until_best(
 
 
 class _Steps(keras.callbacks.Callback):
-    """Shows the steps of each epoch and times them.
-
-    The first step of all traces the graph, which may take longer than an epoch. It
-    counts like the others, or with tracing if there is no other.
-    """
-
-    traced = False
+    """Shows the steps of an epoch, and keeps the times of its begin and of their ends."""
 
     def on_epoch_begin(self, epoch, logs=None):
-        self.steps, self.timed_steps, self.aside = 0, 0, ""
-        self.began = self.timed_from = time.perf_counter()
+        self.times = [time.perf_counter()]
 
     def on_train_batch_end(self, batch, logs=None):
-        self.steps += 1
-        if self.traced:
-            self.timed_steps += 1
-        else:
-            self.traced, self.timed_from = True, time.perf_counter()
+        self.times.append(time.perf_counter())
         if self.bar.update(1) and logs:
             self.bar.set_postfix_str(f"loss {float(logs['loss']):.4f}", refresh=False)
-
-    def on_epoch_end(self, epoch, logs=None):
-        end = time.perf_counter()
-        self.seconds = end - self.began
-        if self.timed_steps:
-            self.seconds = (end - self.timed_from) * self.steps / self.timed_steps
-            if first := self.timed_from - self.began:
-                self.aside = (
-                    f", besides {first:.1f} s for the first step, which is traced"
-                )

@@ -13,9 +13,8 @@ from elmo_keras.cli.replacing import replacing
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.tasks.experiments.batches import predictions
 from elmo_keras.tasks.experiments.examples import read_data
-from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions
+from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions, Variant
 from elmo_keras.tasks.experiments.task import Task
-from elmo_keras.tasks.experiments.variants import Variant
 
 FILE = "results.json"
 
@@ -58,10 +57,7 @@ def write_results(path: Path, records: Sequence[Mapping]) -> None:
 
 
 def results_table(records: Sequence[Mapping]) -> str:
-    """The scores of each variant in percent: mean ± standard deviation over seeds.
-
-    The last column is the gain over the baseline with the same share of the data.
-    """
+    """The scores of each variant in percent, and the gain over the baseline of its share."""
     # The test examples, if all runs have them, and dev.
     parts = ("test", "dev") if all(r.get("test") for r in records) else ("dev",)
     columns = [(part, name) for part in parts for name in records[0][part]]

@@ -17,10 +17,9 @@ UNITS = "LSTM size per direction"
 
 
 class Task(NamedTuple):
-    """A task whose models `experiment` trains and compares.
+    """A task whose models `experiment` trains and compares; examples are mappings.
 
-    Examples are mappings of fields. The model's `text_fields` hold their tokens. `read`
-    and `of_examples` are given the task's own options and `train`, by their names.
+    `read` and `of_examples` are given the task's own options and `train`, by their names.
     """
 
     name: str  # of the task's folder and command

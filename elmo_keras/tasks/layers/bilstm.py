@@ -17,11 +17,6 @@ from elmo_keras.layers.recurrence import over_packed
 _copied = weakref.WeakKeyDictionary()
 
 
-def bilstm(units: int, name: str | None = None) -> "Bidirectional":
-    """A biLSTM of `units` in each direction: `(batch, time, 2 · units)`."""
-    return Bidirectional(units, name=name)
-
-
 @keras.saving.register_keras_serializable("elmo_keras")
 class Bidirectional(keras.layers.Bidirectional):
     """Keras' `Bidirectional(LSTM(units, return_sequences=True))`, which trains faster.
@@ -29,21 +24,10 @@ class Bidirectional(keras.layers.Bidirectional):
     It has the weights, outputs and gradients of Keras' layer, and its class name, by
     which files of models find the weights. In training on CPUs, in float32 and float64,
     both directions run at once, over real tokens only (`layers.recurrence`). On other
-    devices, in half precision and outside of training, Keras' own layer runs: on GPUs,
-    by cuDNN.
-
-    Args:
-        units: size in each direction.
-
-    Call arguments:
-        sequences: float tensor `(batch, time, dim)`.
-        initial_state: as in Keras' layer, which then runs.
-        mask: boolean tensor `(batch, time)`, or None if there is no padding.
-        training: whether the layer is trained.
+    devices, in half precision, outside of training and with an `initial_state`, Keras'
+    own layer runs: on GPUs, by cuDNN.
 
     Output: `(batch, time, 2 · units)`, forward half first, 0 where the mask is false.
-
-    Example:
 
     >>> lstm = Bidirectional(units=3)
     >>> lstm(keras.ops.ones((2, 5, 4)), training=True).shape

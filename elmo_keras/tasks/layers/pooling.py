@@ -17,18 +17,14 @@ def masked_softmax(scores, mask):
 def soft_alignment(queries, keys, keys_mask):
     """For each query, the mean of the real keys weighted by `softmax(query · key)`.
 
-    Queries are `(batch, time, dim)`, keys `(batch, other_time, dim)`, their mask
-    `(batch, other_time)`; the result is `(batch, time, dim)`, 0 where no key is real.
+    It is 0 where no key is real: `(batch, time, dim)`.
     """
     scores = ops.matmul(queries, ops.transpose(keys, (0, 2, 1)))
     return ops.matmul(masked_softmax(scores, keys_mask[:, None, :]), keys)
 
 
 def masked_mean(x, mask):
-    """Mean over the real tokens: `(batch, time, dim)` → `(batch, dim)`.
-
-    A sentence without tokens gives 0, here and in the other functions.
-    """
+    """Mean over the real tokens `(batch, dim)`; 0 without any, as in the other functions."""
     total = ops.sum(ops.where(mask[..., None], x, 0), axis=1)
     count = ops.sum(ops.cast(mask, x.dtype), axis=1)
     return total / ops.maximum(count, 1)[:, None]
@@ -68,6 +64,3 @@ class SelfAttentivePooling(keras.layers.Layer):
 
     def compute_mask(self, inputs, mask=None):
         return None  # the output has no time axis
-
-    def compute_output_shape(self, input_shape):
-        return input_shape[0], input_shape[2]

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.tasks.layers.bilstm import Bidirectional
 from elmo_keras.tasks.layers.token_vectors import LayerArgument
 
 
@@ -25,7 +25,7 @@ class SentenceEncoder(LayerArgument, keras.layers.Layer):
         self.supports_jit = False  # XLA has no strings
         self.token_vectors = token_vectors
         self.units = units
-        self.lstm = bilstm(units, name="lstm")
+        self.lstm = Bidirectional(units, name="lstm")
         self.dropout = keras.layers.Dropout(dropout, name="dropout")
 
     @property
@@ -43,19 +43,11 @@ class SentenceEncoder(LayerArgument, keras.layers.Layer):
             h = tf.concat([h, at_output], axis=-1)
         return ops.where(mask[..., None], h, 0), mask
 
-    def compute_output_shape(self, input_shape, layers=None):
-        return (*input_shape, self.output_dim), input_shape
-
 
 def stacked_pair(
     inputs: Mapping[str, tf.Tensor], first: str, second: str
 ) -> tuple[tf.Tensor, tf.Tensor | None]:
-    """Both texts of each pair in one batch, so that an encoder runs only once.
-
-    Returns:
-        Tokens `(2 · batch, time)`, and layers `(2 · batch, layers, time, dim)` or None;
-        the times of the two texts may differ.
-    """
+    """Tokens `(2 · batch, time)` of both texts, and layers or None, for one encoder's run."""
     tokens = [inputs[first], inputs[second]]
     time = tf.maximum(*(tf.shape(t)[1] for t in tokens))
     stacked = tf.concat([_widened(t, time, axis=1) for t in tokens], axis=0)

@@ -1,18 +1,18 @@
-"""The base of the task models."""
+"""The bases of the task models, and targets and scores of labels."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from elmo_keras.tasks.layers.token_vectors import LayerArgument, TokenVectors
 
+THRESHOLD = 0.3  # lowest probability of a predicted label, as for GoEmotions
+
 
 def open_shapes(inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.TensorSpec]:
-    """The specs of a batch's fields, for one graph that serves all batches.
-
-    Of `F_layers`, the number of layers and `dim` stay.
-    """
+    """The specs of a batch's fields, for one graph; of `F_layers`, layers and `dim` stay."""
 
     def spec(name, tensor):
         shape = [None] * tensor.shape.rank
@@ -53,10 +53,7 @@ class TaskModel(LayerArgument, keras.Model):
         return self.decode(inputs, self(inputs, training=False))
 
     def predict_on_batch(self, x):
-        """As Keras' method, with one graph for batches of all shapes.
-
-        Keras traces others when the numbers of examples or tokens change.
-        """
+        """As Keras' method, but with one graph for batches of all shapes."""
         x = tf.nest.map_structure(tf.convert_to_tensor, x)
         self.make_predict_function()
         if not self.run_eagerly:
@@ -74,3 +71,78 @@ class TaskModel(LayerArgument, keras.Model):
         hold `""`, −1 for an integer and 0 for a float. Models that are not served have none.
         """
         raise NotImplementedError
+
+
+class LabelModel(TaskModel):
+    """A model whose output `(batch, labels)` is a probability for each label."""
+
+    compares_tokens = True
+
+    def __init__(self, token_vectors, labels, multi_label=False, **kwargs):
+        super().__init__(token_vectors, **kwargs)
+        self.labels = list(labels)
+        self.multi_label = multi_label
+
+    def answers(self, inputs):
+        """All labels with their probabilities, and those that are predicted.
+
+        Returns:
+            `labels` and `scores`, `(batch, labels)`; `label` `(batch,)`, the most likely
+            one, or for multi-label texts `predicted_labels` `(batch, labels)`: the
+            predicted ones in the order of `labels`, then `""`.
+        """
+        scores = self(inputs, training=False)
+        labels = tf.broadcast_to(tf.constant(self.labels), tf.shape(scores))
+        labels = tf.ensure_shape(labels, (None, len(self.labels)))
+        found = {"labels": labels, "scores": tf.cast(scores, tf.float32)}
+        if not self.multi_label:
+            best = tf.gather(tf.constant(self.labels), tf.argmax(scores, axis=1))
+            return {"label": best} | found
+        predicted = scores >= THRESHOLD
+        order = tf.argsort(tf.cast(~predicted, tf.int32), axis=1, stable=True)
+        names = tf.gather(tf.where(predicted, labels, ""), order, batch_dims=1)
+        return {"predicted_labels": names} | found
+
+    def decide(self, probabilities: np.ndarray) -> list:
+        """The label of each example, or a list of labels where there may be several."""
+        if not self.multi_label:
+            return [self.labels[i] for i in np.argmax(probabilities, axis=-1)]
+        return [
+            [label for label, p in zip(self.labels, row) if p >= THRESHOLD]
+            for row in probabilities
+        ]
+
+
+def label_targets(examples: list[dict], model: LabelModel) -> list:
+    """The number of each label; for several labels, 1 for each right one, else 0."""
+    if model.multi_label:
+        return [np.isin(model.labels, e["labels"]).astype("float32") for e in examples]
+    return [model.labels.index(example["label"]) for example in examples]
+
+
+def label_scores(
+    model: LabelModel, examples: list[dict], predictions: list
+) -> dict[str, float]:
+    """Accuracy; where there may be several labels, macro and micro F1."""
+    found = model.decide(np.stack(predictions))
+    if model.multi_label:
+        return multi_label_f1([e["labels"] for e in examples], found, model.labels)
+    right = [e["label"] == label for e, label in zip(examples, found, strict=True)]
+    return {"accuracy": float(np.mean(right))}
+
+
+def multi_label_f1(
+    expected: Sequence[Iterable[str]],
+    found: Sequence[Iterable[str]],
+    labels: Sequence[str],
+) -> dict[str, float]:
+    """F1 = 2 · both / (expected + found): the mean over labels, and over all together."""
+    is_expected, is_found = (
+        np.array([np.isin(labels, list(row)) for row in rows])
+        for rows in (expected, found)
+    )
+    both = (is_expected & is_found).sum(axis=0)
+    either = is_expected.sum(axis=0) + is_found.sum(axis=0)
+    macro = 2 * both / np.maximum(either, 1)
+    micro = 2 * both.sum() / max(1, either.sum())
+    return {"macro F1": float(macro.mean()), "micro F1": float(micro)}

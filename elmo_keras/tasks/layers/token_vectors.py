@@ -15,10 +15,7 @@ from elmo_keras.text.token_batches import token_mask
 
 
 class LayerArgument:
-    """The config of the constructor's arguments, which are attributes of their names.
-
-    The argument `layer_argument` is a layer; of a dropout, the config has the rate.
-    """
+    """The config of the arguments: attributes of their names, one of which is a layer."""
 
     layer_argument = "token_vectors"
 
@@ -73,7 +70,6 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
         tokens: string tensor `(batch, time)` padded with `""`.
         layers: float tensor `(batch, num_layers + 1, time, 2 · projection_dim)`, the
             result of `elmo.layers(tokens)`, so that it is not computed again; or None.
-        training: whether dropout is applied.
 
     Output: the vectors at the input `(batch, time, input_dim)`, those at the output
     `(batch, time, output_dim)` or None, and the mask of real tokens, bool `(batch,

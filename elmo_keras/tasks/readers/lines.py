@@ -63,30 +63,49 @@ def parsed(
     return [made for made in found if made is not None]
 
 
+def examples_of(
+    path: str | Path,
+    rows: Iterable[tuple[int, Sequence[str]]],
+    **columns: Callable[[str], Any],
+) -> list[dict]:
+    """An example for each numbered row, with a field made of each of its first cells."""
+
+    def example(row):
+        cells = zip(columns.items(), row)
+        return {name: made_of(cell) for (name, made_of), cell in cells}
+
+    return parsed(path, rows, example)
+
+
+def label(cell: str) -> str:
+    if not cell.strip():
+        raise ValueError("the label is missing")
+    return cell.strip()
+
+
 def table_rows(
     path: str | Path, columns: Sequence[str]
 ) -> Iterator[tuple[int, list[str]]]:
     """The number and the chosen columns of each line; the first one names the columns."""
-    lines = numbered_lines(path)
-    _, header = next(lines, (1, ""))
-    names = header.split("\t")
+    rows = tab_rows(path)
+    _, names = next(rows, (1, []))
     if missing := [name for name in columns if name not in names]:
         wanted, missing = ", ".join(columns), ", ".join(missing)
         reason = (
             f"columns {wanted}, separated by tabs, are expected. Missing: {missing}"
         )
         raise malformed(path, 1, reason)
-    rows = tab_rows(path, lines, n_fields=len(names))
     places = [names.index(name) for name in columns]
     return ((number, [fields[i] for i in places]) for number, fields in rows)
 
 
 def tab_rows(
-    path: str | Path, lines: Iterable[tuple[int, str]], n_fields: int
+    path: str | Path, n_fields: int | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """The fields of numbered lines, which are separated by tabs."""
-    for number, line in lines:
+    """The number and the fields of each line, as many as given or as in the first one."""
+    for number, line in numbered_lines(path):
         fields = line.split("\t")
+        n_fields = n_fields or len(fields)
         if len(fields) != n_fields:
             reason = (
                 f"{n_fields} fields separated by tabs are expected, not {len(fields)}"

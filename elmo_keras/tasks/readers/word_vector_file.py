@@ -38,9 +38,8 @@ def read_word_vectors(
 ) -> WordVectorFile:
     """Reads the vectors of words; of repeated words, the first one counts.
 
-    Formats are told apart by their content: word2vec's files and fastText's `.vec` start
-    with the numbers of words and of dimensions, GloVe's with the first word. The numbers
-    of words that are not `wanted` are not parsed: files have millions of them.
+    word2vec's files and fastText's `.vec` start with the numbers of words and of
+    dimensions, GloVe's with the first word.
     """
     with Path(path).open("rb") as file:
         try:
@@ -143,15 +142,13 @@ def _is_text(start):
 
 def _text(file, dim, n_words):
     """Entries of lines; the word may contain spaces, as some of GloVe's do."""
-    first = 2
-    number = first
-    while line := file.readline(LONGEST_LINE):
+    number = 1
+    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 2):
         yield _of_line(line, dim, number)
-        number += 1
-    if n_words is not None and number - first < n_words:
+    if n_words is not None and number - 1 < n_words:
         raise ValueError(
-            f"Line 1 says {n_words:,} words. Found: {number - first:,}; the end of "
-            "the file is missing."
+            f"Line 1 says {n_words:,} words. Found: {number - 1:,}; the end of the file "
+            "is missing."
         )
 
 

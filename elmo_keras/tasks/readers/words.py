@@ -72,10 +72,7 @@ def words_and_punctuation(text: str) -> list[str]:
 
 
 def split_at_spaces(text: str) -> list[str]:
-    """The tokens of text that is split already, separated by ASCII white space.
-
-    A token may hold other white space, as in files of the language model.
-    """
+    """The tokens of text that is split already, which may hold other than ASCII spaces."""
     return [token for token in _ASCII_SPACES.split(text) if token]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
-from elmo_keras.tasks.readers.lines import parsed, table_rows
+from elmo_keras.tasks.readers.lines import examples_of, table_rows
 from elmo_keras.tasks.readers.words import SPLITS, Split, words_and_punctuation
 from elmo_keras.tasks.similarity.similarity_model import HIGHEST_SCORE, SimilarityModel
 
@@ -26,20 +26,19 @@ from elmo_keras.tasks.similarity.similarity_model import HIGHEST_SCORE, Similari
 def read_korsts(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
     """A table such as KorSTS gives `{"first": […], "second": […], "score": 3.8}`."""
 
-    def example(row):
-        first, second, text = row
+    def score(cell):
         try:
-            score = float(text)
+            number = float(cell)
         except ValueError:
-            score = math.nan
-        if not 0 <= score <= HIGHEST_SCORE:
+            number = math.nan
+        if not 0 <= number <= HIGHEST_SCORE:
             raise ValueError(
-                f"a score from 0 to {HIGHEST_SCORE:g} is expected, not {text!r}"
+                f"a score from 0 to {HIGHEST_SCORE:g} is expected, not {cell!r}"
             )
-        return {"first": split(first), "second": split(second), "score": score}
+        return number
 
     rows = table_rows(path, ("sentence1", "sentence2", "score"))
-    return parsed(path, rows, example)
+    return examples_of(path, rows, first=split, second=split, score=score)
 
 
 # scipy.stats gives the same numbers, but takes half a second to import, and for a

@@ -32,7 +32,6 @@ class SimilarityModel(TaskModel):
         inputs: `{"first": string (batch, time), "second": string (batch, time)}`,
             each padded with `""`, and optionally `"first_layers"` and
             `"second_layers"`, see `TaskModel`.
-        training: whether dropout is applied.
 
     Output: `(batch,)`, for the loss `"mean_squared_error"`.
 

@@ -18,20 +18,9 @@ from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
 from elmo_keras.tasks.tag.entities import entity_scores, role_scores
 from elmo_keras.tasks.tag.tag_spans import marks_spans
-from elmo_keras.tasks.tag.tagged_text import (
-    read_conll,
-    read_conllu,
-    read_klue,
-    read_roles,
-)
+from elmo_keras.tasks.tag.tagged_text import READERS
 from elmo_keras.tasks.tag.tagger import Tagger
 
-READERS = {
-    "pos": read_conllu,
-    "ner": read_conll,
-    "klue": read_klue,
-    "srl": read_roles,
-}
 PREDICATE_DIM = 10
 
 

@@ -22,11 +22,6 @@ def entities(tags: Sequence[str]) -> list[Entity]:
     An entity begins at `B-X`, or at an `I-X` that follows no tag of type X, and
     continues through the `I-X` that follow. `S-`, `E-` (BIOES) and `U-`, `L-` (BILOU)
     are accepted as well.
-
-    Example:
-
-    >>> entities(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
-    [Entity(begin=0, end=2, type='PER'), Entity(begin=3, end=4, type='LOC'), Entity(begin=4, end=5, type='LOC')]
     """
     found, begin = [], None
     previous = OUTSIDE
@@ -45,11 +40,7 @@ def _has_ended(previous, tag):
 
 
 def to_bio(tags: Sequence[str]) -> list[str]:
-    """Tags of the schemes IO, IOB1, BIO, BIOES and BILOU as BIO.
-
-    >>> to_bio(["I-PER", "I-PER", "B-PER", "S-LOC"])
-    ['B-PER', 'I-PER', 'B-PER', 'B-LOC']
-    """
+    """Tags of the schemes IO, IOB1, BIO, BIOES and BILOU as BIO."""
     for tag in tags:
         if tag != OUTSIDE and (tag[1:2] != "-" or tag[0] not in BEGIN + INSIDE):
             raise ValueError(f"a tag should be O, or B-TYPE or I-TYPE, not {tag!r}")
@@ -62,10 +53,7 @@ def to_bio(tags: Sequence[str]) -> list[str]:
 def entity_scores(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 ) -> dict[str, float]:
-    """Precision, recall and F1 over the entities of all sentences, 0 where undefined.
-
-    An entity is right if both its tokens and its type are right.
-    """
+    """Precision, recall and F1 of entities, right in tokens and type; 0 where undefined."""
     return span_scores(
         (set(entities(tags)) for tags in gold),
         (set(entities(tags)) for tags in predicted),
@@ -94,9 +82,6 @@ def arguments(tags: Sequence[str]) -> set[tuple]:
 
     `C-X` continues the last argument with the role X, or is one of its own if there is
     none before it. The predicate itself, `V`, is no argument.
-
-    >>> sorted(arguments(["B-ARG1", "B-V", "O", "B-C-ARG1", "B-ARG0"]))
-    [('ARG0', (4, 5)), ('ARG1', (0, 1), (3, 4))]
     """
     found: list[list] = []
     last: dict[str, list] = {}  # role → its last argument
@@ -112,11 +97,5 @@ def arguments(tags: Sequence[str]) -> set[tuple]:
 def role_scores(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 ) -> dict[str, float]:
-    """Precision, recall and F1 over the arguments of all predicates, as in CoNLL-2005.
-
-    An argument is right if its role and all its pieces are right. The predicates are
-    given, so that they do not count.
-
-    Reference: Carreras and Màrquez 2005, and their script `srl-eval.pl`.
-    """
+    """Precision, recall and F1 of whole arguments, as by CoNLL-2005's `srl-eval.pl`."""
     return span_scores(map(arguments, gold), map(arguments, predicted))

@@ -26,12 +26,7 @@ def marks_spans(tags: Sequence[str]) -> bool:
 
 
 def tag_spans(numbers: tf.Tensor, tags: Sequence[str]) -> TagSpans:
-    """The spans that `entities.entities` finds in int32 tags `(batch, time)`.
-
-    >>> spans = tag_spans(tf.constant([[2, 1, 0]]), ["B-LOC", "I-PER", "O"])
-    >>> spans.begins.numpy().tolist(), spans.types.numpy().tolist()
-    ([[1, 2, -1]], [[b'PER', b'LOC', b'']])
-    """
+    """The spans that `entities.entities` finds in int32 tags `(batch, time)`."""
     names = [*tags, OUTSIDE]  # the last one for padding
     types = [name[2:] for name in names]
     kinds = sorted(set(types))
@@ -127,10 +122,7 @@ class TagProbabilities(NamedTuple):
     after: tf.Tensor  # given the tag of the token before it
 
     def of_spans(self, spans: TagSpans) -> tf.Tensor:
-        """The probability that a span's tokens have their tags: `(batch, time)`, 0 for none.
-
-        It is that of the first tag, times those of the others given the one before.
-        """
+        """The probability that a span's tokens have their tags: `(batch, time)`, 0 for none."""
         first = tf.maximum(spans.begins, 0)
         last = tf.maximum(spans.ends - 1, 0)
         sums = tf.cumsum(self.after, axis=1)
@@ -143,11 +135,7 @@ class TagProbabilities(NamedTuple):
 def tag_probabilities(
     scores: tf.Tensor, numbers: tf.Tensor, crf: LinearChainCRF | None
 ) -> TagProbabilities:
-    """The probabilities of given tags among the sequences that the CRF allows.
-
-    Without a CRF, each tag is decided by itself. Numbers are int32 `(batch, time)`, −1
-    at padding.
-    """
+    """The probabilities of tags, int32 `(batch, time)`, −1 at padding, with or without CRF."""
     mask, tags = numbers >= 0, tf.maximum(numbers, 0)
     scores = tf.cast(scores, tf.float32)
     if crf is None:

@@ -143,3 +143,11 @@ def _check_roles(n_predicates, line):
         )
     for tag in columns[2:]:
         to_bio([tag])
+
+
+READERS = {
+    "pos": read_conllu,
+    "ner": read_conll,
+    "klue": read_klue,
+    "srl": read_roles,
+}

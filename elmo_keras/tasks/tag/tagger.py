@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-from elmo_keras.tasks.layers.bilstm import bilstm
+from elmo_keras.tasks.layers.bilstm import Bidirectional
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
@@ -31,7 +31,6 @@ class Tagger(TaskModel):
         inputs: a mapping with `tokens`, strings `(batch, time)` padded with `""`, and
             optionally `tokens_layers`, see `TaskModel`; with `predicate_dim` also
             `predicate`, `(batch, time)`, 1 at the predicate, else 0.
-        training: whether dropout is applied.
 
     Output: scores of the tags `(batch, time, tags)`. `predict` gives the numbers of the
     best tags, int32 `(batch, time)`, −1 at padding. Labels have the same form; the loss
@@ -63,7 +62,7 @@ class Tagger(TaskModel):
         self.tags = tuple(tags)
         self.units = units
         self.predicate_dim = predicate_dim
-        self.lstm = bilstm(units)
+        self.lstm = Bidirectional(units)
         self.dropout = keras.layers.Dropout(dropout)
         self.scores = keras.layers.Dense(len(self.tags))
         self.crf = None

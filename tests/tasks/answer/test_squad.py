@@ -5,11 +5,12 @@ import json
 
 import pytest
 
-from elmo_keras.tasks.answer.squad import misplaced_answers, read_squad
-from elmo_keras.tasks.answer.squad_scores import (
+from elmo_keras.tasks.answer.squad import (
     CONVENTIONS,
     exact_match,
     f1,
+    misplaced_answers,
+    read_squad,
     squad_scores,
 )
 

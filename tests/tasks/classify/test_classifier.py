@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from elmo_keras.tasks.classify.classifier import Maxout, TextClassifier
-from elmo_keras.tasks.layers.label_model import multi_label_f1
+from elmo_keras.tasks.layers.task_model import multi_label_f1
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from tests.support.task_models import built, check_loaded, text_inputs, token_vectors
 

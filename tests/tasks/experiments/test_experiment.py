@@ -12,9 +12,9 @@ import pytest
 from elmo_keras.tasks.answer import __main__ as answer
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
 from elmo_keras.tasks.experiments.experiment import main
+from elmo_keras.tasks.experiments.experiment_arguments import Variant
 from elmo_keras.tasks.experiments.fitting import Fitted
 from elmo_keras.tasks.experiments.results import read_results, results_table
-from elmo_keras.tasks.experiments.variants import Variant
 from elmo_keras.tasks.tag import __main__ as tag
 from elmo_keras.tasks.tag.tagged_text import read_conllu
 from tests.support.task_models import questions

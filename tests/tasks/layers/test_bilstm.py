@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.layers.recurrence import recurrence_graph
-from elmo_keras.tasks.layers.bilstm import Bidirectional, bilstm
+from elmo_keras.tasks.layers.bilstm import Bidirectional
 from tests.support.models import randomize
 from tests.support.replicas import check_like_one_replica, fitted
 
@@ -162,7 +162,9 @@ def test_two_replicas_train_as_one_does():
 
     def model():
         padding = keras.layers.Masking(1e3)
-        made = keras.Sequential([keras.Input((None, DIM)), padding, bilstm(UNITS)])
+        made = keras.Sequential(
+            [keras.Input((None, DIM)), padding, Bidirectional(UNITS)]
+        )
         made.compile(keras.optimizers.SGD(0.1), "mse", jit_compile=False)
         return made
 
@@ -185,7 +187,7 @@ def test_the_copied_lstm_lives_as_long_as_its_copies(monkeypatch, request):
     monkeypatch.setattr(keras.layers, "LSTM", lstm)
     request.addfinalizer(gc.unfreeze)
     gc.freeze()  # what older tests left takes long to be looked through
-    layer = bilstm(2)
+    layer = Bidirectional(2)
     gc.collect()
     (reference,) = copied
     assert reference() is not None
@@ -196,7 +198,7 @@ def test_the_copied_lstm_lives_as_long_as_its_copies(monkeypatch, request):
 
 
 def test_a_layer_trained_in_a_graph_is_trained_outside_of_one_as_well():
-    lstm = bilstm(7)  # no other test has this size
+    lstm = Bidirectional(7)  # no other test has this size
     lstm.build((None, None, 4))
     x = tf.random.normal((2, 3, 4))
 
