@@ -2,13 +2,17 @@
 
 import importlib
 import json
+import os
 import shutil
+from pathlib import Path
 
 import h5py
 import keras
 import numpy as np
 import pytest
 
+from elmo_keras.analyses import layer_weights
+from elmo_keras.analyses.compare import __main__ as compare
 from elmo_keras.tasks.answer import __main__ as answer
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
 from elmo_keras.tasks.experiments.experiment import main
@@ -20,6 +24,7 @@ from elmo_keras.tasks.tag.tagged_text import read_conllu
 from tests.support.task_models import questions
 
 WORDS = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB"}
+RESULTS = Path("out/results.json")
 # The settings of a run, in the order of `results.json`.
 SHARED = (
     "dev_share limit share elmo elmo_at scheme l2 layer_norm gamma elmo_dropout "
@@ -42,87 +47,50 @@ OF_TASKS = {
 def conllu(path, n, seed):
     """A file of sentences in which each word has one part of speech."""
     rng = np.random.default_rng(seed)
-    with path.open("w") as file:
+    with open(path, "w") as file:
         for _ in range(n):
             for i, word in enumerate(rng.choice(list(WORDS), rng.integers(1, 6)), 1):
                 print(i, word, "_", WORDS[word], *"______", sep="\t", file=file)
             print(file=file)
-    return path
 
 
-@pytest.fixture
-def files(tmp_path):
-    """Training and development text."""
-    train, dev = tmp_path / "train.conllu", tmp_path / "dev.conllu"
-    return conllu(train, 20, 0), conllu(dev, 9, 1)
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The current folder, with training and development text."""
+    monkeypatch.chdir(tmp_path)
+    conllu("train.conllu", 20, 0)
+    conllu("dev.conllu", 9, 1)
+    return tmp_path
 
 
-def command(files, *more):
-    train, dev = files
-    folder = train.parent
-    sizes = "--no-crf --units 5 --word-dim 4 --character-dim 2 --epochs 2 --learning-rate 0.05"
-    options = ["--train", train, "--dev", dev, "--output", folder / "out", *more]
-    return main(tag.TASK, "", [*map(str, options), *sizes.split()])
+def command(*more):
+    given = "--train train.conllu --dev dev.conllu --output out --no-crf --units 5"
+    sizes = "--word-dim 4 --character-dim 2 --epochs 2 --learning-rate 0.05"
+    return main(tag.TASK, "", [*f"{given} {sizes}".split(), *map(str, more)])
 
 
-def records(files):
-    return read_results(files[0].parent / "out" / "results.json")
-
-
-def test_a_run_leaves_a_model_that_tags_and_a_record(
-    files, model_directory, tmp_path, capsys
-):
-    more = "--elmo", model_directory, "--test", files[1], "--elmo-at", "both"
-    assert command(files, *more) == 0
-    (record,) = records(files)
+def test_a_run_leaves_a_model_that_tags_and_a_record(model_directory, capsys):
+    more = "--elmo", model_directory, "--test", "dev.conllu", "--elmo-at", "both"
+    assert command(*more, "--limit", 19) == 0
+    (record,) = read_results(RESULTS)
     assert (record["variant"], record["seed"]) == ("elmo-lm-both", 1)
-    assert record["cached"] and record["examples"] == 20
+    assert record["cached"] and record["examples"] == 19
     for place in ("input", "output"):
         assert sum(record["mixes"][place]["weights"]) == pytest.approx(1, abs=1e-5)
     assert record["dev"] == record["test"]  # the same file
     assert record["losses"][1] < record["losses"][0]
-    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    names = sorted(os.listdir("out"))
     assert names == ["elmo-lm-both-1.keras", "results.json"]
-    tagger = keras.models.load_model(tmp_path / "out" / names[0])
+    tagger = keras.models.load_model(f"out/{names[0]}")
     tagger.run_eagerly = True  # one batch: no graph to trace
-    examples = read_conllu(files[1])
+    examples = read_conllu("dev.conllu")
     tags = tagger.tag([example["tokens"] for example in examples])
     pairs = [p for e, t in zip(examples, tags) for p in zip(e["tags"], t)]
     accuracy = sum(gold == own for gold, own in pairs) / len(pairs)
     assert accuracy == pytest.approx(record["dev"]["accuracy"])
     printed = capsys.readouterr().out
-    assert results_table(records(files)) in printed
+    assert results_table(read_results(RESULTS)) in printed
     assert printed.count("their root mean squares, from layer 0 on: ") == 1
-
-
-@pytest.mark.slow
-def test_the_baseline_comes_before_elmo(
-    files, model_directory, tmp_path, monkeypatch, capsys
-):
-    untrained(monkeypatch)
-    more = "--elmo", model_directory, "--baseline", "--no-cache", "--limit", 3
-    assert command(files, *more) == 0
-    baseline, elmo = records(files)
-    assert (baseline["variant"], elmo["variant"]) == ("baseline", "elmo-lm")
-    assert baseline["mixes"] == {} and elmo["mixes"]["input"]["gamma"] == 1
-    assert not baseline["cached"] and not elmo["cached"] and elmo["examples"] == 3
-    assert "| elmo-lm  |     1 |" in capsys.readouterr().out
-
-
-def test_the_same_command_trains_only_what_is_missing(
-    files, tmp_path, monkeypatch, capsys
-):
-    made = untrained(monkeypatch, interrupted_at=2)
-    assert command(files, "--seeds", 1, 2) == 130
-    interrupted = "elmo_keras.tasks.tag: Interrupted. The same command resumes.\n"
-    assert capsys.readouterr().err == interrupted
-    (first,) = records(files)
-    names = [path.name for path in (tmp_path / "out").iterdir()]
-    assert sorted(names) == ["baseline-1.keras", "results.json"]
-    assert command(files, "--seeds", 1, 2) == 0
-    assert records(files)[0] == first and made == [1, 2, 2]
-    assert [record["seed"] for record in records(files)] == [1, 2]
-    assert command(files, "--seeds", 1, 2) == 0 and made == [1, 2, 2]
 
 
 def untrained(monkeypatch, interrupted_at=None):
@@ -139,19 +107,30 @@ def untrained(monkeypatch, interrupted_at=None):
     return made
 
 
+def test_the_same_command_trains_only_what_is_missing(monkeypatch, capsys):
+    made = untrained(monkeypatch, interrupted_at=2)
+    assert command("--seeds", 1, 2) == 130
+    interrupted = "elmo_keras.tasks.tag: Interrupted. The same command resumes.\n"
+    assert capsys.readouterr().err == interrupted
+    (first,) = read_results(RESULTS)
+    assert sorted(os.listdir("out")) == ["baseline-1.keras", "results.json"]
+    assert command("--seeds", 1, 2) == 0
+    assert read_results(RESULTS)[0] == first and made == [1, 2, 2]
+    assert [record["seed"] for record in read_results(RESULTS)] == [1, 2]
+    assert command("--seeds", 1, 2) == 0 and made == [1, 2, 2]
+
+
 def test_a_run_from_before_there_was_a_choice_has_the_usual_setting(
-    tmp_path, monkeypatch, capsys
+    monkeypatch, capsys
 ):
     made = untrained(monkeypatch)
-    path = tmp_path / "train.json"
-    path.write_text(questions(("Ann left.", "Who?", "Ann")))
-    options = f"--train {path} --dev {path} --output {tmp_path}/out --units 2"
+    Path("train.json").write_text(questions(("Ann left.", "Who?", "Ann")))
+    options = "--train train.json --dev train.json --output out --units 2"
     options = f"{options} --word-dim 2 --character-dim 2 --longest-answer".split()
     assert main(answer.TASK, "", [*options, "16"]) == 0
-    results = tmp_path / "out" / "results.json"
-    records = json.loads(results.read_text())
+    records = json.loads(RESULTS.read_text())
     assert records[0]["settings"].pop("longest_answer") == 16
-    results.write_text(json.dumps(records))
+    RESULTS.write_text(json.dumps(records))
     assert main(answer.TASK, "", [*options, "16"]) == 0 and made == [1]
     capsys.readouterr()
     assert main(answer.TASK, "", [*options, "30"]) == 2
@@ -159,7 +138,7 @@ def test_a_run_from_before_there_was_a_choice_has_the_usual_setting(
 
 
 @pytest.mark.slow
-def test_failures_after_the_start_have_status_1(files, monkeypatch, capsys):
+def test_failures_after_the_start_have_status_1(monkeypatch, capsys):
     def diverging(*_, **__):
         raise FloatingPointError("The loss of epoch 1 is nan.")
 
@@ -167,51 +146,53 @@ def test_failures_after_the_start_have_status_1(files, monkeypatch, capsys):
         raise PermissionError("no space left")
 
     monkeypatch.setattr(experiment, "fit_until_best", diverging)
-    assert command(files) == 1
+    assert command() == 1
     untrained(monkeypatch)
     monkeypatch.setattr(experiment, "write_results", full)
-    assert command(files) == 1
+    assert command() == 1
     first, second = capsys.readouterr().err.splitlines()
     assert first == "elmo_keras.tasks.tag: The loss of epoch 1 is nan."
     assert second == "elmo_keras.tasks.tag: no space left"
 
 
-def test_another_run_under_the_same_name_is_refused(files, capsys, monkeypatch):
+def test_another_run_under_the_same_name_is_refused(capsys, monkeypatch):
     untrained(monkeypatch)
-    assert command(files) == 0
-    before = records(files)
-    assert command(files, "--batch-size", 7) == 2
+    assert command() == 0
+    before = RESULTS.read_bytes()
+    assert command("--batch-size", 7) == 2
     assert "made with batch_size 32; this run has 7" in capsys.readouterr().err
-    conllu(files[0], 31, 2)
-    assert command(files) == 2
-    assert "made with data " in capsys.readouterr().err and records(files) == before
+    conllu("train.conllu", 31, 2)
+    assert command() == 2
+    assert "made with data " in capsys.readouterr().err
+    assert RESULTS.read_bytes() == before
 
 
 def test_a_model_that_has_changed_since_a_run_is_refused(
-    files, model_directory, tmp_path, monkeypatch, capsys
+    model_directory, monkeypatch, capsys
 ):
     untrained(monkeypatch)
-    lm = shutil.copytree(model_directory, tmp_path / "lm")
-    assert command(files, "--elmo", lm, "--no-cache") == 0
-    before = records(files)
-    assert command(files, "--elmo", lm, "--no-cache") == 0 and records(files) == before
-    with h5py.File(lm / "weights.hdf5", "r+") as weights:
+    shutil.copytree(model_directory, "lm")
+    assert command("--elmo", "lm", "--no-cache") == 0
+    before = read_results(RESULTS)
+    assert not before[0]["cached"]
+    assert command("--elmo", "lm", "--no-cache") == 0
+    assert read_results(RESULTS) == before
+    with h5py.File("lm/weights.hdf5", "r+") as weights:
         weights["CNN_proj/b_proj"][0] += 1
-    assert command(files, "--elmo", lm, "--no-cache") == 2
-    assert f"made with weights of {lm} " in capsys.readouterr().err
-    assert records(files) == before
+    assert command("--elmo", "lm", "--no-cache") == 2
+    assert "made with weights of lm " in capsys.readouterr().err
+    assert read_results(RESULTS) == before
     del before[0]["model"]  # as older versions wrote it
-    (tmp_path / "out" / "results.json").write_text(json.dumps(before))
-    assert command(files, "--elmo", lm, "--no-cache") == 0
+    RESULTS.write_text(json.dumps(before))
+    assert command("--elmo", "lm", "--no-cache") == 0
 
 
-def test_a_run_recorded_by_version_0_1_is_not_repeated(tmp_path, capsys):
-    text = tmp_path / "text.conllu"
+def test_a_run_recorded_by_version_0_1_is_not_repeated(capsys):
     lines = [
         "\t".join([str(i), word, "_", tag, *"______"])
         for i, (word, tag) in enumerate([("the", "DET"), ("run", "NOUN")], 1)
     ]
-    text.write_text(("\n".join(lines) + "\n\n") * 9)
+    Path("text.conllu").write_text(("\n".join(lines) + "\n\n") * 9)
     values = [0.2, None, 1.0, None, "input", "learned", 0.001, 0.5, False, 1]
     values += [5, 32, 0.003, 0.3, 100, 64, None, 100, 0.3, False, "f790acdf7fb87aa2"]
     later = "word_vectors", "freeze_word_vectors", "layer_norm", "gamma"
@@ -226,13 +207,20 @@ def test_a_run_recorded_by_version_0_1_is_not_repeated(tmp_path, capsys):
         "seconds_per_epoch": 0.1,
         "settings": dict(zip(names, values, strict=True)),
     }
-    results = tmp_path / "results.json"
+    results = Path("results.json")
     results.write_text(json.dumps([record]))
     before = results.read_bytes()
-    options = f"--train {text} --dev {text} --output {tmp_path} --epochs 1"
+    options = "--train text.conllu --dev text.conllu --output . --epochs 1"
     assert main(tag.TASK, "", options.split()) == 0
     assert results.read_bytes() == before
     assert "| baseline |     1 |        50.00 |" in capsys.readouterr().out
+
+
+def parsed(task, *arguments):
+    parser = experiment_arguments.parser(task.name, task, "")
+    options, others = experiment_arguments.parse(parser, task, arguments)
+    assert not others
+    return options
 
 
 @pytest.mark.parametrize("name", OF_TASKS)
@@ -243,35 +231,115 @@ def test_settings_are_recorded_by_the_names_of_the_options(name):
     assert list(options.settings()) == [*SHARED, *OF_TASKS[name].split()]
 
 
-def parsed(task, *arguments):
-    parser = experiment_arguments.parser(task.name, task, "")
-    options, others = experiment_arguments.parse(parser, task, arguments)
-    assert not others
-    return options
+@pytest.fixture
+def inputs(folder):
+    """Further files: returns a function that reads them all."""
+    for name in ("lm", "of_other", "broken", "linked", "taken/baseline-1.keras"):
+        Path(name).mkdir(parents=True)
+    for name in ("options.json", "weights.hdf5"):
+        Path("lm", name).write_text("{}")
+    record = {"task": "classify", "variant": "baseline", "seed": 7, "dev": {}}
+    Path("of_other/results.json").write_text(json.dumps([record]))
+    Path("broken/results.json").write_text("{")
+    Path("bad.conllu").write_text("1\tword\n")
+    for name in ("results.json", "baseline-1.keras"):
+        os.link("train.conllu", f"linked/{name}")
+    Path("linked/link").symlink_to("results.json")
+    Path("results.png").write_text("[]")  # a name that a picture may have
+    Path("folder.png").mkdir()
+    Path("three").write_text("the 1 2 3\n")
+    Path("two").write_text("ein 1 2\nzwei 3 4\n")
+
+    def tree():
+        files = (path for path in folder.rglob("*") if path.is_file())
+        return {path: path.read_bytes() for path in files}
+
+    return tree
 
 
-@pytest.mark.parametrize("place", ["train", "dev"])
-def test_a_malformed_file_is_an_error_and_leaves_nothing(
-    files, tmp_path, capsys, place
-):
-    path = tmp_path / f"{place}.conllu"
-    path.write_text(path.read_text() + "1\tword\n")
-    line = len(path.read_text().splitlines())
-    assert command(files) == 2
+def check_refused(status, problem, capsys, inputs, before):
+    """The command ends with one line, and leaves all files as they were."""
     error = capsys.readouterr().err
-    assert error.startswith(f"elmo_keras.tasks.tag: {path}:{line}: 10 columns")
-    assert error.count("\n") == 1 and not (tmp_path / "out").exists()
+    assert status == 2 and error.count("\n") == 1 and problem in error
+    assert inputs() == before and not Path("out").exists()
 
 
-def test_errors_name_what_is_missing(files, tmp_path, capsys):
-    assert command(files, "--elmo", tmp_path / "nothing") == 2
-    assert "nothing" in capsys.readouterr().err
-    assert command(files, "--test", tmp_path / "none.conllu") == 2
-    assert "none.conllu" in capsys.readouterr().err and not (tmp_path / "out").exists()
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "results.json").write_text("{")
-    assert command(files) == 2
-    assert "should hold the results of a task" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("output", "problem"),
+    [
+        ("dev.conllu", "dev.conllu should be a folder, but is none"),
+        ("dev.conllu/out", "dev.conllu should be a folder for dev.conllu/out"),
+        ("/proc", "Nothing can be written to the folder /proc"),
+        ("taken", "taken/baseline-1.keras should be a file, but is a folder"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(
+    monkeypatch, capsys, inputs, output, problem
+):
+    monkeypatch.setattr(experiment, "read_data", None)
+    before = inputs()
+    check_refused(command("--output", output), problem, capsys, inputs, before)
+    given = f"tag --train dev.conllu --output {output} --table mixes --elmo lm".split()
+    check_refused(compare.main(given), problem, capsys, inputs, before)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        *(
+            (
+                f"--train linked/{name} --output linked",
+                "The output linked/results.json is an input",
+            )
+            for name in ("results.json", "baseline-1.keras", "link")
+        ),
+        ("--output of_other", "of_other/results.json has runs of another task: class"),
+        ("--output broken", "should hold the results of a task"),
+        ("--elmo nothing", "nothing"),
+        ("--test none.conllu", "none.conllu"),
+        ("--train bad.conllu", "elmo_keras.tasks.tag: bad.conllu:1: 10 columns"),
+        ("--dev bad.conllu", "elmo_keras.tasks.tag: bad.conllu:1: 10 columns"),
+        ("--word-vectors three", "have 3 dimensions, but --word-dim"),
+        ("--word-vectors two", "two has none of the 5 words of the examples"),
+        ("--word-vectors dev.conllu", "dev.conllu should hold word vectors"),
+        ("--word-vectors absent", "absent"),
+        ("--freeze-word-vectors", "--freeze-word-vectors needs --word-vectors FILE"),
+        ("--word-vectors out/results.json", "output out/results.json is an input"),
+    ],
+)
+def test_what_cannot_be_used_ends_a_command_with_one_line(
+    capsys, inputs, options, problem
+):
+    before = inputs()
+    if options.endswith("two"):
+        options += " --word-dim 2"
+    check_refused(command(*options.split()), problem, capsys, inputs, before)
+
+
+@pytest.mark.parametrize(
+    ("picture", "problem"),
+    [
+        ("picture.doc", "A picture should end in one of .png"),
+        ("picture", "A picture should end in one of .png"),
+        ("no/picture.png", "There is no folder no"),
+        ("lm/curves.png", "The output lm/curves.png is an input"),
+        ("folder.png", "folder.png should be a file, but is a folder"),
+    ],
+)
+def test_a_picture_is_checked_before_the_runs(
+    monkeypatch, capsys, inputs, picture, problem
+):
+    monkeypatch.setattr(experiment, "run", None)
+    before = inputs()
+    given = "tag --train dev.conllu --output out --table shares --elmo lm --picture"
+    status = compare.main([*given.split(), picture])
+    check_refused(status, problem, capsys, inputs, before)
+
+
+def test_a_picture_does_not_replace_the_results(capsys, inputs):
+    before = inputs()
+    status = layer_weights.main(["results.png", "--picture", "./results.png"])
+    check_refused(status, "is an input", capsys, inputs, before)
 
 
 def test_usage_names_the_command(capsys):
@@ -283,14 +351,95 @@ def test_usage_names_the_command(capsys):
     assert error.startswith("python -m elmo_keras.tasks.tag: error: ")
 
 
-def test_a_share_of_one_file_is_held_out(files):
-    given = "--train", str(files[0]), "--output", "out", "--dev-share", "0.2"
-    options = parsed(tag.TASK, *given, "--limit", "7")
-    data = experiment.read_data(tag.TASK, options)
-    everything = read_conllu(files[0])
+def test_a_share_of_one_file_is_held_out():
+    given = "--train train.conllu --output out --dev-share 0.2 --limit 7"
+    data = experiment.read_data(tag.TASK, parsed(tag.TASK, *given.split()))
+    everything = read_conllu("train.conllu")
     assert data.dev == [everything[i] for i in (4, 9, 14, 19)]
     assert data.train == everything[:4] + everything[5:8]
     assert data.test == []
+
+
+@pytest.fixture
+def with_vectors(monkeypatch):
+    """A command that trains with word vectors for one step, eagerly."""
+    # "The" is frequent, "cat" occurs once; "bird" is in the development text only.
+    Path("train").write_text("The O\ncat B-X\n\nThe O\nsun B-X\n\n")
+    Path("dev").write_text("a O\nBird B-X\n\n")
+    Path("vectors").write_text("Bird 1 2 3\ncat 4 5 6\nmoon 7 8 9\n")
+
+    def fit(model, batches, score, **_):
+        model.run_eagerly = True
+        rows = range(len(batches.examples))
+        loss = model.train_on_batch(batches.inputs(rows), batches.targets(rows))
+        return Fitted(score(), 1, 1, [float(loss)], 0.1)
+
+    monkeypatch.setattr(experiment, "fit_until_best", fit)
+    given = "--train train --dev dev --output out --no-crf --units 3 --character-dim 2"
+    given = f"{given} --dropout 0 --learning-rate 0.1".split()
+    return lambda options: main(tag.TASK, "", [*given, *options.split()])
+
+
+def table_of(file):
+    """The loaded model of a run, and its table of word vectors."""
+    tagger = keras.models.load_model(f"out/{file}-1.keras")
+    return tagger, tagger.token_vectors.word_vectors.embeddings.numpy()
+
+
+@pytest.mark.slow
+def test_frozen_vectors_beside_elmo_are_those_of_the_file(
+    with_vectors, model_directory, capsys
+):
+    frozen = f"--word-vectors vectors --freeze-word-vectors --elmo {model_directory}"
+    assert with_vectors(frozen) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("2 of 5 words have a vector in vectors\n")
+    tagger, table = table_of("elmo-lm")
+    layer = tagger.token_vectors
+    assert layer.words == ("the", "bird", "cat") and layer.word_dim == 3
+    np.testing.assert_array_equal(table[2:], [[1, 2, 3], [4, 5, 6]])
+    assert np.ptp(table[:2]) > 0.1  # random, for unknown words and "the"
+    assert not layer.word_vectors.trainable and layer.elmo is not None
+    (record,) = read_results(RESULTS)
+    assert record["settings"]["word_dim"] == 3
+    assert record["settings"]["freeze_word_vectors"] is True
+    tagger.run_eagerly = True  # one batch: no graph to trace
+    assert {len(tags) for tags in tagger.tag([["A", "bird", "!"], ["x"]])} == {3, 1}
+
+
+@pytest.mark.slow
+def test_vectors_that_are_not_frozen_are_trained_from_those_of_the_file(with_vectors):
+    assert with_vectors("--word-vectors vectors --word-dim 3") == 0
+    _, table = table_of("baseline")
+    np.testing.assert_array_equal(table[2], [1, 2, 3])  # not in the training text
+    change = np.abs(table[3] - [4, 5, 6])
+    assert np.all(change > 0.01) and np.all(change < 0.2)
+
+
+@pytest.mark.slow
+def test_runs_with_other_vectors_are_other_runs(with_vectors, capsys):
+    def refused(options):
+        assert with_vectors(options) == 2
+        return capsys.readouterr().err
+
+    vectors = "--word-vectors vectors"
+    assert with_vectors("--word-dim 3") == 0
+    records = json.loads(RESULTS.read_text())
+    for name in ("word_vectors", "freeze_word_vectors"):  # as version 0.3 wrote them
+        del records[0]["settings"][name]
+    RESULTS.write_text(json.dumps(records))
+    assert "word_vectors None; this run has " in refused(vectors)
+    RESULTS.unlink()
+    assert with_vectors(vectors) == 0
+    before = RESULTS.read_bytes()
+    frozen = refused(f"{vectors} --freeze-word-vectors")
+    assert "freeze_word_vectors False; this run has True" in frozen
+    text = Path("vectors").read_text()
+    Path("vectors").write_text(f"{text}stars 0 0 0\n")  # not in the text
+    assert with_vectors(vectors) == 0 and RESULTS.read_bytes() == before
+    Path("vectors").write_text(text.replace("5", "0"))
+    assert "made with word_vectors " in refused(vectors)
+    assert "; this run has None. Give another --output." in refused("")
 
 
 def test_variants_are_named_by_their_settings_that_are_not_the_default(tmp_path):
