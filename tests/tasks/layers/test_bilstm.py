@@ -60,11 +60,14 @@ def assert_equal(some, others, tolerance):
         np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * largest)
 
 
+@pytest.mark.parametrize(
+    "dtype, tolerance", [("float32", 1e-6), ("float64", 1e-14)], ids=str
+)
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
-def test_outputs_and_gradients_are_those_of_keras(lengths):
-    ours, of_keras = layers("float32")
-    x, mask = batch(lengths)
-    assert_equal(results(ours, x, mask), results(of_keras, x, mask), 1e-6)
+def test_outputs_and_gradients_are_those_of_keras(lengths, dtype, tolerance):
+    ours, of_keras = layers(dtype)
+    x, mask = batch(lengths, dtype)
+    assert_equal(results(ours, x, mask), results(of_keras, x, mask), tolerance)
 
 
 def test_a_batch_without_rows_has_no_gradient():
@@ -72,12 +75,6 @@ def test_a_batch_without_rows_has_no_gradient():
     found = results(layers("float32")[0], x, mask)
     assert found[0].shape == (0, 1, 2 * UNITS)
     assert not any(np.any(y) for y in found)
-
-
-def test_differences_to_keras_are_rounding():
-    ours, of_keras = layers("float64")
-    x, mask = batch(LENGTHS["many rows"], "float64")
-    assert_equal(results(ours, x, mask), results(of_keras, x, mask), 1e-14)
 
 
 @pytest.mark.parametrize("mask", [None, RNG.random((4, 7)) < 0.5], ids=["no", "any"])
@@ -95,9 +92,18 @@ def test_one_graph_serves_batches_of_all_shapes():
     assert recurrence_graph.cache_info().currsize == 1
 
 
-@pytest.fixture
-def calls(monkeypatch):
-    """Counts the calls of Keras' own layer."""
+@pytest.mark.parametrize(
+    "dtype, training, device, n_calls",
+    [
+        ("float32", True, None, 0),
+        ("float32", False, None, 1),
+        ("mixed_bfloat16", True, None, 1),
+        ("float32", True, "GPU", 1),
+    ],
+)
+def test_keras_own_layer_runs_outside_of_training_on_cpus(
+    dtype, training, device, n_calls, monkeypatch
+):
     made = []
 
     def call(self, *args, original=keras.layers.Bidirectional.call, **kwargs):
@@ -105,32 +111,15 @@ def calls(monkeypatch):
         return original(self, *args, **kwargs)
 
     monkeypatch.setattr(keras.layers.Bidirectional, "call", call)
-    return made
-
-
-def test_training_on_cpus_needs_no_layer_of_keras(calls):
-    ours, _ = layers("float32")
+    if device:
+        monkeypatch.setattr(tf.config, "list_logical_devices", lambda kind: [kind])
     x, mask = batch([3, 1])
-    ours(x, mask=mask, training=True)
-    assert not calls
-
-
-def test_keras_own_layer_runs_outside_of_training_and_in_half_precision(calls):
-    x, mask = batch([3, 1])
-    for dtype, training in [("float32", False), ("mixed_bfloat16", True)]:
-        ours, of_keras = layers(dtype)
-        found = ours(x, mask=mask, training=training)
+    ours, of_keras = layers(dtype)
+    found = ours(x, mask=mask, training=training)
+    assert len(made) == n_calls
+    if n_calls:
         expected = of_keras(x, mask=mask, training=training)
         np.testing.assert_array_equal(found, expected)
-    assert len(calls) == 4
-
-
-def test_keras_own_layer_runs_on_gpus(calls, monkeypatch):
-    ours, _ = layers("float32")
-    x, mask = batch([3, 1])
-    monkeypatch.setattr(tf.config, "list_logical_devices", lambda kind: [kind])
-    ours(x, mask=mask, training=True)
-    assert len(calls) == 1
 
 
 class Holder(keras.Model):

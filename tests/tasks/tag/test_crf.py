@@ -1,4 +1,4 @@
-"""The CRF against brute force over all tag sequences."""
+"""The CRF, its marginals and spans, against brute force over all tag sequences."""
 
 import itertools
 
@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
+from elmo_keras.tasks.tag.tag_spans import crf_marginals, tag_probabilities, tag_spans
 from tests.support.models import randomize
 
 RNG = np.random.default_rng(0)
@@ -17,10 +18,10 @@ MASK = np.arange(5) < LENGTHS[:, None]
 TAGS = ["B-X", "I-X", "O"]
 
 
-def crf_layer(**kwargs):
-    crf = LinearChainCRF(N_TAGS, dtype="float64", **kwargs)
+def crf_layer(dtype="float64", scale=0.5, **kwargs):
+    crf = LinearChainCRF(N_TAGS, dtype=dtype, **kwargs)
     crf.build()
-    return randomize(crf)
+    return randomize(crf, scale=scale)
 
 
 def scores_of(*shape):
@@ -28,7 +29,7 @@ def scores_of(*shape):
 
 
 def by_hand(crf, scores, length):
-    """The score of every tag sequence of a sentence, straight from the equation."""
+    """All tag sequences of a sentence with their scores, straight from the equation."""
     a, b, steps = (w.numpy() for w in (crf.first, crf.last, crf.transitions))
     sequences = list(itertools.product(range(N_TAGS), repeat=length))
     totals = [
@@ -128,9 +129,7 @@ def test_gradients_are_those_of_finite_differences():
 
 
 def test_the_likelihood_of_half_precision_scores_is_in_single_precision():
-    crf = LinearChainCRF(N_TAGS, dtype="mixed_bfloat16")
-    crf.build()
-    randomize(crf)
+    crf = crf_layer("mixed_bfloat16")
     scores = tf.cast(scores_of(5, 5), "bfloat16")
     tags = RNG.integers(N_TAGS, size=MASK.shape)
     likelihood = crf.log_likelihood(scores, tags, MASK)
@@ -152,3 +151,52 @@ def test_the_layer_is_restored_from_its_config():
     scores = scores_of(5, 5)
     np.testing.assert_array_equal(copy(scores, mask=MASK), crf(scores, mask=MASK))
     assert keras.saving.get_registered_name(LinearChainCRF).startswith("elmo_keras>")
+
+
+ROWS = [[0, 1, 1, 2, 0], [0], [], [1, 0, 0, 2], [2, 0]]  # of tags
+NUMBERS = tf.ragged.constant(ROWS, tf.int32).to_tensor(-1)
+
+
+def test_probabilities_of_tags_and_spans_are_sums_over_sequences():
+    crf = crf_layer("float32", scale=1.0, allowed=constraints(TAGS))
+    scores = tf.constant(scores_of(5, 5), tf.float32)
+    found = tag_probabilities(scores, NUMBERS, crf)
+    spans = tag_spans(NUMBERS, TAGS)
+    assert spans.count.numpy().tolist() == [2, 1, 0, 3, 1]
+    of_spans = found.of_spans(spans)
+    for row, tags in enumerate(ROWS):
+        sequences, totals = by_hand(crf, scores.numpy()[row], len(tags))
+        p = np.exp(totals) * [is_bio(sequence) for sequence in sequences]
+        sequences = np.reshape(sequences, (len(p), len(tags)))
+
+        n = int(spans.count[row])
+        places = [(t, t + 1) for t in range(len(tags))]
+        places += zip(spans.begins[row, :n].numpy(), spans.ends[row, :n].numpy())
+        actual = [*np.exp(found.alone[row, : len(tags)]), *of_spans[row, :n].numpy()]
+        for (begin, end), own in zip(places, actual, strict=True):
+            same = sequences[:, begin:end] == tags[begin:end]
+            expected = p[same.all(axis=1)].sum() / p.sum()
+            assert own == pytest.approx(expected, rel=1e-5)
+        assert not np.any(found.alone[row, len(tags) :])
+        assert not np.any(of_spans[row, n:])
+
+
+def test_without_a_crf_tags_are_independent():
+    scores = tf.constant(scores_of(5, 5), tf.float32)
+    found = tag_probabilities(scores, NUMBERS, None)
+    p = tf.nn.softmax(scores).numpy()
+    assert np.exp(found.alone[0, 1]) == pytest.approx(p[0, 1, 1], rel=1e-5)
+    expected = p[0, 0, 0] * p[0, 1, 1] * p[0, 2, 1]
+    of_spans = found.of_spans(tag_spans(NUMBERS, TAGS))
+    assert float(of_spans[0, 0]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_sentence_of_thousands_of_tokens_keeps_its_precision():
+    """The same tokens over and over: in the middle, nothing changes any more."""
+    crf = crf_layer("float32", scale=1.0, allowed=constraints(TAGS))
+    scores = tf.constant(np.tile([[[200.0, 199.0, 1.0]]], (1, 5000, 1)), tf.float32)
+    weights = crf.constrained(tf.float32)
+    log_p, _ = crf_marginals(scores, tf.ones((1, 5000), bool), weights)
+    short, _ = crf_marginals(scores[:, :101], tf.ones((1, 101), bool), weights)
+    np.testing.assert_allclose(np.exp(log_p).sum(axis=2), 1, atol=1e-5)
+    np.testing.assert_allclose(log_p[0, 2500], short[0, 50], atol=1e-4)
