@@ -11,10 +11,10 @@ same command again resumes from the last checkpoint.
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import tensorflow as tf
+import numpy as np
 
 from elmo_keras import Elmo
 from elmo_keras.analyses.neighbors import context_vectors, occurrences, print_uses
@@ -29,26 +29,20 @@ from elmo_keras.training.distribution import (
     is_chief,
     make_strategy,
     n_local_replicas,
-    wait_for_all_workers,
+    sum_over_workers,
     worker,
 )
 from elmo_keras.training.inputs import (
     Inputs,
     check_vocabulary,
-    held_out_text,
     read_inputs,
+    validation_text,
 )
 from elmo_keras.training.loop import fit
 from elmo_keras.training.options import Limits, RunSettings, TextData
 from elmo_keras.training.output import check_output, has_model, reserved, write_model
 from elmo_keras.training.perplexity import held_out_perplexity
-from elmo_keras.training.run import (
-    TrainingRun,
-    check_same_step,
-    make_run,
-    make_streams,
-    restore,
-)
+from elmo_keras.training.run import make_run, make_streams, restore
 
 EXAMPLE_WORD = "return"  # a word of Python's language reference
 NEIGHBORS = 3
@@ -88,9 +82,8 @@ def train(
 ) -> int:
     """Trains a model and compares the uses of `word`; returns the exit status."""
     strategy = make_strategy(settings.replicas)
-    n_replicas = strategy.num_replicas_in_sync
-    chief = is_chief(strategy)
-    say = printer(strategy)
+    n_replicas, chief = strategy.num_replicas_in_sync, is_chief(strategy)
+    say = functools.partial(print, flush=True) if chief else lambda *_: None
     check_output(output, data, settings)
     with reserved(output, lock=chief and not dry_run):
         say("Reading the text")
@@ -109,48 +102,23 @@ def train(
             return 0
         run = make_run(inputs, streams, settings, strategy=strategy, n_steps=n_steps)
         checkpoint = restore(run, output)
-        check_same_step(run, output)
         with failures_of_training(strategy):
-            finished = train_and_report(
-                run, inputs, data, limits, output=output, checkpoint=checkpoint
-            )
+            if checkpoint is not None:
+                say(report.beginning(run.progress, limits, checkpoint))
+            with stopping() as stop:
+                finished = fit(run, limits, output, stop=stop.is_set)
+            if not has_model(output):
+                write_model(run, output)
+            if chief:
+                report.write_card(run, data, output)
+            say(f"The model is in {output}\n{report.result(run.progress, finished)}")
             if not finished:
                 return INTERRUPTED
             if chief and uses:
                 vectors = context_vectors(Elmo.from_pretrained(output), uses)
                 print_uses(uses, vectors, NEIGHBORS)
-            wait_for_all_workers(strategy)
+            sum_over_workers(strategy, np.zeros(()))  # waits for all of them
     return 0
-
-
-def printer(strategy: tf.distribute.Strategy) -> Callable[..., None]:
-    """Prints on the chief only."""
-    return (
-        functools.partial(print, flush=True) if is_chief(strategy) else lambda *_: None
-    )
-
-
-def train_and_report(
-    run: TrainingRun,
-    inputs: Inputs,
-    data: TextData,
-    limits: Limits,
-    *,
-    output: Path,
-    checkpoint: Path | None,
-) -> bool:
-    """Trains, keeping the best weights, and reports; False if it was interrupted."""
-    say = printer(run.strategy)
-    if checkpoint is not None:
-        say(report.beginning(run.progress, limits, checkpoint))
-    with stopping() as stop:
-        finished = fit(run, inputs, limits, output, stop=stop.is_set)
-    if not has_model(output):
-        write_model(run, inputs, output)
-    if is_chief(run.strategy):
-        report.write_card(run, inputs, data, output)
-    say(f"The model is in {output}\n{report.result(run.progress, finished)}")
-    return finished
 
 
 def evaluate(output: Path, data: TextData) -> int:
@@ -159,7 +127,7 @@ def evaluate(output: Path, data: TextData) -> int:
     bilm = load_bilm(output)
     if bilm.softmax is None:
         raise ValueError(f"{output} has no softmax, so there is no perplexity.")
-    valid = held_out_text(data, bilm.config)
+    valid = validation_text(data, bilm.config)
     print(f"Held-out text: {TextStatistics.of(valid, vocabulary, bilm.config)}")
     found = held_out_perplexity(bilm, valid, vocabulary, verbose=1)
     print(f"Held-out perplexity: {found}")

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from elmo_keras.cli.command import CommandFailed
@@ -137,11 +136,6 @@ def sum_over_workers(strategy: tf.distribute.Strategy, numbers: Any) -> Any:
 def _all_reduced(share):
     share = tf.identity(share)  # a graph's argument has no device
     return tf.distribute.get_replica_context().all_reduce("SUM", share)
-
-
-def wait_for_all_workers(strategy: tf.distribute.Strategy) -> None:
-    """Returns when every process has called it."""
-    sum_over_workers(strategy, np.zeros(()))
 
 
 @contextlib.contextmanager

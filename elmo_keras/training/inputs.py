@@ -55,7 +55,7 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
             known = pretrained.vocabulary
     config = pretrained.config if pretrained else _new_config(settings)
     if data.train:
-        valid = held_out_text(data, config)
+        valid = validation_text(data, config)
         train = _training_text(data, config, cache)
     else:
         train, valid = _python_reference_as_corpora()
@@ -98,7 +98,7 @@ def sentences_of(
     return read_sentences(patterns, tokenizer, config.unicode_normalization)
 
 
-def held_out_text(data: TextData, config: ElmoConfig) -> Corpus:
+def validation_text(data: TextData, config: ElmoConfig) -> Corpus:
     """The held-out text, which must have a sentence."""
     valid = Corpus.of(sentences_of(data, data.valid, config))
     if not len(valid):

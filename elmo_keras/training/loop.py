@@ -5,7 +5,7 @@ import functools
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,11 @@ from elmo_keras.training.distribution import (
     sum_over_workers,
     worker,
 )
-from elmo_keras.training.inputs import Inputs
 from elmo_keras.training.options import Limits
 from elmo_keras.training.output import write_model
 from elmo_keras.training.perplexity import HeldOutPerplexity, held_out_sums
-from elmo_keras.training.run import TrainingRun, batches, compiled_step, save
+from elmo_keras.training.run import TrainingRun, save
+from elmo_keras.training.step import compiled_step
 
 LOGS = "training/logs"
 DIVERGED = (
@@ -36,7 +36,6 @@ READ_AFTER = 1.0  # seconds after which the next step is read, however few there
 
 def fit(
     run: TrainingRun,
-    inputs: Inputs,
     limits: Limits,
     output: Path,
     *,
@@ -49,33 +48,39 @@ def fit(
     exception leaves the checkpoints from before it.
     """
     progress, steps = run.progress, {}
-    with Monitor(run, output, limits) as monitor:
+    with Monitor(run, limits, output) as monitor:
         if not progress.held_out:
             monitor.bar.say("Evaluating before training")
-            progress.add_held_out(held_out_perplexity(run, inputs))
+            progress.add_held_out(validate(run))
             _save(monitor, output)  # from here on the same command resumes
         before = progress.evaluations()[0]
         monitor.bar.say(f"Held-out perplexity before training: {before}")
         begun = progress.step, len(progress.held_out)
         while not limits.reached(progress):
             monitor.start_epoch()
-            dataset = batches(run)
-            for batch in monitor.timed(iter(dataset)):
+            batches = run.strategy.distribute_datasets_from_function(
+                lambda context: run.streams.batches(
+                    progress.epoch,
+                    progress.epoch_step,
+                    n_parts=run.settings.n_parts,
+                    context=context,
+                )
+            )
+            for batch in monitor.timed(batches):
                 warm = progress.step < run.warm_up_steps
                 if warm in steps:
-                    results = steps[warm](batch, run.state)
+                    *numbers, run.state = steps[warm](batch, run.state)
                 else:
-                    steps[warm] = compiled_step(run, dataset.element_spec, warm)
                     with monitor.tracing():
-                        results = steps[warm](batch, run.state)
-                        float(results[0])  # waits for the step
-                *numbers, run.state = results
+                        steps[warm] = compiled_step(run, batches.element_spec, warm)
+                        *numbers, run.state = steps[warm](batch, run.state)
                 progress.step += 1
                 progress.epoch_step += 1
-                monitor.add(*numbers)
-                if limits.evaluation_due(progress):
-                    _evaluate(monitor, inputs, output)
-                if limits.checkpoint_due(progress):
+                monitor.unread.append(numbers)
+                monitor.read(at_least=READ_EVERY)
+                if limits.evaluate_every and not progress.step % limits.evaluate_every:
+                    _evaluate(monitor, output)
+                if not progress.step % limits.checkpoint_every:
                     _save(monitor, output)
                 if limits.reached(progress):
                     break
@@ -84,10 +89,10 @@ def fit(
                     return False
             else:
                 run.start_next_epoch()
-            _evaluate(monitor, inputs, output)
+            _evaluate(monitor, output)
             if not limits.reached(progress):
                 _save(monitor, output)
-        _evaluate(monitor, inputs, output)
+        _evaluate(monitor, output)
         if begun != (progress.step, len(progress.held_out)):
             _save(monitor, output)
     return True
@@ -107,13 +112,13 @@ def _save(monitor, output):
         save(monitor.run, output)
 
 
-def _evaluate(monitor, inputs, output):
+def _evaluate(monitor, output):
     """Evaluates, unless the last evaluation was after the same step."""
     run, progress = monitor.run, monitor.run.progress
     with monitor.other_work("Evaluating the held-out text"):
         if progress.held_out and progress.held_out[-1][0] == progress.tokens:
             return
-        result = held_out_perplexity(run, inputs)
+        result = validate(run)
         if np.isnan(result.zero.mean):
             raise FloatingPointError(DIVERGED)
         mean = progress.add_held_out(result)
@@ -121,17 +126,17 @@ def _evaluate(monitor, inputs, output):
         if mean >= (math.inf if progress.best is None else progress.best):
             progress.not_better += 1
             return
-        write_model(run, inputs, output)
+        write_model(run, output)
         progress.best, progress.not_better = mean, 0
 
 
-def held_out_perplexity(run: TrainingRun, inputs: Inputs) -> HeldOutPerplexity:
-    """The held-out perplexity; workers share the sentences."""
-    text, strategy = inputs.valid, run.strategy
+def validate(run: TrainingRun) -> HeldOutPerplexity:
+    """The perplexity of the validation text; workers share its sentences."""
+    text, strategy = run.inputs.valid, run.strategy
     sums = held_out_sums(
         run.bilm,
         text,
-        inputs.vocabulary,
+        run.inputs.vocabulary,
         worker=worker(strategy),
         n_workers=n_workers(strategy),
     )
@@ -141,11 +146,11 @@ def held_out_perplexity(run: TrainingRun, inputs: Inputs) -> HeldOutPerplexity:
 class Monitor:
     """Collects the results of the steps, records them in the progress and shows them."""
 
-    def __init__(self, run: TrainingRun, folder: Path, limits: Limits):
+    def __init__(self, run: TrainingRun, limits: Limits, folder: Path):
         self.run, self.limits = run, limits
-        self.results: list[tuple[tf.Tensor, tf.Tensor]] = []  # not read so far
-        self.row = np.zeros(3)  # tokens, seconds, and seconds of waiting, of a row
+        self.unread: list[Any] = []  # losses and numbers of predictions of steps
         self.untimed = 0  # first steps of graphs among them
+        self.row = np.zeros(3)  # tokens, seconds, and seconds of waiting, of a row
         self.waited, self.since = 0.0, time.perf_counter()  # since the last read
         self.logs = folder / LOGS if is_chief(run.strategy) else None
         self.bar = ProgressBar(file=sys.stdout, disable=self.logs is None)
@@ -164,13 +169,13 @@ class Monitor:
         of = f"/{limits.n_epochs}" if limits.n_epochs else ""
         self.bar.say(f"Epoch {progress.epoch + 1}{of}{place}")
 
-    def timed(self, elements: Iterator[Any]) -> Iterator[Any]:
+    def timed(self, elements: Iterable[Any]) -> Iterator[Any]:
         """Yields the elements, and measures the time spent waiting for them."""
+        elements, end = iter(elements), object()
         while True:
             start = time.perf_counter()
-            try:
-                element = next(elements)
-            except (StopIteration, tf.errors.OutOfRangeError):
+            element = next(elements, end)
+            if element is end:
                 self.read()
                 return
             self.waited += time.perf_counter() - start
@@ -192,24 +197,23 @@ class Monitor:
         self.bar.say("Tracing the training step")
         with self.other_work("Tracing the training step"):
             yield
+            tf.test.experimental.sync_devices()
         self.untimed += 1
 
-    def add(self, loss: tf.Tensor, n_predictions: tf.Tensor) -> None:
-        """Adds the results of a step."""
-        self.results.append((loss, n_predictions))
-        seconds = time.perf_counter() - self.since
-        if len(self.results) >= READ_EVERY or seconds > READ_AFTER:
-            self.read()
-
-    def read(self) -> None:
-        """Waits for the results of all steps so far, records and shows them."""
-        results = [(float(loss), int(n)) for loss, n in self.results]
-        self.results.clear()
-        if not results:
+    def read(self, at_least: int = 1) -> None:
+        """Waits for the results of the steps, if there are enough, and records them."""
+        age = time.perf_counter() - self.since
+        if not self.unread or (len(self.unread) < at_least and age < READ_AFTER):
             return
+        progress, local = (
+            self.run.progress,
+            self.run.strategy.experimental_local_results,
+        )
+        results = [(float(local(x)[0]), int(local(n)[0])) for x, n in self.unread]
+        self.unread.clear()
         if not np.isfinite([loss for loss, _ in results]).all():
             raise FloatingPointError(DIVERGED)
-        progress, now = self.run.progress, time.perf_counter()
+        now = time.perf_counter()
         seconds, n_tokens = now - self.since, sum(n for _, n in results)
         seconds *= len(results) / max(len(results) - self.untimed, 1)
         self.row += n_tokens, seconds, self.waited
@@ -219,9 +223,8 @@ class Monitor:
         for step, result in enumerate(results, progress.step - len(results) + 1):
             if progress.add_step(*result):
                 loss = {self.run.loss_name: progress.losses[-1][1]}
-                self.write(
-                    loss | {"tokens/s": speed, "waiting for data": waiting}, step
-                )
+                rates = {"tokens/s": speed, "waiting for data": waiting}
+                self.write(loss | rates, step)
                 self.row[:] = 0
         steps_an_epoch = self.run.streams.n_steps(progress.epoch)
         total = self.limits.total_steps(steps_an_epoch, progress)

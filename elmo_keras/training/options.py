@@ -118,12 +118,3 @@ class Limits:
             return n_steps
         rest = (self.n_epochs - progress.epoch) * steps_an_epoch
         return min(n_steps, progress.step - progress.epoch_step + rest)
-
-    def checkpoint_due(self, progress: Progress) -> bool:
-        """Whether a checkpoint follows the last step."""
-        return progress.step % self.checkpoint_every == 0
-
-    def evaluation_due(self, progress: Progress) -> bool:
-        """Whether an evaluation follows the last step."""
-        every = self.evaluate_every
-        return every is not None and progress.step % every == 0

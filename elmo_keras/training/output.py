@@ -12,7 +12,6 @@ from elmo_keras.model_files.model_parts import PARTS, TRAINING, parts_of_model
 from elmo_keras.text.files import text_files
 from elmo_keras.training.checkpoint import checkpoints
 from elmo_keras.training.distribution import is_chief
-from elmo_keras.training.inputs import Inputs
 from elmo_keras.training.options import RunSettings, TextData
 from elmo_keras.training.run import CHECKPOINTS, TrainingRun
 
@@ -57,9 +56,9 @@ def has_model(output: Path) -> bool:
     return (output / OPTIONS).exists()
 
 
-def write_model(run: TrainingRun, inputs: Inputs, output: Path) -> None:
+def write_model(run: TrainingRun, output: Path) -> None:
     """Writes the model, on the chief only."""
     if is_chief(run.strategy):
-        counts = len(inputs.train.tokens), len(inputs.vocabulary)
-        options = run.settings.options.to_options(*counts)
-        save_model(output, run.bilm, inputs.vocabulary, options=options)
+        vocabulary, n_tokens = run.inputs.vocabulary, len(run.inputs.train.tokens)
+        options = run.settings.options.to_options(n_tokens, len(vocabulary))
+        save_model(output, run.bilm, vocabulary, options=options)

@@ -82,10 +82,10 @@ def result(progress: Progress, finished: bool) -> str:
     )
 
 
-def write_card(run: TrainingRun, inputs: Inputs, data: TextData, output: Path) -> None:
+def write_card(run: TrainingRun, data: TextData, output: Path) -> None:
     """Writes the model card and draws the curves."""
     try:
-        (output / CARD).write_text(model_card(run, inputs, data), encoding="utf-8")
+        (output / CARD).write_text(model_card(run, data), encoding="utf-8")
         draw_curves(run.progress, output / CURVES, run.loss_name)
     except ImportError:
         print("There are no curves without matplotlib: pip install matplotlib")
@@ -96,10 +96,10 @@ def write_card(run: TrainingRun, inputs: Inputs, data: TextData, output: Path) -
         ) from error
 
 
-def model_card(run: TrainingRun, inputs: Inputs, data: TextData) -> str:
+def model_card(run: TrainingRun, data: TextData) -> str:
     """What a model was trained on, how, and how good it is, in Markdown."""
     progress, reference = run.progress, ["Python's language reference"]
-    train, valid = inputs.statistics
+    train, valid = run.inputs.statistics
     texts = [
         f"- Training ({', '.join(data.train or reference)}): {train}",
         f"- Held-out ({', '.join(data.valid or reference)}): {valid}",

@@ -1,7 +1,6 @@
-"""A training run: built from inputs and settings; its checkpoints, batches and step."""
+"""A training run: built from inputs and settings, saved and resumed."""
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from elmo_keras.training.inputs import Inputs
 from elmo_keras.training.optimizers import RowAdagrad, make_optimizer
 from elmo_keras.training.options import ZERO_STATE_SHARE, RunSettings
 from elmo_keras.training.progress import Progress
-from elmo_keras.training.step import train_step
 from elmo_keras.training.streams import Streams
 
 CHECKPOINTS = "training/checkpoints"
@@ -41,6 +39,7 @@ class TrainingRun:
     optimizer: keras.optimizers.Optimizer
     streams: Streams
     settings: RunSettings
+    inputs: Inputs | None = None  # which it was made from
     # JSON values that must not change when the run is resumed.
     identity: dict[str, Any] = dataclasses.field(default_factory=dict)
     warm_up_steps: int = 0  # which train only the softmax
@@ -118,6 +117,7 @@ def make_run(
         optimizer=optimizer,
         streams=streams,
         settings=settings,
+        inputs=inputs,
         identity=identity,
         warm_up_steps=warm_up_steps,
         progress=Progress(chosen_by="zero" if streams.zero_state_share else "carried"),
@@ -189,10 +189,18 @@ def save(run: TrainingRun, folder: Path) -> None:
 def restore(run: TrainingRun, folder: Path) -> Path | None:
     """Resumes from the newest undamaged checkpoint; returns its path, if there is one."""
     found = newest_checkpoint(folder / CHECKPOINTS)
-    if found is None:
-        run.reset_state()
-        return None
-    arrays, about, path = found
+    run.reset_state() if found is None else _read(run, *found)
+    step = run.progress.step
+    total = sum_over_workers(run.strategy, np.array(float(step)))
+    if total != step * n_workers(run.strategy):
+        raise ValueError(
+            f"{folder} should be one directory that all workers share. It is at step "
+            f"{step} for this worker, but not for all workers."
+        )
+    return found and found[-1]
+
+
+def _read(run, arrays, about, path):
     _check_identity(run, about["identity"], path)
     for name, variable in variables_of(run).items():
         variable.assign(arrays[name])
@@ -204,7 +212,6 @@ def restore(run: TrainingRun, folder: Path) -> Path | None:
     run.state = scatter_rows(run.strategy, tf.nest.pack_sequence_as(like, rows))
     about["progress"].pop("unwritten", None)  # of versions that outlived a full disk
     run.progress = Progress(**about["progress"])
-    return path
 
 
 def _check_identity(run, then, path):
@@ -219,58 +226,3 @@ def _check_identity(run, then, path):
         hint = " (0.0 is --published-state)"
     advice = f"Give the same value{hint}, or another --output."
     check_same_run(run.identity, then, path, advice)
-
-
-def check_same_step(run: TrainingRun, output: Path) -> None:
-    """Checks that all workers resume from the same checkpoint."""
-    step = run.progress.step
-    total = sum_over_workers(run.strategy, np.array(float(step)))
-    if total != step * n_workers(run.strategy):
-        raise ValueError(
-            f"{output} should be one directory that all workers share. It is at step "
-            f"{step} for this worker, but not for all workers."
-        )
-
-
-def compiled_step(
-    run: TrainingRun, batch_spec: Any, only_softmax: bool = False
-) -> Callable:
-    """The training step of all replicas as a graph: (batch, state) → results."""
-    options = {"options": run.settings.options, "only_softmax": only_softmax}
-
-    def step(parts, state):
-        return train_step(run.bilm, run.optimizer, parts, state, **options)
-
-    def of_all_replicas(parts, state):
-        if run.strategy.num_replicas_in_sync == 1:
-            return step(parts, state)
-        loss, n, state = run.strategy.run(step, (parts, state))
-        first = run.strategy.experimental_local_results
-        return first(loss)[0], first(n)[0], state
-
-    # The number of distinct words changes from batch to batch: without a signature
-    # the step would be traced each time.
-    state = tf.nest.map_structure(tf.type_spec_from_value, run.state)
-    return tf.function(
-        of_all_replicas, input_signature=[batch_spec, state], autograph=False
-    )
-
-
-def batches(run: TrainingRun) -> tf.data.Dataset | tf.distribute.DistributedDataset:
-    """The batches of the rest of the current epoch."""
-    n_replicas = run.strategy.num_replicas_in_sync
-
-    def of(context):
-        n = n_replicas // context.num_input_pipelines
-        first = context.input_pipeline_id * n
-        return run.streams.batches(
-            run.progress.epoch,
-            run.progress.epoch_step,
-            n_replicas=n_replicas,
-            n_parts=run.settings.n_parts,
-            replicas=range(first, first + n),
-        )
-
-    if n_replicas == 1:
-        return of(tf.distribute.InputContext())
-    return run.strategy.distribute_datasets_from_function(of)

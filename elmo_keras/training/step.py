@@ -1,10 +1,39 @@
 """One step of training a biLM on streams of text."""
 
+from collections.abc import Callable
+from typing import Any
+
 import tensorflow as tf
 
 from elmo_keras.layers.sampled_softmax import sampled_softmax_losses
 from elmo_keras.layers.word_softmax import word_logits
 from elmo_keras.training.options import TrainingOptions
+from elmo_keras.training.run import TrainingRun
+
+
+def compiled_step(
+    run: TrainingRun, batch_spec: Any, only_softmax: bool = False
+) -> Callable:
+    """`train_step` on all replicas as a graph: (batch, state) → their results."""
+
+    def step(parts, state):
+        return train_step(
+            run.bilm,
+            run.optimizer,
+            parts,
+            state,
+            options=run.settings.options,
+            only_softmax=only_softmax,
+        )
+
+    # The number of distinct words changes from batch to batch: without a signature
+    # the step would be traced each time.
+    state = tf.nest.map_structure(tf.type_spec_from_value, run.state)
+    return tf.function(
+        lambda *batch_and_state: run.strategy.run(step, batch_and_state),
+        input_signature=[batch_spec, state],
+        autograph=False,
+    )
 
 
 def train_step(
@@ -89,15 +118,6 @@ def _after(earlier, tensors):
         return tf.nest.map_structure(tf.identity, tensors)
 
 
-def _softmax_rows(softmax, batch):
-    """Kernel and bias of the words that the batch needs."""
-    if "candidates" not in batch:
-        return softmax.table()
-    # The gradient of these rows is summed per word, and small for any vocabulary.
-    table = softmax.kernel.value, softmax.bias.value
-    return [tf.gather(w, batch["candidates"]) for w in table]
-
-
 def stream_losses(bilm, batch, state, *, table=None):
     """The losses of a part, float32 `(2, batch, time)`, and the state of its rows."""
     table = table or _softmax_rows(bilm.softmax, batch)
@@ -112,9 +132,32 @@ def stream_losses(bilm, batch, state, *, table=None):
             state[d],
             seed=batch["seed"] * [1, 2] + [0, d],  # each direction has its own
         )
-        losses.append(_word_losses(outputs[-1], batch, d, table=table))
         last.append(direction_state)
+        targets = batch["targets"][d]
+        x = tf.reshape(outputs[-1], [*targets.shape[::-1], outputs[-1].shape[1]])
+        x, targets = _by_steps(x), tf.reshape(targets, [-1])  # row by row again
+        if "candidates" in batch:
+            some = sampled_softmax_losses(
+                x,
+                *table,
+                targets=targets,
+                negatives=batch["negatives"][d],
+                log_expected=batch["log_expected"][d],
+            )
+        else:
+            logits = word_logits(x, *table)
+            some = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
+        losses.append(tf.reshape(some, batch["targets"][d].shape))
     return tf.stack(losses), last
+
+
+def _softmax_rows(softmax, batch):
+    """Kernel and bias of the words that the batch needs."""
+    if "candidates" not in batch:
+        return softmax.table()
+    # The gradient of these rows is summed per word, and small for any vocabulary.
+    table = softmax.kernel.value, softmax.bias.value
+    return [tf.gather(w, batch["candidates"]) for w in table]
 
 
 def _by_steps(rows):
@@ -123,10 +166,7 @@ def _by_steps(rows):
 
 
 def _continuing(batch):
-    """1.0 where a row continues, 0.0 where it starts from the zero state.
-
-    float32 `(time, batch, 1)`.
-    """
+    """float32 `(time, batch, 1)`: 0.0 where a row starts from the zero state, or 1.0."""
     # Several workers lose the size of the first axis.
     shape = batch["words"].shape[1:]
     weights = tf.transpose(tf.ensure_shape(batch["weights"], shape))[..., None]
@@ -134,22 +174,3 @@ def _continuing(batch):
         return tf.ones_like(weights)
     from_zero = tf.transpose(tf.ensure_shape(batch["from_zero"], shape))[..., None]
     return 1 - tf.cast(from_zero, weights.dtype)
-
-
-def _word_losses(outputs, batch, d, *, table):
-    targets = batch["targets"][d]
-    words = tf.reshape(targets, [-1])
-    vectors = tf.reshape(outputs, [*targets.shape[::-1], outputs.shape[1]])
-    vectors = _by_steps(vectors)  # back to row by row
-    if "candidates" in batch:
-        losses = sampled_softmax_losses(
-            vectors,
-            *table,
-            targets=words,
-            negatives=batch["negatives"][d],
-            log_expected=batch["log_expected"][d],
-        )
-    else:
-        logits = word_logits(vectors, *table)
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(words, logits)
-    return tf.reshape(losses, targets.shape)

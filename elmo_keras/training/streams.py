@@ -5,7 +5,7 @@ training can resume at any step as if it had never stopped.
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -14,9 +14,10 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.training.windows import Plan, Window, window
+from elmo_keras.training.windows import Plan, window
 
 PREFETCHED = 4
+ALONE = tf.distribute.InputContext()  # one replica
 
 
 class Streams:
@@ -48,7 +49,6 @@ class Streams:
         self.vocabulary_size = len(vocabulary)
         self.ids = vocabulary.encode(corpus.words)
         self.plan = functools.lru_cache(maxsize=1)(self._plan)
-        self._shared = functools.lru_cache(maxsize=1)(self._of_all_parts)
 
     def _plan(self, epoch):
         return Plan.of(
@@ -63,7 +63,6 @@ class Streams:
         """From now on, no sentence is read from the zero state."""
         self.zero_state_share = 0.0
         self.plan.cache_clear()
-        self._shared.cache_clear()
 
     def n_steps(self, epoch: int) -> int:
         """The number of batches of an epoch."""
@@ -74,49 +73,45 @@ class Streams:
         epoch: int,
         first_step: int = 0,
         *,
-        n_replicas: int = 1,
         n_parts: int = 1,
-        replicas: range | None = None,
+        context: tf.distribute.InputContext = ALONE,
     ) -> tf.data.Dataset:
-        """The batches of an epoch, from a step on.
+        """The batches of an epoch, from a step on, for the replicas of one process.
 
-        The rows are divided among the replicas (by default all are returned), and the
-        rows of a replica into parts. A row continues where it ended in the previous
-        batch, so the LSTM state must be carried over.
+        The rows are divided among all replicas, and the rows of a replica into parts.
+        A row continues where it ended in the previous batch, so the LSTM state must be
+        carried over.
 
         A dataset with one element for each step and replica: a tuple of one dict for
         each part, with `characters` `(words, characters)`, the distinct words of the
         part, and the arrays of `_spec`.
         """
-        replicas = range(n_replicas) if replicas is None else replicas
-        part = self._part_reader(epoch, n_replicas * n_parts)
+        n_replicas = context.num_replicas_in_sync // context.num_input_pipelines
+        n_rows = self.n_rows // (context.num_replicas_in_sync * n_parts)
+        first = context.input_pipeline_id * n_replicas * n_parts
+        numbers = range(first, first + n_replicas * n_parts)
+        arrays_of = functools.partial(self._arrays, epoch, numbers, n_rows)
+        spec = self._spec(n_rows)
+        dtypes = len(numbers) * [s.dtype for s in spec.values()]
+        strings = tf.constant(self.corpus.tokens_of(self.config))
 
-        def element(number):
-            step = number // len(replicas)
-            replica = replicas.start + number % len(replicas)
-            return tuple(part(step, replica * n_parts + p) for p in range(n_parts))
+        def elements(step):
+            arrays, parts = iter(tf.numpy_function(arrays_of, [step], dtypes)), []
+            for _ in numbers:
+                part = {
+                    k: tf.ensure_shape(next(arrays), s.shape) for k, s in spec.items()
+                }
+                words = tf.gather(strings, part.pop("distinct"))
+                characters = characters_of_words(words, self.config)
+                parts.append({"characters": characters} | part)
+            return tuple(zip(*n_parts * [iter(parts)]))
 
         # Autotuning finds nothing to tune, and delays an iterator's end by seconds.
         untuned = tf.data.Options()
         untuned.autotune.enabled = False
-        numbers = np.array([first_step, self.n_steps(epoch)]) * len(replicas)
-        dataset = tf.data.Dataset.range(*numbers).map(element)
-        return dataset.prefetch(PREFETCHED * len(replicas)).with_options(untuned)
-
-    def _part_reader(self, epoch, n_parts):
-        """A function from step and part number (tensors) to the dict of that part."""
-        strings = tf.constant(self.corpus.tokens_of(self.config))
-        spec = self._spec(self.n_rows // n_parts)
-        dtypes = [s.dtype for s in spec.values()]
-        arrays_of = functools.partial(self._arrays, epoch, n_parts)
-
-        def part(step, number):
-            arrays = tf.numpy_function(arrays_of, [step, number], dtypes)
-            batch = {k: tf.ensure_shape(a, spec[k].shape) for k, a in zip(spec, arrays)}
-            words = tf.gather(strings, batch.pop("distinct"))
-            return {"characters": characters_of_words(words, self.config)} | batch
-
-        return part
+        dataset = tf.data.Dataset.range(first_step, self.n_steps(epoch)).map(elements)
+        dataset = dataset.flat_map(_one_after_another)
+        return dataset.prefetch(PREFETCHED * n_replicas).with_options(untuned)
 
     def _spec(self, n_rows) -> dict[str, tf.TensorSpec]:
         """The arrays of a part, in the order of `_arrays`."""
@@ -142,47 +137,48 @@ class Streams:
             }
         return spec
 
-    def _arrays(self, epoch, n_parts, step, number):
-        """The arrays of a part of the rows, in the order of `_spec`."""
-        of_all, targets, seed, shared = self._shared(epoch, int(step))
-        size = self.n_rows // n_parts
-        rows = slice(number * size, (number + 1) * size)
-        inputs = of_all.inputs[:, rows]
-        distinct, words = np.unique(inputs, return_inverse=True)
-        return [
-            distinct.astype(np.int64),
-            words.reshape(inputs.shape).astype(np.int32),
-            np.ascontiguousarray(targets[:, rows], np.int32),
-            of_all.real[rows].astype(np.float32),
-            np.float32(of_all.real.sum()),
-            np.array([seed, number], np.int32),
-            *([of_all.from_zero[rows]] if self.zero_state_share else []),
-            *shared,
-        ]
-
-    def _of_all_parts(self, epoch, step) -> tuple[Window, np.ndarray, int, list[Any]]:
-        """Window, targets, seed, and the arrays that all parts share."""
+    def _arrays(self, epoch, numbers, n_rows, step):
+        """The arrays of each of the parts, in the order of `_spec`."""
         # Not `step`, since (seed, epoch, 0) gives the same numbers as the plan's seed.
-        rng = np.random.default_rng((self.seed, epoch, step + 1))
-        of_all = window(
+        rng = np.random.default_rng((self.seed, epoch, int(step) + 1))
+        whole = window(
             self.corpus, self.plan(epoch), step, unroll_steps=self.unroll_steps
         )
-        targets, seed = self.ids[of_all.targets], int(rng.integers(2**31))
-        if self.n_negatives is None:
-            return of_all, targets, seed, []
-        size = self.vocabulary_size
-        drawn = [draw_negatives(rng, self.n_negatives, size) for _ in range(2)]
-        ids = [negatives.ids for negatives in drawn]
-        candidates = np.unique(np.concatenate([targets.ravel(), *ids]))
-        log_expected = [
-            negatives.log_expected_counts(candidates) for negatives in drawn
-        ]
-        shared = [
-            candidates.astype(np.int32),
-            np.searchsorted(candidates, np.stack(ids)).astype(np.int32),
-            np.stack(log_expected),
-        ]
-        return of_all, np.searchsorted(candidates, targets), seed, shared
+        targets, seed = self.ids[whole.targets], int(rng.integers(2**31))
+        shared = []
+        if self.n_negatives is not None:
+            size = self.vocabulary_size
+            drawn = [draw_negatives(rng, self.n_negatives, size) for _ in range(2)]
+            ids = [negatives.ids for negatives in drawn]
+            candidates = np.unique(np.concatenate([targets.ravel(), *ids]))
+            targets = np.searchsorted(candidates, targets)
+            shared = [
+                candidates.astype(np.int32),
+                np.searchsorted(candidates, np.stack(ids)).astype(np.int32),
+                np.stack([n.log_expected_counts(candidates) for n in drawn]),
+            ]
+        arrays = []
+        for number in numbers:
+            rows = slice(number * n_rows, (number + 1) * n_rows)
+            inputs = whole.inputs[:, rows]
+            distinct, words = np.unique(inputs, return_inverse=True)
+            arrays += [
+                distinct.astype(np.int64),
+                words.reshape(inputs.shape).astype(np.int32),
+                np.ascontiguousarray(targets[:, rows], np.int32),
+                whole.real[rows].astype(np.float32),
+                np.float32(whole.real.sum()),
+                np.array([seed, number], np.int32),
+                *([whole.from_zero[rows]] if self.zero_state_share else []),
+                *shared,
+            ]
+        return arrays
+
+
+def _one_after_another(*elements):
+    """A dataset of the elements of one step, one for each replica."""
+    datasets = map(tf.data.Dataset.from_tensors, elements)
+    return functools.reduce(tf.data.Dataset.concatenate, datasets)
 
 
 class Negatives(NamedTuple):

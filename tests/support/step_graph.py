@@ -15,7 +15,8 @@ from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.training.optimizers import make_optimizer
 from elmo_keras.training.options import RunSettings, TrainingOptions
-from elmo_keras.training.run import TrainingRun, compiled_step
+from elmo_keras.training.run import TrainingRun
+from elmo_keras.training.step import compiled_step
 
 INT32 = tf.int32.as_datatype_enum
 ON_HOST = (INT32, tf.resource.as_datatype_enum, tf.string.as_datatype_enum)

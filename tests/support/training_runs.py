@@ -16,8 +16,8 @@ from elmo_keras.training import loop, report
 from elmo_keras.training.arguments import data_of, limits_of, parser, settings_of
 from elmo_keras.training.checkpoint import checkpoints
 from elmo_keras.training.distribution import make_strategy
-from elmo_keras.training.inputs import Inputs, read_inputs
-from elmo_keras.training.options import Limits, TextData
+from elmo_keras.training.inputs import read_inputs
+from elmo_keras.training.options import Limits, RunSettings, TextData
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.run import (
     CHECKPOINTS,
@@ -73,8 +73,8 @@ class Prepared(NamedTuple):
 
     output: Path
     data: TextData
+    settings: RunSettings
     limits: Limits
-    inputs: Inputs
     run: TrainingRun
 
 
@@ -88,14 +88,14 @@ def prepared(arguments) -> Prepared:
     streams = make_streams(inputs, settings, strategy)
     n_steps = limits.total_steps(streams.n_steps(0))
     run = make_run(inputs, streams, settings, strategy=strategy, n_steps=n_steps)
-    return Prepared(given.output, data, limits, inputs, run)
+    return Prepared(given.output, data, settings, limits, run)
 
 
 class ReusedRun:
     """A run that is trained again and again, with steps that are compiled once."""
 
     def __init__(self, arguments):
-        _, self.data, self.limits, self.inputs, self.run = prepared(arguments)
+        _, self.data, self.settings, self.limits, self.run = prepared(arguments)
         self._compiled = {}
         self._chosen_by = self.run.progress.chosen_by
         variables = variables_of(self.run).values()
@@ -109,7 +109,7 @@ class ReusedRun:
         stop: Callable[[], bool] | None = None,
         around: Callable = lambda step: step,
     ) -> bool:
-        """Trains like the program, in a model directory.
+        """Runs the program's `train` in a model directory; False if it was stopped.
 
         Args:
             folder: the model directory.
@@ -118,18 +118,22 @@ class ReusedRun:
             around: function from a step to the one that is called instead.
         """
         with self.compiled_once(around) as patch:
-            patch.setattr(report, "write_card", lambda *args, **kwargs: None)
+            for name, made in {
+                "read_inputs": self.run.inputs,
+                "make_streams": self.run.streams,
+                "make_run": self.run,
+            }.items():
+                patch.setattr(train, name, lambda *args, made=made, **kwargs: made)
+            patch.setattr(train, "restore", lambda run, output: self.begin(output))
+            patch.setattr(report, "write_card", lambda *args: None)
             if stop is not None:
                 answer = types.SimpleNamespace(is_set=stop)
                 patch.setattr(train, "stopping", lambda: contextlib.nullcontext(answer))
-            return train.train_and_report(
-                self.run,
-                self.inputs,
-                self.data,
-                limits or self.limits,
-                output=folder,
-                checkpoint=self.begin(folder),
+            limits = limits or self.limits
+            status = train.train(
+                folder, self.data, self.settings, limits, word=None, dry_run=False
             )
+            return status == 0
 
     def begin(self, folder: Path) -> Path | None:
         """Makes the run what it is in a new process; returns the checkpoint, if any."""

@@ -8,7 +8,7 @@ import pytest
 
 from elmo_keras.training import loop
 from elmo_keras.training.distribution import make_strategy
-from elmo_keras.training.loop import Monitor, fit
+from elmo_keras.training.loop import READ_EVERY, Monitor, fit
 from elmo_keras.training.options import Limits
 from elmo_keras.training.perplexity import HeldOutPerplexity, Perplexity
 from elmo_keras.training.progress import Progress
@@ -26,16 +26,16 @@ def trained(reused: ReusedRun, folder, limits, results, chosen_by="zero"):
     reused.begin(folder)
     reused.run.progress.chosen_by = chosen_by
 
-    def evaluate(run, inputs):
+    def evaluate(run):
         zero, carried = next(results)
         return HeldOutPerplexity(Perplexity(zero, zero), Perplexity(carried, carried))
 
     with reused.compiled_once() as patch:
-        patch.setattr(loop, "held_out_perplexity", evaluate)
+        patch.setattr(loop, "validate", evaluate)
         patch.setattr(
             loop, "write_model", lambda run, *_: kept.append(run.progress.step)
         )
-        fit(reused.run, reused.inputs, limits, folder)
+        fit(reused.run, limits, folder)
     return reused.run.progress, kept
 
 
@@ -65,7 +65,7 @@ def test_every_epoch_ends_with_an_evaluation(reused, tmp_path):
     n_steps = [reused.run.streams.n_steps(epoch) for epoch in range(2)]
     assert progress.step == sum(n_steps) and progress.epoch == 2
     assert kept == [n_steps[0], sum(n_steps)]
-    n_predictions = reused.inputs.train.n_predictions
+    n_predictions = reused.run.inputs.train.n_predictions
     ends = [row[0] for row in progress.held_out[1:]]
     assert ends == [n_predictions, 2 * n_predictions]
 
@@ -80,7 +80,7 @@ def monitor(tmp_path, clock, monkeypatch):
         progress=Progress(1, 2, 52, 52_000, losses=[(52_000, 4.0)]),
     )
     with contextlib.redirect_stdout(io.StringIO()) as shown:
-        monitor = Monitor(run, tmp_path, Limits(n_epochs=3))
+        monitor = Monitor(run, Limits(n_epochs=3), tmp_path)
     monitor.shown = shown
     monitor.written = []
     monkeypatch.setattr(monitor, "write", lambda *args: monitor.written.append(args))
@@ -92,7 +92,8 @@ def take_steps(monitor, n, clock, *, seconds=2.0, tokens=1000, loss=4.0):
         clock(seconds)
         monitor.run.progress.step += 1
         monitor.run.progress.epoch_step += 1
-        monitor.add(loss, tokens)
+        monitor.unread.append((loss, tokens))
+        monitor.read(at_least=READ_EVERY)
 
 
 def test_the_bar_shows_the_loss_and_the_share_of_all_steps(monitor, clock):
@@ -112,8 +113,7 @@ def test_the_bar_shows_the_loss_and_the_share_of_all_steps(monitor, clock):
 def test_only_steps_count_as_time_of_the_steps(monitor, clock):
     with monitor.tracing():
         clock(30)
-        monitor.run.progress.step += 1
-    monitor.add(4.0, 10)
+    take_steps(monitor, 1, clock, seconds=0.0)  # whose results have come
     take_steps(monitor, 3, clock)
     with monitor.other_work("Evaluating"):
         clock(1000)

@@ -48,11 +48,3 @@ def test_the_total_number_of_steps_follows_the_progress():
     progress = Progress(epoch=1, step=9, epoch_step=2)  # the first epoch had 7
     assert Limits(3).total_steps(8, progress) == 7 + 8 + 8
     assert Limits(3, 20).total_steps(8, progress) == 20
-
-
-def test_evaluations_and_checkpoints_are_due_every_n_steps():
-    limits = Limits(1, checkpoint_every=3, evaluate_every=2)
-    steps = [Progress(step=step) for step in range(1, 7)]
-    assert [p.step for p in steps if limits.checkpoint_due(p)] == [3, 6]
-    assert [p.step for p in steps if limits.evaluation_due(p)] == [2, 4, 6]
-    assert not any(Limits(1).evaluation_due(p) for p in steps)

@@ -14,7 +14,8 @@ import tensorflow as tf
 import train
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.distribution import gather_rows
-from elmo_keras.training.run import CHECKPOINTS, batches, compiled_step
+from elmo_keras.training.run import CHECKPOINTS
+from elmo_keras.training.step import compiled_step
 from tests.support.paths import ROOT
 from tests.support.training_runs import DYING_PROGRAM, prepared
 
@@ -30,10 +31,16 @@ def trained(folder, *arguments):
     """Losses and token counts of all steps; then variables and LSTM states."""
     run = prepared([*arguments, *ARGUMENTS, "--output", str(folder / "model")]).run
     run.reset_state()
-    step, seen = compiled_step(run, batches(run).element_spec), []
-    for batch, _ in zip(iter(batches(run)), range(N_STEPS)):
-        loss, n_predictions, run.state = step(batch, run.state)
-        seen.append((float(loss), float(n_predictions)))
+    batches = run.strategy.distribute_datasets_from_function(
+        lambda context: run.streams.batches(
+            0, n_parts=run.settings.n_parts, context=context
+        )
+    )
+    step, seen = compiled_step(run, batches.element_spec), []
+    for batch, _ in zip(iter(batches), range(N_STEPS)):
+        *numbers, run.state = step(batch, run.state)
+        local = map(run.strategy.experimental_local_results, numbers)
+        seen.append([float(values[0]) for values in local])
     state = tf.nest.flatten(gather_rows(run.strategy, run.state))
     variables = [*run.bilm.trainable_weights, *run.optimizer.variables]
     return np.array(seen), [v.numpy() for v in variables], state

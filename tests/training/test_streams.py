@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from elmo_keras import Vocabulary
 from elmo_keras.text.corpus import Corpus
@@ -264,8 +265,9 @@ def test_parts_of_all_replicas_are_the_whole_batch(
     streams, n_negatives, n_replicas, n_parts
 ):
     whole = batches(streams(n_negatives=n_negatives), 0)
+    context = tf.distribute.InputContext(1, 0, n_replicas)
     found = batches(
-        streams(n_negatives=n_negatives), 0, n_replicas=n_replicas, n_parts=n_parts
+        streams(n_negatives=n_negatives), 0, n_parts=n_parts, context=context
     )
     assert len(found) == n_replicas * len(whole)
     shared = {"n_predictions", "candidates", "negatives", "log_expected"}
@@ -286,8 +288,10 @@ def test_parts_of_all_replicas_are_the_whole_batch(
 
 
 def test_a_worker_gets_the_batches_of_its_replicas(streams):
-    whole = batches(streams(n_negatives=2), 0, 1, n_replicas=4)
-    some = batches(streams(n_negatives=2), 0, 1, n_replicas=4, replicas=range(2, 4))
+    whole, some = (
+        batches(streams(n_negatives=2), 0, 1, context=tf.distribute.InputContext(*of))
+        for of in ((1, 0, 4), (2, 1, 4))
+    )
     expected = [e for i, e in enumerate(whole) if i % 4 in (2, 3)]
     assert_all_same(some, expected)
 

@@ -18,7 +18,7 @@ import pytest
 import train
 from elmo_keras import Elmo
 from elmo_keras.model_files.model_directory import load_bilm
-from elmo_keras.training import cost, run
+from elmo_keras.training import cost, step
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.output import write_model
 from elmo_keras.training.run import CHECKPOINTS
@@ -48,14 +48,14 @@ class Trained(NamedTuple):
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
-    shown, traces, step = io.StringIO(), [], run.train_step
+    shown, traces, train_step = io.StringIO(), [], step.train_step
 
     def counted(*args, **kwargs):
         traces.append(args)
-        return step(*args, **kwargs)
+        return train_step(*args, **kwargs)
 
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(shown):
-        patch.setattr(run, "train_step", counted)
+        patch.setattr(step, "train_step", counted)
         arguments = [*arguments_of(folder), "--epochs", "2", "--neighbors", "cat"]
         assert train.main(arguments) == 0
     return Trained(folder / "model", shown.getvalue(), len(traces))
@@ -139,8 +139,8 @@ def test_how_words_become_characters_is_kept_with_the_model(files, tmp_path):
     pytest.importorskip("tensorflow_text")
     own = ["--max-characters-per-token", "5", "--cut-at", "character"]
     own += ["--unicode-normalization", "NFC"]
-    output, _, _, inputs, run = prepared([*files, *own])
-    write_model(run, inputs, output)
+    found = prepared([*files, *own])
+    write_model(found.run, found.output)
     config = load_bilm(tmp_path / "model").config
     assert config.max_characters_per_token == 5
     assert (config.cut_at, config.unicode_normalization) == ("character", "NFC")
@@ -211,12 +211,12 @@ def test_an_output_that_cannot_be_written_is_found_before_training(files, capsys
 def test_the_status_shows_why_training_ended_early(
     files, outcome, status, message, monkeypatch, capsys
 ):
-    def train_and_report(*args, **kwargs):
+    def fit(*args, **kwargs):
         if isinstance(outcome, BaseException):
             raise outcome
         return outcome
 
-    monkeypatch.setattr(train, "train_and_report", train_and_report)
+    monkeypatch.setattr(train, "fit", fit)
     assert train.main(files) == status
     assert message in capsys.readouterr().err
 
