@@ -5,7 +5,7 @@ import functools
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,7 @@ def fit(
                     with monitor.tracing():
                         steps[warm] = compiled_step(run, batches.element_spec, warm)
                         *numbers, run.state = steps[warm](batch, run.state)
+                        monitor.values(numbers)  # waits for the step
                 progress.step += 1
                 progress.epoch_step += 1
                 monitor.unread.append(numbers)
@@ -197,19 +198,20 @@ class Monitor:
         self.bar.say("Tracing the training step")
         with self.other_work("Tracing the training step"):
             yield
-            tf.test.experimental.sync_devices()
         self.untimed += 1
+
+    def values(self, numbers: Sequence[tf.Tensor]) -> tuple[float, int]:
+        """Loss and number of predictions of a step, once it is done."""
+        local = map(self.run.strategy.experimental_local_results, numbers)
+        loss, n_predictions = (replicas[0] for replicas in local)
+        return float(loss), int(n_predictions)
 
     def read(self, at_least: int = 1) -> None:
         """Waits for the results of the steps, if there are enough, and records them."""
         age = time.perf_counter() - self.since
         if not self.unread or (len(self.unread) < at_least and age < READ_AFTER):
             return
-        progress, local = (
-            self.run.progress,
-            self.run.strategy.experimental_local_results,
-        )
-        results = [(float(local(x)[0]), int(local(n)[0])) for x, n in self.unread]
+        progress, results = self.run.progress, list(map(self.values, self.unread))
         self.unread.clear()
         if not np.isfinite([loss for loss, _ in results]).all():
             raise FloatingPointError(DIVERGED)

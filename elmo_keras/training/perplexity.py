@@ -19,7 +19,6 @@ from elmo_keras.language_model import LanguageModel, check_softmax
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.training.segments import Segments, over_segments
 from elmo_keras.training.windows import Plan, window
 
 MAX_ROWS = 32
@@ -188,15 +187,15 @@ def held_out_sums(
         return sums
     state = bilm.lstm.zero_state(2 * len(rows))
     with Progress(total=corpus.n_predictions, disable=not verbose) as progress:
-        for batch in _batches(corpus, vocabulary, bilm.config, n_rows, rows=rows):
+        for batch in _windows(corpus, vocabulary, bilm.config, n_rows, rows=rows):
             logs, state = _of_window(bilm, batch, state)
             sums += logs.numpy()
-            progress.update(int(np.count_nonzero(batch["real"])))
+            progress.update(batch["targets"].shape[1] // 2)
     return sums
 
 
-def _batches(corpus, vocabulary, config, n_rows, *, rows) -> Iterator[dict[str, Any]]:
-    """The windows of these rows, one after another."""
+def _windows(corpus, vocabulary, config, n_rows, *, rows) -> Iterator[dict[str, Any]]:
+    """The windows of these rows, one after another, each to be read in both ways."""
     plan, ids = Plan.in_order(corpus, n_rows), vocabulary.encode(corpus.words)
     tokens = corpus.tokens_of(config)
     n_steps = plan.n_steps(MAX_TOKENS // n_rows)
@@ -205,35 +204,69 @@ def _batches(corpus, vocabulary, config, n_rows, *, rows) -> Iterator[dict[str, 
         read = window(corpus, plan, step, unroll_steps=time, rows=rows)
         distinct, words = np.unique(read.inputs, return_inverse=True)
         carried = np.zeros_like(read.from_zero)
-        segments = Segments.of(np.concatenate([read.from_zero, carried]))
+        packed = packed_segments(np.concatenate([read.from_zero, carried]))
+        real = np.tile(read.real, (2, 1))
         yield {
             "characters": characters_of_words([tokens[i] for i in distinct], config),
             "words": tf.constant(words.reshape(read.inputs.shape), tf.int32),
-            "targets": tf.constant(ids[read.targets]),
-            "real": tf.constant(read.real),
-            "segments": Segments(*map(tf.constant, segments)),
+            # Of the real tokens, from the zero state and then carried over.
+            "targets": tf.constant(np.tile(ids[read.targets[:, read.real]], 2)),
+            "places": tf.constant(np.argsort(packed["order"])[real.ravel()]),
+            **{name: tf.constant(array) for name, array in packed.items()},
         }
+
+
+def packed_segments(from_zero: np.ndarray) -> dict[str, np.ndarray]:
+    """Rows cut where a sentence starts from the zero state, `from_zero` `(rows, time)`.
+
+    A row whose state becomes zero within a window is two rows to the LSTM, one that
+    continues from the previous window and a shorter one that starts from zeros. Stored
+    step by step (`layers.packing`), the longest segments first, they take as many
+    tokens as before, so this costs nothing. Training, whose windows are shorter, has
+    `layers.full_rows` for it.
+
+    >>> {k: v.tolist() for k, v in packed_segments(np.eye(1, 3, 1) > 0).items()}
+    {'order': [1, 0, 2], 'sizes': [2, 1], 'begin': [1, 0], 'last': [0]}
+    """
+    n_rows, time = from_zero.shape
+    starting = from_zero.copy()
+    starting[:, 0] = True
+    starts = np.flatnonzero(starting)
+    longest_first = np.argsort(-np.diff(starts, append=starting.size), kind="stable")
+    rank = np.argsort(longest_first)
+    segment = np.cumsum(starting) - 1  # of each token
+    step = np.arange(starting.size) - starts[segment]
+    begin = np.where(from_zero.ravel()[starts], n_rows, starts // time)
+    arrays = {
+        "order": np.lexsort((rank[segment], step)),  # of each packed token, its index
+        "sizes": np.bincount(step),  # the number of segments with a token at each step
+        "begin": begin[longest_first],  # the row it continues; for zeros, their number
+        "last": rank[segment.reshape(from_zero.shape)[:, -1]],  # segment of each row
+    }
+    return {name: array.astype(np.int32) for name, array in arrays.items()}
 
 
 @tf.function(reduce_retracing=True, autograph=False)
 def _of_window(bilm, batch, state):
     """Log probabilities for both ways to read, and the state of the rows of both."""
     x = tf.gather(bilm.token_representation(batch["characters"]), batch["words"])
-    real = batch["real"]
     sums, last = [], []
     for d, direction in enumerate((bilm.lstm.forward, bilm.lstm.backward)):
         # Both streams come in reading order, so neither is reversed here.
-        outputs, direction_state = over_segments(
-            direction.call_packed,
-            tf.concat([x[d], x[d]], axis=0),
-            batch["segments"],
-            state=state[d],
+        tokens = tf.reshape(tf.tile(x[d], [2, 1, 1]), [-1, x.shape[-1]])
+        before = [
+            tf.concat([s, tf.zeros_like(s[:1])], 0) for s in tf.nest.flatten(state[d])
+        ]
+        before = [tf.gather(rows, batch["begin"]) for rows in before]
+        outputs, after = direction.call_packed(
+            tf.gather(tokens, batch["order"]),
+            batch["sizes"],
+            tf.nest.pack_sequence_as(state[d], before),
         )
         logs = bilm.softmax.log_probabilities_of(
-            tf.boolean_mask(outputs[-1], tf.concat([real, real], axis=0)),
-            tf.tile(tf.boolean_mask(batch["targets"][d], real), [2]),
+            tf.gather(outputs[-1], batch["places"]), batch["targets"][d]
         )
         halves = tf.reshape(tf.cast(logs, tf.float64), [2, -1])
         sums.append(tf.reduce_sum(halves, axis=1))
-        last.append(direction_state)
+        last.append(tf.nest.map_structure(lambda s: tf.gather(s, batch["last"]), after))
     return tf.stack(sums, axis=1), last

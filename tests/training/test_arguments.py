@@ -1,16 +1,13 @@
-"""The command line of training and the values that it becomes."""
+"""The command line of training, the values that it becomes, and what they decide."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from elmo_keras.training.arguments import data_of, limits_of, parser, settings_of
-from elmo_keras.training.options import (
-    Limits,
-    RunSettings,
-    TextData,
-    TrainingOptions,
-)
+from elmo_keras.training.options import Limits, RunSettings, TextData, TrainingOptions
+from elmo_keras.training.progress import Progress
 
 FILES = ["--train", "t", "--valid", "v"]
 
@@ -124,3 +121,50 @@ def test_a_value_out_of_its_range_or_beside_another_is_refused(
     with pytest.raises(SystemExit, match="2"):
         parsed(*arguments)
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("n_negatives", "sample_softmax", "expected"),
+    [(95, True, 95), (96, True, None), (95, False, None)],
+)
+def test_the_softmax_is_full_for_small_vocabularies(
+    n_negatives, sample_softmax, expected
+):
+    options = TrainingOptions(
+        n_negative_samples_batch=n_negatives, sample_softmax=sample_softmax
+    )
+    assert options.n_negatives(100) == expected
+
+
+@pytest.mark.parametrize(
+    ("limits", "progress", "reached"),
+    [
+        (Limits(2), Progress(epoch=1, step=99), False),
+        (Limits(2), Progress(epoch=2), True),
+        (Limits(None, 5), Progress(epoch=9, step=4), False),
+        (Limits(None, 5), Progress(step=5), True),
+        (Limits(9, patience=2), Progress(not_better=1), False),
+        (Limits(9, patience=2), Progress(not_better=2), True),
+    ],
+)
+def test_training_ends_at_the_first_limit(limits, progress, reached):
+    assert bool(limits.reached(progress)) == reached
+
+
+@pytest.mark.parametrize(
+    ("limits", "progress", "expected"),
+    [
+        (Limits(3), None, 21),
+        (Limits(3, 20), None, 20),
+        (Limits(3, 22), None, 21),
+        (Limits(None, 22), None, 22),
+        (Limits(None), None, sys.maxsize),
+        # The first epoch had one step more.
+        (Limits(3), Progress(epoch=1, step=10, epoch_step=2), 8 + 7 + 7),
+        (Limits(3, 20), Progress(epoch=1, step=10, epoch_step=2), 20),
+    ],
+)
+def test_the_total_number_of_steps_follows_limits_and_progress(
+    limits, progress, expected
+):
+    assert limits.total_steps(7, progress) == expected

@@ -12,12 +12,15 @@ from elmo_keras.training.perplexity import (
     held_out_perplexity,
     held_out_sums,
     log_probabilities,
+    packed_segments,
     perplexity,
 )
 from tests.support.dictionaries import dictionary_config
 from tests.support.models import randomize
 from tests.support.oracle_losses import expected_losses
 from tests.support.training_runs import CORPUS, SENTENCES, VOCABULARY
+
+N = CORPUS.n_predictions
 
 
 def carried(bilm, rows, start=(None, None)):
@@ -38,19 +41,14 @@ def alone(bilm, start=(None, None)):
     return carried(bilm, [[sentence] for sentence in SENTENCES], start)
 
 
-def test_log_probabilities_are_those_of_the_oracle(bilm):
-    actual = log_probabilities(bilm, CORPUS, VOCABULARY)
-    for row, sentence in zip(actual, SENTENCES, strict=True):
+def test_perplexity_is_that_of_the_oracle_per_predicted_token(bilm):
+    logs = log_probabilities(bilm, CORPUS, VOCABULARY)
+    for row, sentence in zip(logs, SENTENCES, strict=True):
         assert row == pytest.approx(carried(bilm, [[sentence]]), abs=1e-4)
-
-
-def test_perplexity_is_per_predicted_token(bilm):
-    sums = log_probabilities(bilm, CORPUS, VOCABULARY).sum(axis=0)
-    result = perplexity(bilm, CORPUS, VOCABULARY)
-    n = sum(len(s) + 1 for s in SENTENCES)
-    assert result.forward == pytest.approx(np.exp(-sums[0] / n))
-    assert result.backward == pytest.approx(np.exp(-sums[1] / n))
-    assert result.mean == pytest.approx(np.exp(-sums.mean() / n))
+    sums, result = logs.sum(axis=0), perplexity(bilm, CORPUS, VOCABULARY)
+    assert N == sum(len(s) + 1 for s in SENTENCES)
+    assert result == pytest.approx(np.exp(-sums / N))
+    assert result.mean == pytest.approx(np.exp(-sums.mean() / N))
 
 
 def test_a_model_that_knows_nothing_has_the_vocabulary_as_perplexity(bilm):
@@ -68,24 +66,29 @@ def test_a_softmax_of_another_size_than_the_vocabulary_is_refused(config):
             function(bilm, Corpus.of([]), VOCABULARY)
 
 
-def test_both_sums_are_those_of_the_oracle(bilm):
-    expected = [alone(bilm), carried(bilm, [SENTENCES])]
-    assert np.abs(np.subtract(*expected)).min() > 0.01
-    actual = held_out_sums(bilm, CORPUS, VOCABULARY)
-    np.testing.assert_allclose(actual, expected, atol=1e-4)
-    zero = log_probabilities(bilm, CORPUS, VOCABULARY).sum(axis=0)
-    np.testing.assert_allclose(actual[0], zero, rtol=1e-6)
-
-
-@pytest.mark.parametrize("max_tokens", [4, pytest.param(2048, marks=pytest.mark.slow)])
-def test_a_long_text_is_read_in_rows(bilm, max_tokens, monkeypatch):
+@pytest.mark.parametrize(
+    ("max_tokens", "sentences_a_row"),
+    [(2048, 32), (4, 2), pytest.param(2048, 2, marks=pytest.mark.slow)],
+)
+def test_a_text_is_read_in_rows_from_zero_and_carried_over(
+    bilm, max_tokens, sentences_a_row, monkeypatch
+):
     monkeypatch.setattr(module, "MAX_TOKENS", max_tokens)
-    monkeypatch.setattr(module, "SENTENCES_A_ROW", 2)
+    monkeypatch.setattr(module, "SENTENCES_A_ROW", sentences_a_row)
     # 17 predictions in two rows: the second starts with the first sentence from 8 on.
-    rows = SENTENCES[:2], SENTENCES[2:]
-    actual = held_out_sums(bilm, CORPUS, VOCABULARY)
-    np.testing.assert_allclose(actual[1], carried(bilm, rows), atol=1e-4)
-    np.testing.assert_allclose(actual[0], alone(bilm), atol=1e-4)
+    rows = {32: [SENTENCES], 2: [SENTENCES[:2], SENTENCES[2:]]}[sentences_a_row]
+    expected = [alone(bilm), carried(bilm, rows)]
+    assert np.abs(np.subtract(*expected)).min() > 0.01
+    sums = held_out_sums(bilm, CORPUS, VOCABULARY)
+    np.testing.assert_allclose(sums, expected, atol=1e-4)
+    zero = log_probabilities(bilm, CORPUS, VOCABULARY).sum(axis=0)
+    np.testing.assert_allclose(sums[0], zero, rtol=1e-6)
+    found = held_out_perplexity(bilm, CORPUS, VOCABULARY)
+    assert found == HeldOutPerplexity.of(sums, N)
+    assert found.carried == pytest.approx(np.exp(-sums[1] / 17))
+    assert found.zero == pytest.approx(
+        perplexity(bilm, CORPUS, VOCABULARY), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("n_workers", [2, 3])
@@ -97,15 +100,6 @@ def test_shares_of_workers_sum_to_the_text(bilm, n_workers, monkeypatch):
     ]
     whole = held_out_sums(bilm, CORPUS, VOCABULARY)
     np.testing.assert_allclose(sum(shares), whole, atol=1e-4)
-
-
-def test_both_perplexities_are_per_predicted_token(bilm):
-    found = held_out_perplexity(bilm, CORPUS, VOCABULARY)
-    sums = held_out_sums(bilm, CORPUS, VOCABULARY)
-    assert found == HeldOutPerplexity.of(sums, CORPUS.n_predictions)
-    assert found.carried.forward == pytest.approx(np.exp(-sums[1, 0] / 17))
-    zero = perplexity(bilm, CORPUS, VOCABULARY)
-    assert found.zero == pytest.approx(zero, rel=1e-6)
 
 
 @pytest.mark.slow
@@ -123,8 +117,7 @@ def test_a_start_state_is_a_third_way_to_read(bilm):
     assert found[:2] == held_out_perplexity(bilm, CORPUS, VOCABULARY)[:2]
     assert found.start == perplexity(started, CORPUS, VOCABULARY)
     start = [list(zip(*parts)) for parts in zip(*started.lstm.start_values())]
-    sums = alone(bilm, start)
-    np.testing.assert_allclose(found.start, np.exp(-sums / 17), rtol=1e-5)
+    np.testing.assert_allclose(found.start, np.exp(-alone(bilm, start) / N), rtol=1e-5)
     assert found.start.mean != pytest.approx(found.zero.mean, rel=1e-3)
     assert str(found).endswith(f"; from the start state: {found.start}")
 
@@ -136,3 +129,27 @@ def test_sentences_have_the_boundaries_of_a_dictionary():
     sums = held_out_sums(bilm, CORPUS, VOCABULARY)
     zero = log_probabilities(bilm, CORPUS, VOCABULARY).sum(axis=0)
     np.testing.assert_allclose(sums[0], zero, rtol=1e-5)
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 1])
+def test_segments_are_the_rows_cut_where_they_start_from_zero(share):
+    rows, time = 5, 7
+    from_zero = np.random.default_rng(1).random((rows, time)) < share
+    packed = packed_segments(from_zero)
+    assert all(array.dtype == np.int32 for array in packed.values())
+    order, sizes, begin, last = packed.values()
+    assert sorted(order) == list(range(rows * time)) and sizes.sum() == rows * time
+    assert (np.diff(sizes) <= 0).all() and (begin == rows).sum() == from_zero.sum()
+    # Unpacked again, each segment holds the places from its start to the next one's.
+    segments = [[] for _ in begin]
+    for step in np.split(order, np.cumsum(sizes)[:-1]):
+        for segment, place in zip(segments, step):
+            segment.append(int(place))
+    starts = from_zero | (np.arange(time) == 0)
+    expected = np.split(np.arange(rows * time), np.flatnonzero(starts)[1:])
+    assert sorted(segments) == [part.tolist() for part in expected]
+    for row, segment in enumerate(last):
+        assert segments[segment][-1] == row * time + time - 1
+    for segment, row in zip(segments, begin):
+        r, place = divmod(segment[0], time)
+        assert row == (rows if from_zero[r, place] else r)

@@ -21,15 +21,9 @@ OPTIONS = TrainingOptions(batch_size=2, unroll_steps=5, dropout=0.0)
 
 
 def streams_of(bilm, n_negatives=None, zero_state_share=0.0):
-    return Streams(
-        CORPUS,
-        VOCABULARY,
-        bilm.config,
-        n_rows=OPTIONS.batch_size,
-        unroll_steps=OPTIONS.unroll_steps,
-        n_negatives=n_negatives,
-        zero_state_share=zero_state_share,
-    )
+    sizes = {"n_rows": OPTIONS.batch_size, "unroll_steps": OPTIONS.unroll_steps}
+    more = {"n_negatives": n_negatives, "zero_state_share": zero_state_share}
+    return Streams(CORPUS, VOCABULARY, bilm.config, **sizes | more)
 
 
 def batches(bilm, n_negatives=None, n_parts=1, epoch=0):
@@ -44,12 +38,7 @@ def updated(bilm, parts, options=OPTIONS, *, only_softmax=False, name="adagrad")
     optimizer.build(bilm.trainable_weights)
     state = bilm.lstm.zero_state(options.batch_size)
     results = train_step(
-        bilm,
-        optimizer,
-        parts,
-        state,
-        options=options,
-        only_softmax=only_softmax,
+        bilm, optimizer, parts, state, options=options, only_softmax=only_softmax
     )
     return [np.copy(w) for w in bilm.get_weights()], results, optimizer
 

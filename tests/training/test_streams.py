@@ -49,19 +49,16 @@ def stream(sentences, backward):
     return inputs, targets
 
 
-def windows_of(plan, unroll_steps):
-    return [
-        window(CORPUS, plan, step, unroll_steps=unroll_steps)
-        for step in range(plan.n_steps(unroll_steps))
-    ]
-
-
 @pytest.mark.parametrize("n_rows", N_ROWS)
 @pytest.mark.parametrize("unroll_steps", UNROLL_STEPS)
 def test_windows_are_cut_out_of_sentences_one_after_another(n_rows, unroll_steps):
-    plan = Plan.of(CORPUS, n_rows, seed=1, epoch=2)
+    plan = Plan.of(CORPUS, n_rows, seed=1, epoch=2, zero_state_share=0.5)
     assert sorted(plan.order) == list(range(len(SENTENCES)))
-    windows = windows_of(plan, unroll_steps)
+    assert 0 < plan.from_zero.sum() < len(SENTENCES)
+    windows = [
+        window(CORPUS, plan, step, unroll_steps=unroll_steps)
+        for step in range(plan.n_steps(unroll_steps))
+    ]
     real = np.concatenate([w.real for w in windows], axis=1)
     rows = rows_of(plan, n_rows)
     assert real.sum() == CORPUS.n_predictions
@@ -75,6 +72,15 @@ def test_windows_are_cut_out_of_sentences_one_after_another(n_rows, unroll_steps
                 # Places that are not real come after the text, never in it.
                 assert real[r, : len(actual)].all()
     assert windows[-1].real.any()
+    from_zero = np.concatenate([w.from_zero for w in windows], axis=1)
+    expected = np.zeros(CORPUS.n_predictions, bool)
+    expected[plan.starts[:-1]] = plan.from_zero
+    for r, (start, end) in enumerate(zip(plan.rows, plan.rows[1:])):
+        np.testing.assert_array_equal(from_zero[r, real[r]], expected[start:end])
+        assert not from_zero[r, ~real[r]].any()
+    some = window(CORPUS, plan, 0, unroll_steps=unroll_steps, rows=slice(1, None, 2))
+    for part, whole in zip(some, windows[0], strict=True):
+        np.testing.assert_array_equal(part, whole[..., 1::2, :])
 
 
 @pytest.mark.parametrize("n_rows", N_ROWS)
@@ -83,11 +89,7 @@ def test_rows_have_about_the_same_length(n_rows):
     longest = max(map(len, SENTENCES)) + 1
     assert plan.rows[0] == 0 and plan.rows[-1] == CORPUS.n_predictions
     assert np.abs(np.diff(plan.rows) - CORPUS.n_predictions / n_rows).max() <= longest
-
-
-def test_more_rows_than_sentences_leave_rows_without_text():
-    plan = Plan.of(CORPUS, 12, seed=0, epoch=0)
-    assert (np.diff(plan.rows) == 0).sum() >= 12 - len(SENTENCES)
+    assert (np.diff(plan.rows) == 0).sum() >= n_rows - len(SENTENCES)
 
 
 def test_the_order_is_a_function_of_seed_and_epoch():
@@ -101,21 +103,6 @@ def test_the_order_is_a_function_of_seed_and_epoch():
     assert len(set(orders)) == 9 and tuple(again) == orders[-1]
 
 
-def test_an_empty_corpus_has_no_steps(config):
-    streams = Streams(
-        Corpus.of([]), VOCABULARY, config, n_rows=2, unroll_steps=5, n_negatives=None
-    )
-    assert streams.n_steps(0) == 0 and list(streams.batches(0)) == []
-
-
-def test_the_state_is_always_carried_over_unless_asked_otherwise():
-    for epoch in range(3):
-        assert not Plan.of(CORPUS, 2, seed=0, epoch=epoch).from_zero.any()
-        assert Plan.of(
-            CORPUS, 2, seed=0, epoch=epoch, zero_state_share=1
-        ).from_zero.all()
-
-
 def test_a_share_of_the_sentences_starts_from_the_zero_state():
     corpus = Corpus.of([["a"]] * 10_000)
     plans = [
@@ -127,43 +114,23 @@ def test_a_share_of_the_sentences_starts_from_the_zero_state():
         assert plan.from_zero.mean() == pytest.approx(0.1, abs=0.012)
     chosen = [tuple(np.flatnonzero(plan.from_zero)) for plan in plans]
     assert chosen[0] == chosen[1] and len(set(chosen)) == 3
-    always = Plan.of(corpus, 2, seed=0, epoch=0)
-    np.testing.assert_array_equal(always.order, plans[0].order)
-
-
-@pytest.mark.parametrize("n_rows", N_ROWS)
-@pytest.mark.parametrize("unroll_steps", UNROLL_STEPS)
-def test_windows_show_where_a_sentence_starts_from_the_zero_state(n_rows, unroll_steps):
-    plan = Plan.of(CORPUS, n_rows, seed=1, epoch=2, zero_state_share=0.5)
-    assert 0 < plan.from_zero.sum() < len(SENTENCES)
-    windows = windows_of(plan, unroll_steps)
-    real = np.concatenate([w.real for w in windows], axis=1)
-    from_zero = np.concatenate([w.from_zero for w in windows], axis=1)
-    expected = np.zeros(CORPUS.n_predictions, bool)
-    expected[plan.starts[:-1]] = plan.from_zero
-    for r, (start, end) in enumerate(zip(plan.rows, plan.rows[1:])):
-        np.testing.assert_array_equal(from_zero[r, real[r]], expected[start:end])
-        assert not from_zero[r, ~real[r]].any()
-    some = window(CORPUS, plan, 0, unroll_steps=unroll_steps, rows=slice(1, None, 2))
-    for part, whole in zip(some, windows[0], strict=True):
-        np.testing.assert_array_equal(part, whole[..., 1::2, :])
+    carried = Plan.of(corpus, 2, seed=0, epoch=0)
+    np.testing.assert_array_equal(carried.order, plans[0].order)
+    assert not carried.from_zero.any()
+    assert Plan.of(corpus, 2, seed=0, epoch=0, zero_state_share=1).from_zero.all()
 
 
 @pytest.fixture
 def streams(config):
-    def of(n_rows=4, unroll_steps=5, n_negatives=None, seed=3, zero_state_share=0.0):
-        return Streams(
-            CORPUS,
-            VOCABULARY,
-            config,
-            n_rows=n_rows,
-            unroll_steps=unroll_steps,
-            n_negatives=n_negatives,
-            seed=seed,
-            zero_state_share=zero_state_share,
-        )
+    sizes = {"n_rows": 4, "unroll_steps": 5, "n_negatives": None, "seed": 3}
+    return lambda corpus=CORPUS, **changes: Streams(
+        corpus, VOCABULARY, config, **sizes | changes
+    )
 
-    return of
+
+def test_an_empty_corpus_has_no_steps(streams):
+    empty = streams(Corpus.of([]))
+    assert empty.n_steps(0) == 0 and list(empty.batches(0)) == []
 
 
 def batches(streams, *args, **kwargs):
