@@ -11,7 +11,7 @@ from elmo_keras import Elmo, Embedder, LanguageModel, load_bilm
 from elmo_keras.layers.blocked_weights import to_blocks
 from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
 from elmo_keras.model_files.model_directory import find_model
-from tests.model_files.conftest import tarred
+from tests.model_files.conftest import assert_same, tarred
 from tests.support.tf1_checkpoints import (
     WORDS,
     arrays,
@@ -22,13 +22,7 @@ from tests.support.tf1_checkpoints import (
 )
 
 PREFIX = "model.ckpt-9"
-KERNEL = "lm/RNN_1/rnn/multi_rnn_cell/cell_1/lstm_cell/kernel"
 PUBLISHED_CELL = "RNN_{}/RNN/MultiRNNCell/Cell{}/LSTMCell/"
-
-
-def assert_same(expected, weights):
-    for a, b in zip(expected, weights, strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 def published(values, n_layers):
@@ -62,12 +56,11 @@ def test_the_vectors_are_those_of_the_same_arrays_in_hdf5(n_layers, tmp_path):
 
 @pytest.mark.parametrize("n_layers", [1, 2])
 def test_accumulators_are_in_the_order_of_the_weights(n_layers, tmp_path):
-    values = arrays(n_layers)
+    values, bilm = arrays(n_layers), built(n_layers)
     files = find_model(write_model(tmp_path / "m", values, n_layers))
-    bilm = built(n_layers)
     accumulators = files.accumulators(bilm)
-    pairs = zip(bilm.trainable_weights, accumulators, strict=True)
-    by_path = {weight.path: accumulator for weight, accumulator in pairs}
+    paths = [weight.path for weight in bilm.trainable_weights]
+    by_path = dict(zip(paths, accumulators, strict=True))
     last = n_layers - 1
     lstm = bilm.lstm.backward.lstms[last]
     layer = f"multi_rnn_cell/cell_{last}/" if n_layers > 1 else ""
@@ -101,108 +94,36 @@ def test_without_accumulators_the_weights_are_read(tmp_path, values):
     np.testing.assert_array_equal(bilm.get_weights()[0], values["lm/char_embed"])
 
 
-def test_a_bilm_without_softmax_leaves_it_out(trained):
-    files, bilm = find_model(trained), built(vocabulary_size=None)
-    files.read_into(bilm)
+@pytest.mark.parametrize("words", [None, WORDS])
+def test_a_softmax_may_be_left_out_and_frozen_weights_have_no_accumulator(
+    trained, words
+):
+    files, bilm = find_model(trained), built(vocabulary_size=words)
+    bilm.token_representation.trainable = words is None
+    files.read_into(bilm, with_softmax=words is not None)
     assert len(files.accumulators(bilm)) == len(bilm.trainable_weights)
-    np.testing.assert_array_equal(bilm.get_weights()[0], arrays()["lm/char_embed"])
-
-
-def test_frozen_weights_are_read_and_have_no_accumulator(trained):
-    files, bilm = find_model(trained), built()
-    bilm.token_representation.trainable = False
-    files.read_into(bilm, with_softmax=True)
-    accumulators = files.accumulators(bilm)
-    assert len(accumulators) == len(bilm.trainable_weights) < len(bilm.weights)
     embeddings = bilm.token_representation.embeddings
     np.testing.assert_array_equal(embeddings, arrays()["lm/char_embed"])
 
 
-def reshaped(name, *shape):
-    return lambda values: values.update({name: np.ones(shape, "float32")})
-
-
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (
-            lambda values: values.pop("lm/char_embed"),
-            r"should hold `char_embed` of shape \[261, 3\]. Found: ",
-        ),
-        (
-            reshaped("lm/char_embed", 262, 3),
-            r"`lm/char_embed` .* \[261, 3\] .* Found: \[262, 3\]",
-        ),
-        (
-            reshaped(KERNEL, 10, 24),
-            rf"`{KERNEL}` .* \[10, 28\] .* Found: \[10, 24\]",
-        ),
-        (
-            reshaped(KERNEL.replace("cell_1", "cell_2"), 10, 28),
-            r"hold \['lm/RNN_1.*cell_2.*kernel'\], which a biLM of these options",
-        ),
-        (
-            reshaped("lm/CNN_high_1/b_carry", 9),
-            r"hold \['lm/CNN_high_1/b_carry'\], which a biLM of these options",
-        ),
-        (
-            lambda values: values.pop("lm/softmax/b"),
-            r"should hold `softmax/b` of shape \[11\]",
-        ),
-        (
-            reshaped("lm/softmax/W", 13, 5),
-            r"`lm/softmax/W` .* a row for each of the 11 words .* Found: \[13, 5\]. Give the vocabulary",
-        ),
-        (
-            lambda values: values.pop(f"{KERNEL}/Adagrad"),
-            r"should hold `RNN_1.*W_0/Adagrad` of shape \[10, 28\]",
-        ),
-        (
-            lambda values: values["lm/char_embed"].__setitem__((5, 2), np.nan),
-            r"`lm/char_embed` should hold finite numbers. Found: nan at \[5, 2\]",
-        ),
-        (
-            lambda values: values["lm/softmax/W"].__setitem__((1, 2), np.inf),
-            r"`lm/softmax/W` should hold finite numbers. Found: inf at \[1, 2\]",
-        ),
-        (
-            lambda values: values["lm/softmax/W/Adagrad"].__setitem__((1, 2), np.inf),
-            r"`lm/softmax/W/Adagrad` should hold finite numbers",
-        ),
-        (
-            reshaped("lm/softmax/b/Adagrad", 13),
-            r"`lm/softmax/b/Adagrad` .* \[11\] .* Found: \[13\]",
-        ),
-    ],
-)
-def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path, damage, message):
-    values = arrays()
-    damage(values)
-    refused(write_model(tmp_path / "m", values), ValueError, message)
-
-
-def refused(model, error, message, **sizes):
+def refused(model, message):
     """Asserts that reading fails and leaves the biLM as it was."""
-    bilm = built(**sizes)
+    bilm = built()
     before = bilm.get_weights()
-    with pytest.raises(error, match=message):
+    with pytest.raises(ValueError, match=message):
         files = find_model(model)
         files.accumulators(bilm)
         files.read_into(bilm, with_softmax=True)
     assert_same(before, bilm.get_weights())
 
 
-def test_another_number_of_layers_is_refused(trained, tmp_path):
-    surplus, lacking = (
-        "which a biLM of these options doesn't have",
-        "hold `RNN_0.*Cell1",
-    )
-    for model, n_layers, message in [
-        (trained, 1, surplus),
-        (write_model(tmp_path / "m", arrays(1), n_layers=1), 2, lacking),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            find_model(model).read_into(built(n_layers))
+@pytest.mark.parametrize(
+    ("n_layers", "message"), [(2, "which a biLM of th"), (1, "hold `RNN_0.*Cell1")]
+)
+def test_another_number_of_layers_is_refused(tmp_path, n_layers, message):
+    model = write_model(tmp_path / "m", arrays(n_layers), n_layers)
+    with pytest.raises(ValueError, match=message):
+        find_model(model).read_into(built(3 - n_layers))
 
 
 def flipped(content):
@@ -215,8 +136,7 @@ def flipped(content):
 def test_a_damaged_checkpoint_is_refused(trained, tmp_path, ending, damage):
     file = copied(trained, tmp_path) / f"{PREFIX}{ending}"
     file.write_bytes(damage(file.read_bytes()))
-    message = f"{PREFIX} should be a complete TensorFlow checkpoint"
-    refused(tmp_path, ValueError, message)
+    refused(tmp_path, f"{PREFIX} should be a complete TensorFlow checkpoint")
 
 
 def test_missing_files_of_a_checkpoint_are_named(trained, tmp_path):
@@ -224,17 +144,17 @@ def test_missing_files_of_a_checkpoint_are_named(trained, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"should hold options.json or one fi"):
         find_model(tmp_path / "empty")
     copy = copied(trained, tmp_path / "copy")
-    (copy / f"{PREFIX}.data-00000-of-00001").unlink()
-    message = "should be a complete TensorFlow checkpoint.* .index and .data files"
-    refused(copy, ValueError, message)
+    data = copy / f"{PREFIX}.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:500])
+    refused(copy, "data files have 500 bytes for")
+    data.unlink()
+    refused(copy, "a complete TensorFlow checkpoint.* .index and .data files")
     (copy / "options.json").write_text("[]")
     with pytest.raises(ValueError, match="options.json should hold a JSON object"):
         find_model(copy)
     (copy / "options.json").unlink()
     for path in (copy, copy / PREFIX):
-        with pytest.raises(
-            FileNotFoundError, match="There is no .*options.json. A che"
-        ):
+        with pytest.raises(FileNotFoundError, match="no .*options.json. A checkpoint"):
             find_model(path)
 
 
@@ -260,28 +180,16 @@ def archived(trained, tmp_path):
     return tarred(tmp_path / "output.tar.gz", folder, "output")
 
 
-def test_files_of_an_archive_are_unpacked_as_long_as_they_are_needed(archived):
-    files = find_model(archived, prefer_checkpoint=True)
-    folder = files.weights.files.path.parent
-    names = sorted(path.name for path in folder.iterdir())
-    assert names == [f"{PREFIX}.data-00000-of-00001", f"{PREFIX}.index"]
-    bilm = files.bilm()
-    assert_same(find_model(archived).accumulators(bilm), files.accumulators(bilm))
-    del files
-    assert not folder.exists()
-
-
 def test_without_its_words_the_softmax_is_left_out(trained, tmp_path):
     (copied(trained, tmp_path) / "elmo-vocab.txt").unlink()
     assert load_bilm(tmp_path).softmax is None
 
 
-def touch(directory, *steps):
+def touch(directory, *names):
     """Makes files named like checkpoints, the last one the youngest."""
-    for time, step in enumerate(steps):
-        file = directory / f"model.ckpt-{step}.index"
-        file.touch()
-        os.utime(file, (time, time))
+    for time, name in enumerate(names):
+        (directory / f"{name}.index").touch()
+        os.utime(directory / f"{name}.index", (time, time))
 
 
 def name_of(model):
@@ -292,7 +200,7 @@ def name_of(model):
 
 
 def test_the_file_named_checkpoint_names_the_latest(trained, tmp_path):
-    touch(copied(trained, tmp_path), 8, 100)
+    touch(copied(trained, tmp_path), "model.ckpt-8", "model.ckpt-100")
     named = 'model_checkpoint_path: "{}"\nall_model_checkpoint_paths: "x"\n'
     for place in ("model.ckpt-8", "/moved/from/here/model.ckpt-8"):
         (tmp_path / "checkpoint").write_text(named.format(place))
@@ -306,7 +214,7 @@ def test_the_file_named_checkpoint_names_the_latest(trained, tmp_path):
 def test_without_a_usable_file_checkpoint_the_highest_step_is_taken(
     trained, tmp_path, content
 ):
-    touch(copied(trained, tmp_path), 8, 20, 10)
+    touch(copied(trained, tmp_path), *(f"model.ckpt-{step}" for step in (8, 20, 10)))
     (tmp_path / "checkpoint").unlink()
     if content is not None:
         (tmp_path / "checkpoint").write_bytes(content)
@@ -315,9 +223,7 @@ def test_without_a_usable_file_checkpoint_the_highest_step_is_taken(
 
 def test_without_steps_in_their_names_the_youngest_is_taken(trained, tmp_path):
     (tmp_path / "options.json").write_bytes((trained / "options.json").read_bytes())
-    for time, name in enumerate(("older.index", "newer.index")):
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, (time, time))
+    touch(tmp_path, "older", "newer")
     assert name_of(tmp_path) == "newer"
 
 
@@ -337,10 +243,3 @@ def test_checkpoints_in_several_folders_are_refused(trained, tmp_path):
         archive.add(trained, "two")
     with pytest.raises(ValueError, match=r"in one folder. Found: \['one', 'two'\]"):
         Elmo.from_pretrained(tmp_path / "two.tar")
-
-
-def test_short_data_is_refused(trained, tmp_path):
-    data = copied(trained, tmp_path / "m") / f"{PREFIX}.data-00000-of-00001"
-    data.write_bytes(data.read_bytes()[:500])
-    with pytest.raises(ValueError, match="data files have 500 bytes for"):
-        Elmo.from_pretrained(tmp_path / "m")
