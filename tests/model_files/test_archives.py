@@ -41,30 +41,31 @@ def test_a_tar_of_a_model_gives_the_same_vectors(directory, tmp_path, mode):
 
 
 def test_errors_name_the_archive_and_its_file(directory, tmp_path):
-    files = contents(directory)
+    files, path = contents(directory), tmp_path / "m.zip"
     for name, content, message in [
-        ("options.json", b"[" * 100_000, r"options.json in .*m.zip should hold JSON"),
-        ("weights.hdf5", b"no", r"weights.hdf5 in .*m.zip should be an HDF5 file"),
-        ("vocab.txt", b"a", r"vocab.txt in .*m.zip: A vocabulary should hold <S>"),
+        ("options.json", b"[" * 100_000, " should hold JSON"),
+        ("weights.hdf5", b"no", " should be an HDF5 file"),
+        ("vocab.txt", b"a", ": A vocabulary should hold <S>"),
+        ("weights.hdf5", bytes(FREE_BYTES + 2**20), " should have at most"),
     ]:
-        path = zipped(tmp_path / "m.zip", files | {name: content})
-        with pytest.raises(ValueError, match=message) as error:
+        zipped(path, files | {name: content})
+        with pytest.raises(ValueError, match=f"{name} in {path}{message}"):
             found = find_model(path)
             found.weights, found.vocabulary  # noqa: B018
-        assert str(tmp_path / "m.zip") in str(error.value)
 
 
-def test_an_encrypted_file_is_refused(tmp_path):
-    path = zipped(tmp_path / "m.zip", {"a": b"text"})
-    patched(path, (6, 8), b"\1")
-    refused(path, "a in .*m.zip can't be read. It is encrypted: unpack the archive")
-
-
-@pytest.mark.parametrize("method", [14, 95, 200])
-def test_an_unknown_compression_is_refused(tmp_path, method):
-    path = zipped(tmp_path / "m.zip", {"a": b"text"})
-    patched(path, (8, 10), bytes([method]))
-    refused(path, "a in .*m.zip can't be read. Its compression should be deflate")
+@pytest.mark.parametrize(
+    ("offsets", "value", "message"),
+    [
+        ((6, 8), b"\1", "It is encrypted: unpack the archive"),
+        *(((8, 10), bytes([m]), "Its compression should be") for m in (14, 95, 200)),
+        ((22, 24), (100).to_bytes(4, "little"), "Bad CRC-32"),  # more than declared
+    ],
+)
+def test_a_file_of_an_unusual_kind_is_refused(tmp_path, offsets, value, message):
+    path = zipped(tmp_path / "m.zip", {"a": bytes(10_000)})
+    patched(path, offsets, value)
+    refused(path, f"a in .*m.zip can't be read. {message}")
 
 
 @pytest.mark.parametrize("name", ["../a", "/etc/a", "b/../../a"])
@@ -113,21 +114,6 @@ def test_a_bomb_is_refused_without_filling_the_memory(tmp_path, kind):
         assert tracemalloc.get_traced_memory()[1] < 2**24
     finally:
         tracemalloc.stop()
-
-
-def test_more_bytes_than_declared_are_not_read(tmp_path):
-    path = zipped(tmp_path / "m.zip", {"a": bytes(10_000)})
-    patched(path, (22, 24), (100).to_bytes(4, "little"))
-    refused(path, "a in .*m.zip can't be read. Bad CRC-32")
-
-
-def test_weights_of_another_size_than_the_options_ask_for_are_not_read(
-    directory, tmp_path
-):
-    files = contents(directory) | {"weights.hdf5": bytes(FREE_BYTES + 2**20)}
-    path = zipped(tmp_path / "m.zip", files)
-    with pytest.raises(ValueError, match="weights.hdf5 in .* should have at most"):
-        find_model(path)
 
 
 def test_too_many_files_are_refused(tmp_path, monkeypatch):

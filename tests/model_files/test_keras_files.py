@@ -11,7 +11,7 @@ import pytest
 
 from elmo_keras import Elmo
 from elmo_keras.model_files.keras_files import load_keras_model
-from tests.model_files.conftest import zipped
+from tests.model_files.conftest import assert_same, zipped
 
 WEIGHTS, CONFIG = "model.weights.h5", "config.json"
 
@@ -33,46 +33,45 @@ def change(path, name, edit):
 
 
 def in_hdf5(edit):
-    """Edits the first array of an HDF5 file, by its group and name."""
+    """Edits the first array of an HDF5 file."""
 
     def edited(content):
-        target, found = io.BytesIO(content), []
+        target, names = io.BytesIO(content), []
         with h5py.File(target, "a") as file:
-            file.visititems(
-                lambda n, x: found.append(x) if getattr(x, "shape", ()) else None
-            )
-            edit(found[0].parent, found[0].name.rpartition("/")[2])
+            file.visit(names.append)
+            edit(next(x for x in map(file.get, names) if getattr(x, "shape", ())))
         return target.getvalue()
 
     return edited
 
 
-def in_config(edit):
+def with_sizes(**sizes):
+    """Edits the sizes of the `Elmo` layer."""
+
     def edited(content):
         config = json.loads(content)
-        (layer,) = (
-            layer["config"]["config"]
-            for layer in config["config"]["layers"]
-            if layer["class_name"] == "Elmo"
-        )
-        edit(layer)
+        (layer,) = (x for x in config["config"]["layers"] if x["class_name"] == "Elmo")
+        layer["config"]["config"].update(sizes)
         return json.dumps(config).encode()
 
     return edited
 
 
-def virtual(group, name):
-    shape = group[name].shape
+def virtual(array):
+    group, name, shape = array.parent, array.name, array.shape
     del group[name]
     layout = h5py.VirtualLayout(shape, "float32")
     layout[...] = h5py.VirtualSource("/etc/other.hdf5", "a", shape)
     group.create_virtual_dataset(name, layout)
 
 
+def filled_with_nan(array):
+    array[...] = np.nan
+
+
 def test_a_sound_model_is_loaded(saved):
     expected = keras.models.load_model(saved).get_weights()
-    for a, b in zip(expected, load_keras_model(saved).get_weights(), strict=True):
-        np.testing.assert_array_equal(a, b)
+    assert_same(expected, load_keras_model(saved).get_weights())
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def test_a_sound_model_is_loaded(saved):
         (WEIGHTS, in_hdf5(virtual), "model.weights.h5 in .* virtual"),
         (
             WEIGHTS,
-            in_hdf5(lambda group, name: group[name].__setitem__(..., np.nan)),
+            in_hdf5(filled_with_nan),
             "should hold finite numbers. Found: nan at",
         ),
         (CONFIG, lambda c: None, "lacks {'config.json'}"),
@@ -91,13 +90,13 @@ def test_a_sound_model_is_loaded(saved):
         (CONFIG, lambda c: b"{}", "should be a sound Keras model"),
         (
             CONFIG,
-            in_config(lambda sizes: sizes.update(units=60_000)),
-            "Its Elmo layer has .* weights, but model.weights.h5 holds",
+            with_sizes(units=60_000),
+            "Its Elmo layer has .* model.weights.h5 holds",
         ),
         (
             CONFIG,
-            in_config(lambda sizes: sizes.update(n_layers=10**5)),
-            "config.json in .*`n_layers` should be a positive integer up to 100",
+            with_sizes(n_layers=10**5),
+            "config.json in .*`n_layers` should be a po",
         ),
     ],
 )

@@ -10,7 +10,14 @@ import tensorflow as tf
 from elmo_keras import Elmo, character_ids
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
 from export.version_directory import export_elmo
-from tests.model_files.conftest import contents, tarred, zipped
+from tests.model_files.conftest import (
+    assert_same,
+    contents,
+    filled,
+    tarred,
+    without,
+    zipped,
+)
 from tests.support.many_langs_models import (
     CHARACTERS,
     SETTINGS,
@@ -49,12 +56,9 @@ def test_vectors_are_those_of_the_published_code(
     expected = np.load(source / "vectors.npz")
     bilm = Elmo.from_pretrained(tmp_path / "model", dtype=dtype).bilm
     found = layers(bilm, sentences)
-    for i, vectors in enumerate(found):
-        assert vectors.shape == expected[str(i)].shape
-    largest = max(
-        np.abs(vectors - expected[str(i)]).max(initial=0)
-        for i, vectors in enumerate(found)
-    )
+    pairs = [(vectors, expected[str(i)]) for i, vectors in enumerate(found)]
+    assert all(a.shape == b.shape for a, b in pairs)
+    largest = max(np.abs(a - b).max(initial=0) for a, b in pairs)
     with capsys.disabled():
         print(f"\nELMoForManyLangs, {model}, {dtype}: largest difference {largest:.2e}")
     assert largest < bound
@@ -86,27 +90,19 @@ def with_values(part="token_embedder", **values):
     return SETTINGS | {part: SETTINGS[part] | values}
 
 
-def weights(source):
-    return find_model(source).weights.datasets
-
-
-def assert_same(found, expected):
-    assert list(found) == list(expected)
-    for name, array in expected.items():
-        np.testing.assert_array_equal(found[name], array)
-
-
 def test_a_directory_and_its_archives_are_the_same_model(tmp_path):
     new, old = model_files(), model_files(legacy=True)
-    expected = weights(write_files(tmp_path / "new", new))
+    expected = find_model(write_files(tmp_path / "new", new))
     for source in (
         write_files(tmp_path / "old", old),
         zipped(tmp_path / "161.zip", new),
         zipped(tmp_path / "in_folder.zip", old, folder="161/"),
         tarred(tmp_path / "zhs.model.tar.gz", tmp_path / "new", "."),
     ):
-        assert_same(weights(source), expected)
-        assert find_model(source).config == find_model(tmp_path / "new").config
+        found = find_model(source)
+        arrays, wanted = found.weights.datasets, expected.weights.datasets
+        assert list(arrays) == list(wanted) and found.config == expected.config
+        assert_same(arrays.values(), wanted.values())
 
 
 def test_published_files_lack_the_configuration(tmp_path):
@@ -196,8 +192,7 @@ def test_a_model_directory_of_ours_reads_back_bit_for_bit(tmp_path, word_dim, ch
     for source in (tmp_path / "ours", zipped(tmp_path / "ours.zip", files, "ours/")):
         same = load_bilm(source)
         assert same.config == bilm.config
-        for a, b in zip(same.get_weights(), bilm.get_weights(), strict=True):
-            np.testing.assert_array_equal(a, b)
+        assert_same(same.get_weights(), bilm.get_weights())
 
 
 def test_a_model_directory_needs_its_own_dictionary(tmp_path):
@@ -224,18 +219,19 @@ def changed(part, **values):
     return model_files() | {"sample.json": json.dumps(with_values(part, **values))}
 
 
-def damaged(change, **kwargs):
-    return model_files(change=change, **kwargs)
+def put(name, content):
+    return model_files() | {name: content}
 
 
-def put(part, name, value):
-    def change(*weights):
-        weights[part][name].flat[3] = value
-
-    return change
+def embedder(change):
+    return model_files(change=lambda weights, _: change(weights))
 
 
-NO_CHARACTERS = "char_emb_layer.embedding.weight"
+def encoder(change):
+    return model_files(change=lambda _, weights: change(weights))
+
+
+BIAS = "backward_layer_1.state_linearity.bias"
 
 
 @pytest.mark.parametrize(
@@ -246,44 +242,26 @@ NO_CHARACTERS = "char_emb_layer.embedding.weight"
         (changed("encoder", dim=8), r"should have the shape .* by the options"),
         (changed("encoder", n_layers=1), r"doesn't ask for: forward_layer_1\."),
         (changed("encoder", n_layers=3), "lacks 'forward_layer_2"),
-        (
-            changed("token_embedder", filters=[[1, 2], [2, 3]]),
-            "ask for: convolutions.2",
-        ),
+        (changed("token_embedder", filters=[[1, 2], [2, 3]]), "for: convolutions.2"),
         (changed("token_embedder", word_dim=0), "ask for: word_emb_layer"),
         (changed("token_embedder", char_dim=0), "ask for: char_emb_layer"),
         (changed("token_embedder", activation="gelu"), "activation.*relu"),
-        (model_files() | {"sample.json": b"{"}, r"sample\.json .* should hold JSON"),
-        (model_files() | {"config.json": b"[]"}, r"config\.json .* JSON object"),
+        (put("sample.json", b"{"), r"sample\.json .* should hold JSON"),
+        (put("config.json", b"[]"), r"config\.json .* JSON object"),
+        (embedder(filled("projection.weight", 0, np.nan)), "`projection.* of token_em"),
         (
-            damaged(put(0, "projection.weight", np.nan)),
-            r"`projection.weight.* of token_em",
+            encoder(filled(BIAS, 3, np.inf)),
+            rf"`{BIAS} of encoder\.pkl in .* finite num",
         ),
-        (
-            damaged(put(1, "backward_layer_1.state_linearity.bias", np.inf)),
-            r"`backward_layer_1.* of encoder\.pkl in .* should hold finite numbers",
-        ),
-        (damaged(lambda a, _: a.pop(NO_CHARACTERS)), "lacks 'char_emb_layer"),
-        (damaged(lambda a, _: a.pop("projection.bias")), "lacks 'projection.bias'"),
-        (
-            model_files() | {"char.dic": b"a\tx\n"},
-            r"char\.dic in .*, line 1, should be a key",
-        ),
-        (
-            model_files() | {"char.dic": b"a\t99\n"},
-            r"char\.dic in .*, line 1, .* below \d\d, the",
-        ),
-        (
-            model_files() | {"char.dic": b"\xff\t1\n"},
-            r"char\.dic in .* should be UTF-8",
-        ),
-        (model_files() | {"char.dic": b"a\t1\nb\t1\n"}, "one id for each key"),
-        (model_files() | {"char.dic": dic(CHARACTERS[:-1])}, "Missing: <eow>"),
-        (model_files() | {"word.dic": dic(["a", "b"])}, "Missing: <oov>"),
-        (
-            model_files() | {"encoder.pkl": b"junk"},
-            r"encoder\.pkl in .* should be a complete",
-        ),
+        (embedder(without("char_emb_layer")), "lacks 'char_emb_layer"),
+        (embedder(without("projection.bias")), "lacks 'projection.bias'"),
+        (put("char.dic", b"a\tx\n"), r"char\.dic in .*, line 1, should be a key"),
+        (put("char.dic", b"a\t99\n"), r"char\.dic in .*, line 1, .* below \d\d, the"),
+        (put("char.dic", b"\xff\t1\n"), r"char\.dic in .* should be UTF-8"),
+        (put("char.dic", b"a\t1\nb\t1\n"), "one id for each key"),
+        (put("char.dic", dic(CHARACTERS[:-1])), "Missing: <eow>"),
+        (put("word.dic", dic(["a", "b"])), "Missing: <oov>"),
+        (put("encoder.pkl", b"junk"), r"encoder\.pkl in .* should be a complete"),
     ],
 )
 def test_files_that_do_not_fit_are_refused(tmp_path, files, message):
@@ -297,9 +275,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path, files, message):
 def test_a_missing_file_is_named(tmp_path, name):
     files = model_files()
     del files[name]
-    for source in (
-        write_files(tmp_path / "m", files),
-        zipped(tmp_path / "m.zip", files),
-    ):
+    folder, archive = tmp_path / "m", zipped(tmp_path / "m.zip", files)
+    for source in (write_files(folder, files), archive):
         with pytest.raises(FileNotFoundError, match=f"{source} lacks {name}"):
             find_model(source)

@@ -9,33 +9,27 @@ import pytest
 
 from elmo_keras import Elmo
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
-from tests.model_files.conftest import TOKENS, VOCABULARY, contents, zipped
+from tests.model_files.conftest import TOKENS, VOCABULARY, assert_same, contents, zipped
 from tests.support.models import randomize
 
 
 def test_a_model_directory_round_trip_keeps_every_weight(bilm, directory):
     loaded = load_bilm(directory)
-    for a, b in zip(bilm.get_weights(), loaded.get_weights(), strict=True):
-        np.testing.assert_array_equal(a, b)
+    assert_same(bilm.get_weights(), loaded.get_weights())
     assert loaded.vocabulary_size == len(VOCABULARY)
     files = find_model(directory)
     assert files.vocabulary.words == VOCABULARY.words
     assert files.options["n_train_tokens"] == 3
     assert files.options["char_cnn"]["n_characters"] == 262
-    assert sorted(p.name for p in directory.iterdir()) == [
-        "options.json",
-        "training",
-        "vocab.txt",
-        "weights.hdf5",
-    ]
+    names = "options.json training vocab.txt weights.hdf5"
+    assert sorted(p.name for p in directory.iterdir()) == names.split()
 
 
 def test_directory_zip_and_paths_give_the_same_vectors(directory, tmp_path):
     expected = Elmo.from_pretrained(directory)(TOKENS)
     options, weights = directory / "options.json", directory / "weights.hdf5"
-    np.testing.assert_array_equal(
-        Elmo.from_pretrained(options, weights)(TOKENS), expected
-    )
+    elmo = Elmo.from_pretrained(options, weights)
+    np.testing.assert_array_equal(elmo(TOKENS), expected)
     # Names as in the archives of the NLPL repository.
     files = contents(directory) | {"meta.json": "{}"}
     files["model.hdf5"] = files.pop("weights.hdf5")
@@ -52,13 +46,9 @@ def test_a_zip_of_a_model_directory_can_be_read(directory, tmp_path):
     expected = Elmo.from_pretrained(directory)(TOKENS)
     actual = Elmo.from_pretrained(tmp_path / "own.zip")(TOKENS)
     np.testing.assert_array_equal(actual, expected)
-    content = (tmp_path / "own.zip").read_bytes()
-    middle = len(content) // 2
-    (tmp_path / "own.zip").write_bytes(
-        content[:middle]
-        + bytes(byte ^ 0xFF for byte in content[middle : middle + 64])
-        + content[middle + 64 :]
-    )
+    content = np.frombuffer((tmp_path / "own.zip").read_bytes(), np.uint8).copy()
+    content[len(content) // 2 :][:64] ^= 0xFF
+    (tmp_path / "own.zip").write_bytes(content.tobytes())
     with pytest.raises(ValueError, match="in .*own.zip can't be read"):
         find_model(tmp_path / "own.zip")
 
@@ -91,7 +81,7 @@ def test_missing_and_wrong_files_are_named(directory, tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no .*nowhere"):
         find_model(tmp_path / "nowhere")
     with pytest.raises(
-        ValueError, match="options.json should be a model directory, or a zip or tar"
+        ValueError, match="options.json should be a model directory, or"
     ):
         find_model(directory / "options.json")
     with pytest.raises(ValueError, match="give the path of their options.json"):
