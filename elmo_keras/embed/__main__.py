@@ -38,6 +38,7 @@ from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.models.local_files import MODEL_HELP, local_files
 
 PROGRAM = "elmo_keras.embed"
+OF_RAY = "address", "workers", "text_column", "id_column", "part_kilobytes"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -157,9 +158,8 @@ def embed(options: argparse.Namespace) -> int:
 
 def check_options(options: argparse.Namespace) -> None:
     """Refuses options that don't fit together."""
-    of_ray = "address workers text_column id_column part_kilobytes".split()
     if options.engine is None:
-        given = [name for name in of_ray if getattr(options, name) is not None]
+        given = [name for name in OF_RAY if getattr(options, name) is not None]
         if given or len(options.inputs) > 1:
             what = f"--{given[0].replace('_', '-')}" if given else "More than one INPUT"
             raise ValueError(f"{what} works only with --engine ray.")
@@ -217,17 +217,10 @@ def write_folder(model: str, options: argparse.Namespace, **given: Any) -> Any:
         raise ImportError(
             f"--engine ray needs {error.name}: pip install 'elmo-keras[ray]'."
         ) from error
-    columns = {"text_column": options.text_column, "id_column": options.id_column}
-    columns |= {"piece_bytes": (options.part_kilobytes or 0) * 2**10}
-    return embed_on_ray(
-        model,
-        options.inputs,
-        options.output,
-        workers=options.workers,
-        address=options.address,
-        **{name: value for name, value in columns.items() if value},
-        **given,
-    )
+    of_ray = {name: getattr(options, name) for name in OF_RAY if getattr(options, name)}
+    if kilobytes := of_ray.pop("part_kilobytes", None):
+        of_ray |= {"piece_bytes": kilobytes * 2**10}
+    return embed_on_ray(model, options.inputs, options.output, **of_ray, **given)
 
 
 if __name__ == "__main__":

@@ -37,14 +37,9 @@ class Rows:
     With all layers there is a column for each of them, `layer_0`, `layer_1`, …, in
     place of the last one.
 
-    Args:
-        shape: shape of a sentence's vectors, None for the number of tokens: `([layers],
-            [None], dim)`.
-        dtype: dtype of the vectors, `"float32"` or `"float16"`.
-        texts: whether there is a column of texts.
-        about: JSON values that are kept in the metadata of the schema.
-        ids: None if the lines are known by their numbers; or the type of ids of the
-            user's, `"int64"` or `"string"`.
+    `shape` is that of a sentence's vectors, `([layers], [None], dim)` with None for the
+    tokens; `about` is kept in the metadata of the schema; and `ids` is the type of ids
+    of the user's, `"int64"` or `"string"`, or None.
     """
 
     def __init__(

@@ -35,27 +35,16 @@ T = TypeVar("T")
 
 
 class Summary(NamedTuple):
-    """The result of a call of `embed_corpus`.
-
-    Attributes:
-        output: the file that was written.
-        finished: False if `stop` ended the call; the same call resumes.
-        sentences, tokens: how many were embedded, by this call and those before it.
-        words: how many went through the character CNN: each distinct word once, and
-            again whenever it had left the cache.
-        seconds: time since this call began to compute.
-        tokens_now: the tokens that this call embedded.
-        texts_left_out: whether there was too much text for `sentence_to_index`.
-    """
+    """The result of a call of `embed_corpus`, with the work of calls before it."""
 
     output: Path
-    finished: bool
+    finished: bool  # False if `stop` ended the call; the same call resumes
     sentences: int
     tokens: int
-    words: int
-    seconds: float
-    tokens_now: int
-    texts_left_out: bool
+    words: int  # computed by the character CNN, again if they had left the cache
+    seconds: float  # since this call began to compute
+    tokens_now: int  # that this call embedded
+    texts_left_out: bool  # because there was too much text for `sentence_to_index`
 
     def __str__(self):
         share = 1 - self.words / max(self.tokens, 1)

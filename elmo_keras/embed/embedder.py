@@ -244,15 +244,13 @@ class Embedder:
 
     def about_file(self, shard: str = "1/1") -> dict[str, Any]:
         """What every file of these vectors says about them, as JSON values."""
-        about = self.identity
-        del about["pooling"], about["tokenizer"]
-        return about | {
-            "layers": str(about["layers"]),
-            "shard": shard,
-            "tokens_at_once": self._settings["tokens_at_once"],
-            "cache_bytes": self._settings["cache_bytes"],
-            "elmo_keras": installed_version("elmo-keras") or "(not installed)",
+        sizes = {
+            name: self._settings[name] for name in ("tokens_at_once", "cache_bytes")
         }
+        version = installed_version("elmo-keras") or "(not installed)"
+        about = self.identity | {"shard": shard} | sizes | {"elmo_keras": version}
+        del about["pooling"], about["tokenizer"]
+        return about | {"layers": str(about["layers"])}
 
     def about_rows(self, *, texts: bool) -> dict[str, Any]:
         """What a Parquet file says besides, with a column of texts or without."""

@@ -99,15 +99,16 @@ def _shards(path) -> Iterator[Path]:
         for other in path.parent.glob("*")
         if (match := re.fullmatch(pattern, other.name))
     }
-    counts = {count for _, count in found}
-    if len(counts) != 1:
+    if not found:
         raise FileNotFoundError(
             f"There is no file {path}, and there are no shards of it."
-            if not counts
-            else f"The shards of {path} should all be `.i-of-n` for one n. Found: "
+        )
+    count, *others = {count for _, count in found}
+    if others:
+        raise FileNotFoundError(
+            f"The shards of {path} should all be `.i-of-n` for one n. Found: "
             f"{sorted(other.name for other in found.values())}"
         )
-    (count,) = counts
     for i in range(1, count + 1):
         if (i, count) not in found:
             raise FileNotFoundError(f"Shard {i} of {count} of {path} is missing.")
@@ -118,7 +119,10 @@ class _Hdf5Part:
     has_tokens = True
 
     def __init__(self, path):
-        self._file, self._path = _opened(path), path
+        try:
+            self._file, self._path = h5py.File(path, "r"), path
+        except (OSError, RuntimeError) as error:
+            raise ValueError(f"{path} should be an HDF5 file. {error}") from error
         self.attributes = dict(self._file.attrs)
         others = SENTENCE_TO_INDEX in self._file
         self._length = self.attributes.get(N_SENTENCES, len(self._file) - others)
@@ -150,15 +154,6 @@ def open_npy(path: Path) -> np.ndarray:
     if array.dtype.kind != "f" or array.ndim < 2:
         raise ValueError(f"{path} should hold one array of vectors.")
     return array
-
-
-def _opened(path):
-    try:
-        return h5py.File(path, "r")
-    except FileNotFoundError:
-        raise FileNotFoundError(f"There is no file {path}.") from None
-    except (OSError, RuntimeError) as error:
-        raise ValueError(f"{path} should be an HDF5 file. {error}") from error
 
 
 def _own_dataset(file, name):

@@ -12,15 +12,7 @@ from elmo_keras.embed.arrow_rows import ID, about_of, array_of, vector_columns
 
 
 class ParquetRows:
-    """The rows of Parquet files, one file after another, read when they are used.
-
-    Attributes:
-        schemas: the schema of each file.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: a file is no Parquet file.
-    """
+    """The rows of Parquet files, one after another, read when they are used."""
 
     def __init__(self, paths: Iterable[Path]):
         files = [(path, _opened(path)) for path in paths]
@@ -65,16 +57,7 @@ def _opened(path):
 
 
 class ParquetPart:
-    """The vectors in a file whose rows are in the order of the sentences.
-
-    Attributes:
-        attributes: what the file says about its vectors.
-        has_tokens: whether there is a vector for each token.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is no Parquet file of vectors.
-    """
+    """The vectors in a file whose rows are in the order of the sentences."""
 
     def __init__(self, path: Path):
         self._path, self._rows = path, ParquetRows([path])

@@ -21,14 +21,9 @@ class Parts:
     """The folder `OUTPUT.unfinished` of a run, whose parts become OUTPUT.
 
     A part depends on its sentences and on the values of the run. It is written under
-    another name in `begun` and moved to `parts` when it is whole and on the disk,
-    whatever happens to the processes that write.
-
-    Args:
-        output: the finished file or folder. An earlier one stays until this one is whole.
-        suffix: of a part's name.
-        note_of: takes the path of a part; returns what it says about itself, with the
-            `digest` of its sentences, or None if it is missing or damaged.
+    another name in `begun` and moved to `parts` when it is whole and on the disk.
+    `note_of(path)` returns what a part says about itself, with the `digest` of its
+    sentences, or None if it is missing or damaged.
     """
 
     def __init__(
@@ -112,7 +107,7 @@ class Parts:
         return note
 
     def end(self, number: int) -> None:
-        """Says that this part and all after it don't exist in this run."""
+        """Removes this part and all after it, which are of a longer run."""
         if others := self.parts_from(number):
             self._refuse_others()
         for path in others:

@@ -17,11 +17,8 @@ class ElmoTextEmbeddings(EmbeddingsManager):
     """Replaces texts by their ELMo vectors in `MLTransform`.
 
     A text is a `str`, split at ASCII white space, or a list of its tokens. Its vector
-    is a list of floats, as from the other text embeddings of Beam.
-
-    The artifacts of `MLTransform` hold these arguments, with the path of the model and
-    not its weights: `read_artifact_location` gives the same vectors as long as the
-    same model is there, which `fingerprint` ensures.
+    is a list of floats. The artifacts of `MLTransform` hold these arguments, with the
+    path of the model and not its weights; `fingerprint` ensures that it is the same.
 
     Args:
         columns: the columns of the rows (dicts or `beam.Row`) whose texts are replaced.

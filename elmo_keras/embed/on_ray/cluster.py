@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import ray
 
-# A local cluster needs little: pieces are small, and vectors go to files.
 OBJECT_STORE_BYTES = 2**27
 LOCAL = "local"  # the address of a new cluster
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
@@ -37,17 +36,18 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 def _connect(address):
-    own = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
-    own |= {"num_cpus": len(os.sched_getaffinity(0))}
+    kinds = {"address": address, "logging_level": "ERROR", "log_to_driver": False}
+    if address == LOCAL:
+        kinds |= {"num_cpus": len(os.sched_getaffinity(0)), "include_dashboard": False}
+        # Little is needed: pieces are small, and vectors go to files.
+        kinds |= {"object_store_memory": OBJECT_STORE_BYTES}
     handler = signal.getsignal(signal.SIGTERM)
     try:
-        _check_reachable(address)
-        ray.init(
-            address=address,
-            logging_level="ERROR",
-            log_to_driver=False,
-            **(own if address == LOCAL else {}),
-        )
+        # `HOST:PORT` at which nobody listens is refused; Ray itself tries for minutes.
+        host, _, port = address.rpartition(":")
+        if port.isdecimal() and "/" not in host:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=20).close()
+        ray.init(**kinds)
     except (OSError, ValueError) as error:
         raise ConnectionError(
             f"There should be a Ray cluster at {address}. {error}"
@@ -56,24 +56,13 @@ def _connect(address):
         signal.signal(signal.SIGTERM, handler)  # Ray has put its own in place
 
 
-def _check_reachable(address):
-    """Refuses `HOST:PORT` at which nobody listens; Ray itself tries for minutes."""
-    host, _, port = address.rpartition(":")
-    if port.isdecimal() and "/" not in host:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=20).close()
-
-
 def division(
     machines: list[tuple[float, float]], workers: int | None
 ) -> tuple[int, float, float]:
     """The number of workers, and the processors and GPUs of each.
 
-    Each worker has a GPU, or a share of one, if there are any; otherwise all have the
-    same number of processors.
-
-    Args:
-        machines: the processors and GPUs of each.
-        workers: how many workers; None for one on each GPU or processor.
+    Each has a GPU of the machines (processors, GPUs), or a share of one, if there are
+    any; otherwise all have the same number of processors. None is one on each of them.
 
     >>> division([(2, 0)], 4)
     (4, 0.5, 0)

@@ -12,8 +12,7 @@ from elmo_keras.cli.progress import Progress
 from elmo_keras.embed.checked_outputs import checked_folder
 from elmo_keras.embed.on_ray.cluster import connected, divided
 from elmo_keras.embed.on_ray.piece_worker import SUFFIX, PieceWorker, note_of
-from elmo_keras.embed.on_ray.pieces import PIECE_BYTES, pieces_of
-from elmo_keras.embed.on_ray.text_rows import TextRows
+from elmo_keras.embed.on_ray.text_rows import PIECE_BYTES, TextRows, pieces_of
 from elmo_keras.embed.on_ray.worker_pool import results
 from elmo_keras.embed.parts import Parts
 from elmo_keras.models.local_files import absolute, local_files
@@ -21,26 +20,16 @@ from elmo_keras.text.files import text_files
 
 
 class JobSummary(NamedTuple):
-    """The result of a call of `embed_on_ray`.
-
-    Attributes:
-        output: the folder that was written.
-        finished: False if `stop` ended the call; the same call resumes.
-        parts, sentences, tokens: how many are written, by this call and those before.
-        seconds: time since the first worker was ready.
-        tokens_now: the tokens that this call embedded.
-        parts_again, tokens_again: those of this call that an earlier process had begun
-            to compute when it ended.
-    """
+    """The result of a call of `embed_on_ray`, with the work of calls before it."""
 
     output: Path
-    finished: bool = False
+    finished: bool = False  # if `stop` ended the call; the same call resumes
     parts: int = 0
     sentences: int = 0
     tokens: int = 0
-    seconds: float = 0.0
-    tokens_now: int = 0
-    parts_again: int = 0
+    seconds: float = 0.0  # since the first worker was ready
+    tokens_now: int = 0  # that this call embedded
+    parts_again: int = 0  # of this call, which a process that ended had begun
     tokens_again: int = 0
 
     def with_part(self, note: dict[str, Any], *, now: bool) -> "JobSummary":
@@ -61,12 +50,12 @@ class JobSummary(NamedTuple):
             f"{self.sentences:,} sentences, {self.tokens:,} tokens in {self.parts:,} "
             f"parts, {self.seconds:,.1f} s, {rate:,.0f} tokens/s: {self.output}"
         )
-        if not self.parts_again:
-            return text
-        return (
-            f"{text}. Computed again, because a process had ended before they were "
-            f"written: {self.parts_again:,} parts, {self.tokens_again:,} tokens."
-        )
+        if self.parts_again:
+            text += ". Computed again, because a process had ended before they were "
+            text += (
+                f"written: {self.parts_again:,} parts, {self.tokens_again:,} tokens."
+            )
+        return text
 
 
 def embed_on_ray(
@@ -110,17 +99,16 @@ def embed_on_ray(
         workers: how many processes compute; None for one on each GPU of the cluster,
             or on each processor if there are no GPUs.
         address: of the cluster, see `cluster.connected`.
-        piece_bytes: size of a piece in bytes of text, see `pieces.pieces_of`.
+        piece_bytes: size of a piece in bytes of text, see `text_rows.pieces_of`.
         verbose: 1 for a progress line on standard error.
         stop: asked from time to time; the call ends soon after it returns True.
         **settings: further arguments of `Embedder`: `weights`, `layers`, `pooling`, …
 
     Raises:
         ValueError: an argument, an input or a model is not what it should be; the
-            output exists or can't be written; or an unfinished one belongs to another
-            call. Pieces that are finished are kept.
-        OSError: a file can't be read or written; pieces that are finished are kept.
-        CommandFailed: workers end again and again.
+            output exists or can't be written; or an unfinished one is of another call.
+        OSError: a file can't be read or written.
+        CommandFailed: workers end again and again. Finished pieces are kept always.
     """
     output = Path(output)
     inputs = [inputs] if isinstance(inputs, (str, Path)) else inputs
@@ -130,14 +118,14 @@ def embed_on_ray(
     weights = weights and absolute(weights)
     settings |= {"model": absolute(model), "weights": weights}
     rows = TextRows(paths, text_column, id_column)
-    about = {"text_column": text_column, "id_column": id_column}
-    about |= {"piece_bytes": piece_bytes}
+    columns = {"text_column": text_column, "id_column": id_column}
     parts, summary = Parts(output, SUFFIX, note_of), JobSummary(output)
     start, n_read = time.perf_counter(), 0
 
     def pieces_left(identity):
         nonlocal start, n_read, summary
-        parts.open(identity | about, overwrite=overwrite)
+        about = identity | columns | {"piece_bytes": piece_bytes}
+        parts.open(about, overwrite=overwrite)
         start = time.perf_counter()
         for piece in pieces_of(rows, piece_bytes):
             n_read += len(piece.sentences)

@@ -12,11 +12,14 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from elmo_keras.cli.command import CommandFailed
-from elmo_keras.embed.on_ray.pieces import Piece
+from elmo_keras.embed.on_ray.text_rows import Piece
 
 MAX_LOSSES = 6  # of workers with the same piece, or while they read the model
 BETWEEN_CHECKS = 0.5  # seconds
 PATIENCE = 120  # seconds without any worker
+WAITING = (
+    "Waiting for the first of {} workers: the cluster may be busy. Ctrl-C ends the job."
+)
 
 
 def results(
@@ -33,7 +36,7 @@ def results(
     those in work are finished.
     """
     tasks: dict[ray.ObjectRef, tuple[Any, Piece | None]] = {}  # None: reads the model
-    free, again, losses = [], collections.deque(), collections.Counter()
+    free, again, losses = [], [], collections.Counter()
     pieces, are_left, error = None, True, None
     patient_until = time.monotonic() + PATIENCE
 
@@ -44,7 +47,7 @@ def results(
     def following():
         nonlocal are_left, error
         if again:
-            return again.popleft()
+            return again.pop(0)
         try:
             piece = next(pieces, None)
         except Exception as raised:  # of the inputs
@@ -60,13 +63,11 @@ def results(
                 worker = free.pop()
                 tasks[worker.write.remote(piece)] = worker, piece
             in_work = any(piece for _, piece in tasks.values())
-            if not in_work and (error or not are_left):
+            if not in_work and (error is not None or not (are_left or again)):
                 break
             if pieces is None and time.monotonic() > patient_until:
                 patient_until = math.inf
-                waiting = f"Waiting for the first of {n_workers} workers: the cluster"
-                waiting += " may be busy. Ctrl-C ends the job."
-                print(waiting, file=sys.stderr, flush=True)
+                print(WAITING.format(n_workers), file=sys.stderr, flush=True)
             done, _ = ray.wait(list(tasks), timeout=BETWEEN_CHECKS)
             for task in done:
                 worker, piece = tasks.pop(task)

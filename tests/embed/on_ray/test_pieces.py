@@ -2,8 +2,7 @@
 
 import pytest
 
-from elmo_keras.embed.on_ray.pieces import Piece, pieces_of
-from elmo_keras.embed.on_ray.text_rows import TextRows
+from elmo_keras.embed.on_ray.text_rows import Piece, TextRows, pieces_of
 
 LINES = ["four", "", "five and more", "one", "ends"]
 
