@@ -148,7 +148,9 @@ def test_the_old_output_stays_until_the_new_one_is_whole(
     assert Path(name).read_text() == "old" and len(seen) == 3
     with pytest.raises(ValueError, match=f"{name} exists"):
         embed_corpus(elmo, "text.txt", name, **SMALL)
-    assert embed_corpus(elmo, "text.txt", name, overwrite=True, **SMALL).finished
+    n_tokens = sum(map(len, map(str.split, TEXT.splitlines())))
+    summary = embed_corpus(elmo, "text.txt", name, overwrite=True, **SMALL)
+    assert summary.finished and 0 < summary.tokens_now < summary.tokens == n_tokens
     assert seen == ["old"] * n_batches, "no batch was computed twice"
     assert Path(name).read_bytes() == content
     assert not folder_of(Path(name)).exists()
@@ -220,6 +222,41 @@ def test_only_overwriting_discards_an_unfinished_output(elmo, whole, change, pro
     embed_corpus(elmo, "text.txt", "out.hdf5", overwrite=True, **SMALL)
     assert Path("out.hdf5").read_bytes() == whole[".hdf5"].content
     assert not folder_of(Path("out.hdf5")).exists()
+
+
+@pytest.fixture
+def flip():
+    """Changes a bit of the numbers of the second part."""
+
+    def flip():
+        path = folder_of(Path("out.hdf5")) / "parts" / "part-0000001.npy"
+        content = bytearray(path.read_bytes())
+        content[200] ^= 1
+        path.write_bytes(content)
+
+    return flip
+
+
+def test_a_part_that_the_disk_has_damaged_is_computed_again(elmo, whole, flip):
+    interrupted(elmo)
+    flip()
+    summary = embed_corpus(elmo, "text.txt", "out.hdf5", **SMALL)
+    assert Path("out.hdf5").read_bytes() == whole[".hdf5"].content
+    assert summary.finished
+
+
+def test_what_is_damaged_in_the_same_run_is_not_assembled(
+    elmo, whole, flip, monkeypatch
+):
+    index = corpus.sentence_to_index
+    with monkeypatch.context() as patch:
+        patch.setattr(corpus, "sentence_to_index", lambda p: flip() or index(p))
+        with pytest.raises(ValueError, match=r"part-0000001\.npy was damaged after it"):
+            embed_corpus(elmo, "text.txt", "out.hdf5", **SMALL)
+    assert not Path("out.hdf5").exists()
+    summary = embed_corpus(elmo, "text.txt", "out.hdf5", **SMALL)
+    assert 0 < summary.tokens_now < 60 < summary.tokens  # one batch
+    assert Path("out.hdf5").read_bytes() == whole[".hdf5"].content
 
 
 def test_a_pipe_overwrites_what_belongs_to_another_text(elmo):

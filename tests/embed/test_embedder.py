@@ -4,7 +4,7 @@ import itertools
 import pickle
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -74,11 +74,8 @@ def test_normalized_vectors_have_length_1_or_0(means):
     np.testing.assert_allclose(lengths, [1, 1, 0, 1, 1], atol=1e-6)
 
 
-def test_one_str_is_one_sentence(means):
+def test_one_sentence_and_none(means, all_layers):
     np.testing.assert_array_equal(means("One"), means(["One"])[0])
-
-
-def test_no_sentences(means, all_layers):
     assert means([]).shape == (0, means.dim)
     assert all_layers([]) == []
 
@@ -91,14 +88,6 @@ def test_a_stream_has_bounded_memory(means):
     assert next(read) < 100
 
 
-def test_forgotten_words_are_computed_again(model_directory, all_layers):
-    forgetful = Embedder(
-        model_directory, layers="all", tokens_at_once=10, cache_bytes=1
-    )
-    for array, expected in zip(forgetful(SENTENCES), all_layers(SENTENCES)):
-        np.testing.assert_allclose(array, expected, atol=1e-6)
-
-
 def test_a_tokenizer_splits_text(model_directory, means):
     letters = Embedder(model_directory, pooling="mean", tokenizer=list)
     np.testing.assert_allclose(letters("abc"), means([["a", "b", "c"]])[0], atol=1e-6)
@@ -107,25 +96,19 @@ def test_a_tokenizer_splits_text(model_directory, means):
 def test_threads_share_an_embedder(means):
     texts = [[f"{i} {j} word" for j in range(20)] for i in range(4)]
     expected = [means(text) for text in texts]
-    found = [None] * len(texts)
-
-    def work(i):
+    with ThreadPoolExecutor(4) as threads:
         for _ in range(5):
-            found[i] = means(texts[i])
-
-    threads = [threading.Thread(target=work, args=[i]) for i in range(len(texts))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+            np.testing.assert_allclose(
+                list(threads.map(means, texts)), expected, atol=1e-6
+            )
 
 
-def test_a_pickled_embedder_reads_its_model_at_the_first_use(means):
+def test_a_pickled_embedder_reads_its_model_at_the_first_use(means, model_directory):
     copy = pickle.loads(pickle.dumps(means))
     assert len(pickle.dumps(means)) < 2000  # no weights
     np.testing.assert_allclose(copy(SENTENCES), means(SENTENCES), atol=1e-6)
     assert copy == means and hash(copy) == hash(means)
+    assert Embedder(model_directory, pooling="max") != means
 
 
 def test_a_changed_model_is_noticed(model_directory, tmp_path):
@@ -141,22 +124,14 @@ def test_a_changed_model_is_noticed(model_directory, tmp_path):
 @pytest.mark.slow  # it starts a process that imports TensorFlow
 def test_the_hash_is_the_same_in_another_process(means, model_directory):
     code = "import sys, elmo_keras as e\nprint(hash(e.Embedder(sys.argv[1], pooling='mean')))"
-    other = subprocess.run(
-        [sys.executable, "-c", code, model_directory],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-c", code, model_directory]
+    other = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert other.stdout.strip() == str(hash(means)), other.stderr
 
 
 def test_weights_are_hashed_only_when_they_are_compared(elmo, monkeypatch):
     monkeypatch.setattr(embedder_module, "model_digest", None)
     assert len(Embedder(elmo)(["a"])) == 1
-
-
-def test_other_settings_make_another_embedder(means, model_directory):
-    assert Embedder(model_directory, pooling="max") != means
 
 
 def test_an_embedder_of_a_layer_is_not_pickled(elmo):
@@ -180,6 +155,7 @@ def test_bad_sentences(means, sentences, error, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"arithmetic": "bfloat16"}, "belong to a model that is read"),
         ({"pooling": "sum"}, "`pooling` should be None, 'mean' or 'max'"),
         ({"layers": "last"}, "`layers` should be one of"),
         ({"layers": [1, 2]}, "The mix should have 3 weights"),
@@ -189,11 +165,6 @@ def test_bad_sentences(means, sentences, error, message):
 def test_bad_settings(elmo, arguments, message):
     with pytest.raises(ValueError, match=message):
         Embedder(elmo, **arguments)
-
-
-def test_weights_beside_a_layer_are_refused(elmo):
-    with pytest.raises(ValueError, match="belong to a model that is read"):
-        Embedder(elmo, arithmetic="bfloat16")
 
 
 @pytest.fixture

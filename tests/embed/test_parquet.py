@@ -9,9 +9,7 @@ import pytest
 
 from elmo_keras import Elmo, ElmoConfig, embed_corpus, read_embeddings
 from elmo_keras.embed import arrow_rows
-from elmo_keras.embed.__main__ import main
 from elmo_keras.embed.embedder import model_digest
-from elmo_keras.model_files.model_directory import save_model
 from tests.support.models import randomize
 
 LINES = ["a word", "", "three words here", "naïve 한국어 🙂", "a", "and a longer line"]
@@ -118,15 +116,6 @@ def test_a_file_of_others_is_refused(elmo, source, tmp_path):
         pytest.raises(ValueError, match="Found 1 in the place of 0"),
     ):
         found[0]
-
-
-def test_hdf5_has_no_pooled_vectors(elmo, source, tmp_path, capsys):
-    model = tmp_path / "model"
-    save_model(model, elmo.bilm)
-    arguments = [str(source), str(tmp_path / "out.h5"), "--model", str(model)]
-    assert main([*arguments, "--pooling", "max"]) == 2
-    assert "should end in .npy or .parquet" in capsys.readouterr().err
-    assert not list(tmp_path.glob("out*"))
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "duckdb", "datasets"])

@@ -96,59 +96,41 @@ def test_parts_of_other_sentences_are_refused_or_computed_again(folder):
 
 
 def test_one_process_writes(folder, output):
-    another = Parts(output, ".parquet", note_of)
-    with (
-        pytest.raises(ValueError, match="Another process writes"),
-        another.only_writer(),
-    ):
+    another = Parts(output, ".parquet", note_of).only_writer()
+    with pytest.raises(ValueError, match="Another process writes"), another:
         pass
 
 
-def test_a_run_without_parts_leaves_nothing(output):
+@pytest.mark.parametrize("leave", [begin, lambda folder, _: folder.finish()])
+def test_a_run_without_parts_leaves_nothing(output, monkeypatch, leave):
     folder = Parts(output, ".parquet", note_of)
     with folder.only_writer():
         folder.open(IDENTITY)
-        begin(folder, 0)
+        with monkeypatch.context() as patch:
+            patch.setattr(Parts, "discard", lambda _: None)  # killed before that
+            leave(folder, 0)
     assert not folder.path.exists()
 
 
-def test_what_was_finished_when_the_process_ended_is_found(output, monkeypatch):
-    folder = Parts(output, ".parquet", note_of)
-    with folder.only_writer():
-        folder.open(IDENTITY)
-        write(folder, 0)
-        with monkeypatch.context() as patch:
-            patch.setattr(Parts, "discard", lambda _: None)  # killed before that
-            folder.finish()
-    assert output.exists() and not folder.path.exists()
+def test_what_cannot_be_a_folder_of_parts_is_refused(tmp_path):
+    def refused(message, name, inputs=(), **kwargs):
+        with pytest.raises(ValueError, match=message):
+            check(name, inputs, **kwargs)
 
+    def check(name, inputs=(), overwrite=False):
+        checked_folder(tmp_path / name, inputs, overwrite=overwrite)
 
-def check(path, inputs=(), overwrite=False):
-    checked_folder(path, list(inputs), overwrite=overwrite)
-
-
-def test_an_output_that_cannot_be_a_folder_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "empty").mkdir()
-    check(tmp_path / "new")
-    check(tmp_path / "empty")
-    with pytest.raises(ValueError, match=r"should not end in \.hdf5"):
-        check(tmp_path / "out.hdf5")
-    with pytest.raises(ValueError, match="should be a folder"):
-        check(tmp_path / "file")
-    with pytest.raises(ValueError, match="There is no folder"):
-        check(tmp_path / "no" / "new")
-    with pytest.raises(ValueError, match="holds the input"):
-        check(tmp_path / "empty", [tmp_path / "empty" / "text.txt"])
-
-
-def test_only_parts_are_overwritten(tmp_path):
-    path = tmp_path / "out"
-    path.mkdir()
-    (path / "part-0000000.parquet").write_text("")
-    with pytest.raises(ValueError, match="exists"):
-        check(path)
-    check(path, overwrite=True)
-    (path / "thesis.txt").write_text("")
-    with pytest.raises(ValueError, match=r"holds more than the parts .* thesis\.txt"):
-        check(path, overwrite=True)
+    check("new")
+    check("empty")
+    refused(r"should not end in \.hdf5", "out.hdf5")
+    refused("should be a folder", "file")
+    refused("There is no folder", "no/new")
+    refused("holds the input", "empty", [tmp_path / "empty" / "text.txt"])
+    (tmp_path / "empty" / "part-0000000.parquet").write_text("")
+    refused("exists", "empty")
+    check("empty", overwrite=True)
+    (tmp_path / "empty" / "thesis.txt").write_text("")
+    holds = r"holds more than the parts .* thesis\.txt"
+    refused(holds, "empty", overwrite=True)

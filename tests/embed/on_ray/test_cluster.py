@@ -62,10 +62,8 @@ def test_an_address_at_which_nobody_listens_is_refused(ray, connected):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{other.getsockname()[1]}"
-        with (
-            pytest.raises(ConnectionError, match=f"Ray cluster at {address}"),
-            connected(address),
-        ):
+        refused = pytest.raises(ConnectionError, match=f"Ray cluster at {address}")
+        with refused, connected(address):
             pass
     assert not ray.asked
 

@@ -20,30 +20,22 @@ def table_of(folder, number=3):
     return pq.read_table(folder.part(number))
 
 
-def test_a_part_has_the_rows_of_the_file_command(
-    worker, folder, model_directory, tmp_path
-):
+def test_a_part_has_the_rows_of_the_file_command(worker, folder, settings, tmp_path):
     note = {"number": 3, "digest": PIECE.digest, "sentences": 4, "tokens": 8}
     assert worker.write(PIECE) == note | {"again": False}
     assert note_of(folder.part(3)) == note
     (tmp_path / "text.txt").write_text("\n".join(LINES))
-    elmo, path = Elmo.from_pretrained(model_directory), tmp_path / "text.parquet"
-    sizes = {"tokens_at_once": 64, "cache_bytes": 2**20}
-    embed_corpus(
-        elmo, tmp_path / "text.txt", path, layers="top", pooling="mean", **sizes
-    )
+    elmo, path = Elmo.from_pretrained(settings["model"]), tmp_path / "text.parquet"
+    kinds = {name: value for name, value in settings.items() if name != "model"}
+    embed_corpus(elmo, tmp_path / "text.txt", path, **kinds)
     found, wanted = table_of(folder), pq.read_table(path)
     assert found.schema.equals(wanted.schema)
-    assert json.loads(found.schema.metadata[b"elmo_keras"]) == json.loads(
-        wanted.schema.metadata[b"elmo_keras"]
-    )
+    abouts = (json.loads(t.schema.metadata[b"elmo_keras"]) for t in (found, wanted))
+    assert next(abouts) == next(abouts)
     assert found["id"].to_pylist() == [100, 101, 102, 103]
     assert found["text"].to_pylist() == LINES
-    np.testing.assert_allclose(
-        np.stack(found["vector"].to_pylist()),
-        np.stack(wanted["vector"].to_pylist()),
-        atol=1e-6,
-    )
+    vectors = (table["vector"].to_pylist() for table in (found, wanted))
+    np.testing.assert_allclose(*vectors, atol=1e-6)
 
 
 def test_the_ids_of_the_user_stand_beside_the_numbers(worker, folder):
@@ -57,14 +49,6 @@ def test_the_ids_of_the_user_stand_beside_the_numbers(worker, folder):
 def test_no_sentences_are_a_part_without_rows(worker, folder):
     worker.write(Piece(0, 0, []))
     assert len(table_of(folder, 0)) == 0 and note_of(folder.part(0))["sentences"] == 0
-
-
-def test_row_groups_are_of_bounded_size(worker, folder, monkeypatch):
-    # A row counts 40 bytes and 64 for the rest.
-    monkeypatch.setattr(arrow_rows, "ROW_GROUP_BYTES", 200)
-    worker.write(PIECE)
-    assert pq.ParquetFile(folder.part(3)).num_row_groups == 2
-    assert table_of(folder)["id"].to_pylist() == [100, 101, 102, 103]
 
 
 def test_a_piece_that_a_process_had_begun_is_written_once_and_counted(worker, folder):

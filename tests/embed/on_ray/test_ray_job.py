@@ -88,35 +88,25 @@ def test_what_was_begun_when_a_worker_ended_is_counted(embed, ray, tmp_path):
     assert rows(tmp_path / "out")["id"] == list(range(60))
 
 
+@pytest.mark.parametrize("others", [["another", *LINES[1:]], LINES[:20]])
 def test_an_unfinished_job_over_other_texts_is_refused_or_overwritten(
-    embed, ray, tmp_path
+    embed, ray, tmp_path, others
 ):
-    embed(stop=lambda: n_written(ray) == 2)
-    source = tmp_path / "text.txt"
-    source.write_text("\n".join(["another", *LINES[1:]]))
+    embed(stop=lambda: n_written(ray) == 4)
+    (tmp_path / "text.txt").write_text("\n".join(others))
     with pytest.raises(ValueError, match="over other texts"):
         embed()
     assert embed(overwrite=True).finished
-    assert rows(tmp_path / "out")["text"][0] == "another"
-
-
-def test_a_text_that_became_shorter_is_noticed(embed, ray, tmp_path):
-    embed(stop=lambda: n_written(ray) == 4)
-    (tmp_path / "text.txt").write_text("\n".join(LINES[:20]))
-    with pytest.raises(ValueError, match="over other texts"):
-        embed()
-    embed(overwrite=True)
-    assert rows(tmp_path / "out")["text"] == [line.strip() for line in LINES[:20]]
+    assert rows(tmp_path / "out")["text"] == [line.strip() for line in others]
 
 
 def test_other_columns_or_pieces_are_another_job(embed, ray):
     embed(stop=lambda: n_written(ray) == 2)
-    with pytest.raises(ValueError, match="made with piece_bytes"):
-        embed(piece_bytes=PIECE + 1)
-    with pytest.raises(ValueError, match="made with text_column"):
-        embed(text_column="said")
-    with pytest.raises(ValueError, match="made with texts"):
-        embed(forget_sentences=True)
+    others = {"piece_bytes": PIECE + 1, "text_column": "said", "forget_sentences": True}
+    for name, other in others.items():
+        made = "made with " + name.replace("forget_sentences", "texts")
+        with pytest.raises(ValueError, match=made):
+            embed(**{name: other})
 
 
 def test_a_bad_line_keeps_the_parts_before_it(embed, ray, tmp_path):
@@ -181,12 +171,9 @@ def test_the_command_mixes_layers_as_the_file_command(
     mix = ["--mix", "0.5,-1,2", "--gamma", "3", "--float16", "--pooling", "mean"]
     assert command(model_directory, tmp_path, *mix) == 0
     assert "60 sentences" in capsys.readouterr().out
-    wanted = Embedder(model_directory, layers=[0.5, -1, 2], gamma=3.0, pooling="mean")(
-        LINES
-    )
-    np.testing.assert_allclose(
-        rows(tmp_path / "out")["vector"], wanted, rtol=2e-3, atol=1e-3
-    )
+    kinds = {"layers": [0.5, -1, 2], "gamma": 3.0, "pooling": "mean"}
+    found, wanted = rows(tmp_path / "out"), Embedder(model_directory, **kinds)(LINES)
+    np.testing.assert_allclose(found["vector"], wanted, rtol=2e-3, atol=1e-3)
     assert seen["dtype"] == "float16" and seen["arithmetic"] == "float32"
 
 

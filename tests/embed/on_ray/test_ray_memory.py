@@ -18,16 +18,8 @@ def peaks(folder, model, n_lines):
     """The highest peak of the driver and of a worker, in MB."""
     text, output = folder / "text.txt", folder / f"out-{n_lines}"
     text.write_text("".join(f"w{i % 999} and\n" for i in range(n_lines)))
-    command = [
-        sys.executable,
-        "-m",
-        "elmo_keras.embed",
-        text,
-        output,
-        "--engine",
-        "ray",
-    ]
-    command += ["--model", model, "--layers", "average", "--pooling", "mean"]
+    command = [sys.executable, "-m", "elmo_keras.embed", text, output, "--model", model]
+    command += ["--engine", "ray", "--layers", "average", "--pooling", "mean"]
     highest = {"driver": 0, "worker": 0}
     with subprocess.Popen([*command, "--workers", "1"], cwd=ROOT) as process:
         while process.poll() is None:
