@@ -19,16 +19,7 @@ HEAD = f"POST {PREDICT} HTTP/1.1\r\nHost: x\r\n"
 
 
 class Reply(NamedTuple):
-    """What a client got.
-
-    Attributes:
-        status: the HTTP status, or the name of an error.
-        seconds: the time until it came.
-        content: the body.
-        headers: of the answer.
-    """
-
-    status: int | str
+    status: int | str  # the HTTP status, or the name of an error
     seconds: float
     content: bytes = b""
     headers: Mapping[str, str] = MappingProxyType({})
@@ -67,22 +58,14 @@ def text_body(sentences: int, tokens: int) -> bytes:
 
 
 class Posts:
-    """Requests of many clients at once.
-
-    Attributes:
-        replies: what the clients got, in the order in which it came.
-    """
+    """Requests of many clients at once; `replies` are in the order in which they came."""
 
     def __init__(self, port: int, body: bytes, n: int, timeout: float = PATIENCE):
+        def post():
+            self.replies.append(ask(port, PREDICT, body, timeout=timeout))
+
         self.replies: list[Reply] = []
-        self._threads = [
-            threading.Thread(
-                target=lambda: self.replies.append(
-                    ask(port, PREDICT, body, timeout=timeout)
-                )
-            )
-            for _ in range(n)
-        ]
+        self._threads = [threading.Thread(target=post) for _ in range(n)]
         for thread in self._threads:
             thread.start()
 
@@ -94,17 +77,16 @@ class Posts:
 
 
 class Probe:
-    """Asks for the status page again and again within a context.
-
-    Attributes:
-        replies: what it got.
-    """
+    """Asks for the status page again and again within a context."""
 
     def __init__(self, port: int, pause: float = 0.1, timeout: float = 30.0):
+        def ask_again():
+            while not self._stop.wait(pause):
+                self.replies.append(ask(port, STATUS, timeout=timeout))
+
         self.replies: list[Reply] = []
-        self._port, self._pause, self._timeout = port, pause, timeout
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._ask)
+        self._thread = threading.Thread(target=ask_again)
 
     def __enter__(self):
         self._thread.start()
@@ -113,10 +95,6 @@ class Probe:
     def __exit__(self, *_):
         self._stop.set()
         self._thread.join()
-
-    def _ask(self):
-        while not self._stop.wait(self._pause):
-            self.replies.append(ask(self._port, STATUS, timeout=self._timeout))
 
     @property
     def slowest(self) -> float:
@@ -135,10 +113,9 @@ def open_connections(port: int, n: int, content: str) -> Iterator[list[socket.so
     with contextlib.ExitStack() as stack:
         connections = []
         for _ in range(n):
-            connection = socket.create_connection(("127.0.0.1", port), PATIENCE)
-            stack.callback(connection.close)
-            connection.sendall(content.encode())
-            connections.append(connection)
+            opened = socket.create_connection(("127.0.0.1", port), PATIENCE)
+            connections.append(stack.enter_context(opened))
+            opened.sendall(content.encode())
         yield connections
 
 

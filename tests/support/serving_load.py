@@ -30,15 +30,7 @@ Predict = Callable[[list[str]], tuple[int, np.ndarray]]
 
 
 class Refused(Exception):
-    """A request that got no vectors.
-
-    Args:
-        code: a `grpc.StatusCode`, an HTTP status or the name of an error.
-    """
-
-    def __init__(self, code):
-        super().__init__(str(code))
-        self.code = code
+    """A request that got no vectors: a `grpc.StatusCode`, an HTTP status or an error."""
 
 
 @contextlib.contextmanager
@@ -84,40 +76,26 @@ def rest_client(port: int) -> Iterator[Predict]:
 class Load:
     """Clients in threads, each with its own sentences, until they are stopped.
 
-    Args:
-        port: port of a server on this machine.
-        sentences: number of a client → its sentences, lists of tokens.
-        expected: (sentence, version) → the vectors `elmo` of the sentence.
-        clients: number of clients.
-        tolerance: largest difference of a right answer.
-        until_refused: whether a client ends when a request is refused.
-        client: makes a client of a port.
-
-    Attributes:
-        answers: version → number of right answers.
-        refusals: code of `Refused` → number of refused requests.
-        wrong: (version, sentence) of each wrong answer.
-        largest: the largest difference.
-        seconds: the duration of each request with a right answer.
-        tokens: number of tokens with right answers.
+    A right answer differs by `tolerance` at most from the vectors `elmo` expected.
     """
 
     def __init__(
         self,
         port: int,
-        sentences: Callable[[int], Iterator[list[str]]],
-        expected: Callable[[list[str], int], np.ndarray],
+        sentences: Callable[[int], Iterator[list[str]]],  # of a client, by its number
+        expected: Callable[[list[str], int], np.ndarray],  # of a sentence and version
         *,
         clients: int = 8,
         tolerance: float = 0.0,
-        until_refused: bool = False,
+        until_refused: bool = False,  # whether a client ends then
         client: Callable[
             [int], contextlib.AbstractContextManager[Predict]
         ] = grpc_client,
     ):
+        # The right answers by version, requests refused by code, wrong (version,
+        # sentence), the largest difference, and seconds and tokens of right answers.
         self.answers, self.refusals = collections.Counter(), collections.Counter()
-        self.wrong, self.seconds = [], []
-        self.largest, self.tokens = 0.0, 0
+        self.wrong, self.largest, self.seconds, self.tokens = [], 0.0, [], 0
         self._port, self._expected, self._tolerance = port, expected, tolerance
         self._until_refused, self._client = until_refused, client
         self._stop, self._lock = threading.Event(), threading.Lock()
@@ -155,23 +133,21 @@ class Load:
                     version, found = predict(sentence)
                 except Refused as error:
                     with self._lock:
-                        self.refusals[error.code] += 1
+                        self.refusals[error.args[0]] += 1
                     if self._until_refused:
                         return
                     time.sleep(PAUSE)
                 else:
                     seconds = time.perf_counter() - begin
-                    self._check(found, sentence, version=version, seconds=seconds)
-
-    def _check(self, found, sentence, *, version, seconds):
-        expected = self._expected(sentence, version)
-        same_shape = found.shape == expected.shape
-        off = np.abs(found - expected).max(initial=0.0) if same_shape else np.inf
-        with self._lock:
-            self.largest = max(self.largest, float(off))
-            if not off <= self._tolerance:
-                self.wrong.append((version, sentence))
-                return
-            self.answers[version] += 1
-            self.seconds.append(seconds)
-            self.tokens += len(sentence)
+                    expected = self._expected(sentence, version)
+                    off = np.inf
+                    if found.shape == expected.shape:
+                        off = float(np.abs(found - expected).max(initial=0.0))
+                    with self._lock:
+                        self.largest = max(self.largest, off)
+                        if off <= self._tolerance:
+                            self.answers[version] += 1
+                            self.seconds.append(seconds)
+                            self.tokens += len(sentence)
+                        else:
+                            self.wrong.append((version, sentence))

@@ -64,18 +64,3 @@ def malformed() -> dict[str, PredictRequest]:
     content = requests["cut content"].inputs["sequence_len"]
     content.tensor_content = content.tensor_content[:-1]
     return requests
-
-
-def changed(rng, message) -> bytes:
-    """The bytes of a message with some of them replaced, deleted or inserted."""
-    content = bytearray(message.SerializeToString())
-    for _ in range(rng.randint(1, 4)):
-        place = rng.randrange(len(content))
-        kind = rng.randrange(3)
-        if kind == 0:
-            content[place] = rng.randrange(256)
-        elif kind == 1:
-            del content[place : place + rng.randint(1, 5)]
-        else:
-            content[place:place] = rng.randbytes(rng.randint(1, 5))
-    return bytes(content)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import grpc
 import numpy as np
+import pytest
 import tensorflow as tf
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
@@ -81,11 +82,9 @@ class StandIn(tf.Module):
 
 def _nothing_after(spins):
     """0, after `spins` products of matrices."""
-    product = tf.while_loop(
-        lambda i, x: i < spins,
-        lambda i, x: (i + 1, tf.linalg.matmul(x, x) * 0.0),
-        (0, tf.zeros([64, 64])),
-    )[1]
+    product = tf.zeros([64, 64])
+    for _ in tf.range(spins):
+        product = tf.linalg.matmul(product, product) * 0.0
     return product[0, 0]
 
 
@@ -110,12 +109,8 @@ def _saved(scale):
     atexit.register(shutil.rmtree, path)
     module = _stand_in()
     module.scale.assign(scale)
-    signatures = {
-        "default": module.default,
-        "serving_default": module.default,
-        "tokens": module.tokens,
-    }
-    tf.saved_model.save(module, str(path), signatures)
+    default = dict.fromkeys(("default", "serving_default"), module.default)
+    tf.saved_model.save(module, str(path), default | {"tokens": module.tokens})
     return path
 
 
@@ -129,17 +124,13 @@ def vectors(sentence, scale=1.0):
 
 
 class Gate:
-    """Takes the place of a servable's `run`: calls wait until the gate opens.
-
-    Attributes:
-        batches: the inputs and keys of each call.
-    """
+    """Takes the place of a servable's `run`: calls wait until the gate opens."""
 
     def __init__(self, servable):
         self._run = servable.run
         self.signature = servable.signature
         self.name, self.tokenizer = servable.name, servable.tokenizer
-        self.batches = []
+        self.batches = []  # the inputs and keys of each call
         self._open = threading.Event()
 
     def run(self, signature, inputs, keys, **kwargs):
@@ -148,11 +139,9 @@ class Gate:
         return self._run(signature, inputs, keys, **kwargs)
 
     def open(self):
-        """Lets all calls pass."""
         self._open.set()
 
     def wait_for(self, n):
-        """Waits until there were `n` calls."""
         wait_until(lambda: len(self.batches) >= n)
 
     @property
@@ -222,10 +211,7 @@ def asking(server, host="localhost"):
 @contextlib.contextmanager
 def refused(code, message=""):
     """Expects that a call fails with a status, and a message with these words."""
-    try:
+    with pytest.raises(grpc.RpcError) as raised:
         yield
-    except grpc.RpcError as error:
-        assert error.code() is code, error
-        assert message in error.details(), error.details()
-    else:
-        raise AssertionError(f"not refused with {code}")
+    assert raised.value.code() is code, raised.value
+    assert message in raised.value.details()

@@ -23,9 +23,9 @@ from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
 from tensorflow_serving.apis.regression_pb2 import RegressionRequest
 
 from tests.support import stand_in
+from tests.support.mutations import mutated
 from tests.support.serving_requests import (
     PREDICT,
-    changed,
     malformed,
     text_request,
     tokens_request,
@@ -160,7 +160,7 @@ def test_any_bytes_get_a_status(channel, caplog):
     rng = random.Random(0)
     predict = channel.unary_unary(PREDICT)
     good = text_request(["a bb"], "elmo"), tokens_request([["a"]], [1], "default")
-    messages = [changed(rng, rng.choice(good)) for _ in range(400)]
+    messages = [mutated(rng.choice(good).SerializeToString(), rng) for _ in range(400)]
     messages += [rng.randbytes(rng.randrange(60)) for _ in range(100)]
     codes = set()
     for i in range(0, len(messages), 100):  # more at a time could be too many
