@@ -14,16 +14,11 @@ NONE = ("ReadVariableOp", "Placeholder")  # memory of a variable, and of the bat
 def peak(graph, unknown, at_least=2**20) -> tuple[int, list[tuple[int, str]]]:
     """The maximum of bytes in use, and the tensors in use then, largest first.
 
-    Operations, also those of called functions, run in the order in which they were
-    made: forward, then backward. A tensor lives until its last reader has run. It is
-    an upper estimate in two ways: no operation overwrites its input, and the
-    arguments of a function live until it returns. Left out are tensors of a single
-    pass of a loop, and workspace.
-
-    Args:
-        graph: a `tf.Graph`.
-        unknown: function from a tensor to the size of its axis of unknown size.
-        at_least: smaller tensors are not returned.
+    Operations run in the order in which they were made, and a tensor lives until its
+    last reader has run. No operation overwrites its input, and the arguments of a
+    function live until it returns. Left out are tensors of a single pass of a loop, and
+    workspace. `unknown` gives the size of a tensor's axis of unknown size; tensors
+    smaller than `at_least` are not returned.
     """
     operations = graph.get_operations()
     last = {}

@@ -32,10 +32,7 @@ BOUNDARIES = (
 
 
 class Sizes(NamedTuple):
-    """Sizes of a batch, None if they differ from batch to batch.
-
-    `from_zero` says whether some sentences are read from the zero state.
-    """
+    """Sizes of a batch, None if they differ from batch to batch."""
 
     rows: int
     vocabulary: int
@@ -43,7 +40,7 @@ class Sizes(NamedTuple):
     words: int | None = None
     characters: int | None = None
     candidates: int | None = None
-    from_zero: bool = False
+    from_zero: bool = False  # whether some sentences are read from the zero state
 
 
 def without_memory(next_creator, initial_value=None, shape=None, dtype=None, **kwargs):
@@ -111,38 +108,25 @@ def _batch(sizes, config, time):
 
 
 class Function(NamedTuple):
-    """A function that the graph calls, or the graph itself.
+    """A function that the graph calls, or the graph itself."""
 
-    Attributes:
-        name: "" for the graph itself.
-        arguments: name → whether the argument is in host memory.
-        nodes: name → node.
-    """
-
-    name: str
-    arguments: dict[str, bool]
-    nodes: dict
+    name: str  # "" of the graph itself
+    arguments: dict[str, bool]  # whether they are in host memory
+    nodes: dict  # by name
 
 
 def functions_of(graph_def) -> list[Function]:
     """The graph and all functions that it calls, also indirectly."""
     library = {f.signature.name: f for f in graph_def.library.function}
-    found = {"": Function("", {}, {n.name: n for n in graph_def.node})}
-    waiting = [found[""]]
-    while waiting:
-        for name in _called(waiting.pop(), library) - found.keys():
-            arguments = library[name].signature.input_arg
-            host = {a.name: a.type in ON_HOST for a in arguments}
-            nodes = {n.name: n for n in library[name].node_def}
-            found[name] = Function(name, host, nodes)
-            waiting.append(found[name])
-    return list(found.values())
-
-
-def _called(function, library):
-    values = [a for n in function.nodes.values() for a in n.attr.values()]
-    names = {f.name for a in values for f in (a.func, *a.list.func)}
-    return names & library.keys()
+    found = [Function("", {}, {n.name: n for n in graph_def.node})]
+    for function in found:  # which grows
+        values = [a for n in function.nodes.values() for a in n.attr.values()]
+        for name in {f.name for a in values for f in (a.func, *a.list.func)}:
+            if called := library.pop(name, None):
+                host = {a.name: a.type in ON_HOST for a in called.signature.input_arg}
+                nodes = {n.name: n for n in called.node_def}
+                found.append(Function(name, host, nodes))
+    return found
 
 
 def kernel_of(node):
@@ -171,10 +155,9 @@ def _kernel(op, dtypes):
 
 
 def waits(function: Function) -> list[tuple[str, str, str]]:
-    """Edges at which the host waits for the device.
+    """Edges (op, name of its output, op) at which the host waits for the device.
 
-    The node reads its input in host memory, and the node before it, or the caller,
-    left it on the device: (op of the node before, name of its output, op).
+    The second reads in host memory what the first, or the caller, left on the device.
     """
     found = []
     for node in function.nodes.values():
