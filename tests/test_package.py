@@ -25,16 +25,8 @@ from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary
 from elmo_keras.cli import console
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.models import randomize
-from tests.support.paths import ROOT
-from tests.support.readmes import (
-    READMES,
-    blocks_of,
-    command_lines,
-    run_shell,
-    shell_of,
-    text_of,
-    unlinked,
-)
+from tests.support.paths import READMES, ROOT, unlinked
+from tests.support.waiting import PATIENCE
 
 CLI = "elmo-keras"
 NEEDS = {  # modules that the Python of a README imports, and that may be missing
@@ -43,6 +35,46 @@ NEEDS = {  # modules that the Python of a README imports, and that may be missin
     "elmo_keras/embed/on_ray/README.md": "ray",
     "elmo_keras/embed/on_spark/README.md": "pyspark",
 }
+PROGRAMS = "curl", "elmo-keras", "pip", "python", "python3"
+SEPARATOR = "\x1f"
+
+
+def text_of(readme):
+    return (ROOT / readme).read_text(encoding="utf-8")
+
+
+def blocks_of(readme, language):
+    """The blocks of a language, in their order."""
+    return re.findall(rf"```{language}\n(.*?)```", text_of(readme), re.S)
+
+
+def run_shell(script, programs, folder):
+    """Runs a script with stand-ins for all programs, also for those of `.venv/bin`.
+
+    `programs` are shell scripts by name. The script ends at the first error.
+    """
+    stand_ins = folder / ".venv" / "bin"
+    stand_ins.mkdir(parents=True, exist_ok=True)
+    for name, text in programs.items():
+        (stand_ins / name).write_text(f"#!/bin/sh\n{text}\n")
+        (stand_ins / name).chmod(0o755)
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=folder,
+        env=os.environ | {"PATH": f"{stand_ins}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+
+
+def command_lines(readme, folder):
+    """Every command of a README as the shell splits it, without running any."""
+    show = f'printf \'%s{SEPARATOR}\' "${{0##*/}}" "$@"; echo'
+    script = "\n".join(blocks_of(readme, "sh"))
+    done = run_shell(script, dict.fromkeys(PROGRAMS, show), folder)
+    assert done.returncode == 0, done.stderr
+    return [line.split(SEPARATOR)[:-1] for line in done.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +287,9 @@ def free_ports():
 )
 def test_the_shell_of_the_readmes_runs_with_an_installed_wheel(readme, printed, user):
     ports = dict(zip(("8500", "8501", "8510", "8511"), free_ports()))
-    script = re.sub("85[01][01]", lambda port: ports[port[0]], shell_of(readme))
+    script = re.sub(
+        "85[01][01]", lambda port: ports[port[0]], "\n".join(blocks_of(readme, "sh"))
+    )
     programs = {CLI: ELMO_KERAS, "pip": "", "curl": 'exec /usr/bin/curl "$@"'}
     done = run_shell(script, programs, user)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from tests.support.paths import ROOT
-from tests.support.readmes import READMES
+from tests.support.paths import READMES, ROOT
 
 
 def test_imports_point_down():

@@ -29,17 +29,11 @@ BIO = ["B-ORT", "B-PER", "I-ORT", "I-PER", "O"]
 
 
 class ExportedTask(NamedTuple):
-    """A model, requests for its signatures, and its own answers.
-
-    Attributes:
-        model: makes the model.
-        texts: the inputs of `default`.
-        answers: what the method of the model gives, called with the model.
-    """
+    """A model, requests for its signatures, and its own answers."""
 
     model: Callable[[], TaskModel]
-    texts: dict[str, list]
-    answers: Callable[[TaskModel], Any]
+    texts: dict[str, list]  # the inputs of `default`
+    answers: Callable[[TaskModel], Any]  # of the model's own method
 
 
 def _built(model, seed=0):
@@ -63,17 +57,19 @@ def _answered(model):
     return [model.answer(c, q) if c.strip() else "" for c, q in pairs]
 
 
+def _tags(model):
+    return model.tag(tokens_of(SENTENCES))
+
+
 REAL = [text for text in SENTENCES if text]  # a predicate needs a token
 TASKS = {
     "entities": ExportedTask(
         _tagger,
         {"sentences": SENTENCES},
-        lambda model: model.tag(tokens_of(SENTENCES)),
+        _tags,
     ),
     "entities with ELMo": ExportedTask(
-        lambda: _tagger(elmo_at="both"),
-        {"sentences": SENTENCES},
-        lambda model: model.tag(tokens_of(SENTENCES)),
+        lambda: _tagger(elmo_at="both"), {"sentences": SENTENCES}, _tags
     ),
     "roles": ExportedTask(
         lambda: _tagger(crf=False, predicate_dim=2),

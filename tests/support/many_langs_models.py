@@ -26,14 +26,7 @@ SETTINGS = {
         "max_characters_per_token": 11,
     },
 }
-CHARACTERS = [
-    *"abcdefghijklmnoprstuvwxyzATé.",
-    "한",
-    "국",
-    "어",
-    "🙂",
-    *CHARACTER_MARKS,
-]
+CHARACTERS = [*"abcdefghijklmnoprstuvwxyzATé.한국어🙂", *CHARACTER_MARKS]
 WORDS = ["<oov>", "<bos>", "<eos>", "<pad>", "a", "naïve", "한국어", "antidises", "🙂"]
 
 
@@ -79,13 +72,9 @@ def tensors(settings, n_characters, n_words):
 def model_files(
     settings=SETTINGS, *, legacy=False, characters=CHARACTERS, words=WORDS, change=None
 ):
-    """Name → content of the files of a model.
+    """Name → content of the files of a model, with pickles of before 2020 if `legacy`.
 
-    Args:
-        settings: its configuration.
-        legacy: whether the pickles are those of before 2020.
-        characters, words: the keys of the dictionaries.
-        change: called with the weights of the token embedder and of the encoder.
+    `change` is called with the weights of the token embedder and of the encoder.
     """
     weights = tensors(settings, len(characters), len(words))
     if change:

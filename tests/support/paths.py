@@ -1,7 +1,23 @@
-"""Where the checkout and the real data are."""
+"""Where the checkout, its READMEs and the real data are."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("ELMO_KERAS_DATA", ROOT.parent / "shared" / "data"))
+
+
+def unlinked(root: Path, patterns: Iterable[str]) -> list[Path]:
+    """Files of a checkout, without those that are reached through its links."""
+    real = root.resolve()
+    paths = {path for pattern in patterns for path in root.glob(pattern)}
+    return sorted(p for p in paths if p.resolve() == real / p.relative_to(root))
+
+
+FOLDERS = "", "elmo_keras/**/", "export/", "tests/**/"
+# Not the page of instructions that goes with an export.
+READMES = [
+    str(path.relative_to(ROOT))
+    for path in unlinked(ROOT, [f"{folder}README.md" for folder in FOLDERS])
+]

@@ -12,12 +12,9 @@ def fitted(
     make_model: Callable[[], keras.Model],
     dataset: tf.data.Dataset,
 ) -> tuple[keras.Model, list[np.ndarray]]:
-    """A model that was made in a strategy's scope and fitted, and its first weights.
+    """A compiled model that was made in a strategy's scope and fitted for two epochs.
 
-    Args:
-        strategy: the strategy.
-        make_model: makes the same compiled model each time.
-        dataset: batches for two epochs.
+    Also returns its first weights.
     """
     keras.utils.set_random_seed(0)
     with strategy.scope():

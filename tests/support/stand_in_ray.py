@@ -51,14 +51,7 @@ class Task:
 
 
 class StandInRay(types.ModuleType):
-    """The part of `ray` that jobs use.
-
-    Attributes:
-        ends: takes a task; returns whether its worker ends in it.
-        actors: all that were started.
-        tasks: all that were run.
-        nodes_alive: the machines, as `ray.nodes` returns them.
-    """
+    """The part of `ray` that jobs use."""
 
     ObjectRef, WORKER_MODE = Task, 1
 
@@ -67,8 +60,9 @@ class StandInRay(types.ModuleType):
         self.exceptions = types.ModuleType("ray.exceptions")
         self.exceptions.RayError = RayError
         self.exceptions.RayTaskError = RayTaskError
-        self.ends = lambda _: False
-        self.actors, self.tasks, self.nodes_alive = [], [], [NODE]
+        self.ends = lambda task: False  # whether its worker ends in it
+        self.actors, self.tasks = [], []  # all that were started, and run
+        self.nodes_alive = [NODE]
 
     def install(self, monkeypatch):
         """Takes the place of `ray` in all modules that import it."""

@@ -68,11 +68,6 @@ def entities(n, rng):
     return made
 
 
-def column(examples, field):
-    """The values of a field."""
-    return [example[field] for example in examples]
-
-
 def assert_same(actual, expected, atol=0.0):
     """Compares structures of tensors."""
     keras.tree.map_structure(
@@ -122,15 +117,12 @@ def check_padding(model, inputs, *, expected, by_token=False):
             for extra, (name, x) in enumerate(inputs.items(), 1)
         }
         together, single = (
-            keras.tree.map_structure(lambda x, i=i: x[i].numpy(), outputs)
-            for i, outputs in ((i, expected), (0, model(alone)))
+            keras.tree.map_structure(lambda x, row=row: x[row].numpy(), outputs)
+            for row, outputs in ((i, expected), (0, model(alone)))
         )
         if by_token:
-            together, single = (
-                keras.tree.map_structure(
-                    lambda x, n=n_tokens: x[:n] if x.ndim else x, y
-                )
-                for y in (together, single)
+            together, single = keras.tree.map_structure(
+                lambda x, n=n_tokens: x[:n] if x.ndim else x, (together, single)
             )
         assert all(np.all(np.isfinite(x)) for x in keras.tree.flatten(together))
         assert_same(single, together, 1e-5)

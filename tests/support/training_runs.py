@@ -111,11 +111,8 @@ class ReusedRun:
     ) -> bool:
         """Runs the program's `train` in a model directory; False if it was stopped.
 
-        Args:
-            folder: the model directory.
-            limits: those of the arguments if None.
-            stop: asked after every step, instead of Ctrl-C.
-            around: function from a step to the one that is called instead.
+        `stop` is asked after every step, instead of Ctrl-C; `around` gives for a step
+        the one that is called instead.
         """
         with self.compiled_once(around) as patch:
             for name, made in {

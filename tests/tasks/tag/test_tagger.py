@@ -13,7 +13,6 @@ from elmo_keras.tasks.tag.tagger import Tagger
 from tests.support.task_models import (
     built,
     check_loaded,
-    column,
     entities,
     text_inputs,
     token_vectors,
@@ -107,7 +106,8 @@ def training_losses(cached):
     vectors = token_vectors("both", l2=0.1, dropout=0.2)
     model = built(Tagger(vectors, TAGS, units=11, dropout=0.1))
     model.compile(keras.optimizers.Adam(0.02), jit_compile=False)
-    cache = LayerCache(vectors.elmo, column(made, "tokens")) if cached else None
+    tokens = [example["tokens"] for example in made]
+    cache = LayerCache(vectors.elmo, tokens) if cached else None
     labels = targets(made, model)
     batches = Batches(made, ["tokens"], labels=labels, cache=cache, batch_size=8)
     rising = iter(range(9))
