@@ -22,15 +22,6 @@ _PROCESS = 2**30 * 3 // 4  # TensorFlow and Keras before a model is built
 _EFFICIENCY = 0.7  # speed of a training step, relative to a large matrix product
 
 
-class _Batch(NamedTuple):
-    """Sizes of a part."""
-
-    tokens: int
-    words: int  # distinct ones
-    length: float  # characters of a word on average
-    scored: int  # words that the softmax scores for each token
-
-
 class Estimate(NamedTuple):
     """The estimated cost of a run."""
 
@@ -61,20 +52,27 @@ def estimate(
     config = streams.config
     n_rows = streams.n_rows // (n_replicas * settings.n_parts)
     words, length = _first_words(streams, n_rows)
-    batch = _Batch(
-        tokens=n_rows * streams.unroll_steps,
-        words=words,
-        length=length,
-        scored=(streams.n_negatives or streams.vocabulary_size - 1) + 1,
-    )
-    softmax = streams.vocabulary_size * (config.projection_dim + 1)
+    tokens = n_rows * streams.unroll_steps
+    # Words that the softmax scores for each token.
+    scored = (streams.n_negatives or streams.vocabulary_size - 1) + 1
+    softmax = rows = streams.vocabulary_size * (config.projection_dim + 1)
+    if streams.n_negatives is not None:  # rows of the drawn words, in both directions
+        rows = min(softmax, 2 * scored * config.projection_dim)
     parameters = n_parameters(config) + softmax
     slots = SLOTS[settings.optimizer] * parameters
-    flops = settings.n_parts * _flops(config, batch)
+    flops = settings.n_parts * _flops(config, tokens, words, length, scored)
     return Estimate(
         parameters=parameters,
         softmax_parameters=softmax,
-        memory=_memory(streams, batch, slots=slots),
+        memory={
+            "program": _PROCESS,
+            "weights": parameters * _FLOAT,
+            "optimizer": slots * _FLOAT,
+            "gradients": 2 * (parameters - softmax + rows) * _FLOAT,
+            "activations": _activations(config, tokens, words, length) * _FLOAT,
+            # Logits and their gradient, in both directions.
+            "scores": 4 * tokens * scored * _FLOAT,
+        },
         disk=(3 * (parameters + slots) + parameters) * _FLOAT,
         step_flops=flops,
         n_steps=n_steps,
@@ -104,47 +102,29 @@ def _first_words(streams, n_rows):
     return len(distinct), float(np.minimum(lengths, maximum).mean())
 
 
-def _memory(streams, batch, *, slots):
-    """Bytes of a replica, by part."""
-    config = streams.config
-    softmax = rows = streams.vocabulary_size * (config.projection_dim + 1)
-    if streams.n_negatives is not None:  # rows of the drawn words, in both directions
-        rows = min(softmax, 2 * batch.scored * config.projection_dim)
-    others = n_parameters(config)
-    return {
-        "program": _PROCESS,
-        "weights": (others + softmax) * _FLOAT,
-        "optimizer": slots * _FLOAT,
-        "gradients": 2 * (others + rows) * _FLOAT,
-        "activations": _activations(config, batch) * _FLOAT,
-        # Logits and their gradient, in both directions.
-        "scores": 4 * batch.tokens * batch.scored * _FLOAT,
-    }
-
-
-def _activations(config, batch):
-    """Number of floats kept for the gradient."""
+def _activations(config, tokens, words, length):
+    """Number of floats kept for the gradient of a part."""
     kept = 5 * config.units + 4 * config.projection_dim
     gradient = 2 * 5 * config.units  # of the layer that is computed
-    lstm = batch.tokens * (2 * config.n_layers * kept + gradient)
+    lstm = tokens * (2 * config.n_layers * kept + gradient)
     widest = max((width for width, _ in config.filters), default=0)
     # A window, and a byte for each filter.
     place = widest * (config.char_embedding_dim + 1) + config.n_filters / _FLOAT
-    windows = batch.words * batch.length * place
-    highway = batch.words * config.n_filters * 6 * config.n_highway
+    windows = words * length * place
+    highway = words * config.n_filters * 6 * config.n_highway
     return int(lstm + windows + highway)
 
 
-def _flops(config, batch):
+def _flops(config, tokens, words, length, scored):
     """Operations of a forward pass, plus twice as many for the gradient."""
     units, dim = config.units, config.projection_dim
     cell = 2 * (2 * dim) * 4 * units + 2 * units * dim
-    lstm = 2 * config.n_layers * batch.tokens * cell
+    lstm = 2 * config.n_layers * tokens * cell
     convolutions = sum(w * n for w, n in config.filters) * config.char_embedding_dim
     highway = 2 * config.n_highway * config.n_filters**2
-    word = 2 * (batch.length * convolutions + highway + config.n_filters * dim)
-    scores = 2 * batch.tokens * batch.scored * dim * 2
-    return 3 * (lstm + batch.words * word + scores)
+    word = 2 * (length * convolutions + highway + config.n_filters * dim)
+    scores = 2 * tokens * scored * dim * 2
+    return 3 * (lstm + words * word + scores)
 
 
 def _gemm_speed(dtype) -> float:
@@ -170,9 +150,8 @@ def check_fits(found: Estimate, n_replicas_here: int, folder: Path) -> None:
             f"machine has {_size(memory)}. Choose a smaller --vocabulary-size, "
             "--preset or --batch-size."
         )
-    existing = next(
-        p for p in (folder.absolute(), *folder.absolute().parents) if p.exists()
-    )
+    folders = folder.absolute(), *folder.absolute().parents
+    existing = next(path for path in folders if path.exists())
     own = sum(f.stat().st_size for f in folder.rglob("*.hdf5"))  # of an earlier run
     free = shutil.disk_usage(existing).free + own
     if found.disk > free:

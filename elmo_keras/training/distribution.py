@@ -29,7 +29,10 @@ def make_strategy(n_replicas: int | None = None) -> tf.distribute.Strategy:
         raise ValueError(f"--replicas {n_replicas}: there are {len(gpus)} GPUs.")
     if gpus:
         return tf.distribute.MirroredStrategy([f"GPU:{i}" for i in range(n_replicas)])
-    _split_cpu(n_replicas)
+    (cpu,) = tf.config.list_physical_devices("CPU")
+    if len(tf.config.get_logical_device_configuration(cpu) or ()) < n_replicas:
+        part = tf.config.LogicalDeviceConfiguration()
+        tf.config.set_logical_device_configuration(cpu, n_replicas * [part])
     # The default cross-device operations fail on CPUs if a process has two strategies.
     return tf.distribute.MirroredStrategy(
         [f"CPU:{i}" for i in range(n_replicas)],
@@ -47,14 +50,6 @@ def _n_workers():
         raise ValueError(
             f"TF_CONFIG should be JSON with `cluster` and `task`. {error}"
         ) from error
-
-
-def _split_cpu(n):
-    (cpu,) = tf.config.list_physical_devices("CPU")
-    parts = tf.config.get_logical_device_configuration(cpu) or ()
-    if len(parts) < n:
-        part = tf.config.LogicalDeviceConfiguration()
-        tf.config.set_logical_device_configuration(cpu, [part] * n)
 
 
 def n_workers(strategy: tf.distribute.Strategy) -> int:

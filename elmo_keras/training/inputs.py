@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import functools
+import itertools
 import pydoc_data.topics
 import re
 from collections.abc import Iterable, Iterator
@@ -58,7 +59,10 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
         valid = validation_text(data, config)
         train = _training_text(data, config, cache)
     else:
-        train, valid = _python_reference_as_corpora()
+        topics = python_reference()
+        valid = Corpus.of(itertools.chain(*topics[HELD_OUT]))
+        del topics[HELD_OUT]
+        train = Corpus.of(itertools.chain(*topics))
     if data.vocabulary or known:
         vocabulary = _uncounted_vocabulary(data, known)
     else:
@@ -116,15 +120,6 @@ def _training_text(data, config, cache):
     if not len(train):
         raise ValueError("The files of --train hold no sentence.")
     return train
-
-
-def _python_reference_as_corpora():
-    topics = python_reference()
-    held_out = range(len(topics))[HELD_OUT]
-    parts = ([], [])
-    for i, topic in enumerate(topics):
-        parts[i in held_out].extend(topic)
-    return Corpus.of(parts[0]), Corpus.of(parts[1])
 
 
 def python_reference() -> list[list[list[str]]]:

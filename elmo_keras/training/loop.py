@@ -89,7 +89,8 @@ def fit(
                     _save(monitor, output)
                     return False
             else:
-                run.start_next_epoch()
+                progress.epoch, progress.epoch_step = progress.epoch + 1, 0
+                run.reset_state()
             _evaluate(monitor, output)
             if not limits.reached(progress):
                 _save(monitor, output)
@@ -123,7 +124,15 @@ def _evaluate(monitor, output):
         if np.isnan(result.zero.mean):
             raise FloatingPointError(DIVERGED)
         mean = progress.add_held_out(result)
-        monitor.show_evaluation(result)
+        monitor.bar.say(
+            f"Step {progress.step:,}: {run.loss_name} {progress.recent_loss():.3f} nats\n"
+            f"Held-out perplexity: {result}"
+        )
+        scalars = {
+            "held-out perplexity": result.zero.mean,
+            "held-out perplexity, state carried over": result.carried.mean,
+        }
+        monitor.write(scalars, progress.step)
         if mean >= (math.inf if progress.best is None else progress.best):
             progress.not_better += 1
             return
@@ -236,19 +245,6 @@ class Monitor:
             refresh=False,
         )
         self.bar.add(n_tokens, progress.step / total)
-
-    def show_evaluation(self, result: HeldOutPerplexity) -> None:
-        """Prints and logs a held-out perplexity."""
-        step, loss = self.run.progress.step, self.run.progress.recent_loss()
-        self.bar.say(
-            f"Step {step:,}: {self.run.loss_name} {loss:.3f} nats\n"
-            f"Held-out perplexity: {result}"
-        )
-        scalars = {
-            "held-out perplexity": result.zero.mean,
-            "held-out perplexity, state carried over": result.carried.mean,
-        }
-        self.write(scalars, step)
 
     @functools.cached_property
     def _writer(self):

@@ -57,12 +57,6 @@ class TrainingRun:
             self.strategy, self.bilm.lstm.zero_state(self.streams.n_rows)
         )
 
-    def start_next_epoch(self):
-        """Moves on to the first step of the next epoch."""
-        self.progress.epoch += 1
-        self.progress.epoch_step = 0
-        self.reset_state()
-
 
 def make_streams(
     inputs: Inputs, settings: RunSettings, strategy: tf.distribute.Strategy
@@ -201,7 +195,17 @@ def restore(run: TrainingRun, folder: Path) -> Path | None:
 
 
 def _read(run, arrays, about, path):
-    _check_identity(run, about["identity"], path)
+    """Resumes from a checkpoint, which is refused if it is of a different run."""
+    then = about["identity"]
+    if ZERO_STATE not in then:  # it was begun before there was a choice
+        then[ZERO_STATE] = 0.0
+        if run.settings.zero_state_share is None:
+            run.streams.carry_state()
+            run.identity[ZERO_STATE] = 0.0
+    published = run.identity[ZERO_STATE] != then[ZERO_STATE]
+    hint = " (0.0 is --published-state)" if published else ""
+    advice = f"Give the same value{hint}, or another --output."
+    check_same_run(run.identity, then, path, advice)
     for name, variable in variables_of(run).items():
         variable.assign(arrays[name])
     like = run.bilm.lstm.zero_state(run.streams.n_rows)
@@ -212,17 +216,3 @@ def _read(run, arrays, about, path):
     run.state = scatter_rows(run.strategy, tf.nest.pack_sequence_as(like, rows))
     about["progress"].pop("unwritten", None)  # of versions that outlived a full disk
     run.progress = Progress(**about["progress"])
-
-
-def _check_identity(run, then, path):
-    """Refuses to resume a different run."""
-    if ZERO_STATE not in then:  # it was begun before there was a choice
-        then = {**then, ZERO_STATE: 0.0}
-        if run.settings.zero_state_share is None:
-            run.streams.carry_state()
-            run.identity[ZERO_STATE] = 0.0
-    hint = ""
-    if run.identity[ZERO_STATE] != then[ZERO_STATE]:
-        hint = " (0.0 is --published-state)"
-    advice = f"Give the same value{hint}, or another --output."
-    check_same_run(run.identity, then, path, advice)

@@ -52,7 +52,9 @@ def train_step(
     others = [] if only_softmax else others
     n_predictions = parts[0]["n_predictions"]
     sums, states = None, []
-    for part, part_state in zip(parts, _split(state, len(parts))):
+    split = [tf.split(x, len(parts)) for x in tf.nest.flatten(state)]
+    for part, *rows in zip(parts, *split):
+        part_state = tf.nest.pack_sequence_as(state, rows)
         part, part_state = _after(sums, (part, part_state))
         table = _softmax_rows(bilm.softmax, part)
         with tf.GradientTape() as tape:
@@ -77,7 +79,8 @@ def train_step(
         ]
     weights = {"weights": others + softmax}
     replicas.merge_call(_update, args=(optimizer, gradients), kwargs=weights)
-    return loss, n_predictions, _joined(states)
+    state = tf.nest.map_structure(lambda *rows: tf.concat(rows, axis=0), *states)
+    return loss, n_predictions, state
 
 
 def _update(strategy, optimizer, gradients, *, weights):
@@ -94,20 +97,6 @@ def _update(strategy, optimizer, gradients, *, weights):
     for weight, gradient in zip(weights, gradients):
         strategy.extended.update(weight.value, update, (gradient, rate), group=False)
     optimizer.iterations.assign_add(1)
-
-
-def _split(state, n_parts):
-    """The state of each part's rows."""
-    if n_parts == 1:
-        return [state]
-    split = [tf.split(x, n_parts) for x in tf.nest.flatten(state)]
-    return [tf.nest.pack_sequence_as(state, rows) for rows in zip(*split)]
-
-
-def _joined(states):
-    if len(states) == 1:
-        return states[0]
-    return tf.nest.map_structure(lambda *rows: tf.concat(rows, axis=0), *states)
 
 
 def _after(earlier, tensors):

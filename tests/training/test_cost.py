@@ -35,11 +35,8 @@ def test_the_number_of_parameters_is_that_of_the_model(name):
     found = estimated(config)
     assert found.parameters == bilm.count_params()
     assert found.softmax_parameters == bilm.softmax.count_params()
-
-
-def test_a_model_without_projection_has_fewer_parameters(config):
     config = dataclasses.replace(config, projection_dim=config.n_filters)
-    bilm = BidirectionalLanguageModel(config)
+    bilm = BidirectionalLanguageModel(config)  # without a projection
     bilm.build()
     assert cost.n_parameters(config) == bilm.count_params()
 

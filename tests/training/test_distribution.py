@@ -46,16 +46,23 @@ def test_an_error_of_the_disk_is_not_one_of_the_arguments():
         raise OSError("full")
 
 
+@pytest.fixture
+def traces(monkeypatch):
+    """The arguments with which functions for replicas were traced."""
+    traces = []
+
+    def counted(function):
+        return lambda argument: (traces.append(argument), function(argument))[1]
+
+    for name in ("_own_rows", "_all_reduced"):
+        function = counted(getattr(distribution, name))
+        monkeypatch.setattr(distribution, name, function)
+    return traces
+
+
 @pytest.mark.parametrize("n_replicas", [1, 2])
-def test_each_replica_gets_its_rows_from_one_graph(n_replicas, monkeypatch):
-    strategy, traces = make_strategy(n_replicas), []
-    own_rows = distribution._own_rows
-
-    def counted(rows):
-        traces.append(rows)
-        return own_rows(rows)
-
-    monkeypatch.setattr(distribution, "_own_rows", counted)
+def test_each_replica_gets_its_rows_from_one_graph(n_replicas, traces):
+    strategy = make_strategy(n_replicas)
     for epoch in range(3):
         rows = tf.reshape(tf.range(12.0), (4, 3)) + epoch
         shares = scatter_rows(strategy, [rows])[0]
@@ -65,17 +72,10 @@ def test_each_replica_gets_its_rows_from_one_graph(n_replicas, monkeypatch):
     assert len(traces) == n_replicas
 
 
-def test_numbers_are_summed_by_one_graph(monkeypatch):
-    strategy, traces = make_strategy(2), []
-    all_reduced = distribution._all_reduced
-
-    def counted(share):
-        traces.append(share)
-        return all_reduced(share)
-
-    monkeypatch.setattr(distribution, "_all_reduced", counted)
+def test_numbers_are_summed_by_one_graph(monkeypatch, traces):
     # As if each replica were a worker's only one.
     monkeypatch.setattr(distribution, "n_workers", lambda strategy: 2)
+    strategy = make_strategy(2)
     for x in (1.0, 2.0, 3.0):
         total = distribution.sum_over_workers(strategy, np.array([x, 5.0]))
         assert total.tolist() == [2 * x, 10.0]

@@ -1,5 +1,6 @@
 """Texts, vocabulary and the model to start from, as the options ask for them."""
 
+import dataclasses
 import types
 import unicodedata
 
@@ -42,11 +43,19 @@ def test_words_have_one_spelling_where_characters_are_normalised(read):
     assert [text.unknown for text in inputs.statistics] == [0, 0]
 
 
-def test_sizes_are_those_of_the_preset_with_changes(read):
-    assert read("a b\n").config == ElmoConfig.preset("test")
-    settings = RunSettings(preset="test", changes={"cut_at": "character"})
-    assert read("a b\n", settings=settings).config.cut_at == "character"
-    assert read("a b\n", settings=RunSettings()).config == ElmoConfig.preset("tiny")
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (TINIEST, ElmoConfig.preset("test")),
+        (RunSettings(), ElmoConfig.preset("tiny")),
+        (
+            RunSettings(preset="test", changes={"cut_at": "character"}),
+            dataclasses.replace(ElmoConfig.preset("test"), cut_at="character"),
+        ),
+    ],
+)
+def test_sizes_are_those_of_the_preset_with_changes(read, settings, expected):
+    assert read("a b\n", settings=settings).config == expected
 
 
 def test_words_are_counted_in_further_text_and_limited(read, tmp_path):
@@ -79,12 +88,6 @@ def inputs(words, *, pretrained=False):
     return types.SimpleNamespace(train=text, vocabulary=vocabulary, pretrained=model)
 
 
-def test_tokens_that_are_not_in_the_vocabulary_are_counted():
-    for words, share in (("a", 0.8), ("abc", 0.6)):
-        found = inputs(words)
-        assert unknown_share(found.train, found.vocabulary) == pytest.approx(share)
-
-
 @pytest.mark.parametrize(
     ("data", "pretrained", "remedy"),
     [
@@ -103,7 +106,9 @@ def test_tokens_that_are_not_in_the_vocabulary_are_counted():
 def test_a_vocabulary_without_the_words_of_the_text_is_refused(
     data, pretrained, remedy
 ):
-    check_vocabulary(inputs("a", pretrained=pretrained), data)
+    some = inputs("a", pretrained=pretrained)
+    assert unknown_share(some.train, some.vocabulary) == pytest.approx(0.8)
+    check_vocabulary(some, data)
     with pytest.raises(ValueError) as refusal:
         check_vocabulary(inputs("xyz", pretrained=pretrained), data)
     message = str(refusal.value)

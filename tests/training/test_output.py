@@ -29,17 +29,13 @@ def test_a_model_or_a_checkpoint_is_kept(tmp_path, kept):
     assert has_model(output) == (kept == "options.json")
 
 
-def test_a_directory_that_was_there_stays(tmp_path):
+def test_others_are_let_in_without_the_lock_and_an_old_directory_stays(tmp_path):
     with reserved(tmp_path, lock=False):
         pass
     assert tmp_path.exists() and not list(tmp_path.iterdir())
-
-
-def test_without_the_lock_others_are_let_in(tmp_path):
-    with reserved(tmp_path, lock=True), reserved(tmp_path, lock=False):
-        pass
     with (
         reserved(tmp_path, lock=True),
+        reserved(tmp_path, lock=False),
         pytest.raises(ValueError, match="Another process is training in"),
         reserved(tmp_path, lock=True),
     ):

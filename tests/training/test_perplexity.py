@@ -46,7 +46,7 @@ def test_perplexity_is_that_of_the_oracle_per_predicted_token(bilm):
     for row, sentence in zip(logs, SENTENCES, strict=True):
         assert row == pytest.approx(carried(bilm, [[sentence]]), abs=1e-4)
     sums, result = logs.sum(axis=0), perplexity(bilm, CORPUS, VOCABULARY)
-    assert N == sum(len(s) + 1 for s in SENTENCES)
+    assert sum(len(s) + 1 for s in SENTENCES) == N
     assert result == pytest.approx(np.exp(-sums / N))
     assert result.mean == pytest.approx(np.exp(-sums.mean() / N))
 
@@ -86,9 +86,7 @@ def test_a_text_is_read_in_rows_from_zero_and_carried_over(
     found = held_out_perplexity(bilm, CORPUS, VOCABULARY)
     assert found == HeldOutPerplexity.of(sums, N)
     assert found.carried == pytest.approx(np.exp(-sums[1] / 17))
-    assert found.zero == pytest.approx(
-        perplexity(bilm, CORPUS, VOCABULARY), rel=1e-6
-    )
+    assert found.zero == pytest.approx(perplexity(bilm, CORPUS, VOCABULARY), rel=1e-6)
 
 
 @pytest.mark.parametrize("n_workers", [2, 3])

@@ -1,18 +1,78 @@
-"""What a run reports: perplexities, and what is allowed but hardly intended."""
+"""What a run records and reports: losses, perplexities, curves and warnings."""
 
+import dataclasses
+import json
+import re
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from elmo_keras.text.corpus import Corpus
+from elmo_keras.training.curves import _means, draw_curves
 from elmo_keras.training.options import Limits
 from elmo_keras.training.perplexity import HeldOutPerplexity, Perplexity
-from elmo_keras.training.progress import Progress
+from elmo_keras.training.progress import ROW_STEPS, Progress
 from elmo_keras.training.report import beginning, remarks, result
 
 ZERO = [(0, 2.0, 2.0), (10, 9.0, 4.0), (20, 3.0, 11.0), (30, 2.0, 32.0)]
 CARRIED = [(0, 2.0, 3.0), (10, 5.0, 4.0), (20, 6.0, 5.0), (30, 7.0, 8.0)]
+# Loss and number of tokens of each step; the last steps of an epoch have few tokens.
+EPOCH = [(5.0, 100), (4.0, 100), (3.0, 100), (1.0, 2)]
+STEPS = 7 * EPOCH
+
+
+def recorded(steps, progress=None):
+    progress = progress or Progress()
+    complete = [progress.add_step(*step) for step in steps]
+    return progress, complete
+
+
+def test_a_row_is_the_mean_of_ten_steps_weighted_by_their_tokens():
+    progress, complete = recorded(STEPS)
+    assert [i for i, c in enumerate(complete, 1) if c] == [10, 20]
+    losses, tokens = np.array(STEPS).T
+    rows = [
+        (tokens[:end].sum(), np.average(losses[part], weights=tokens[part]))
+        for end, part in ((10, slice(0, 10)), (20, slice(10, 20)))
+    ]
+    np.testing.assert_allclose(progress.losses, rows)
+    assert progress.open_steps == 8 and progress.tokens == tokens.sum()
+    first, end, means = progress.loss_rows().T  # which cover all tokens
+    assert first[0] == 0 and (first[1:] == end[:-1]).all()
+    assert end[-1] == progress.tokens
+    assert means @ (end - first) == pytest.approx(losses @ tokens)
+    assert Progress().loss_rows().shape == (0, 3)
+
+
+@pytest.mark.parametrize("step", [3, ROW_STEPS, 17])
+def test_an_interruption_changes_no_row(step):
+    whole, _ = recorded(STEPS)
+    before = dataclasses.asdict(recorded(STEPS[:step])[0])
+    resumed = Progress(**json.loads(json.dumps(before)))
+    recorded(STEPS[step:], resumed)
+    assert np.array_equal(resumed.losses, whole.losses)
+    assert resumed.open_loss == whole.open_loss
+
+
+def test_the_recent_loss_is_the_mean_of_a_hundred_steps():
+    assert Progress().recent_loss() is None
+    assert recorded(EPOCH[:2])[0].recent_loss() == 4.5
+    steps = [(9.0, 7)] * 30 + [(float(i % 7), 1 + i) for i in range(100)] + [(1.0, 5)]
+    losses, tokens = np.array(steps[30:130]).T
+    expected = np.average(losses, weights=tokens)
+    assert recorded(steps)[0].recent_loss() == pytest.approx(expected)
+
+
+def test_the_progress_of_an_older_checkpoint_is_read():
+    old = {"epoch": 1, "epoch_step": 0, "step": 14, "tokens": 1202, "seconds": 9.5}
+    old |= {"losses": [[1000, 5.0], [1202, 4.0]], "held_out": [[0, 9.0, 9.0]]}
+    old |= {"best": None, "not_better": 0}
+    progress, complete = recorded(3 * EPOCH, Progress(**old))
+    assert complete.index(True) == 9
+    ends = [1000, 1202, 1202 + 804, 1202 + 906]
+    assert progress.loss_rows()[:, 1].tolist() == ends
 
 
 @pytest.mark.parametrize(("chosen_by", "best"), [("zero", 2), ("carried", 1)])
@@ -62,16 +122,53 @@ def test_a_finished_run_names_every_limit_it_has_reached():
     )
 
 
-def test_many_unknown_tokens_and_batches_larger_than_the_text_are_told():
-    def of(unknown, n_rows):
-        # With the sentence ends there are twelve predictions.
-        text = Corpus.of([list("abc"), list("adefghi")])
-        batches = types.SimpleNamespace(corpus=text, n_rows=n_rows, unroll_steps=4)
-        return remarks(types.SimpleNamespace(unknown=unknown), batches)
+@pytest.mark.parametrize(
+    ("unknown", "n_rows", "found"),
+    [
+        (0.4, 3, []),
+        (0.8, 3, ["Warning: 80% of the training text is <UNK>"]),
+        (0.4, 4, ["Warning: a batch of 4 rows of 4 tokens is larger than"]),
+    ],
+)
+def test_many_unknown_tokens_and_batches_larger_than_the_text_are_told(
+    unknown, n_rows, found
+):
+    text = Corpus.of([list("abc"), list("adefghi")])
+    batches = types.SimpleNamespace(corpus=text, n_rows=n_rows, unroll_steps=4)
+    lines = remarks(types.SimpleNamespace(unknown=unknown), batches)
+    for line, start in zip(lines, found, strict=True):
+        assert line.startswith(start)
+    if n_rows == 4:
+        assert "12 tokens and sentence ends" in lines[0] and "--batch-size" in lines[0]
 
-    assert of(0.4, 3) == []
-    (unknown,) = of(0.8, 3)
-    assert unknown.startswith("Warning: 80% of the training text is <UNK>")
-    (large,) = of(0.4, 4)
-    assert large.startswith("Warning: a batch of 4 rows of 4 tokens is larger than")
-    assert "12 tokens and sentence ends" in large and "--batch-size" in large
+
+def test_the_last_steps_of_an_epoch_do_not_dip():
+    # Older checkpoints have a row for the last step of each epoch.
+    epoch = [(1000, 5.0)] * 9 + [(3, 1.0)]
+    tokens, losses = np.array(4 * epoch).T
+    rows = np.stack([np.cumsum(tokens) - tokens, np.cumsum(tokens), losses], axis=1)
+    for n_points in (40, 7):
+        middles, means, width = _means(rows, n_points)
+        assert width == tokens.sum() / n_points
+        assert min(means) > 4.98 and (np.diff(middles) > 0).all()
+    assert len(means) == 7
+
+
+def test_a_point_is_the_mean_of_its_tokens():
+    rows = np.array([[0, 10, 8.0], [10, 40, 4.0], [40, 60, 3.0], [60, 100, 1.0]])
+    middles, means, width = _means(rows, 2)
+    assert width == 50
+    np.testing.assert_allclose(middles, [(5 + 75) / 4, (100 + 320) / 6])
+    np.testing.assert_allclose(means, [(8 + 12) / 4, (6 + 4) / 6])
+
+
+@pytest.mark.parametrize("n_steps", [0, 160])
+def test_the_picture_names_axes_units_and_means(n_steps, tmp_path):
+    progress = Progress(held_out=[(0, 900.0, 800.0), (1600, 90.0, 80.0)])
+    for step in range(n_steps):
+        progress.add_step(9 - step / 40, 10)
+    draw_curves(progress, tmp_path / "curves.svg", "sampled loss")
+    shown = set(re.findall(r"<!-- (.+?) -->", (tmp_path / "curves.svg").read_text()))
+    texts = "Training text: sampled loss", "nats a token", "perplexity", "forward"
+    means = ["mean of 100 tokens"] * bool(n_steps)
+    assert {*texts, "tokens read in each direction", *means} <= shown
