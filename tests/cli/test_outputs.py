@@ -8,13 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from elmo_keras.cli import outputs
-from elmo_keras.cli.outputs import (
-    SUFFIXES,
-    check_apart,
-    check_file,
-    check_folder,
-    check_picture,
-)
+from elmo_keras.cli.outputs import check_apart, check_file, check_folder, check_picture
 from elmo_keras.cli.replacing import replacing
 
 
@@ -57,12 +51,9 @@ def test_an_output_that_would_change_an_input_is_refused(output, problem):
     assert problem in str(refused.value)
 
 
-def test_an_output_beside_the_inputs_is_fine():
+def test_an_output_beside_the_inputs_is_fine_but_its_left_overs_are_no_inputs():
     outputs = ["new", "text.npy", "model.npy", "tex", "models/weights"]
     check_apart(map(Path, outputs), [Path("text"), Path("model"), Path("/dev/null")])
-
-
-def test_a_file_that_would_be_removed_as_a_left_over_is_no_input():
     Path(".new.npy.12.npy").touch()
     with pytest.raises(ValueError, match="The output .new.npy.12.npy is an input"):
         check_apart([Path("new.npy")], [Path(".new.npy.12.npy")])
@@ -82,20 +73,16 @@ def test_a_file_that_would_be_removed_as_a_left_over_is_no_input():
         (check_folder, "/proc", "Nothing can be written to the folder /proc: "),
         (check_folder, "/proc/a/b", "Nothing can be written to the folder /proc: "),
         (check_folder, "x" * 256, "can't be written: File name too long"),
+        (check_folder, "broken", "broken should be a folder"),
+        (check_folder, "broken/model", "broken should be a folder"),
     ],
 )
 def test_a_path_that_cannot_be_written_is_refused(folder, check, path, problem):
+    Path("broken").symlink_to("nowhere")
     before = tree(folder)
     with pytest.raises(ValueError, match=problem):
         check(Path(path))
     assert tree(folder) == before
-
-
-def test_a_broken_link_is_no_folder():
-    Path("broken").symlink_to("nowhere")
-    for path in ("broken", "broken/model"):
-        with pytest.raises(ValueError, match="broken should be a folder"):
-            check_folder(Path(path))
 
 
 def test_a_check_leaves_nothing(folder):
@@ -116,7 +103,7 @@ def test_a_full_disk_is_no_wrong_output(monkeypatch):
         check_file(Path("new"))
 
 
-@pytest.mark.parametrize("suffix", [*SUFFIXES, ".PNG", ".Svg"])
+@pytest.mark.parametrize("suffix", [*outputs.SUFFIXES, ".PNG", ".Svg"])
 def test_matplotlib_writes_every_picture_that_is_accepted(folder, suffix):
     path = folder / "pictures" / f"picture{suffix}"
     path.parent.mkdir()
@@ -138,12 +125,9 @@ def test_matplotlib_writes_every_picture_that_is_accepted(folder, suffix):
         ("read.png", "The output read.png is an input"),
     ],
 )
-def test_other_pictures_are_refused(name, problem):
+def test_other_pictures_are_refused(name, problem, monkeypatch):
     with pytest.raises(ValueError, match=problem):
         check_picture(Path(name), [Path("read.png")])
-
-
-def test_a_picture_needs_matplotlib_before_the_work(monkeypatch):
     monkeypatch.setattr(outputs.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match="pip install matplotlib"):
         check_picture(Path("a.png"), [])
