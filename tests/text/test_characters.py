@@ -23,18 +23,16 @@ TOKENS = st.lists(st.one_of(UNICODE, LONG, ODD, st.binary(max_size=12)), max_siz
 LENGTHS = st.sampled_from([3, 4, 9, 50])
 
 
-def with_length(length, **changes):
-    return dataclasses.replace(
-        CONFIG, filters=((1, 2),), max_characters_per_token=length, **changes
-    )
+def ids_of(tokens, length, **changes):
+    changes |= {"filters": ((1, 2),), "max_characters_per_token": length}
+    config = dataclasses.replace(CONFIG, **changes)
+    return characters_of_words(tf.constant(tokens, tf.string), config)
 
 
 @settings(deadline=None, max_examples=150)
 @given(TOKENS, LENGTHS, st.sampled_from(["byte", "character"]))
 def test_ids_of_any_bytes_are_those_of_the_plain_mapper(tokens, length, cut_at):
-    actual = characters_of_words(
-        tf.constant(tokens, tf.string), with_length(length, cut_at=cut_at)
-    )
+    actual = ids_of(tokens, length, cut_at=cut_at)
     assert actual.shape == (len(tokens), length) and actual.dtype == tf.int32
     expected = [reference.character_ids(t, length, cut_at) for t in tokens]
     np.testing.assert_array_equal(actual, np.reshape(expected, (-1, length)))
@@ -43,9 +41,7 @@ def test_ids_of_any_bytes_are_those_of_the_plain_mapper(tokens, length, cut_at):
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.text(max_size=20).filter(lambda t: t not in SPECIAL), max_size=5))
 def test_cutting_at_a_character_leaves_valid_text(tokens):
-    ids = characters_of_words(
-        tf.constant(tokens, tf.string), with_length(9, cut_at="character")
-    )
+    ids = ids_of(tokens, 9, cut_at="character")
     for token, row in zip(tokens, ids.numpy() - 1):
         kept = bytes(row[1 : list(row).index(259)].tolist()).decode()
         assert token.startswith(kept)
@@ -55,12 +51,9 @@ def test_cutting_at_a_character_leaves_valid_text(tokens):
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.text(max_size=12), max_size=5))
 def test_nfc_equals_that_of_unicodedata(tokens):
-    ids = characters_of_words(
-        tf.constant(tokens, tf.string), with_length(50, unicode_normalization="NFC")
-    )
-    expected = [
-        reference.character_ids(unicodedata.normalize("NFC", t), 50) for t in tokens
-    ]
+    ids = ids_of(tokens, 50, unicode_normalization="NFC")
+    tokens = [unicodedata.normalize("NFC", token) for token in tokens]
+    expected = [reference.character_ids(token, 50) for token in tokens]
     np.testing.assert_array_equal(ids, np.reshape(expected, (-1, 50)))
 
 
@@ -105,12 +98,9 @@ def test_words_cut_are_those_longer_than_the_row():
     )
 
 
-def test_tokenize_splits_on_white_space_with_core_operations():
+def test_tokenize_splits_on_white_space_or_takes_a_tensorflow_text_tokenizer():
     ragged = tokenize(tf.constant(["a  b\tc", "", " d\u00a0e "]))
     assert ragged.to_list() == [[b"a", b"b", b"c"], [], ["d\u00a0e".encode()]]
-
-
-def test_tokenize_takes_a_tensorflow_text_tokenizer():
     text = pytest.importorskip("tensorflow_text")
     ragged = tokenize(["Don't stop!"], text.UnicodeScriptTokenizer())
     assert ragged.to_list() == [[b"Don", b"'", b"t", b"stop", b"!"]]

@@ -16,8 +16,7 @@ VOCABULARY = Vocabulary.count(SENTENCES, min_count=2)
 
 
 def sentences_of(corpus):
-    numbers = [corpus.sentence(i) for i in range(len(corpus))]
-    return [[corpus.words[t] for t in sentence] for sentence in numbers]
+    return list(corpus.sentences())
 
 
 def never():
@@ -27,15 +26,10 @@ def never():
 
 def test_a_corpus_keeps_every_sentence():
     assert sentences_of(CORPUS) == SENTENCES
+    assert sentences_of(Corpus.of([["a"], [], ["b"]])) == [["a"], ["b"]]
     assert CORPUS.words[:3] == ("<S>", "</S>", "a") and len(set(CORPUS.words)) == 14
     assert CORPUS.lengths().tolist() == [7, 2, 1, 3, 11, 2]
     assert len(CORPUS.tokens) == 26 and CORPUS.n_predictions == 26 + 6
-
-
-def test_empty_sentences_are_left_out():
-    assert sentences_of(Corpus.of([["a"], [], ["b"]])) == [["a"], ["b"]]
-    nothing = Corpus.of([[]])
-    assert len(nothing) == 0 and nothing.n_predictions == 0
 
 
 @pytest.mark.parametrize("at_once", [1, 4, 2**20])
@@ -77,12 +71,8 @@ def test_an_interrupted_corpus_is_not_taken_for_a_whole_one(tmp_path, before):
 
 
 def test_the_digest_is_that_of_the_sentences():
-    assert (
-        CORPUS.digest
-        == hashlib.sha256(
-            "".join(" ".join(s) + "\n" for s in SENTENCES).encode()
-        ).hexdigest()
-    )
+    text = "".join(" ".join(s) + "\n" for s in SENTENCES)
+    assert CORPUS.digest == hashlib.sha256(text.encode()).hexdigest()
     digests = [CORPUS.digest, Corpus.of(SENTENCES[::-1]).digest]
     digests += [Corpus.of([["a"], ["b"]]).digest, Corpus.of([["a", "b"]]).digest]
     digests += [CORPUS.every(2, first).digest for first in range(2)]
@@ -92,7 +82,7 @@ def test_the_digest_is_that_of_the_sentences():
 @pytest.mark.parametrize("at_once", [1, 5, 26, 2**20])
 def test_words_are_counted_in_pieces(monkeypatch, at_once):
     monkeypatch.setattr(corpus, "_AT_ONCE", at_once)
-    tokens = [token for sentence in SENTENCES for token in sentence]
+    tokens = sum(SENTENCES, [])
     counts = CORPUS.counts()
     assert counts.dtype == np.int64
     assert counts.tolist() == [tokens.count(word) for word in CORPUS.words]
@@ -129,12 +119,10 @@ def test_statistics_show_what_vocabulary_and_model_lose(config, monkeypatch, at_
 
 
 def test_an_empty_corpus_has_statistics(config):
-    result = TextStatistics.of(Corpus.of([]), VOCABULARY, config)
+    nothing = Corpus.of([[]])
+    assert len(nothing) == 0 and nothing.n_predictions == 0
+    result = TextStatistics.of(nothing, VOCABULARY, config)
     assert (result.tokens, result.unknown, result.cut) == (0, 0.0, 0.0)
-
-
-def test_sentences_are_read_back():
-    assert list(CORPUS.sentences()) == [list(sentence) for sentence in SENTENCES]
 
 
 def test_pythons_reference_is_english_prose_without_repetition():

@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.text import string_search
-from elmo_keras.text.characters import (
-    boundary_tokens,
-    characters_of_words,
-    words_cut,
-)
+from elmo_keras.text.characters import boundary_tokens, characters_of_words, words_cut
 from tests.support.dictionaries import CHARACTERS, DICTIONARY, WORDS, dictionary_config
 
 CONFIG = dictionary_config()
@@ -65,20 +61,21 @@ def test_bytes_that_are_not_utf_8_are_unknown_characters(token):
     assert ids.min() > 0
 
 
-def test_words_with_the_same_fingerprint_are_told_apart(monkeypatch):
-    words = ["<oov>", *(f"word{i}" for i in range(50))]
+def with_words(n):
+    words = ["<oov>", *(f"word{i}" for i in range(n))]
     dictionary = TokenDictionary(DICTIONARY.characters, "\n".join(words))
-    config = dataclasses.replace(CONFIG, dictionary=dictionary)
+    return dataclasses.replace(CONFIG, dictionary=dictionary), words
+
+
+def test_words_with_the_same_fingerprint_are_told_apart(monkeypatch):
     monkeypatch.setattr(string_search, "N_FINGERPRINTS", 3)
-    tokens = [*words, "word50", "wor", ""]
-    ids = characters_of_words(tokens, config)[:, 0]
+    config, words = with_words(50)
+    ids = characters_of_words([*words, "word50", "wor", ""], config)[:, 0]
     np.testing.assert_array_equal(ids, [*range(1, 52), 1, 1, 1])
 
 
 def test_graphs_share_the_dictionary():
-    words = ["<oov>", *(f"word{i}" for i in range(1000))]
-    dictionary = TokenDictionary(DICTIONARY.characters, "\n".join(words))
-    config = dataclasses.replace(CONFIG, dictionary=dictionary)
+    config, _ = with_words(1000)
     graph = tf.function(lambda x: characters_of_words(x, config)).get_concrete_function(
         tf.TensorSpec((None,), tf.string)
     )
@@ -96,13 +93,10 @@ def test_an_id_without_a_key_is_never_used():
     assert ids[0, 2] == lines.index("<oov>") + 1
 
 
-def test_words_are_cut_after_whole_characters():
+def test_words_are_cut_after_whole_characters_and_sentences_have_the_models_boundaries():
     config = dictionary_config(max_characters_per_token=7)
     tokens = ["한" * 5, "한" * 6, "a" * 5, "a" * 6]
     np.testing.assert_array_equal(words_cut(tokens, config), [False, True] * 2)
-
-
-def test_sentences_begin_and_end_with_the_tokens_of_the_model():
     assert boundary_tokens(CONFIG) == ("<bos>", "<eos>")
     assert boundary_tokens(ElmoConfig.preset("test")) == ("<S>", "</S>")
 

@@ -10,14 +10,11 @@ from elmo_keras.text.length_batches import balanced_batches, length_batches
 LENGTHS = [5, 1, 0, 9, 2, 5, 2, 30]
 
 
-def test_a_batch_keeps_both_limits_and_a_long_sentence_is_alone():
-    batches = length_batches(LENGTHS, max_tokens=12, max_sentences=3)
-    assert batches == [[2, 1, 4], [6, 0], [5], [3], [7]]
-
-
 @pytest.mark.parametrize(
     ("limits", "expected"),
     [
+        # A batch keeps both limits, and a long sentence is alone.
+        ({"max_tokens": 12, "max_sentences": 3}, [[2, 1, 4], [6, 0], [5], [3], [7]]),
         ({}, [[2, 1, 4, 6, 0, 5, 3, 7]]),
         ({"max_sentences": 3}, [[2, 1, 4], [6, 0, 5], [3, 7]]),
         ({"max_tokens": 12}, [[2, 1, 4, 6], [0, 5], [3], [7]]),
@@ -27,10 +24,7 @@ def test_a_batch_keeps_both_limits_and_a_long_sentence_is_alone():
 def test_sentences_come_from_the_shortest_to_the_longest(limits, expected):
     assert length_batches(LENGTHS, **limits) == expected
     assert length_batches(np.array(LENGTHS), **limits) == expected
-
-
-def test_no_sentences_make_no_batches():
-    assert length_batches([], max_tokens=3) == []
+    assert length_batches([], **limits) == []
 
 
 @pytest.mark.parametrize("tokens", [1, 7, 20, 1000])

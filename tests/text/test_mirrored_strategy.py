@@ -14,6 +14,7 @@ DEVICES = ["CPU:0", "CPU:1"]
 TOKENS = [["a", "b", "c"], ["d"], ["한국어"], ["e", "", "naïve"]]
 TAGS = [[0, 1, 2], [1, 0, 0], [2, 0, 0], [2, 1, 0]]
 PADDED = tf.ragged.constant(TOKENS).to_tensor()
+ONE_DEVICE = tf.distribute.OneDeviceStrategy("CPU:0")
 STRINGS = tf.data.Dataset.from_tensor_slices((PADDED, TAGS)).batch(4).repeat(3)
 
 
@@ -23,31 +24,20 @@ def plain_strategy():
     )
 
 
-def one_device():
-    return tf.distribute.OneDeviceStrategy("CPU:0")
-
-
-def tagger(entry, functional=True):
-    elmo = Elmo(CONFIG, l2=0.01)
-    tags = keras.layers.Dense(3, activation="softmax")
+def of_strings(functional=True, entry=((None,), "string")):
+    entry = keras.Input(entry[0], dtype=entry[1])
+    layers = [Elmo(CONFIG, l2=0.01), keras.layers.Dense(3, activation="softmax")]
     if functional:
-        model = keras.Model(entry, tags(elmo(entry)))
+        model = keras.Model(entry, layers[1](layers[0](entry)))
     else:
-        model = keras.Sequential([entry, elmo, tags])
-    model.compile(
-        keras.optimizers.SGD(0.1),
-        "sparse_categorical_crossentropy",
-        weighted_metrics=["accuracy"],
-    )
+        model = keras.Sequential([entry, *layers])
+    loss = "sparse_categorical_crossentropy"
+    model.compile(keras.optimizers.SGD(0.1), loss, weighted_metrics=["accuracy"])
     return model
 
 
-def of_strings(functional=True):
-    return tagger(keras.Input((None,), dtype="string"), functional)
-
-
 def of_characters():
-    return tagger(keras.Input((None, 9), dtype="int32"))
+    return of_strings(entry=((None, 9), "int32"))
 
 
 @pytest.mark.slow  # Keras traces fit, evaluate and predict for each strategy
@@ -56,7 +46,7 @@ def test_two_replicas_fit_strings_as_one_does(unoptimized_graphs, capsys, functi
     def make():
         return of_strings(functional)
 
-    one, before = fitted(one_device(), make, STRINGS)
+    one, before = fitted(ONE_DEVICE, make, STRINGS)
     two, _ = fitted(MirroredStrategy(DEVICES), make, STRINGS)
     worst = check_like_one_replica(two, one, before, STRINGS)
     with capsys.disabled():
@@ -66,9 +56,9 @@ def test_two_replicas_fit_strings_as_one_does(unoptimized_graphs, capsys, functi
 @pytest.mark.slow  # the same
 def test_two_replicas_of_any_strategy_fit_character_ids(unoptimized_graphs):
     characters = STRINGS.map(lambda tokens, tags: (character_ids(tokens, CONFIG), tags))
-    one, before = fitted(one_device(), of_strings, STRINGS)
+    one, before = fitted(ONE_DEVICE, of_strings, STRINGS)
     two, _ = fitted(plain_strategy(), of_characters, characters)
-    one_of_characters = fitted(one_device(), of_characters, characters)[0]
+    one_of_characters = fitted(ONE_DEVICE, of_characters, characters)[0]
     check_like_one_replica(two, one_of_characters, before, characters)
     for a, b in zip(two.get_weights(), one.get_weights(), strict=True):
         np.testing.assert_allclose(a, b, atol=1.2e-7)

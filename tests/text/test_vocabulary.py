@@ -11,6 +11,8 @@ def test_words_are_sorted_by_frequency_then_by_code_point():
     vocabulary = Vocabulary.count(SENTENCES)
     assert vocabulary.words == ("<S>", "</S>", "<UNK>", "a", "b", "c", "한글")
     assert Vocabulary.count(reversed(SENTENCES)).words == vocabulary.words
+    assert vocabulary.encode(["a", "z", "</S>"]).tolist() == [3, 2, 1]
+    assert "a" in vocabulary and "z" not in vocabulary and len(vocabulary) == 7
 
 
 def test_size_and_count_limit_the_words():
@@ -18,12 +20,6 @@ def test_size_and_count_limit_the_words():
     assert Vocabulary.count(SENTENCES, min_count=2).words[3:] == ("a", "b")
     with pytest.raises(ValueError, match="`max_size` should be at least 3"):
         Vocabulary.count(SENTENCES, max_size=2)
-
-
-def test_unknown_words_get_the_id_of_unk():
-    vocabulary = Vocabulary.count(SENTENCES)
-    assert vocabulary.encode(["a", "z", "</S>"]).tolist() == [3, 2, 1]
-    assert "a" in vocabulary and "z" not in vocabulary and len(vocabulary) == 7
 
 
 def test_the_special_words_of_a_published_file_keep_their_ids(tmp_path):
