@@ -35,6 +35,20 @@ def server():
         yield server
 
 
+STORE = "/allennlp.s3.amazonaws.com/models/elmo"
+
+
+@pytest.fixture
+def small(mirror, model_directory):
+    """A mirror that has a tiny model under the name `small` and at https://host/a."""
+    for name in "options.json", "weights.hdf5":
+        content = (model_directory / name).read_bytes()
+        size = "2x1024_128_2048cnn_1xhighway"
+        mirror.files[f"{STORE}/{size}/elmo_{size}_{name}"] = content
+        mirror.files[f"/host/a/{name}"] = content
+    return mirror
+
+
 @pytest.fixture
 def mirror(server, monkeypatch):
     """The server, as a mirror of everything."""

@@ -22,6 +22,9 @@ def test_each_name_is_one_model_with_files_or_a_reason_why_not():
         for file in (*model.files, *model.extra):
             assert checked(file.address)
         assert published_model(model.name) == published_model(model.name.upper())
+    for name in "original", "5.5B":
+        names = [file.name for file in published_model(name).extra]
+        assert names == [SOFTMAX, VOCABULARY]
 
 
 NLPL = "http://vectors.nlpl.eu/repository/20"
@@ -71,23 +74,14 @@ def test_an_address_in_another_form_is_refused(name, message):
         published_model(name)
 
 
-def test_a_path_is_no_published_model():
+def test_a_path_is_no_published_model_and_similar_names_are_suggested():
     for path in "model", "models/en", "a.zip", "../original", "C:/original", "":
         assert published_model(path) is None
-
-
-def test_models_of_a_language_and_similar_names_are_suggested():
     assert similar_names("Korean") == ["ratsgo_ko", "nlpl:161"]
     assert similar_names("orignal")[0] == "original"
     assert similar_names("pub-med") == ["pubmed"]
     assert similar_names("ukranian")[0] == "nlpl:176"
     assert similar_names("qqqq") == []
-
-
-def test_the_softmax_is_where_a_model_directory_has_it():
-    for name in "original", "5.5B":
-        names = [file.name for file in published_model(name).extra]
-        assert names == [SOFTMAX, VOCABULARY]
 
 
 def test_folders_of_addresses_are_short_and_distinct():

@@ -8,9 +8,7 @@ import os
 import resource
 import signal
 import threading
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import h5py
 import numpy as np
@@ -46,10 +44,11 @@ HALF = len(WEIGHTS) // 2
 
 
 @pytest.fixture
-def weights(server):
-    """A file of weights on the server."""
+def get(server, cache):
+    """Fetches the server's weights to the folder `model` of the cache."""
     server.files[PATH] = WEIGHTS
-    return RemoteFile(server.address + PATH, "weights.hdf5")
+    weights = RemoteFile(server.address + PATH, "weights.hdf5")
+    return lambda **stated: fetch(weights._replace(**stated), cache / "model")
 
 
 def contents(folder):
@@ -77,28 +76,33 @@ def contents(folder):
         ([status(429), status(500), status(502)], [0, 0, 0, 0]),
     ],
 )
-def test_a_download_survives_faults(answers, asked, server, weights, cache):
+def test_a_download_survives_faults(answers, asked, server, get):
     server.fail(PATH, *answers)
-    path = fetch(weights, cache / "model")
-    assert contents(path.parent) == {"weights.hdf5": WEIGHTS}
+    assert contents(get().parent) == {"weights.hdf5": WEIGHTS}
     assert server.firsts(PATH) == asked
 
 
-def test_a_server_that_falls_silent_is_asked_again(server, weights, cache, monkeypatch):
+def test_a_server_that_falls_silent_is_asked_again_or_given_up(
+    server, get, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(transfer, "TIMEOUT", 0.05)
+        patch.setattr(transfer, "ATTEMPTS", 2)
+        server.fail(PATH, *9 * [silent_after(0)])
+        with pytest.raises(ConnectionError, match="sent nothing for 0.05 seconds"):
+            get()
     monkeypatch.setattr(transfer, "TIMEOUT", 1.0)
     server.fail(PATH, silent_after(HALF))
-    assert fetch(weights, cache / "model").read_bytes() == WEIGHTS
+    assert get().read_bytes() == WEIGHTS
     assert set(server.firsts(PATH)) == {0, HALF}
 
 
-def test_a_file_that_changed_on_the_server_is_downloaded_from_its_start(
-    server, weights, cache
-):
+def test_a_file_that_changed_on_the_server_is_downloaded_from_its_start(server, get):
     other = hdf5(seed=1)
     server.fail(PATH, cut_after(HALF), sends(other), sends(other))
     server.files[PATH] = other
     server.answers[PATH][0] = sends(WEIGHTS, cut=HALF)
-    assert fetch(weights, cache / "model").read_bytes() == other
+    assert get().read_bytes() == other
     assert server.firsts(PATH) == [0, HALF]
 
 
@@ -122,13 +126,14 @@ PAGE = b"<!DOCTYPE html><title>Sign in</title><p>Please sign in first</p>"
     ],
 )
 def test_a_download_that_fails_says_what_to_do(
-    answer, error, message, kept, *, server, weights, cache
+    answer, error, message, kept, *, server, get, cache
 ):
     server.fail(PATH, *9 * [answer])
     with pytest.raises(error, match=message) as raised:
-        fetch(weights, cache / "model")
+        get()
     target = cache / "model" / "weights.hdf5"
-    assert f"Download {weights.address} by hand to {target}" in str(raised.value)
+    text = f"Download {server.address}{PATH} by hand to {target}"
+    assert text in str(raised.value)
     part = contents(cache / "model").get("weights.hdf5.part", b"")
     assert part == WEIGHTS[:kept] and not target.exists()
 
@@ -141,18 +146,10 @@ def test_a_server_that_can_not_be_reached_is_said(cache, server):
         fetch(address, cache / "model")
 
 
-def test_a_server_that_stays_silent_is_given_up(server, weights, cache, monkeypatch):
-    monkeypatch.setattr(transfer, "TIMEOUT", 0.05)
-    monkeypatch.setattr(transfer, "ATTEMPTS", 2)
-    server.fail(PATH, *9 * [silent_after(0)])
-    with pytest.raises(ConnectionError, match="sent nothing for 0.05 seconds"):
-        fetch(weights, cache / "model")
-
-
-def test_redirects_are_followed_but_not_away_from_https(server, weights, cache):
+def test_redirects_are_followed_but_not_away_from_https(server, get):
     server.files["/elsewhere"] = WEIGHTS
     server.fail(PATH, status(302, Location="/elsewhere"))
-    assert fetch(weights, cache / "model").read_bytes() == WEIGHTS
+    assert get().read_bytes() == WEIGHTS
     request = transfer.urllib.request.Request("https://host/file")
     with pytest.raises(transfer.TransferFailed, match="http://host, which is not"):
         transfer._Redirects().redirect_request(
@@ -160,13 +157,10 @@ def test_redirects_are_followed_but_not_away_from_https(server, weights, cache):
         )
 
 
-ZIP = io.BytesIO()
-with zipfile.ZipFile(ZIP, "w") as archive:
-    archive.writestr("options.json", "{}")
 WHOLE = {
     "weights.hdf5": WEIGHTS,
     "latest.hdf5": hdf5(libver="latest"),
-    "a.zip": ZIP.getvalue(),
+    "a.zip": b"PK\5\6" + bytes(18),  # an empty one
     "a.tar.gz": gzip.compress(os.urandom(3000)),
     "options.json": b'{"lstm": {"dim": 4096}}',
 }
@@ -192,53 +186,48 @@ def test_a_length_that_is_too_short_leaves_no_file(name, server, cache):
         ({"size": 7}, "it should have 7 bytes. Found: 8"),
     ],
 )
-def test_what_the_publisher_states_is_checked(stated, message, weights, cache):
+def test_what_the_publisher_states_is_checked(stated, message, get, cache):
     with pytest.raises(ValueError, match=message):
-        fetch(weights._replace(**stated), cache / "model")
+        get(**stated)
     assert contents(cache / "model") == {}
 
 
-def test_later_downloads_must_be_the_first_one(server, weights, cache):
-    path = fetch(weights, cache / "model")
+def test_a_file_must_stay_what_was_first_downloaded(server, get):
+    path = get()
+    os.utime(path)
+    assert get() == path
+    path.write_bytes(hdf5(seed=1))
+    with pytest.raises(ValueError, match="first downloaded.* Delete it to download"):
+        get()
+    path.write_bytes(WEIGHTS[:HALF])
+    with pytest.raises(ValueError, match="weights.hdf5 is not what .*it ends after"):
+        get()
+    assert len(server.requests) == 1
     path.unlink()
     server.fail(PATH, sends(hdf5(seed=1)))
     with pytest.raises(ValueError, match="its SHA-256 was .*if its publisher"):
-        fetch(weights, cache / "model")
-    assert not path.exists()
-    assert fetch(weights, cache / "model").read_bytes() == WEIGHTS
-
-
-def test_a_file_of_the_cache_is_checked_when_it_changes(server, weights, cache):
-    path = fetch(weights, cache / "model")
-    os.utime(path)
-    assert fetch(weights, cache / "model") == path
-    path.write_bytes(hdf5(seed=1))
-    with pytest.raises(ValueError, match="first downloaded.* Delete it to download"):
-        fetch(weights, cache / "model")
-    path.write_bytes(WEIGHTS[:HALF])
-    with pytest.raises(ValueError, match="weights.hdf5 is not what .*it ends after"):
-        fetch(weights, cache / "model")
-    assert len(server.requests) == 1
+        get()
+    assert not path.exists() and get().read_bytes() == WEIGHTS
 
 
 def test_offline_a_file_is_read_from_the_cache_or_wanted_by_hand(
-    server, weights, cache, monkeypatch
+    server, get, cache, monkeypatch
 ):
     monkeypatch.setenv("ELMO_KERAS_OFFLINE", "1")
     with pytest.raises(FileNotFoundError, match="OFFLINE forbids .* by hand to"):
-        fetch(weights, cache / "model")
+        get()
     path = cache / "model" / "weights.hdf5"
     path.parent.mkdir(parents=True)
     path.write_bytes(PAGE)
     with pytest.raises(ValueError, match="weights.hdf5 is not what .* a web page"):
-        fetch(weights, cache / "model")
+        get()
     path.write_bytes(WEIGHTS)
-    assert fetch(weights, cache / "model").read_bytes() == WEIGHTS
+    assert get().read_bytes() == WEIGHTS
     assert "weights.hdf5" in json.loads((cache / "model/.downloads.json").read_text())
     assert server.requests == []
 
 
-def test_several_callers_download_a_file_once(server, weights, cache, capsys):
+def test_several_callers_download_a_file_once(server, get, capsys):
     waiting = threading.Event()
 
     def answer(handler):
@@ -247,7 +236,7 @@ def test_several_callers_download_a_file_once(server, weights, cache, capsys):
 
     server.fail(PATH, answer)
     with ThreadPoolExecutor(3) as pool:
-        paths = [pool.submit(fetch, weights, cache / "model") for _ in range(3)]
+        paths = [pool.submit(get) for _ in range(3)]
         shown = []
         wait_until(lambda: shown.append(capsys.readouterr().err) or _waits(shown) == 2)
         waiting.set()
@@ -259,7 +248,7 @@ def _waits(shown):
     return "".join(shown).count("Waiting for another download")
 
 
-def test_an_interrupted_download_resumes(server, weights, cache, request):
+def test_an_interrupted_download_resumes(server, get, cache, request):
     def interrupt():
         part = cache / "model" / "weights.hdf5.part"
         wait_until(lambda: part.exists())
@@ -272,34 +261,30 @@ def test_an_interrupted_download_resumes(server, weights, cache, request):
     )
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(KeyboardInterrupt):
-        fetch(weights, cache / "model")
+        get()
     done = len(contents(cache / "model")["weights.hdf5.part"])
-    assert fetch(weights, cache / "model").read_bytes() == WEIGHTS
+    assert get().read_bytes() == WEIGHTS
     assert server.firsts(PATH) == [0, done]
 
 
-def test_a_full_disk_keeps_what_was_downloaded(server, weights, cache, monkeypatch):
+def test_a_disk_that_is_full_or_can_not_be_written_is_said(
+    server, get, cache, monkeypatch
+):
+    cache.write_text("")
+    with pytest.raises(NotADirectoryError, match="ELMO_KERAS_CACHE names another"):
+        get()
+    cache.unlink()
+    usage = transfer.shutil.disk_usage(cache.parent)._replace(free=9)
+    with monkeypatch.context() as patch:
+        patch.setattr(transfer.shutil, "disk_usage", lambda _: usage)
+        with pytest.raises(OSError, match=r"8\d,\d+ bytes are needed, and 9 are free"):
+            get()
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (HALF, limits[1]))
     try:
         with pytest.raises(OSError, match="ELMO_KERAS_CACHE names .* the same call"):
-            fetch(weights, cache / "model")
+            get()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert fetch(weights, cache / "model").read_bytes() == WEIGHTS
-    assert server.firsts(PATH) == [0, HALF]
-
-
-def test_a_disk_without_space_is_noticed_before_the_download(
-    server, weights, cache, monkeypatch
-):
-    usage = transfer.shutil.disk_usage(Path(cache).parent)._replace(free=9)
-    monkeypatch.setattr(transfer.shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(OSError, match=r"8\d,\d+ bytes are needed, and 9 are free"):
-        fetch(weights, cache / "model")
-
-
-def test_a_cache_that_can_not_be_written_is_said(weights, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(NotADirectoryError, match="ELMO_KERAS_CACHE names another"):
-        fetch(weights, tmp_path / "file" / "model")
+    assert get().read_bytes() == WEIGHTS  # what was downloaded was kept
+    assert server.firsts(PATH)[-2:] == [0, HALF]

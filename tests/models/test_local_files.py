@@ -14,34 +14,11 @@ from elmo_keras.analyses.search import __main__ as search
 from elmo_keras.analyses.senses import __main__ as senses
 from elmo_keras.cli.command import WRONG_INPUT
 from elmo_keras.embed import __main__ as embed
-from elmo_keras.models.local_files import (
-    absolute,
-    local_files,
-    model_title,
-    path_or_name,
-)
+from elmo_keras.models.local_files import absolute, local_files, path_or_name
 from elmo_keras.tasks.experiments.experiment_arguments import Variant
 from elmo_keras.training.arguments import parser, settings_of
 from export import __main__ as export
-
-STORE = "/allennlp.s3.amazonaws.com/models/elmo"
-SMALL = f"{STORE}/2x1024_128_2048cnn_1xhighway/elmo_2x1024_128_2048cnn_1xhighway"
-
-
-@pytest.fixture
-def published(mirror, model_directory):
-    """A server that has a tiny model under several addresses."""
-    files = [model_directory / name for name in ("options.json", "weights.hdf5")]
-    options, weights = (file.read_bytes() for file in files)
-    for stem in f"{SMALL}_", "/host/a/":
-        mirror.files[f"{stem}options.json"] = options
-        mirror.files[f"{stem}weights.hdf5"] = weights
-    mirror.files["/host/pair.json"], mirror.files["/host/pair.hdf5"] = options, weights
-    return mirror
-
-
-def same_weights(one, two):
-    return all(map(np.array_equal, one.get_weights(), two.get_weights()))
+from tests.models.conftest import STORE
 
 
 @pytest.mark.parametrize(
@@ -51,24 +28,19 @@ def same_weights(one, two):
         ["SMALL"],
         ["https://host/a"],
         ["https://host/a/options.json"],
-        ["https://host/pair.json", "https://host/pair.hdf5"],
+        ["https://host/a/options.json", "https://host/a/weights.hdf5"],
     ],
 )
 def test_names_and_addresses_give_the_files_which_are_downloaded_once(
-    given, published, model_directory
+    given, small, model_directory
 ):
+    expected = load_bilm(model_directory)
     for _ in range(2):
-        files = find_model(*given)
-        assert files.options == find_model(model_directory).options
-        expected = find_model(model_directory).weights.datasets
-        for name, array in files.weights.datasets.items():
-            np.testing.assert_array_equal(array[...], expected[name][...])
-        assert len(published.requests) == 2
-
-
-def test_the_layer_of_a_name_has_the_published_weights(published, model_directory):
-    elmo = Elmo.from_pretrained("small")
-    assert same_weights(elmo.bilm, load_bilm(model_directory))
+        assert find_model(*given).options == find_model(model_directory).options
+        found = Elmo.from_pretrained(*given).bilm
+        for one, other in zip(found.weights, expected.weights, strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert len(small.requests) == 2
 
 
 def test_an_archive_is_handed_over_as_it_is(mirror, tmp_path, model_directory, cache):
@@ -78,7 +50,7 @@ def test_an_archive_is_handed_over_as_it_is(mirror, tmp_path, model_directory, c
     assert find_model("nlpl:999").options == find_model(model_directory).options
 
 
-def test_training_starts_from_a_published_model(published, model_directory):
+def test_training_starts_from_a_published_model(small):
     files = find_model("small", prefer_checkpoint=True)
     assert not files.has_softmax and files.directory.name == "small"
     given = parser("").parse_args(["--init", "hf://owner/name"])
@@ -103,10 +75,9 @@ def test_a_published_checkpoint_of_bilm_tf_is_a_folder_with_its_vocabulary(mirro
 
 
 def test_the_command_that_embeds_downloads_the_model(
-    published, tmp_path, capsys, cache, monkeypatch
+    small, tmp_path, capsys, cache, monkeypatch
 ):
     finished = SimpleNamespace(finished=True)
-    monkeypatch.setattr(embed, "embedder_for", lambda *_, **__: None)
     monkeypatch.setattr(embed, "write_vectors", lambda *_, **__: finished)
     text = tmp_path / "text.txt"
     text.write_text("A sentence\n")
@@ -120,32 +91,29 @@ def test_the_command_that_embeds_downloads_the_model(
 
 
 @pytest.mark.parametrize(
-    ("parser", "arguments", "name"),
+    ("command", "arguments"),
     [
-        (embed.parser, ["a", "b", "--model"], "model"),
-        (search.parser, ["file", "--elmo"], "elmo"),
-        (neighbors.parser, ["file", "--words", "w", "--elmo"], "elmo"),
-        (senses.parser, ["--train", "a", "--test", "b", "--elmo"], "elmo"),
-        (probe.parser, ["--train", "a", "--dev", "b", "--elmo"], "elmo"),
-        (lambda: export.parser(), ["out"], "model"),
+        (embed, "a b --model https://host/a.zip"),
+        (search, "file --elmo https://host/a.zip"),
+        (neighbors, "file --words w --elmo https://host/a.zip"),
+        (senses, "--train a --test b --elmo https://host/a.zip"),
+        (probe, "--train a --dev b --elmo https://host/a.zip"),
+        (export, "https://host/a.zip out"),
     ],
 )
-def test_commands_take_addresses_as_they_are(parser, arguments, name):
-    given = "https://host/a.zip"
-    first = [given] if name == "model" and arguments == ["out"] else []
-    last = [] if first else [given]
-    options = parser().parse_args([*first, *arguments, *last])
-    assert getattr(options, name) == given
+def test_commands_take_addresses_as_they_are(command, arguments):
+    options = vars(command.parser().parse_args(arguments.split()))
+    assert options.get("model", options.get("elmo")) == "https://host/a.zip"
 
 
-def test_a_path_comes_before_a_name(tmp_path, monkeypatch, capsys, published):
+def test_a_path_comes_before_a_name(tmp_path, monkeypatch, capsys, small):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pubmed").mkdir()
     assert local_files("pubmed") == (Path("pubmed"), None)
     line = "pubmed is a published model, and a path in this folder; the path is read."
     assert line in capsys.readouterr().err
     assert local_files(Path("small")) == (Path("small"), None)
-    assert published.requests == []
+    assert small.requests == []
     assert path_or_name("pubmed") == "pubmed"
     (tmp_path / "own").mkdir()
     assert path_or_name("own/") == Path("own")
@@ -170,27 +138,23 @@ def test_a_string_that_names_nothing_is_explained(name, message, mirror):
 
 def test_results_are_named_after_the_model(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    assert Variant("5.5B").name == "elmo-5.5B"
-    assert Variant("nlpl:161").name == "elmo-nlpl-161"
-    assert Variant("LARGE").name == "elmo-5.5B"
-    assert model_title("hf://owner/name").startswith("hf-owner-name-")
-    assert model_title("models/en.zip") == "en"
+    names = [Variant(m).name for m in ("5.5B", "LARGE", "nlpl:161", "models/en.zip")]
+    assert names == ["elmo-5.5B", "elmo-5.5B", "elmo-nlpl-161", "elmo-en"]
+    assert Variant("hf://owner/name").name.startswith("elmo-hf-owner-name-")
 
 
-def test_files_that_differ_from_what_is_stated_are_refused(mirror, model_directory):
-    weights = (model_directory / "weights.hdf5").read_bytes()
-    options = (model_directory / "options.json").read_bytes()
+def test_files_that_differ_from_what_is_stated_and_wrong_mirrors_are_refused(
+    mirror, model_directory, monkeypatch
+):
     stem = f"{STORE}/2x4096_512_2048cnn_2xhighway/elmo_2x4096_512_2048cnn_2xhighway"
-    mirror.files |= {f"{stem}_options.json": options, f"{stem}_weights.hdf5": weights}
+    for name in "options.json", "weights.hdf5":
+        mirror.files[f"{stem}_{name}"] = (model_directory / name).read_bytes()
     with pytest.raises(ValueError, match="should have 374,434,792 bytes"):
         Elmo.from_pretrained("original")
     release = "/t-systems-on-site-services-gmbh/german-elmo-model/releases/download"
-    mirror.files[f"/github.com{release}/files_1/options.json"] = options
+    mirror.files[f"/github.com{release}/files_1/options.json"] = b"{}"
     with pytest.raises(ValueError, match="its SHA1 should be 04afb8bc"):
         Elmo.from_pretrained("german")
-
-
-def test_a_mirror_must_be_an_address(monkeypatch):
     monkeypatch.setenv("ELMO_KERAS_MIRROR", "/local/folder")
     with pytest.raises(ValueError, match="ELMO_KERAS_MIRROR should start with https"):
         Elmo.from_pretrained("small")

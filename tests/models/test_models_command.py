@@ -4,16 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary, load_bilm
+from elmo_keras import BidirectionalLanguageModel, Vocabulary, load_bilm
 from elmo_keras.cli.command import WRONG_INPUT
 from elmo_keras.cli.locking import only_process
 from elmo_keras.model_files.model_directory import find_model, save_model
 from elmo_keras.models.__main__ import main
 from elmo_keras.models.cache import cache_folder
+from tests.models.conftest import STORE
 from tests.support.paths import ROOT
-
-STORE = "/allennlp.s3.amazonaws.com/models/elmo"
-SMALL = f"{STORE}/2x1024_128_2048cnn_1xhighway/elmo_2x1024_128_2048cnn_1xhighway"
 
 
 @pytest.fixture
@@ -27,14 +25,6 @@ def run(capsys):
     return run
 
 
-@pytest.fixture
-def small(mirror, model_directory):
-    """A server that has a tiny model under the name `small`."""
-    for name in "options.json", "weights.hdf5":
-        mirror.files[f"{SMALL}_{name}"] = (model_directory / name).read_bytes()
-    return mirror
-
-
 def test_the_readme_shows_the_listing(run):
     status, printed, _ = run()
     assert status == 0
@@ -45,11 +35,8 @@ def test_the_readme_shows_the_listing(run):
 def test_words_choose_rows(run):
     _, printed, _ = run("list", "KOREAN", "elmoformany")
     head, rule, row = printed.splitlines()
-    assert row.split() == [
-        "|",
-        "nlpl:161",
-        *"| Korean | | ELMoForManyLangs | | | |".split(),
-    ]
+    expected = "| nlpl:161 | Korean | | ELMoForManyLangs | | | |"
+    assert row.split() == expected.split()
 
 
 def test_models_are_fetched_listed_and_removed(run, small, cache):
@@ -68,9 +55,7 @@ def test_models_are_fetched_listed_and_removed(run, small, cache):
     assert status == WRONG_INPUT and "not in the cache" in error
 
 
-def test_models_of_an_address_are_listed_by_their_folder(run, small, model_directory):
-    for name in "options.json", "weights.hdf5":
-        small.files[f"/host/a/{name}"] = (model_directory / name).read_bytes()
+def test_models_of_an_address_are_listed_by_their_folder(run, small):
     run("fetch", "https://host/a")
     _, printed, _ = run("list", "https://host/a/weights.hdf5")
     folder = printed.splitlines()[2].split()[1]
@@ -78,17 +63,11 @@ def test_models_of_an_address_are_listed_by_their_folder(run, small, model_direc
     assert run("remove", folder)[0] == 0
 
 
-@pytest.fixture
-def with_softmax(tmp_path):
-    """A tiny model directory with a softmax."""
+def test_a_softmax_is_fetched_on_request(run, small, tmp_path, config):
     vocabulary = Vocabulary.count([["a", "model"]])
-    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"), len(vocabulary))
+    bilm = BidirectionalLanguageModel(config, len(vocabulary))
     bilm.build()
     save_model(tmp_path / "lm", bilm, vocabulary)
-    return tmp_path / "lm"
-
-
-def test_a_softmax_is_fetched_on_request(run, small, with_softmax):
     status, _, error = run("fetch", "small", "--softmax")
     assert status == WRONG_INPUT and "No softmax of small is published." in error
     size = "2x4096_512_2048cnn_2xhighway_5.5B"
@@ -99,7 +78,7 @@ def test_a_softmax_is_fetched_on_request(run, small, with_softmax):
         "tf_checkpoint/vocab-enwiki-news-500000.txt": "vocab.txt",
     }
     for name, own in files.items():
-        small.files[f"{STORE}/{size}/{name}"] = (with_softmax / own).read_bytes()
+        small.files[f"{STORE}/{size}/{name}"] = (tmp_path / "lm" / own).read_bytes()
     assert run("fetch", "large", "--softmax")[0] == 0
     assert load_bilm("5.5B").softmax is not None
     assert find_model("5.5B").vocabulary.words[-2:] == ("a", "model")
@@ -113,12 +92,9 @@ def test_a_softmax_is_fetched_on_request(run, small, with_softmax):
         (["remove", "../x"], "../x is not in the cache"),
     ],
 )
-def test_wrong_names_are_explained(arguments, message, run):
+def test_wrong_names_are_explained(arguments, message, run, capsys):
     status, _, error = run(*arguments)
     assert status == WRONG_INPUT and message in error and error.count("\n") == 1
-
-
-def test_a_name_is_needed(capsys):
     with pytest.raises(SystemExit):
         main(["fetch"])
     assert "fetch needs the NAME of a model" in capsys.readouterr().err
