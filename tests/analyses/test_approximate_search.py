@@ -1,18 +1,16 @@
 """Semantic search with an approximate index."""
 
-import io
 import shutil
 import sys
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
-from elmo_keras import Elmo, embed_corpus
 from elmo_keras.analyses.search import __main__ as search
 from elmo_keras.analyses.search.index_note import note_path, read_note, write_note
 from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
 from elmo_keras.analyses.search.search_index import SearchIndex
+from tests.analyses.conftest import QUERY
 
 faiss = pytest.importorskip("faiss", reason="needs faiss-cpu")
 
@@ -26,24 +24,15 @@ from elmo_keras.analyses.search.approximate_index import (  # noqa: E402
     opened,
 )
 
-SENTENCES = [
-    "the river rose after the rain .",
-    "",
-    "she opened an account at the bank .",
-    "after the rain the river rose .",
-    "the bank closed her account .",
-]
-QUERY = "the rain rose after the river ."
-
 
 @pytest.fixture(scope="module")
-def vectors():
+def rows():
     """Rows around some centers; one of them is 0."""
     rng = np.random.default_rng(0)
     centers = rng.normal(size=(20, 7)) + 2
-    rows = centers[rng.integers(20, size=500)] + 0.3 * rng.normal(size=(500, 7))
-    rows[17] = 0
-    return rows.astype("float32")
+    made = centers[rng.integers(20, size=500)] + 0.3 * rng.normal(size=(500, 7))
+    made[17] = 0
+    return made.astype("float32")
 
 
 @pytest.fixture
@@ -54,24 +43,11 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(build, "SAVED_ROWS", 100)
 
 
-def parquet(folder, model):
-    """A folder of two Parquet files with the sentences."""
-    (folder / "text.txt").write_text("\n".join(SENTENCES))
-    (folder / "vectors").mkdir()
-    output = folder / "vectors" / "a.parquet"
-    options = {"layers": "average", "pooling": "mean"}
-    embed_corpus(Elmo.from_pretrained(model), folder / "text.txt", output, **options)
-    table = pq.read_table(output)
-    pq.write_table(table[:2], output)
-    pq.write_table(table[2:], folder / "vectors" / "b.parquet")
-    return folder / "vectors"
-
-
 @pytest.mark.parametrize("center", [False, True])
-def test_nearly_all_of_the_closest_are_found(vectors, tmp_path, center, small_blocks):
+def test_nearly_all_of_the_closest_are_found(rows, tmp_path, center, small_blocks):
     path = tmp_path / "index"
-    assert make_approximate_index(vectors, path, {"vectors": 1}, center=center)
-    exact, found = SearchIndex(vectors, center), ApproximateIndex(path, cells=6)
+    assert make_approximate_index(rows, path, {"vectors": 1}, center=center)
+    exact, found = SearchIndex(rows, center), ApproximateIndex(path, cells=6)
     assert (len(found), found.n_lists) == (499, 25)
     rng, shared = np.random.default_rng(1), []
     for query in rng.normal(size=(20, 7)).astype("float32") + 2:
@@ -88,20 +64,20 @@ def test_nearly_all_of_the_closest_are_found(vectors, tmp_path, center, small_bl
 
 @pytest.mark.parametrize("real", [0, 1])
 def test_vectors_that_are_0_are_never_found(tmp_path, small_blocks, real):
-    path, vectors = tmp_path / "index", np.zeros((70, 5), "float32")
-    vectors[3, :] = real
-    assert make_approximate_index(vectors, path, {})
+    path, rows = tmp_path / "index", np.zeros((70, 5), "float32")
+    rows[3, :] = real
+    assert make_approximate_index(rows, path, {})
     indices, cosines = ApproximateIndex(path).closest(np.ones(5, "float32"), 2)
     assert indices.tolist() == [3] * real
     np.testing.assert_allclose(cosines, [1] * real, atol=1e-3)
 
 
 def test_an_index_grows_from_where_it_was_stopped_or_killed(
-    vectors, tmp_path, small_blocks, monkeypatch
+    rows, tmp_path, small_blocks, monkeypatch
 ):
     whole, path, steps = tmp_path / "whole", tmp_path / "index", []
     work = unfinished(path)
-    make_approximate_index(vectors, whole, {"a": 1})
+    make_approximate_index(rows, whole, {"a": 1})
 
     def counted(name, function):
         def count(*arguments, **options):
@@ -117,23 +93,23 @@ def test_an_index_grows_from_where_it_was_stopped_or_killed(
     monkeypatch.setattr(kind, "add_with_ids", counted("rows", kind.add_with_ids))
     saved_rows = lambda: opened(work).ntotal + 1  # noqa: E731, one of them is 0
     stop = lambda: len(steps) == 1  # noqa: E731
-    assert not make_approximate_index(vectors, path, {"a": 1}, stop=stop)
+    assert not make_approximate_index(rows, path, {"a": 1}, stop=stop)
     assert steps == ["centroids"] and not path.exists()
     stop = lambda: len(steps) == 4  # noqa: E731
-    assert not make_approximate_index(vectors, path, {"a": 1}, stop=stop)
+    assert not make_approximate_index(rows, path, {"a": 1}, stop=stop)
     assert steps == ["centroids"] + ["rows"] * 3 and saved_rows() == 192
     with pytest.raises(KeyboardInterrupt):
-        make_approximate_index(vectors, path, {"a": 1})
+        make_approximate_index(rows, path, {"a": 1})
     assert saved_rows() == 320  # then half as many again weren't added
-    assert make_approximate_index(vectors, path, {"a": 1})
+    assert make_approximate_index(rows, path, {"a": 1})
     assert steps[4:] == ["rows"] * (5 + 3)
     assert not work.exists() and not note_path(work).exists()
     assert path.read_bytes() == whole.read_bytes()
 
 
-def test_a_full_disk_keeps_what_was_saved(vectors, tmp_path, small_blocks, monkeypatch):
+def test_a_full_disk_keeps_what_was_saved(rows, tmp_path, small_blocks, monkeypatch):
     path = tmp_path / "index"
-    make_approximate_index(vectors, path, {}, stop=lambda: True)
+    make_approximate_index(rows, path, {}, stop=lambda: True)
     before = unfinished(path).read_bytes()
 
     def fail(*_):
@@ -141,37 +117,37 @@ def test_a_full_disk_keeps_what_was_saved(vectors, tmp_path, small_blocks, monke
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="write error"):
         patch.setattr(build.faiss, "write_index", fail)
-        make_approximate_index(vectors, path, {})
+        make_approximate_index(rows, path, {})
     assert unfinished(path).read_bytes() == before
-    assert make_approximate_index(vectors, path, {})
+    assert make_approximate_index(rows, path, {})
 
 
 def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
-    vectors, tmp_path, small_blocks
+    rows, tmp_path, small_blocks
 ):
     path = tmp_path / "index"
-    make_approximate_index(vectors, path, {"a": 1})
+    make_approximate_index(rows, path, {"a": 1})
     before = path.read_bytes()
-    assert make_approximate_index(vectors, path, {"a": 1}), "it is there already"
-    others = [(vectors, {"a": 2}, {}), (vectors[:9], {"a": 1}, {})]
-    others += [(vectors, {"a": 1}, {"center": True})]
-    for rows, made_of, options in others:
+    assert make_approximate_index(rows, path, {"a": 1}), "it is there already"
+    others = [(rows, {"a": 2}, {}), (rows[:9], {"a": 1}, {})]
+    others += [(rows, {"a": 1}, {"center": True})]
+    for given, made_of, options in others:
         with pytest.raises(ValueError, match="was made with"):
-            make_approximate_index(rows, path, made_of, **options)
+            make_approximate_index(given, path, made_of, **options)
     stopped = {"stop": lambda: True, "overwrite": True}
-    assert not make_approximate_index(vectors, path, {"a": 2}, **stopped)
+    assert not make_approximate_index(rows, path, {"a": 2}, **stopped)
     assert path.read_bytes() == before, "the old one stays until the new one is whole"
-    assert not make_approximate_index(vectors, path, {"a": 3}, **stopped)
+    assert not make_approximate_index(rows, path, {"a": 3}, **stopped)
     assert read_note(unfinished(path))["a"] == 3
-    assert make_approximate_index(vectors, path, {"a": 3}, overwrite=True)
+    assert make_approximate_index(rows, path, {"a": 3}, overwrite=True)
     assert read_note(path)["a"] == 3
 
 
-def test_a_damaged_index_is_refused(vectors, tmp_path):
+def test_a_damaged_index_is_refused(rows, tmp_path):
     path = tmp_path / "index"
     with pytest.raises(FileNotFoundError):
         ApproximateIndex(path)
-    make_approximate_index(vectors, path, {})
+    make_approximate_index(rows, path, {})
     whole = path.read_bytes()
     for content in (whole[:-5], whole[:1000], b"", b"a" * 100):
         path.write_bytes(content)
@@ -184,42 +160,34 @@ def test_a_damaged_index_is_refused(vectors, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["index", "index.unfinished"])
-def test_an_index_without_a_note_is_refused_and_made_anew(vectors, tmp_path, name):
+def test_an_index_without_a_note_is_refused_and_made_anew(rows, tmp_path, name):
     path = tmp_path / "index"
     (tmp_path / name).write_bytes(b"of an earlier version")
     with pytest.raises(ValueError, match="is missing. Ask to overwrite it"):
-        make_approximate_index(vectors, path, {})
-    assert make_approximate_index(vectors, path, {}, overwrite=True)
+        make_approximate_index(rows, path, {})
+    assert make_approximate_index(rows, path, {}, overwrite=True)
     assert len(ApproximateIndex(path)) == 499
 
 
-def test_an_index_that_was_killed_before_its_last_step_is_finished(vectors, tmp_path):
+def test_an_index_that_was_killed_before_its_last_step_is_finished(rows, tmp_path):
     path = tmp_path / "index"
-    assert make_approximate_index(vectors, path, {"a": 1})
+    assert make_approximate_index(rows, path, {"a": 1})
     whole = path.read_bytes()
     write_note(unfinished(path), read_note(path))
     path.rename(unfinished(path))
-    assert make_approximate_index(vectors, path, {"a": 1})
+    assert make_approximate_index(rows, path, {"a": 1})
     assert path.read_bytes() == whole and not unfinished(path).exists()
-
-
-def lines_of(capsys):
-    """The lines that were printed, without the cosines."""
-    return [line[8:] for line in capsys.readouterr().out.splitlines()]
 
 
 @pytest.mark.parametrize("options", [[], ["--center"]])
 def test_the_command_finds_the_same_in_a_text_and_in_parquet(
-    model_directory, tmp_path, capsys, options, monkeypatch
+    text, vectors, find, tmp_path, options, monkeypatch
 ):
-    folder = parquet(tmp_path, model_directory)
-    for file in (folder, tmp_path / "text.txt"):
-        command = [str(file), "--elmo", str(model_directory), *options, QUERY]
-        assert search.main(command) == 0
-        exact = lines_of(capsys)
+    for file in (vectors, text):
+        exact = find(file, *options, QUERY)
+        assert len(exact[0]) == 5
         for _ in range(2):
-            assert search.main([*command, "--approximate"]) == 0
-            assert lines_of(capsys) == exact and len(exact) == 5
+            assert find(file, *options, QUERY, "--approximate") == exact
             monkeypatch.setattr(build, "_grow", None)  # it is made once
         monkeypatch.undo()
     kind = "centered.approximate" if options else "approximate"
@@ -228,39 +196,29 @@ def test_the_command_finds_the_same_in_a_text_and_in_parquet(
     assert made == names | {f"{name}.json" for name in names}
 
 
-def test_parquet_that_changed_is_noticed(
-    model_directory, tmp_path, capsys, monkeypatch
-):
-    folder = parquet(tmp_path, model_directory)
-    command = [str(folder), "--elmo", str(model_directory), "--approximate", QUERY]
-    assert search.main(command) == 0
+def test_parquet_that_changed_is_noticed(vectors, find, model, error_of, monkeypatch):
+    find(vectors, "--approximate", QUERY)
     with monkeypatch.context() as patch:
         patch.setattr(ParquetSentences, "digest", None)  # not even read
-        assert search.main(command) == 0
-    (folder / "a.parquet").touch()
-    assert search.main(command) == 0, "the content is the same"
-    capsys.readouterr()
-    shutil.copy(folder / "b.parquet", folder / "c.parquet")
-    assert search.main(command) == 2
-    error = capsys.readouterr().err
+        find(vectors, "--approximate", QUERY)
+    (vectors / "a.parquet").touch()
+    find(vectors, "--approximate", QUERY)  # the content is the same
+    shutil.copy(vectors / "b.parquet", vectors / "c.parquet")
+    command = [vectors, "--elmo", model, "--approximate", QUERY]
+    error = error_of(search.main, command)
     assert "was made with vectors" in error and "--overwrite" in error
-    assert error.count("\n") == 1
-    assert search.main([*command, "--overwrite", "--top", "9"]) == 0
-    assert len(lines_of(capsys)) == 8
+    assert len(find(vectors, "--approximate", QUERY, "--overwrite")[0]) == 7
 
 
 def test_an_interrupted_command_says_that_it_resumes(
-    model_directory, tmp_path, capsys, monkeypatch
+    vectors, find, model, capsys, monkeypatch
 ):
-    folder = parquet(tmp_path, model_directory)
-    command = [str(folder), "--elmo", str(model_directory), "--approximate"]
-    monkeypatch.setattr("sys.stdin", io.StringIO(f"{QUERY}\n"))
     with monkeypatch.context() as patch:
         patch.setattr(build, "_grow", lambda *_, **__: False)
+        command = [str(vectors), "--elmo", model, "--approximate", QUERY]
         assert search.main(command) == 130
     assert capsys.readouterr().err.endswith("The same command resumes.\n")
-    assert search.main(command) == 0
-    assert len(lines_of(capsys)) == 5
+    assert len(find(vectors, "--approximate", QUERY)[0]) == 5
 
 
 def test_arguments_that_do_not_fit_are_refused(model, tmp_path, error_of, monkeypatch):

@@ -20,82 +20,21 @@ from elmo_keras.analyses.search.search_index import SearchIndex
 from elmo_keras.analyses.search.text_index import LineIndex, mean_vector
 from elmo_keras.embed import corpus
 from elmo_keras.embed.parts import folder_of
-
-SENTENCES = [
-    "the river rose after the rain .",
-    "",
-    "she opened an account at the bank .",
-    "after the rain the river rose .",
-    "nobody 가나다 knows 🙂",
-    "the bank closed her account .",
-]
+from tests.analyses.conftest import QUERY, SENTENCES
 
 
-@pytest.fixture(scope="module")
-def indexed(tmp_path_factory, model_directory):
-    """A folder with a text and its index, which the command has made."""
-    path = tmp_path_factory.mktemp("indexed") / "text.txt"
-    path.write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
-    assert search.main([str(path), "--elmo", str(model_directory), "rain"]) == 0
-    return path.parent
-
-
-@pytest.fixture(scope="module")
-def in_parquet(tmp_path_factory, model_directory):
-    """A folder of two Parquet files with the sentences, not in their order."""
-    folder = tmp_path_factory.mktemp("vectors")
-    (folder / "text.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
-    elmo = Elmo.from_pretrained(model_directory)
-    output = folder / "b.parquet"
-    embed_corpus(elmo, folder / "text.txt", output, layers="average", pooling="mean")
-    table = pq.read_table(output)
-    pq.write_table(table[3:], folder / "a.parquet")
-    pq.write_table(table[:3], folder / "b.parquet", row_group_size=2)
-    return folder
-
-
-@pytest.fixture
-def text(tmp_path, indexed):
-    """A text, with its index beside it."""
-    shutil.copytree(indexed, tmp_path, dirs_exist_ok=True)
-    return tmp_path / "text.txt"
-
-
-def hits(output):
-    """The line numbers and sentences that were printed for each query."""
-    found = []
-    for line in output.splitlines():
-        if line.startswith("Closest to: "):
-            found.append([])
-        else:
-            _, number, sentence = line.split(maxsplit=2)
-            found[-1].append((int(number), sentence))
-    return found
-
-
-def test_the_sentence_with_the_same_words_in_another_order_is_found(
-    text, model, capsys
-):
-    command = [str(text), "--elmo", model, "--top", "2"]
-    assert search.main([*command, "the rain rose after the river ."]) == 0
-    (found,) = hits(capsys.readouterr().out)
-    assert {number for number, _ in found} == {1, 4}
-    assert search.main([*command, "--center", SENTENCES[2]]) == 0
-    (found,) = hits(capsys.readouterr().out)
-    assert found[0] == (3, SENTENCES[2])
+def test_the_sentence_with_the_same_words_in_another_order_is_found(text, find):
+    (found,) = find(text, "--top", 2, QUERY)
+    assert {number for number, _ in found} == {"1", "4"}
+    (found,) = find(text, "--center", SENTENCES[2])
+    assert found[0] == ("3", SENTENCES[2])
 
 
 @pytest.mark.parametrize("options", [[], ["--center"]])
-def test_sentences_are_found_in_parquet_as_in_a_text(
-    text, in_parquet, model, capsys, options
-):
-    command = ["--elmo", model, *options, "the rain rose after the river ."]
-    assert search.main([str(text), *command]) == 0
-    (wanted,) = hits(capsys.readouterr().out)
-    assert search.main([str(in_parquet), *command]) == 0
-    (found,) = hits(capsys.readouterr().out)
+def test_sentences_are_found_in_parquet_as_in_a_text(text, in_parquet, find, options):
+    (wanted,), (found,) = (find(f, *options, QUERY) for f in (text, in_parquet))
     # An id counts from 0, the number of a line from 1.
-    assert [(i + 1, sentence) for i, sentence in found] == wanted
+    assert [(str(int(i) + 1), sentence) for i, sentence in found] == wanted
 
 
 @pytest.mark.parametrize(
@@ -107,24 +46,18 @@ def test_sentences_are_found_in_parquet_as_in_a_text(
         ([1000 * i for i in range(6)], "3,000"),
     ],
 )
-def test_ids_of_any_type_are_printed(in_parquet, model, capsys, tmp_path, ids, shown):
+def test_ids_of_any_type_are_printed(in_parquet, find, tmp_path, ids, shown):
     table = pa.concat_tables(map(pq.read_table, sorted(in_parquet.glob("*.parquet"))))
     table = table.sort_by("id").set_column(0, "id", [pa.array(ids)])
     pq.write_table(table, tmp_path / "named.parquet")
-    command = [str(tmp_path), "--elmo", model, "--top", "1", SENTENCES[3]]
-    assert search.main(command) == 0
-    (line,) = capsys.readouterr().out.splitlines()[1:]
-    assert line.endswith(f" {shown:>8}  {SENTENCES[3]}")
+    found = find(tmp_path, "--top", 1, SENTENCES[3])
+    assert found == [[(shown, SENTENCES[3])]]
 
 
-def test_files_that_are_being_written_are_no_part_of_a_folder(
-    in_parquet, model, capsys, tmp_path
-):
-    shutil.copytree(in_parquet, tmp_path, dirs_exist_ok=True)
+def test_files_that_are_being_written_are_no_part_of_a_folder(vectors, find):
     for name in (".b.parquet.17.parquet", "_b.parquet"):
-        (tmp_path / name).write_text("half of a file")
-    assert search.main([str(tmp_path), "--elmo", model, "rain"]) == 0
-    assert len(hits(capsys.readouterr().out)[0]) == 5
+        (vectors / name).write_text("half of a file")
+    assert len(find(vectors, "rain")[0]) == 5
 
 
 def test_vectors_of_parquet_are_read_in_any_pieces(in_parquet):
@@ -168,36 +101,26 @@ def test_parquet_of_other_vectors_is_refused(in_parquet, model, error_of, tmp_pa
         assert "another model, layer, pooling or size" in error(tmp_path)
 
 
-def test_queries_come_from_standard_input_where_none_is_given(
-    text, model, capsys, monkeypatch
-):
+def test_queries_come_from_standard_input_where_none_is_given(text, find, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{SENTENCES[5]}\n\n{SENTENCES[4]}\n"))
-    assert search.main([str(text), "--elmo", model, "--top", "9"]) == 0
-    found = hits(capsys.readouterr().out)
-    assert [of_query[0] for of_query in found] == [(6, SENTENCES[5]), (5, SENTENCES[4])]
-    assert [len(of_query) for of_query in found] == [5, 5], "the empty line is none"
+    found = find(text, "--top", 9)
+    assert [hits[0] for hits in found] == [("6", SENTENCES[5]), ("5", SENTENCES[4])]
+    assert [len(hits) for hits in found] == [5, 5], "the empty line is none"
 
 
 def test_the_index_is_made_once_and_refused_for_another_text(
-    text, model, capsys, monkeypatch, tmp_path
+    text, model, find, error_of, monkeypatch
 ):
-    note = json.loads((tmp_path / "text.txt.average.npy.json").read_text())
+    note = json.loads(text.with_name("text.txt.average.npy.json").read_text())
     assert note.keys() == {"text", "model", "layers"}
-    command = [str(text), "--elmo", model, "rain"]
     with monkeypatch.context() as patch:
         patch.setattr(text_index, "embed_corpus", None)
-        assert search.main(command) == 0
-    assert len(hits(capsys.readouterr().out)[0]) == 5
+        patch.setattr(text_index, "check_file", None)  # reading needs no room
+        assert len(find(text, "rain")[0]) == 5
     text.write_text("another\n")
-    assert search.main(command) == 2
-    error = capsys.readouterr().err
-    assert (
-        "was made with text" in error
-        and "--overwrite" in error
-        and error.count("\n") == 1
-    )
-    assert search.main([*command, "--overwrite"]) == 0
-    assert hits(capsys.readouterr().out) == [[(1, "another")]]
+    error = error_of(search.main, [text, "--elmo", model, "rain"])
+    assert "was made with text" in error and "--overwrite" in error
+    assert find(text, "rain", "--overwrite") == [[("1", "another")]]
 
 
 @pytest.mark.slow
@@ -224,7 +147,7 @@ def test_an_interrupted_index_is_resumed(text, model, capsys, monkeypatch, tmp_p
 
 
 def test_the_old_index_answers_until_the_new_one_is_whole(
-    text, model, capsys, monkeypatch, tmp_path
+    text, model, find, monkeypatch, tmp_path
 ):
     index, note = (tmp_path / f"text.txt.average.npy{end}" for end in ("", ".json"))
     old = index.read_bytes(), note.read_bytes()
@@ -236,12 +159,11 @@ def test_the_old_index_answers_until_the_new_one_is_whole(
     assert (index.read_bytes(), note.read_bytes()) == old
     assert search.main(command) == 2, "the old index is not of this text"
     text.write_text("\n".join(SENTENCES) + "\n")
-    assert search.main(command) == 0
-    assert len(hits(capsys.readouterr().out)[0]) == 5
+    assert len(find(text, "rain")[0]) == 5
     text.write_text("\n".join(reversed(SENTENCES)))
-    assert search.main([*command, "--overwrite"]) == 0
-    assert search.main([*command, "--top", "9"]) == 0
-    assert (5, SENTENCES[1]) not in hits(capsys.readouterr().out)[-1]
+    find(text, "rain", "--overwrite")
+    (found,) = find(text, "rain", "--top", 9)
+    assert ("5", SENTENCES[1]) not in found
     np.testing.assert_array_equal(np.load(index)[4], 0)  # the empty line
     assert note.read_bytes() != old[1] and not folder_of(index).exists()
 
@@ -256,6 +178,7 @@ def test_the_old_index_answers_until_the_new_one_is_whole(
         ("text.npy/index.npy", "The output text.npy/index.npy is in text.npy"),
         ("noted.npy", "The output noted.npy.json is an input"),
         ("index.txt", "should end in .npy"),
+        ("index.hdf5", "should end in .npy"),
     ],
 )
 def test_a_wrong_index_is_refused_before_the_model_is_read(
@@ -274,12 +197,6 @@ def test_a_wrong_index_is_refused_before_the_model_is_read(
     assert {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
 
 
-def test_an_index_that_is_only_read_needs_no_room(text, model, monkeypatch, capsys):
-    monkeypatch.setattr(text_index, "check_file", None)
-    assert search.main([str(text), "--elmo", model, "rain"]) == 0
-    assert len(hits(capsys.readouterr().out)[0]) == 5
-
-
 def counted_writes(monkeypatch, interrupt_at=None):
     """A list that grows with each batch written; Ctrl-C is pressed at one of them."""
     written, write = [], corpus.write_part
@@ -294,31 +211,31 @@ def counted_writes(monkeypatch, interrupt_at=None):
     return written
 
 
-def test_cosines_are_those_of_the_definition_in_any_pieces(monkeypatch):
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("rows_at_once", [7, 100])
+def test_cosines_are_those_of_the_definition_in_any_pieces(
+    monkeypatch, center, rows_at_once
+):
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(23, 5)).astype("float32") + 3
     vectors[[2, 11]] = 0
     query = rng.normal(size=5).astype("float32")
     real = np.delete(np.arange(23), [2, 11])
-    for center in (False, True):
-        mean = vectors[real].mean(axis=0) if center else 0
-        rows, q = vectors[real] - mean, query - mean
-        cosines = rows @ q / np.linalg.norm(rows, axis=1) / np.linalg.norm(q)
-        order = np.argsort(-cosines)
-        for rows_at_once in (7, 100):
-            monkeypatch.setattr(search_index, "ROWS_AT_ONCE", rows_at_once)
-            found, values = SearchIndex(vectors, center).closest(query, 30)
-            assert found.tolist() == real[order].tolist()
-            np.testing.assert_allclose(values, cosines[order], atol=1e-6)
-            found, _ = SearchIndex(vectors, center).closest(query, 4)
-            assert found.tolist() == real[order][:4].tolist()
+    mean = vectors[real].mean(axis=0) if center else 0
+    rows, q = vectors[real] - mean, query - mean
+    cosines = rows @ q / np.linalg.norm(rows, axis=1) / np.linalg.norm(q)
+    order = np.argsort(-cosines)
+    monkeypatch.setattr(search_index, "ROWS_AT_ONCE", rows_at_once)
+    index = SearchIndex(vectors, center)
+    found, values = index.closest(query, 30)
+    assert found.tolist() == real[order].tolist()
+    np.testing.assert_allclose(values, cosines[order], atol=1e-6)
+    assert index.closest(query, 4)[0].tolist() == real[order][:4].tolist()
 
 
 def test_nothing_is_found_among_no_sentences():
-    numbers, cosines = SearchIndex(np.zeros((3, 5), "float32"), True).closest(
-        np.ones(5, "float32"), 2
-    )
-    assert len(numbers) == len(cosines) == 0
+    index = SearchIndex(np.zeros((3, 5), "float32"), True)
+    assert [len(x) for x in index.closest(np.ones(5, "float32"), 2)] == [0, 0]
 
 
 def test_a_query_has_the_vector_that_the_index_holds(text, model, tmp_path):
@@ -343,15 +260,15 @@ def test_lines_are_read_by_their_number_from_gzip_too(tmp_path):
             assert len(lines) == 4
 
 
+NOT_TEXT, UNNOTED = b"good\nb\xff\n", "text.txt.top.npy"
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda text: text.write_bytes(b"good\nb\xff\n"), "Line 2"),
+        (lambda text: text.write_bytes(NOT_TEXT), "Line 2"),
         (lambda text: text.unlink(), "No such file"),
-        (
-            lambda text: text.with_name("text.txt.top.npy").touch(),
-            "top.npy.json, which",
-        ),
+        (lambda text: text.with_name(UNNOTED).touch(), "top.npy.json, which"),
     ],
 )
 def test_an_error_of_the_input_is_one_line_and_status_2(
@@ -359,7 +276,7 @@ def test_an_error_of_the_input_is_one_line_and_status_2(
 ):
     change(text)
     files = set(text.parent.iterdir())
-    command = [str(text), "--elmo", model, "--layers", "top", "rain"]
+    command = [text, "--elmo", model, "--layers", "top", "rain"]
     error = error_of(search.main, command)
     assert error.startswith("elmo_keras.analyses.search: ") and reason in error
     assert set(text.parent.iterdir()) == files
@@ -370,8 +287,6 @@ def test_wrong_arguments_are_refused(text, model, error_of):
     assert "at least one token" in error_of(search.main, [*command, " "])
     error = error_of(search.main, [*command, "a", "--layers", "7"])
     assert "`layers` should be one of" in error
-    error = error_of(search.main, [*command, "a", "--index", "x.hdf5"])
-    assert "should end in .npy" in error
     with pytest.raises(SystemExit) as caught:
         search.main([str(text), "--elmo", model, "--layers", "mix"])
     assert caught.value.code == 2
