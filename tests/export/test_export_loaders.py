@@ -2,7 +2,6 @@
 
 import contextlib
 import http.server
-import importlib.util
 import shutil
 import sys
 import threading
@@ -18,13 +17,6 @@ from tests.support.cpp_program import answers_to_requests, run, values_of_cpp_pr
 from tests.support.exported import SENTENCES, STRINGS, expected, padded
 
 pytestmark = pytest.mark.slow
-
-
-def test_tf_saved_model_load(loaded, check):
-    for name, inputs in ("", tf.constant(SENTENCES)), (", tokens", padded()):
-        check(f"tf.saved_model.load{name}", loaded(inputs).numpy(), "default")
-        outputs = loaded(inputs, as_dict=True)
-        check(f"tf.saved_model.load{name}, as_dict", outputs["elmo"].numpy())
 
 
 @contextlib.contextmanager
@@ -55,41 +47,6 @@ def test_code_for_google_elmo_with_another_handle(
     check("hub.load, tokens", elmo["tokens"](**padded())["elmo"].numpy())
 
 
-HUB_KERAS_LAYER = """
-import sys
-import numpy as np, tensorflow as tf, tensorflow_hub as hub, tf_keras
-sentences = tf.constant(sys.argv[2:])
-for key in ("default", "elmo"):
-    call = {"arguments": {"as_dict": True}, "output_key": key}
-    layer = hub.KerasLayer(sys.argv[1], trainable=True, **call)
-    model = tf_keras.Sequential([tf_keras.layers.Input((), dtype=tf.string), layer])
-    np.save(f"{key}.npy", model.predict(sentences, verbose=0))
-    before = [w.numpy() for w in layer.weights]
-    model.compile("adam", "mse")
-    model.fit(sentences, model(sentences) + 1, verbose=0)
-    changed = [w.name for w, b in zip(layer.weights, before) if np.any(w != b)]
-    print(key, len(layer.losses), len(before), sorted(changed))
-"""
-
-
-def test_hub_keras_layer_trains_exactly_the_mix(
-    exported_version, exported_elmo, check, tmp_path
-):
-    for module in ("tensorflow_hub", "tf_keras"):
-        if importlib.util.find_spec(module) is None:
-            pytest.skip(f"needs {module}")
-    program = [sys.executable, "-c", HUB_KERAS_LAYER, exported_version, *SENTENCES]
-    printed = run(*program, cwd=tmp_path)
-    n = len(exported_elmo.weights)
-    mix = "['mix_0/gamma:0', 'mix_0/scalars:0']"
-    assert printed.splitlines()[-2:] == [
-        f"{k} 1 {n} {mix}" for k in ("default", "elmo")
-    ]
-    for key in ("default", "elmo"):
-        vectors = np.load(tmp_path / f"{key}.npy")
-        check(f"hub.KerasLayer, {key}", vectors, key)
-
-
 def test_keras_tfsm_layer(exported_version, check):
     layer = keras.layers.TFSMLayer(
         str(exported_version), call_endpoint="serving_default"
@@ -107,19 +64,10 @@ def test_a_tensorflow_1_session_by_signature(session, check):
 
 def test_saved_model_cli(exported_version, check, tmp_path):
     np.savez(tmp_path / "in.npz", sentences=np.array([s.encode() for s in SENTENCES]))
-    run(
-        *(sys.executable, "-m", "tensorflow.python.tools.saved_model_cli", "run"),
-        *(
-            "--dir",
-            exported_version,
-            "--tag_set",
-            "serve",
-            "--signature_def",
-            "default",
-        ),
-        *("--inputs", f"sentences={tmp_path / 'in.npz'}[sentences]"),
-        *("--outdir", tmp_path),
-    )
+    command = "-m tensorflow.python.tools.saved_model_cli run --tag_set serve".split()
+    command += ["--signature_def", "default", "--dir", exported_version]
+    command += ["--inputs", f"sentences={tmp_path / 'in.npz'}[sentences]"]
+    run(sys.executable, *command, "--outdir", tmp_path)
     check("saved_model_cli", np.load(tmp_path / "elmo.npy"))
 
 

@@ -98,6 +98,23 @@ def test_a_hub_layer_that_gives_a_vector_for_each_sentence(
     assert len(layer.trainable_weights) == (2 if trainable else 0)
 
 
+@pytest.mark.parametrize("key", ["default", "elmo"])
+def test_a_hub_layer_trains_exactly_the_mix(
+    exported_version, exported_elmo, check, key
+):
+    call = {"arguments": {"as_dict": True}, "output_key": key}
+    layer = hub.KerasLayer(str(exported_version), trainable=True, **call)
+    model = tf_keras.Sequential([tf_keras.layers.Input((), dtype=tf.string), layer])
+    text = tf.constant(SENTENCES)
+    check(f"hub.KerasLayer, {key}", model.predict(text, verbose=0), key)
+    before = [w.numpy() for w in layer.weights]
+    model.compile("adam", "mse")
+    model.fit(text, model(text) + 1, verbose=0)
+    changed = [w.name for w, b in zip(layer.weights, before) if np.any(w != b)]
+    assert sorted(changed) == ["mix_0/gamma:0", "mix_0/scalars:0"]
+    assert len(layer.losses) == 1 and len(before) == len(exported_elmo.weights)
+
+
 def test_a_hub_layer_of_a_signature(exported_version, check):
     path = str(exported_version)
     layer = hub.KerasLayer(path, signature="default", signature_outputs_as_dict=True)

@@ -1,10 +1,11 @@
 """A client embeds a file through a server."""
 
+import concurrent.futures
 import json
 import shutil
 import subprocess
 import sys
-import threading
+from unittest import mock
 
 import grpc
 import h5py
@@ -63,39 +64,37 @@ def test_any_output_can_be_requested(address):
         list(embed_text(SENTENCES, address, output="sequence_len"))
 
 
-class Busy:
-    """A method of a stub that refuses the first `times` calls."""
-
-    def __init__(self, code, times):
-        self.code, self.times, self.calls = code, times, 0
-
-    def __call__(self):
-        self.calls += 1
-        if self.calls <= self.times:
-            error = grpc.RpcError()
-            error.code = lambda: self.code
-            raise error
-        return "answer"
-
-
-@pytest.mark.parametrize("code", remote.RETRIED)
-def test_a_busy_server_is_retried_after_growing_pauses(code, monkeypatch):
+@pytest.fixture
+def busy(monkeypatch):
+    """Makes calls that are refused `times` times; they note the pauses between them."""
     pauses = []
     monkeypatch.setattr(remote.time, "sleep", pauses.append)
     monkeypatch.setattr(remote.random, "uniform", lambda low, high: 1.0)
-    assert remote._retried(Busy(code, 3), retries=3) == "answer"
+
+    def make(code, times):
+        error = grpc.RpcError()
+        error.code = lambda: code
+        return mock.Mock(side_effect=[error] * times + ["answer"]), pauses
+
+    return make
+
+
+@pytest.mark.parametrize("code", remote.RETRIED)
+def test_a_busy_server_is_retried_after_growing_pauses(busy, code):
+    call, pauses = busy(code, 3)
+    assert remote._retried(call, retries=3) == "answer"
     assert pauses == [0.1, 0.2, 0.4]
-    busy = Busy(code, 9)
+    call, _ = busy(code, 9)
     with pytest.raises(grpc.RpcError):
-        remote._retried(busy, retries=2)
-    assert busy.calls == 3
+        remote._retried(call, retries=2)
+    assert call.call_count == 3
 
 
-def test_a_refused_request_is_not_retried():
-    refusing = Busy(grpc.StatusCode.INVALID_ARGUMENT, 1)
+def test_a_refused_request_is_not_retried(busy):
+    call, _ = busy(grpc.StatusCode.INVALID_ARGUMENT, 1)
     with pytest.raises(grpc.RpcError):
-        remote._retried(refusing, retries=5)
-    assert refusing.calls == 1
+        remote._retried(call, retries=5)
+    assert call.call_count == 1
 
 
 def test_an_hdf5_file_has_the_layout_of_allennlp(
@@ -144,6 +143,9 @@ def test_a_npy_file_has_one_vector_for_each_sentence(address, text, tmp_path):
         (["TEXT", "out.npy", "--model", "other"], "NOT_FOUND"),
         (["TEXT", "no/folder/out.npy"], "There is no folder no/folder"),
         (["TEXT", "LATIN/out.npy"], "LATIN should be a folder, but is none"),
+        (["TEXT", "out.npy", "--client-key", "key"], "belong together"),
+        (["TEXT", "out.npy", "--root-certificates", "TEXT"], "should hold PEM"),
+        (["TEXT", "out.npy", "--root-certificates", "none"], "No such file"),
     ],
 )
 def test_an_error_is_one_line_and_leaves_no_file(
@@ -230,11 +232,8 @@ def test_concurrent_clients_get_their_own_vectors(address):
             if not np.array_equal(array, stand_in.vectors(sentence)):
                 wrong.append((n, sentence))
 
-    clients = [threading.Thread(target=run, args=(n,)) for n in range(1, 9)]
-    for each in clients:
-        each.start()
-    for each in clients:
-        each.join()
+    with concurrent.futures.ThreadPoolExecutor(8) as clients:
+        list(clients.map(run, range(1, 9)))
     assert not wrong
 
 
@@ -248,20 +247,3 @@ def test_the_commands_serve_and_embed(text, tmp_path):
         assert server.wait(PATIENCE) == 0
     with h5py.File(tmp_path / "out.hdf5") as file:
         assert len(file) == len(SENTENCES) + 1
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--client-key", "key"], "belong together"),
-        (["--root-certificates", "text.txt"], "should hold PEM"),
-        (["--root-certificates", "none"], "No such file"),
-    ],
-)
-def test_wrong_files_of_tls_are_refused(
-    text, tmp_path, monkeypatch, capsys, options, message
-):
-    monkeypatch.chdir(tmp_path)
-    assert client.main([str(text), "out.npy", *options]) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "out.npy").exists()

@@ -1,10 +1,11 @@
-"""Concurrent requests share a batch, and none affects another."""
+"""Concurrent requests share a batch, none affects another or waits for a long one."""
 
 import os
+import sys
 import threading
 import time
-import types
 from concurrent.futures import CancelledError
+from pathlib import Path
 
 import grpc
 import numpy as np
@@ -13,8 +14,9 @@ import pytest
 from export.serve.batcher import Batcher, Request
 from export.serve.config import Config
 from export.serve.errors import RequestError
+from export.serve.lanes import NICENESS, Lane, run_options, session_config
 from tests.support import stand_in
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, wait_until
 
 
 @pytest.fixture
@@ -44,9 +46,9 @@ def test_two_batches_at_once_have_two_processors_each(monkeypatch, processors, b
     assert Config().num_batch_threads == batches
 
 
-def text(servable, *lines, keys=("elmo",)):
-    signature = servable.signature("default")
-    return Request(servable, signature, {"sentences": np.array(lines, object)}, keys)
+def text(servable, *lines, keys=("elmo",), seconds=None):
+    signature, inputs = servable.signature(""), {"sentences": np.array(lines, object)}
+    return Request(servable, signature, inputs, keys, seconds)
 
 
 def tokens(servable, rows, lengths, *, keys=("elmo",)):
@@ -116,18 +118,19 @@ def test_requests_with_different_outputs_or_signatures_do_not_share_a_batch(
     assert gate.batches[2][1] == ("default",)
 
 
-def test_a_batch_has_a_bounded_number_of_rows(batcher, gate):
-    requests = [text(gate, b"a", b"b") for _ in range(5)]
-    for each in submit_while_busy(batcher(max_batch_size=5), gate, *requests):
+@pytest.mark.parametrize(
+    ("options", "lines", "sizes"),
+    [
+        ({"max_batch_size": 5}, [[b"a", b"b"]] * 5, [1, 4, 4, 2]),
+        # A long sentence does not pad many short ones.
+        ({"max_batch_tokens": 100}, [[b"a"], [b"b"], [b"c " * 50]], [1, 2, 1]),
+    ],
+)
+def test_a_batch_is_bounded(batcher, gate, options, lines, sizes):
+    requests = [text(gate, *each) for each in lines]
+    for each in submit_while_busy(batcher(**options), gate, *requests):
         each.result(PATIENCE)
-    assert gate.sizes == [1, 4, 4, 2]
-
-
-def test_a_long_sentence_does_not_pad_many_short_ones(batcher, gate):
-    requests = [text(gate, b"a"), text(gate, b"b"), text(gate, b"c " * 50)]
-    for each in submit_while_busy(batcher(max_batch_tokens=100), gate, *requests):
-        each.result(PATIENCE)
-    assert gate.sizes == [1, 2, 1]
+    assert gate.sizes == sizes
 
 
 def test_a_failing_request_does_not_affect_its_neighbours(batcher, gate):
@@ -204,17 +207,15 @@ def test_closing_answers_waiting_requests_and_refuses_new_ones(batcher, gate):
     assert caught.value.code is grpc.StatusCode.UNAVAILABLE
 
 
-def test_an_unexpected_error_does_not_end_a_thread(batcher, gate):
+def test_an_unexpected_error_does_not_end_a_thread(batcher, gate, monkeypatch):
     def run(*_, **__):
         raise MemoryError("too large")
 
-    broken = types.SimpleNamespace(
-        run=run, signature=gate.signature, tokenizer=gate.tokenizer
-    )
     gate.open()
     one = batcher()
-    with pytest.raises(MemoryError):
-        one.submit(text(broken, b"a")).result(PATIENCE)
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(gate, "run", run)
+        one.submit(text(gate, b"a")).result(PATIENCE)
     assert one.submit(text(gate, b"b")).result(PATIENCE)
 
 
@@ -228,3 +229,76 @@ def test_an_output_without_an_open_axis_is_not_cut(servable):
         "sequence_len": None,
         "word_emb": 1,
     }
+
+
+@pytest.fixture
+def long_gate(servable, monkeypatch):
+    """A gate that stops long requests only."""
+    gate = stand_in.Gate(servable)
+    through, stopped = servable.run, gate.run
+    monkeypatch.setattr(
+        gate,
+        "run",
+        lambda *args, lane, **kwargs: (through if lane is Lane.SHORT else stopped)(
+            *args, lane=lane, **kwargs
+        ),
+    )
+    return gate
+
+
+def test_a_short_request_is_answered_while_a_long_one_is_computed(batcher, long_gate):
+    one = batcher(long_request_tokens=3)
+    long = [one.submit(text(long_gate, b"a b c d")) for _ in range(2)]
+    long_gate.wait_for(1)
+    vectors = one.submit(text(long_gate, b"a b c")).result(PATIENCE)["elmo"][0]
+    np.testing.assert_array_equal(vectors, stand_in.vectors("abc"))
+    assert len(long_gate.batches) == 1  # long ones are computed one at a time
+    long_gate.open()
+    for each in long:
+        vectors = each.result(PATIENCE)["elmo"][0]
+        np.testing.assert_array_equal(vectors, stand_in.vectors("abcd"))
+
+
+def test_a_long_request_is_given_up_at_its_deadline(batcher, servable):
+    endless = text(servable, b"slow " * 60_000, seconds=0.5)
+    with pytest.raises(RequestError) as caught:
+        batcher(long_request_tokens=3).submit(endless).result(PATIENCE)
+    assert caught.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the threads of Linux")
+def test_the_threads_of_long_requests_are_nicer_than_those_of_short_ones():
+    session_config(concurrent=3)
+
+    def niceness():
+        stats = [p.read_text() for p in Path("/proc/self/task").glob("*/stat")]
+        return [int(stat.rsplit(")")[-1].split()[16]) for stat in stats]
+
+    usual = min(niceness())
+    assert niceness().count(min(usual + NICENESS, 19)) >= 2
+
+
+def test_both_lanes_compute_the_same(servable):
+    one, keys = text(servable, b"a bb", b"c"), ("elmo", "layers")
+    short, long = (
+        servable.run(one.signature, one.inputs, keys, lane=lane) for lane in Lane
+    )
+    for key in keys:
+        np.testing.assert_array_equal(short[key], long[key])
+    assert run_options(Lane.LONG, 2.5).timeout_in_ms == 2500
+
+
+def test_closing_ends_what_is_computed_after_the_grace(batcher, long_gate):
+    one = batcher(long_request_tokens=3)
+    computed = one.submit(text(long_gate, b"a b c d"))
+    long_gate.wait_for(1)
+    waiting = one.submit(text(long_gate, b"a b c d e"))
+    closing = threading.Thread(target=one.close, args=(0.1,))
+    closing.start()
+    for each in (computed, waiting):
+        with pytest.raises(RequestError, match="shutting down") as caught:
+            each.result(PATIENCE)
+        assert caught.value.code is grpc.StatusCode.UNAVAILABLE
+    closing.join(PATIENCE)
+    long_gate.open()  # the late result is dropped
+    wait_until(lambda: not one._computed)

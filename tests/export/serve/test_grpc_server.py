@@ -1,5 +1,6 @@
 """TLS, health, and the form of answers over gRPC."""
 
+import json
 import shutil
 import subprocess
 import threading
@@ -66,26 +67,25 @@ def test_numbers_that_do_not_fit_the_shape_are_refused():
         array_of(tensor)
 
 
-def test_answers_hold_values_unless_bytes_are_asked_for(tmp_path):
-    stand_in.save(tmp_path)
-    for as_content in (False, True):
-        with (
-            stand_in.serving(tmp_path, tensor_content=as_content) as server,
-            stand_in.asking(server) as stub,
-        ):
-            elmo = stub.Predict(text_request(["a bb"], "elmo")).outputs["elmo"]
-        assert bool(elmo.tensor_content) is as_content
-        assert bool(elmo.float_val) is not as_content
-        found = tf.make_ndarray(elmo)[0]
-        np.testing.assert_array_equal(found, stand_in.vectors(["a", "bb"]))
-
-
-def test_an_output_named_twice_is_refused(tmp_path):
+@pytest.mark.parametrize("as_content", [False, True])
+def test_answers_hold_values_unless_bytes_are_asked_for(tmp_path, as_content):
+    directory = stand_in.save(tmp_path)
     with (
-        stand_in.serving(stand_in.save(tmp_path)) as server,
+        stand_in.serving(directory, tensor_content=as_content) as server,
         stand_in.asking(server) as stub,
-        stand_in.refused(grpc.StatusCode.INVALID_ARGUMENT, "elmo, elmo"),
     ):
+        elmo = stub.Predict(text_request(["a bb"], "elmo")).outputs["elmo"]
+    assert (bool(elmo.tensor_content), bool(elmo.float_val)) == (
+        as_content,
+        not as_content,
+    )
+    np.testing.assert_array_equal(
+        tf.make_ndarray(elmo)[0], stand_in.vectors(["a", "bb"])
+    )
+
+
+def test_an_output_named_twice_is_refused(stub):
+    with stand_in.refused(grpc.StatusCode.INVALID_ARGUMENT, "elmo, elmo"):
         stub.Predict(text_request(["a"], "elmo", "elmo"))
 
 
@@ -130,61 +130,47 @@ def test_requests_that_outlast_the_grace_get_unavailable(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def pem(tmp_path_factory):
-    """A certificate for localhost that signs itself, and its key."""
+    """The folder of a certificate for localhost that signs itself, and its key."""
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl to make a certificate")
     folder = tmp_path_factory.mktemp("pem")
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
-            *("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"),
-            *("-keyout", folder / "key", "-out", folder / "cert"),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    texts = {name: (folder / name).read_text() for name in ("key", "cert")}
-    return {"folder": folder, **texts}
-
-
-def ssl_config(path, **fields):
-    lines = [f"{key}: {value}" for key, value in fields.items()]
-    path.write_text("\n".join(lines))
-    return path
-
-
-def quoted(text):
-    return '"' + text.replace("\n", "\\n") + '"'
+    options = "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key -out cert".split()
+    names = "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"
+    command = ["openssl", *options, *names]
+    subprocess.run(command, check=True, capture_output=True, cwd=folder)
+    return folder
 
 
 @pytest.mark.parametrize("verify", [False, True])
 def test_tls_of_tensorflow_servings_file(tmp_path, pem, verify):
-    fields = {"server_key": quoted(pem["key"]), "server_cert": quoted(pem["cert"])}
-    if verify:
-        fields |= {"custom_ca": quoted(pem["cert"]), "client_verify": "true"}
-    path = ssl_config(tmp_path / "ssl.config", **fields)
+    key, cert = ((pem / name).read_bytes() for name in ("key", "cert"))
+    fields = {"server_key": key, "server_cert": cert}
+    fields |= {"custom_ca": cert} if verify else {}
+    lines = [f"{name}: {json.dumps(x.decode())}" for name, x in fields.items()]
+    path = tmp_path / "ssl.config"
+    path.write_text("\n".join([*lines, f"client_verify: {str(verify).lower()}"]))
     credentials = read_ssl_config(path)
     directory = stand_in.save(tmp_path / "model")
     with stand_in.serving(directory, credentials=credentials) as server:
-        key, cert = pem["key"].encode(), pem["cert"].encode()
+        address = f"localhost:{server.port}"
         known = grpc.ssl_channel_credentials(cert, key, cert)
-        with grpc.secure_channel(f"localhost:{server.port}", known) as channel:
+        with grpc.secure_channel(address, known) as channel:
             response = PredictionServiceStub(channel).Predict(text_request(["a"]))
             assert response.model_spec.version.value == 1
         text, vectors = tmp_path / "text.txt", tmp_path / "vectors.npy"
         text.write_text("a bb\n")
-        command = [str(text), str(vectors), "--server", f"localhost:{server.port}"]
-        command += ["--root-certificates", pem["folder"] / "cert"]
+        command = [text, vectors, "--server", address]
+        command += ["--root-certificates", pem / "cert"]
         if verify:
-            command += ["--client-key", pem["folder"] / "key"]
-            command += ["--client-certificate", pem["folder"] / "cert"]
+            command += ["--client-key", pem / "key"]
+            command += ["--client-certificate", pem / "cert"]
         assert client.main(list(map(str, command))) == 0
         expected = stand_in.vectors(["a", "bb"]).mean(axis=0)
         np.testing.assert_allclose(np.load(vectors)[0], expected)
-        strangers = [grpc.insecure_channel(f"localhost:{server.port}")]
+        strangers = [grpc.insecure_channel(address)]
         if verify:
             unknown = grpc.ssl_channel_credentials(cert)
-            strangers.append(grpc.secure_channel(f"localhost:{server.port}", unknown))
+            strangers.append(grpc.secure_channel(address, unknown))
         for channel in strangers:
             with channel, stand_in.refused(grpc.StatusCode.UNAVAILABLE):
                 PredictionServiceStub(channel).Predict(text_request(["a"]), timeout=20)

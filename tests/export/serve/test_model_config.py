@@ -4,6 +4,8 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
+from google.protobuf.wrappers_pb2 import Int64Value
+from tensorflow_serving.apis.model_pb2 import ModelSpec
 
 from export.serve import __main__ as serve
 from export.serve.config import ModelConfig, VersionPolicy, read_model_configs
@@ -83,19 +85,21 @@ def numbers(versions):
     return {number for number, status in found if status.state == State.AVAILABLE}
 
 
-def test_a_policy_decides_which_versions_are_loaded(tmp_path):
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (VersionPolicy(), {3}),
+        (VersionPolicy(2), {2, 3}),
+        (VersionPolicy(None), {1, 2, 3}),
+        (VersionPolicy(None, frozenset({1, 7})), {1}),
+    ],
+)
+def test_a_policy_decides_which_versions_are_loaded(tmp_path, policy, expected):
     for version in (1, 2, 3):
         stand_in.save(tmp_path, version)
-    policies = {
-        VersionPolicy(): {3},
-        VersionPolicy(2): {2, 3},
-        VersionPolicy(None): {1, 2, 3},
-        VersionPolicy(None, frozenset({1, 7})): {1},
-    }
-    for policy, expected in policies.items():
-        versions = Versions(tmp_path, Servable, policy)
-        assert numbers(versions) == expected
-        versions.close()
+    versions = Versions(tmp_path, Servable, policy)
+    assert numbers(versions) == expected
+    versions.close()
 
 
 def test_versions_beyond_the_newest_ones_are_unloaded(tmp_path):
@@ -132,23 +136,27 @@ def stub(server):
         yield asked
 
 
-def answer(stub, model, version=None, label=""):
-    request = text_request(["a"], "elmo", model=model)
-    request.model_spec.version_label = label
-    if version is not None:
-        request.model_spec.version.value = version
+def answer(stub, **spec):
+    request = text_request(["a"], "elmo")
+    request.model_spec.CopyFrom(ModelSpec(**spec))
     response = stub.Predict(request)
     spec = response.model_spec
     scale = tf.make_ndarray(response.outputs["elmo"])[0, 0, 0]
     return spec.name, spec.version.value, int(scale)
 
 
-def test_several_models_answer_by_name_version_and_label(stub):
-    assert answer(stub, "elmo") == ("elmo", 1, 1)
-    assert answer(stub, "other") == ("other", 5, 5)
-    assert answer(stub, "other", version=3) == ("other", 3, 3)
-    assert answer(stub, "other", label="stable") == ("other", 3, 3)
-    assert answer(stub, "other", label="canary") == ("other", 5, 5)
+@pytest.mark.parametrize(
+    ("spec", "version"),
+    [
+        ({"name": "elmo"}, 1),
+        ({"name": "other"}, 5),
+        ({"name": "other", "version": Int64Value(value=3)}, 3),
+        ({"name": "other", "version_label": "stable"}, 3),
+        ({"name": "other", "version_label": "canary"}, 5),
+    ],
+)
+def test_several_models_answer_by_name_version_and_label(stub, spec, version):
+    assert answer(stub, **spec) == (spec["name"], version, version)
 
 
 @pytest.mark.parametrize(
@@ -161,13 +169,13 @@ def test_several_models_answer_by_name_version_and_label(stub):
 )
 def test_unknown_models_and_labels_are_refused(stub, model, label, code, message):
     with stand_in.refused(grpc.StatusCode[code], message):
-        answer(stub, model, label=label)
+        answer(stub, name=model, version_label=label)
 
 
 def test_metrics_are_counted_for_each_model(server, stub):
-    answer(stub, "other")
+    answer(stub, name="other")
     page = server.models.metrics.page().decode()
     assert ':request_count{model_name="other",status="OK"}' in page
     with np.testing.assert_raises(grpc.RpcError):
-        answer(stub, "no such model")
+        answer(stub, name="no such model")
     assert "no such model" not in server.models.metrics.page().decode()

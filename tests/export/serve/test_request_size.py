@@ -36,24 +36,30 @@ def test_tokens_are_counted_as_the_graph_splits_them(name):
     np.testing.assert_array_equal(token_counts(TEXTS, name), split.row_lengths())
 
 
-def test_with_a_tokenizer_for_punctuation_the_count_is_an_upper_bound():
-    pytest.importorskip("tensorflow_text")
-    name = "unicode_script"
-    split = splitter(name)(tf.constant(TEXTS)).row_lengths()
+@pytest.mark.parametrize("name", ["unicode_script", "words"])
+def test_with_punctuation_the_count_is_an_upper_bound(name):
+    if name == "words":
+        tokens = words_in_graph(tf.constant(TEXTS)).words
+    else:
+        pytest.importorskip("tensorflow_text")
+        tokens = splitter(name)(tf.constant(TEXTS))
     counts = token_counts(TEXTS, name)
-    assert np.all(counts >= split) and counts[0] == 2 and not any(counts[1:3])
+    assert np.all(counts >= tokens.row_lengths())
+    assert counts[0] == 2 and not any(counts[1:3])
 
 
-def test_the_size_of_tokens_counts_real_ones_and_all_columns():
-    assert checked_size(tokens(5, [2, 0, 4]), "spaces", MANY) == RequestSize(3, 6, 5)
-    assert checked_size(tokens(5, [-9, 99]), "spaces", MANY) == RequestSize(2, 5, 5)
-    assert checked_size(tokens(0, []), "spaces", MANY) == RequestSize(0, 0, 0)
-
-
-def test_the_size_of_sentences_is_that_of_their_tokens():
-    size = checked_size(sentences(b"a b", b" c  "), "spaces", MANY)
-    assert size == RequestSize(2, 3, 2)
-    assert checked_size(sentences(), "spaces", MANY) == RequestSize(0, 0, 0)
+@pytest.mark.parametrize(
+    ("inputs", "size"),
+    [
+        (tokens(5, [2, 0, 4]), (3, 6, 5)),
+        (tokens(5, [-9, 99]), (2, 5, 5)),
+        (tokens(0, []), (0, 0, 0)),
+        (sentences(b"a b", b" c  "), (2, 3, 2)),
+        (sentences(), (0, 0, 0)),
+    ],
+)
+def test_the_size_is_that_of_the_tokens_and_all_columns(inputs, size):
+    assert checked_size(inputs, "spaces", MANY) == RequestSize(*size)
 
 
 def test_the_size_of_two_texts_is_that_of_both():
@@ -67,12 +73,6 @@ def test_the_size_of_two_texts_is_that_of_both():
     assert size == RequestSize(2, 16, 5)
     with pytest.raises(RequestError, match="2 tokens .* 3"):
         checked_size(pairs, "spaces", Config(max_request_tokens=2))
-
-
-def test_the_words_of_contexts_are_counted_as_an_upper_bound():
-    words = words_in_graph(tf.constant(TEXTS)).words.row_lengths()
-    counts = token_counts(TEXTS, "words")
-    assert np.all(counts >= words) and counts[0] == 2 and not any(counts[1:3])
 
 
 @pytest.mark.parametrize(
@@ -94,16 +94,13 @@ def test_an_answer_that_would_be_too_large_is_refused():
     outputs = {
         "elmo": tf.TensorSpec((None, None, 256)),
         "default": tf.TensorSpec((None, 256)),
+        "tags": tf.TensorSpec((None, None), tf.string),
     }
     signature = Signature({}, outputs, {}, {})
     size, limits = RequestSize(8, 1000, 512), Config(max_answer_mb=4)
     check_answer(size, signature, ["elmo"], limits)
     with pytest.raises(RequestError, match=r"4 MB in its answer .* has 5\. "):
         check_answer(size, signature, ["default", "elmo"], limits)
-
-
-def test_strings_count_in_an_answer():
-    outputs = {"tags": tf.TensorSpec((None, None), tf.string)}
     size, limits = RequestSize(4096, 65_536, 512), Config(max_answer_mb=40)
     with pytest.raises(RequestError, match="40 MB in its answer"):
-        check_answer(size, Signature({}, outputs, {}, {}), ["tags"], limits)
+        check_answer(size, signature, ["tags"], limits)

@@ -27,6 +27,11 @@ def answer(servable):
     return servable.run(signature, inputs, ("elmo",))["elmo"][0, 0, 0]
 
 
+def newest(versions):
+    with versions.lease() as servable:
+        return answer(servable)
+
+
 def test_the_newest_version_is_picked_by_number(tmp_path):
     stand_in.save(tmp_path, 9)
     stand_in.save(tmp_path, 10, scale=2)
@@ -56,8 +61,7 @@ def test_a_new_version_answers_and_the_old_one_is_unloaded_after_its_requests(tm
         change = threading.Thread(target=versions.refresh)
         change.start()
         wait_until(lambda: versions.statuses()[1].state == State.UNLOADING)
-        with versions.lease() as new:
-            assert answer(new) == 2
+        assert newest(versions) == 2
         assert answer(old) == 1
     change.join(PATIENCE)
     states = {version: status.state for version, status in versions.statuses().items()}
@@ -69,23 +73,20 @@ def test_a_new_version_answers_and_the_old_one_is_unloaded_after_its_requests(tm
 @pytest.mark.parametrize("file", ["saved_model.pb", "variables/variables.index"])
 def test_a_link_to_nothing_is_reported_until_it_leads_somewhere(tmp_path, file):
     versions = Versions(stand_in.save(tmp_path, 1), load)
-    stand_in.save(tmp_path, 2, scale=2)
-    shutil.move(tmp_path / "2" / file, tmp_path / "elsewhere")
-    (tmp_path / "2" / file).symlink_to(tmp_path / "not yet")
+    path = stand_in.save(tmp_path, 2, scale=2) / "2" / file
+    shutil.move(path, tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "not yet")
     assert not versions.refresh() and not versions.refresh()
     status = versions.statuses()[2]
     assert status.state == State.END and status.error
     shutil.move(tmp_path / "elsewhere", tmp_path / "not yet")
-    assert versions.refresh()
-    with versions.lease() as servable:
-        assert answer(servable) == 2
+    assert versions.refresh() and newest(versions) == 2
 
 
 def test_a_link_to_nothing_that_is_not_read_does_no_harm(tmp_path):
     (stand_in.save(tmp_path, 1) / "1" / "notes").symlink_to("nowhere")
     versions = Versions(tmp_path, load)
-    stand_in.save(tmp_path, 2, scale=2)
-    (tmp_path / "2" / "notes").symlink_to("nowhere")
+    (stand_in.save(tmp_path, 2, scale=2) / "2" / "notes").symlink_to("nowhere")
     assert versions.refresh()
 
 
@@ -93,18 +94,14 @@ def test_a_broken_version_is_reported_and_the_old_one_stays(tmp_path, caplog):
     versions = Versions(stand_in.save(tmp_path, 1), load)
     stand_in.save(tmp_path, 2, scale=2)
     shutil.move(tmp_path / "2/variables", tmp_path / "elsewhere")  # still being copied
-    assert not versions.refresh()
-    with versions.lease() as servable:
-        assert answer(servable) == 1
+    assert not versions.refresh() and newest(versions) == 1
     status = versions.statuses()[2]
     assert status.state == State.END and status.error
     assert "version 2 can't be loaded" in caplog.text
     caplog.clear()
     assert not versions.refresh() and not caplog.text  # tried once
     shutil.move(tmp_path / "elsewhere", tmp_path / "2/variables")
-    assert versions.refresh()
-    with versions.lease() as servable:
-        assert answer(servable) == 2
+    assert versions.refresh() and newest(versions) == 2
 
 
 def test_a_version_whose_warm_up_fails_is_broken(tmp_path):
@@ -126,13 +123,9 @@ def test_the_version_before_answers_when_the_newest_disappears(tmp_path):
     stand_in.save(tmp_path, 1)
     versions = Versions(stand_in.save(tmp_path, 2, scale=2), load)
     shutil.rmtree(tmp_path / "2")
-    assert versions.refresh()
-    with versions.lease() as servable:
-        assert answer(servable) == 1
+    assert versions.refresh() and newest(versions) == 1
     shutil.rmtree(tmp_path / "1")
-    assert not versions.refresh()
-    with versions.lease() as servable:
-        assert answer(servable) == 1
+    assert not versions.refresh() and newest(versions) == 1
 
 
 def test_a_directory_without_a_version_is_an_error(tmp_path):
