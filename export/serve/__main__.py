@@ -37,62 +37,43 @@ from .server import Server
 CLOSING_SECONDS = 0.1  # for the last answers to reach their clients
 PROGRAM = __package__  # `export.serve`, or `elmo_keras.export.serve` when installed
 
-number = positive(int)
-# Group → field of `Config` → type and help, with the place of the default.
+count, some_time = positive(int), positive(float)
+# Group → field of `Config` → type and help.
 OPTIONS = {
     "models": {
-        "threads": (number, "of TensorFlow's operations (default: one per processor)"),
-        "poll_seconds": (seconds, "between checks for a newer version (default: {})"),
+        "threads": (count, "of TensorFlow's operations (default: one per processor)"),
+        "poll_seconds": (seconds, "between checks for a newer version"),
     },
     "server": {
-        "host": (str, "address (default: {})"),
-        "port": (port, "of gRPC; 0 takes a free one (default: {})"),
-        "grace_seconds": (
-            seconds,
-            "to answer waiting requests at the end (default: {})",
-        ),
-        "max_message_mb": (number, "maximum size of a request (default: {})"),
+        "host": (str, "address"),
+        "port": (port, "of gRPC; 0 takes a free one"),
+        "grace_seconds": (seconds, "to answer waiting requests at the end"),
+        "max_message_mb": (count, "maximum size of a request"),
     },
-    "gRPC": {
-        "tensor_content": (bool, "answers with bytes, tensor_content, for float_val"),
-    },
+    "gRPC": {"tensor_content": (bool, "answers with tensor_content, not float_val")},
     "REST": {
-        "rest_port": (port, "0 takes a free one (default: {})"),
-        "rest_timeout": (
-            positive(float),
-            "seconds for an answer, from the end of the request (default: {})",
-        ),
-        "rest_header_timeout": (
-            positive(float),
-            "seconds for headers, from the connection or the last answer; then the "
-            "connection is closed (default: {})",
-        ),
+        "rest_port": (port, "0 takes a free one"),
+        "rest_timeout": (some_time, "seconds for an answer, after the request's end"),
+        "rest_header_timeout": (some_time, "after a connection or the last answer"),
         "rest_body_timeout": (
-            positive(float),
-            "seconds for a request's body, and for reading a part of the answer "
-            "(default: {})",
+            some_time,
+            "of a request, and to read a part of an answer",
         ),
-        "rest_max_connections": (
-            number,
-            "a further one takes the place of an idle one (default: {})",
-        ),
+        "rest_max_connections": (count, "a further one takes the place of an idle one"),
         "rest_cors": (bool, "answers any page of a browser"),
     },
     "limits of a request": {
-        "max_request_rows": (number, "sentences (default: {})"),
-        "max_request_tokens": (number, "tokens of all sentences (default: {})"),
-        "max_answer_mb": (number, "of the requested outputs (default: {})"),
+        "max_request_rows": (count, "sentences"),
+        "max_request_tokens": (count, "tokens of all sentences"),
+        "max_answer_mb": (count, "of the requested outputs"),
     },
     "batching, named as in TensorFlow Serving's file": {
-        "max_batch_size": (number, "rows; a larger request is alone (default: {})"),
-        "max_batch_tokens": (number, "positions with padding (default: {})"),
-        "long_request_tokens": (number, "more are computed apart (default: {})"),
-        "batch_timeout_micros": (
-            non_negative(int),
-            "to wait for other requests while a thread is free (default: {})",
-        ),
-        "max_enqueued_requests": (number, "that wait (default: {})"),
-        "num_batch_threads": (number, "batches at the same time (default: {})"),
+        "max_batch_size": (count, "rows; a larger request is a batch by itself"),
+        "max_batch_tokens": (count, "positions, with padding"),
+        "long_request_tokens": (count, "a request with more has threads of its own"),
+        "batch_timeout_micros": (non_negative(int), "to wait for other requests"),
+        "max_enqueued_requests": (count, "that wait; further ones are refused"),
+        "num_batch_threads": (count, "batches computed at the same time"),
     },
 }
 
@@ -152,35 +133,26 @@ def parser() -> argparse.ArgumentParser:
     p = command_parser(PROGRAM, __doc__)
     groups = {title: p.add_argument_group(title) for title in OPTIONS}
     which = groups["models"].add_mutually_exclusive_group(required=True)
-    add = which.add_argument
+    add, file = which.add_argument, {"type": Path, "metavar": "FILE"}
     add("directory", metavar="OUT_DIR", type=Path, nargs="?", help="folder of versions")
-    add(
-        "--model-config-file",
-        type=Path,
-        metavar="FILE",
-        help="several models, labels and version policies: TensorFlow Serving's file",
-    )
+    models = "several models, labels and version policies: TensorFlow Serving's file"
+    add("--model-config-file", **file, help=models)
     groups["models"].add_argument(
         "--model-name", default=MODEL_NAME, help="name in requests (default: elmo)"
     )
-    groups["gRPC"].add_argument(
-        "--ssl-config-file",
-        type=Path,
-        metavar="FILE",
-        help="TLS: TensorFlow Serving's file",
-    )
+    tls = "TLS: TensorFlow Serving's file"
+    groups["gRPC"].add_argument("--ssl-config-file", **file, help=tls)
     usual = vars(Config()) | {"max_message_mb": Config.max_message_bytes // MEGABYTE}
     for title, options in OPTIONS.items():
         for name, (type_, text) in options.items():
+            add, default = groups[title].add_argument, usual[name]
             option = f"--{name.replace('_', '-')}"
             if type_ is bool:
-                groups[title].add_argument(option, action="store_true", help=text)
+                add(option, action="store_true", help=text)
                 continue
-            default = usual[name]
             shown = f"{default:g}" if isinstance(default, float) else default
-            groups[title].add_argument(
-                option, type=type_, default=default, help=text.format(shown)
-            )
+            text += "" if default is None else f" (default: {shown})"
+            add(option, type=type_, default=default, help=text)
     return p
 
 

@@ -54,8 +54,7 @@ _PATTERNS = {
 class App:
     """`:predict`, metadata and status of models, and the page for Prometheus.
 
-    It lives in the event loop of a server. JSON is read and written in threads; pages
-    other than `:predict` are answered at once, whatever waits or is computed.
+    JSON is read and written in threads; pages other than `:predict` never wait.
     """
 
     def __init__(self, models: Models, config: Config):
@@ -113,9 +112,8 @@ class App:
                 page = _with_defaults(self._models.status(target.spec))
             case "metadata":
                 found = self._models.metadata(target.spec)
-                signatures = SignatureDefMap.FromString(
-                    found.metadata[SIGNATURES].value
-                )
+                signatures = SignatureDefMap()
+                found.metadata[SIGNATURES].Unpack(signatures)
                 page = {
                     "model_spec": _with_defaults(found.model_spec),
                     "metadata": {SIGNATURES: _with_defaults(signatures)},

@@ -19,17 +19,14 @@ from .signature import Arrays, Signature
 
 @dataclasses.dataclass(eq=False)
 class Request:
-    """Validated inputs that wait for their outputs.
-
-    `as_columns` is the form of the answer over REST: each output for all sentences.
-    """
+    """Validated inputs that wait for their outputs."""
 
     servable: Servable
     signature: Signature
     inputs: Arrays
     keys: tuple[str, ...]
     seconds: float | None = None
-    as_columns: bool = False
+    as_columns: bool = False  # the form of the answer over REST
 
     def __post_init__(self):
         self.future: Future[Arrays] = Future()
@@ -66,9 +63,7 @@ class Request:
 class Batcher:
     """A bounded queue of requests, and threads that answer them in batches.
 
-    TensorFlow's own batching op (`tf.nondifferentiable_batch_function`) computes the
-    same outputs for all requests and can't cancel one: `output_filter`, deadlines and
-    clients that hang up need a queue in front of the graph.
+    TensorFlow's own batching op computes the same outputs for all and can't cancel one.
     """
 
     def __init__(
@@ -119,10 +114,7 @@ class Batcher:
         return request.future
 
     def close(self, grace: float = threading.TIMEOUT_MAX) -> None:
-        """Refuses new requests, and answers waiting ones for up to `grace` seconds.
-
-        Those that have no answer then fail with UNAVAILABLE.
-        """
+        """Refuses new requests; waiting ones fail after `grace` seconds."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -25,10 +25,7 @@ class VersionPolicy(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
-    """A model to serve: its name in requests, and the folder of its versions.
-
-    `labels` gives each label in requests the number of a version.
-    """
+    """A model to serve: its name in requests, the folder of its versions, its labels."""
 
     name: str
     directory: Path
@@ -37,11 +34,7 @@ class ModelConfig:
 
 
 def batches_at_once() -> int:
-    """The default of `num_batch_threads`: 2, and 1 with fewer than four processors.
-
-    A batch keeps two processors busy, one for each direction of the LSTMs. With no
-    more of them, a large batch takes less time than two small ones side by side.
-    """
+    """2 if each has two processors, one for each direction of the LSTMs; else 1."""
     has_affinity = hasattr(os, "sched_getaffinity")  # Linux
     processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
     return max(1, min(2, (processors or 1) // 2))
@@ -49,12 +42,7 @@ def batches_at_once() -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """The options of a server; the help of the command describes them.
-
-    `credentials` are those of TLS over gRPC. With a `batch_timeout_micros` of 0, batches
-    form only while all threads are busy. `max_batch_tokens` includes padding, so that
-    one long sentence doesn't pad many short ones to its length.
-    """
+    """The options of a server; the help of the command describes them."""
 
     models: Sequence[ModelConfig] = ()
     threads: int | None = None
@@ -64,7 +52,7 @@ class Config:
     rest_port: int = 8501
     grace_seconds: float = 10.0
     max_message_bytes: int = 64 * MEGABYTE
-    credentials: grpc.ServerCredentials | None = None
+    credentials: grpc.ServerCredentials | None = None  # of TLS over gRPC
     tensor_content: bool = False
     rest_timeout: float = 30.0
     rest_header_timeout: float = 30.0
@@ -75,9 +63,9 @@ class Config:
     max_request_tokens: int = 65_536
     max_answer_mb: int = 512
     max_batch_size: int = 32
-    max_batch_tokens: int = 4096
+    max_batch_tokens: int = 4096  # a long sentence doesn't pad many short ones
     long_request_tokens: int = 2048
-    batch_timeout_micros: int = 0
+    batch_timeout_micros: int = 0  # batches form while all threads are busy
     max_enqueued_requests: int = 128
     num_batch_threads: int = dataclasses.field(default_factory=batches_at_once)
 
@@ -124,8 +112,7 @@ def _model(config, path):
 def read_ssl_config(path: Path) -> grpc.ServerCredentials:
     """The credentials of a file in the text format of TensorFlow Serving's `SSLConfig`.
 
-    `server_key` and `server_cert` hold PEM, and so does `custom_ca`, the authorities
-    that certificates of clients are checked with if `client_verify` is true.
+    `custom_ca` has the authorities that check clients' certificates if `client_verify`.
     """
     fields = dict.fromkeys(
         ("server_key", "server_cert", "custom_ca"), Field.TYPE_STRING

@@ -7,27 +7,28 @@ from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from tensorflow_serving.apis import (
-    model_service_pb2_grpc,
-    prediction_service_pb2_grpc,
+from tensorflow_serving.apis.model_service_pb2_grpc import (
+    ModelServiceServicer,
+    add_ModelServiceServicer_to_server,
 )
 from tensorflow_serving.apis.predict_pb2 import PredictResponse
+from tensorflow_serving.apis.prediction_service_pb2_grpc import (
+    PredictionServiceServicer,
+    add_PredictionServiceServicer_to_server,
+)
 
 from .batcher import Request
 from .config import Config
 from .errors import RequestError, invalid
 from .models import ONLY_PREDICT, SIGNATURES, Models, answered_spec
-from .proto_tensors import decode_inputs, fill
+from .proto_tensors import decode, fill
 from .servable import DEFAULT_SIGNATURE
 
 NO_DEADLINE = 1e9  # seconds; gRPC gives a number near 2**63 then
 STATUS_THREADS = 8  # in addition to those of requests that wait or are computed
 SENDING_SECONDS = 1.0  # for errors, after the last answer that the grace allows
-SERVICES = (
-    "",
-    "tensorflow.serving.PredictionService",
-    "tensorflow.serving.ModelService",
-)
+KINDS = "Prediction", "Model"
+SERVICES = "", *(f"tensorflow.serving.{kind}Service" for kind in KINDS)
 
 
 class InFlight:
@@ -73,8 +74,8 @@ def _unimplemented(self, request, context):
     context.abort(grpc.StatusCode.UNIMPLEMENTED, ONLY_PREDICT)
 
 
-class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
-    """Predict and GetModelMetadata of models; other methods are UNIMPLEMENTED."""
+class Services(PredictionServiceServicer, ModelServiceServicer):
+    """Predict, metadata and status of models; other methods are UNIMPLEMENTED."""
 
     def __init__(self, models: Models, *, tensor_content: bool = False):
         self.models, self.in_flight = models, InFlight()
@@ -87,7 +88,7 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
 
         def read(servable):
             signature = servable.signature(name)
-            inputs = decode_inputs(request.inputs, signature)
+            inputs = signature.arrays(request.inputs, decode)
             keys = signature.chosen(request.output_filter)
             left = context.time_remaining()
             seconds = left if left < NO_DEADLINE else None
@@ -113,20 +114,11 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
             )
         return self.models.metadata(request.model_spec)
 
-    Classify = Regress = MultiInference = _unimplemented
-
-
-class ModelService(model_service_pb2_grpc.ModelServiceServicer):
-    """GetModelStatus of models; reloading is UNIMPLEMENTED."""
-
-    def __init__(self, models: Models):
-        self.models = models
-
     @_answering
     def GetModelStatus(self, request, context):
         return self.models.status(request.model_spec)
 
-    HandleReloadConfigRequest = _unimplemented
+    Classify = Regress = MultiInference = HandleReloadConfigRequest = _unimplemented
 
 
 class GrpcServer:
@@ -146,14 +138,10 @@ class GrpcServer:
             ],
         )
         self._health = health.HealthServicer()
-        predicting = PredictionService(models, tensor_content=config.tensor_content)
-        self._in_flight = predicting.in_flight
-        prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
-            predicting, self._server
-        )
-        model_service_pb2_grpc.add_ModelServiceServicer_to_server(
-            ModelService(models), self._server
-        )
+        services = Services(models, tensor_content=config.tensor_content)
+        self._in_flight = services.in_flight
+        add_PredictionServiceServicer_to_server(services, self._server)
+        add_ModelServiceServicer_to_server(services, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self.port = self._bind(config)
         for service in SERVICES:

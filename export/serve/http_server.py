@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import socket
 import threading
 from collections.abc import Awaitable, Callable
@@ -31,27 +32,16 @@ class HttpServer:
         self.port = self._socket.getsockname()[1]
         self._closed = threading.Event()
         self._loop = asyncio.new_event_loop()
-        self._stopping: asyncio.Future[float] = self._loop.create_future()
+        self._stopping, self._grace = asyncio.Event(), math.inf
         self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
         self._thread.start()
 
     def stop(self, grace: float) -> threading.Event:
-        """Refuses new requests; those not answered after `grace` seconds get a 503.
-
-        The event is set when all is closed, at most `RESERVE` seconds after the grace.
-        """
-
-        def begin():
-            if not self._stopping.done():
-                self._stopping.set_result(grace)
-
+        """Refuses new requests, and others after the grace; the event: all is closed."""
+        self._grace = min(grace, self._grace)
         with contextlib.suppress(RuntimeError):  # it is closed already
-            self._loop.call_soon_threadsafe(begin)
+            self._loop.call_soon_threadsafe(self._stopping.set)
         return self._closed
-
-    def close(self, grace: float) -> None:
-        """Stops, and waits until all is closed."""
-        self.stop(grace).wait()
 
     def _run(self):
         try:
@@ -65,10 +55,10 @@ class HttpServer:
         server = await self._loop.create_server(
             connections, sock=self._socket, backlog=BACKLOG
         )
-        grace = await self._stopping
+        await self._stopping.wait()
         self._app.stop()
         begin = self._loop.time()
-        await connections.idle(begin + max(grace - RESERVE, 0))
+        await connections.idle(begin + max(self._grace - RESERVE, 0))
         self._app.end()
         await asyncio.sleep(max(begin + SETTLE - self._loop.time(), 0))
         await connections.idle(self._loop.time() + RESERVE)
@@ -96,8 +86,7 @@ def _listening(host, port):
 class Connections(web.Server):
     """aiohttp's server, with a bound on connections and with errors as JSON.
 
-    aiohttp closes a connection that sends no complete headers in time, and cancels
-    the handler of a request whose client leaves.
+    aiohttp itself limits the time for headers, and cancels handlers of clients that left.
     """
 
     def __init__(

@@ -16,14 +16,9 @@ def width(inputs: Arrays) -> int:
 
 
 def is_joinable(inputs: Arrays) -> bool:
-    """Whether wider padding leaves the answer to a request unchanged.
-
-    A length beyond the request's own columns must be refused, but could lie within
-    a neighbour's columns in the batch.
-    """
-    lengths = inputs.get(LENGTHS)
-    if lengths is None:
-        return True
+    """Whether wider padding leaves the answer to a request unchanged."""
+    # A length beyond its own columns must be refused also beside wider neighbours.
+    lengths = inputs.get(LENGTHS, np.zeros([0]))
     return bool(np.all((lengths >= 0) & (lengths <= width(inputs))))
 
 
@@ -65,21 +60,12 @@ def split(
     for inputs in requests:
         end = begin + len(next(iter(inputs.values())))
         rows = {key: array[begin:end] for key, array in outputs.items()}
-        time = _time(inputs, rows, signature)
-        answers.append(
-            {key: _cut(rows[key], signature.time_axis(key), time) for key in keys}
-        )
+        time = int(rows[LENGTHS].max(initial=0)) if LENGTHS in rows else None
+        if LENGTHS in signature.inputs:
+            time = width(inputs)
+        answers.append({key: rows[key] for key in keys})
+        for key in keys:
+            if axis := signature.time_axis(key):
+                answers[-1][key] = rows[key][(slice(None),) * axis + (slice(time),)]
         begin = end
     return answers
-
-
-def _time(inputs, outputs, signature):
-    if LENGTHS in signature.inputs:
-        return width(inputs)
-    return int(outputs[LENGTHS].max(initial=0)) if LENGTHS in outputs else None
-
-
-def _cut(array, axis, size):
-    if axis is None:
-        return array
-    return array[(slice(None),) * axis + (slice(size),)]

@@ -27,10 +27,7 @@ class Lane(enum.IntEnum):
 def session_config(
     threads: int | None = None, concurrent: int = 2
 ) -> tf.compat.v1.ConfigProto:
-    """The configuration of a session with a pool for each lane.
-
-    All sessions of a process share the pools.
-    """
+    """The configuration of a session; all sessions share a pool for each lane."""
     config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads or 0)
     sizes = {Lane.SHORT: DIRECTIONS * concurrent, Lane.LONG: DIRECTIONS}
     for lane, size in sizes.items():

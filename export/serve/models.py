@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 
 import grpc
 import prometheus_client as prometheus
-import tensorflow as tf
 from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataResponse
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
 from .batcher import Batcher, Request
-from .config import Config, ModelConfig
+from .config import Config
 from .errors import invalid, not_found, request_error, without_paths
 from .lanes import session_config
 from .servable import Servable
@@ -31,7 +30,12 @@ class Models:
 
     def __init__(self, config: Config):
         session = session_config(config.threads, config.num_batch_threads)
-        self._models = {m.name: _versions(m, session) for m in config.models}
+        self._models = {}
+        for model in config.models:
+            load = functools.partial(Servable.warm, name=model.name, config=session)
+            self._models[model.name] = Versions(
+                model.directory, load, model.policy, labels=model.labels
+            )
         self.metrics = Metrics(waiting=lambda: len(self.batcher))
         self.batcher = Batcher(config, self.metrics.batch)
         self._stop = threading.Event()
@@ -54,10 +58,7 @@ class Models:
         return self._models[name]
 
     def submit(self, spec: ModelSpec, read: Callable[[Servable], Request]) -> Request:
-        """Puts a request to a version into the queue.
-
-        The version stays loaded until the request is answered or given up.
-        """
+        """Queues a request; its version stays loaded until it is answered or dropped."""
         with contextlib.ExitStack() as leased:
             lease = self[spec.name].lease(version_of(spec))
             request = read(leased.enter_context(lease))
@@ -119,19 +120,6 @@ class Models:
         self.drain(0)
         for versions in self._models.values():
             versions.close()
-
-
-def _versions(model: ModelConfig, session: tf.compat.v1.ConfigProto) -> Versions:
-    def load(path):
-        servable = Servable(path, model.name, session)
-        try:
-            servable.warm_up()
-        except BaseException:
-            servable.close()
-            raise
-        return servable
-
-    return Versions(model.directory, load, model.policy, labels=model.labels)
 
 
 def version_of(spec: ModelSpec) -> int | str | None:

@@ -1,14 +1,13 @@
 """Tensors of requests, checked before memory is allocated, and those of answers."""
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
 from .errors import invalid
-from .signature import Arrays, Signature, check_shape
+from .signature import check_shape
 
 # A message may give one value for all elements of a tensor up to this size.
 MAX_REPEATED = 2**16
@@ -18,17 +17,8 @@ _VALUES = {tf.string: "string_val", tf.int32: "int_val"}
 _FLOAT_VAL = bytes([5 << 3 | 2])
 
 
-def decode_inputs(protos: Mapping[str, TensorProto], signature: Signature) -> Arrays:
-    """The inputs of a request as arrays."""
-    return signature.arrays(protos, _decode)
-
-
 def fill(proto: TensorProto, array: np.ndarray, *, as_content: bool = False) -> None:
-    """Writes an output into the empty tensor of an answer.
-
-    Numbers become `float_val` or `int_val`, which TensorFlow Serving sends too, or
-    with `as_content` the bytes `tensor_content`.
-    """
+    """Writes an output into an empty tensor, as values or as `tensor_content`."""
     if as_content or array.dtype not in (np.float32, np.int32):
         proto.CopyFrom(tf.make_tensor_proto(array))
         return
@@ -52,7 +42,8 @@ def _varint(number):
     return bytes([*encoded, number])
 
 
-def _decode(name, proto, spec):
+def decode(name: str, proto: TensorProto, spec: tf.TensorSpec) -> np.ndarray:
+    """The array of an input, which should fit its signature."""
     if proto.dtype != spec.dtype.as_datatype_enum:
         raise invalid(
             f"`{name}` should be {spec.dtype.name}. Received: data type {proto.dtype}"
@@ -61,21 +52,16 @@ def _decode(name, proto, spec):
         raise invalid(f"`{name}` should have a shape. Received: an unknown rank")
     shape = [dim.size for dim in proto.tensor_shape.dim]
     check_shape(name, shape, spec)
-    _check_values(name, proto, dtype=spec.dtype, n=math.prod(shape))
-    return tf.make_ndarray(proto)
-
-
-def _check_values(name, proto, *, dtype, n):
-    """Refuses more or fewer values than the `n` elements of the shape."""
-    if proto.tensor_content:
-        size = 0 if dtype == tf.string else n * dtype.size
-        if len(proto.tensor_content) != size:
+    n, given = math.prod(shape), len(proto.tensor_content)
+    if given:
+        size = 0 if spec.dtype == tf.string else n * spec.dtype.size
+        if given != size:
             raise invalid(
                 f"`{name}` should have {size} bytes of `tensor_content`. Received: "
-                f"{len(proto.tensor_content)}"
+                f"{given}"
             )
-        return
-    given = len(getattr(proto, _VALUES[dtype]))
-    repeated = 0 < given < n <= MAX_REPEATED
-    if given != n and not repeated:
+        return tf.make_ndarray(proto)
+    given = len(getattr(proto, _VALUES[spec.dtype]))
+    if given != n and not 0 < given < n <= MAX_REPEATED:
         raise invalid(f"`{name}` should have {n} values. Received: {given}")
+    return tf.make_ndarray(proto)

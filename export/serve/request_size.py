@@ -26,7 +26,6 @@ class RequestSize(NamedTuple):
 
 
 def checked_size(inputs: Arrays, tokenizer: str, config: Config) -> RequestSize:
-    """The size of a request."""
     rows = len(next(iter(inputs.values())))
     _check("max-request-rows", "sentences", config.max_request_rows, rows)
     tokens = time = 0
@@ -57,11 +56,7 @@ def check_answer(
 
 
 def token_counts(texts: Sequence[bytes], tokenizer: str) -> list[int]:
-    """An upper bound of the number of tokens of each text.
-
-    It is exact but for `"unicode_script"` and `"words"`, where each character counts
-    that is not an ASCII letter.
-    """
+    """The number of tokens of each text; with punctuation, an upper bound."""
     table, counts = _kinds(tokenizer), []
     for text in texts:
         kinds = b" " + text.translate(table)

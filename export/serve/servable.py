@@ -22,7 +22,7 @@ from ..sentences import TOKENIZERS, tensorflow_text
 from ..version_paths import EXTRA, INFO, MODEL_NAME
 from .errors import RequestError, of_tensorflow
 from .lanes import Lane, run_options, session_config
-from .proto_tensors import decode_inputs
+from .proto_tensors import decode
 from .signature import Arrays, Signature
 
 DEFAULT_SIGNATURE = "serving_default"
@@ -39,11 +39,7 @@ _optimizing = threading.Lock()
 
 
 class Servable:
-    """A SavedModel in a session of its own.
-
-    A session of TensorFlow 1 computes only what the fetched outputs need, whatever
-    else the signature has, and lets other Python threads run meanwhile.
-    """
+    """A SavedModel in a session, which computes only what the fetched outputs need."""
 
     def __init__(
         self,
@@ -71,6 +67,17 @@ class Servable:
             for name, proto in self.signature_map.signature_def.items()
             if proto.method_name == tf.saved_model.PREDICT_METHOD_NAME
         }
+
+    @classmethod
+    def warm(cls, directory: Path, **kwargs) -> "Servable":
+        """A version that has answered its warm-up requests."""
+        servable = cls(directory, **kwargs)
+        try:
+            servable.warm_up()
+        except BaseException:
+            servable.close()
+            raise
+        return servable
 
     def signature(self, name: str) -> Signature:
         """A signature by its name; an empty name means `serving_default`."""
@@ -106,10 +113,7 @@ class Servable:
         return {key: found[key] for key in keys}
 
     def _fetched(self, signature, keys):
-        """The outputs to compute: `keys`, or after too many choices an earlier one.
-
-        The smallest choice with all of `keys` is taken, and otherwise all outputs.
-        """
+        """`keys`, or after too many choices the smallest earlier one with all of them."""
         with self._lock:
             prepared = self._prepared.setdefault(id(signature), set())
             if keys not in prepared and len(prepared) >= MAX_CHOICES:
@@ -129,7 +133,7 @@ class Servable:
             raise ValueError(f"{WARM_UP} should hold only requests of Predict.")
         for request in (log.predict_log.request for log in logs):
             signature = self.signature(request.model_spec.signature_name)
-            inputs = decode_inputs(request.inputs, signature)
+            inputs = signature.arrays(request.inputs, decode)
             self.run(signature, inputs, signature.chosen(request.output_filter))
         return len(logs)
 
@@ -155,12 +159,10 @@ def _session(directory, config):
 
 @contextlib.contextmanager
 def optimized(directory: Path) -> Iterator[Path]:
-    """A temporary folder with the optimised graph and links to everything else.
+    """A temporary folder with the optimised graph and links, or the directory itself.
 
-    A session optimises the graph anew for each set of outputs that it is asked for,
-    which takes seconds and both processors. From a graph that is optimised already it
-    only picks the operations that a choice needs. A graph that can't be optimised, or
-    not be written, is served from its own directory, which is given back then.
+    A session optimises the graph anew for each set of outputs, which takes seconds;
+    from an optimised graph it only picks the operations that a set needs.
     """
     with contextlib.ExitStack() as stack:
         try:

@@ -11,28 +11,22 @@ from .models import Models
 
 
 class Server:
-    """A running server of models, over gRPC and REST.
-
-    Raises:
-        OSError: a port is taken, or a model's directory can't be read.
-        ValueError: a model has no version that can be loaded.
-    """
+    """A running server of models; an OSError or a ValueError says why there is none."""
 
     def __init__(self, config: Config):
         with contextlib.ExitStack() as undo:
             self.models = Models(config)
             undo.callback(self.models.close)
             self._rest = HttpServer(App(self.models, config), config)
-            undo.callback(self._rest.close, 0)
+            undo.callback(lambda: self._rest.stop(0).wait())
             self._grpc = GrpcServer(self.models, config)
             undo.pop_all()
         self.port, self.rest_port = self._grpc.port, self._rest.port
 
     def drain(self, grace: float = 10.0) -> None:
-        """Refuses new requests, and answers waiting ones for up to `grace` seconds.
+        """Refuses new requests; waiting ones get UNAVAILABLE after `grace` seconds.
 
-        Those that have no answer then get UNAVAILABLE. gRPC's port stays open: gRPC
-        cancels what it receives while it closes one, and clients could not tell why.
+        gRPC's port stays open: requests get CANCELLED while gRPC closes one.
         """
         end = time.monotonic() + grace
         rest_ended = self._rest.stop(grace)

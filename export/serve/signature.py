@@ -13,8 +13,6 @@ Arrays = dict[str, np.ndarray]
 
 
 class Signature(NamedTuple):
-    """A signature."""
-
     inputs: dict[str, tf.TensorSpec]
     outputs: dict[str, tf.TensorSpec]
     feeds: dict[str, str]
@@ -45,10 +43,7 @@ class Signature(NamedTuple):
         return tuple(wanted or self.outputs)
 
     def time_axis(self, key: str) -> int | None:
-        """The axis of an output that counts tokens, or None.
-
-        It is the only axis of unknown size after the batch axis.
-        """
+        """The axis of tokens: the only one of unknown size after the batch, or None."""
         shape = self.outputs[key].shape
         open_axes = [i for i in range(1, shape.rank or 0) if shape[i] is None]
         return open_axes[0] if len(open_axes) == 1 else None

@@ -34,16 +34,9 @@ class Status(NamedTuple):
 class Versions:
     """Loads the versions of a policy, and others when they appear.
 
-    By default the newest version is loaded. Requests are answered throughout a change:
-    an old version answers until the new one is loaded and warm, and is unloaded after
-    its last request. A version that fails to load has the error in its status and is
-    tried again when its files change; loaded versions stay. If the newest directory
-    disappears, the one before it is loaded again; if all disappear, the loaded versions
-    stay.
-
-    Raises:
-        OSError: the directory can't be read.
-        ValueError: it holds no version that can be loaded.
+    An old version answers until the new one is loaded and warm, and is unloaded after
+    its last request. A version that fails to load has the error in its status, and is
+    tried again when its files change. If all directories disappear, versions stay.
     """
 
     def __init__(
@@ -71,10 +64,7 @@ class Versions:
 
     @contextlib.contextmanager
     def lease(self, version: int | str | None = None) -> Iterator[Servable]:
-        """The loaded version of a number or label, by default the newest one.
-
-        It stays loaded within the context.
-        """
+        """The version of a number or label, or the newest; it stays within the context."""
         wanted = self.number(version)
         with self._changed:
             number = max(self._loaded) if wanted is None else wanted
@@ -117,11 +107,7 @@ class Versions:
                 LOG.error("%s can't be read: %s", self._directory, error)
 
     def refresh(self) -> bool:
-        """Loads and unloads versions as the policy asks; returns whether any changed.
-
-        Returns after old versions are unloaded. Only one thread may call it. An
-        OSError says that the directory can't be read.
-        """
+        """Loads and unloads versions, in one thread only; returns whether any changed."""
         wanted, changed = [], False
         newest, only = self._policy
         for version in reversed(versions(self._directory)):
@@ -132,9 +118,8 @@ class Versions:
             if not os.path.lexists(self._directory / str(version) / SAVED_MODEL):
                 continue  # incomplete
             if version not in self._loaded:
-                if not (servable := self._opened(version)):
+                if not self._load_version(version):
                     continue
-                self._add(servable)
                 changed = True
             wanted.append(version)
         if not wanted:
@@ -149,12 +134,12 @@ class Versions:
         for servable in list(self._loaded.values()):
             servable.close()
 
-    def _opened(self, version):
-        """The version's servable, or None if it is broken."""
+    def _load_version(self, version):
+        """Whether the version answers now; it doesn't if it is broken."""
         path = self._directory / str(version)
         files = _fingerprint(path)
         if self._broken.get(version) == files:
-            return None
+            return False
         self._set_status(version, State.LOADING)
         try:
             servable = self._load(path)
@@ -162,15 +147,13 @@ class Versions:
             self._broken[version] = files
             self._set_status(version, State.END, f"{type(error).__name__}: {error}")
             LOG.error("version %d can't be loaded: %s", version, error)
-            return None
+            return False
         self._broken.pop(version, None)
-        return servable
-
-    def _add(self, servable):
         with self._changed:
-            self._loaded[servable.version] = servable
-            self._statuses[servable.version] = Status(State.AVAILABLE)
-        LOG.info("version %d answers", servable.version)
+            self._loaded[version] = servable
+            self._statuses[version] = Status(State.AVAILABLE)
+        LOG.info("version %d answers", version)
+        return True
 
     def _unload(self, version):
         self._set_status(version, State.UNLOADING)
@@ -190,10 +173,7 @@ def _fingerprint(path):
     """A list that changes when a file of the directory changes."""
     found = []
     for file in sorted(path.rglob("*")):
-        try:
-            stat = file.stat()
-        except OSError:  # a link to nothing, or a file that was just removed
-            found.append(str(file))
-        else:
-            found.append((str(file), stat.st_size, stat.st_mtime_ns))
+        found.append(str(file))
+        with contextlib.suppress(OSError):  # a link to nothing, or it was just removed
+            found.append((file.stat().st_size, file.stat().st_mtime_ns))
     return found

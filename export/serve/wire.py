@@ -137,8 +137,8 @@ class Content(NamedTuple):
 
 def encode(outputs: Arrays, *, as_columns: bool) -> Content:
     """The answer in row or column form; of a large one the beginning is written."""
-    pieces = column_pieces(outputs) if as_columns else row_pieces(outputs)
-    blocks, found, size = joined(pieces), [], 0
+    blocks = joined(json_pieces(outputs, as_columns=as_columns))
+    found, size = [], 0
     for block in blocks:
         found.append(block)
         size += len(block)
@@ -158,26 +158,17 @@ def joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield bytes(block)
 
 
-def row_pieces(outputs: Arrays) -> Iterator[bytes]:
-    """All outputs of a sentence together."""
-    if len(outputs) == 1:
-        (column,) = outputs.values()
-        return _object({b'"predictions"': _array(column)})
+def json_pieces(outputs: Arrays, *, as_columns: bool) -> Iterator[bytes]:
+    """Each output for all sentences, or all outputs of each; one has no name."""
     names = [orjson.dumps(name) for name in outputs]
-    rows = (
-        _object({name: _array(value) for name, value in zip(names, row)})
-        for row in zip(*outputs.values())
-    )
-    return _object({b'"predictions"': _list(rows)})
-
-
-def column_pieces(outputs: Arrays) -> Iterator[bytes]:
-    """Each output for all sentences."""
-    columns = {orjson.dumps(name): _array(value) for name, value in outputs.items()}
-    if len(columns) == 1:
-        (column,) = columns.values()
-        return _object({b'"outputs"': column})
-    return _object({b'"outputs"': _object(columns)})
+    if len(outputs) == 1:
+        (found,) = map(_array, outputs.values())
+    elif as_columns:
+        found = _object(dict(zip(names, map(_array, outputs.values()))))
+    else:
+        rows = zip(*outputs.values())
+        found = _list(_object(dict(zip(names, map(_array, row)))) for row in rows)
+    return _object({b'"outputs"' if as_columns else b'"predictions"': found})
 
 
 def _object(members):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from export.serve import wire
-from export.serve.wire import column_pieces, encode, joined, row_pieces
+from export.serve.wire import encode, joined, json_pieces
 
 
 def outputs(rows, time=3):
@@ -31,8 +31,8 @@ def piece(request, monkeypatch):
 @pytest.mark.parametrize(("rows", "time"), [(3, 4), (1, 1), (2, 0), (0, 0)])
 def test_rows_and_columns_hold_the_values_in_any_pieces(piece, rows, time):
     found, expected = outputs(rows, time), outputs(rows, time)
-    columns = read(column_pieces(found))["outputs"]
-    predictions = read(row_pieces(found))["predictions"]
+    columns = read(json_pieces(found, as_columns=True))["outputs"]
+    predictions = read(json_pieces(found, as_columns=False))["predictions"]
     assert len(predictions) == rows
     for name, array in expected.items():
         for values in (columns[name], [row[name] for row in predictions]):
@@ -42,13 +42,13 @@ def test_rows_and_columns_hold_the_values_in_any_pieces(piece, rows, time):
 
 def test_a_single_output_has_no_name(piece):
     lengths = {"sequence_len": np.array([3, 1], "int32")}
-    assert read(row_pieces(lengths)) == {"predictions": [3, 1]}
-    assert read(column_pieces(lengths)) == {"outputs": [3, 1]}
+    assert read(json_pieces(lengths, as_columns=False)) == {"predictions": [3, 1]}
+    assert read(json_pieces(lengths, as_columns=True)) == {"outputs": [3, 1]}
 
 
 def test_numbers_that_are_not_finite_are_written_as_tensorflow_serving_does(piece):
     values = {"elmo": np.array([[np.nan, np.inf, -np.inf, 0.1]], "float32")}
-    text = b"".join(column_pieces(values)).decode()
+    text = b"".join(json_pieces(values, as_columns=True)).decode()
     for word in ("NaN", " Infinity", "-Infinity"):
         assert word in text.replace("[", " ").replace(",", " ")
     found = np.array(json.loads(text)["outputs"], "float32")
@@ -59,10 +59,10 @@ def test_strings_are_text_or_coded_bytes(piece):
     strings = np.array([[b"B-PER", "한국".encode()], [b"", b"\xff"]], object)
     found = {"tags": strings, "label": strings[:, 1], "sequence_len": np.array([2, 1])}
     tags = [["B-PER", "한국"], ["", {"b64": "/w=="}]]
-    columns = read(column_pieces(found))["outputs"]
+    columns = read(json_pieces(found, as_columns=True))["outputs"]
     assert columns["tags"] == tags
     assert columns["label"] == ["한국", {"b64": "/w=="}]
-    rows = read(row_pieces(found))["predictions"]
+    rows = read(json_pieces(found, as_columns=False))["predictions"]
     assert [row["tags"] for row in rows] == tags
     assert [row["label"] for row in rows] == columns["label"]
 

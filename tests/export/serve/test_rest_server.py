@@ -52,7 +52,7 @@ def rest(model):
                 host=host, rest_port=0, max_message_bytes=max_bytes, **limits
             )
             server = HttpServer(App(model.models, config), config)
-            stack.callback(server.close, 0)
+            stack.callback(lambda: server.stop(0).wait())
             return server
 
         yield start
@@ -364,8 +364,8 @@ def test_a_server_that_is_closed_at_once_leaves_no_thread(rest):
     for _ in range(5):
         before = set(threading.enumerate())
         server = rest()
-        server.close(grace=0)
-        server.close(grace=0)
+        server.stop(grace=0).wait()
+        server.stop(grace=0).wait()
         wait_until(lambda before=before: set(threading.enumerate()) <= before)
 
 
@@ -403,5 +403,5 @@ def test_the_log_is_silent_about_faults_of_clients(rest, caplog):
             server.port, PREDICT, b"no gzip", headers={"Content-Encoding": "gzip"}
         )
         assert reply.status == 400
-    server.close(grace=1)
+    server.stop(grace=1).wait()
     assert not caplog.records

@@ -13,11 +13,7 @@ from export.serve.versions import State, Versions
 from tests.support import stand_in
 from tests.support.waiting import PATIENCE, wait_until
 
-
-def load(path):
-    servable = Servable(path)
-    servable.warm_up()
-    return servable
+load = Servable.warm
 
 
 def answer(servable):
