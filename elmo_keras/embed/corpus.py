@@ -4,12 +4,11 @@ import hashlib
 import itertools
 import json
 import os
-import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from elmo_keras.cli.progress import Progress
 from elmo_keras.elmo import Elmo
@@ -22,6 +21,7 @@ from elmo_keras.embed.array_parts import (
 from elmo_keras.embed.checked_outputs import checked_output
 from elmo_keras.embed.embedder import Batch, Embedder, in_turn
 from elmo_keras.embed.parts import Parts
+from elmo_keras.embed.text_rows import TextRows
 from elmo_keras.embed.vector_files import (
     is_hdf5,
     is_npy,
@@ -29,7 +29,6 @@ from elmo_keras.embed.vector_files import (
     write_hdf5,
     write_npy,
 )
-from elmo_keras.text.files import lines_of
 
 T = TypeVar("T")
 
@@ -152,16 +151,14 @@ def write_vectors(
         about |= embedder.about_rows(texts=texts)
     elif is_npy(output) and vectors.pooling != "mean":
         about |= {"pooling": vectors.pooling}
-    parts = Parts(output, ".npy", note_of)
+    lines, parts = _Lines(source, shard), Parts(output, ".npy", note_of)
     sentences = tokens = tokens_now = words = n_parts = 0
     with (
-        source.open("rb") as file,
         parts.only_writer(),
         Progress(disable=not verbose) as progress,
         ThreadPoolExecutor(1) as writer,
     ):
         parts.open(about, overwrite=overwrite)
-        lines = _Lines(file, source, shard)
         start, written = time.perf_counter(), writer.submit(int)
         for batch in _reading_ahead(embedder.batches(lines)):
             if stop():
@@ -175,7 +172,7 @@ def write_vectors(
                 written.result()
                 written = writer.submit(write_part, parts, n_parts, arrays, note)
                 tokens_now += n_tokens
-                progress.add(n_tokens, lines.share(tokens + n_tokens))
+                progress.add(n_tokens, lines.share(sentences + len(batch.sentences)))
             sentences, tokens = sentences + len(batch.sentences), tokens + n_tokens
             words, n_parts = words + batch.n_new, n_parts + 1
         written.result()
@@ -231,27 +228,23 @@ def _write_parquet(path, parts, vectors, about, step, *, texts):
 class _Lines:
     """The tokens of the lines of a shard in turn, and the texts of those that wait."""
 
-    def __init__(self, file: BinaryIO, source: Path, shard: tuple[int, int]):
-        about = os.fstat(file.fileno())
-        self._size = about.st_size if stat.S_ISREG(about.st_mode) else None
-        self._file, self._source, (self._index, self._count) = file, source, shard
+    def __init__(self, source: Path, shard: tuple[int, int]):
+        self._rows, (self._index, self._count) = (
+            TextRows([source], only_lines=True),
+            shard,
+        )
         self._texts: dict[int, bytes] = {}
-        self._n_tokens = 0
 
     def __iter__(self) -> Iterator[list[bytes]]:
-        for number, line in enumerate(lines_of(self._file, self._source)):
+        for number, (line, _) in enumerate(self._rows):
             sentence, other = divmod(number - self._index + 1, self._count)
             if not other:
-                self._texts[sentence], tokens = line.strip(), line.split()
-                self._n_tokens += len(tokens)
-                yield tokens
+                self._texts[sentence] = line
+                yield line.split()
 
-    def share(self, n_tokens: int) -> float | None:
-        """The share of the file that the first tokens are; None if it is a pipe."""
-        if self._size is None:
-            return None
-        read = self._file.tell() / max(self._size, 1)
-        return read * n_tokens / max(self._n_tokens, 1)
+    def share(self, n_sentences: int) -> float | None:
+        """The share of the file that the first sentences are; None if it is a pipe."""
+        return self._rows.share(n_sentences * self._count)
 
     def note(self, batch: Batch, *, texts: bool) -> dict[str, Any]:
         """What the part of a batch says about itself, with the texts or without."""

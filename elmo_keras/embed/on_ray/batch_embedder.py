@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from elmo_keras.embed.arrow_rows import Rows
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.embed.on_ray.text_rows import missing, sentence_of
+from elmo_keras.embed.text_rows import missing, sentence_of
 
 Batch = TypeVar("Batch", pa.Table, dict[str, np.ndarray])
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from elmo_keras.embed.arrow_rows import Row, Rows
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.on_ray.batch_embedder import use_assigned_devices
-from elmo_keras.embed.on_ray.text_rows import Piece
 from elmo_keras.embed.parts import Parts
+from elmo_keras.embed.text_rows import Piece
 
 PIECE = b"elmo_keras_piece"  # key of a file's metadata
 SUFFIX = ".parquet"

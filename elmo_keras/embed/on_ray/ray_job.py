@@ -12,9 +12,9 @@ from elmo_keras.cli.progress import Progress
 from elmo_keras.embed.checked_outputs import checked_folder
 from elmo_keras.embed.on_ray.cluster import connected, divided
 from elmo_keras.embed.on_ray.piece_worker import SUFFIX, PieceWorker, note_of
-from elmo_keras.embed.on_ray.text_rows import PIECE_BYTES, TextRows, pieces_of
 from elmo_keras.embed.on_ray.worker_pool import results
 from elmo_keras.embed.parts import Parts
+from elmo_keras.embed.text_rows import PIECE_BYTES, TextRows, pieces_of
 from elmo_keras.models.local_files import absolute, local_files
 from elmo_keras.text.files import text_files
 
@@ -120,15 +120,14 @@ def embed_on_ray(
     rows = TextRows(paths, text_column, id_column)
     columns = {"text_column": text_column, "id_column": id_column}
     parts, summary = Parts(output, SUFFIX, note_of), JobSummary(output)
-    start, n_read = time.perf_counter(), 0
+    start = time.perf_counter()
 
     def pieces_left(identity):
-        nonlocal start, n_read, summary
+        nonlocal start, summary
         about = identity | columns | {"piece_bytes": piece_bytes}
         parts.open(about, overwrite=overwrite)
         start = time.perf_counter()
         for piece in pieces_of(rows, piece_bytes):
-            n_read += len(piece.sentences)
             note = parts.note(piece.number, piece.digest)
             if note is None:
                 yield piece
@@ -150,8 +149,7 @@ def embed_on_ray(
         )
         for note in results(start_one, number, pieces_left, stop):
             summary = summary.with_part(note, now=True)
-            share = rows.share and rows.share * summary.sentences / max(n_read, 1)
-            progress.add(note["tokens"], share)
+            progress.add(note["tokens"], rows.share(summary.sentences))
         finished, seconds = not stop(), time.perf_counter() - start
         if finished:
             parts.finish()

@@ -10,7 +10,7 @@ import pytest
 from elmo_keras import Elmo, embed_corpus
 from elmo_keras.embed import arrow_rows, parts
 from elmo_keras.embed.on_ray.piece_worker import PieceWorker, note_of
-from elmo_keras.embed.on_ray.text_rows import Piece
+from elmo_keras.embed.text_rows import Piece
 
 LINES = ["a word", "", "three words here", "naïve 한국어 🙂"]
 PIECE = Piece(3, 100, [line.encode() for line in LINES])

@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from elmo_keras.cli.command import CommandFailed
-from elmo_keras.embed.on_ray.text_rows import Piece
+from elmo_keras.embed.text_rows import Piece
 from tests.support.stand_in_ray import NODE, StandInRay
 
 PIECES = [Piece(number, 10 * number, [b"a"] * 10) for number in range(9)]

@@ -50,8 +50,8 @@ class TextRows:
     """The sentences of files and their ids, in the order of the files.
 
     The name of a file says what it holds: `.parquet`; JSON lines in `.jsonl`,
-    `.ndjson` and `.json`; anything else is text with a sentence a line. JSON lines
-    and text may be gzipped.
+    `.ndjson` and `.json`; anything else, or every one with `only_lines`, is text with a
+    sentence a line. JSON lines and text may be gzipped.
 
     In Parquet and JSON lines, `text_column` has strings or lists of tokens. The ids of
     the user's are in `id_column`, and `id_type` is their type, `"int64"` or `"string"`,
@@ -59,9 +59,14 @@ class TextRows:
     """
 
     def __init__(
-        self, paths: Sequence[Path], text_column: str = "text", id_column=None
+        self,
+        paths: Sequence[Path],
+        text_column: str = "text",
+        id_column: str | None = None,
+        *,
+        only_lines: bool = False,
     ):
-        self._paths = paths
+        self._paths, self._only_lines, self._n_read = paths, only_lines, 0
         self._text_column, self._id_column = text_column, id_column
         self._columns = [text_column] + [id_column] * (id_column is not None)
         about = [path.stat() for path in paths]
@@ -72,26 +77,30 @@ class TextRows:
         self._position: Callable[[], float] = lambda: 0
         self.id_type: str | None = None
 
-    @property
-    def share(self) -> float | None:
-        """The share of all files that is read; None if a size is unknown."""
-        return self._total and (self._before + self._position()) / self._total
+    def share(self, n_rows: int) -> float | None:
+        """The share of all files that the first rows are; None if a size is unknown."""
+        if self._total is None:
+            return None
+        read = (self._before + self._position()) / self._total
+        return read * n_rows / max(self._n_read, 1)
 
     def __iter__(self) -> Iterator[Row]:
         for path, size in zip(self._paths, self._sizes):
             try:
                 with path.open("rb") as file:
-                    yield from self._rows_of(file, path, size)
+                    for row in self._rows_of(file, path, size):
+                        self._n_read += 1
+                        yield row
             finally:  # also after an error nobody may ask a closed file
                 self._before, self._position = self._before + size, lambda: 0
 
     def _rows_of(self, file, path, size):
         kind = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
         kind = kind.lower()
-        if kind == ".parquet":
+        if kind == ".parquet" and not self._only_lines:
             return self._of_parquet(file, path, size)
         self._position = file.tell if self._total else self._position
-        if kind in JSON_SUFFIXES:
+        if kind in JSON_SUFFIXES and not self._only_lines:
             return self._of_json(file, path)
         if self._id_column is not None:
             raise ValueError(

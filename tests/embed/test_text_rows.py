@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from elmo_keras.embed.on_ray.text_rows import Piece, TextRows, pieces_of
+from elmo_keras.embed.text_rows import Piece, TextRows, pieces_of
 
 LINES = ["four", "", "five and more", "one", "ends"]
 
@@ -103,8 +103,8 @@ def test_the_share_grows_from_file_to_file(tmp_path):
     (tmp_path / "a.txt").write_text("a line\n" * 10)
     path = write_parquet(tmp_path / "b.parquet", {"text": ["a"] * 4})
     rows = TextRows([tmp_path / "a.txt", path])
-    shares = [rows.share for _ in rows]
-    assert shares == sorted(shares) and rows.share == 1
+    shares = [rows.share(number) for number, _ in enumerate(rows, 1)]
+    assert shares == sorted(shares) and rows.share(14) == 1
     before = 70 / (70 + path.stat().st_size)
     assert shares[9] == pytest.approx(before)
     assert shares[11] == pytest.approx((1 + before) / 2)
