@@ -1,8 +1,8 @@
 """The output of an embedding: checked first, replaced last."""
 
 import os
+import shutil
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -21,16 +21,9 @@ def elmo(model_directory):
     return Elmo.from_pretrained(model_directory)
 
 
-class Whole(NamedTuple):
-    """The content of an output, and the number of batches written."""
-
-    content: bytes
-    n_batches: int
-
-
 @pytest.fixture(scope="module")
 def whole(elmo, tmp_path_factory):
-    """The outputs of uninterrupted runs by their suffix."""
+    """The contents of uninterrupted runs, and how many batches they wrote, by suffix."""
     folder, found = tmp_path_factory.mktemp("whole"), {}
     (folder / "text.txt").write_text(TEXT)
     for suffix in (".hdf5", ".npy"):
@@ -38,7 +31,7 @@ def whole(elmo, tmp_path_factory):
         with pytest.MonkeyPatch.context() as patch:
             written = count_writes(patch, lambda: None)
             embed_corpus(elmo, folder / "text.txt", output, **SMALL)
-        found[suffix] = Whole(output.read_bytes(), len(written))
+        found[suffix] = output.read_bytes(), len(written)
     return found
 
 
@@ -58,11 +51,7 @@ def tree(folder):
 @pytest.fixture
 def model(folder, model_directory):
     """A model directory, as `model` in the current folder."""
-    for path in model_directory.rglob("*"):
-        if path.is_file():
-            copy = folder / "model" / path.relative_to(model_directory)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(path.read_bytes())
+    shutil.copytree(model_directory, folder / "model")
     return "model"
 
 
@@ -125,7 +114,7 @@ def test_an_output_in_the_folder_of_the_model_is_fine(elmo, model, monkeypatch):
 def test_upper_case_suffixes_mean_the_same(elmo, whole):
     for name, lower in (("out.NPY", ".npy"), ("out.H5", ".hdf5")):
         embed_corpus(elmo, "text.txt", name, **SMALL)
-        assert Path(name).read_bytes() == whole[lower].content
+        assert Path(name).read_bytes() == whole[lower][0]
         assert len(read_embeddings(name)) == 40
 
 
@@ -177,77 +166,49 @@ def interrupted(elmo, output="out.hdf5", n_batches=3, **changes):
     assert folder_of(Path(output)).exists()
 
 
-def other_values(elmo):
-    interrupted(elmo, dtype="float16")
-
-
-def other_text(elmo):
-    Path("text.txt").write_text(f"another {TEXT}")
-    interrupted(elmo)
-
-
-def longer_text(elmo):
-    Path("text.txt").write_text(TEXT * 9)
-    interrupted(elmo, n_batches=12)
-
-
-def damaged(elmo):
-    interrupted(elmo)
-    (folder_of(Path("out.hdf5")) / "job.json").write_text("not JSON")
-
-
-def of_an_earlier_version(elmo):
-    folder_of(Path("out.hdf5")).mkdir()
-    for name in "data", "journal":
-        (folder_of(Path("out.hdf5")) / name).write_text("{}")
-
-
 @pytest.mark.parametrize(
-    ("change", "problem"),
+    ("begun", "files", "problem"),
     [
-        (other_values, "unfinished was made with dtype float16; this run has float32"),
-        (other_text, "belongs to a run over other texts"),
-        (longer_text, "belongs to a run over other texts"),
-        (damaged, "out.hdf5.unfinished is damaged"),
-        (of_an_earlier_version, "begun by elmo-keras 0.3 or earlier, and only that"),
+        ({"dtype": "float16"}, {}, "was made with dtype float16; this run has float32"),
+        ({"text": f"another {TEXT}"}, {}, "belongs to a run over other texts"),
+        ({"text": TEXT * 9, "n_batches": 12}, {}, "belongs to a run over other texts"),
+        ({}, {"job.json": "not JSON"}, "out.hdf5.unfinished is damaged"),
+        ({}, {"data": "", "journal": "{}"}, "begun by elmo-keras 0.3 or earlier, and"),
     ],
-    ids=lambda value: getattr(value, "__name__", ""),
+    ids=["other values", "other text", "longer text", "damaged", "earlier version"],
 )
-def test_only_overwriting_discards_an_unfinished_output(elmo, whole, change, problem):
-    change(elmo)
+def test_only_overwriting_discards_an_unfinished_output(
+    elmo, whole, begun, files, problem
+):
+    Path("text.txt").write_text(begun.pop("text", TEXT))
+    interrupted(elmo, **begun)
+    for name, content in files.items():
+        (folder_of(Path("out.hdf5")) / name).write_text(content)
     Path("text.txt").write_text(TEXT)
     with pytest.raises(ValueError, match=problem):
         embed_corpus(elmo, "text.txt", "out.hdf5", **SMALL)
     assert folder_of(Path("out.hdf5")).exists()
     embed_corpus(elmo, "text.txt", "out.hdf5", overwrite=True, **SMALL)
-    assert Path("out.hdf5").read_bytes() == whole[".hdf5"].content
+    assert Path("out.hdf5").read_bytes() == whole[".hdf5"][0]
     assert not folder_of(Path("out.hdf5")).exists()
 
 
-@pytest.fixture
 def flip():
     """Changes a bit of the numbers of the second part."""
-
-    def flip():
-        path = folder_of(Path("out.hdf5")) / "parts" / "part-0000001.npy"
-        content = bytearray(path.read_bytes())
-        content[200] ^= 1
-        path.write_bytes(content)
-
-    return flip
+    path = folder_of(Path("out.hdf5")) / "parts" / "part-0000001.npy"
+    content = bytearray(path.read_bytes())
+    content[200] ^= 1
+    path.write_bytes(content)
 
 
-def test_a_part_that_the_disk_has_damaged_is_computed_again(elmo, whole, flip):
+def test_a_part_that_the_disk_has_damaged_is_computed_again(elmo, whole):
     interrupted(elmo)
     flip()
-    summary = embed_corpus(elmo, "text.txt", "out.hdf5", **SMALL)
-    assert Path("out.hdf5").read_bytes() == whole[".hdf5"].content
-    assert summary.finished
+    assert embed_corpus(elmo, "text.txt", "out.hdf5", **SMALL).finished
+    assert Path("out.hdf5").read_bytes() == whole[".hdf5"][0]
 
 
-def test_what_is_damaged_in_the_same_run_is_not_assembled(
-    elmo, whole, flip, monkeypatch
-):
+def test_what_is_damaged_in_the_same_run_is_not_assembled(elmo, whole, monkeypatch):
     index = corpus.sentence_to_index
     with monkeypatch.context() as patch:
         patch.setattr(corpus, "sentence_to_index", lambda p: flip() or index(p))
@@ -256,18 +217,16 @@ def test_what_is_damaged_in_the_same_run_is_not_assembled(
     assert not Path("out.hdf5").exists()
     summary = embed_corpus(elmo, "text.txt", "out.hdf5", **SMALL)
     assert 0 < summary.tokens_now < 60 < summary.tokens  # one batch
-    assert Path("out.hdf5").read_bytes() == whole[".hdf5"].content
+    assert Path("out.hdf5").read_bytes() == whole[".hdf5"][0]
 
 
 def test_a_pipe_overwrites_what_belongs_to_another_text(elmo):
     interrupted(elmo)
     reading, writing = os.pipe()
-    os.write(writing, f"another {TEXT}".encode())
-    os.close(writing)
-    try:
+    with os.fdopen(reading), os.fdopen(writing, "w") as file:
+        file.write(f"another {TEXT}")
+        file.close()
         embed_corpus(elmo, f"/dev/fd/{reading}", "out.hdf5", overwrite=True, **SMALL)
-    finally:
-        os.close(reading)
     Path("text.txt").write_text(f"another {TEXT}")
     embed_corpus(elmo, "text.txt", "whole.hdf5", **SMALL)
     assert Path("out.hdf5").read_bytes() == Path("whole.hdf5").read_bytes()

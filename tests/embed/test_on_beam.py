@@ -11,24 +11,14 @@ from elmo_keras import Elmo, ElmoConfig, Embedder
 from elmo_keras.analyses.search import __main__ as search
 
 beam = pytest.importorskip("apache_beam", reason="needs apache-beam")
+# ruff: noqa: E402
+from apache_beam.ml.inference.base import KeyedModelHandler, RunInference
+from apache_beam.ml.transforms.base import EmbeddingTypeAdapter, MLTransform
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.testing.util import assert_that
 
-from apache_beam.ml.inference.base import (  # noqa: E402
-    KeyedModelHandler,
-    RunInference,
-)
-from apache_beam.ml.transforms.base import (  # noqa: E402
-    EmbeddingTypeAdapter,
-    MLTransform,
-)
-from apache_beam.options.pipeline_options import PipelineOptions  # noqa: E402
-from apache_beam.testing.util import assert_that  # noqa: E402
-
-from elmo_keras.beam import (  # noqa: E402
-    ElmoModelHandler,
-    ElmoTextEmbeddings,
-    VectorRows,
-)
-from elmo_keras.embed.on_beam.model_handler import n_tokens  # noqa: E402
+from elmo_keras.beam import ElmoModelHandler, ElmoTextEmbeddings, VectorRows
+from elmo_keras.embed.on_beam.model_handler import n_tokens
 
 # Beam's own, of several kinds.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -78,11 +68,7 @@ def test_examples_get_the_vectors_of_an_embedder(model_directory, options):
         assert (result.example, result.model_id) == (example, str(model_directory))
         assert result.inference.dtype == vectors.dtype
         np.testing.assert_array_equal(result.inference, vectors)
-
-
-def test_a_batch_without_examples_has_no_results(model_directory, embedder):
-    handler = ElmoModelHandler(model_directory, pooling="mean")
-    assert list(handler.run_inference([], embedder)) == []
+    assert list(handler.run_inference([], handler.load_model())) == []
 
 
 def test_vectors_can_have_the_length_1(model_directory, pipeline, embedder):
@@ -112,23 +98,26 @@ def test_batches_are_bounded_by_tokens_with_keys_too(model_directory, pipeline):
         assert_that(batches | beam.Filter(bool), sizes_are_within_bounds)
 
 
-def test_rows_in_parquet_are_found_by_search(
-    model_directory, embedder, tmp_path, capsys, pipeline
-):
-    handler = ElmoModelHandler(model_directory, pooling="mean")
-    rows = VectorRows(handler)
-    keyed = [(f"line {i}", line) for i, line in enumerate(LINES)]
+def written(pipeline, handler, keyed, folder):
+    """The table of Parquet files that a pipeline writes."""
+    rows, path = VectorRows(handler), str(folder / "part")
     with pipeline:
-        (
+        results = (
             pipeline
             | beam.Create(keyed)
             | RunInference(KeyedModelHandler(handler))
             | beam.MapTuple(rows)
-            | beam.io.WriteToParquet(
-                str(tmp_path / "part"), rows.schema, file_name_suffix=".parquet"
-            )
         )
-    table = pq.read_table(tmp_path)
+        results | beam.io.WriteToParquet(path, rows.schema, file_name_suffix=".parquet")
+    return pq.read_table(folder)
+
+
+def test_rows_in_parquet_are_found_by_search(
+    model_directory, embedder, tmp_path, capsys, pipeline
+):
+    handler = ElmoModelHandler(model_directory, pooling="mean")
+    keyed = [(f"line {i}", line) for i, line in enumerate(LINES)]
+    table = written(pipeline, handler, keyed, tmp_path)
     assert table.schema.types == [pa.string(), pa.string(), pa.list_(pa.float32(), 10)]
     found = dict(zip(table["id"].to_pylist(), table["vector"].to_pylist()))
     wanted = {key: embedder(line) for key, line in keyed}
@@ -186,28 +175,18 @@ def test_columns_are_embedded_and_artifacts_give_the_same_again(
         assert_that(read | beam.Map(keyed), vectors_are(expected))
 
 
-def text_of(pairs):
-    return [text for _, text in pairs]
-
-
-def pairs_of(pairs, vectors):
-    return [(number, vector) for (number, _), vector in zip(pairs, vectors)]
-
-
 def test_elements_of_any_type_are_embedded_by_an_adapter(
     model_directory, embedder, tmp_path, pipeline
 ):
-    adapter = EmbeddingTypeAdapter(text_of, pairs_of)
+    adapter = EmbeddingTypeAdapter(
+        lambda pairs: [text for _, text in pairs],
+        lambda pairs, vectors: [(i, vector) for (i, _), vector in zip(pairs, vectors)],
+    )
     embeddings = ElmoTextEmbeddings(model=model_directory, type_adapter=adapter)
     expected = {i: embedder(line) for i, line in enumerate(LINES)}
+    made = MLTransform(write_artifact_location=str(tmp_path), transforms=[embeddings])
     with pipeline:
-        found = (
-            pipeline
-            | beam.Create(list(enumerate(LINES)))
-            | MLTransform(
-                write_artifact_location=str(tmp_path), transforms=[embeddings]
-            )
-        )
+        found = pipeline | beam.Create(list(enumerate(LINES))) | made
         assert_that(found, vectors_are(expected))
 
 
@@ -278,17 +257,8 @@ def test_two_processes_compute_the_same(
     handler = ElmoModelHandler(
         model_directory, pooling="mean", large_model=large_model, batch_tokens=64
     )
-    rows = VectorRows(handler)
-    path = str(tmp_path / "part")
-    with beam.Pipeline(options=PipelineOptions(TWO_PROCESSES)) as pipeline:
-        (
-            pipeline
-            | beam.Create([(line, line) for line in lines])
-            | RunInference(KeyedModelHandler(handler))
-            | beam.MapTuple(rows)
-            | beam.io.WriteToParquet(path, rows.schema, file_name_suffix=".parquet")
-        )
-    table = pq.read_table(tmp_path)
+    pipeline = beam.Pipeline(options=PipelineOptions(TWO_PROCESSES))
+    table = written(pipeline, handler, [(line, line) for line in lines], tmp_path)
     found = dict(zip(table["id"].to_pylist(), table["vector"].to_pylist()))
     vectors_are(dict(zip(lines, embedder(lines))))(found.items())
     about = json.loads(table.schema.metadata[b"elmo_keras"])
@@ -308,15 +278,10 @@ def test_beams_own_embeddings_of_hub_modules_take_an_export(
     )
     lines = [line for line in LINES if line]
     wanted = [exported_elmo([line.split()])[0].numpy().mean(axis=0) for line in lines]
+    made = MLTransform(write_artifact_location=str(tmp_path), transforms=[embeddings])
     with pipeline:
-        found = (
-            pipeline
-            | beam.Create([{"id": line, "text": line} for line in lines])
-            | MLTransform(
-                write_artifact_location=str(tmp_path), transforms=[embeddings]
-            )
-            | beam.Map(lambda row: (row["id"], np.ravel(row["text"])))
-        )
+        rows = pipeline | beam.Create([{"id": line, "text": line} for line in lines])
+        found = rows | made | beam.Map(lambda row: (row["id"], np.ravel(row["text"])))
         assert_that(found, vectors_are(dict(zip(lines, wanted))))
 
 
