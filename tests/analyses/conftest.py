@@ -27,10 +27,10 @@ def model(model_directory):
 
 @pytest.fixture
 def cells(capsys):
-    """Gives the cells of each row of the tables that were printed since the last call."""
+    """Gives the cells of each row of the tables in a text, or else in what was printed."""
 
-    def printed():
-        lines = capsys.readouterr().out.splitlines()
+    def printed(text=None):
+        lines = (text or capsys.readouterr().out).splitlines()
         rows = [line.strip("| ").split("|") for line in lines if "|" in line]
         return [[cell.strip() for cell in row] for row in rows]
 

@@ -65,28 +65,31 @@ def runs(monkeypatch):
     return asked
 
 
-def test_mixes_compares_the_rows_of_the_table(command, runs, cells):
-    assert compare.main(["tag", "--table", "mixes", *command]) == 0
-    assert [(v.elmo is not None, v.scheme, v.l2) for v in runs[1:]] == [
-        (True, "top", 0.001),
-        (True, "average", 0.001),
-        (True, "learned", 1.0),
-        (True, "learned", 0.001),
-    ]
-    assert runs[0].elmo is None
-    head, _, *rows = [row[0] for row in cells()]
-    assert [head, *rows] == ["variant", *(v.name for v in runs)]
+MIXES = [("top", 0.001), ("average", 0.001), ("learned", 1.0), ("learned", 0.001)]
 
 
-def test_places_compares_input_output_and_both(command, runs, capsys):
-    assert compare.main(["tag", "--table", "places", *command]) == 0
-    assert [v.elmo_at for v in runs[1:]] == ["input", "output", "both"]
-    assert "+25.00" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("table", "compared", "expected"),
+    [
+        ("mixes", lambda v: (v.scheme, v.l2), MIXES),
+        ("places", lambda v: v.elmo_at, ["input", "output", "both"]),
+    ],
+)
+def test_the_rows_of_a_table_are_no_elmo_and_its_variants(
+    command, runs, cells, table, compared, expected
+):
+    assert compare.main(["tag", "--table", table, *command]) == 0
+    assert [v.elmo is not None for v in runs] == [False] + [True] * len(expected)
+    assert list(map(compared, runs[1:])) == expected
+    head, _, *rows = cells()
+    assert [row[0] for row in (head, *rows)] == ["variant", *(v.name for v in runs)]
+    assert {row[-1] for row in rows[1:]} == {"+25.00"}
 
 
 def test_models_compares_no_elmo_and_each_model(command, runs, recorded, cells):
-    more = ["--elmo", "other", "--share", "0.5", "--paired", "9"]
+    more = "--elmo other --share 0.5 --paired 9 --seeds 1 2".split()
     assert compare.main(["tag", "--table", "models", *command, *more]) == 0
+    assert recorded == [variant for variant in runs for _ in range(2)], "not again"
     name = "share-0.5"
     rows = [f"baseline-{name}", f"elmo-lm-{name}", f"elmo-other-{name}"]
     assert [variant.name for variant in runs] == rows
@@ -98,12 +101,8 @@ def test_shares_are_printed_and_drawn(command, runs, cells, tmp_path):
     picture = tmp_path / "shares.png"
     more = ["--shares", "0.5", "1", "--seeds", "1", "2", "--picture", str(picture)]
     assert compare.main(["tag", "--table", "shares", *command, *more]) == 0
-    assert [(v.elmo is not None, v.share) for v in runs] == [
-        (False, 0.5),
-        (True, 0.5),
-        (False, 1.0),
-        (True, 1.0),
-    ]
+    expected = [(elmo, share) for share in (0.5, 1.0) for elmo in (False, True)]
+    assert [(v.elmo is not None, v.share) for v in runs] == expected
     rows = cells()
     assert rows[0][2] == "dev accuracy, baseline"
     assert rows[2] == ["50%", "50", "12.50 ± 0.00", "25.00 ± 0.00", "+12.50"]
@@ -147,12 +146,6 @@ def recorded(monkeypatch):
     return asked
 
 
-def test_each_variant_predicts_once_for_the_tests_of_two_rows(command, runs, recorded):
-    table = ["tag", "--table", "places", *command, "--seeds", "1", "2"]
-    assert compare.main([*table, "--paired", "9"]) == 0
-    assert recorded == [variant for variant in runs for _ in range(2)]
-
-
 def test_neighbouring_rows_of_the_same_data_are_tested(command, runs, recorded, cells):
     more = "--shares 0.5 1 --seeds 1 2 --paired 99".split()
     assert compare.main(["tag", "--table", "shares", *command, *more]) == 0
@@ -165,17 +158,8 @@ def test_neighbouring_rows_of_the_same_data_are_tested(command, runs, recorded, 
 
 
 @pytest.mark.slow
-def test_saved_runs_are_tested(command, untrained, cells):
-    table = ["tag", "--table", "shares", "--shares", "1", *command, "--no-cache"]
-    assert compare.main([*table, "--paired", "20"]) == 0
-    first, second, difference, p = cells()[-1]
-    assert (first, second) == ("baseline", "elmo-lm")
-    assert -100 <= float(difference) <= 100 and 1 / 21 <= float(p) + 0.001 <= 1.001
-
-
-@pytest.mark.slow
-def test_runs_are_shared_with_the_command_of_the_task(
-    command, untrained, capsys, tmp_path
+def test_runs_are_shared_with_the_command_of_the_task_and_tested(
+    command, untrained, capsys, tmp_path, cells
 ):
     command += ["--elmo-at", "both", "--no-cache"]
     assert experiment.main(tag.TASK, "", command) == 0
@@ -186,9 +170,13 @@ def test_runs_are_shared_with_the_command_of_the_task(
     assert [record["variant"] for record in records] == ["elmo-lm-both", "baseline"]
     before = results.read_bytes()
     assert "baseline, seed 1" in capsys.readouterr().out
-    assert compare.main(table) == 0
+    assert compare.main([*table, "--paired", "20"]) == 0
     assert results.read_bytes() == before
-    assert "seed 1" not in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "seed 1" not in output
+    first, second, difference, p = output.splitlines()[-1].strip("| ").split("|")
+    assert (first.strip(), second.strip()) == ("baseline", "elmo-lm-both")
+    assert -100 <= float(difference) <= 100 and 1 / 21 <= float(p) + 0.001 <= 1.001
     picture = tmp_path / "weights.png"
     assert layer_weights.main([str(results), "--picture", str(picture)]) == 0
     output = capsys.readouterr().out
@@ -229,31 +217,22 @@ def test_a_malformed_data_file_leaves_no_output(command, error_of, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def results_file(folder, records):
-    folder.mkdir()
-    path = folder / "results.json"
-    path.write_text(json.dumps(records))
-    return path
-
-
 def record(seed, weights, scheme="learned", place="input", variant="elmo-lm"):
-    return {
-        "variant": variant,
-        "seed": seed,
-        "dev": {"F1": 0.5},
-        "settings": {"scheme": scheme},
-        "mixes": {place: {"weights": weights, "gamma": 1 + seed}},
-    }
+    mixes = {place: {"weights": weights, "gamma": 1 + seed}}
+    run = {"variant": variant, "seed": seed, "dev": {"F1": 0.5}}
+    return run | {"settings": {"scheme": scheme}, "mixes": mixes}
 
 
 def test_layer_weights_are_means_of_learned_mixes_over_seeds(tmp_path, cells):
     average = record(1, [1 / 3] * 3, scheme="average", variant="elmo-lm-average")
     pos = [record(1, [0.2, 0.5, 0.3]), record(2, [0.4, 0.5, 0.1]), average]
     ner = [record(3, [0.1, 0.2, 0.7], place="output")]
-    paths = results_file(tmp_path / "pos", pos), results_file(tmp_path / "ner", ner)
     picture = tmp_path / "weights.svg"
-    command = [*map(str, paths), "--picture", str(picture)]
-    assert layer_weights.main(command) == 0
+    paths = [tmp_path / name / "results.json" for name in ("pos", "ner")]
+    for path, records in zip(paths, (pos, ner)):
+        path.parent.mkdir()
+        path.write_text(json.dumps(records))
+    assert layer_weights.main([*map(str, paths), "--picture", str(picture)]) == 0
     rows = cells()
     deviation = f"{np.sqrt(0.02):.3f}"
     assert rows[2][:4] == ["pos", "input", "2", f"0.300 ± {deviation}"]
@@ -304,8 +283,5 @@ def test_a_picture_of_shares_has_both_curves_and_the_deviations_of_the_table(
             shown = f"{mean:.2f} ± {bar:.2f}" if bar else f"{mean:.2f}"
             assert f" {shown} |" in table
     assert drawn[1][3] == pytest.approx([10, 100 * np.sqrt(0.005)])
-
-
-def test_a_picture_of_one_seed_says_so(tmp_path):
-    draw_shares([Point(1.0, 50, [0.8], [0.9])], "F1", tmp_path / "shares.svg")
-    assert "one seed" in texts_of(tmp_path / "shares.svg")
+    draw_shares([Point(1.0, 50, [0.8], [0.9])], "F1", picture)
+    assert "one seed" in texts_of(picture)

@@ -29,18 +29,24 @@ def command(files, model_directory):
     return list(map(str, options))
 
 
-def scores(output):
-    rows = [line.strip("| ").split("|") for line in output.splitlines() if "|" in line]
-    return {name.strip(): float(row[0].split()[0]) for name, *row in rows[2:]}
+@pytest.fixture
+def scored(cells, capsys):
+    """Runs the command; gives the score in each row, and all that was printed."""
+
+    def run(command, more):
+        assert probe.main([*command, *more.split()]) == 0
+        output = capsys.readouterr().out
+        rows = cells(output)[2:]
+        return {name: float(score.split()[0]) for name, score in rows}, output
+
+    return run
 
 
 def test_contextual_layers_distinguish_tags_that_the_word_alone_does_not(
-    files, command, capsys
+    files, command, scored
 ):
-    more = "--learning-rate 0.2 --batch-size 5 --seeds 1 2 --epochs 3".split()
-    assert probe.main([*command, *more]) == 0
-    output = capsys.readouterr().out
-    found = scores(output)
+    more = "--learning-rate 0.2 --batch-size 5 --seeds 1 2 --epochs 3"
+    found, output = scored(command, more)
     verbs = files[1].read_text().count("VERB") / 40
     likely = 100 * (1 + max(verbs, 1 - verbs)) / 2
     assert found["layer 0"] <= likely + 0.01 < 80
@@ -49,16 +55,13 @@ def test_contextual_layers_distinguish_tags_that_the_word_alone_does_not(
     assert "80 tokens; seeds: 2" in output and "±" in output
 
 
-def test_texts_are_classified_by_their_mean_vectors(tmp_path, model_directory, capsys):
+def test_texts_are_classified_by_their_mean_vectors(tmp_path, model, scored):
     lines = ["__label__good they run\n"] * 24 + ["__label__bad the run\n"] * 16
     path = tmp_path / "texts.txt"
     path.write_text("".join(lines), encoding="utf-8")
-    command = ["--train", str(path), "--dev", str(path), "--format", "fasttext"]
-    command += ["--elmo", str(model_directory)]
-    more = "--learning-rate 0.2 --batch-size 5 --epochs 3".split()
-    assert probe.main([*command, *more]) == 0
-    output = capsys.readouterr().out
-    found = scores(output)
+    command = ["--train", str(path), "--dev", str(path), "--elmo", model]
+    more = "--format fasttext --learning-rate 0.2 --batch-size 5 --epochs 3"
+    found, output = scored(command, more)
     assert found["most frequent label"] == 60
     assert min(found[f"layer {i}"] for i in range(3)) > 95
     assert "40 texts; seeds: 1" in output

@@ -54,20 +54,18 @@ def command(files, model, *more):
     return ["--train", str(files[0]), "--test", str(files[1]), "--elmo", model, *more]
 
 
-def test_context_decides_and_words_that_training_lacks_back_off(files, model, capsys):
+def test_context_decides_and_words_that_training_lacks_back_off(
+    files, model, capsys, cells
+):
     bank_as_adjective = use("a bank shot", "bank", TURN, tag="JJ")
     only_sense = use("a plane turned", "plane", "plane%1:06:01::", lemma="plane")
     unknown = use("a quay burnt", "quay", "quay%1:06:00::", lemma="quay")
     files[0].write_text(TRAIN + only_sense)
-    files[1].write_text(
-        TEST + bank_as_adjective + only_sense.replace("a plane", "one plane") * 2
-    )
-    with files[1].open("a") as file:
-        file.write(unknown * 2)
+    planes = only_sense.replace("a plane", "one plane") * 2
+    files[1].write_text(TEST + bank_as_adjective + planes + unknown * 2)
     assert senses.main(command(files, model)) == 0
     output = capsys.readouterr().out
-    rows = [line.strip("| ").split("|") for line in output.splitlines() if "|" in line]
-    found = {name.strip(): [float(x) for x in row] for name, *row in rows[2:]}
+    found = {name: list(map(float, row)) for name, *row in cells(output)[2:]}
     # Of the 8 uses, these are right: the plane's two, the adjective (through the verb),
     # and one or all of the three with several senses.
     assert found["first sense"] == found["layer 0"] == [50.0, 33.3]
@@ -86,13 +84,8 @@ def test_the_vector_of_a_sense_is_the_mean_over_its_uses_in_any_batches(
     monkeypatch.setattr(layer_cache, "TOKENS_AT_ONCE", 10)
     alone = average_senses(elmo, sentences, inventory)
     np.testing.assert_allclose(alone, together, atol=1e-6)
-    layers = elmo.layers(
-        [
-            ["the", "river", "bank", "fell"],
-            ["one", "river", "bank", "rose"],
-            ["took", "place", ".", ""],
-        ]
-    ).numpy()
+    texts = "the river bank fell", "one river bank rose", "took place . "
+    layers = elmo.layers([text.split(" ") for text in texts]).numpy()
     expected = np.average(layers[:2, :, 2], axis=0, weights=[2, 1])
     i = inventory.number[("bank", "N"), SHORE]
     np.testing.assert_allclose(together[i], expected, atol=1e-6)
