@@ -3,7 +3,8 @@
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.model_files.published import array_of, published_table
+from tests.support.models import published_weights
+from tests.support.tf1_checkpoints import session_of, v1
 
 # Part of a published name → its counterpart in modules.
 NAMES = {
@@ -25,8 +26,8 @@ BILM_TF_MIX = {
 def variables(bilm, mix=None):
     """Name → array of a module's variables: padding has the first row of characters."""
     found = {}
-    for name, entry in published_table(bilm).items():
-        array = array_of(entry)
+    for name, array in published_weights(bilm).items():
+        array = array.astype("float32")
         if name == "char_embed":
             array = np.concatenate([np.zeros_like(array[:1]), array])
         for published, of_module in NAMES.items():
@@ -37,16 +38,11 @@ def variables(bilm, mix=None):
 
 def write(directory, values):
     """Writes a module, as `hub.Module.export` did: a SavedModel of a TF 1 graph."""
-    v1 = tf.compat.v1
-    with tf.Graph().as_default(), v1.Session() as session:
-        for name, value in values.items():
-            v1.get_variable(name, initializer=tf.constant(value), use_resource=True)
-        tokens = v1.placeholder(tf.string, [None, None], "tokens")
-        session.run(v1.global_variables_initializer())
+    with session_of(values, use_resource=True) as session:
+        tokens = {"tokens": v1.placeholder(tf.string, [None, None], "tokens")}
         builder = v1.saved_model.Builder(str(directory))
-        signature = v1.saved_model.predict_signature_def(
-            {"tokens": tokens}, {"elmo": tokens}
-        )
+        outputs = {"elmo": tokens["tokens"]}
+        signature = v1.saved_model.predict_signature_def(tokens, outputs)
         builder.add_meta_graph_and_variables(session, [], {"tokens": signature})
         builder.save()
     (directory / "tfhub_module.pb").write_bytes(b"\x08\x03")

@@ -34,28 +34,22 @@ def stopping(method):
 
 
 def parse(program, *arguments):
-    """Parses the command line of a program."""
-    try:
-        if program == "elmo-keras":
-            sys.argv = [program, *arguments]
-            console.main()
-        else:  # python -m MODULE
-            sys.argv = list(arguments[1:])
-            runpy.run_module(arguments[1], run_name="__main__")
-    except Parsed:
-        return
-    raise AssertionError(f"{program} {arguments} read no arguments")
-
-
-def usage(name):
-    """The usage of a command, by its --help."""
-    sys.argv = ["elmo-keras", name, "--help"]
+    """Parses the command line of a program; returns the usage that --help prints."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         try:
-            console.main()
+            if program == "elmo-keras":
+                sys.argv = [program, *arguments]
+                console.main()
+            else:  # python -m MODULE
+                sys.argv = list(arguments[1:])
+                runpy.run_module(arguments[1], run_name="__main__")
+        except Parsed:
+            return None
         except SystemExit as end:
-            assert end.code == 0
-    return printed.getvalue().split("\n\n")[0]
+            if end.code == 0:
+                return printed.getvalue().split("\n\n")[0]
+            raise
+    raise AssertionError(f"{program} {arguments} read no arguments")
 
 
 def main(checkout, commands):
@@ -63,7 +57,7 @@ def main(checkout, commands):
     of_package = [c for c in commands if c[0] == "elmo-keras"]
     for command in of_package:
         parse(*command)
-    usages = {name: usage(name) for name in console.MODULES}
+    usages = {n: parse("elmo-keras", n, "--help") for n in console.MODULES}
     use()
     assert not {"export", "train", "tests"} & set(sys.modules)
     sys.path.append(checkout)

@@ -61,6 +61,6 @@ def malformed() -> dict[str, PredictRequest]:
         tensor = requests[name].inputs["sequence_len"]
         tensor.CopyFrom(tf.make_tensor_proto(lengths, tf.int32))
     requests["cut content"] = tokens_request([["a"], ["b"]], [1, 1])
-    content = requests["cut content"].inputs["sequence_len"]
-    content.tensor_content = content.tensor_content[:-1]
+    cut = requests["cut content"].inputs["sequence_len"]
+    cut.tensor_content = cut.tensor_content[:-1]
     return requests

@@ -36,10 +36,9 @@ class Task:
 
     def __init__(self, actor, name, given):
         self.actor, self.name, self.given = actor, name, given
-        self.result, self.error, self.done = None, None, False
+        self.result, self.error = None, None
 
     def run(self, ends):
-        self.done = True
         if not self.actor.alive or ends(self):
             self.actor.alive = False
             self.error = RayError("the worker has ended")

@@ -1,5 +1,6 @@
 """Checkpoints as bilm-tf wrote them with TensorFlow 1, in the sizes of `test`."""
 
+import contextlib
 import dataclasses
 import json
 
@@ -10,6 +11,7 @@ from elmo_keras import BidirectionalLanguageModel, ElmoConfig
 from tests.support.models import randomize
 
 WORDS = 11
+v1 = tf.compat.v1
 
 
 def shapes(n_layers=2):
@@ -43,18 +45,21 @@ def arrays(n_layers=2):
     return values | steps
 
 
+@contextlib.contextmanager
+def session_of(values, use_resource):
+    """A session of a graph with these variables, name → value."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        for name, value in values.items():
+            start = tf.constant(value)
+            v1.get_variable(name, initializer=start, use_resource=use_resource)
+        session.run(v1.global_variables_initializer())
+        yield session
+
+
 def write(prefix, values):
     """Writes a checkpoint the way bilm-tf does."""
-    v1 = tf.compat.v1
-    with tf.Graph().as_default(), v1.Session() as session:
-        variables = {}
-        for name, value in values.items():
-            variables[name] = v1.get_variable(
-                name, initializer=tf.constant(value), use_resource=False
-            )
-        session.run(v1.global_variables_initializer())
-        saver = v1.train.Saver(variables)
-        saver.save(session, str(prefix), write_meta_graph=False)
+    with session_of(values, use_resource=False) as session:
+        v1.train.Saver().save(session, str(prefix), write_meta_graph=False)
 
 
 def options(n_layers=2):
