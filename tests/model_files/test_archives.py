@@ -5,13 +5,11 @@ import tarfile
 import tracemalloc
 import zipfile
 
-import numpy as np
 import pytest
 
-from elmo_keras import Elmo
 from elmo_keras.model_files.archives import FREE_BYTES, open_archive
 from elmo_keras.model_files.model_directory import find_model
-from tests.model_files.conftest import TOKENS, contents, tarred, zipped
+from tests.model_files.conftest import contents, tarred, zipped
 
 
 def patched(path, offsets, value):
@@ -27,17 +25,6 @@ def refused(path, message):
     with pytest.raises(ValueError, match=message), open_archive(path) as archive:
         for name in archive.sizes:
             archive.read(name, 2**40)
-
-
-@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2"])
-def test_a_tar_of_a_model_gives_the_same_vectors(directory, tmp_path, mode):
-    path = tmp_path / "model.tar"
-    with tarfile.open(path, mode) as archive:
-        archive.add(directory, "model")
-    expected = Elmo.from_pretrained(directory)(TOKENS)
-    actual = Elmo.from_pretrained(path)(TOKENS)
-    np.testing.assert_array_equal(actual, expected)
-    assert find_model(path).vocabulary.words == find_model(directory).vocabulary.words
 
 
 def test_errors_name_the_archive_and_its_file(directory, tmp_path):
@@ -99,15 +86,15 @@ def test_links_are_left_out_and_files_of_one_name_refused(tmp_path):
 
 @pytest.mark.parametrize("kind", ["zip", "tar"])
 def test_a_bomb_is_refused_without_filling_the_memory(tmp_path, kind):
-    path, size = tmp_path / "bomb", FREE_BYTES * 3 // 2
+    path, content = tmp_path / "bomb", bytes(FREE_BYTES * 3 // 2)
     if kind == "zip":
-        files = {"options.json": b"{}", "weights.hdf5": bytes(size)}
-        zipped(path, files, compression=zipfile.ZIP_DEFLATED)
+        zipped(path, {"a": content}, compression=zipfile.ZIP_DEFLATED)
     else:
         with tarfile.open(path, "w:gz") as archive:
-            info = tarfile.TarInfo("weights.hdf5")
-            info.size = size
-            archive.addfile(info, io.BytesIO(bytes(size)))
+            info = tarfile.TarInfo("a")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    del content
     tracemalloc.start()
     try:
         refused(path, "bomb should be a complete zip or tar. Its .* bytes unpack to")

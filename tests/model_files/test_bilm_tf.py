@@ -12,14 +12,8 @@ from elmo_keras.layers.blocked_weights import to_blocks
 from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
 from elmo_keras.model_files.model_directory import find_model
 from tests.model_files.conftest import assert_same, tarred
-from tests.support.tf1_checkpoints import (
-    WORDS,
-    arrays,
-    built,
-    copied,
-    options,
-    write_model,
-)
+from tests.support import tf1_checkpoints
+from tests.support.tf1_checkpoints import WORDS, arrays, built, copied, write_model
 
 PREFIX = "model.ckpt-9"
 PUBLISHED_CELL = "RNN_{}/RNN/MultiRNNCell/Cell{}/LSTMCell/"
@@ -39,25 +33,20 @@ def published(values, n_layers):
 
 
 @pytest.mark.parametrize("n_layers", [1, 2])
-def test_the_vectors_are_those_of_the_same_arrays_in_hdf5(n_layers, tmp_path):
+def test_weights_are_those_in_hdf5_and_accumulators_are_in_their_order(
+    n_layers, tmp_path
+):
     values = arrays(n_layers)
-    bilm = load_bilm(write_model(tmp_path / "m", values, n_layers))
+    files = find_model(write_model(tmp_path / "m", values, n_layers))
+    bilm = files.bilm()
     with h5py.File(tmp_path / "weights.hdf5", "w") as file:
         for name, value in published(values, n_layers).items():
             file[name] = value
-    other = Elmo.from_pretrained(
-        tmp_path / "m" / "options.json", tmp_path / "weights.hdf5"
-    ).bilm
+    paths = tmp_path / "m" / "options.json", tmp_path / "weights.hdf5"
     ids = np.random.default_rng(0).integers(1, 262, size=(2, 3, 9))
-    assert_same(bilm(ids), other(ids))
-    np.testing.assert_array_equal(bilm.softmax.kernel, values["lm/softmax/W"])
-    np.testing.assert_array_equal(bilm.softmax.bias, values["lm/softmax/b"])
-
-
-@pytest.mark.parametrize("n_layers", [1, 2])
-def test_accumulators_are_in_the_order_of_the_weights(n_layers, tmp_path):
-    values, bilm = arrays(n_layers), built(n_layers)
-    files = find_model(write_model(tmp_path / "m", values, n_layers))
+    assert_same(bilm(ids), Elmo.from_pretrained(*paths).bilm(ids))
+    softmax = values["lm/softmax/W"], values["lm/softmax/b"]
+    assert_same([bilm.softmax.kernel, bilm.softmax.bias], softmax)
     accumulators = files.accumulators(bilm)
     paths = [weight.path for weight in bilm.trainable_weights]
     by_path = dict(zip(paths, accumulators, strict=True))
@@ -144,6 +133,8 @@ def test_missing_files_of_a_checkpoint_are_named(trained, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"should hold options.json or one fi"):
         find_model(tmp_path / "empty")
     copy = copied(trained, tmp_path / "copy")
+    (copy / "elmo-vocab.txt").unlink()
+    assert load_bilm(copy).softmax is None  # which is left out without its words
     data = copy / f"{PREFIX}.data-00000-of-00001"
     data.write_bytes(data.read_bytes()[:500])
     refused(copy, "data files have 500 bytes for")
@@ -158,12 +149,16 @@ def test_missing_files_of_a_checkpoint_are_named(trained, tmp_path):
             find_model(path)
 
 
-def test_a_model_is_found_by_directory_prefix_and_archive(trained, archived):
+def test_a_model_is_found_by_directory_prefix_and_archive(trained, tmp_path):
+    folder = copied(trained, tmp_path / "output")
+    for file in ("index", "data-00000-of-00001"):
+        (folder / f"model.ckpt-3.{file}").write_bytes(b"older")
+    archived = tarred(tmp_path / "output.tar.gz", folder, "output")
     expected = load_bilm(trained)
     assert expected.vocabulary_size == WORDS
     weights = expected.token_representation.weights + expected.lstm.weights
     for model in (trained, str(trained / PREFIX), archived):
-        assert find_model(model).options == options()
+        assert find_model(model).options == tf1_checkpoints.options()
         assert_same(weights, Elmo.from_pretrained(model).bilm.weights)
     assert Embedder(str(trained / PREFIX)).elmo.config == expected.config
     model = LanguageModel.from_pretrained(archived)
@@ -171,60 +166,30 @@ def test_a_model_is_found_by_directory_prefix_and_archive(trained, archived):
     assert model.vocabulary.special == (1, 0, 2)
 
 
-@pytest.fixture
-def archived(trained, tmp_path):
-    """An archive of all that training left, with an older checkpoint too."""
-    folder = copied(trained, tmp_path / "output")
-    for file in ("index", "data-00000-of-00001"):
-        (folder / f"model.ckpt-3.{file}").write_bytes(b"older")
-    return tarred(tmp_path / "output.tar.gz", folder, "output")
-
-
-def test_without_its_words_the_softmax_is_left_out(trained, tmp_path):
-    (copied(trained, tmp_path) / "elmo-vocab.txt").unlink()
-    assert load_bilm(tmp_path).softmax is None
-
-
-def touch(directory, *names):
-    """Makes files named like checkpoints, the last one the youngest."""
-    for time, name in enumerate(names):
-        (directory / f"{name}.index").touch()
-        os.utime(directory / f"{name}.index", (time, time))
-
-
-def name_of(model):
-    """The checkpoint that is read: here one without content, so the error names it."""
-    with pytest.raises(ValueError, match="complete TensorFlow checkpoint") as error:
-        find_model(model).weights  # noqa: B018
-    return str(error.value).partition(" ")[0].rpartition("/")[2]
-
-
-def test_the_file_named_checkpoint_names_the_latest(trained, tmp_path):
-    touch(copied(trained, tmp_path), "model.ckpt-8", "model.ckpt-100")
-    named = 'model_checkpoint_path: "{}"\nall_model_checkpoint_paths: "x"\n'
-    for place in ("model.ckpt-8", "/moved/from/here/model.ckpt-8"):
-        (tmp_path / "checkpoint").write_text(named.format(place))
-        assert name_of(tmp_path) == "model.ckpt-8"
+STEPS = ["model.ckpt-8", "model.ckpt-20", "model.ckpt-10"]
+NAMED = 'model_checkpoint_path: "{}model.ckpt-8"\nall_model_checkpoint_paths: "x"\n'
 
 
 @pytest.mark.parametrize(
-    "content",
-    [None, b"", b"\xff", b"no such format", b'model_checkpoint_path: "gone-100"\n'],
+    ("names", "content", "expected"),
+    [
+        (STEPS, NAMED.format("").encode(), "model.ckpt-8"),
+        (STEPS, NAMED.format("/moved/from/here/").encode(), "model.ckpt-8"),
+        *((STEPS, x, "model.ckpt-20") for x in (None, b"", b"\xff", b"no such format")),
+        (STEPS, b'model_checkpoint_path: "gone-100"\n', "model.ckpt-20"),
+        (["older", "newer"], None, "newer"),
+    ],
 )
-def test_without_a_usable_file_checkpoint_the_highest_step_is_taken(
-    trained, tmp_path, content
-):
-    touch(copied(trained, tmp_path), *(f"model.ckpt-{step}" for step in (8, 20, 10)))
-    (tmp_path / "checkpoint").unlink()
+def test_the_latest_checkpoint_is_read(trained, tmp_path, names, content, expected):
+    (tmp_path / "options.json").write_bytes((trained / "options.json").read_bytes())
+    for time, name in enumerate(names):  # files without content, the last the youngest
+        (tmp_path / f"{name}.index").touch()
+        os.utime(tmp_path / f"{name}.index", (time, time))
     if content is not None:
         (tmp_path / "checkpoint").write_bytes(content)
-    assert name_of(tmp_path) == "model.ckpt-20"
-
-
-def test_without_steps_in_their_names_the_youngest_is_taken(trained, tmp_path):
-    (tmp_path / "options.json").write_bytes((trained / "options.json").read_bytes())
-    touch(tmp_path, "older", "newer")
-    assert name_of(tmp_path) == "newer"
+    message = f"/{expected} should be a complete TensorFlow checkpoint"
+    with pytest.raises(ValueError, match=message):
+        find_model(tmp_path).weights  # noqa: B018
 
 
 def test_hdf5_weights_in_the_same_directory_give_the_vectors(directory, trained):

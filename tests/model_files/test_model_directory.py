@@ -1,6 +1,7 @@
 """Model directories and zips."""
 
 import json
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def test_a_model_directory_round_trip_keeps_every_weight(bilm, directory):
     assert sorted(p.name for p in directory.iterdir()) == names.split()
 
 
-def test_directory_zip_and_paths_give_the_same_vectors(directory, tmp_path):
+def test_directory_archives_and_paths_give_the_same_vectors(directory, tmp_path):
     expected = Elmo.from_pretrained(directory)(TOKENS)
     options, weights = directory / "options.json", directory / "weights.hdf5"
     elmo = Elmo.from_pretrained(options, weights)
@@ -33,9 +34,14 @@ def test_directory_zip_and_paths_give_the_same_vectors(directory, tmp_path):
     # Names as in the archives of the NLPL repository.
     files = contents(directory) | {"meta.json": "{}"}
     files["model.hdf5"] = files.pop("weights.hdf5")
-    path = zipped(tmp_path / "999.zip", files)
-    np.testing.assert_array_equal(Elmo.from_pretrained(path)(TOKENS), expected)
-    assert find_model(path).vocabulary.words == VOCABULARY.words
+    paths = [zipped(tmp_path / "999.zip", files)]
+    for mode in ("w", "w:gz", "w:bz2"):
+        paths.append(tmp_path / f"model.tar{mode[1:]}")
+        with tarfile.open(paths[-1], mode) as archive:
+            archive.add(directory, "model")
+    for path in paths:
+        np.testing.assert_array_equal(Elmo.from_pretrained(path)(TOKENS), expected)
+        assert find_model(path).vocabulary.words == VOCABULARY.words
 
 
 def test_a_zip_of_a_model_directory_can_be_read(directory, tmp_path):

@@ -6,14 +6,9 @@ import h5py
 import numpy as np
 import pytest
 
+import elmo_keras
 import train
-from elmo_keras import (
-    BidirectionalLanguageModel,
-    Elmo,
-    ElmoConfig,
-    LanguageModel,
-    Vocabulary,
-)
+from elmo_keras import BidirectionalLanguageModel, Elmo, LanguageModel, Vocabulary
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
 from elmo_keras.model_files.published import array_of, softmax_table, write_weights
 from elmo_keras.training.perplexity import perplexity
@@ -33,41 +28,36 @@ ORDER = [1, 3, 0, 5, 4, 2]  # `</S>` comes first, `<UNK>` last
 @pytest.fixture(scope="module")
 def own():
     """A biLM with its softmax over `VOCABULARY`."""
-    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"), len(VOCABULARY))
+    config = elmo_keras.ElmoConfig.preset("test")
+    bilm = BidirectionalLanguageModel(config, len(VOCABULARY))
     bilm.build()
     return randomize(bilm)
 
 
-def publish(bilm, directory):
+@pytest.fixture
+def published(own, tmp_path):
     """The same model under published names, its words in another order."""
+    directory = tmp_path / "published"
     directory.mkdir()
-    options = json.dumps(bilm.config.to_options())
+    options = json.dumps(own.config.to_options())
     (directory / f"{STEM}_options.json").write_text(options)
     with h5py.File(directory / f"{STEM}_weights.hdf5", "w") as file:
-        write_weights(bilm, file)
+        write_weights(own, file)
     with h5py.File(directory / f"{STEM}_softmax_weights.hdf5", "w") as file:
-        for name, entry in softmax_table(bilm).items():
+        for name, entry in softmax_table(own).items():
             file[name] = array_of(entry)[ORDER]
     words = [VOCABULARY.words[i] for i in ORDER]
     (directory / "vocab-2016-09-10.txt").write_text("\n".join(words) + "\n")
     return directory
 
 
-@pytest.fixture
-def published(own, tmp_path):
-    return publish(own, tmp_path / "published")
-
-
 def test_a_published_softmax_scores_as_an_own_one(own, published):
-    ours, theirs = (
-        LanguageModel(own, VOCABULARY),
-        LanguageModel.from_pretrained(published),
-    )
+    ours = LanguageModel(own, VOCABULARY)
+    theirs = LanguageModel.from_pretrained(published)
     assert theirs.vocabulary.words == tuple(VOCABULARY.words[i] for i in ORDER)
     for a, b in zip(ours.score(SENTENCES), theirs.score(SENTENCES), strict=True):
-        np.testing.assert_allclose(a.forward, b.forward, atol=1e-5)
-        np.testing.assert_allclose(a.backward, b.backward, atol=1e-5)
-        np.testing.assert_allclose(a.boundaries, b.boundaries, atol=1e-5)
+        for part in ("forward", "backward", "boundaries"):
+            np.testing.assert_allclose(getattr(a, part), getattr(b, part), atol=1e-5)
         np.testing.assert_array_equal(a.unknown, b.unknown)
     expected, found = (dict(m.likeliest(["a", "b"], 1)) for m in (ours, theirs))
     assert set(found) == set(expected) and not set(found) & {"<S>", "</S>", "<UNK>"}
@@ -77,11 +67,9 @@ def test_a_published_softmax_scores_as_an_own_one(own, published):
 
 @pytest.mark.slow
 def test_perplexity_does_not_depend_on_the_order_of_the_words(own, published):
-    theirs = load_bilm(published)
     words = find_model(published).vocabulary
-    one = perplexity(own, CORPUS, VOCABULARY)
-    other = perplexity(theirs, CORPUS, words)
-    np.testing.assert_allclose(one, other, rtol=1e-5)
+    other = perplexity(load_bilm(published), CORPUS, words)
+    np.testing.assert_allclose(perplexity(own, CORPUS, VOCABULARY), other, rtol=1e-5)
 
 
 @pytest.fixture
@@ -94,9 +82,8 @@ def tuning(published, tmp_path):
 def test_training_starts_from_it_and_writes_its_words(own, published, tuning, tmp_path):
     run = prepared(tuning).run
     assert run.warm_up_steps == 0
-    np.testing.assert_array_equal(
-        run.bilm.softmax.kernel, own.softmax.kernel.numpy()[ORDER]
-    )
+    expected = own.softmax.kernel.numpy()[ORDER]
+    np.testing.assert_array_equal(run.bilm.softmax.kernel, expected)
     words = Vocabulary.load(published / "vocab-2016-09-10.txt")
     assert run.identity["vocabulary"] == words.digest
     save_model(tmp_path / "tuned", run.bilm, words)
@@ -104,16 +91,11 @@ def test_training_starts_from_it_and_writes_its_words(own, published, tuning, tm
     assert tuned.vocabulary.words == words.words
 
 
-def test_training_takes_the_words_of_a_softmax_from_elsewhere(
+def test_without_its_words_a_softmax_is_left_out_unless_training_gets_them(
     published, tuning, tmp_path
 ):
     words = (published / "vocab-2016-09-10.txt").rename(tmp_path / "words.txt")
-    run = prepared([*tuning, "--vocabulary", str(words)]).run
-    assert run.warm_up_steps == 0
-
-
-def test_a_softmax_without_its_words_is_left_out(published):
-    (published / "vocab-2016-09-10.txt").unlink()
+    assert prepared([*tuning, "--vocabulary", str(words)]).run.warm_up_steps == 0
     assert load_bilm(published).softmax is None
     with pytest.raises(ValueError, match="should have a softmax and its vocabulary"):
         LanguageModel.from_pretrained(published)
@@ -133,12 +115,9 @@ def test_a_vocabulary_of_another_softmax_is_refused(published, tuning, capsys):
 def test_files_that_could_both_be_meant_are_named(published):
     other = published / "elmo_2x1_1_1cnn_1xhighway_softmax_weights.hdf5"
     other.touch()
-    with pytest.raises(
-        ValueError, match=rf"softmax.hdf5 or one .* Found: {other.name}, elmo_2x7"
-    ):
+    message = rf"softmax.hdf5 or one .* Found: {other.name}, elmo_2x7"
+    with pytest.raises(ValueError, match=message):
         load_bilm(published)
     other.rename(published / "other_weights.hdf5")
-    with pytest.raises(
-        ValueError, match="should hold weights.hdf5 or one file of anoth"
-    ):
+    with pytest.raises(ValueError, match="hold weights.hdf5 or one file of another"):
         Elmo.from_pretrained(published)
