@@ -27,8 +27,6 @@ from tests.support.many_langs_models import (
 )
 from tests.support.reference import direction_layers
 
-WITHOUT_CONFIG = ("config.json", "sample.json")
-
 
 def layers(bilm, sentences):
     """All layers of each sentence, computed in one batch: (layers, tokens, dim)."""
@@ -105,15 +103,20 @@ def test_a_directory_and_its_archives_are_the_same_model(tmp_path):
         assert_same(arrays.values(), wanted.values())
 
 
-def test_published_files_lack_the_configuration(tmp_path):
-    files = model_files(with_values(max_characters_per_token=50))  # as published
+FILTERS = (1, 2), (2, 3), (3, 5)
+
+
+@pytest.mark.parametrize(("char_dim", "sizes"), [(3, (FILTERS, 2)), (0, ((), 0))])
+@pytest.mark.parametrize("missing", [["config.json", "sample.json"], ["sample.json"]])
+def test_published_files_lack_the_configuration(tmp_path, char_dim, sizes, missing):
+    settings = with_values(max_characters_per_token=50, char_dim=char_dim)
+    files = model_files(settings)  # as published
     config = find_model(write_files(tmp_path / "with", files)).config
-    assert (config.filters, config.n_highway) == (((1, 2), (2, 3), (3, 5)), 2)
-    for names in (WITHOUT_CONFIG, WITHOUT_CONFIG[1:]):
-        for name in names:
-            files.pop(name, None)
-        source = zipped(tmp_path / "161.zip", files)
-        assert find_model(source).config == config
+    assert (config.filters, config.n_highway) == sizes
+    for name in missing if char_dim else [*missing, "char.dic"]:
+        del files[name]
+    assert find_model(zipped(tmp_path / "161.zip", files)).config == config
+    assert config.has_characters == (char_dim > 0)
 
 
 def test_a_model_of_characters_only(tmp_path):
@@ -149,15 +152,6 @@ def test_a_model_of_words_only_has_the_vectors_of_its_words(tmp_path):
         np.testing.assert_allclose(found, expected, rtol=0, atol=bound)
 
 
-def test_a_model_of_words_only_is_known_by_its_weights(tmp_path):
-    files = model_files(with_values(char_dim=0, max_characters_per_token=50))
-    expected = find_model(write_files(tmp_path / "with", files)).config
-    for name in (*WITHOUT_CONFIG, "char.dic"):
-        del files[name]
-    config = find_model(zipped(tmp_path / "m.zip", files)).config
-    assert config == expected and config.filters == () and not config.has_characters
-
-
 def test_a_model_of_words_only_learns_and_is_exported(tmp_path):
     source = write_files(tmp_path / "m", model_files(with_values(char_dim=0)))
     elmo = Elmo.from_pretrained(source, trainable_bilm=True)
@@ -172,12 +166,6 @@ def test_a_model_of_words_only_learns_and_is_exported(tmp_path):
     exported = tf.saved_model.load(export_elmo(elmo, tmp_path / "export"))
     found = exported.signatures["default"](tf.constant(["a naïve new", "a"]))["elmo"]
     np.testing.assert_allclose(found, elmo(tokens), rtol=0, atol=1e-6)
-
-
-def test_a_clip_of_0_is_none(tmp_path):
-    settings = with_values("encoder", cell_clip=0, proj_clip=None)
-    config = find_model(write_files(tmp_path / "m", model_files(settings))).config
-    assert config.cell_clip is None and config.proj_clip is None
 
 
 @pytest.mark.parametrize(("word_dim", "char_dim"), [(0, 3), (6, 3), (6, 0)])
@@ -207,11 +195,14 @@ def test_a_model_directory_needs_its_own_dictionary(tmp_path):
         load_bilm(tmp_path / "ours")
 
 
-def test_white_space_is_one_character_and_its_last_id_counts(tmp_path):
+def test_white_space_is_one_character_and_a_clip_of_0_is_none(tmp_path):
+    settings = with_values("encoder", cell_clip=0, proj_clip=None)
     characters = ["a", " ", "\u3000", "\u00a0", *CHARACTERS[-6:]]
-    files = model_files(characters=characters)
-    dictionary = find_model(write_files(tmp_path / "m", files)).config.dictionary
-    assert dictionary.characters.split("\n")[:4] == ["a", "", "", "\u3000"]
+    files = model_files(settings, characters=characters)
+    config = find_model(write_files(tmp_path / "m", files)).config
+    # The last id of white space counts.
+    assert config.dictionary.characters.split("\n")[:4] == ["a", "", "", "\u3000"]
+    assert config.cell_clip is None and config.proj_clip is None
 
 
 def changed(part, **values):

@@ -1,7 +1,6 @@
 """Files of torch.save: what they hold, and that nothing of theirs is called."""
 
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -129,15 +128,3 @@ def test_a_number_of_objects_that_would_fill_the_memory_takes_none():
     file = torch.as_zip({}, {}).replace(torch.pickled({}), put)
     with pytest.raises(ValueError, match=r"w\.pkl"):
         read_tensors(file, "w.pkl")
-
-
-@pytest.mark.parametrize("name", ["token_embedder.pkl", "encoder.pkl"])
-@pytest.mark.parametrize("model", ["char_only", "word_and_char"])
-def test_both_formats_of_the_published_code_are_the_same(data, model, name):
-    folder = data(f"fixtures/elmoformanylangs/{model}")
-    found = [
-        read_tensors(Path(folder, part, name).read_bytes(), name)
-        for part in ("", "legacy")
-    ]
-    assert list(found[0]) == list(found[1])
-    assert_same(*(tensors.values() for tensors in found))

@@ -27,34 +27,25 @@ def test_each_name_is_one_model_with_files_or_a_reason_why_not():
         assert names == [SOFTMAX, VOCABULARY]
 
 
-NLPL = "http://vectors.nlpl.eu/repository/20"
+PAIR = "options.json", "weights.hdf5"
 
 
 @pytest.mark.parametrize(
-    ("name", "stem"),
+    ("name", "stem", "names"),
     [
-        ("https://host/a/elmo_small_options.json", "https://host/a/elmo_small_"),
-        ("https://host/a/", "https://host/a/"),
-        ("hf://owner/name", "hf://owner/name/"),
-        ("hf://owner/name@v2/en/x_options.json", "hf://owner/name@v2/en/x_"),
+        ("https://host/a/elmo_small_options.json", "https://host/a/elmo_small_", PAIR),
+        ("https://host/a/", "https://host/a/", PAIR),
+        ("hf://owner/name", "hf://owner/name/", PAIR),
+        ("hf://owner/name@v2/en/x_options.json", "hf://owner/name@v2/en/x_", PAIR),
+        ("hf://owner/name/b.zip", "hf://owner/name/", ["b.zip"]),
+        ("https://h/b.tar.gz", "https://h/", ["b.tar.gz"]),
+        ("nlpl:7", "http://vectors.nlpl.eu/repository/20/", ["7.zip"]),
     ],
 )
-def test_an_address_names_options_with_weights(name, stem):
-    files = [(file.name, file.address) for file in published_model(name).files]
-    assert files == [(n, stem + n) for n in ("options.json", "weights.hdf5")]
-
-
-@pytest.mark.parametrize(
-    ("name", "address", "archive"),
-    [
-        ("hf://owner/name/b.zip", "hf://owner/name/b.zip", "b.zip"),
-        ("https://h/b.tar.gz?a=1", "https://h/b.tar.gz?a=1", "b.tar.gz"),
-        ("nlpl:7", f"{NLPL}/7.zip", "7.zip"),
-    ],
-)
-def test_an_address_names_an_archive(name, address, archive):
-    (file,) = published_model(name).files
-    assert file == (address, archive, "", None)
+def test_an_address_names_options_with_weights_or_an_archive(name, stem, names):
+    assert published_model(name).files == tuple((stem + n, n, "", None) for n in names)
+    (archive,) = published_model("https://h/b.tar.gz?a=1").files
+    assert archive.name == "b.tar.gz" and archive.address.endswith("?a=1")
 
 
 @pytest.mark.parametrize(
