@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from elmo_keras.analyses.search import __main__ as search
-from elmo_keras.analyses.search.index_note import note_path, read_note, write_note
+from elmo_keras.analyses.search.index_note import (
+    note_path,
+    read_note,
+    unfinished,
+    write_note,
+)
 from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
 from elmo_keras.analyses.search.search_index import SearchIndex
 from tests.analyses.conftest import QUERY
@@ -15,14 +20,9 @@ from tests.analyses.conftest import QUERY
 faiss = pytest.importorskip("faiss", reason="needs faiss-cpu")
 
 from elmo_keras.analyses.search import approximate_build as build  # noqa: E402
-from elmo_keras.analyses.search.approximate_build import (  # noqa: E402
-    make_approximate_index,
-    unfinished,
-)
-from elmo_keras.analyses.search.approximate_index import (  # noqa: E402
-    ApproximateIndex,
-    opened,
-)
+from elmo_keras.analyses.search.approximate_index import ApproximateIndex  # noqa: E402
+
+make_approximate_index = build.make_approximate_index
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,11 @@ def rows():
 
 
 @pytest.fixture
+def path(tmp_path):
+    return tmp_path / "index"
+
+
+@pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of 64 rows, saved after 128; lists of 20 rows."""
     monkeypatch.setattr(build, "ROWS_AT_ONCE", 64)
@@ -44,8 +49,7 @@ def small_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize("center", [False, True])
-def test_nearly_all_of_the_closest_are_found(rows, tmp_path, center, small_blocks):
-    path = tmp_path / "index"
+def test_nearly_all_of_the_closest_are_found(rows, path, center, small_blocks):
     assert make_approximate_index(rows, path, {"vectors": 1}, center=center)
     exact, found = SearchIndex(rows, center), ApproximateIndex(path, cells=6)
     assert (len(found), found.n_lists) == (499, 25)
@@ -63,7 +67,7 @@ def test_nearly_all_of_the_closest_are_found(rows, tmp_path, center, small_block
 
 
 @pytest.mark.parametrize("real", [0, 1])
-def test_vectors_that_are_0_are_never_found(tmp_path, small_blocks, real):
+def test_vectors_that_are_0_are_never_found(path, tmp_path, small_blocks, real):
     path, rows = tmp_path / "index", np.zeros((70, 5), "float32")
     rows[3, :] = real
     assert make_approximate_index(rows, path, {})
@@ -73,10 +77,9 @@ def test_vectors_that_are_0_are_never_found(tmp_path, small_blocks, real):
 
 
 def test_an_index_grows_from_where_it_was_stopped_or_killed(
-    rows, tmp_path, small_blocks, monkeypatch
+    rows, path, small_blocks, monkeypatch
 ):
-    whole, path, steps = tmp_path / "whole", tmp_path / "index", []
-    work = unfinished(path)
+    whole, work, steps = path.with_name("whole"), unfinished(path), []
     make_approximate_index(rows, whole, {"a": 1})
 
     def counted(name, function):
@@ -91,7 +94,7 @@ def test_an_index_grows_from_where_it_was_stopped_or_killed(
     kind, train = faiss.IndexPreTransform, build.trained_index
     monkeypatch.setattr(build, "trained_index", counted("centroids", train))
     monkeypatch.setattr(kind, "add_with_ids", counted("rows", kind.add_with_ids))
-    saved_rows = lambda: opened(work).ntotal + 1  # noqa: E731, one of them is 0
+    saved_rows = lambda: build.opened(work).ntotal + 1  # noqa: E731, one of them is 0
     stop = lambda: len(steps) == 1  # noqa: E731
     assert not make_approximate_index(rows, path, {"a": 1}, stop=stop)
     assert steps == ["centroids"] and not path.exists()
@@ -107,8 +110,7 @@ def test_an_index_grows_from_where_it_was_stopped_or_killed(
     assert path.read_bytes() == whole.read_bytes()
 
 
-def test_a_full_disk_keeps_what_was_saved(rows, tmp_path, small_blocks, monkeypatch):
-    path = tmp_path / "index"
+def test_a_full_disk_keeps_what_was_saved(rows, path, small_blocks, monkeypatch):
     make_approximate_index(rows, path, {}, stop=lambda: True)
     before = unfinished(path).read_bytes()
 
@@ -123,9 +125,8 @@ def test_a_full_disk_keeps_what_was_saved(rows, tmp_path, small_blocks, monkeypa
 
 
 def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
-    rows, tmp_path, small_blocks
+    rows, path, small_blocks
 ):
-    path = tmp_path / "index"
     make_approximate_index(rows, path, {"a": 1})
     before = path.read_bytes()
     assert make_approximate_index(rows, path, {"a": 1}), "it is there already"
@@ -143,8 +144,7 @@ def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
     assert read_note(path)["a"] == 3
 
 
-def test_a_damaged_index_is_refused(rows, tmp_path):
-    path = tmp_path / "index"
+def test_a_damaged_index_is_refused(rows, path):
     with pytest.raises(FileNotFoundError):
         ApproximateIndex(path)
     make_approximate_index(rows, path, {})
@@ -160,8 +160,7 @@ def test_a_damaged_index_is_refused(rows, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["index", "index.unfinished"])
-def test_an_index_without_a_note_is_refused_and_made_anew(rows, tmp_path, name):
-    path = tmp_path / "index"
+def test_an_index_without_a_note_is_refused_and_made_anew(rows, path, tmp_path, name):
     (tmp_path / name).write_bytes(b"of an earlier version")
     with pytest.raises(ValueError, match="is missing. Ask to overwrite it"):
         make_approximate_index(rows, path, {})
@@ -169,8 +168,7 @@ def test_an_index_without_a_note_is_refused_and_made_anew(rows, tmp_path, name):
     assert len(ApproximateIndex(path)) == 499
 
 
-def test_an_index_that_was_killed_before_its_last_step_is_finished(rows, tmp_path):
-    path = tmp_path / "index"
+def test_an_index_that_was_killed_before_its_last_step_is_finished(rows, path):
     assert make_approximate_index(rows, path, {"a": 1})
     whole = path.read_bytes()
     write_note(unfinished(path), read_note(path))

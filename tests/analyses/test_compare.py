@@ -25,17 +25,9 @@ PNG = b"\x89PNG"
 def command(tmp_path, model_directory, conllu):
     """Options of a small tagger on eight short sentences."""
     path = conllu("train.conllu", [[("the", "DET"), ("run", "NOUN")]] * 8)
-    options = {
-        "--train": path,
-        "--dev": path,
-        "--elmo": model_directory,
-        "--output": tmp_path / "out",
-        "--epochs": 1,
-        "--units": 2,
-        "--word-dim": 2,
-        "--character-dim": 2,
-    }
-    return [str(part) for option in options.items() for part in option]
+    options = f"--train {path} --dev {path} --elmo {model_directory} --epochs 1"
+    options += f" --output {tmp_path}/out --units 2 --word-dim 2 --character-dim 2"
+    return options.split()
 
 
 @pytest.fixture
@@ -97,9 +89,9 @@ def test_models_compares_no_elmo_and_each_model(command, runs, recorded, cells):
     assert printed[2:5] == rows and printed[7:] == rows[:2]
 
 
-def test_shares_are_printed_and_drawn(command, runs, cells, tmp_path):
+def test_shares_are_printed_drawn_and_tested(command, runs, recorded, cells, tmp_path):
     picture = tmp_path / "shares.png"
-    more = ["--shares", "0.5", "1", "--seeds", "1", "2", "--picture", str(picture)]
+    more = f"--shares 0.5 1 --seeds 1 2 --picture {picture} --paired 99".split()
     assert compare.main(["tag", "--table", "shares", *command, *more]) == 0
     expected = [(elmo, share) for share in (0.5, 1.0) for elmo in (False, True)]
     assert [(v.elmo is not None, v.share) for v in runs] == expected
@@ -107,6 +99,11 @@ def test_shares_are_printed_and_drawn(command, runs, cells, tmp_path):
     assert rows[0][2] == "dev accuracy, baseline"
     assert rows[2] == ["50%", "50", "12.50 ± 0.00", "25.00 ± 0.00", "+12.50"]
     assert rows[3] == ["100%", "100", "25.00 ± 0.00", "50.00 ± 0.00", "+25.00"]
+    assert rows[4] == ["variant", "and", "difference", "p"]
+    assert rows[6:] == [
+        ["baseline-share-0.5", "elmo-lm-share-0.5", "+50.00", "0.010"],
+        ["baseline", "elmo-lm", "+50.00", "0.010"],
+    ]
     assert picture.read_bytes().startswith(PNG)
 
 
@@ -146,20 +143,9 @@ def recorded(monkeypatch):
     return asked
 
 
-def test_neighbouring_rows_of_the_same_data_are_tested(command, runs, recorded, cells):
-    more = "--shares 0.5 1 --seeds 1 2 --paired 99".split()
-    assert compare.main(["tag", "--table", "shares", *command, *more]) == 0
-    rows = cells()
-    assert rows[4] == ["variant", "and", "difference", "p"]
-    assert rows[6:] == [
-        ["baseline-share-0.5", "elmo-lm-share-0.5", "+50.00", "0.010"],
-        ["baseline", "elmo-lm", "+50.00", "0.010"],
-    ]
-
-
 @pytest.mark.slow
 def test_runs_are_shared_with_the_command_of_the_task_and_tested(
-    command, untrained, capsys, tmp_path, cells
+    command, untrained, capsys, tmp_path
 ):
     command += ["--elmo-at", "both", "--no-cache"]
     assert experiment.main(tag.TASK, "", command) == 0
