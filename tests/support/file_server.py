@@ -56,11 +56,9 @@ class FileServer(http.server.ThreadingHTTPServer):
         """The client has left, as some tests want it to."""
 
     def fail(self, path: str, *answers: Callable) -> None:
-        """Answers the next requests for a path in these ways."""
         self.answers[path] = list(answers)
 
     def firsts(self, path: str) -> list[int]:
-        """The first bytes that were asked for at a path."""
         return [request.first for request in self.requests if request.path == path]
 
 
@@ -116,18 +114,14 @@ def serve(
 
 
 def sends(content, **kwargs):
-    """Other content is served."""
     return lambda handler: serve(handler, content, **kwargs)
 
 
 def cut_after(n, **kwargs):
-    """The connection closes after n bytes of content."""
-    return lambda handler: serve(handler, cut=n, **kwargs)
+    return sends(None, cut=n, **kwargs)
 
 
 def reset_after(n):
-    """The connection is reset after n bytes."""
-
     def answer(handler):
         serve(handler, cut=n)
         linger = bytes([1, 0, 0, 0, 0, 0, 0, 0])
@@ -149,8 +143,6 @@ def silent_after(n, then=lambda: None):
 
 
 def in_pieces(size):
-    """The file comes in pieces of a few bytes."""
-
     def answer(handler):
         content = handler.server.files[handler.path]
         handler.send_response(200)
@@ -165,8 +157,6 @@ def in_pieces(size):
 
 
 def status(code, **headers):
-    """An answer without a file."""
-
     def answer(handler):
         handler.send_response(code)
         for name, value in (headers | {"Content-Length": "0"}).items():

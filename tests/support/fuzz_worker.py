@@ -170,7 +170,6 @@ class Worker:
 
 
 def outcome(worker: Worker, kind: str, number: int) -> str:
-    """The result of loading a damaged file."""
     try:
         getattr(worker, kind)(Random(number))
     except (ValueError, OSError) as error:
@@ -182,7 +181,6 @@ def outcome(worker: Worker, kind: str, number: int) -> str:
 
 
 def main(seeds: str, *numbers: str) -> None:
-    """Loads the files of some numbers."""
     with tempfile.TemporaryDirectory() as target:
         worker = Worker(Path(seeds), Path(target))
         # Allocations fail that go far beyond what the process has.

@@ -44,7 +44,6 @@ def peak(graph, unknown, at_least=2**20) -> tuple[int, list[tuple[int, str]]]:
 
 
 def size(x, unknown) -> int:
-    """Bytes of a tensor of numbers."""
     if x.op.type in LOOPS and x.dtype == tf.variant:
         # A list of tensors has the size of their concatenation.
         concatenated = [c for c in x.consumers() if c.type == "TensorListConcatV2"]
@@ -58,7 +57,6 @@ def size(x, unknown) -> int:
 
 
 def _of_list(x, unknown):
-    """Bytes of a loop's list of tensors, as it was made."""
     source = x.op.inputs[x.value_index].op
     while source.type == "TensorListSetItem":
         source = source.inputs[0].op
@@ -91,5 +89,4 @@ def _within(graph, operation, unknown):
 
 
 def of_variables(variables) -> int:
-    """Bytes of variables."""
     return sum(tf.as_dtype(v.dtype).size * math.prod(v.shape) for v in variables)

@@ -31,12 +31,10 @@ WORDS = ["<oov>", "<bos>", "<eos>", "<pad>", "a", "naïve", "한국어", "antidi
 
 
 def dic(keys):
-    """The content of a `.dic` file whose ids are counted from 0."""
     return "".join(f"{key}\t{i}\n" for i, key in enumerate(keys)).encode()
 
 
 def tensors(settings, n_characters, n_words):
-    """The weights of token embedder and encoder, by their names."""
     random = np.random.default_rng(0).normal
     embedder, encoder = settings["token_embedder"], settings["encoder"]
     word, character = embedder["word_dim"], embedder["char_dim"]
@@ -91,7 +89,6 @@ def model_files(
 
 
 def write_files(folder, files):
-    """Writes files to a new folder and returns it."""
     folder.mkdir(parents=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)

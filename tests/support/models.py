@@ -14,7 +14,6 @@ def randomize(layer, seed=0, scale=0.5):
 
 
 def published_weights(bilm):
-    """The weights of a biLM as NumPy arrays by published names."""
     return {
         name: array_of(entry).astype("float64")
         for name, entry in published_table(bilm).items()

@@ -10,7 +10,6 @@ import pytest
 
 
 def descendants(pid: int) -> list[int]:
-    """All processes below a process."""
     children = collections.defaultdict(list)
     for path in Path("/proc").glob("[0-9]*"):
         if stat := _stat(path.name):
@@ -56,7 +55,6 @@ def _kilobytes(pid, name):
 
 
 def _stat(pid):
-    """The fields after the name; none if it has ended."""
     return _read(pid, "stat").rpartition(")")[2].split()
 
 

@@ -103,7 +103,6 @@ def bilm_layers(tokens, weights, config):
 
 
 def softmax(x):
-    """Softmax over the last axis."""
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
 

@@ -70,7 +70,6 @@ class Posts:
             thread.start()
 
     def join(self) -> collections.Counter[int | str]:
-        """Waits for all of them; returns how many got each status."""
         for thread in self._threads:
             thread.join()
         return collections.Counter(reply.status for reply in self.replies)
@@ -98,12 +97,10 @@ class Probe:
 
     @property
     def slowest(self) -> float:
-        """Seconds of the slowest answer."""
         return max(reply.seconds for reply in self.replies)
 
     @property
     def missing(self) -> int:
-        """How many requests got no 200."""
         return sum(reply.status != 200 for reply in self.replies)
 
 

@@ -114,13 +114,11 @@ class Load:
         self.join()
 
     def join(self) -> None:
-        """Waits until all clients have ended."""
         for thread in self._threads:
             thread.join(PATIENCE)
             assert not thread.is_alive()
 
     def wait_for(self, n: int) -> None:
-        """Waits for `n` more right answers."""
         n += self.answers.total()
         wait_until(lambda: self.answers.total() >= n)
 

@@ -8,7 +8,6 @@ PREDICT = "/tensorflow.serving.PredictionService/Predict"
 
 
 def text_request(texts, *outputs, model="elmo", signature=""):
-    """A request for lines of text."""
     request = PredictRequest(output_filter=outputs)
     request.model_spec.name = model
     request.model_spec.signature_name = signature
@@ -17,7 +16,6 @@ def text_request(texts, *outputs, model="elmo", signature=""):
 
 
 def tokens_request(tokens, lengths, *outputs, model="elmo"):
-    """A request for padded tokens."""
     request = PredictRequest(output_filter=outputs)
     request.model_spec.name = model
     request.model_spec.signature_name = "tokens"
@@ -29,7 +27,6 @@ def tokens_request(tokens, lengths, *outputs, model="elmo"):
 
 
 def malformed() -> dict[str, PredictRequest]:
-    """Malformed requests, named by their faults."""
     requests = {}
 
     def wrong(name, request=None):

@@ -146,7 +146,6 @@ class Gate:
 
     @property
     def sizes(self):
-        """The number of sentences of each call."""
         return [len(next(iter(inputs.values()))) for inputs, _ in self.batches]
 
 
@@ -202,7 +201,6 @@ def serving_process(directory, *arguments):
 
 @contextlib.contextmanager
 def asking(server, host="localhost"):
-    """The stub of a server's PredictionService."""
     options = [("grpc.max_receive_message_length", -1)]
     with grpc.insecure_channel(f"{host}:{server.port}", options=options) as channel:
         yield PredictionServiceStub(channel)

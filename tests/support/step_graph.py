@@ -116,7 +116,6 @@ class Function(NamedTuple):
 
 
 def functions_of(graph_def) -> list[Function]:
-    """The graph and all functions that it calls, also indirectly."""
     library = {f.signature.name: f for f in graph_def.library.function}
     found = [Function("", {}, {n.name: n for n in graph_def.node})]
     for function in found:  # which grows
@@ -190,7 +189,6 @@ def _source(function, reference):
 
 
 def _places(arguments, node) -> list[bool]:
-    """Whether each tensor is in host memory."""
     places = []
     kernel = kernel_of(node)
     for argument in arguments:
@@ -208,7 +206,6 @@ def _places(arguments, node) -> list[bool]:
 
 
 def _types(argument, node) -> list[int]:
-    """The dtypes of an argument's tensors."""
     if argument.type_list_attr:
         return list(node.attr[argument.type_list_attr].list.type)
     dtype = node.attr[argument.type_attr].type if argument.type_attr else argument.type

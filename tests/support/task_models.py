@@ -44,12 +44,10 @@ def built(model):
 
 
 def text_inputs(**fields):
-    """The inputs of a model from lists of tokens."""
     return {name: padded_tokens(texts) for name, texts in fields.items()}
 
 
 def random_texts(n, rng, longest=5):
-    """Texts of 1 to `longest` words."""
     lengths = rng.integers(1, longest + 1, n)
     return [rng.choice(WORDS, length).tolist() for length in lengths]
 
@@ -69,7 +67,6 @@ def entities(n, rng):
 
 
 def assert_same(actual, expected, atol=0.0):
-    """Compares structures of tensors."""
     keras.tree.map_structure(
         lambda x, y: np.testing.assert_allclose(x, y, rtol=0, atol=atol),
         actual,

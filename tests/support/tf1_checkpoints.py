@@ -57,7 +57,6 @@ def session_of(values, use_resource):
 
 
 def write(prefix, values):
-    """Writes a checkpoint the way bilm-tf does."""
     with session_of(values, use_resource=False) as session:
         v1.train.Saver().save(session, str(prefix), write_meta_graph=False)
 
@@ -77,7 +76,6 @@ def built(n_layers=2, vocabulary_size=WORDS):
 
 
 def copied(trained, directory):
-    """A copy of the trained directory's files; the copy's path."""
     directory.mkdir(exist_ok=True)
     for file in trained.iterdir():
         (directory / file.name).write_bytes(file.read_bytes())

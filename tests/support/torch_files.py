@@ -23,19 +23,16 @@ def opcodes(value):
 
 
 def called(function, *arguments):
-    """The call of a function, given by the opcode that names it."""
     return Raw(function + b"(" + b"".join(map(opcodes, arguments)) + b"tR")
 
 
 def storage(key, count, kind="FloatStorage", *view):
-    """A reference to a storage."""
     kind = Raw(f"ctorch\n{kind}\n".encode())
     parts = "storage", kind, key, "cpu", count, *view
     return Raw(b"(" + b"".join(map(opcodes, parts)) + b"tQ")
 
 
 def tensor(where, shape, strides=None, offset=0):
-    """A tensor that is a part of a storage."""
     if strides is None:
         strides = tuple(int(np.prod(shape[i + 1 :])) for i in range(len(shape)))
     return called(REBUILD, where, offset, tuple(shape), strides, False, Raw(EMPTY))
@@ -62,7 +59,6 @@ def as_zip(items, storages):
 
 
 def in_a_row(items, storages, itemsize=4):
-    """The file of `torch.save` before 2020."""
     system = {"protocol_version": PROTOCOL, "little_endian": True}
     parts = [pickle.dumps(part, 2) for part in (MAGIC, PROTOCOL, system)]
     parts += [pickled(items), pickle.dumps(list(storages), 2)]

@@ -79,7 +79,6 @@ class Prepared(NamedTuple):
 
 
 def prepared(arguments) -> Prepared:
-    """What the training program builds for its arguments."""
     given = parser("").parse_args(arguments)
     data, settings = data_of(given), settings_of(given)
     limits = limits_of(given, settings.options)
