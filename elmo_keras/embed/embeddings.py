@@ -149,7 +149,7 @@ def open_npy(path: Path) -> np.ndarray:
         array = np.lib.format.open_memmap(path, mode="r")
     except FileNotFoundError:
         raise FileNotFoundError(f"There is no file {path}.") from None
-    except (EOFError, OSError, SyntaxError, TypeError, ValueError) as error:
+    except Exception as error:  # numpy also raises those of tokenize and ast
         raise ValueError(f"{path} should be a .npy file. {error}") from error
     if array.dtype.kind != "f" or array.ndim < 2:
         raise ValueError(f"{path} should hold one array of vectors.")

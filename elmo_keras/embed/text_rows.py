@@ -15,8 +15,6 @@ JSON_SUFFIXES = ".jsonl", ".ndjson", ".json"
 PIECE_BYTES = 2**18
 ROWS_AT_ONCE = 1024  # of Parquet
 ID_TYPES = {int: "int64", str: "string"}
-
-
 Row = tuple[bytes | list[bytes], int | str | None]  # text or tokens, the user's id
 
 
@@ -40,8 +38,12 @@ class Piece(NamedTuple):
     @property
     def digest(self) -> str:
         """SHA-256 of the sentences, their ids and their place in the corpus."""
-        about = [self.first, self.ids, [_lengths(s) for s in self.sentences]]
-        digest = hashlib.sha256(json.dumps(about).encode())
+        lengths = [
+            len(sentence) if isinstance(sentence, bytes) else list(map(len, sentence))
+            for sentence in self.sentences
+        ]
+        about = json.dumps([self.first, self.ids, lengths])
+        digest = hashlib.sha256(about.encode())
         digest.update(b"\n".join(self.texts))
         return digest.hexdigest()
 
@@ -129,10 +131,8 @@ class TextRows:
         number = 0
         try:
             parquet = pq.ParquetFile(file)
-            n_rows, names = (
-                max(parquet.metadata.num_rows, 1),
-                parquet.schema_arrow.names,
-            )
+            names = parquet.schema_arrow.names
+            n_rows = max(parquet.metadata.num_rows, 1)
             for column in self._columns:
                 if column not in names:
                     raise _Refused(missing(column, path, names))
@@ -175,23 +175,15 @@ def pieces_of(rows: TextRows, piece_bytes: int = PIECE_BYTES) -> Iterator[Piece]
     for sentence, own_id in rows:
         sentences.append(sentence)
         ids.append(own_id)
-        # With one for the end of each token or of the line.
-        lengths = _lengths(sentence)
-        size += 1 + (
-            lengths if isinstance(lengths, int) else sum(lengths) + len(lengths)
-        )
+        # With one for the end of the line, and of each token in a list.
+        size += len(sentence) + 1
+        size += 0 if isinstance(sentence, bytes) else sum(map(len, sentence))
         if size >= piece_bytes:
             yield piece()
             number, first, size = number + 1, first + len(sentences), 0
             sentences, ids = [], []
     if sentences or not number:
         yield piece()
-
-
-def _lengths(sentence):
-    if isinstance(sentence, bytes):
-        return len(sentence)
-    return [len(token) for token in sentence]
 
 
 class _Refused(ValueError):

@@ -4,8 +4,15 @@ import functools
 
 import pytest
 
+from elmo_keras import Elmo
 from elmo_keras.embed import embedder
 from elmo_keras.embed.sentence_vectors import SentenceVectors
+
+
+@pytest.fixture(scope="session")
+def elmo(model_directory):
+    return Elmo.from_pretrained(model_directory)
+
 
 traced_once = functools.cache(SentenceVectors)
 

@@ -17,11 +17,6 @@ SMALL = {"layers": 0, "tokens_at_once": 60}  # layer 0 needs no LSTM
 
 
 @pytest.fixture(scope="module")
-def elmo(model_directory):
-    return Elmo.from_pretrained(model_directory)
-
-
-@pytest.fixture(scope="module")
 def whole(elmo, tmp_path_factory):
     """The contents of uninterrupted runs, and how many batches they wrote, by suffix."""
     folder, found = tmp_path_factory.mktemp("whole"), {}

@@ -27,11 +27,6 @@ SENTENCES = [
 
 
 @pytest.fixture(scope="module")
-def elmo(model_directory):
-    return Elmo.from_pretrained(model_directory)
-
-
-@pytest.fixture(scope="module")
 def all_layers(model_directory):
     return Embedder(model_directory, layers="all", tokens_at_once=10)
 

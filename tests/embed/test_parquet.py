@@ -7,19 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from elmo_keras import Elmo, ElmoConfig, embed_corpus, read_embeddings
+from elmo_keras import embed_corpus, read_embeddings
 from elmo_keras.embed import arrow_rows
 from elmo_keras.embed.embedder import model_digest
-from tests.support.models import randomize
 
 LINES = ["a word", "", "three words here", "naïve 한국어 🙂", "a", "and a longer line"]
-
-
-@pytest.fixture(scope="module")
-def elmo():
-    elmo = Elmo(ElmoConfig.preset("test"))
-    elmo.build()
-    return randomize(elmo)
 
 
 @pytest.fixture(scope="module")

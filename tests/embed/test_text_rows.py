@@ -94,9 +94,10 @@ def test_a_text_longer_than_a_line_may_be_is_refused(tmp_path):
 
 
 def test_text_has_no_ids(tmp_path):
-    (tmp_path / "a.txt").write_text("a line\n")
+    path = write_json(tmp_path / "a.jsonl", [3])
+    assert list(TextRows([path], only_lines=True)) == [(b"3", None)]
     with pytest.raises(ValueError, match="is text and has no column key"):
-        list(TextRows([tmp_path / "a.txt"], id_column="key"))
+        list(TextRows([path], id_column="key", only_lines=True))
 
 
 def test_the_share_grows_from_file_to_file(tmp_path):
@@ -110,36 +111,35 @@ def test_the_share_grows_from_file_to_file(tmp_path):
     assert shares[11] == pytest.approx((1 + before) / 2)
 
 
-@pytest.fixture
-def corpus(tmp_path):
-    for name, lines in ("a.txt", LINES[:2]), ("b.txt", LINES[2:]):
-        (tmp_path / name).write_text("\n".join(lines) + "\n")
-    return [tmp_path / "a.txt", tmp_path / "b.txt"]
+def test_a_piece_ends_with_the_sentence_that_reaches_the_size(tmp_path):
+    def pieces():
+        return list(pieces_of(TextRows(paths), 6))
 
-
-def pieces(paths, size):
-    return list(pieces_of(TextRows(paths), size))
-
-
-def test_a_piece_ends_with_the_sentence_that_reaches_the_size(corpus):
-    found = pieces(corpus, 6)
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for path, lines in zip(paths, (LINES[:2], LINES[2:])):
+        path.write_text("\n".join(lines) + "\n")
+    found = pieces()
     texts = [[text.decode() for text in piece.texts] for piece in found]
     assert texts == [["four", ""], ["five and more"], ["one", "ends"]]
     assert [(piece.number, piece.first) for piece in found] == [(0, 0), (1, 2), (2, 3)]
-
-
-def test_pieces_are_the_same_each_time_and_know_their_place(corpus):
-    digests = [piece.digest for piece in pieces(corpus, 6)]
-    assert digests == [piece.digest for piece in pieces(corpus, 6)]
-    assert len(set(digests)) == 3
-    corpus[0].write_text("four\n\n\n")  # one line more moves all that follow
-    assert pieces(corpus, 6)[1].digest != digests[1]
-
-
-def test_no_sentences_are_one_empty_piece(tmp_path):
-    (tmp_path / "empty.txt").write_text("")
-    (piece,) = pieces([tmp_path / "empty.txt"], 6)
+    digests = [piece.digest for piece in found]
+    assert digests == [piece.digest for piece in pieces()] and len(set(digests)) == 3
+    paths[0].write_text("four\n\n\n")  # one line more moves all that follow
+    assert pieces()[1].digest != digests[1]
+    for path in paths:
+        path.write_text("")
+    (piece,) = pieces()
     assert piece.sentences == [] and piece.number == 0
+
+
+def test_a_list_of_tokens_has_the_size_of_its_tokens_and_their_ends(tmp_path):
+    texts = [["ab", "c"], ["d"]] * 2  # 6 and 3
+    rows = [{"text": tokens} for tokens in texts]
+    paths = [write_json(tmp_path / "a.jsonl", rows)]
+    sizes = {6: [1, 2, 1], 7: [2, 2], 9: [2, 2], 10: [3, 1]}
+    for size, wanted in sizes.items():
+        found = pieces_of(TextRows(paths), size)
+        assert [len(piece.sentences) for piece in found] == wanted
 
 
 @pytest.mark.parametrize(

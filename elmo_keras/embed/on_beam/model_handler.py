@@ -79,11 +79,6 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
             env_vars=dict(env_vars or {}),
         )
 
-    @property
-    def dtype(self) -> str:
-        """The dtype of the vectors."""
-        return self._settings.get("dtype", "float32")
-
     def load_model(self) -> Embedder:
         """Reads the model; refuses one with another fingerprint."""
         embedder = Embedder(**self._settings)

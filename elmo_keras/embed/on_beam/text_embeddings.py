@@ -40,8 +40,22 @@ class ElmoTextEmbeddings(EmbeddingsManager):
         type_adapter: EmbeddingTypeAdapter | None = None,
         **arguments: Any,
     ):
+        if isinstance(columns, str):
+            raise ValueError(f"`columns` should be a list. Received: {columns!r}")
+        if model is None:
+            raise ValueError("`model` should be the path or the name of a model.")
         arguments = {"model": model, "pooling": "mean", **arguments}
-        _check(columns, **arguments)
+        pooling, layers = arguments["pooling"], arguments.get("layers")
+        if pooling is None or layers == "all":
+            raise ValueError(
+                "A text has one vector: `pooling` should be 'mean' or 'max', and "
+                f"`layers` not 'all'. Received: {pooling=}, {layers=}"
+            )
+        if arguments.get("tokenizer") is not None:
+            raise ValueError(
+                "Artifacts can't hold a `tokenizer`. Give columns with lists of tokens, "
+                "which an earlier step makes."
+            )
         super().__init__(columns=columns, type_adapter=type_adapter)
         self._arguments = arguments
         self.get_model_handler()  # refuses wrong arguments now
@@ -55,29 +69,10 @@ class ElmoTextEmbeddings(EmbeddingsManager):
         return RunInference(ElmoRowHandler(self.type_adapter, self._arguments))
 
 
-def _check(columns, model, pooling, *, layers="average", tokenizer=None, **_):
-    if isinstance(columns, str):
-        raise ValueError(f"`columns` should be a list. Received: {columns!r}")
-    if model is None:
-        raise ValueError("`model` should be the path or the name of a model.")
-    if pooling is None or layers == "all":
-        raise ValueError(
-            "A text has one vector: `pooling` should be 'mean' or 'max', and `layers` "
-            f"not 'all'. Received: pooling={pooling!r}, layers={layers!r}"
-        )
-    if tokenizer is not None:
-        raise ValueError(
-            "Artifacts can't hold a `tokenizer`. Give columns with lists of tokens, "
-            "which an earlier step makes."
-        )
-
-
 class ElmoRowHandler(ElmoModelHandler):
     """Computes the vectors of the texts in rows, and puts them into the rows."""
 
-    def __init__(
-        self, type_adapter: EmbeddingTypeAdapter, arguments: Mapping[str, Any]
-    ):
+    def __init__(self, type_adapter: EmbeddingTypeAdapter, arguments: dict[str, Any]):
         super().__init__(**arguments)
         self._adapter = type_adapter
 

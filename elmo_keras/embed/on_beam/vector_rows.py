@@ -25,13 +25,14 @@ class VectorRows:
 
     def __init__(self, handler: ElmoModelHandler, id_type: pa.DataType | None = None):
         embedder = handler.load_model()
+        vectors = embedder.vectors
         about = embedder.identity | {
             "layers": str(embedder.identity["layers"]),
             "normalize": handler.normalize,
             "options": embedder.elmo.config.to_summary(),
             "elmo_keras": installed_version("elmo-keras") or "(not installed)",
         }
-        rows = Rows(embedder.vectors.shape, handler.dtype, texts=True, about=about)
+        rows = Rows(vectors.shape, vectors.dtype, texts=True, about=about)
         self._names, self._of_tokens = rows.names, rows.of_tokens
         key = pa.field(ID, id_type or pa.string(), nullable=False)
         self.schema = rows.schema.set(0, key)
