@@ -15,17 +15,14 @@ FILES = 10_000
 PROCESSES = 2
 
 
-@pytest.fixture(scope="module")
-def seeds(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("seeds")
-    make_seeds(folder)
-    return folder
-
-
 def outcomes(seeds, start):
     """Yields (number, kind, outcome) for every PROCESSES-th file."""
+    command = [sys.executable, "-m", "tests.support.fuzz_worker", str(seeds)]
+    env = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "OMP_NUM_THREADS": "1"}
+    settings = {"stdout": subprocess.PIPE, "text": True, "cwd": ROOT, "env": env}
     while start < FILES:
-        with worker(seeds, start) as process:
+        numbers = map(str, (start, FILES, PROCESSES))
+        with subprocess.Popen([*command, *numbers], **settings) as process:
             kind = None
             while started := process.stdout.readline():
                 number, kind = started.split()
@@ -35,21 +32,11 @@ def outcomes(seeds, start):
         assert kind, "A worker doesn't start."
 
 
-def worker(seeds, start):
-    command = [sys.executable, "-m", "tests.support.fuzz_worker", str(seeds)]
-    return subprocess.Popen(
-        [*command, *map(str, (start, FILES, PROCESSES))],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "OMP_NUM_THREADS": "1"},
-    )
-
-
 @pytest.mark.slow  # 10,000 files take minutes
-def test_damaged_files_are_loaded_or_refused_in_one_line(seeds):
+def test_damaged_files_are_loaded_or_refused_in_one_line(tmp_path):
+    make_seeds(tmp_path)
     with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
-        shares = pool.map(lambda n: list(outcomes(seeds, n)), range(PROCESSES))
+        shares = pool.map(lambda n: list(outcomes(tmp_path, n)), range(PROCESSES))
         found = [outcome for share in shares for outcome in share]
     assert sorted(number for number, _, _ in found) == list(range(FILES))
     assert [outcome for outcome in found if outcome[2].startswith("failed")] == []

@@ -79,15 +79,12 @@ def test_the_command_that_embeds_downloads_the_model(
 ):
     finished = SimpleNamespace(finished=True)
     monkeypatch.setattr(embed, "write_vectors", lambda *_, **__: finished)
-    text = tmp_path / "text.txt"
-    text.write_text("A sentence\n")
-    arguments = [str(text), str(tmp_path / "text.npy"), "--model"]
+    (tmp_path / "text").write_text("A sentence\n")
+    arguments = [f"{tmp_path}/text", f"{tmp_path}/text.npy", "--model"]
     assert embed.main([*arguments, "small"]) == 0
     assert (cache / "small" / "weights.hdf5").exists()
-    capsys.readouterr()
     assert embed.main([*arguments, "smal"]) == WRONG_INPUT
-    error = capsys.readouterr().err
-    assert "There is no smal. It is neither" in error and "mean small?" in error
+    assert "There is no smal. It is neither" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
