@@ -1,6 +1,7 @@
 """Fixtures for all tests, and two logical CPUs for the tests with replicas."""
 
 import os
+import signal
 import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -82,6 +83,14 @@ def check(exported_elmo, capsys):
         assert difference < 1e-6
 
     return compare
+
+
+@pytest.fixture
+def usual_handler():
+    """Python's handler of Ctrl-C, which a process in the background lacks."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

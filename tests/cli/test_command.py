@@ -95,14 +95,6 @@ def test_help_shows_the_description_with_its_line_breaks():
     assert "One.\n\n    python -m x\n" in shown
 
 
-@pytest.fixture
-def usual_handler():
-    """Python's handler of Ctrl-C, which a process in the background lacks."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_signal_sets_the_event(number, usual_handler):
     before = signal.getsignal(number)

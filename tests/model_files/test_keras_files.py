@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from functools import partial
 
 import h5py
 import keras
@@ -32,29 +33,21 @@ def change(path, name, edit):
     zipped(path, {n: c for n, c in files.items() if c is not None})
 
 
-def in_hdf5(edit):
+def in_hdf5(edit, content):
     """Edits the first array of an HDF5 file."""
-
-    def edited(content):
-        target, names = io.BytesIO(content), []
-        with h5py.File(target, "a") as file:
-            file.visit(names.append)
-            edit(next(x for x in map(file.get, names) if getattr(x, "shape", ())))
-        return target.getvalue()
-
-    return edited
+    target, names = io.BytesIO(content), []
+    with h5py.File(target, "a") as file:
+        file.visit(names.append)
+        edit(next(x for x in map(file.get, names) if getattr(x, "shape", ())))
+    return target.getvalue()
 
 
-def with_sizes(**sizes):
+def with_sizes(content, **sizes):
     """Edits the sizes of the `Elmo` layer."""
-
-    def edited(content):
-        config = json.loads(content)
-        (layer,) = (x for x in config["config"]["layers"] if x["class_name"] == "Elmo")
-        layer["config"]["config"].update(sizes)
-        return json.dumps(config).encode()
-
-    return edited
+    config = json.loads(content)
+    (layer,) = (x for x in config["config"]["layers"] if x["class_name"] == "Elmo")
+    layer["config"]["config"].update(sizes)
+    return json.dumps(config).encode()
 
 
 def virtual(array):
@@ -79,10 +72,10 @@ def test_a_sound_model_is_loaded(saved):
     [
         (WEIGHTS, lambda c: c[: len(c) // 2], "model.weights.h5 in .* an HDF5 file"),
         (WEIGHTS, lambda c: None, "lacks {'model.weights.h5'}"),
-        (WEIGHTS, in_hdf5(virtual), "model.weights.h5 in .* virtual"),
+        (WEIGHTS, partial(in_hdf5, virtual), "model.weights.h5 in .* virtual"),
         (
             WEIGHTS,
-            in_hdf5(filled_with_nan),
+            partial(in_hdf5, filled_with_nan),
             "should hold finite numbers. Found: nan at",
         ),
         (CONFIG, lambda c: None, "lacks {'config.json'}"),
@@ -90,12 +83,12 @@ def test_a_sound_model_is_loaded(saved):
         (CONFIG, lambda c: b"{}", "should be a sound Keras model"),
         (
             CONFIG,
-            with_sizes(units=60_000),
+            partial(with_sizes, units=60_000),
             "Its Elmo layer has .* model.weights.h5 holds",
         ),
         (
             CONFIG,
-            with_sizes(n_layers=10**5),
+            partial(with_sizes, n_layers=10**5),
             "config.json in .*`n_layers` should be a po",
         ),
     ],

@@ -39,24 +39,19 @@ def test_directory_archives_and_paths_give_the_same_vectors(directory, tmp_path)
         paths.append(tmp_path / f"model.tar{mode[1:]}")
         with tarfile.open(paths[-1], mode) as archive:
             archive.add(directory, "model")
-    for path in paths:
-        np.testing.assert_array_equal(Elmo.from_pretrained(path)(TOKENS), expected)
-        assert find_model(path).vocabulary.words == VOCABULARY.words
-
-
-def test_a_zip_of_a_model_directory_can_be_read(directory, tmp_path):
-    with zipfile.ZipFile(tmp_path / "own.zip", "w") as archive:
+    paths.append(tmp_path / "own.zip")  # of all of a directory
+    with zipfile.ZipFile(paths[-1], "w") as archive:
         for path in directory.rglob("*.*"):
             archive.write(path, Path("model") / path.relative_to(directory))
         archive.writestr("__MACOSX/model/._weights.hdf5", "not HDF5")
-    expected = Elmo.from_pretrained(directory)(TOKENS)
-    actual = Elmo.from_pretrained(tmp_path / "own.zip")(TOKENS)
-    np.testing.assert_array_equal(actual, expected)
-    content = np.frombuffer((tmp_path / "own.zip").read_bytes(), np.uint8).copy()
+    for path in paths:
+        np.testing.assert_array_equal(Elmo.from_pretrained(path)(TOKENS), expected)
+        assert find_model(path).vocabulary.words == VOCABULARY.words
+    content = np.frombuffer(path.read_bytes(), np.uint8).copy()
     content[len(content) // 2 :][:64] ^= 0xFF
-    (tmp_path / "own.zip").write_bytes(content.tobytes())
+    path.write_bytes(content.tobytes())
     with pytest.raises(ValueError, match="in .*own.zip can't be read"):
-        find_model(tmp_path / "own.zip")
+        find_model(path)
 
 
 def test_options_of_other_weights_are_refused_before_anything_is_built(
@@ -84,19 +79,17 @@ def test_vectors_need_no_readable_vocabulary(directory):
 
 
 def test_missing_and_wrong_files_are_named(directory, tmp_path):
-    with pytest.raises(FileNotFoundError, match="There is no .*nowhere"):
-        find_model(tmp_path / "nowhere")
-    with pytest.raises(
-        ValueError, match="options.json should be a model directory, or"
-    ):
-        find_model(directory / "options.json")
-    with pytest.raises(ValueError, match="give the path of their options.json"):
-        find_model(directory, directory / "weights.hdf5")
-    with pytest.raises(FileNotFoundError, match="no_weights"):
-        Elmo.from_pretrained(directory / "options.json", tmp_path / "no_weights")
-    zipped(tmp_path / "two.zip", {"options.json": "{}"})
-    with pytest.raises(FileNotFoundError, match=r"weights.hdf5 or one file \*.hdf5. F"):
-        find_model(tmp_path / "two.zip")
+    options, archive = directory / "options.json", tmp_path / "two.zip"
+    zipped(archive, {"options.json": "{}"})
+    for error, message, given in [
+        (FileNotFoundError, "There is no .*nowhere", [tmp_path / "nowhere"]),
+        (ValueError, "options.json should be a model directory, or", [options]),
+        (ValueError, "give the path of their options.json", [directory, options]),
+        (FileNotFoundError, "no_weights", [options, tmp_path / "no_weights"]),
+        (FileNotFoundError, r"weights.hdf5 or one file \*.hdf5. Fou", [archive]),
+    ]:
+        with pytest.raises(error, match=message):
+            Elmo.from_pretrained(*given)
     (directory / "weights.hdf5").write_text("no HDF5")
     with pytest.raises(ValueError, match="weights.hdf5 should be an HDF5 file"):
         load_bilm(directory)

@@ -1,6 +1,5 @@
 """Downloads from a server that fails: what is kept, what is said, what is tried again."""
 
-import functools
 import gzip
 import io
 import json
@@ -238,28 +237,24 @@ def test_several_callers_download_a_file_once(server, get, capsys):
     with ThreadPoolExecutor(3) as pool:
         paths = [pool.submit(get) for _ in range(3)]
         shown = []
-        wait_until(lambda: shown.append(capsys.readouterr().err) or _waits(shown) == 2)
+
+        def both_wait():
+            shown.append(capsys.readouterr().err)
+            return "".join(shown).count("Waiting for another download") == 2
+
+        wait_until(both_wait)
         waiting.set()
         assert {path.result().read_bytes() for path in paths} == {WEIGHTS}
     assert server.firsts(PATH) == [0]
 
 
-def _waits(shown):
-    return "".join(shown).count("Waiting for another download")
-
-
-def test_an_interrupted_download_resumes(server, get, cache, request):
+def test_an_interrupted_download_resumes(server, get, cache, usual_handler):
     def interrupt():
         part = cache / "model" / "weights.hdf5.part"
         wait_until(lambda: part.exists())
         os.kill(os.getpid(), signal.SIGINT)
 
     server.fail(PATH, silent_after(HALF, interrupt))
-    # A shell's background job ignores Ctrl-C.
-    request.addfinalizer(
-        functools.partial(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
-    )
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(KeyboardInterrupt):
         get()
     done = len(contents(cache / "model")["weights.hdf5.part"])

@@ -15,8 +15,16 @@ FIRST, SECOND = "a" * 40, "b" * 40  # commits
 
 
 @pytest.fixture
-def hub(server, monkeypatch):
-    """A server that is the hub."""
+def files(model_directory):
+    """Name → content of a tiny model."""
+    names = "options.json", "weights.hdf5"
+    return {name: (model_directory / name).read_bytes() for name in names}
+
+
+@pytest.fixture
+def hub(server, files, monkeypatch):
+    """A server that is the hub, with the tiny model as owner/name."""
+    publish(server, files)
     monkeypatch.setattr(constants, "ENDPOINT", server.address)
     template = server.address + "/{repo_id}/resolve/{revision}/{filename}"
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
@@ -32,17 +40,9 @@ def publish(hub, files, commit=FIRST, revision="main", base=""):
             hub.headers[path] = {"X-Repo-Commit": commit}
 
 
-@pytest.fixture
-def files(model_directory):
-    """Name → content of a tiny model."""
-    names = "options.json", "weights.hdf5"
-    return {name: (model_directory / name).read_bytes() for name in names}
-
-
 def test_options_and_weights_are_downloaded_once_to_the_cache_of_the_hub(
     hub, files, hub_cache, model_directory, monkeypatch
 ):
-    publish(hub, files)
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     for _ in range(2):
         options, weights = local_files("hf://owner/name")
@@ -56,7 +56,6 @@ def test_options_and_weights_are_downloaded_once_to_the_cache_of_the_hub(
 
 
 def test_a_revision_is_a_branch_a_tag_or_a_commit(hub, files):
-    publish(hub, files)
     publish(hub, {**files, "weights.hdf5": b"second"}, SECOND, "refs%2Fpr%2F1")
     for revision in "refs%2Fpr%2F1", SECOND:
         _, weights = local_files(f"hf://owner/name@{revision}")
@@ -79,17 +78,14 @@ def test_files_of_other_names_and_archives_are_named(hub, files):
         local_files("hf://owner/name", "hf://owner/name/en/x_weights.hdf5")
 
 
-def test_a_mirror_is_asked_in_place_of_the_hub(mirror, files):
+def test_a_mirror_is_asked_in_place_of_the_hub_and_offline_the_cache(
+    mirror, files, monkeypatch
+):
     publish(mirror, files, base="/huggingface.co")
-    _, weights = local_files("hf://owner/name")
-    assert weights.read_bytes() == files["weights.hdf5"]
-
-
-def test_without_a_connection_the_cache_is_read(hub, files, monkeypatch):
-    publish(hub, files)
     found = local_files("hf://owner/name")
+    assert found[1].read_bytes() == files["weights.hdf5"]
     monkeypatch.setenv("ELMO_KERAS_OFFLINE", "1")
-    hub.files.clear()
+    mirror.files.clear()
     assert local_files("hf://owner/name") == found
     with pytest.raises(FileNotFoundError, match="is not in the cache .* forbids down"):
         local_files("hf://owner/other")
@@ -108,23 +104,20 @@ MISSING = {OPTIONS: {"X-Error-Code": "RepoNotFound"}}
     ],
 )
 def test_a_hub_that_refuses_is_said_with_the_address(spoil, message, hub, files):
-    publish(hub, files)
     spoil(hub)
     address = "hf://owner/name/options.json"
     with pytest.raises(ConnectionError, match=f"{address} could not be.*{message}"):
         local_files("hf://owner/name")
 
 
-def test_the_package_that_is_missing_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(ImportError, match=r"pip install 'elmo-keras\[hub\]'"):
-        local_files("hf://owner/name")
-
-
-def test_the_command_fetches_from_the_hub_and_says_who_removes(hub, files, capsys):
-    publish(hub, files)
+def test_the_command_fetches_from_the_hub_and_says_who_removes_and_what_is_missing(
+    hub, files, capsys, monkeypatch
+):
     assert main(["fetch", "hf://owner/name"]) == 0
     folder = Path(capsys.readouterr().out.split(" is in ")[1].strip())
     assert (folder / "weights.hdf5").read_bytes() == files["weights.hdf5"]
     assert main(["remove", "hf://owner/name"]) == 2
     assert "`hf cache` manages that of Hugging Face" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(ImportError, match=r"pip install 'elmo-keras\[hub\]'"):
+        local_files("hf://owner/name")
