@@ -153,7 +153,7 @@ def validate(run: TrainingRun) -> HeldOutPerplexity:
     return HeldOutPerplexity.of(sum_over_workers(strategy, sums), text.n_predictions)
 
 
-class Monitor:
+class Monitor(contextlib.AbstractContextManager):
     """Collects the results of the steps, records them in the progress and shows them."""
 
     def __init__(self, run: TrainingRun, limits: Limits, folder: Path):
@@ -165,9 +165,6 @@ class Monitor:
         self.logs = folder / LOGS if is_chief(run.strategy) else None
         self.bar = ProgressBar(file=sys.stdout, disable=self.logs is None)
         self.bar.skip(run.progress.tokens)
-
-    def __enter__(self) -> "Monitor":
-        return self
 
     def __exit__(self, *_):
         self.bar.close()

@@ -38,25 +38,16 @@ def mean_end_state(
     n_rows = min(max(len(sentences) // SENTENCES_A_ROW, 1), MAX_ROWS)
     rows = np.array_split(np.arange(len(sentences)), n_rows)  # the longest come first
     state_after = _graph(bilm)
-    state, output, cell = bilm.lstm.zero_state(n_rows), 0.0, 0.0
+    state, sums = bilm.lstm.zero_state(n_rows), [0.0, 0.0]  # of outputs and cells
     for numbers in itertools.zip_longest(*rows):
         batch = [sentences[number] for number in numbers if number is not None]
         words = tf.constant(list(itertools.chain(*batch)), tf.string)
         lengths = tf.constant([len(sentence) for sentence in batch])
         state = state_after(words, lengths, _rows(state, range(len(batch))))
-        output, cell = output + _sum(state, 0), cell + _sum(state, 1)
-    means = output / len(sentences), cell / len(sentences)
-    return StartState(*(mean.astype(np.float32) for mean in means))
-
-
-def _sum(state, part):
-    """One part of a state, summed over its rows: float64 `(2, n_layers, …)`."""
-    return np.array(
-        [
-            [tf.reduce_sum(tf.cast(layer[part], "float64"), axis=0) for layer in layers]
-            for layers in state
-        ]
-    )
+        for part in range(2):
+            ends = [[layer[part] for layer in layers] for layers in state]
+            sums[part] += tf.reduce_sum(tf.cast(ends, "float64"), axis=2).numpy()
+    return StartState(*((x / len(sentences)).astype(np.float32) for x in sums))
 
 
 def _graph(bilm):

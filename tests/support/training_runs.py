@@ -1,6 +1,7 @@
 """Training runs without the training program, and texts for them."""
 
 import contextlib
+import dataclasses
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -104,14 +105,14 @@ class ReusedRun:
         self,
         folder: Path,
         *,
-        limits: Limits | None = None,
+        n_steps: int | None = None,
         stop: Callable[[], bool] | None = None,
         around: Callable = lambda step: step,
     ) -> bool:
         """Runs the program's `train` in a model directory; False if it was stopped.
 
-        `stop` is asked after every step, instead of Ctrl-C; `around` gives for a step
-        the one that is called instead.
+        `n_steps` replaces the arguments' limit; `stop` is asked after every step, instead
+        of Ctrl-C; `around` gives for a step the one that is called instead.
         """
         with self.compiled_once(around) as patch:
             for name, made in {
@@ -125,7 +126,8 @@ class ReusedRun:
             if stop is not None:
                 answer = types.SimpleNamespace(is_set=stop)
                 patch.setattr(train, "stopping", lambda: contextlib.nullcontext(answer))
-            limits = limits or self.limits
+            n_steps = n_steps or self.limits.n_steps
+            limits = dataclasses.replace(self.limits, n_steps=n_steps)
             status = train.train(
                 folder, self.data, self.settings, limits, word=None, dry_run=False
             )

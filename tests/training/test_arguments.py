@@ -26,14 +26,6 @@ def test_the_defaults_are_the_published_options():
     assert data == TextData(train=["t"], valid=["v"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "share"),
-    [([], None), (["--zero-state", "0.25"], 0.25), (["--published-state"], 0.0)],
-)
-def test_the_share_of_sentences_from_the_zero_state_is_an_option(arguments, share):
-    assert parsed(*FILES, *arguments)[1].zero_state_share == share
-
-
 def test_the_example_text_has_defaults_of_its_own():
     found = parsed()[1].options
     assert found == TrainingOptions(n_epochs=14, batch_size=32, learning_rate=0.1)
@@ -42,17 +34,23 @@ def test_the_example_text_has_defaults_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "n_epochs", "n_steps"),
+    ("arguments", "n_epochs", "n_steps", "share"),
     [
-        ([], 10, None),
-        (["--steps", "3"], None, 3),
-        (["--epochs", "2"], 2, None),
-        (["--epochs", "2", "--steps", "3"], 2, 3),
+        ([], 10, None, None),
+        (["--zero-state", "0.25"], 10, None, 0.25),
+        (["--published-state"], 10, None, 0.0),
+        # Steps alone leave the number of epochs open.
+        (["--steps", "3"], None, 3, None),
+        (["--epochs", "2"], 2, None, None),
+        (["--epochs", "2", "--steps", "3"], 2, 3, None),
     ],
 )
-def test_steps_alone_leave_the_number_of_epochs_open(arguments, n_epochs, n_steps):
-    *_, limits = parsed(*FILES, *arguments)
+def test_limits_and_the_share_of_zero_states_are_options(
+    arguments, n_epochs, n_steps, share
+):
+    _, settings, limits = parsed(*FILES, *arguments)
     assert (limits.n_epochs, limits.n_steps) == (n_epochs, n_steps)
+    assert settings.zero_state_share == share
 
 
 def test_every_option_reaches_the_field_that_it_sets():

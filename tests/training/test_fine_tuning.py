@@ -12,7 +12,6 @@ from elmo_keras import BidirectionalLanguageModel, Vocabulary
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
 from elmo_keras.model_files.published import write_weights
 from elmo_keras.training.checkpoint import newest_checkpoint
-from elmo_keras.training.options import Limits
 from elmo_keras.training.run import CHECKPOINTS, WARM_UP_STEPS
 from tests.support import many_langs_models as many_langs
 from tests.support import tf1_checkpoints as tf1
@@ -35,12 +34,6 @@ def bilm(config):
     return randomize(bilm)
 
 
-@pytest.fixture
-def ours(bilm, tmp_path):
-    save_model(tmp_path / "ours", bilm, WORDS)
-    return tmp_path / "ours"
-
-
 def assert_same_weights(one, other):
     for a, b in zip(one, other, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -50,16 +43,16 @@ def weights_but_the_softmax(bilm):
     return bilm.token_representation.get_weights() + bilm.lstm.get_weights()
 
 
-def test_our_model_comes_with_its_softmax_and_its_vocabulary(files, bilm, ours):
-    run = prepared([*files, "--init", str(ours)]).run
+def test_our_model_comes_with_its_softmax_and_vocabulary_or_gets_new_ones(
+    files, bilm, tmp_path
+):
+    save_model(tmp_path / "ours", bilm, WORDS)
+    files = [*files, "--init", str(tmp_path / "ours")]
+    run = prepared(files).run
     assert_same_weights(run.bilm.get_weights(), bilm.get_weights())
     assert run.identity["vocabulary"] == WORDS.digest
     assert run.warm_up_steps == 0
-
-
-def test_a_new_softmax_is_over_the_words_of_the_new_text(files, bilm, ours):
-    new = ["--new-softmax", "--vocabulary-size", "7"]
-    run = prepared([*files, "--init", str(ours), *new]).run
+    run = prepared([*files, "--new-softmax", "--vocabulary-size", "7"]).run
     assert_same_weights(*map(weights_but_the_softmax, (run.bilm, bilm)))
     assert run.bilm.vocabulary_size == 7
     assert run.warm_up_steps == WARM_UP_STEPS
@@ -77,8 +70,7 @@ def test_published_weights_get_a_new_softmax_that_is_warmed_up_alone(
     reused = ReusedRun([*files, *published, "--warm-up", "2", "--unroll-steps", "6"])
 
     def weights_after(n_steps):
-        limits = Limits(n_epochs=None, n_steps=n_steps)
-        assert reused.attempt(tmp_path / "tuned", limits=limits)
+        assert reused.attempt(tmp_path / "tuned", n_steps=n_steps)
         arrays, about, _ = newest_checkpoint(tmp_path / "tuned" / CHECKPOINTS)
         assert about["progress"]["step"] == n_steps
         n = len(bilm.trainable_weights)
@@ -149,13 +141,9 @@ def test_a_model_of_elmo_for_many_langs_is_tuned_with_its_own_boundaries(
     start = load_bilm(source)
     assert_same_weights(*map(weights_but_the_softmax, (reused.run.bilm, start)))
     (part,) = next(iter(reused.run.streams.batches(0)))
-    begin, end = (
-        many_langs.WORDS.index("<bos>") + 1,
-        many_langs.WORDS.index("<eos>") + 1,
-    )
-    assert {begin, end} <= set(part["characters"][:, 0].numpy())
-    limits = Limits(n_epochs=None, n_steps=2)
-    assert reused.attempt(tmp_path / "tuned", limits=limits)
+    boundaries = {many_langs.WORDS.index(word) + 1 for word in ("<bos>", "<eos>")}
+    assert boundaries <= set(part["characters"][:, 0].numpy())
+    assert reused.attempt(tmp_path / "tuned", n_steps=2)
     tuned = load_bilm(tmp_path / "tuned")
     assert tuned.config == start.config
     for new, old in zip(tuned.get_weights()[:-2], start.get_weights(), strict=True):

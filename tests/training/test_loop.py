@@ -39,24 +39,26 @@ def trained(reused: ReusedRun, folder, limits, results, chosen_by="zero"):
     return reused.run.progress, kept
 
 
-def test_training_ends_when_the_perplexity_stops_falling(reused, tmp_path):
-    limits = Limits(n_epochs=50, patience=2, evaluate_every=2)
-    results = [(9.0, 1.0), (8.0, 2.0), (8.5, 0.5), (8.0, 0.5), (1.0, 1.0)]
-    progress, kept = trained(reused, tmp_path, limits, results)
-    assert (progress.step, progress.best, progress.not_better) == (8, 8.0, 2)
-    assert kept == [2, 4]
-    assert [row[1] for row in progress.held_out[1:]] == [9.0, 8.0, 8.5, 8.0]
-    assert [row[1] for row in progress.held_out_carried[1:]] == [1.0, 2.0, 0.5, 0.5]
-
-
-def test_the_published_procedure_is_judged_with_the_state_carried_over(
-    reused, tmp_path
+@pytest.mark.parametrize(
+    ("chosen_by", "patience", "best", "kept"),
+    [("zero", 2, 8.0, [2, 4]), ("carried", 1, 1.0, [2])],
+)
+def test_training_ends_when_the_perplexity_stops_falling(
+    reused, tmp_path, chosen_by, patience, best, kept
 ):
-    limits = Limits(n_epochs=50, patience=1, evaluate_every=2)
-    results = [(9.0, 5.0), (8.0, 6.0), (7.0, 1.0)]
-    progress, kept = trained(reused, tmp_path, limits, results, chosen_by="carried")
-    assert (progress.step, progress.best, progress.not_better) == (4, 5.0, 1)
-    assert kept == [2]
+    """The published procedure is judged with the state carried over."""
+    limits = Limits(n_epochs=50, patience=patience, evaluate_every=2)
+    results = [(9.0, 1.0), (8.0, 2.0), (8.5, 0.5), (8.0, 0.5), (1.0, 1.0)]
+    progress, found = trained(reused, tmp_path, limits, results, chosen_by)
+    n = kept[-1] // 2 + patience
+    assert (progress.step, progress.best, progress.not_better) == (
+        2 * n,
+        best,
+        patience,
+    )
+    assert found == kept
+    rows = progress.held_out, progress.held_out_carried
+    assert [(z[1], c[1]) for z, c in zip(*rows)] == [(99.0, 99.0), *results[:n]]
 
 
 def test_every_epoch_ends_with_an_evaluation(reused, tmp_path):

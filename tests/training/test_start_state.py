@@ -38,32 +38,29 @@ def numbered(monkeypatch):
     monkeypatch.setattr(command, "mean_end_state", of_numbers)
 
 
-def end_states(bilm, sentences, direction):
-    """By the oracle: the state at the end of each sentence, carried over."""
-    weights, config = published_weights(bilm), bilm.config
-    length, state = config.max_characters_per_token, None
-    for sentence in sentences:
-        reading = sentence[::-1] if direction else sentence
-        words = [["<S>", "</S>"][direction], *reading]
-        ids = [reference.character_ids(word, length) for word in words]
-        x = [reference.token_vector(row, weights, config) for row in ids]
-        _, state = reference.direction_layers(
-            x, weights, config, direction=direction, state=state
-        )
-        yield list(state)
-
-
 def expected(bilm, rows):
-    """Output and cell, each (2, layers, …): means over all sentences of the rows."""
-    means = []
-    for part in range(2):
-        both = []
-        for direction in range(2):
-            states = [s for row in rows for s in end_states(bilm, row, direction)]
-            ends = [[layer[part] for layer in state] for state in states]
-            both.append(np.mean(ends, axis=0))
-        means.append(np.array(both))
-    return means
+    """By the oracle: output and cell, each (2, layers, …), means over all sentences."""
+    weights, config = published_weights(bilm), bilm.config
+    ends = [], []  # of sentences: layers of (output, cell), by direction
+    for row, direction in itertools.product(rows, range(2)):
+        state = None
+        for sentence in row:
+            reading = sentence[::-1] if direction else sentence
+            words = [["<S>", "</S>"][direction], *reading]
+            length = config.max_characters_per_token
+            ids = [reference.character_ids(word, length) for word in words]
+            x = [reference.token_vector(one, weights, config) for one in ids]
+            _, state = reference.direction_layers(
+                x, weights, config, direction=direction, state=state
+            )
+            ends[direction].append(list(state))
+    return [
+        [
+            np.mean([[layer[part] for layer in s] for s in states], axis=0)
+            for states in ends
+        ]
+        for part in range(2)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -76,15 +73,12 @@ def test_it_is_the_mean_over_sentence_ends_of_the_oracle(
     sentences = [*SENTENCES, ["b", "a"]]
     n_rows = {32: 1, 2: 2, 1: 5}[sentences_a_row]  # the longest come first
     rows = np.array_split(np.array(sentences, object), n_rows)
+    with pytest.raises(ValueError, match="at least one sentence"):
+        mean_end_state(bilm, [])
     found = mean_end_state(bilm, iter(sentences))
     for actual, wanted in zip(found, expected(bilm, rows), strict=True):
         # float32 against float64.
         np.testing.assert_allclose(actual, wanted, atol=1e-5)
-
-
-def test_a_text_without_sentences_has_none(bilm):
-    with pytest.raises(ValueError, match="at least one sentence"):
-        mean_end_state(bilm, [])
 
 
 @pytest.fixture
@@ -119,16 +113,13 @@ def test_the_command_keeps_the_state_beside_the_weights(bilm, model, text, capsy
 
 
 @pytest.mark.usefixtures("numbered")
-def test_published_names_of_the_files_are_kept(model, text):
+def test_published_names_of_files_are_kept_and_a_state_of_other_weights_is_made_again(
+    model, text
+):
     for part in ("options.json", "weights.hdf5"):
         (model / part).rename(model / f"elmo_{part}")
     assert command.main([str(model), "--text", text]) == 0
     assert Elmo.from_pretrained(model).has_start_state
-
-
-@pytest.mark.usefixtures("numbered")
-def test_a_state_of_other_weights_is_made_again(model, text):
-    assert command.main([str(model), "--text", text]) == 0
     state = contents(model)["start_state.h5"]
     (model / "start_state.h5").write_bytes(state.replace(b"biases", b"others"))
     with pytest.raises(ValueError, match="of other weights"):
