@@ -50,7 +50,7 @@ def estimate(
 ) -> Estimate:
     """Estimates the cost of a run from its first batch, before anything is built."""
     config = streams.config
-    n_rows = streams.n_rows // (n_replicas * settings.n_parts)
+    n_rows = streams.n_rows // (n_replicas * settings.accumulation_steps)
     words, length = _first_words(streams, n_rows)
     tokens = n_rows * streams.unroll_steps
     # Words that the softmax scores for each token.
@@ -60,7 +60,7 @@ def estimate(
         rows = min(softmax, 2 * scored * config.projection_dim)
     parameters = n_parameters(config) + softmax
     slots = SLOTS[settings.optimizer] * parameters
-    flops = settings.n_parts * _flops(config, tokens, words, length, scored)
+    flops = settings.accumulation_steps * _flops(config, tokens, words, length, scored)
     return Estimate(
         parameters=parameters,
         softmax_parameters=softmax,

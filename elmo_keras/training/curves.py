@@ -14,12 +14,12 @@ def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4), layout="constrained")
-    training, held_out = figure.subplots(1, 2)
+    training, validation = figure.subplots(1, 2)
     _draw_loss(training, progress.loss_rows())
     training.set(title=f"Training text: {loss_name}", ylabel="nats a token")
-    _draw_perplexity(held_out, np.array(progress.held_out).reshape(-1, 3))
-    held_out.set(title="Held-out text: full softmax", ylabel="perplexity")
-    for axes in (training, held_out):
+    _draw_perplexity(validation, np.array(progress.held_out).reshape(-1, 3))
+    validation.set(title="Held-out text: full softmax", ylabel="perplexity")
+    for axes in (training, validation):
         axes.set_xlabel("tokens read in each direction")
         axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1e6:g} M")
         axes.spines[["top", "right"]].set_visible(False)

@@ -18,7 +18,7 @@ from elmo_keras.text.files import raw_text_tokenizer, read_sentences, text_files
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.options import RunSettings, TextData
 
-HELD_OUT = slice(5, None, 10)  # topics of Python's reference
+VALIDATION_TOPICS = slice(5, None, 10)  # topics of Python's reference
 MIN_COUNT = 2  # rarer words are <UNK>
 MAX_UNKNOWN = 0.9  # share of the training text
 
@@ -60,8 +60,8 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
         train = _training_text(data, config, cache)
     else:
         topics = python_reference()
-        valid = Corpus.of(itertools.chain(*topics[HELD_OUT]))
-        del topics[HELD_OUT]
+        valid = Corpus.of(itertools.chain(*topics[VALIDATION_TOPICS]))
+        del topics[VALIDATION_TOPICS]
         train = Corpus.of(itertools.chain(*topics))
     if data.vocabulary or known:
         vocabulary = _uncounted_vocabulary(data, known)

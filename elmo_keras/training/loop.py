@@ -21,7 +21,7 @@ from elmo_keras.training.distribution import (
 )
 from elmo_keras.training.options import Limits
 from elmo_keras.training.output import write_model
-from elmo_keras.training.perplexity import HeldOutPerplexity, held_out_sums
+from elmo_keras.training.perplexity import HeldOutPerplexity, validation_sums
 from elmo_keras.training.run import TrainingRun, save
 from elmo_keras.training.step import compiled_step
 
@@ -51,7 +51,7 @@ def fit(
     with Monitor(run, limits, output) as monitor:
         if not progress.held_out:
             monitor.bar.say("Evaluating before training")
-            progress.add_held_out(validate(run))
+            progress.add_validation(validate(run))
             _save(monitor, output)  # from here on the same command resumes
         before = progress.evaluations()[0]
         monitor.bar.say(f"Held-out perplexity before training: {before}")
@@ -62,7 +62,7 @@ def fit(
                 lambda context: run.streams.batches(
                     progress.epoch,
                     progress.epoch_step,
-                    n_parts=run.settings.n_parts,
+                    accumulation_steps=run.settings.accumulation_steps,
                     context=context,
                 )
             )
@@ -123,7 +123,7 @@ def _evaluate(monitor, output):
         result = validate(run)
         if np.isnan(result.zero.mean):
             raise FloatingPointError(DIVERGED)
-        mean = progress.add_held_out(result)
+        mean = progress.add_validation(result)
         monitor.bar.say(
             f"Step {progress.step:,}: {run.loss_name} {progress.recent_loss():.3f} nats\n"
             f"Held-out perplexity: {result}"
@@ -143,7 +143,7 @@ def _evaluate(monitor, output):
 def validate(run: TrainingRun) -> HeldOutPerplexity:
     """The perplexity of the validation text; workers share its sentences."""
     text, strategy = run.inputs.valid, run.strategy
-    sums = held_out_sums(
+    sums = validation_sums(
         run.bilm,
         text,
         run.inputs.vocabulary,

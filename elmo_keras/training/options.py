@@ -56,13 +56,13 @@ class RunSettings:
     schedule: str = "constant"  # one of `optimizers.SCHEDULES`
     dtype: str = "float32"  # or "mixed_bfloat16"
     replicas: int | None = None  # on this machine; None for all GPUs
-    n_parts: int = 1  # parts of a replica's rows, whose gradients are accumulated
+    accumulation_steps: int = 1  # parts of a replica's rows, computed in turn
 
     def __post_init__(self):
-        if self.options.batch_size % self.n_parts:
+        if self.options.batch_size % self.accumulation_steps:
             raise ValueError(
                 f"--batch-size {self.options.batch_size} should be a multiple of "
-                f"--parts {self.n_parts}."
+                f"--parts {self.accumulation_steps}."
             )
 
 

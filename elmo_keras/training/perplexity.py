@@ -71,7 +71,7 @@ class HeldOutPerplexity(NamedTuple):
 
     @classmethod
     def of(cls, sums: np.ndarray, n_predictions: int) -> "HeldOutPerplexity":
-        """The perplexities for the result of `held_out_sums`."""
+        """The perplexities for the result of `validation_sums`."""
         return cls(*(Perplexity.of(some, n_predictions) for some in sums))
 
     def __str__(self):
@@ -153,7 +153,7 @@ def held_out_perplexity(
             another size.
     """
     _check_sentences(corpus)
-    sums = held_out_sums(bilm, corpus, vocabulary, verbose=verbose)
+    sums = validation_sums(bilm, corpus, vocabulary, verbose=verbose)
     found = HeldOutPerplexity.of(sums, corpus.n_predictions)
     if not bilm.has_start_state:
         return found
@@ -166,7 +166,7 @@ def _check_sentences(corpus):
         raise ValueError("`corpus` should hold at least one sentence. It is empty.")
 
 
-def held_out_sums(
+def validation_sums(
     bilm: BidirectionalLanguageModel,
     corpus: Corpus,
     vocabulary: Vocabulary,

@@ -59,7 +59,7 @@ class Progress:
         spans = _spans(rows)[-RECENT_ROWS:]
         return float(np.average(spans[:, 2], weights=spans[:, 1] - spans[:, 0]))
 
-    def add_held_out(self, result: HeldOutPerplexity) -> float:
+    def add_validation(self, result: HeldOutPerplexity) -> float:
         """Adds an evaluation; returns the mean perplexity that chooses the model."""
         self.held_out.append((self.tokens, *result.zero))
         self.held_out_carried.append((self.tokens, *result.carried))

@@ -140,7 +140,7 @@ def _identity(inputs, streams, settings) -> dict[str, Any]:
     """The values that must not change when the run is resumed."""
     identity = dataclasses.asdict(settings.options) | {
         "rows of text in all": streams.n_rows,
-        "parts": settings.n_parts,
+        "parts": settings.accumulation_steps,
         "model": inputs.config.to_summary(),
         "vocabulary": inputs.vocabulary.digest,
         "training text": inputs.train.digest,

@@ -47,8 +47,7 @@ def bilm(built):
 @pytest.fixture(scope="session")
 def small_text(tmp_path_factory):
     """Arguments of a text of 25 sentences, which an epoch reads in nine steps."""
-    folder = tmp_path_factory.mktemp("text")
-    rng = random.Random(0)
+    folder, rng = tmp_path_factory.mktemp("text"), random.Random(0)
     words = [f"w{i}" for i in range(40)]
     lines = (" ".join(rng.choices(words, k=rng.randint(1, 13))) for _ in range(25))
     (folder / "text.txt").write_text("\n".join(lines))

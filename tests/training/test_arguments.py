@@ -79,7 +79,7 @@ def test_every_option_reaches_the_field_that_it_sets():
         schedule="cosine",
         dtype="mixed_bfloat16",
         replicas=2,
-        n_parts=4,
+        accumulation_steps=4,
     )
     assert limits == Limits(10, None, 2, checkpoint_every=7, evaluate_every=11)
 

@@ -1,6 +1,6 @@
 """A model directory belongs to one process, and a new one does not stay empty."""
 
-import dataclasses
+import contextlib
 import os
 from pathlib import Path
 
@@ -11,21 +11,18 @@ from elmo_keras.training.output import check_output, has_model, reserved
 from elmo_keras.training.run import CHECKPOINTS
 
 
-def test_a_new_directory_without_a_result_is_removed(tmp_path):
+@pytest.mark.parametrize(
+    "kept", [None, "options.json", f"{CHECKPOINTS}/checkpoint-1.hdf5"]
+)
+def test_a_new_directory_stays_if_it_holds_a_model_or_a_checkpoint(tmp_path, kept):
     output = tmp_path / "a" / "model"
     with pytest.raises(OSError, match="disk"), reserved(output, lock=True):
         assert (output / "training" / "lock").exists()
+        if kept:
+            (output / kept).parent.mkdir(parents=True, exist_ok=True)
+            (output / kept).touch()
         raise OSError("disk")
-    assert not output.exists()
-
-
-@pytest.mark.parametrize("kept", ["options.json", f"{CHECKPOINTS}/checkpoint-1.hdf5"])
-def test_a_model_or_a_checkpoint_is_kept(tmp_path, kept):
-    output = tmp_path / "model"
-    with reserved(output, lock=True):
-        (output / kept).parent.mkdir(parents=True, exist_ok=True)
-        (output / kept).touch()
-    assert (output / kept).exists()
+    assert output.exists() == (kept is not None)
     assert has_model(output) == (kept == "options.json")
 
 
@@ -69,9 +66,16 @@ def user(tmp_path, monkeypatch):
         ("old", {"train": ["old/*.txt"]}, "The output old/vocab.txt is an input"),
         ("old", {"valid": ["old/training/t"]}, "holds the input old/training/t"),
         ("old", {"vocabulary_text": ["old/options.json"]}, "The output old/options.json is an"),
+        ("new", {}, None),
+        ("old", {"init": "misspelt"}, None),  # which is reported later
+        (".", {}, None),
+        ("a/b/new", {"init": "old"}, None),
+        ("old/tuned", {"init": "old"}, None),
+        ("old", {}, None),  # its training is resumed
+        ("new", {"vocabulary": Path("old/vocab.txt"), "train": ["?.txt"]}, None),
     ],
 )  # fmt: skip
-def test_a_wrong_model_directory_is_refused(user, output, inputs, problem):
+def test_only_a_wrong_model_directory_is_refused(user, output, inputs, problem):
     Path("taken/curves.png").mkdir(parents=True)
     Path("link").symlink_to("old")
     Path("old/training").mkdir()
@@ -82,33 +86,10 @@ def test_a_wrong_model_directory_is_refused(user, output, inputs, problem):
         Path("other", name).write_text("published")
     os.link("old/weights.hdf5", "hard/weights.hdf5")
     before = sorted(user.rglob("*"))
-    with pytest.raises(ValueError, match=problem):
-        check(Path(output), inputs)
-    assert sorted(user.rglob("*")) == before
-
-
-def check(output, changes):
-    """Checks an output for the given changes of the inputs."""
-    files = {"train": ["a.txt"], "valid": ["b.txt"]}
-    names = {field.name for field in dataclasses.fields(TextData)}
-    data = {name: value for name, value in changes.items() if name in names}
-    settings = {n: value for n, value in changes.items() if n not in names}
-    check_output(output, TextData(**files | data), RunSettings(**settings))
-
-
-@pytest.mark.parametrize(
-    ("output", "inputs"),
-    [
-        ("new", {}),
-        ("old", {"init": "misspelt"}),  # which is reported later
-        (".", {}),
-        ("a/b/new", {"init": "old"}),
-        ("old/tuned", {"init": "old"}),
-        ("old", {}),  # its training is resumed
-        ("new", {"vocabulary": Path("old/vocab.txt"), "train": ["?.txt"]}),
-    ],
-)
-def test_other_model_directories_are_fine(user, output, inputs):
-    before = sorted(user.rglob("*"))
-    check(Path(output), inputs)
+    settings = {n: inputs[n] for n in ("init", "weights") if n in inputs}
+    files = {"train": ["a.txt"], "valid": ["b.txt"]} | inputs
+    data = {name: files[name] for name in files.keys() - settings.keys()}
+    refused = pytest.raises(ValueError, match=problem)
+    with refused if problem else contextlib.nullcontext():
+        check_output(Path(output), TextData(**data), RunSettings(**settings))
     assert sorted(user.rglob("*")) == before

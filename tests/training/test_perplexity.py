@@ -10,10 +10,10 @@ from elmo_keras.training import perplexity as module
 from elmo_keras.training.perplexity import (
     HeldOutPerplexity,
     held_out_perplexity,
-    held_out_sums,
     log_probabilities,
     packed_segments,
     perplexity,
+    validation_sums,
 )
 from tests.support.dictionaries import dictionary_config
 from tests.support.models import randomize
@@ -79,7 +79,7 @@ def test_a_text_is_read_in_rows_from_zero_and_carried_over(
     rows = {32: [SENTENCES], 2: [SENTENCES[:2], SENTENCES[2:]]}[sentences_a_row]
     expected = [alone(bilm), carried(bilm, rows)]
     assert np.abs(np.subtract(*expected)).min() > 0.01
-    sums = held_out_sums(bilm, CORPUS, VOCABULARY)
+    sums = validation_sums(bilm, CORPUS, VOCABULARY)
     np.testing.assert_allclose(sums, expected, atol=1e-4)
     zero = log_probabilities(bilm, CORPUS, VOCABULARY).sum(axis=0)
     np.testing.assert_allclose(sums[0], zero, rtol=1e-6)
@@ -93,10 +93,10 @@ def test_a_text_is_read_in_rows_from_zero_and_carried_over(
 def test_shares_of_workers_sum_to_the_text(bilm, n_workers, monkeypatch):
     monkeypatch.setattr(module, "SENTENCES_A_ROW", 2)
     shares = [
-        held_out_sums(bilm, CORPUS, VOCABULARY, worker=w, n_workers=n_workers)
+        validation_sums(bilm, CORPUS, VOCABULARY, worker=w, n_workers=n_workers)
         for w in range(n_workers)
     ]
-    whole = held_out_sums(bilm, CORPUS, VOCABULARY)
+    whole = validation_sums(bilm, CORPUS, VOCABULARY)
     np.testing.assert_allclose(sum(shares), whole, atol=1e-4)
 
 
@@ -124,7 +124,7 @@ def test_sentences_have_the_boundaries_of_a_dictionary():
     bilm = BidirectionalLanguageModel(dictionary_config(True), len(VOCABULARY))
     bilm.build()
     randomize(bilm)
-    sums = held_out_sums(bilm, CORPUS, VOCABULARY)
+    sums = validation_sums(bilm, CORPUS, VOCABULARY)
     zero = log_probabilities(bilm, CORPUS, VOCABULARY).sum(axis=0)
     np.testing.assert_allclose(sums[0], zero, rtol=1e-5)
 

@@ -33,7 +33,7 @@ def trained(folder, *arguments):
     run.reset_state()
     batches = run.strategy.distribute_datasets_from_function(
         lambda context: run.streams.batches(
-            0, n_parts=run.settings.n_parts, context=context
+            0, accumulation_steps=run.settings.accumulation_steps, context=context
         )
     )
     step, seen = compiled_step(run, batches.element_spec), []

@@ -24,9 +24,13 @@ def streams_of(bilm, n_negatives=None, zero_state_share=0.0):
     return Streams(CORPUS, VOCABULARY, bilm.config, **sizes | more)
 
 
-def batches(bilm, n_negatives=None, n_parts=1, epoch=0):
+def batches(bilm, n_negatives=None, accumulation_steps=1, epoch=0):
     """The parts of each batch in an epoch."""
-    return list(streams_of(bilm, n_negatives).batches(epoch, n_parts=n_parts))
+    return list(
+        streams_of(bilm, n_negatives).batches(
+            epoch, accumulation_steps=accumulation_steps
+        )
+    )
 
 
 def updated(bilm, parts, options=OPTIONS, *, only_softmax=False, name="adagrad"):
@@ -135,7 +139,7 @@ def test_words_that_are_not_candidates_keep_their_rows_of_the_softmax(bilm):
 def test_parts_give_the_update_of_the_whole(bilm, n_negatives, name):
     # The rows differ in length, and one of them has ended in the last batch.
     for whole, divided in zip(
-        batches(bilm, n_negatives), batches(bilm, n_negatives, n_parts=2)
+        batches(bilm, n_negatives), batches(bilm, n_negatives, accumulation_steps=2)
     ):
         expected, results, _ = updated(bilm, whole, name=name)
         actual, results_of_parts, _ = updated(bilm, divided, name=name)

@@ -1,4 +1,6 @@
-"""The batches of training, against streams built in plain Python."""
+"""The batches of training and their negatives, against plain Python and TensorFlow."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -6,7 +8,7 @@ import tensorflow as tf
 
 from elmo_keras import Vocabulary
 from elmo_keras.text.corpus import Corpus
-from elmo_keras.training.streams import Streams
+from elmo_keras.training.streams import Negatives, Streams, draw_negatives
 from elmo_keras.training.windows import Plan, window
 from tests.support import reference
 
@@ -94,13 +96,12 @@ def test_rows_have_about_the_same_length(n_rows):
 
 def test_the_order_is_a_function_of_seed_and_epoch():
     corpus = Corpus.of([[str(i)] for i in range(30)])
-    orders = [
-        tuple(Plan.of(corpus, 2, seed=seed, epoch=epoch).order.tolist())
-        for seed in range(3)
-        for epoch in range(3)
-    ]
-    again = Plan.of(corpus, 5, seed=2, epoch=2).order.tolist()
-    assert len(set(orders)) == 9 and tuple(again) == orders[-1]
+
+    def order(n_rows, seed, epoch):
+        return tuple(Plan.of(corpus, n_rows, seed=seed, epoch=epoch).order.tolist())
+
+    orders = [order(2, *of) for of in itertools.product(range(3), repeat=2)]
+    assert len(set(orders)) == 9 and order(5, 2, 2) == orders[-1]
 
 
 def test_a_share_of_the_sentences_starts_from_the_zero_state():
@@ -180,21 +181,15 @@ def test_batches_hold_what_the_windows_hold(streams, n_negatives):
 
 
 def test_parts_tell_where_their_rows_start_from_the_zero_state(streams):
-    streams = streams(zero_state_share=0.5)
-    n_zero = 0
-    for step, parts in enumerate(batches(streams, 1, n_parts=2)):
+    always, streams, n_zero = streams(), streams(zero_state_share=0.5), 0
+    for step, parts in enumerate(batches(streams, 1, accumulation_steps=2)):
         of_all = window(CORPUS, streams.plan(1), step, unroll_steps=5)
         for rows, part in zip((slice(0, 2), slice(2, 4)), parts, strict=True):
             np.testing.assert_array_equal(part["from_zero"], of_all.from_zero[rows])
             n_zero += of_all.from_zero[rows].sum()
     assert 0 < n_zero == streams.plan(1).from_zero.sum() < len(SENTENCES)
-
-
-def test_streams_that_carry_the_state_again_are_those_that_always_did(streams):
-    always, again = streams(), streams(zero_state_share=0.5)
-    batches(again, 1)
-    again.carry_state()
-    assert_all_same(batches(again, 1), batches(always, 1))
+    streams.carry_state()
+    assert_all_same(batches(streams, 1), batches(always, 1))
 
 
 def test_negatives_are_distinct_words_with_their_expected_counts(streams):
@@ -210,12 +205,12 @@ def test_negatives_are_distinct_words_with_their_expected_counts(streams):
 
 
 @pytest.mark.parametrize("n_negatives", [None, 2])
-@pytest.mark.parametrize("first", [0, 1, 3])
-def test_an_epoch_can_start_at_any_step(streams, n_negatives, first):
+def test_an_epoch_can_start_at_any_step(streams, n_negatives):
     whole = batches(streams(n_negatives=n_negatives), 2)
-    rest = batches(streams(n_negatives=n_negatives), 2, first)
-    assert len(rest) == len(whole) - first > 0
-    assert_all_same(rest, whole[first:])
+    for first in (0, 1, 3):
+        rest = batches(streams(n_negatives=n_negatives), 2, first)
+        assert len(rest) == len(whole) - first > 0
+        assert_all_same(rest, whole[first:])
 
 
 def test_epochs_and_seeds_differ(streams):
@@ -227,20 +222,25 @@ def test_epochs_and_seeds_differ(streams):
 
 
 @pytest.mark.parametrize("n_negatives", [None, 2])
-@pytest.mark.parametrize("n_replicas, n_parts", [(1, 2), (2, 1), (2, 2), (1, 4)])
+@pytest.mark.parametrize(
+    "n_replicas, accumulation_steps", [(1, 2), (2, 1), (2, 2), (1, 4)]
+)
 def test_parts_of_all_replicas_are_the_whole_batch(
-    streams, n_negatives, n_replicas, n_parts
+    streams, n_negatives, n_replicas, accumulation_steps
 ):
     whole = batches(streams(n_negatives=n_negatives), 0)
     context = tf.distribute.InputContext(1, 0, n_replicas)
     found = batches(
-        streams(n_negatives=n_negatives), 0, n_parts=n_parts, context=context
+        streams(n_negatives=n_negatives),
+        0,
+        accumulation_steps=accumulation_steps,
+        context=context,
     )
     assert len(found) == n_replicas * len(whole)
     shared = {"n_predictions", "candidates", "negatives", "log_expected"}
     for step, (batch,) in enumerate(whole):
         elements = found[step * n_replicas : (step + 1) * n_replicas]
-        assert [len(parts) for parts in elements] == [n_parts] * n_replicas
+        assert [len(parts) for parts in elements] == [accumulation_steps] * n_replicas
         parts = [part for parts in elements for part in parts]
         for part in parts:
             assert part.keys() == batch.keys()
@@ -255,12 +255,11 @@ def test_parts_of_all_replicas_are_the_whole_batch(
 
 
 def test_a_worker_gets_the_batches_of_its_replicas(streams):
+    contexts = (tf.distribute.InputContext(*of) for of in ((1, 0, 4), (2, 1, 4)))
     whole, some = (
-        batches(streams(n_negatives=2), 0, 1, context=tf.distribute.InputContext(*of))
-        for of in ((1, 0, 4), (2, 1, 4))
+        batches(streams(n_negatives=2), 0, 1, context=context) for context in contexts
     )
-    expected = [e for i, e in enumerate(whole) if i % 4 in (2, 3)]
-    assert_all_same(some, expected)
+    assert_all_same(some, [e for i, e in enumerate(whole) if i % 4 in (2, 3)])
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**40])
@@ -277,3 +276,69 @@ def test_all_plans_and_steps_have_different_random_numbers(streams, monkeypatch,
         n_steps += len(batches(streams(seed=seed), epoch))
     states = {tuple(np.random.SeedSequence(e).generate_state(4)) for e in entropies}
     assert len(states) == len(entropies) == 3 + n_steps
+
+
+SIZE, N, DRAWS = 50, 7, 4000
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    rng = np.random.default_rng(0)
+    return [draw_negatives(rng, N, SIZE) for _ in range(DRAWS)]
+
+
+def test_negatives_are_distinct_words_and_a_function_of_the_generator(drawn):
+    for negatives in drawn:
+        assert negatives.ids.shape == (N,) and len(set(negatives.ids)) == N
+        assert negatives.n_draws >= N and negatives.vocabulary_size == SIZE
+    assert {int(i) for n in drawn for i in n.ids} == set(range(SIZE))
+    a, b, c = (draw_negatives(np.random.default_rng(s), N, SIZE) for s in (1, 1, 2))
+    assert a.ids.tolist() == b.ids.tolist() != c.ids.tolist() and a.n_draws == b.n_draws
+
+
+def test_words_are_drawn_as_often_as_expected(drawn):
+    counts = np.bincount(np.concatenate([n.ids for n in drawn]), minlength=SIZE)
+    logs = [n.log_expected_counts(np.arange(SIZE)) for n in drawn]
+    assert logs[0].dtype == np.float32
+    expected = np.exp(logs).mean(axis=0)
+    # Stopping at the N-th distinct word makes the expectation a little wrong, by
+    # less than 0.01; five standard deviations of 4,000 draws are below 0.04.
+    np.testing.assert_allclose(counts / DRAWS, expected, atol=0.05)
+    assert counts.sum() == N * DRAWS and expected.sum() == pytest.approx(N, rel=0.02)
+
+
+def test_the_first_draw_has_the_log_uniform_distribution(drawn):
+    first = np.bincount([n.ids[0] for n in drawn], minlength=SIZE) / DRAWS
+    ids = np.arange(SIZE)
+    probability = np.log((ids + 2) / (ids + 1)) / np.log(SIZE + 1)
+    deviation = np.sqrt(probability * (1 - probability) / DRAWS)
+    assert np.all(np.abs(first - probability) < 5 * deviation)
+
+
+def test_the_expected_counts_are_those_of_tensorflow():
+    # Half of the words, so that some are always drawn twice: without that
+    # TensorFlow gives the counts with repetitions.
+    n, ids, rng = SIZE // 2, tf.range(SIZE, dtype=tf.int64)[None], np.random
+    theirs = [
+        tf.random.log_uniform_candidate_sampler(ids, SIZE, n, True, SIZE, seed=s)
+        for s in range(100)
+    ]
+    theirs = np.mean([s.true_expected_count[0] for s in theirs], axis=0)
+    drawn = [draw_negatives(rng.default_rng(s), n, SIZE) for s in range(1000)]
+    ours = np.mean([np.exp(d.log_expected_counts(ids[0].numpy())) for d in drawn], 0)
+    # The number of draws varies by 15 %, so the mean of 100 by 1.5 %.
+    np.testing.assert_allclose(ours, theirs, rtol=0.07)
+
+
+def test_the_expected_count_is_that_of_the_number_of_draws():
+    negatives = Negatives(np.array([0, 1]), 3, 4)
+    expected = np.log(1 - (1 - np.log(2) / np.log(5)) ** 3)
+    found = negatives.log_expected_counts(np.array([0]))
+    assert found[0] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [2, 3, 40])
+def test_all_words_but_one_can_be_drawn(size):
+    negatives = draw_negatives(np.random.default_rng(0), size - 1, size)
+    assert len(set(negatives.ids)) == size - 1 and max(negatives.ids) < size
+    assert np.isfinite(negatives.log_expected_counts(np.arange(size))).all()

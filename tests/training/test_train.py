@@ -9,8 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
-from typing import NamedTuple
+import types
 from unittest import mock
 
 import numpy as np
@@ -37,28 +36,17 @@ def files(tmp_path):
     return arguments_of(tmp_path)
 
 
-class Trained(NamedTuple):
-    """A model directory, what was printed, and how often the step was traced."""
-
-    model: Path
-    shown: str
-    n_traces: int
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("trained")
-    shown, traces, train_step = io.StringIO(), [], step.train_step
-
-    def counted(*args, **kwargs):
-        traces.append(args)
-        return train_step(*args, **kwargs)
-
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(shown):
-        patch.setattr(step, "train_step", counted)
-        arguments = [*arguments_of(folder), "--epochs", "2", "--neighbors", "cat"]
+    """A model directory, what was printed, and how often the step was traced."""
+    folder, shown = tmp_path_factory.mktemp("trained"), io.StringIO()
+    arguments = [*arguments_of(folder), "--epochs", "2", "--neighbors", "cat"]
+    traced = mock.patch.object(step, "train_step", wraps=step.train_step)
+    with traced as traces, contextlib.redirect_stdout(shown):
         assert train.main(arguments) == 0
-    return Trained(folder / "model", shown.getvalue(), len(traces))
+    return types.SimpleNamespace(
+        model=folder / "model", shown=shown.getvalue(), n_traces=traces.call_count
+    )
 
 
 def test_it_trains_on_files_and_saves_a_model(trained):
@@ -212,14 +200,13 @@ def test_ctrl_c_saves_what_was_learned(files, tmp_path):
     assert newest_checkpoint(tmp_path / "model" / CHECKPOINTS) is not None
 
 
-def test_a_dry_run_prints_the_cost_and_leaves_nothing(files, tmp_path, capsys):
+def test_a_dry_run_prints_the_cost_or_refuses_it_and_leaves_nothing(
+    files, tmp_path, capsys, monkeypatch
+):
     assert train.main([*files, "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert "24 sentences" in shown and "Memory of a replica: about" in shown
     assert "GFLOP" in shown and not (tmp_path / "model").exists()
-
-
-def test_a_run_that_cannot_fit_is_refused(files, tmp_path, capsys, monkeypatch):
     usage = type("", (), {"free": 1000})
     monkeypatch.setattr(cost.shutil, "disk_usage", lambda path: usage)
     assert train.main([*files, "--dry-run"]) == 2
