@@ -67,8 +67,8 @@ def test_nearly_all_of_the_closest_are_found(rows, path, center, small_blocks):
 
 
 @pytest.mark.parametrize("real", [0, 1])
-def test_vectors_that_are_0_are_never_found(path, tmp_path, small_blocks, real):
-    path, rows = tmp_path / "index", np.zeros((70, 5), "float32")
+def test_vectors_that_are_0_are_never_found(path, small_blocks, real):
+    rows = np.zeros((70, 5), "float32")
     rows[3, :] = real
     assert make_approximate_index(rows, path, {})
     indices, cosines = ApproximateIndex(path).closest(np.ones(5, "float32"), 2)
@@ -130,11 +130,9 @@ def test_an_index_of_other_vectors_is_refused_until_it_may_be_overwritten(
     make_approximate_index(rows, path, {"a": 1})
     before = path.read_bytes()
     assert make_approximate_index(rows, path, {"a": 1}), "it is there already"
-    others = [(rows, {"a": 2}, {}), (rows[:9], {"a": 1}, {})]
-    others += [(rows, {"a": 1}, {"center": True})]
-    for given, made_of, options in others:
+    for given, a, center in ((rows, 2, False), (rows[:9], 1, False), (rows, 1, True)):
         with pytest.raises(ValueError, match="was made with"):
-            make_approximate_index(given, path, made_of, **options)
+            make_approximate_index(given, path, {"a": a}, center=center)
     stopped = {"stop": lambda: True, "overwrite": True}
     assert not make_approximate_index(rows, path, {"a": 2}, **stopped)
     assert path.read_bytes() == before, "the old one stays until the new one is whole"
@@ -160,8 +158,8 @@ def test_a_damaged_index_is_refused(rows, path):
 
 
 @pytest.mark.parametrize("name", ["index", "index.unfinished"])
-def test_an_index_without_a_note_is_refused_and_made_anew(rows, path, tmp_path, name):
-    (tmp_path / name).write_bytes(b"of an earlier version")
+def test_an_index_without_a_note_is_refused_and_made_anew(rows, path, name):
+    path.with_name(name).write_bytes(b"of an earlier version")
     with pytest.raises(ValueError, match="is missing. Ask to overwrite it"):
         make_approximate_index(rows, path, {})
     assert make_approximate_index(rows, path, {}, overwrite=True)
@@ -206,6 +204,9 @@ def test_parquet_that_changed_is_noticed(vectors, find, model, error_of, monkeyp
     error = error_of(search.main, command)
     assert "was made with vectors" in error and "--overwrite" in error
     assert len(find(vectors, "--approximate", QUERY, "--overwrite")[0]) == 7
+    vectors.with_name("vectors.approximate").write_bytes(b"a")
+    error = error_of(search.main, command)
+    assert "vectors.approximate is damaged" in error and "--overwrite" in error
 
 
 def test_an_interrupted_command_says_that_it_resumes(

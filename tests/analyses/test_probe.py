@@ -109,8 +109,3 @@ def test_a_tag_that_training_lacks_is_never_right():
     (number,) = probe.numbers(examples[0], ["NOUN", "PRON"])
     assert number not in (-1, 0, 1)  # what probes answer
     assert probe.majority([{"tokens": ["they"], "tags": ["PRON"]}], examples) == 0
-
-
-def test_a_malformed_line_is_named(files, command, error_of):
-    files[1].write_text("1\tword\n")
-    assert f"{files[1]}:1: 10 columns" in error_of(probe.main, command)
