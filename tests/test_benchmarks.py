@@ -1,9 +1,9 @@
 """The benchmarks' own arithmetic, requests and tables; the peers are not needed."""
 
+import importlib
 import json
 import math
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -92,6 +92,17 @@ def test_systems_take_turns():
 
 def test_ratios_compare_values_of_the_same_round():
     assert runner.ratio([2.0, 30.0, 4.0], [1.0, 10.0, 8.0]) == "2.00"
+
+
+def test_real_tokens_are_counted(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(runner.HERE / "workers")
+    monkeypatch.setattr(sys, "stdout", sys.stdout)  # which the module replaces
+    protocol = importlib.import_module("protocol")
+    folder = runner.write(tmp_path / "sentences.txt", [["a", "b"], ["c"], ["d"]]).parent
+    requests = protocol.embedding(folder, lambda batch: np.zeros((len(batch), 3, 2, 4)))
+    answer = requests["embed"](batches=[[0, 1], [0]])
+    assert answer["tokens"] == 5 and answer["seconds"] > 0
+    assert protocol.steps(folder, len)["step"](batch=[0, 2])["tokens"] == 3
 
 
 def test_a_document_has_the_first_tokens_of_a_text():
@@ -194,31 +205,32 @@ def test_the_largest_difference_and_the_lowest_cosine_are_reported():
 
 
 def test_peers_get_the_file_sorted_and_every_sentence_once():
-    sentences, folder = [["a", "b"], ["c", "d", "e"], ["f"]], Path("folder")
-    peer = embedding.file_requests("AllenNLP", sentences, [2], folder)
+    sentences = [["a", "b"], ["c", "d", "e"], ["f"]]
+    peer = embedding.file_requests("AllenNLP", sentences, [2])
     assert peer == {
         "AllenNLP, sorted, 2": ("embed", {"batches": [[2, 0], [1]]}),
     }
     ours = embedding.FLOAT32
-    found = embedding.file_requests(ours, sentences, [2], folder)
-    assert found == {ours: ("file", {"path": "folder/sentences.txt"})}
+    found = embedding.file_requests(ours, sentences, [2])
+    assert found == {ours: ("file", {})}
 
 
 class Clockwork:
-    """A worker that takes a second for each sentence of a batch."""
+    """A worker that takes a second for each sentence of a batch, five tokens."""
 
     def __init__(self):
         self.asked = []
 
     def ask(self, name, batches):
         self.asked.append(batches)
-        return {"seconds": sum(map(len, batches))}
+        seconds = sum(map(len, batches))
+        return {"seconds": seconds, "tokens": 5 * seconds}
 
     def peak_memory(self):
         return 2.0
 
 
-def test_systems_get_the_same_batches_and_tokens_are_counted():
+def test_systems_get_the_same_batches():
     config, first, second = ElmoConfig.preset("test"), Clockwork(), Clockwork()
     sentences = [["w"] * 5] * 9
     systems = {"simple-elmo API": first, "AllenNLP": second}

@@ -1,11 +1,10 @@
-"""Prints the best scores that spans of tokens, and of characters, can reach.
+"""The best scores that spans of tokens, and of characters, can reach.
 
     python -m tests.benchmarks.answer_spans FILE --scores korquad
 
-FILE is one of questions for `elmo_keras.tasks.answer`. The right span of each question
-is scored: once with whole tokens, once with the characters of its first and last token
-that are not part of the answer cut off. Both have at most as many tokens as the model
-gives.
+FILE is one of questions for `elmo_keras.tasks.answer`. Each right span is scored with
+whole tokens, and without the characters of its first and last token that are not part
+of the answer; both with as many tokens as the model gives at most.
 """
 
 import sys
@@ -24,7 +23,6 @@ from tests.benchmarks import runner
 @runner.command
 def main(
     files: Annotated[Sequence[Path], {"nargs": "+", "metavar": "FILE", "type": Path}],
-    /,
     *,
     scores: Annotated[str, {"choices": [*CONVENTIONS]}] = "squad",
     longest_answer: runner.Number = LONGEST_ANSWER,

@@ -3,10 +3,9 @@
     elmo-keras embed text.txt means.npy --model model --layers average
     python -m tests.benchmarks.approximate_search means.npy --queries 200
 
-The last vectors are the queries, one at a time with one thread, and the others are
-searched. `recall@10` is the share of the 10 exactly closest sentences that are found. The
-index is that of `search --approximate`, built with all threads and asked with several
-numbers of its lists.
+The last vectors are the queries, one at a time with one thread; the others are searched.
+`recall@10` is the share of the 10 exactly closest sentences that are found, by the index
+of `search --approximate`, asked with several numbers of its lists.
 """
 
 import statistics
@@ -31,10 +30,8 @@ SHARES = 1 / 64, 1 / 32, 1 / 16, 1 / 8
 @runner.command
 def main(
     vectors: Annotated[Path, {"type": Path, "help": "a .npy file"}],
-    /,
     *,
     queries: runner.Number = 200,
-    center: Annotated[bool, {"action": "store_true"}] = False,
 ) -> None:
     """Measures and prints the table."""
     rows = np.load(vectors, mmap_mode="r")
@@ -44,12 +41,12 @@ def main(
     print(f"{len(searched):,} vectors of {rows.shape[1]} numbers, {queries} queries\n")
     with tempfile.TemporaryDirectory(dir=vectors.absolute().parent) as folder:
         path, start = Path(folder) / "approximate", time.perf_counter()
-        make_approximate_index(searched, path, {}, center=center, verbose=1)
+        make_approximate_index(searched, path, {}, verbose=1)
         built = f"{time.perf_counter() - start:,.0f} s"
         size = f"{path.stat().st_size / 1e6:,.0f} MB"
         faiss.omp_set_num_threads(1)
         n = ApproximateIndex(path).n_lists
-        ways = {"exact": (SearchIndex(np.array(searched), center), "–", "–")}
+        ways = {"exact": (SearchIndex(np.array(searched)), "–", "–")}
         for k in (max(1, round(n * share)) for share in SHARES):
             ways[f"{k:,} of {n:,} lists"] = ApproximateIndex(path, k), built, size
         time_column = "ms a query: median (99 of 100)"

@@ -6,33 +6,30 @@
 
 FILE holds one sentence a line, tokens separated by spaces. Both checkouts run in this
 Python, through public names and commands only, over the same random weights, sentences
-and options, in turns. A row has --rounds rounds at least:
+and options. They take turns, --rounds at least, after one that is not counted:
 
-- embedding: `Elmo.layers` in a graph, with `embed_corpus` for the whole text, and
-  `Embedder`; the difference is between the vectors of a batch of 32. A row takes
-  --seconds at least;
-- training: steps of `train.py` (see `training.py`); the difference is between losses;
-- serving: each one's `export` and `export.serve`, with the differences of the vectors.
-  A round takes --seconds divided by --rounds;
+- embedding: `Elmo.layers` in a graph, `embed_corpus` for the whole text, and `Embedder`,
+  for --seconds at least; the difference is between the vectors of 32 sentences;
+- training: --steps steps of `train.py` a turn; the difference is between losses;
+- serving: each one's `export` and `export.serve`, for --seconds divided by --rounds;
 - epochs: a task's command, with a frozen language model and cached layers, without
-  scoring; the first epoch also traces and compiles, and is not counted.
+  scoring.
 
 The ratio is this checkout's value to the other's, the median over the rounds.
 """
 
 import contextlib
+import dataclasses
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from elmo_keras.cli.command import CommandFailed
 from tests.benchmarks import runner, training
-from tests.benchmarks.arithmetic import n_tokens
-from tests.benchmarks.embedding import embedded, saved
+from tests.benchmarks.embedding import batches_of, saved
 from tests.benchmarks.serving import Clients, Server, called, expected_of, measures
 
 WORK = "embedding", "training", "serving", "epochs"
@@ -40,45 +37,24 @@ WAYS = {"float32": "embedding", "embedder": "Embedder"}
 REQUESTS = 200  # sentences to be served
 
 
-class Case(NamedTuple):
-    """A task, its training file below `--data`, and the first N examples to read."""
-
-    task: str
-    file: str
-    limit: int
-
-
-CASES = {
-    "wikigold": Case(
-        "tag", "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt", 2000
-    ),
-    "en_ewt": Case("tag", "en_ewt/en_ewt-ud-train.conllu", 2000),
-    "en_snli": Case("entail", "en_snli/dev.txt", 2000),
-    "en_qa": Case("answer", "en_qa/train.json", 250),
+WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
+CASES = {  # name → task, its training file below `--data`, and how much of it is read
+    "wikigold": ("tag", WIKIGOLD, 2000),
+    "en_ewt": ("tag", "en_ewt/en_ewt-ud-train.conllu", 2000),
+    "en_snli": ("entail", "en_snli/dev.txt", 2000),
+    "en_qa": ("answer", "en_qa/train.json", 250),
 }
 
 
+@dataclasses.dataclass
 class Comparison:
-    """Lets both checkouts do some work, and prints its rows.
+    """Lets both checkouts do some work, and prints its rows."""
 
-    Args:
-        checkouts: this one and the other, by name.
-        preset: of the language model.
-        sentences: to embed, and to be served.
-        rounds, seconds: of each row.
-    """
-
-    def __init__(
-        self,
-        checkouts: Mapping[str, Path],
-        preset: str,
-        sentences: list[list[str]],
-        *,
-        rounds: int,
-        seconds: float,
-    ):
-        self.checkouts, self.preset, self.sentences = checkouts, preset, sentences
-        self.rounds, self.seconds = rounds, seconds
+    checkouts: dict[str, Path]
+    preset: str
+    sentences: list[list[str]]
+    rounds: int
+    seconds: float
 
     def row(self, work: str, values: dict, difference=None, digits: int = 0) -> None:
         """Prints a row of the table; without a difference, none was measured."""
@@ -105,21 +81,17 @@ class Comparison:
         ):
             vectors = [saved(worker, n, folder) for worker in workers.values()]
             difference = float(np.abs(vectors[0] - vectors[1]).max())
-            for size in [*batch_sizes, None]:
-                if size is None:
-                    path = str(folder / "sentences.txt")
-                    found = runner.in_turns(
-                        workers, lambda w, _, p=path: w.ask("file", path=p), **turns
-                    )
-                    work = [[sentences]] * len(found["this"])
-                else:
-                    found, work = embedded(workers, sentences, size, **turns)
-                tokens = [sum(map(n_tokens, batches)) for batches in work]
-                rates = {
-                    name: runner.per_second(tokens, own) for name, own in found.items()
-                }
-                what = f"batch {size}" if size else "whole file"
-                self.row(f"{WAYS[way]}, {what}, tokens/s", rates, difference)
+            for size in batch_sizes:
+                found = runner.in_turns(
+                    workers,
+                    lambda w, i, k=size: w.ask("embed", batches=batches_of(i, k, n)),
+                    **turns,
+                )
+                rates = runner.speeds(found)
+                self.row(f"{WAYS[way]}, batch {size}, tokens/s", rates, difference)
+            found = runner.in_turns(workers, lambda w, _: w.ask("file"), **turns)
+            rates = runner.speeds(found)
+            self.row(f"{WAYS[way]}, whole file, tokens/s", rates, difference)
 
     def training(self, inputs: dict, *, warmup: int, steps: int) -> None:
         """Makes training steps with the inputs of `training.written`."""
@@ -136,7 +108,7 @@ class Comparison:
                 rounds=self.rounds,
                 warm_up=1,
             )
-        rates = {name: training.speeds(answers) for name, answers in found.items()}
+        rates = runner.speeds(found)
         pairs = zip(*found.values(), strict=True)
         difference = max(abs(a["loss"] - b["loss"]) for a, b in pairs)
         self.row("training step, tokens/s", rates, difference)

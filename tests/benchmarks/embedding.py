@@ -2,28 +2,22 @@
 
     python -m tests.benchmarks.embedding --text FILE
 
-FILE holds one sentence a line, tokens separated by spaces. A random sample of its
-sentences is embedded: in batches as they come, the same for all systems, and as a
-whole file. All systems read the same random weights in the published layout and return
-all layers of every token, from lists of `str` to NumPy arrays:
+FILE holds one sentence a line, tokens separated by spaces. A random sample is embedded,
+in batches as they come and as a whole file, from lists of `str` to NumPy arrays of all
+layers, with the same random weights in the published layout:
 
-- AllenNLP: `allennlp.modules.elmo.Elmo` 2.10.1 on PyTorch 2.13, its own `batch_to_ids`;
-- simple-elmo graph: the batched graph of simple-elmo 0.9.2 on TensorFlow 2.21 alone,
-  fed by its own `Batcher`; simple-elmo API: `ElmoModel.get_elmo_vectors`;
-- elmo-keras: `Elmo.layers` in a `tf.function`, dtype policies float32 and bfloat16, and
-  `embed_corpus` with its output file; eager: `Elmo.layers` in float32, outside of any
-  graph; Embedder: an `Embedder` in float32, also for a whole file.
+- AllenNLP: `allennlp.modules.elmo.Elmo` and `batch_to_ids`;
+- simple-elmo graph: its batched graph and `Batcher`; API: `ElmoModel.get_elmo_vectors`;
+- elmo-keras float32, bfloat16: `Elmo.layers` in a `tf.function`, `embed_corpus` for the
+  file; eager: `Elmo.layers` outside of any graph; Embedder: an `Embedder`.
 
 Only real tokens count. A turn has at least eight sentences. Of the whole sample, the
 peers get batches of each of --file-batch-sizes, sorted by length, and the fastest size
 runs the further rounds; elmo-keras gets the file as it is. "To its fastest batches"
 compares with the fastest peer's batches as they come, of the size that is best for it.
-
-"Of peak" is the arithmetic that was needed (see `arithmetic.py`: each distinct word
-once in a batch, or in the file) divided by time, as a share of the best speed so far of
-a large matrix product in TensorFlow in the system's dtype. Peak memory is that of the
-process so far. The peers carry their LSTM states from batch to batch; the states are
-reset before vectors are compared.
+"Of peak" is the arithmetic that was needed (`arithmetic.py`) divided by time, as a share
+of the best speed so far of a large matrix product in TensorFlow in the system's dtype.
+Peak memory is that of the process so far.
 """
 
 import statistics
@@ -61,19 +55,20 @@ def main(
     sentences: runner.Number = 512,
     seconds: runner.Seconds = 45,
     systems: runner.some_of(SYSTEMS) = tuple(SYSTEMS),
-    batch_sizes: runner.Numbers = (
-        1,
-        8,
-        32,
-        128,
-    ),  # 128: the largest of simple-elmo here
+    batch_sizes: runner.Numbers = (1, 8, 32, 128),  # simple-elmo's largest is 128
     file_batch_sizes: runner.Numbers = (8, 32, 128),
 ) -> None:
     """Measures and prints the tables."""
     given = runner.read(text, sentences)
+    chosen = {name: SYSTEMS[name] for name in systems}
     print(f"{len(given):,} sentences of {n_tokens(given):,} tokens\n")
     for preset in presets:
-        with runner.inputs(preset, given) as folder, started(systems, folder) as found:
+        with (
+            runner.inputs(preset, given) as folder,
+            runner.started(
+                {n: runner.worker(s, folder, way) for n, (s, way) in chosen.items()}
+            ) as found,
+        ):
             speeds = Speeds(found, ElmoConfig.preset(preset), given)
             relative = "to the fastest peer", "to its fastest batches", "of peak"
             columns = "system", runner.RATE, *relative, "peak memory", "rounds"
@@ -81,7 +76,7 @@ def main(
             for size in batch_sizes:
                 for cells in speeds.of_batches(size, seconds):
                     runner.row(preset, size, *cells)
-            for cells in speeds.of_file(folder, file_batch_sizes, seconds):
+            for cells in speeds.of_file(file_batch_sizes, seconds):
                 runner.row(preset, "whole file", *cells)
             peaks = (f"{d} {p / 1e9:,.0f} GFLOP/s" for d, p in speeds.peak.items())
             print("\nPeak:", ", ".join(peaks), "\n")
@@ -97,14 +92,6 @@ def main(
             print()
 
 
-def started(systems: Sequence[str], folder: Path):
-    """The workers of systems."""
-    chosen = {name: SYSTEMS[name] for name in systems}
-    return runner.started(
-        {name: runner.worker(s, folder, way) for name, (s, way) in chosen.items()}
-    )
-
-
 class Speeds:
     """Lets workers embed the same sentences in turns; returns the cells of their rows."""
 
@@ -115,17 +102,22 @@ class Speeds:
     def of_batches(self, size: int, seconds: float) -> list[list[str]]:
         """Embeds batches of `size` sentences as they come, new ones in each round."""
         self._update_peak()
-        found, work = embedded(self.workers, self.sentences, size, seconds=seconds)
-        cells, fastest = self._cells(found, work)
+        n = len(self.sentences)
+        found = runner.in_turns(
+            self.workers,
+            lambda w, i: w.ask("embed", batches=batches_of(i, size, n)),
+            seconds=seconds,
+        )
+        cells, fastest = self._cells(found, lambda i: batches_of(i, size, n))
         self._unsorted = max(self._unsorted, fastest)
         return cells
 
-    def of_file(self, folder: Path, sizes: Sequence[int], seconds: float):
+    def of_file(self, sizes: Sequence[int], seconds: float) -> list[list[str]]:
         """Embeds all sentences: once in each way of a system, then in its fastest."""
         self._update_peak()
         ways = {}
         for name, worker in self.workers.items():
-            requests = file_requests(name, self.sentences, sizes, folder)
+            requests = file_requests(name, self.sentences, sizes)
             took = {
                 way: worker.ask(request, **arguments)["seconds"]
                 for way, (request, arguments) in requests.items()
@@ -136,8 +128,8 @@ class Speeds:
         found = runner.in_turns(
             ways, lambda way, _: way[0].ask(way[1], **way[2]), seconds=seconds
         )
-        work = [[self.sentences]] * max(map(len, found.values()), default=0)
-        return self._cells(found, work, self._unsorted)[0]
+        everything = [range(len(self.sentences))]
+        return self._cells(found, lambda _: everything, self._unsorted)[0]
 
     def _update_peak(self):
         """Measures a large matrix product in each dtype; the best so far is kept."""
@@ -146,18 +138,23 @@ class Speeds:
                 speed = worker.ask("gemm", size=GEMM)
                 self.peak[dtype] = max(speed, self.peak.get(dtype, 0.0))
 
-    def _cells(self, found, work, unsorted=0.0):
-        """The cells of all rows, and the fastest peer's speed; `work` is by round."""
-        tokens = [sum(map(n_tokens, batches)) for batches in work]
-        operations = [sum(needed(self.config, b) for b in batches) for batches in work]
-        rates = {label: runner.per_second(tokens, f) for label, f in found.items()}
+    def _cells(self, found, batches, unsorted=0.0):
+        """The cells of all rows, and the fastest peer's speed; `batches` is by round."""
+        rounds = range(max(map(len, found.values()), default=0))
+        operations = [
+            sum(needed(self.config, [self.sentences[place] for place in b]) for b in bs)
+            for bs in map(batches, rounds)
+        ]
+        rates = runner.speeds(found)
         medians = {label: statistics.median(r) for label, r in rates.items()}
         names = {label: label.split(",")[0] for label in found}
         fastest = max((medians[n] for n in found if names[n] in PEERS), default=0.0)
         cells = []
         for label, name in names.items():
             peak = self.peak.get("bfloat16" if "bfloat16" in name else "float32")
-            speed = statistics.median(runner.per_second(operations, found[label]))
+            speed = statistics.median(
+                n / answer["seconds"] for n, answer in zip(operations, found[label])
+            )
             cells.append(
                 [
                     label,
@@ -172,21 +169,6 @@ class Speeds:
         return cells, fastest
 
 
-def embedded(
-    workers: Mapping, sentences: Sentences, size: int, **turns
-) -> tuple[dict[str, list[dict]], list[list[Sentences]]]:
-    """Lets workers embed batches; their answers, and the batches of each round."""
-    n, work = len(sentences), {}
-
-    def ask(worker, i):
-        batches = work[i] = batches_of(i, size, n)
-        return worker.ask("embed", batches=batches)
-
-    found = runner.in_turns(workers, ask, **turns)
-    rounds = list(work.values())[-max(map(len, found.values())) :]  # after the warm-up
-    return found, [[[sentences[i] for i in b] for b in batches] for batches in rounds]
-
-
 def batches_of(i: int, size: int, n: int) -> list[list[int]]:
     """The batches of round `i`: places of `n` sentences, again and again."""
     per_turn = max(1, MIN_SENTENCES // size)
@@ -195,11 +177,11 @@ def batches_of(i: int, size: int, n: int) -> list[list[int]]:
 
 
 def file_requests(
-    name: str, sentences: Sentences, batch_sizes: Sequence[int], folder: Path
+    name: str, sentences: Sentences, batch_sizes: Sequence[int]
 ) -> dict[str, tuple[str, dict]]:
     """Ways in which a system embeds a file: labels, and requests to the worker."""
     if name in OURS:
-        return {name: ("file", {"path": str(folder / "sentences.txt")})}
+        return {name: ("file", {})}
     places = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
     return {
         f"{name}, sorted, {size}": (

@@ -2,15 +2,12 @@
 
     python -m tests.benchmarks.engines --text FILE
 
-FILE holds one sentence a line. Its first --sentences are embedded with a model of
-random weights, the mean over the tokens of each, by the file command and by engines
-with several workers. The engines take turns; all use the same processors. Processor
-seconds are those of all processes that a command starts; on a busy machine they say more
-than seconds. The vectors of each are compared with those of the file command. --python
-is an interpreter in which the engines are installed.
+The first --sentences of FILE, one a line, are embedded with a model of random weights,
+the mean over the tokens of each, by the file command and by engines with several workers,
+in turns. Processor seconds are those of all processes of a command. The vectors are
+compared with those of the file command. --python is an interpreter with the engines.
 """
 
-import os
 import shutil
 import statistics
 import sys
@@ -63,13 +60,14 @@ def main(
                 lambda engine, _, f=folder: turn(engine, f, python),
                 rounds=rounds,
             )
-        first, _, expected = zip(*found[FIRST])
-        for name, own in found.items():
-            seconds, processor, vectors = zip(*own)
-            off = max(np.abs(a - b).max() for a, b in zip(vectors, expected))
-            rate = f"{tokens / statistics.median(seconds):,.0f}"
-            cells = [runner.spread(seconds, 1), rate, runner.ratio(seconds, first)]
-            runner.row(preset, name, *cells, runner.spread(processor, 1), f"{off:.1e}")
+        seconds = {name: [took for took, _, _ in own] for name, own in found.items()}
+        for name, (spread, ratio) in runner.compared(seconds, 1).items():
+            _, processor, vectors = zip(*found[name])
+            pairs = zip(vectors, (own[2] for own in found[FIRST]))
+            off = max(np.abs(a - b).max() for a, b in pairs)
+            rate = f"{tokens / statistics.median(seconds[name]):,.0f}"
+            cells = runner.spread(processor, 1), f"{off:.1e}"
+            runner.row(preset, name, spread, rate, ratio, *cells)
 
 
 def turn(
@@ -78,9 +76,7 @@ def turn(
     """Lets an engine embed: seconds, processor seconds, and the vectors in order."""
     text, output = folder / "sentences.txt", folder / "out.parquet"
     if isinstance(engine, int):
-        module = "from tests.benchmarks import engines; import sys"
-        command = ["-c", f"{module}; engines.beam(*sys.argv[1:])"]
-        command += [folder, text, output, engine]
+        command = [runner.HERE / "workers/on_beam.py", folder, text, output, engine]
     else:
         command = ["-m", "elmo_keras.embed", text, output, "--model", folder]
         command += ["--layers", "average", "--pooling", "mean", *engine]
@@ -101,38 +97,6 @@ def timed(command: Sequence[object]) -> tuple[float, float]:
                 computed[pid] = max(computed.get(pid, 0.0), processor_seconds(pid))
             time.sleep(BETWEEN_LOOKS)
     return time.perf_counter() - start, sum(computed.values())
-
-
-def beam(model: str, text: str, folder: str, workers: str) -> None:
-    """Embeds the lines of a text with Beam's runner for one machine.
-
-    Writes what `embed --layers average --pooling mean` does to Parquet files in the
-    folder. Each worker is a process; together they have a thread for each processor.
-    """
-    import apache_beam as pipelines
-    import pyarrow as pa
-    from apache_beam.io import WriteToParquet
-    from apache_beam.ml.inference.base import KeyedModelHandler, RunInference
-    from apache_beam.options.pipeline_options import PipelineOptions
-
-    from elmo_keras.beam import ElmoModelHandler, VectorRows
-
-    threads = str(max(1, len(os.sched_getaffinity(0)) // int(workers)))
-    handler = ElmoModelHandler(
-        model, pooling="mean", env_vars={"TF_NUM_INTRAOP_THREADS": threads}
-    )
-    rows = VectorRows(handler, id_type=pa.int64())
-    numbered = list(enumerate(Path(text).read_text(encoding="utf-8").splitlines()))
-    flags = [f"--direct_num_workers={workers}"]
-    flags += ["--direct_running_mode=multi_processing"] if int(workers) > 1 else []
-    with pipelines.Pipeline(options=PipelineOptions(flags)) as pipeline:
-        (
-            pipeline
-            | pipelines.Create(numbered)
-            | RunInference(KeyedModelHandler(handler))
-            | pipelines.MapTuple(rows)
-            | WriteToParquet(f"{folder}/part", rows.schema, file_name_suffix=".parquet")
-        )
 
 
 if __name__ == "__main__":

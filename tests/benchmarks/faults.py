@@ -4,19 +4,21 @@
     python -m tests.benchmarks.faults EXPORT --checkout ../before --only long uses
 
 EXPORT holds a version that `python -m export` wrote. Each fault meets a server of its
-own; with --checkout, the server of another checkout meets the same, in a column before.
-All limits are the servers' defaults, but signals come with a grace. A server that gets
-a request of much memory has an address space of 12 GB, and the table shows its memory
-before, at the peak and afterwards.
+own, with --checkout that of another checkout too, with the default limits. A server
+that gets a request of much memory has an address space of 12 GB, and the table shows its
+memory before, at the peak and afterwards.
 """
 
 import collections
 import contextlib
+import resource
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import grpc
 import numpy as np
@@ -25,12 +27,12 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServic
 from tests.benchmarks import runner
 from tests.benchmarks.serving import Export, Server
 from tests.support import rest_clients
+from tests.support.processes import megabytes, peak_megabytes
 from tests.support.rest_clients import HEAD, PREDICT, Posts, Probe, text_body
 from tests.support.serving_load import OWN_CONNECTION
 from tests.support.serving_requests import text_request, tokens_request
 
 SHORT = text_request(["one sentence of eight tokens is here ."], "elmo")
-PAUSE = 0.02  # seconds between the short requests of a client
 MAX_MEGABYTES = 12_000  # of address space
 TOKENS = 30_000  # of a long sentence
 POSTS, FAULTY, LARGE = 180, 300, 7
@@ -61,7 +63,7 @@ def short_requests(server: Server) -> Iterator[list[float]]:
     seconds, stop, send = [], threading.Event(), client(server)
 
     def work():
-        while not stop.wait(PAUSE):
+        while not stop.wait(0.02):
             seconds.append(send(SHORT)[1])
 
     thread = threading.Thread(target=work)
@@ -98,15 +100,17 @@ def long(server: Server) -> Iterator[str]:
 
 def heavy(server: Server, request: Callable[[], object]) -> Iterator[str]:
     """A request to a server of bounded memory."""
-    server.limit_memory(MAX_MEGABYTES)
-    before = server.megabytes
-    server.forget_peak()
+    pid, limit = server.process.pid, MAX_MEGABYTES * 2**20
+    resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
+    before = megabytes(pid)
+    Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak starts again
     status, seconds = client(server)(request())
     yield f"{status} after {seconds:.2f} s"
-    if server.ended:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        server.process.wait(1)  # one that dies has a second for it
         yield f"the server died of more than {MAX_MEGABYTES:,} MB"
-    else:
-        yield f"{before}, {server.peak_megabytes}, {server.megabytes} MB"
+    if server.process.returncode is None:
+        yield f"{before}, {peak_megabytes(pid)}, {megabytes(pid)} MB"
 
 
 def columns():
@@ -119,6 +123,16 @@ def columns():
         for dim, size in zip(tensor.tensor_shape.dim, shape):
             dim.size = size
     return request
+
+
+def ended(server: Server, *numbers: int) -> str:
+    """Sends signals, half a second apart: the exit status, and when it came."""
+    begin = time.perf_counter()
+    for i, number in enumerate(numbers):
+        time.sleep(0.5 if i else 0)
+        server.process.send_signal(number)
+    status = server.process.wait(300)
+    return f"status {status} after {time.perf_counter() - begin:.1f} s"
 
 
 def signals(server: Server, *numbers: int) -> Iterator[str]:
@@ -136,10 +150,10 @@ def signals(server: Server, *numbers: int) -> Iterator[str]:
     for thread in threads:
         thread.start()
     time.sleep(3)
-    status, seconds = server.end(*numbers)
+    status = ended(server, *numbers)
     for thread in threads:
         thread.join()
-    yield f"status {status} after {seconds:.1f} s; {counted(statuses)}"
+    yield f"{status}; {counted(statuses)}"
 
 
 def posts(server: Server) -> Iterator[str]:
@@ -176,8 +190,8 @@ def rest_sigterm(server: Server) -> Iterator[str]:
     """SIGTERM while posts wait."""
     waiting = Posts(server.rest_port, text_body(32, 60), 60)
     time.sleep(0.5)
-    status, seconds = server.end()
-    yield f"{counted(waiting.join())}; status {status} after {seconds:.1f} s"
+    status = ended(server, signal.SIGTERM)
+    yield f"{counted(waiting.join())}; {status}"
 
 
 MIXED = [" ".join(["w"] * 1000), *[""] * 100]
@@ -212,17 +226,14 @@ OVER_REST = posts, dripping, large_answers, rest_sigterm
 
 
 def counted(statuses: collections.Counter) -> str:
-    """How often each status came."""
     return ", ".join(f"{n} × {status}" for status, n in statuses.most_common())
 
 
 def described(seconds: Sequence[float]) -> str:
-    """Median and maximum."""
     return f"median {np.median(seconds):.3f} s, longest {max(seconds):.2f} s"
 
 
 def probed(probe: Probe) -> str:
-    """How the status page was answered."""
     missing = f"status page: {probe.missing} of {len(probe.replies)} missing"
     return f"{missing}, slowest {probe.slowest:.2f} s"
 
@@ -230,7 +241,6 @@ def probed(probe: Probe) -> str:
 @runner.command
 def main(
     export: Export,
-    /,
     *,
     checkout: runner.Folder = None,
     only: runner.some_of(FAULTS) = tuple(FAULTS),

@@ -2,17 +2,15 @@
 
     python -m tests.benchmarks.first_vector --text FILE
 
-Each start is a new process, and the systems take turns: AllenNLP 2.10.1 (`embedding.py`
-says how it is run), `Elmo.layers` called eagerly, and an `Embedder`; with --checkout,
-also those of another checkout. All read the same random weights.
-
-Keras imports matplotlib where it is installed: --python names an environment without it,
-in which elmo-keras' dependencies are installed.
+Each start is a new process; AllenNLP, `Elmo.layers` called eagerly, an `Embedder`, and
+with --checkout those of another checkout take turns. Keras imports matplotlib where it is
+installed: --python names an environment with elmo-keras' dependencies and without it.
 """
 
 import statistics
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -43,33 +41,31 @@ def main(
     runner.head("preset", "system", *STAGES, total, f"to {ALLENNLP}", "processor")
     for preset in presets:
         with runner.inputs(preset, sentences) as folder:
-
-            def start(system, _, folder=folder):
-                script, way, options = system
-                begin = time.time()
-                with runner.worker(script, folder, way, **options) as worker:
-                    ends = worker.hello.items()
-                    return {name: (end - begin, used) for name, (end, used) in ends}
-
-            # The first round fills the caches of files.
-            found = runner.in_turns(systems, start, rounds=rounds, warm_up=1)
+            found = runner.in_turns(
+                systems,
+                lambda system, _, f=folder: start(f, *system),
+                rounds=rounds,
+                warm_up=1,  # fills the caches of files
+            )
         for cells in rows(found):
             runner.row(preset, *cells)
 
 
+def start(folder: Path, script: str, way: str, options: dict) -> Ends:
+    """The ends of the stages of one start, in seconds since it."""
+    begin = time.time()
+    with runner.worker(script, folder, way, **options) as worker:
+        return {n: (end - begin, used) for n, (end, used) in worker.hello.items()}
+
+
 def rows(starts: dict[str, list[Ends]]) -> list[list[str]]:
-    """The cells of each system's row."""
+    """The cells of each system's row, which is compared with the first one."""
     totals = {name: [s["first"][0] for s in some] for name, some in starts.items()}
     cells = []
-    for name, some in starts.items():
-        ends = np.array([[0.0, *(s[stage][0] for stage in STAGES)] for s in some])
-        took = np.median(np.diff(ends), axis=0)
-        processor = statistics.median(s["first"][1] for s in some)
-        compared = (
-            runner.spread(totals[name], 2),
-            runner.ratio(totals[name], totals[ALLENNLP]),
-        )
-        stages = [f"{seconds:.2f}" for seconds in took]
+    for name, compared in runner.compared(totals, 2).items():
+        ends = [[0.0, *(s[stage][0] for stage in STAGES)] for s in starts[name]]
+        stages = [f"{took:.2f}" for took in np.median(np.diff(ends), axis=0)]
+        processor = statistics.median(s["first"][1] for s in starts[name])
         cells.append([name, *stages, *compared, f"{processor:.2f}"])
     return cells
 

@@ -3,18 +3,15 @@
     python -m tests.benchmarks.growth --text FILE
 
 FILE holds one sentence a line, tokens separated by spaces. Only elmo-keras runs, with
-random weights. The rows of a table take turns, and each is a single batch, timed from
-lists of `str` to NumPy arrays of all layers:
+random weights. The rows of a table take turns, and each is a single batch:
 
 - length: the same number of tokens in each row, cut from the text into one sentence of
   the longest length and others of all lengths up to it (uniform in their logarithm);
 - batch: sentences of the text as they come;
 - words: the same number of tokens in each row, in sentences of 20 made-up words;
-- characters: 128 sentences of 20 distinct words.
-
-Then the peak memory of a process that only embeds a file of 512 sentences, without and
-with a long one, and the memory of a padded result; and coreference and a question, each
-document in a process of its own, with models of the size that the tasks' commands train.
+- characters: 128 sentences of 20 distinct words;
+- memory: of a process that only embeds a file, and of a padded result;
+- documents: coreference and a question, each document in a process of its own.
 """
 
 import itertools
@@ -111,18 +108,15 @@ def print_batches(preset: str, way: str, batches: dict[int, Batch], rounds: int)
     ):
         found = runner.in_turns(
             places,
-            lambda place, _: worker.ask("embed", batches=[[*place]])["seconds"],
+            lambda place, _: worker.ask("embed", batches=[[*place]]),
             rounds=rounds,
             warm_up=1,  # allocates memory and makes oneDNN's kernels
         )
     times = {
-        n: [1e6 * seconds / n_tokens(batch) for seconds in found[n]]
-        for n, batch in batches.items()
+        n: [1e6 / speed for speed in own] for n, own in runner.speeds(found).items()
     }
-    first = next(iter(times.values()))
-    for n, batch in batches.items():
-        cells = runner.spread(times[n]), runner.ratio(times[n], first)
-        runner.row(n, len(batch), n_tokens(batch), *cells)
+    for n, cells in runner.compared(times).items():
+        runner.row(n, len(batches[n]), n_tokens(batches[n]), *cells)
 
 
 def print_memory(preset: str, way: str, sentences: Batch) -> None:
@@ -138,7 +132,7 @@ def print_memory(preset: str, way: str, sentences: Batch) -> None:
             runner.inputs(preset, batch) as folder,
             runner.worker("ours", folder, way) as worker,
         ):
-            worker.ask("file", path=str(folder / "sentences.txt"))
+            worker.ask("file")
             peak = worker.peak_memory()
         positions = len(batch) * max(map(len, batch))
         padded = positions * (config.n_layers + 1) * 2 * config.projection_dim * 4 / 1e9

@@ -2,13 +2,9 @@
 
     python -m tests.benchmarks.kernel_count
 
-No GPU is needed, and no memory for variables. Counted is each operation whose kernel
-leaves a result in a GPU's memory, in each round of the loops that it is in: a loop has
-as many rounds as a row has tokens, `unroll_steps`. A function that XLA compiles
-counts once for each call, as it is at least one kernel. The graph is as it was traced:
-what TensorFlow's optimizer merges or removes is counted.
-
-Sentences continue from batch to batch.
+No GPU is needed. Counted is each operation whose kernel leaves a result in a GPU's
+memory, as often as its loop has rounds: the `unroll_steps`. A function that XLA compiles
+counts once for each call. What TensorFlow's optimizer merges or removes is counted.
 """
 
 import collections
@@ -51,13 +47,7 @@ def main(*, presets: runner.Presets = ("tiny", "small", "original")) -> None:
 
 
 def counted(graph_def: tf.compat.v1.GraphDef, rounds: int) -> collections.Counter:
-    """How often each operation is started on a GPU.
-
-    Args:
-        graph_def: the graph.
-        rounds: of each loop. One that contains another has one: its rounds are pieces,
-            and a batch fits in one.
-    """
+    """How often each operation is started on a GPU, with so many rounds of each loop."""
     functions = {f.name: f for f in functions_of(graph_def)}
     compiled = {
         f.signature.name
@@ -65,7 +55,7 @@ def counted(graph_def: tf.compat.v1.GraphDef, rounds: int) -> collections.Counte
         if f.attr["_XlaMustCompile"].b
     }
 
-    def has_loop(name):
+    def has_loop(name):  # its own rounds are pieces, and a batch fits in one
         return any(node.op in LOOPS for node in functions[name].nodes.values())
 
     def of(name):

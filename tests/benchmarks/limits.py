@@ -3,11 +3,11 @@
     python -m tests.benchmarks.limits --presets small --rows 1 8 32 128 256
 
 Each part runs alone in a loop of a graph, as often as in the layer: the product of the
-inputs of all steps, the two products of a step, its other arithmetic, and an empty
-loop, which shows what starting operations costs at least. "Step" is a whole step as the
-layer computes it, outside of compiled runs. Times are microseconds a row, the fastest of all
-rounds. "Of peak" is the share that products of these shapes could reach alone, and the
-share that a step reaches; "GB/s" is how fast its two products read their weights.
+inputs of all steps, the two products of a step, its other arithmetic, and an empty loop.
+"Step" is a whole step as the layer computes it, outside of compiled runs. Times are
+microseconds a row, the fastest of all rounds. "Of peak" is the share that products of
+these shapes could reach alone, and the share that a step reaches; "GB/s" is how fast its
+two products read their weights.
 """
 
 import sys

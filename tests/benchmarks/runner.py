@@ -1,10 +1,8 @@
 """What all benchmarks share: the command, systems that take turns, and tables.
 
-A benchmark is `python -m tests.benchmarks.NAME`. A system answers `ask(NAME, …)`. Most
-are workers: processes of `workers/`, each in the environment or checkout of its system,
-which answer a line of JSON with a line of JSON and wait otherwise. Systems take turns,
-so that whatever else the machine does affects all of them. `taskset` bounds the
-processors.
+A system answers `ask(NAME, …)`. Most are workers: processes of `workers/`, each in the
+environment or checkout of its system, which answer a line of JSON with a line of JSON.
+Systems take turns, so that whatever else the machine does affects all of them.
 """
 
 import contextlib
@@ -39,17 +37,14 @@ from tests.support.processes import peak_megabytes
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-ENVIRONMENTS = _CACHE / "elmo_keras" / "environments"
-TENSORFLOW = ("tensorflow==2.21.0", "tf_keras==2.21.0")
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+TORCH = "torch==2.13.0", "h5py==3.16.0", "numpy==2.4.6"
+TENSORFLOW = "simple-elmo==0.9.2", "tensorflow==2.21.0", "tf_keras==2.21.0"
 PEERS = {  # script → packages of its environment, and those without dependencies
-    "with_allennlp": (
-        ("torch==2.13.0", "h5py==3.16.0", "numpy==2.4.6"),
-        ("allennlp==2.10.1",),
-    ),
-    "with_simple_elmo": (("simple-elmo==0.9.2", *TENSORFLOW), ()),
+    "with_allennlp": (TORCH, ("allennlp==2.10.1",)),
+    "with_simple_elmo": (TENSORFLOW, ()),
+    "bilm_tf": (TENSORFLOW, ()),
 }
-PEERS["bilm_tf"] = PEERS["with_simple_elmo"]
 RATE = "tokens/s: median (lowest – highest)"
 
 # Types of the options of benchmarks, each with its arguments of `add_argument`.
@@ -70,10 +65,9 @@ Presets = some_of(sorted(PRESETS))
 
 
 def command(report: Callable[..., int | None]) -> Callable[..., int]:
-    """A function that prints tables as the `main` of a benchmark.
+    """A function that prints tables as the `main` of the benchmark of its module.
 
-    Its parameters are the options of the command, and those before `/` its arguments.
-    The docstring of its module names the command.
+    Its parameters after `*` are the options of the command, the others its arguments.
     """
     hints = get_type_hints(report, include_extras=True)
     doc = sys.modules[report.__module__].__doc__
@@ -81,21 +75,17 @@ def command(report: Callable[..., int | None]) -> Callable[..., int]:
 
     def main(arguments: Sequence[str] | None = None) -> int:
         p = command_parser(re.search(r"tests\.benchmarks\.\w+", doc)[0], doc)
-        before = [q.name for q in parameters if q.kind is q.POSITIONAL_ONLY]
         for q in parameters:
-            own = dict(hints[q.name].__metadata__[0])
-            if q.name in before:
+            flag, own = "--" + q.name.replace("_", "-"), hints[q.name].__metadata__[0]
+            if q.kind is q.KEYWORD_ONLY:
+                required = q.default is q.empty
+                p.add_argument(flag, required=required, default=q.default, **own)
+            else:
                 p.add_argument(q.name, **own)
-                continue
-            own |= (
-                {"required": True} if q.default is q.empty else {"default": q.default}
-            )
-            p.add_argument("--" + q.name.replace("_", "-"), **own)
         values = vars(p.parse_args(arguments))
-        given = [values.pop(name) for name in before]
 
         def work():
-            status = report(*given, **values)
+            status = report(**values)
             print(f"\n{machine()}")
             return status
 
@@ -132,14 +122,7 @@ class Worker:
 def worker(
     script: str, *arguments: str | Path, python: str = "", checkout: Path = ROOT
 ) -> Iterator[Worker]:
-    """A process of `workers/SCRIPT.py`, which ends with the block.
-
-    Args:
-        script: a key of `PEERS`, or one that runs on a checkout.
-        *arguments: of the script.
-        python: its interpreter, if it is not the usual one.
-        checkout: the `elmo_keras` that it imports.
-    """
+    """A process of `workers/SCRIPT.py`, a peer's or on a checkout, within the block."""
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         process = subprocess.Popen(
             [python or interpreter(script), HERE / f"workers/{script}.py"]
@@ -166,11 +149,7 @@ def started(systems: Mapping[Any, contextlib.AbstractContextManager]) -> Iterato
 
 @contextlib.contextmanager
 def finished(command: Sequence[object], checkout: Path) -> Iterator[subprocess.Popen]:
-    """A command of a checkout, which has done its work when the block ends.
-
-    Raises:
-        CommandFailed: it failed; the message has the end of what it said.
-    """
+    """A command of a checkout, which has done its work when the block ends."""
     command = [str(word) for word in command]
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         quiet = {"stdout": log, "stderr": log, "env": environment(checkout)}
@@ -198,18 +177,14 @@ def environment(checkout: Path | None) -> dict[str, str]:
 
 
 def interpreter(script: str) -> Path:
-    """The interpreter of a script; its environment is made if it is missing.
-
-    Raises:
-        CommandFailed: the packages of a peer could not be installed.
-    """
+    """The interpreter of a script; its environment is made if it is missing."""
     if script not in PEERS:
         return Path(sys.executable)
     packages, bare = PEERS[script]
-    place = ENVIRONMENTS / "-".join((*bare, *packages)).replace("==", "-")
+    names = "-".join((*bare, *packages)).replace("==", "-")
+    place = CACHE / "elmo_keras" / "environments" / names
     python, complete = place / "bin" / "python", place / "complete"
     if not complete.exists():
-        names = ", ".join((*bare, *packages))
         print(f"Installing {names} in {place}", file=sys.stderr)
         venv.create(place, clear=True, with_pip=True)
         pip = [python, "-m", "pip", "install", "--quiet"]
@@ -228,10 +203,7 @@ def in_turns(
     seconds: float = 0.0,
     warm_up: int = 0,
 ) -> dict[Any, list[Any]]:
-    """The answers of each system to `ask(system, round)`, a round after the other.
-
-    There are so many rounds and seconds at least, after the rounds of the warm-up.
-    """
+    """Asks all systems `ask(system, round)` for so many rounds and seconds at least."""
     answers, end = {name: [] for name in systems}, 0.0
     for i in itertools.count():
         if i == warm_up:
@@ -280,9 +252,9 @@ def inputs(preset: str, sentences: Sequence[Sequence[str]] = ()) -> Iterator[Pat
         yield Path(name)
 
 
-def per_second(amounts: Iterable[float], answers: Sequence[dict]) -> list[float]:
-    """What each turn did in a second."""
-    return [n / answer["seconds"] for n, answer in zip(amounts, answers, strict=True)]
+def speeds(found: Mapping[Any, Sequence[dict]]) -> dict[Any, list[float]]:
+    """Tokens a second of each system, by round."""
+    return {k: [a["tokens"] / a["seconds"] for a in own] for k, own in found.items()}
 
 
 def spread(values: Sequence[float], digits: int = 0) -> str:
@@ -295,6 +267,12 @@ def ratio(values: Sequence[float], others: Sequence[float]) -> str:
     """The median over the rounds of the values, as multiples of others'."""
     ratios = [a / b for a, b in zip(values, others, strict=True)]
     return f"{statistics.median(ratios):.2f}"
+
+
+def compared(values: Mapping[str, Sequence[float]], digits: int = 0) -> dict[str, list]:
+    """The spread of each system's values, and their ratio to those of the first one."""
+    first = next(iter(values.values()))
+    return {k: [spread(own, digits), ratio(own, first)] for k, own in values.items()}
 
 
 def head(*columns: str) -> None:

@@ -12,17 +12,13 @@ tokens separated by spaces; a request is one sentence. In turns:
 - embedded: `elmo-keras serve`, with the options in --server, asked for `elmo`;
 - REST: the same server over REST, whose answers hold all outputs.
 
-Each is a process of its own. Clients are threads of this process, have a connection each
-and share the processors with the servers. Every answer of a server is compared with the
-function's vectors. One client, then --clients, in --rounds turns of --seconds each.
+Clients, one and then --clients, are threads of this process with a connection each.
+Every answer of a server is compared with the function's vectors.
 """
 
 import contextlib
 import itertools
-import os
 import random
-import resource
-import signal
 import statistics
 import subprocess
 import sys
@@ -36,7 +32,7 @@ import numpy as np
 
 from export.version_paths import versions
 from tests.benchmarks import runner
-from tests.support.processes import peak_megabytes
+from tests.support.processes import megabytes
 from tests.support.serving_load import Load, grpc_client, rest_client
 
 TOLERANCE = 1e-5  # batches of different shapes are summed in a different order
@@ -45,11 +41,11 @@ Export = Annotated[Path, {"metavar": "EXPORT", "type": Path}]
 
 
 class Server:
-    """`python -m export.serve` of a checkout, with `port` and `rest_port`."""
+    """`python -m export.serve` of a checkout, its `process`, `port` and `rest_port`."""
 
     def __init__(self, folder: Path, *options: str, checkout: Path = runner.ROOT):
         command = [sys.executable, "-m", "export.serve", folder.absolute()]
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [*command, *options, "--port=0", "--rest-port=0"],
             cwd=checkout,
             env=runner.environment(checkout),
@@ -57,7 +53,7 @@ class Server:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        line = self._process.stdout.readline()
+        line = self.process.stdout.readline()
         if not line:
             raise ValueError(f"{folder} can't be served.")
         ports = [part.split(",")[0] for part in line.split("on port ")[1:]]
@@ -67,53 +63,13 @@ class Server:
         return self
 
     def __exit__(self, *_):
-        self._process.kill()
-        self._process.wait()
-        self._process.stdout.close()
-
-    @property
-    def megabytes(self) -> int:
-        """The resident memory."""
-        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") // 2**20
-
-    @property
-    def peak_megabytes(self) -> int:
-        """The largest resident memory since `forget_peak`."""
-        return peak_megabytes(self._process.pid)
-
-    def forget_peak(self) -> None:
-        """Measures `peak_megabytes` from now on."""
-        Path(f"/proc/{self._process.pid}/clear_refs").write_text("5")
-
-    @property
-    def ended(self) -> bool:
-        """Whether the process has ended; one that dies has a second for it."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(1)
-        return self._process.returncode is not None
-
-    def limit_memory(self, megabytes: int) -> None:
-        """Bounds the address space of the process, so that the machine survives it."""
-        limit = megabytes * 2**20
-        resource.prlimit(self._process.pid, resource.RLIMIT_AS, (limit, limit))
-
-    def end(self, *signals: int, pause: float = 0.5) -> tuple[int, float]:
-        """Sends signals; returns the exit status, and how long it took to end."""
-        begin = time.perf_counter()
-        for i, number in enumerate(signals or [signal.SIGTERM]):
-            time.sleep(pause if i else 0)
-            self._process.send_signal(number)
-        return self._process.wait(300), time.perf_counter() - begin
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
 
 
 class Clients:
-    """A server as a system: clients send it requests and check all answers.
-
-    Attributes:
-        answers, failed: the number of right answers, and of others.
-        largest: the largest difference from the expected vectors.
-    """
+    """A server as a system: clients send it requests and check all answers."""
 
     def __init__(self, port: int, expected: dict[str, np.ndarray], client=grpc_client):
         self._port, self._expected, self._client = port, expected, client
@@ -162,19 +118,15 @@ def called(systems: dict, *, threads: int, seconds: float, rounds: int) -> dict:
 
 def measures(found: dict, seconds: float) -> tuple[dict, dict]:
     """Requests a second and median milliseconds of each system, by round."""
-    return tuple(
-        {name: [measure(r) for r in own] for name, own in found.items()}
-        for measure in (
-            lambda times: len(times) / seconds,
-            lambda times: 1000 * statistics.median(times),
-        )
-    )
+    middle = statistics.median
+    rates = {name: [len(r) / seconds for r in own] for name, own in found.items()}
+    p50 = {name: [1000 * middle(r) for r in own] for name, own in found.items()}
+    return rates, p50
 
 
 @runner.command
 def main(
     export: Export,
-    /,
     *,
     text: runner.File,
     sentences: runner.Number = 200,
@@ -210,22 +162,21 @@ def main(
                 own, checks = found[name], ["–"] * 3
                 if isinstance(own, Clients):
                     checks = own.answers, own.failed, f"{own.largest:.1e}"
-                runner.row(n, name, *cells, *checks, f"{ours.megabytes:,} MB")
+                runner.row(
+                    n, name, *cells, *checks, f"{megabytes(ours.process.pid):,} MB"
+                )
         return int(any(getattr(own, "failed", 0) for own in found.values()))
 
 
 def rows(found: dict, seconds: float) -> dict[str, list[str]]:
     """The cells of each system's row, which is compared with the first one."""
-    (rates, p50), first, cells = measures(found, seconds), next(iter(found)), {}
-    for name, times in found.items():
-        more = [a - b for a, b in zip(p50[name], p50[first], strict=True)]
-        cells[name] = [
-            runner.spread(rates[name], 1),
-            runner.ratio(rates[name], rates[first]),
-            f"{statistics.median(p50[name]):.1f} ms",
-            f"{statistics.median(more):.1f} ms",
-            f"{1000 * np.percentile(sum(times, []), 99):.1f} ms",
-        ]
+    (rates, p50), cells = measures(found, seconds), {}
+    first = p50[next(iter(found))]
+    for name, compared in runner.compared(rates, 1).items():
+        more = [a - b for a, b in zip(p50[name], first, strict=True)]
+        late = 1000 * np.percentile(sum(found[name], []), 99)
+        middle = [statistics.median(values) for values in (p50[name], more)]
+        cells[name] = [*compared, *(f"{ms:.1f} ms" for ms in (*middle, late))]
     return cells
 
 

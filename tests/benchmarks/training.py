@@ -8,14 +8,11 @@ sentences, each in a random order of its own, the same vocabulary and options.
 
 elmo-keras is `train.py`: a turn resumes the run for --steps steps, and its checkpoint
 says how long they took, with waiting for batches and without tracing the first step.
-bilm-tf's training lives on in `simple_elmo.training`, whose `train` builds the graph and
-runs its own loop, unchanged, on TensorFlow 2.21 with TensorFlow 1's behaviour; only its
-`Session.run` is timed. A token is a position of one direction. The first --warmup steps
-of each are not counted.
+bilm-tf's training is `simple_elmo.training`, unchanged, with TensorFlow 1's behaviour;
+only its `Session.run` is timed. A token is a position of one direction.
 
-The loss is that of the sampled softmax in the last turn. It shows whether both learn
-equally well, but varies widely in the first dozens of steps. --words N adds made-up
-words to the vocabulary, which the sampler draws like real ones.
+The loss is that of the sampled softmax in the last turn; it varies widely in the first
+dozens of steps. --words N adds made-up words, which the sampler draws like real ones.
 """
 
 import contextlib
@@ -38,13 +35,7 @@ N_VALID = 8  # sentences whose perplexity `train.py` computes
 
 
 class TrainPy:
-    """`train.py` of a checkout as a system: each request resumes its run.
-
-    Args:
-        folder: a new one, of the model.
-        checkout: whose `train.py`.
-        *arguments: of the command.
-    """
+    """`train.py` of a checkout as a system: each request resumes its run."""
 
     def __init__(self, folder: Path, checkout: Path, *arguments: str | Path):
         self.folder, self._checkout, self._arguments = folder, checkout, arguments
@@ -68,6 +59,8 @@ class TrainPy:
         loss = sum(losses) + progress["open_loss"]
         before, self._sums = self._sums, (progress["seconds"], progress["tokens"], loss)
         seconds, tokens, loss = (a - b for a, b in zip(self._sums, before))
+        if not seconds:
+            raise ValueError("--warmup and --steps should be 2 at least: one traces.")
         return {"seconds": seconds, "tokens": tokens, "loss": loss / tokens}
 
     def peak_memory(self) -> float:
@@ -141,17 +134,10 @@ def main(
             found = runner.in_turns(
                 running, lambda s, _: s.ask("step", number=steps), rounds=rounds
             )
-            first = speeds(next(iter(found.values())))
-            for name, answers in found.items():
-                rates, loss = speeds(answers), f"{answers[-1]['loss']:.3f}"
+            for name, cells in runner.compared(runner.speeds(found)).items():
+                loss = f"{found[name][-1]['loss']:.3f}"
                 memory = f"{running[name].peak_memory():.2f} GB"
-                cells = runner.spread(rates), runner.ratio(rates, first), loss, memory
-                runner.row(preset, number, name, *cells)
-
-
-def speeds(answers: list[dict[str, float]]) -> list[float]:
-    """Tokens a second, one for each round."""
-    return [answer["tokens"] / answer["seconds"] for answer in answers]
+                runner.row(preset, number, name, *cells, loss, memory)
 
 
 if __name__ == "__main__":

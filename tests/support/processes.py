@@ -25,6 +25,11 @@ def title(pid: int) -> str:
     return _read(pid, "cmdline").replace("\0", " ")
 
 
+def megabytes(pid: int) -> int:
+    """The resident memory of a process; 0 if it has ended."""
+    return _kilobytes(pid, "VmRSS") // 2**10
+
+
 def peak_megabytes(pid: int) -> int:
     """The peak of the resident memory of a process so far; 0 if it has ended."""
     return _kilobytes(pid, "VmHWM") // 2**10

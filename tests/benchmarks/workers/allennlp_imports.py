@@ -1,8 +1,5 @@
 """Makes AllenNLP's modules importable without most of what AllenNLP depends on.
 
-    import allennlp_imports  # first
-    from allennlp.modules.elmo import Elmo, batch_to_ids
-
 AllenNLP 2.10.1 requires PyTorch and spaCy versions of its time, and its packages import
 everything they hold. Here its packages are empty except for the modules that are
 imported, which are AllenNLP's own, unchanged. Third-party packages that ELMo does
@@ -19,16 +16,7 @@ from pathlib import Path
 
 import torch  # noqa: F401  first: it checks whether some of these are installed
 
-ABSENT = (
-    "base58",
-    "cached_path",
-    "dill",
-    "huggingface_hub",
-    "lmdb",
-    "spacy",
-    "tqdm",
-    "transformers",
-)
+ABSENT = "base58 cached_path dill huggingface_hub lmdb spacy tqdm transformers".split()
 # Package → names that AllenNLP imports from it → the modules that define them.
 PACKAGES = {
     "allennlp": {},
@@ -84,15 +72,10 @@ class Package(types.ModuleType):
         return getattr(importlib.import_module(module), name)
 
 
-def prepare() -> None:
-    """Puts the packages in place."""
-    sys.meta_path.append(AbsentPackages())
-    cached_path = importlib.import_module("cached_path")
-    cached_path.cached_path = lambda path, **_: path  # the files are local
-    root = Path(importlib.util.find_spec("allennlp").origin).parent
-    for name in PACKAGES:
-        package = sys.modules[name] = Package(name)
-        package.__path__ = [str(root.joinpath(*name.split(".")[1:]))]
-
-
-prepare()
+sys.meta_path.append(AbsentPackages())
+cached_path = importlib.import_module("cached_path")
+cached_path.cached_path = lambda path, **_: path  # the files are local
+root = Path(importlib.util.find_spec("allennlp").origin).parent
+for name in PACKAGES:
+    package = sys.modules[name] = Package(name)
+    package.__path__ = [str(root.joinpath(*name.split(".")[1:]))]

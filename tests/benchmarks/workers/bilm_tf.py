@@ -2,11 +2,10 @@
 
     python bilm_tf.py FOLDER OPTIONS
 
-Runs `simple_elmo.training.train` unchanged, with two hooks: when its loop asks for
-batches, it waits for a request and gets that many; and its session is timed. OPTIONS is
-the published options.json; FOLDER holds `text.txt` and `vocab.txt`. TensorFlow 2 refuses
-the graph's placeholders, and Keras 3 has no `tf.compat.v1.nn.rnn_cell`, so TensorFlow
-1's behaviour is switched on and tf_keras provides the cells.
+Runs `simple_elmo.training.train` unchanged on `text.txt` and `vocab.txt` of FOLDER and
+the published options.json, with two hooks: its loop gets batches when steps are
+requested, and its session is timed. TensorFlow 1's behaviour is switched on, and
+tf_keras provides the cells that Keras 3 no longer has.
 """
 
 import json

@@ -1,9 +1,8 @@
-"""elmo-keras' side of the benchmark of epochs.
+"""A task's command of the checkout that PYTHONPATH names, epoch by epoch.
 
     python epochs.py TASK [arguments of the task's command]
 
-Runs the command of the checkout that PYTHONPATH names. Each epoch of its `fit` waits
-for a request; the time ends before anything is scored.
+Each epoch of its `fit` waits for a request; the time ends before anything is scored.
 """
 
 import sys

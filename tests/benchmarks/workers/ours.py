@@ -2,10 +2,10 @@
 
     python ours.py FOLDER WAY
 
-Another checkout's `elmo_keras` runs if PYTHONPATH names it. WAY is `float32` or
-`bfloat16` (`Elmo.layers` in a `tf.function`, with this dtype policy; `embed_corpus` for
-files), `eager` (`Elmo.layers` outside of any graph), `embedder`; `first-eager` or
-`first-embedder`; `fine-tuning` or `frozen`; `coreference` or `answer` (documents).
+PYTHONPATH names the checkout. WAY is `float32` or `bfloat16` (`Elmo.layers` in a
+`tf.function`, `embed_corpus` for files), `eager` (`Elmo.layers` outside of any graph),
+`embedder`; `first-eager` or `first-embedder`; `fine-tuning` or `frozen`; `coreference`
+or `answer` (documents).
 """
 
 import sys
@@ -72,17 +72,18 @@ def ragged(sentences) -> tf.RaggedTensor:
 def file_request(elmo: Elmo, folder: Path, way: str):
     """Embeds a whole file: an `Embedder` to arrays, others to a file on the disk."""
 
-    def work(path):
+    text, output = folder / "sentences.txt", folder / "vectors.hdf5"
+
+    def work():
         if way == "embedder":  # without words that it knows already
-            sentences = protocol.read(path)
+            sentences = protocol.read(text)
             protocol.check(Embedder(elmo, layers="all").stream(sentences))
         else:
-            output = folder / "vectors.hdf5"
-            embed_corpus(elmo, path, output, overwrite=True)
+            embed_corpus(elmo, text, output, overwrite=True)
             with h5py.File(output) as file:
                 protocol.check([file["0"][...]])
 
-    return lambda path: protocol.timed(lambda: work(Path(path)))
+    return lambda: protocol.timed(protocol.read(text), work)
 
 
 def product_speed(size: int, dtype: str) -> float:
@@ -148,7 +149,7 @@ def document_request(folder: Path, task: str):
         def work(document):
             answerer.answer(" ".join(sum(document, [])), QUESTION)
 
-    return lambda sentences: protocol.timed(lambda: work(sentences) and None)
+    return lambda sentences: protocol.timed(sentences, lambda: work(sentences) and None)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,9 @@
 
     python plain_server.py VERSION FILE
 
-The function is a `tf.function` of one sentence that calls the signature `default` of
-`tf.saved_model.load(VERSION)` and returns `elmo`. The server calls it in a thread for
-each request. Says hello with the server's port, and answers requests for `calls` with
-the seconds of each call of some threads. FILE holds the sentences.
+The function of one sentence calls the signature `default` and returns `elmo`. Says hello
+with the server's port, and answers requests for `calls` with the seconds of each call of
+some threads. FILE holds the sentences.
 """
 
 import concurrent.futures

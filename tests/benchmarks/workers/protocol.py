@@ -44,11 +44,12 @@ def read(path: Path) -> Sentences:
     return [line.split(" ") for line in path.read_text("utf-8").split("\n")[:-1]]
 
 
-def timed(work: Callable[[], Any]) -> dict[str, Any]:
-    """The seconds of some work, and its result."""
-    start = time.perf_counter()
+def timed(sentences: Sentences, work: Callable[[], Any]) -> dict[str, Any]:
+    """The seconds of some work, its result, and the tokens of its sentences."""
+    start, tokens = time.perf_counter(), sum(map(len, sentences))
     result = work()
-    return {"seconds": time.perf_counter() - start, "result": result}
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "result": result, "tokens": tokens}
 
 
 def embedding(
@@ -58,11 +59,8 @@ def embedding(
 ) -> dict[str, Callable[..., Any]]:
     """Requests for vectors, timed from lists of `str` to NumPy arrays of all layers.
 
-    Args:
-        folder: holds `sentences.txt`, which requests index.
-        embed: returns vectors (sentences, layers, longest, dimensions) of a batch, or
-            a list of the vectors (layers, tokens, dimensions) of each sentence.
-        forget: resets the LSTM state, if the system keeps one.
+    `embed` returns vectors (sentences, layers, longest, dimensions) of a batch, or a list
+    of those of each sentence; `forget` resets the LSTM state.
     """
     sentences = read(folder / "sentences.txt")
 
@@ -71,7 +69,7 @@ def embedding(
 
     def embed_batches(batches):
         given = texts(batches)
-        return timed(lambda: check(map(embed, given)))
+        return timed(sum(given, []), lambda: check(map(embed, given)))
 
     def save(batches, path):
         """Saves the vectors of real tokens: (layers, tokens, dimensions)."""
@@ -96,7 +94,12 @@ def check(arrays: Iterable[np.ndarray | list[np.ndarray]]) -> None:
 def steps(folder: Path, step: Callable[[Sentences], float]) -> dict[str, Callable]:
     """Requests for a training step, from lists of `str` to updated weights."""
     sentences = read(folder / "sentences.txt")
-    return {"step": lambda batch: timed(lambda: step([sentences[i] for i in batch]))}
+
+    def timed_step(batch):
+        given = [sentences[i] for i in batch]
+        return timed(given, lambda: step(given))
+
+    return {"step": timed_step}
 
 
 def tags(sentence: list[str]) -> list[int]:

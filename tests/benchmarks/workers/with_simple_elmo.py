@@ -2,9 +2,8 @@
 
     python with_simple_elmo.py FOLDER graph|api
 
-`graph` runs its unchanged batched graph with the ids of its own `Batcher`. `api` calls
-`ElmoModel.get_elmo_vectors`, in a session that stays open, so that the weights are
-read once.
+`graph` runs its batched graph with the ids of its own `Batcher`. `api` calls
+`ElmoModel.get_elmo_vectors`, in a session that stays open.
 """
 
 import sys
