@@ -99,10 +99,11 @@ def test_real_tokens_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdout", sys.stdout)  # which the module replaces
     protocol = importlib.import_module("protocol")
     folder = runner.write(tmp_path / "sentences.txt", [["a", "b"], ["c"], ["d"]]).parent
-    requests = protocol.embedding(folder, lambda batch: np.zeros((len(batch), 3, 2, 4)))
-    answer = requests["embed"](batches=[[0, 1], [0]])
+    requests = protocol.requests(folder, lambda batch: np.zeros((len(batch), 3, 2, 4)))
+    answer = requests["run"](batches=[[0, 1], [0]])
     assert answer["tokens"] == 5 and answer["seconds"] > 0
-    assert protocol.steps(folder, len)["step"](batch=[0, 2])["tokens"] == 3
+    requests = protocol.requests(folder, lambda batch: float(len(batch)))
+    assert requests["run"](batches=[[0, 2], [1]])["result"] == [2.0, 1.0]
 
 
 def test_a_document_has_the_first_tokens_of_a_text():
@@ -208,7 +209,7 @@ def test_peers_get_the_file_sorted_and_every_sentence_once():
     sentences = [["a", "b"], ["c", "d", "e"], ["f"]]
     peer = embedding.file_requests("AllenNLP", sentences, [2])
     assert peer == {
-        "AllenNLP, sorted, 2": ("embed", {"batches": [[2, 0], [1]]}),
+        "AllenNLP, sorted, 2": ("run", {"batches": [[2, 0], [1]]}),
     }
     ours = embedding.FLOAT32
     found = embedding.file_requests(ours, sentences, [2])

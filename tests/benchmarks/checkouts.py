@@ -84,7 +84,7 @@ class Comparison:
             for size in batch_sizes:
                 found = runner.in_turns(
                     workers,
-                    lambda w, i, k=size: w.ask("embed", batches=batches_of(i, k, n)),
+                    lambda w, i, k=size: w.ask("run", batches=batches_of(i, k, n)),
                     **turns,
                 )
                 rates = runner.speeds(found)

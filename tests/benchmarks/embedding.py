@@ -105,7 +105,7 @@ class Speeds:
         n = len(self.sentences)
         found = runner.in_turns(
             self.workers,
-            lambda w, i: w.ask("embed", batches=batches_of(i, size, n)),
+            lambda w, i: w.ask("run", batches=batches_of(i, size, n)),
             seconds=seconds,
         )
         cells, fastest = self._cells(found, lambda i: batches_of(i, size, n))
@@ -185,7 +185,7 @@ def file_requests(
     places = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
     return {
         f"{name}, sorted, {size}": (
-            "embed",
+            "run",
             {"batches": [places[i : i + size] for i in range(0, len(places), size)]},
         )
         for size in batch_sizes

@@ -52,12 +52,12 @@ def main(
             ) as workers,
         ):
             found = runner.in_turns(
-                workers, lambda w, i: w.ask("step", batch=batches[i]), rounds=rounds
+                workers, lambda w, i: w.ask("run", batches=[batches[i]]), rounds=rounds
             )
             peaks = {name: f"{w.peak_memory():.2f} GB" for name, w in workers.items()}
         counted = {name: answers[WARMUP:] for name, answers in found.items()}
         for name, cells in runner.compared(runner.speeds(counted)).items():
-            shown = (f"{found[name][i]['result']:.6f}" for i in (0, -1))
+            shown = (f"{found[name][i]['result'][0]:.6f}" for i in (0, -1))
             runner.row(preset, kind, name, *cells, *shown, peaks[name])
 
 

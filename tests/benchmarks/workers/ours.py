@@ -30,16 +30,15 @@ def main(folder: Path, way: str) -> None:
         loaders = {"eager": eager, "embedder": embedder}
         protocol.first_vectors(folder, loaders[way.removeprefix("first-")])
         return
-    if way in ("fine-tuning", "frozen"):
-        step = fine_tuning(folder) if way == "fine-tuning" else frozen(folder)
-        requests = protocol.steps(folder, step)
-    elif way in ("coreference", "answer"):
-        requests = {"document": document_request(folder, way)}
+    tasks = {"fine-tuning": fine_tuning, "frozen": frozen}
+    tasks |= dict.fromkeys(("coreference", "answer"), document_reader)
+    if way in tasks:
+        requests = protocol.requests(folder, tasks[way](folder, way))
     else:
         elmo = Elmo.from_pretrained(folder, dtype=way if "float" in way else "float32")
         embed = {"eager": eager, "embedder": embedder}.get(way, graph)(elmo)
         embed([["a"]])
-        requests = protocol.embedding(folder, embed)
+        requests = protocol.requests(folder, embed)
         requests["file"] = file_request(elmo, folder, way)
         requests["gemm"] = lambda size: product_speed(size, way)
     protocol.answer_requests(protocol.versions("tensorflow", "keras"), requests)
@@ -71,17 +70,16 @@ def ragged(sentences) -> tf.RaggedTensor:
 
 def file_request(elmo: Elmo, folder: Path, way: str):
     """Embeds a whole file: an `Embedder` to arrays, others to a file on the disk."""
-
     text, output = folder / "sentences.txt", folder / "vectors.hdf5"
 
     def work():
         if way == "embedder":  # without words that it knows already
-            sentences = protocol.read(text)
-            protocol.check(Embedder(elmo, layers="all").stream(sentences))
+            for vectors in Embedder(elmo, layers="all").stream(protocol.read(text)):
+                protocol.result(vectors)
         else:
             embed_corpus(elmo, text, output, overwrite=True)
             with h5py.File(output) as file:
-                protocol.check([file["0"][...]])
+                protocol.result(file["0"][...])
 
     return lambda: protocol.timed(protocol.read(text), work)
 
@@ -97,7 +95,7 @@ def product_speed(size: int, dtype: str) -> float:
     return 2 * size**3 / min(times)
 
 
-def fine_tuning(folder: Path):
+def fine_tuning(folder: Path, _: str):
     """A step of a custom loop, with gradients into the biLM."""
     elmo = Elmo.from_pretrained(folder, trainable_bilm=True)
     optimizer = keras.optimizers.SGD(protocol.LEARNING_RATE)
@@ -116,7 +114,7 @@ def fine_tuning(folder: Path):
     return lambda sentences: float(update(ragged(sentences)))
 
 
-def frozen(folder: Path):
+def frozen(folder: Path, _: str):
     """The step that `fit` makes for each batch."""
     tokens = keras.Input((None,), dtype="string")
     head = keras.layers.Dense(protocol.N_TAGS, kernel_initializer="zeros")
@@ -136,20 +134,20 @@ def frozen(folder: Path):
     return step
 
 
-def document_request(folder: Path, task: str):
-    """Resolves a document's mentions, or answers a question about it."""
-    from elmo_keras.tasks import Answerer, Coreferent, TokenVectors
+def document_reader(folder: Path, task: str):
+    """Resolves the mentions of a document, or answers a question about it."""
+    from elmo_keras import tasks
 
-    vectors = TokenVectors(["it"], elmo=Elmo.from_pretrained(folder))
+    vectors = tasks.TokenVectors(["it"], elmo=Elmo.from_pretrained(folder))
     if task == "coreference":
-        work = Coreferent(vectors).resolve
-    else:
-        answerer = Answerer(vectors)
+        resolve = tasks.Coreferent(vectors).resolve
+        return lambda document: resolve(document) and None
+    answerer = tasks.Answerer(vectors)
 
-        def work(document):
-            answerer.answer(" ".join(sum(document, [])), QUESTION)
+    def work(document):
+        answerer.answer(" ".join(sum(document, [])), QUESTION)
 
-    return lambda sentences: protocol.timed(sentences, lambda: work(sentences) and None)
+    return work
 
 
 if __name__ == "__main__":

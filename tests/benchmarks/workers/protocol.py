@@ -9,7 +9,7 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,60 +46,49 @@ def read(path: Path) -> Sentences:
 
 def timed(sentences: Sentences, work: Callable[[], Any]) -> dict[str, Any]:
     """The seconds of some work, its result, and the tokens of its sentences."""
-    start, tokens = time.perf_counter(), sum(map(len, sentences))
+    tokens, start = sum(map(len, sentences)), time.perf_counter()
     result = work()
     seconds = time.perf_counter() - start
     return {"seconds": seconds, "result": result, "tokens": tokens}
 
 
-def embedding(
-    folder: Path,
-    embed: Callable[[Sentences], np.ndarray | list[np.ndarray]],
-    forget: Callable[[], None] = lambda: None,
+def requests(
+    folder: Path, work: Callable[[Sentences], Any], forget: Callable = lambda: None
 ) -> dict[str, Callable[..., Any]]:
-    """Requests for vectors, timed from lists of `str` to NumPy arrays of all layers.
+    """Requests for work on batches of `sentences.txt`, from lists of `str` on.
 
-    `embed` returns vectors (sentences, layers, longest, dimensions) of a batch, or a list
-    of those of each sentence; `forget` resets the LSTM state.
+    `work` returns a loss, or vectors (sentences, layers, longest, dimensions), or a list
+    of those of each sentence; `forget` resets the LSTM state before they are saved.
     """
     sentences = read(folder / "sentences.txt")
 
     def texts(batches):
         return [[sentences[i] for i in batch] for batch in batches]
 
-    def embed_batches(batches):
+    def run(batches):
         given = texts(batches)
-        return timed(sum(given, []), lambda: check(map(embed, given)))
+        return timed(sum(given, []), lambda: [result(work(batch)) for batch in given])
 
     def save(batches, path):
         """Saves the vectors of real tokens: (layers, tokens, dimensions)."""
         real = []
         for batch in texts(batches):
             forget()
-            for sentence, vectors in zip(batch, embed(batch)):
+            for sentence, vectors in zip(batch, work(batch)):
                 real.append(vectors[:, : len(sentence)].astype(np.float32))
         np.save(path, np.concatenate(real, axis=1))
 
-    return {"embed": embed_batches, "save": save}
+    return {"run": run, "save": save}
 
 
-def check(arrays: Iterable[np.ndarray | list[np.ndarray]]) -> None:
-    """Waits for all arrays."""
-    for array in arrays:
-        first = array[0] if isinstance(array, list) else array
-        if not isinstance(first, np.ndarray):
-            raise TypeError(f"The vectors should be in NumPy. Received: {type(first)}")
-
-
-def steps(folder: Path, step: Callable[[Sentences], float]) -> dict[str, Callable]:
-    """Requests for a training step, from lists of `str` to updated weights."""
-    sentences = read(folder / "sentences.txt")
-
-    def timed_step(batch):
-        given = [sentences[i] for i in batch]
-        return timed(given, lambda: step(given))
-
-    return {"step": timed_step}
+def result(found: Any) -> float | None:
+    """A loss; None for vectors, once they are in NumPy."""
+    if isinstance(found, float | None):
+        return found
+    first = found[0] if isinstance(found, list) else found
+    if not isinstance(first, np.ndarray):
+        raise TypeError(f"The vectors should be in NumPy. Received: {type(first)}")
+    return None
 
 
 def tags(sentence: list[str]) -> list[int]:

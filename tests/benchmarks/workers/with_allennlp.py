@@ -25,11 +25,11 @@ def main(folder: Path, way: str) -> None:
     if way == "embedding":
         elmo = model(folder).eval()
         forget = elmo._elmo_lstm._elmo_lstm.reset_states
-        requests = protocol.embedding(folder, embedder(elmo), forget)
+        requests = protocol.requests(folder, embedder(elmo), forget)
     else:
         fine_tuning = way == "fine-tuning"
         elmo = model(folder, requires_grad=fine_tuning)
-        requests = protocol.steps(folder, stepper(elmo, fine_tuning))
+        requests = protocol.requests(folder, stepper(elmo, fine_tuning))
     protocol.answer_requests(protocol.versions("allennlp", "torch"), requests)
 
 

@@ -47,7 +47,7 @@ def main(folder: Path, way: str) -> None:
 
     protocol.answer_requests(
         protocol.versions("simple-elmo", "tensorflow", "tf_keras"),
-        protocol.embedding(folder, embed, lambda: session.run(reset)),
+        protocol.requests(folder, embed, lambda: session.run(reset)),
     )
 
 
