@@ -98,12 +98,14 @@ def test_real_tokens_are_counted(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(runner.HERE / "workers")
     monkeypatch.setattr(sys, "stdout", sys.stdout)  # which the module replaces
     protocol = importlib.import_module("protocol")
-    folder = runner.write(tmp_path / "sentences.txt", [["a", "b"], ["c"], ["d"]]).parent
-    requests = protocol.requests(folder, lambda batch: np.zeros((len(batch), 3, 2, 4)))
-    answer = requests["run"](batches=[[0, 1], [0]])
+    batches = [[["a", "b"], ["c"]], [["a", "d"]]]
+    requests = protocol.requests(lambda batch: np.zeros((len(batch), 3, 2, 4)))
+    answer = requests["run"](batches=batches)
     assert answer["tokens"] == 5 and answer["seconds"] > 0
-    requests = protocol.requests(folder, lambda batch: float(len(batch)))
-    assert requests["run"](batches=[[0, 2], [1]])["result"] == [2.0, 1.0]
+    requests["save"](batches=batches, path=tmp_path / "vectors.npy")
+    assert np.load(tmp_path / "vectors.npy").shape == (3, 5, 4)
+    requests = protocol.requests(lambda batch: float(len(batch)))
+    assert requests["run"](batches=batches)["result"] == [2.0, 1.0]
 
 
 def test_a_document_has_the_first_tokens_of_a_text():
@@ -209,7 +211,10 @@ def test_peers_get_the_file_sorted_and_every_sentence_once():
     sentences = [["a", "b"], ["c", "d", "e"], ["f"]]
     peer = embedding.file_requests("AllenNLP", sentences, [2])
     assert peer == {
-        "AllenNLP, sorted, 2": ("run", {"batches": [[2, 0], [1]]}),
+        "AllenNLP, sorted, 2": (
+            "run",
+            {"batches": [[["f"], ["a", "b"]], [["c", "d", "e"]]]},
+        ),
     }
     ours = embedding.FLOAT32
     found = embedding.file_requests(ours, sentences, [2])
@@ -233,12 +238,13 @@ class Clockwork:
 
 def test_systems_get_the_same_batches():
     config, first, second = ElmoConfig.preset("test"), Clockwork(), Clockwork()
-    sentences = [["w"] * 5] * 9
+    sentences = [[f"{i}"] * 5 for i in range(9)]
     systems = {"simple-elmo API": first, "AllenNLP": second}
     speeds = embedding.Speeds(systems, config, sentences)
     cells = speeds.of_batches(size=3, seconds=0)
     assert first.asked == second.asked and len(first.asked) == 3
-    assert first.asked[:2] == [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [0, 1, 2]]]
+    places = [[[int(s[0]) for s in b] for b in asked] for asked in first.asked]
+    assert places[:2] == [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [0, 1, 2]]]
     expected = ["5 (5 – 5)", "1.00", "–", "–", "2.00 GB", 3]
     assert cells == [[name, *expected] for name in systems]
 

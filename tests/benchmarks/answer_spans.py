@@ -27,7 +27,6 @@ def main(
     scores: Annotated[str, {"choices": [*CONVENTIONS]}] = "squad",
     longest_answer: runner.Number = LONGEST_ANSWER,
 ) -> None:
-    """Prints the table."""
     options = SimpleNamespace(scores=scores, longest_answer=longest_answer)
     runner.head("file", "questions", "of whole tokens", "whole tokens", "characters")
     for file in files:

@@ -33,7 +33,6 @@ def main(
     *,
     queries: runner.Number = 200,
 ) -> None:
-    """Measures and prints the table."""
     rows = np.load(vectors, mmap_mode="r")
     if len(rows) <= queries + TOP:
         raise ValueError(f"{vectors} has {len(rows):,} vectors: too few.")

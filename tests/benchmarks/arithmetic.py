@@ -39,5 +39,4 @@ def of_word(config: ElmoConfig, word: str) -> int:
 
 
 def n_tokens(sentences: Iterable[Sequence[str]]) -> int:
-    """The number of real tokens."""
     return sum(map(len, sentences))

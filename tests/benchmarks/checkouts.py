@@ -20,6 +20,7 @@ The ratio is this checkout's value to the other's, the median over the rounds.
 
 import contextlib
 import dataclasses
+import functools
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -57,7 +58,6 @@ class Comparison:
     seconds: float
 
     def row(self, work: str, values: dict, difference=None, digits: int = 0) -> None:
-        """Prints a row of the table; without a difference, none was measured."""
         cells = [runner.spread(own, digits) for own in values.values()]
         shown = "–" if difference is None else f"{difference:.1e}"
         runner.row(self.preset, work, *cells, runner.ratio(*values.values()), shown)
@@ -72,20 +72,17 @@ class Comparison:
         )
 
     def embedding(self, way: str, batch_sizes: Sequence[int]) -> None:
-        """Embeds batches and the whole text."""
-        sentences, n = self.sentences, len(self.sentences)
         turns = {"rounds": self.rounds, "seconds": self.seconds, "warm_up": 1}
         with (
-            runner.inputs(self.preset, sentences) as folder,
+            runner.inputs(self.preset, self.sentences) as folder,
             self.workers("ours", lambda _: (folder, way)) as workers,
         ):
-            vectors = [saved(worker, n, folder) for worker in workers.values()]
+            vectors = [saved(w, self.sentences, folder) for w in workers.values()]
             difference = float(np.abs(vectors[0] - vectors[1]).max())
             for size in batch_sizes:
+                batches = functools.partial(batches_of, size, self.sentences)
                 found = runner.in_turns(
-                    workers,
-                    lambda w, i, k=size: w.ask("run", batches=batches_of(i, k, n)),
-                    **turns,
+                    workers, lambda w, i, b=batches: w.ask("run", batches=b(i)), **turns
                 )
                 rates = runner.speeds(found)
                 self.row(f"{WAYS[way]}, batch {size}, tokens/s", rates, difference)
@@ -94,7 +91,6 @@ class Comparison:
             self.row(f"{WAYS[way]}, whole file, tokens/s", rates, difference)
 
     def training(self, inputs: dict, *, warmup: int, steps: int) -> None:
-        """Makes training steps with the inputs of `training.written`."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             arguments = training.written(folder, **inputs)
@@ -114,7 +110,6 @@ class Comparison:
         self.row("training step, tokens/s", rates, difference)
 
     def serving(self, clients: Sequence[int]) -> None:
-        """Exports and serves."""
         given, seconds = self.sentences[:REQUESTS], self.seconds / self.rounds
         with contextlib.ExitStack() as stack:
             folder, ports = stack.enter_context(runner.inputs(self.preset)), {}
@@ -181,7 +176,6 @@ def main(
     warmup: runner.Number = 10,
     steps: runner.Number = 10,
 ) -> None:
-    """Measures and prints the table."""
     for name in work:
         option = "data" if name == "epochs" else "text"
         if {"data": data, "text": text}[option] is None:

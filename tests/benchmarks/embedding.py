@@ -20,6 +20,7 @@ of the best speed so far of a large matrix product in TensorFlow in the system's
 Peak memory is that of the process so far.
 """
 
+import functools
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
@@ -58,7 +59,6 @@ def main(
     batch_sizes: runner.Numbers = (1, 8, 32, 128),  # simple-elmo's largest is 128
     file_batch_sizes: runner.Numbers = (8, 32, 128),
 ) -> None:
-    """Measures and prints the tables."""
     given = runner.read(text, sentences)
     chosen = {name: SYSTEMS[name] for name in systems}
     print(f"{len(given):,} sentences of {n_tokens(given):,} tokens\n")
@@ -83,7 +83,7 @@ def main(
             cosine = "cosine to our float32 by layer: mean (worst)"
             difference_to = f"largest difference to {ALLENNLP}"
             runner.head("preset", "system", difference_to, cosine, "on")
-            vectors = {n: saved(w, len(given), folder) for n, w in found.items()}
+            vectors = {n: saved(w, given, folder) for n, w in found.items()}
             peer, ours = vectors.get(ALLENNLP), vectors.get(FLOAT32)
             for name, own in vectors.items():
                 off = "–" if peer is None else difference(own, peer)
@@ -102,13 +102,11 @@ class Speeds:
     def of_batches(self, size: int, seconds: float) -> list[list[str]]:
         """Embeds batches of `size` sentences as they come, new ones in each round."""
         self._update_peak()
-        n = len(self.sentences)
+        batches = functools.partial(batches_of, size, self.sentences)
         found = runner.in_turns(
-            self.workers,
-            lambda w, i: w.ask("run", batches=batches_of(i, size, n)),
-            seconds=seconds,
+            self.workers, lambda w, i: w.ask("run", batches=batches(i)), seconds=seconds
         )
-        cells, fastest = self._cells(found, lambda i: batches_of(i, size, n))
+        cells, fastest = self._cells(found, batches)
         self._unsorted = max(self._unsorted, fastest)
         return cells
 
@@ -128,8 +126,7 @@ class Speeds:
         found = runner.in_turns(
             ways, lambda way, _: way[0].ask(way[1], **way[2]), seconds=seconds
         )
-        everything = [range(len(self.sentences))]
-        return self._cells(found, lambda _: everything, self._unsorted)[0]
+        return self._cells(found, lambda _: [self.sentences], self._unsorted)[0]
 
     def _update_peak(self):
         """Measures a large matrix product in each dtype; the best so far is kept."""
@@ -141,10 +138,7 @@ class Speeds:
     def _cells(self, found, batches, unsorted=0.0):
         """The cells of all rows, and the fastest peer's speed; `batches` is by round."""
         rounds = range(max(map(len, found.values()), default=0))
-        operations = [
-            sum(needed(self.config, [self.sentences[place] for place in b]) for b in bs)
-            for bs in map(batches, rounds)
-        ]
+        operations = [sum(needed(self.config, b) for b in batches(i)) for i in rounds]
         rates = runner.speeds(found)
         medians = {label: statistics.median(r) for label, r in rates.items()}
         names = {label: label.split(",")[0] for label in found}
@@ -169,11 +163,11 @@ class Speeds:
         return cells, fastest
 
 
-def batches_of(i: int, size: int, n: int) -> list[list[int]]:
-    """The batches of round `i`: places of `n` sentences, again and again."""
-    per_turn = max(1, MIN_SENTENCES // size)
+def batches_of(size: int, sentences: Sentences, i: int) -> list[Sentences]:
+    """The batches of round `i`, of the sentences again and again."""
+    per_turn, n = max(1, MIN_SENTENCES // size), len(sentences)
     firsts = (i * per_turn * size + j * size for j in range(per_turn))
-    return [[place % n for place in range(f, f + size)] for f in firsts]
+    return [[sentences[k % n] for k in range(f, f + size)] for f in firsts]
 
 
 def file_requests(
@@ -182,20 +176,21 @@ def file_requests(
     """Ways in which a system embeds a file: labels, and requests to the worker."""
     if name in OURS:
         return {name: ("file", {})}
-    places = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
+    by_length = sorted(sentences, key=len)
     return {
-        f"{name}, sorted, {size}": (
-            "run",
-            {"batches": [places[i : i + size] for i in range(0, len(places), size)]},
-        )
+        f"{name}, sorted, {size}": ("run", {"batches": sliced(by_length, size)})
         for size in batch_sizes
     }
 
 
-def saved(worker: runner.Worker, n_sentences: int, folder: Path) -> np.ndarray:
+def sliced(sentences: Sentences, size: int) -> list[Sentences]:
+    """The sentences in batches."""
+    return [sentences[i : i + size] for i in range(0, len(sentences), size)]
+
+
+def saved(worker: runner.Worker, sentences: Sentences, folder: Path) -> np.ndarray:
     """A system's vectors of the first sentences: (layers, tokens, dimensions)."""
-    places, path = list(range(min(N_COMPARED, n_sentences))), folder / "vectors.npy"
-    batches = [places[i : i + AT_ONCE] for i in range(0, len(places), AT_ONCE)]
+    batches, path = sliced(sentences[:N_COMPARED], AT_ONCE), folder / "vectors.npy"
     worker.ask("save", batches=batches, path=str(path))
     return np.load(path)
 

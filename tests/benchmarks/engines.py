@@ -46,7 +46,6 @@ def main(
     engines: runner.some_of(OTHERS) = OTHERS,
     python: runner.Python = sys.executable,
 ) -> None:
-    """Measures and prints the table."""
     given = runner.read(text, sentences)
     tokens = n_tokens(given)
     print(f"{sentences:,} sentences of {tokens:,} tokens\n")

@@ -30,7 +30,6 @@ def main(
     rounds: runner.Number = 5,
     python: runner.Python = sys.executable,
 ) -> None:
-    """Measures and prints the table."""
     sentences = runner.read(text, 1)
     systems = {ALLENNLP: ("with_allennlp", "first", {})}
     for name, folder in {"": runner.ROOT, "other: ": checkout}.items():

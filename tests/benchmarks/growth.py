@@ -14,12 +14,11 @@ random weights. The rows of a table take turns, and each is a single batch:
 - documents: coreference and a question, each document in a process of its own.
 """
 
-import contextlib
 import itertools
 import math
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 from elmo_keras.config import ElmoConfig
@@ -52,7 +51,6 @@ def main(
     way: Annotated[str, {"choices": WAYS, "help": "to embed"}] = "float32",
     documents: runner.Numbers = (200, 1_000, 2_000, 5_000, 10_000),
 ) -> None:
-    """Measures and prints the tables."""
     sentences, whole = runner.read(text, OF_MEMORY), runner.read(text)
     documents = [beginning(whole, length) for length in documents]
     for preset, table in itertools.product(presets, tables):
@@ -99,23 +97,14 @@ def made_up(number: int, n_characters: int, n_words: int) -> Batch:
     return [words[i : i + PER_SENTENCE] for i in range(0, n_words, PER_SENTENCE)]
 
 
-@contextlib.contextmanager
-def batch_inputs(preset: str, batches: Sequence[Batch]) -> Iterator[tuple]:
-    """A folder with a model and the sentences of all batches, and their places."""
-    ends = itertools.accumulate(map(len, batches), initial=0)
-    with runner.inputs(preset, sum(batches, [])) as folder:
-        yield folder, [list(range(*pair)) for pair in itertools.pairwise(ends)]
-
-
 def print_batches(preset: str, way: str, batches: dict[int, Batch], rounds: int):
-    """Prints the rows of a table of batches."""
     with (
-        batch_inputs(preset, list(batches.values())) as (folder, places),
+        runner.inputs(preset) as folder,
         runner.worker("ours", folder, way) as worker,
     ):
         found = runner.in_turns(
-            dict(zip(batches, places)),
-            lambda place, _: worker.ask("run", batches=[place]),
+            batches,
+            lambda batch, _: worker.ask("run", batches=[batch]),
             rounds=rounds,
             warm_up=1,  # allocates memory and makes oneDNN's kernels
         )
@@ -147,16 +136,12 @@ def print_memory(preset: str, way: str, sentences: Batch) -> None:
 
 
 def print_documents(preset: str, documents: Sequence[Batch]) -> None:
-    """Prints the table of coreference and questions."""
     calls = "first call", "second call"
     runner.head("task", "sentences", "tokens", *calls, "peak memory")
-    with batch_inputs(preset, documents) as (folder, places):
-        pairs = list(zip(documents, places))
-        for task, (document, place) in itertools.product(
-            ("coreference", "answer"), pairs
-        ):
+    with runner.inputs(preset) as folder:
+        for task, document in itertools.product(("coreference", "answer"), documents):
             with runner.worker("ours", folder, task) as worker:
-                answers = [worker.ask("run", batches=[place]) for _ in calls]
+                answers = [worker.ask("run", batches=[document]) for _ in calls]
                 memory = f"{worker.peak_memory():.2f} GB"
             seconds = [f"{answer['seconds']:.2f} s" for answer in answers]
             runner.row(task, len(document), n_tokens(document), *seconds, memory)

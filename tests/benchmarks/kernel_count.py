@@ -37,7 +37,6 @@ MOST_FREQUENT = 6
 
 @runner.command
 def main(*, presets: runner.Presets = ("tiny", "small", "original")) -> None:
-    """Prints the table."""
     runner.head("preset", "operations on the GPU", "most frequent")
     for preset in presets:
         step, _ = training_step(ElmoConfig.preset(preset), SIZES, "float32")

@@ -35,7 +35,6 @@ def main(
     rounds: runner.Number = 5,
     rows: runner.Numbers = (1, 8, 32, 128, 256),
 ) -> None:
-    """Prints the table."""
     x = tf.random.normal((GEMM, GEMM))
     large = {"product": lambda: tf.matmul(x, x)[0]}
     peak = 2 * GEMM**3 / (fastest(large, rounds)["product"] * STEPS)

@@ -102,7 +102,6 @@ class Worker:
         self.hello = self._answer()
 
     def ask(self, name: str, **arguments: Any) -> Any:
-        """Sends a request; returns the answer."""
         with contextlib.suppress(BrokenPipeError):
             print(json.dumps([name, arguments]), file=self.process.stdin, flush=True)
         return self._answer()
@@ -163,7 +162,6 @@ def finished(command: Sequence[object], checkout: Path) -> Iterator[subprocess.P
 
 
 def end_of(log: IO[str]) -> str:
-    """The end of what a process said."""
     log.seek(0)
     return log.read()[-3000:]
 

@@ -32,18 +32,17 @@ def main(
     presets: runner.Presets = ("small", "original"),
     rounds: runner.Number = 5,
 ) -> None:
-    """Measures and prints the table."""
     rounds += WARMUP
     sentences = runner.read(text, rounds * BATCH_SIZE)
     starts = range(0, len(sentences), BATCH_SIZE)
-    batches = [[*range(start, start + BATCH_SIZE)] for start in starts]
+    batches = [sentences[start : start + BATCH_SIZE] for start in starts]
     losses = "first loss", "last loss"
     runner.head(
         "preset", "step", "system", runner.RATE, "ratio", *losses, "peak memory"
     )
     for preset, kind in itertools.product(presets, ("fine-tuning", "frozen")):
         with (
-            runner.inputs(preset, sentences) as folder,
+            runner.inputs(preset) as folder,
             runner.started(
                 {
                     n: runner.worker(script, folder, kind)

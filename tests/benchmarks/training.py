@@ -108,7 +108,6 @@ def main(
     warmup: runner.Number = 10,
     steps: runner.Number = 10,
 ) -> None:
-    """Measures and prints the table."""
     shown = "ratio", "sampled loss", "peak memory"
     runner.head("preset", "words", "system", runner.RATE, *shown)
     sizes = {"batch_size": batch_size, "negatives": negatives}

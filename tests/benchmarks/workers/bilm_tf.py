@@ -59,7 +59,6 @@ class BatchesOnDemand:
 
 
 def main(folder: Path, options: Path) -> None:
-    """Trains on the files of the folder, until standard input ends."""
     tf.compat.v1.disable_v2_behavior()
     tf.compat.v1.Session = TimedSession
     tf.compat.v1.set_random_seed(0)

@@ -14,8 +14,6 @@ from protocol import answer
 
 
 class OnRequest(keras.callbacks.Callback):
-    """Waits before each epoch, and answers after it."""
-
     def on_epoch_begin(self, epoch, logs=None):
         if not sys.stdin.readline():
             sys.exit()
@@ -29,7 +27,6 @@ class OnRequest(keras.callbacks.Callback):
 
 
 def main() -> None:
-    """Runs the command until standard input ends."""
     fit = keras.Model.fit
 
     def fit_on_request(model, *args, callbacks=(), **kwargs):

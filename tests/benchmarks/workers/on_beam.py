@@ -20,7 +20,6 @@ from elmo_keras.beam import ElmoModelHandler, VectorRows
 
 
 def main(model: str, text: str, folder: str, workers: str) -> None:
-    """Runs the pipeline."""
     threads = str(max(1, len(os.sched_getaffinity(0)) // int(workers)))
     handler = ElmoModelHandler(
         model, pooling="mean", env_vars={"TF_NUM_INTRAOP_THREADS": threads}

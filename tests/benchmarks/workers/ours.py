@@ -25,7 +25,6 @@ QUESTION = "Who was it that came home ?"
 
 
 def main(folder: Path, way: str) -> None:
-    """Does what is requested until standard input ends."""
     if way.startswith("first-"):
         loaders = {"eager": eager, "embedder": embedder}
         protocol.first_vectors(folder, loaders[way.removeprefix("first-")])
@@ -33,25 +32,23 @@ def main(folder: Path, way: str) -> None:
     tasks = {"fine-tuning": fine_tuning, "frozen": frozen}
     tasks |= dict.fromkeys(("coreference", "answer"), document_reader)
     if way in tasks:
-        requests = protocol.requests(folder, tasks[way](folder, way))
+        requests = protocol.requests(tasks[way](folder, way))
     else:
         elmo = Elmo.from_pretrained(folder, dtype=way if "float" in way else "float32")
         embed = {"eager": eager, "embedder": embedder}.get(way, graph)(elmo)
         embed([["a"]])
-        requests = protocol.requests(folder, embed)
+        requests = protocol.requests(embed)
         requests["file"] = file_request(elmo, folder, way)
         requests["gemm"] = lambda size: product_speed(size, way)
     protocol.answer_requests(protocol.versions("tensorflow", "keras"), requests)
 
 
 def eager(model: Elmo | Path):
-    """The layer, called outside of any graph."""
     elmo = Elmo.from_pretrained(model) if isinstance(model, Path) else model
     return lambda sentences: elmo.layers(sentences).numpy()
 
 
 def embedder(model: Elmo | Path):
-    """An `Embedder`."""
     return Embedder(model, layers="all").encode
 
 
@@ -63,7 +60,6 @@ def graph(elmo: Elmo):
 
 
 def ragged(sentences) -> tf.RaggedTensor:
-    """Sentences as a tensor."""
     words = tf.constant([word for sentence in sentences for word in sentence])
     return tf.RaggedTensor.from_row_lengths(words, [len(s) for s in sentences])
 

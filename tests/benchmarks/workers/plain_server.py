@@ -43,7 +43,6 @@ class PlainService(prediction_service_pb2_grpc.PredictionServiceServicer):
 
 
 def main(version: Path, file: Path) -> None:
-    """Answers until standard input ends."""
     sentences = [" ".join(tokens) for tokens in read(file)]
     service = PlainService(version)
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(MOST_CLIENTS))

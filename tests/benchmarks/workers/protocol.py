@@ -35,7 +35,6 @@ def versions(*packages: str) -> str:
 
 
 def answer(value: object) -> None:
-    """Sends a line of JSON."""
     print(json.dumps(value), file=ANSWERS, flush=True)
 
 
@@ -53,26 +52,21 @@ def timed(sentences: Sentences, work: Callable[[], Any]) -> dict[str, Any]:
 
 
 def requests(
-    folder: Path, work: Callable[[Sentences], Any], forget: Callable = lambda: None
+    work: Callable[[Sentences], Any], forget: Callable[[], Any] = lambda: None
 ) -> dict[str, Callable[..., Any]]:
-    """Requests for work on batches of `sentences.txt`, from lists of `str` on.
+    """Requests for work on batches of sentences, timed from lists of `str` on.
 
     `work` returns a loss, or vectors (sentences, layers, longest, dimensions), or a list
     of those of each sentence; `forget` resets the LSTM state before they are saved.
     """
-    sentences = read(folder / "sentences.txt")
-
-    def texts(batches):
-        return [[sentences[i] for i in batch] for batch in batches]
 
     def run(batches):
-        given = texts(batches)
-        return timed(sum(given, []), lambda: [result(work(batch)) for batch in given])
+        return timed(sum(batches, []), lambda: [result(work(b)) for b in batches])
 
     def save(batches, path):
         """Saves the vectors of real tokens: (layers, tokens, dimensions)."""
         real = []
-        for batch in texts(batches):
+        for batch in batches:
             forget()
             for sentence, vectors in zip(batch, work(batch)):
                 real.append(vectors[:, : len(sentence)].astype(np.float32))

@@ -17,7 +17,6 @@ from allennlp.modules.elmo import Elmo, batch_to_ids
 
 
 def main(folder: Path, way: str) -> None:
-    """Does what is requested until standard input ends."""
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     if way == "first":
         protocol.first_vectors(folder, lambda path: embedder(model(path).eval()))
@@ -25,16 +24,15 @@ def main(folder: Path, way: str) -> None:
     if way == "embedding":
         elmo = model(folder).eval()
         forget = elmo._elmo_lstm._elmo_lstm.reset_states
-        requests = protocol.requests(folder, embedder(elmo), forget)
+        requests = protocol.requests(embedder(elmo), forget)
     else:
         fine_tuning = way == "fine-tuning"
         elmo = model(folder, requires_grad=fine_tuning)
-        requests = protocol.requests(folder, stepper(elmo, fine_tuning))
+        requests = protocol.requests(stepper(elmo, fine_tuning))
     protocol.answer_requests(protocol.versions("allennlp", "torch"), requests)
 
 
 def model(folder: Path, **kwargs) -> Elmo:
-    """The model in a folder."""
     files = str(folder / "options.json"), str(folder / "weights.hdf5")
     return Elmo(*files, num_output_representations=1, dropout=0.0, **kwargs)
 

@@ -18,7 +18,6 @@ LARGEST_BATCH = 128
 
 
 def main(folder: Path, way: str) -> None:
-    """Embeds the requested sentences until standard input ends."""
     model = ElmoModel()
     model.load(str(folder), max_batch_size=LARGEST_BATCH)
     layers = model.sentence_embeddings_op
@@ -47,7 +46,7 @@ def main(folder: Path, way: str) -> None:
 
     protocol.answer_requests(
         protocol.versions("simple-elmo", "tensorflow", "tf_keras"),
-        protocol.requests(folder, embed, lambda: session.run(reset)),
+        protocol.requests(embed, lambda: session.run(reset)),
     )
 
 
