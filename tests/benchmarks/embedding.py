@@ -69,6 +69,8 @@ def main(
                 {n: runner.worker(s, folder, way) for n, (s, way) in chosen.items()}
             ) as found,
         ):
+            for worker in found.values():
+                worker.ask("run", batches=[[["a"]]])
             speeds = Speeds(found, ElmoConfig.preset(preset), given)
             relative = "to the fastest peer", "to its fastest batches", "of peak"
             columns = "system", runner.RATE, *relative, "peak memory", "rounds"
@@ -88,7 +90,7 @@ def main(
             for name, own in vectors.items():
                 off = "–" if peer is None else difference(own, peer)
                 cosine = "–" if ours is None else cosines(own, ours)
-                runner.row(preset, name, off, cosine, found[name].hello)
+                runner.row(preset, name, off, cosine, found[name].hello["on"])
             print()
 
 

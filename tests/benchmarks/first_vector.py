@@ -31,18 +31,18 @@ def main(
     python: runner.Python = sys.executable,
 ) -> None:
     sentences = runner.read(text, 1)
-    systems = {ALLENNLP: ("with_allennlp", "first", {})}
+    systems = {ALLENNLP: ("with_allennlp", "embedding", {})}
     for name, folder in {"": runner.ROOT, "other: ": checkout}.items():
         for way in ("eager", "embedder") if folder else ():
             options = {"python": python, "checkout": folder}
-            systems[f"{name}{way}"] = ("ours", f"first-{way}", options)
+            systems[f"{name}{way}"] = ("ours", way, options)
     total = "start to first vectors"
     runner.head("preset", "system", *STAGES, total, f"to {ALLENNLP}", "processor")
     for preset in presets:
-        with runner.inputs(preset, sentences) as folder:
+        with runner.inputs(preset) as folder:
             found = runner.in_turns(
                 systems,
-                lambda system, _, f=folder: start(f, *system),
+                lambda system, _, f=folder: start(f, sentences, *system),
                 rounds=rounds,
                 warm_up=1,  # fills the caches of files
             )
@@ -50,11 +50,18 @@ def main(
             runner.row(preset, *cells)
 
 
-def start(folder: Path, script: str, way: str, options: dict) -> Ends:
+def start(
+    folder: Path, batch: list[list[str]], script: str, way: str, options: dict
+) -> Ends:
     """The ends of the stages of one start, in seconds since it."""
     begin = time.time()
     with runner.worker(script, folder, way, **options) as worker:
-        return {n: (end - begin, used) for n, (end, used) in worker.hello.items()}
+        ends = {"import": (worker.hello["imported"] - begin, 0.0)}
+        ends["read"] = time.time() - begin, 0.0
+        for name in ("first", "second"):
+            used = worker.ask("run", batches=[batch])["processor"]
+            ends[name] = time.time() - begin, used
+    return ends
 
 
 def rows(starts: dict[str, list[Ends]]) -> list[list[str]]:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tensorflow as tf
-from protocol import answer, versions
+from protocol import answer, hello
 from simple_elmo.data import BidirectionalLMDataset
 from simple_elmo.training import load_vocab, train
 
@@ -71,7 +71,7 @@ def main(folder: Path, options: Path) -> None:
     data = BidirectionalLMDataset(text, vocabulary, shuffle_on_load=True)
     saved = folder / "bilm_tf"
     saved.mkdir()
-    answer(versions("simple-elmo", "tensorflow", "tf_keras"))
+    answer(hello("simple-elmo", "tensorflow", "tf_keras"))
     train(options, BatchesOnDemand(data), 1, str(saved), str(saved))
 
 

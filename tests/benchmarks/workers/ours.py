@@ -4,8 +4,7 @@
 
 PYTHONPATH names the checkout. WAY is `float32` or `bfloat16` (`Elmo.layers` in a
 `tf.function`, `embed_corpus` for files), `eager` (`Elmo.layers` outside of any graph),
-`embedder`; `first-eager` or `first-embedder`; `fine-tuning` or `frozen`; `coreference`
-or `answer` (documents).
+`embedder`; `fine-tuning` or `frozen`; `coreference` or `answer` (documents).
 """
 
 import sys
@@ -25,10 +24,7 @@ QUESTION = "Who was it that came home ?"
 
 
 def main(folder: Path, way: str) -> None:
-    if way.startswith("first-"):
-        loaders = {"eager": eager, "embedder": embedder}
-        protocol.first_vectors(folder, loaders[way.removeprefix("first-")])
-        return
+    imported = time.time()
     tasks = {"fine-tuning": fine_tuning, "frozen": frozen}
     tasks |= dict.fromkeys(("coreference", "answer"), document_reader)
     if way in tasks:
@@ -36,20 +32,19 @@ def main(folder: Path, way: str) -> None:
     else:
         elmo = Elmo.from_pretrained(folder, dtype=way if "float" in way else "float32")
         embed = {"eager": eager, "embedder": embedder}.get(way, graph)(elmo)
-        embed([["a"]])
         requests = protocol.requests(embed)
         requests["file"] = file_request(elmo, folder, way)
         requests["gemm"] = lambda size: product_speed(size, way)
-    protocol.answer_requests(protocol.versions("tensorflow", "keras"), requests)
+    hello = protocol.hello("tensorflow", "keras", imported=imported)
+    protocol.answer_requests(hello, requests)
 
 
-def eager(model: Elmo | Path):
-    elmo = Elmo.from_pretrained(model) if isinstance(model, Path) else model
+def eager(elmo: Elmo):
     return lambda sentences: elmo.layers(sentences).numpy()
 
 
-def embedder(model: Elmo | Path):
-    return Embedder(model, layers="all").encode
+def embedder(elmo: Elmo):
+    return Embedder(elmo, layers="all").encode
 
 
 def graph(elmo: Elmo):

@@ -28,10 +28,11 @@ def answer_requests(hello: object, requests: Mapping[str, Callable[..., Any]]) -
         answer(requests[name](**arguments))
 
 
-def versions(*packages: str) -> str:
-    """Names and versions of the packages that the process runs on."""
+def hello(*packages: str, imported: float = 0.0) -> dict[str, Any]:
+    """What the process runs on, and when it had imported that."""
     found = [f"{name} {importlib.metadata.version(name)}" for name in packages]
-    return ", ".join([*found, f"Python {platform.python_version()}"])
+    on = ", ".join([*found, f"Python {platform.python_version()}"])
+    return {"on": on, "imported": imported}
 
 
 def answer(value: object) -> None:
@@ -44,11 +45,14 @@ def read(path: Path) -> Sentences:
 
 
 def timed(sentences: Sentences, work: Callable[[], Any]) -> dict[str, Any]:
-    """The seconds of some work, its result, and the tokens of its sentences."""
+    """The seconds of some work, its result, and the tokens of its sentences.
+
+    And all seconds for which the process has computed so far.
+    """
     tokens, start = sum(map(len, sentences)), time.perf_counter()
-    result = work()
-    seconds = time.perf_counter() - start
-    return {"seconds": seconds, "result": result, "tokens": tokens}
+    found = {"result": work(), "tokens": tokens}
+    found["seconds"] = time.perf_counter() - start
+    return found | {"processor": time.process_time()}
 
 
 def requests(
@@ -88,17 +92,3 @@ def result(found: Any) -> float | None:
 def tags(sentence: list[str]) -> list[int]:
     """The tagger's targets: each word's number of bytes, modulo `N_TAGS`."""
     return [len(word.encode()) % N_TAGS for word in sentence]
-
-
-def first_vectors(
-    folder: Path, load: Callable[[Path], Callable[[Sentences], Any]]
-) -> None:
-    """Prints when each stage ended, from the start of the process on."""
-    ends = {"import": (time.time(), time.process_time())}
-    sentences = read(folder / "sentences.txt")[:1]
-    embed = load(folder)
-    ends["read"] = time.time(), time.process_time()
-    for name in ("first", "second"):
-        embed(sentences)
-        ends[name] = time.time(), time.process_time()
-    answer(ends)

@@ -1,6 +1,6 @@
 """AllenNLP's side of the benchmarks.
 
-    python with_allennlp.py FOLDER embedding|first|fine-tuning|frozen
+    python with_allennlp.py FOLDER embedding|fine-tuning|frozen
 
 Runs the parts of `allennlp.modules.elmo.Elmo`: `batch_to_ids` from strings to ids,
 and its biLM, for all layers without `<S>` and `</S>`; or trains with the whole of it.
@@ -8,6 +8,7 @@ and its biLM, for all layers without `<S>` and `</S>`; or trains with the whole 
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import allennlp_imports  # noqa: F401
@@ -17,10 +18,8 @@ from allennlp.modules.elmo import Elmo, batch_to_ids
 
 
 def main(folder: Path, way: str) -> None:
+    imported = time.time()
     torch.set_num_threads(len(os.sched_getaffinity(0)))
-    if way == "first":
-        protocol.first_vectors(folder, lambda path: embedder(model(path).eval()))
-        return
     if way == "embedding":
         elmo = model(folder).eval()
         forget = elmo._elmo_lstm._elmo_lstm.reset_states
@@ -29,7 +28,8 @@ def main(folder: Path, way: str) -> None:
         fine_tuning = way == "fine-tuning"
         elmo = model(folder, requires_grad=fine_tuning)
         requests = protocol.requests(stepper(elmo, fine_tuning))
-    protocol.answer_requests(protocol.versions("allennlp", "torch"), requests)
+    hello = protocol.hello("allennlp", "torch", imported=imported)
+    protocol.answer_requests(hello, requests)
 
 
 def model(folder: Path, **kwargs) -> Elmo:
@@ -45,7 +45,6 @@ def embedder(elmo: Elmo):
         layers = elmo._elmo_lstm(batch_to_ids(sentences))["activations"]
         return torch.stack(layers, dim=1)[:, :, 1:-1].numpy()
 
-    embed([["a"]])
     return embed
 
 

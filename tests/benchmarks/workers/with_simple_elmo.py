@@ -45,7 +45,7 @@ def main(folder: Path, way: str) -> None:
         return session.run(layers["lm_embeddings"], feed)
 
     protocol.answer_requests(
-        protocol.versions("simple-elmo", "tensorflow", "tf_keras"),
+        protocol.hello("simple-elmo", "tensorflow", "tf_keras"),
         protocol.requests(embed, lambda: session.run(reset)),
     )
 
