@@ -70,7 +70,7 @@ def command(report: Callable[..., int | None]) -> Callable[..., int]:
     Its parameters after `*` are the options of the command, the others its arguments.
     """
     hints = get_type_hints(report, include_extras=True)
-    doc = sys.modules[report.__module__].__doc__
+    doc = report.__globals__["__doc__"]
     parameters = inspect.signature(report).parameters.values()
 
     def main(arguments: Sequence[str] | None = None) -> int:
