@@ -25,7 +25,7 @@ from tests.benchmarks import (
     tasks,
     training,
 )
-from tests.benchmarks.arithmetic import needed, of_position, of_word
+from tests.benchmarks.embedding import needed, of_position, of_word
 from tests.benchmarks.kernel_count import counted
 
 OTHER = ["--checkout", "missing"]

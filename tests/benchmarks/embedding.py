@@ -15,22 +15,21 @@ Only real tokens count. A turn has at least eight sentences. Of the whole sample
 peers get batches of each of --file-batch-sizes, sorted by length, and the fastest size
 runs the further rounds; elmo-keras gets the file as it is. "To its fastest batches"
 compares with the fastest peer's batches as they come, of the size that is best for it.
-"Of peak" is the arithmetic that was needed (`arithmetic.py`) divided by time, as a share
-of the best speed so far of a large matrix product in TensorFlow in the system's dtype.
+"Of peak" is the arithmetic that was needed, a multiply-add as two operations, divided by
+time, as a share of the best speed so far of a large matrix product in TensorFlow.
 Peak memory is that of the process so far.
 """
 
 import functools
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
 from tests.benchmarks import runner
-from tests.benchmarks.arithmetic import n_tokens, needed
 
 ALLENNLP, FLOAT32 = "AllenNLP", "elmo-keras float32"
 PEERS = {  # system → script and way
@@ -207,6 +206,39 @@ def cosines(vectors: np.ndarray, expected: np.ndarray) -> str:
     lengths = np.linalg.norm(vectors, axis=2) * np.linalg.norm(expected, axis=2)
     cosine = np.sum(vectors * expected, axis=2) / lengths  # (layers, tokens)
     return ", ".join(f"{c.mean():.6f} ({c.min():.6f})" for c in cosine)
+
+
+def needed(config: ElmoConfig, sentences: Sequence[Sequence[str]]) -> float:
+    """The fewest operations that give all layers of all tokens of these sentences.
+
+    Padding needs none; each distinct word is computed once.
+    """
+    positions = sum(len(sentence) + 1 for sentence in sentences)  # and one boundary
+    words = {word for sentence in sentences for word in sentence}
+    per_word = sum(of_word(config, word) for word in [*words, "S", "S"])  # boundaries
+    return positions * of_position(config) + per_word
+
+
+def of_position(config: ElmoConfig) -> int:
+    """Operations of the LSTM layers of both directions at one position."""
+    units, dim = config.units, config.projection_dim
+    return 2 * config.n_layers * 2 * (2 * dim * 4 * units + units * dim)
+
+
+def of_word(config: ElmoConfig, word: str) -> int:
+    """Operations of the character CNN for one word."""
+    maximum, n = config.max_characters_per_token, config.n_filters
+    length = min(len(word.encode()) + 2, maximum)
+    convolutions = sum(
+        min(length, maximum - width + 1) * width * config.char_embedding_dim * filters
+        for width, filters in config.filters
+    )
+    highway = config.n_highway * 2 * n * n
+    return 2 * (convolutions + highway + n * config.projection_dim)
+
+
+def n_tokens(sentences: Iterable[Sequence[str]]) -> int:
+    return sum(map(len, sentences))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from elmo_keras.cli.command import CommandFailed
 from tests.benchmarks import runner
-from tests.benchmarks.arithmetic import n_tokens
+from tests.benchmarks.embedding import n_tokens
 from tests.support.processes import descendants, processor_seconds
 
 FIRST = "embed"  # what the others are compared with

@@ -23,7 +23,7 @@ from typing import Annotated
 
 from elmo_keras.config import ElmoConfig
 from tests.benchmarks import runner
-from tests.benchmarks.arithmetic import n_tokens
+from tests.benchmarks.embedding import n_tokens
 
 Batch = list[list[str]]
 WAYS = "float32", "bfloat16", "eager", "embedder"

@@ -21,7 +21,7 @@ from elmo_keras.layers import ProjectedLSTM
 from elmo_keras.layers.blocked_weights import product
 from elmo_keras.layers.lstm_cell import clip
 from tests.benchmarks import runner
-from tests.benchmarks.arithmetic import of_position
+from tests.benchmarks.embedding import of_position
 
 PARTS = "inputs", "recurrent", "projection", "other", "loop"
 STEPS = 16

@@ -123,14 +123,12 @@ def worker(
 ) -> Iterator[Worker]:
     """A process of `workers/SCRIPT.py`, a peer's or on a checkout, within the block."""
     with tempfile.TemporaryFile("w+", errors="replace") as log:
-        process = subprocess.Popen(
-            [python or interpreter(script), HERE / f"workers/{script}.py"]
-            + [str(argument) for argument in arguments],
-            env=environment(None if script in PEERS else checkout),
+        process = process_of(
+            [python or interpreter(script), HERE / f"workers/{script}.py", *arguments],
+            None if script in PEERS else checkout,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
-            text=True,
         )
         try:
             yield Worker(process, log)
@@ -149,14 +147,13 @@ def started(systems: Mapping[Any, contextlib.AbstractContextManager]) -> Iterato
 @contextlib.contextmanager
 def finished(command: Sequence[object], checkout: Path) -> Iterator[subprocess.Popen]:
     """A command of a checkout, which has done its work when the block ends."""
-    command = [str(word) for word in command]
     with tempfile.TemporaryFile("w+", errors="replace") as log:
-        quiet = {"stdout": log, "stderr": log, "env": environment(checkout)}
-        process = subprocess.Popen(command, cwd=checkout, **quiet)
+        streams = {"stdout": log, "stderr": log}
+        process = process_of(command, checkout, cwd=checkout, **streams)
         try:
             yield process
             if process.wait():
-                raise CommandFailed(f"{' '.join(command)} failed: {end_of(log)}")
+                raise CommandFailed(f"{process.args} failed: {end_of(log)}")
         finally:
             process.kill()
 
@@ -166,12 +163,15 @@ def end_of(log: IO[str]) -> str:
     return log.read()[-3000:]
 
 
-def environment(checkout: Path | None) -> dict[str, str]:
-    """The variables of a process that imports a checkout, or that of a peer."""
-    own = {"PYTHONPATH": str(checkout.resolve())} if checkout else {}
-    peer = {} if checkout else {"TF_USE_LEGACY_KERAS": "1"}
+def process_of(
+    command: Sequence[object], checkout: Path | None, **options: Any
+) -> subprocess.Popen:
+    """A process that imports the `elmo_keras` of a checkout, or that of a peer."""
+    peer = {"TF_USE_LEGACY_KERAS": "1"}
+    own = {"PYTHONPATH": str(checkout.resolve())} if checkout else peer
     quiet = {"PYTHONUTF8": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    return os.environ | quiet | own | peer
+    command = [str(word) for word in command]
+    return subprocess.Popen(command, env=os.environ | quiet | own, text=True, **options)
 
 
 def interpreter(script: str) -> Path:

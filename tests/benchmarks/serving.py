@@ -45,14 +45,9 @@ class Server:
 
     def __init__(self, folder: Path, *options: str, checkout: Path = runner.ROOT):
         command = [sys.executable, "-m", "export.serve", folder.absolute()]
-        self.process = subprocess.Popen(
-            [*command, *options, "--port=0", "--rest-port=0"],
-            cwd=checkout,
-            env=runner.environment(checkout),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        command += [*options, "--port=0", "--rest-port=0"]
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self.process = runner.process_of(command, checkout, cwd=checkout, **streams)
         line = self.process.stdout.readline()
         if not line:
             raise ValueError(f"{folder} can't be served.")
