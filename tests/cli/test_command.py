@@ -41,6 +41,9 @@ def test_the_usage_shows_what_was_typed(start, program, argument, module, typed)
 
 
 def test_examples_in_the_help_work_as_they_are_shown(start):
+    shown = command_parser("package.name", "One.\n\n    python -m x\n").format_help()
+    assert shown.startswith("usage: python -m package.name")
+    assert "One.\n\n    python -m x\n" in shown  # with its line breaks
     description = "python -m export MODEL, `python -m export`, python -m export.serve"
     start("elmo-keras export")
     assert command_parser("export", description).description == (
@@ -82,17 +85,8 @@ def test_an_error_is_one_line_on_standard_error_and_a_status(
     assert run_command("prog", work, "Interrupted. Resumes.") == status
     shown = capsys.readouterr()
     assert shown.err == (f"prog: {line}\n" if line else "") and shown.out == ""
-
-
-def test_an_error_of_the_program_itself_is_not_hidden():
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError):  # an error of the program itself is not hidden
         run_command("prog", raising(TypeError()))
-
-
-def test_help_shows_the_description_with_its_line_breaks():
-    shown = command_parser("package.name", "One.\n\n    python -m x\n").format_help()
-    assert "usage: python -m package.name" in shown
-    assert "One.\n\n    python -m x\n" in shown
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

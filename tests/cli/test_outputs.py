@@ -85,7 +85,7 @@ def test_a_path_that_cannot_be_written_is_refused(folder, check, path, problem):
     assert tree(folder) == before
 
 
-def test_a_check_leaves_nothing(folder):
+def test_a_check_leaves_nothing_and_a_full_disk_is_no_wrong_output(folder, monkeypatch):
     before = tree(folder)
     for path in ("new", "text", "model/new"):
         check_file(Path(path))
@@ -93,8 +93,6 @@ def test_a_check_leaves_nothing(folder):
         check_folder(Path(path))
     assert tree(folder) == before
 
-
-def test_a_full_disk_is_no_wrong_output(monkeypatch):
     def full(**_):
         raise OSError(errno.ENOSPC, "No space left on device")
 

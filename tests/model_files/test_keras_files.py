@@ -62,9 +62,12 @@ def filled_with_nan(array):
     array[...] = np.nan
 
 
-def test_a_sound_model_is_loaded(saved):
+def test_a_sound_model_is_loaded_and_another_file_named(saved):
     expected = keras.models.load_model(saved).get_weights()
     assert_same(expected, load_keras_model(saved).get_weights())
+    saved.write_text("no zip")
+    with pytest.raises(ValueError, match="model.keras should be a complete .keras"):
+        load_keras_model(saved)
 
 
 @pytest.mark.parametrize(
@@ -98,9 +101,3 @@ def test_what_is_not_sound_is_refused(saved, name, edit, message):
     with pytest.raises(ValueError, match=message) as error:
         load_keras_model(saved)
     assert str(saved) in str(error.value) or "finite" in message
-
-
-def test_another_file_is_named(tmp_path):
-    (tmp_path / "model.keras").write_text("no zip")
-    with pytest.raises(ValueError, match="model.keras should be a complete .keras"):
-        load_keras_model(tmp_path / "model.keras")

@@ -30,13 +30,13 @@ def test_a_directory_in_another_layout_has_files_like_a_model(tmp_path):
     assert len(expected) == 6
 
 
-def test_a_model_that_is_missing_has_no_files_beside_it(tmp_path):
-    made(tmp_path, "options.json vocab.txt misspelt.npy")
-    assert names(tmp_path, tmp_path / "misspelt") == ["misspelt"]
-
-
-def test_a_zip_is_a_file_and_a_checkpoint_has_a_prefix(tmp_path):
-    made(tmp_path, "m.zip [m].index [m].data-0 m.index options.json vocab.txt")
+def test_a_zip_is_a_file_and_a_checkpoint_has_a_prefix_which_a_wrong_name_is_not(
+    tmp_path,
+):
+    made(
+        tmp_path, "m.zip [m].index [m].data-0 m.index options.json vocab.txt wrong.npy"
+    )
+    assert names(tmp_path, tmp_path / "wrong") == ["wrong"]
     assert names(tmp_path, str(tmp_path / "m.zip")) == ["m.zip"]
     assert names(tmp_path, tmp_path / "[m]") == (
         "[m].data-0 [m].index options.json vocab.txt".split()

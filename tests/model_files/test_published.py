@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo
 from elmo_keras.model_files import published
+from elmo_keras.model_files.hdf5 import open_hdf5
 from elmo_keras.model_files.model_directory import load_bilm, save_model
 from elmo_keras.model_files.published import array_of, assign, published_table
 from tests.support import tf1_checkpoints
@@ -18,10 +19,12 @@ from tests.support.models import published_weights, randomize
 
 
 def test_the_file_has_the_published_names_and_shapes(directory):
-    found = {}
-    with h5py.File(directory / "weights.hdf5") as file:
-        file.visititems(lambda name, x: found.update({name: getattr(x, "shape", None)}))
-    found = {name: shape for name, shape in found.items() if shape is not None}
+    with h5py.File(directory / "weights.hdf5", "a") as file:
+        names = []
+        file.visit(names.append)
+        found = {n: file[n].shape for n in names if isinstance(file[n], h5py.Dataset)}
+        file["softmax/W"] = np.zeros(3)
+    load_bilm(directory)  # to which other datasets do no harm
     cell = {"W_0": (10, 28), "B": (28,), "W_P_0": (7, 5)}
     of_checkpoint = tf1_checkpoints.shapes()  # whose names differ for the cells
     expected = {n.removeprefix("lm/"): shape for n, shape in of_checkpoint.items()}
@@ -50,12 +53,6 @@ def test_a_projection_that_would_keep_the_size_is_the_identity(config, tmp_path)
         load_bilm(tmp_path)
 
 
-def test_other_datasets_in_the_file_do_no_harm(directory):
-    with h5py.File(directory / "weights.hdf5", "a") as file:
-        file["softmax/W"] = np.zeros(3)
-    load_bilm(directory)
-
-
 def test_the_published_fixture_round_trips(data, tmp_path):
     options = data("fixtures/bilm-tf/options.json")
     weights = data("fixtures/bilm-tf/lm_weights.hdf5")
@@ -64,12 +61,9 @@ def test_the_published_fixture_round_trips(data, tmp_path):
     assert json.loads((tmp_path / "options.json").read_text()) == json.loads(
         options.read_text()
     )
-    with h5py.File(weights) as a, h5py.File(tmp_path / "weights.hdf5") as b:
-        names = []
-        a.visit(names.append)
-        for name in names:
-            if isinstance(a[name], h5py.Dataset):
-                np.testing.assert_array_equal(a[name][...], b[name][...])
+    other = open_hdf5(tmp_path / "weights.hdf5").datasets
+    for name, array in open_hdf5(weights).datasets.items():
+        np.testing.assert_array_equal(array[...], other[name][...])
 
 
 @pytest.mark.parametrize("strategy", [None, ["cpu:0", "cpu:1"]])

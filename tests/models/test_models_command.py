@@ -25,14 +25,11 @@ def run(capsys):
     return run
 
 
-def test_the_readme_shows_the_listing(run):
+def test_the_readme_shows_the_listing_and_words_choose_rows(run):
     status, printed, _ = run()
     assert status == 0
     readme = (ROOT / "elmo_keras/models/README.md").read_text(encoding="utf-8")
     assert readme.endswith(printed)
-
-
-def test_words_choose_rows(run):
     _, printed, _ = run("list", "KOREAN", "elmoformany")
     head, rule, row = printed.splitlines()
     expected = "| nlpl:161 | Korean | | ELMoForManyLangs | | | |"
@@ -53,10 +50,7 @@ def test_models_are_fetched_listed_and_removed(run, small, cache):
     assert not folder.exists()
     status, _, error = run("remove", "small")
     assert status == WRONG_INPUT and "not in the cache" in error
-
-
-def test_models_of_an_address_are_listed_by_their_folder(run, small):
-    run("fetch", "https://host/a")
+    run("fetch", "https://host/a")  # which is listed by its folder
     _, printed, _ = run("list", "https://host/a/weights.hdf5")
     folder = printed.splitlines()[2].split()[1]
     assert folder.startswith("host-a-")

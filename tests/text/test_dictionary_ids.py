@@ -46,13 +46,6 @@ def test_ids_of_any_text_are_those_of_the_plain_mapper(tokens, length, with_word
     np.testing.assert_array_equal(actual, np.reshape(expected, actual.shape))
 
 
-def test_tokens_of_any_shape_are_mapped_in_a_graph_as_well():
-    tokens = tf.constant([["a", "한국어"], ["", "<bos>"]])
-    graph = tf.function(lambda x: characters_of_words(x, CONFIG))
-    assert graph(tokens).shape == (2, 2, CONFIG.ids_per_token)
-    np.testing.assert_array_equal(graph(tokens), characters_of_words(tokens, CONFIG))
-
-
 @pytest.mark.parametrize("token", [b"\xff", b"a\x80b", b"\xed\xa0\x80", b"\xff" * 99])
 def test_bytes_that_are_not_utf_8_are_unknown_characters(token):
     ids = characters_of_words(tf.constant([token]), CONFIG)[0].numpy()
@@ -74,11 +67,14 @@ def test_words_with_the_same_fingerprint_are_told_apart(monkeypatch):
     np.testing.assert_array_equal(ids, [*range(1, 52), 1, 1, 1])
 
 
-def test_graphs_share_the_dictionary():
+def test_tokens_are_mapped_in_graphs_which_share_the_dictionary():
     config, _ = with_words(1000)
     graph = tf.function(lambda x: characters_of_words(x, config)).get_concrete_function(
-        tf.TensorSpec((None,), tf.string)
+        tf.TensorSpec((None, None), tf.string)
     )
+    tokens = tf.constant([["a", "한국어"], ["", "<bos>"], ["word999", "🙂"]])
+    assert graph(tokens).shape == (3, 2, config.ids_per_token)
+    np.testing.assert_array_equal(graph(tokens), characters_of_words(tokens, config))
     assert graph.graph.as_graph_def().ByteSize() < 20_000
     assert sum(len(x.shape) == 1 for x in graph.captured_inputs) == 4
 
