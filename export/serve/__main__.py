@@ -42,19 +42,19 @@ count, some_time = positive(int), positive(float)
 OPTIONS = {
     "models": {
         "threads": (count, "of TensorFlow's operations (default: one per processor)"),
-        "poll_seconds": (seconds, "between checks for a newer version"),
+        "poll_seconds": (seconds, "seconds between checks for a newer version"),
     },
     "server": {
         "host": (str, "address"),
         "port": (port, "of gRPC; 0 takes a free one"),
-        "grace_seconds": (seconds, "to answer waiting requests at the end"),
-        "max_message_mb": (count, "maximum size of a request"),
+        "grace_seconds": (seconds, "seconds to answer waiting requests at the end"),
+        "max_message_mb": (count, "maximum size of a request, in MB"),
     },
     "gRPC": {"tensor_content": (bool, "answers with tensor_content, not float_val")},
     "REST": {
         "rest_port": (port, "0 takes a free one"),
         "rest_timeout": (some_time, "seconds for an answer, after the request's end"),
-        "rest_header_timeout": (some_time, "after a connection or the last answer"),
+        "rest_header_timeout": (some_time, "seconds for headers, or idle"),
         "rest_body_timeout": (
             some_time,
             "of a request, and to read a part of an answer",
@@ -65,13 +65,13 @@ OPTIONS = {
     "limits of a request": {
         "max_request_rows": (count, "sentences"),
         "max_request_tokens": (count, "tokens of all sentences"),
-        "max_answer_mb": (count, "of the requested outputs"),
+        "max_answer_mb": (count, "MB of the requested outputs"),
     },
     "batching, named as in TensorFlow Serving's file": {
         "max_batch_size": (count, "rows; a larger request is a batch by itself"),
         "max_batch_tokens": (count, "positions, with padding"),
         "long_request_tokens": (count, "a request with more has threads of its own"),
-        "batch_timeout_micros": (non_negative(int), "to wait for other requests"),
+        "batch_timeout_micros": (non_negative(int), "time to wait for other requests"),
         "max_enqueued_requests": (count, "that wait; further ones are refused"),
         "num_batch_threads": (count, "batches computed at the same time"),
     },

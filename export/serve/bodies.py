@@ -38,7 +38,7 @@ class Bodies:
                     if self._held > HELD_BODIES * self._max_bytes:
                         raise too_much(
                             "The server holds the bodies of other requests. "
-                            "Try again later.",
+                            "Try again later."
                         )
             yield bytes(body)
         finally:
@@ -63,6 +63,5 @@ class Bodies:
 
     def _too_large(self):
         return too_much(
-            f"A body should have at most {self._max_bytes} bytes.",
-            http_status=413,
+            f"A body should have at most {self._max_bytes} bytes.", http_status=413
         )

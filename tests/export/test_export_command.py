@@ -16,7 +16,6 @@ from elmo_keras.text.vocabulary import Vocabulary
 from export.__main__ import about_use, main, parser
 from export.source_model import elmo_of_files, read_keras_model
 from export.version_directory import (
-    export_elmo,
     write_archive,
     write_serving_files,
 )
@@ -79,19 +78,11 @@ def keras_model(tmp_path_factory):
     return path, elmo
 
 
-def test_a_layer_of_a_keras_model_is_found_by_its_name(keras_model, capsys):
+def test_a_layer_of_a_keras_model_is_found_by_its_name(keras_model):
     path, elmo = keras_model
-    assert main([str(path), "out"]) == 2
-    assert "It has: ['first', 'second']" in capsys.readouterr().err
     found = read_keras_model(path, "second")
     np.testing.assert_array_equal(found(TOKENS), elmo(TOKENS))
     assert (found.dropout, found.l2) == (0.5, 0.25)
-
-
-def test_options_of_the_layer_are_refused_for_a_keras_model(keras_model, capsys):
-    path, _ = keras_model
-    assert main([str(path), "out", "--layer", "second", "--l2", "1"]) == 2
-    assert "come from the layer in a .keras MODEL" in capsys.readouterr().err
 
 
 def test_the_mix_and_the_options_of_a_model_directory_are_read(model_directory):
@@ -101,13 +92,23 @@ def test_the_mix_and_the_options_of_a_model_directory_are_read(model_directory):
     assert not np.any(elmo_of_files(model_directory).mixes[0].scalars)
 
 
-def test_a_failing_graph_is_status_1(model_directory, tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (tf.errors.ResourceExhaustedError(None, None, "No space\nleft"), 1),
+        (OSError("No space left"), 2),
+    ],
+)
+def test_a_failing_export_is_one_line_and_leaves_no_files(
+    model_directory, tmp_path, capsys, monkeypatch, error, status
+):
     def full(*args, **kwargs):
-        raise tf.errors.ResourceExhaustedError(None, None, "No space\nleft")
+        raise error
 
     monkeypatch.setattr("export.version_directory.make_saved_model", full)
-    assert main([str(model_directory), str(tmp_path)]) == 1
+    assert main([str(model_directory), str(tmp_path)]) == status
     assert capsys.readouterr().err == "export: No space left\n"
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow
@@ -153,28 +154,21 @@ def test_an_export_looks_up_cached_words(model_directory, tmp_path):
             "--cached-words stores vectors that --trainable all changes",
         ),
         (["nowhere.keras", "out"], "There is no nowhere.keras"),
+        (["KERAS", "out"], "It has: ['first', 'second']"),
+        (["KERAS", "out", "--layer", "second", "--l2", "1"], "in a .keras MODEL"),
     ],
 )
 def test_an_error_is_one_line_and_status_2(
-    model_directory, tmp_path, monkeypatch, capsys, arguments, expected
+    model_directory, keras_model, tmp_path, monkeypatch, capsys, arguments, expected
 ):
     monkeypatch.chdir(tmp_path)
-    arguments = [a.replace("MODEL", str(model_directory)) for a in arguments]
+    paths = {"MODEL": model_directory, "KERAS": keras_model[0]}
+    arguments = [str(paths.get(a, a)) for a in arguments]
     assert main(arguments) == 2
     error = capsys.readouterr().err
     assert expected in error and error.count("\n") == 1
     assert error.startswith("export: ")
     assert not list(tmp_path.glob("out/*"))
-
-
-def test_a_failing_export_leaves_no_files(exported_elmo, tmp_path, monkeypatch):
-    def full(*args):
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr("export.version_directory.make_saved_model", full)
-    with pytest.raises(OSError, match="No space left"):
-        export_elmo(exported_elmo, tmp_path)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_command_says_what_calls_return_and_requests_name():

@@ -56,12 +56,6 @@ def test_keras_tfsm_layer(exported_version, check):
     check("keras.layers.TFSMLayer", vectors)
 
 
-def test_a_tensorflow_1_session_by_signature(session, check):
-    tokens = {name: x.numpy() for name, x in padded().items()}
-    for name, inputs in ("default", {"sentences": SENTENCES}), ("tokens", tokens):
-        check(f"TensorFlow 1 session, {name}", session(name, ["elmo"], inputs)["elmo"])
-
-
 def test_saved_model_cli(exported_version, check, tmp_path):
     np.savez(tmp_path / "in.npz", sentences=np.array([s.encode() for s in SENTENCES]))
     command = "-m tensorflow.python.tools.saved_model_cli run --tag_set serve".split()

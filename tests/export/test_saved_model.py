@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from elmo_keras import ElmoConfig
 from export.saved_model import ExportOptions
-from export.sentences import real_tokens
+from export.sentences import real_tokens, splitter
 from export.version_directory import export_elmo
 from export.version_info import read_info
 from tests.support.exported import (
@@ -237,3 +237,22 @@ def test_the_signatures_answer_the_warm_up_requests(exported_version, session):
         assert len(vectors) and np.all(np.any(vectors, axis=-1))
         signatures[name] += 1
     assert signatures == {"default": 4, "tokens": 4}
+
+
+def test_tokenizers_differ_in_what_they_split_at():
+    text = tf.constant(["a\tb,c d\u00a0e"])
+    tokens = {
+        name: splitter(name)(text).to_list()[0]
+        for name in ("spaces", "whitespace", "unicode_script")
+    }
+    assert tokens == {
+        "spaces": [b"a\tb,c", "d\u00a0e".encode()],
+        "whitespace": [b"a", b"b,c", "d\u00a0e".encode()],
+        "unicode_script": [b"a", b"b", b",", b"c", b"d", b"e"],
+    }
+
+
+def test_normalisation_leaves_other_bytes_than_utf8_alone():
+    text = tf.constant([b"e\xcc\x81 \xff a"])
+    tokens = splitter("spaces", "NFC")(text).to_list()[0]
+    assert tokens == ["\u00e9".encode(), b"\xff", b"a"]

@@ -196,24 +196,23 @@ def test_what_does_not_fit_is_refused(exported):
 
 
 @pytest.mark.slow
-def test_texts_that_would_take_all_memory_are_refused(exported):
-    _, signatures, _ = exported("labels")
-    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 67108864"):
-        signatures["default"](tf.constant(["a " * 8193]))
-    _, signatures, _ = exported("questions")
-    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 67108864"):
-        signatures["default"](
-            context=tf.constant(["a" + ", b" * 5000]), question=tf.constant(["?"])
-        )
-    _, signatures, _ = exported("entailment")
-    with pytest.raises(tf.errors.InvalidArgumentError, match="as many texts each"):
-        texts = {"premise": tf.constant(["a"] * 3), "hypothesis": tf.constant(["b"])}
-        signatures["default"](**texts)
-    _, signatures, _ = exported("roles")
-    with pytest.raises(tf.errors.InvalidArgumentError, match="position of a token"):
-        signatures["default"](
-            sentences=tf.constant(["a b"]), predicate=tf.constant([2])
-        )
+@pytest.mark.parametrize(
+    ("kind", "message", "texts"),
+    [
+        ("labels", "at most 67108864", {"sentences": ["a " * 8193]}),
+        (
+            "questions",
+            "at most 67108864",
+            {"context": ["a" + ", b" * 5000], "question": ["?"]},
+        ),
+        ("entailment", "as many texts", {"premise": ["a"] * 3, "hypothesis": ["b"]}),
+        ("roles", "position of a token", {"sentences": ["a b"], "predicate": [2]}),
+    ],
+)
+def test_texts_that_would_take_all_memory_are_refused(exported, kind, message, texts):
+    _, signatures, _ = exported(kind)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        signatures["default"](**constants(texts))
 
 
 def test_the_graph_has_no_tables_and_its_description_names_the_tags(exported):

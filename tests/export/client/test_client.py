@@ -37,6 +37,11 @@ def address(server):
 
 
 @pytest.fixture
+def embed(address):
+    return lambda *args: client.main([*map(str, args), "--server", address])
+
+
+@pytest.fixture
 def text(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text("".join(f"{' '.join(s)}\n" for s in SENTENCES), encoding="utf-8")
@@ -98,11 +103,11 @@ def test_a_refused_request_is_not_retried(busy):
 
 
 def test_an_hdf5_file_has_the_layout_of_allennlp(
-    address, text, tmp_path, capsys, monkeypatch
+    embed, text, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     output = tmp_path / "out.hdf5"
-    assert client.main([str(text), str(output), "--server", address]) == 0
+    assert embed(text, output) == 0
     with h5py.File(output) as file:
         index = json.loads(file["sentence_to_index"][0])
         assert len(file) == len(SENTENCES) + 1
@@ -118,9 +123,9 @@ def test_an_hdf5_file_has_the_layout_of_allennlp(
     assert "6.00/6.00" in capsys.readouterr().err
 
 
-def test_a_npy_file_has_one_vector_for_each_sentence(address, text, tmp_path):
+def test_a_npy_file_has_one_vector_for_each_sentence(embed, text, tmp_path):
     output = tmp_path / "out.NPY"
-    assert client.main([str(text), str(output), "--server", address]) == 0
+    assert embed(text, output) == 0
     found = np.load(output)
     expected = [
         stand_in.vectors(s).sum(axis=0, initial=0) / max(len(s), 1) for s in SENTENCES
@@ -149,7 +154,7 @@ def test_a_npy_file_has_one_vector_for_each_sentence(address, text, tmp_path):
     ],
 )
 def test_an_error_is_one_line_and_leaves_no_file(
-    address, text, tmp_path, capsys, monkeypatch, arguments, message
+    embed, text, tmp_path, capsys, monkeypatch, arguments, message
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "TEXT").write_bytes(text.read_bytes())
@@ -158,7 +163,7 @@ def test_an_error_is_one_line_and_leaves_no_file(
     (tmp_path / "LATIN").write_bytes(b"a\n\xff\n")
     (tmp_path / "EMPTY").write_bytes(b"")
     before = sorted(tmp_path.iterdir())
-    assert client.main([*arguments, "--server", address]) == 2
+    assert embed(*arguments) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert error.startswith("export.client: ")
@@ -177,10 +182,10 @@ def full_disk():
 
 @pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
 def test_a_full_disk_is_one_line_with_status_1_and_leaves_nothing(
-    address, text, tmp_path, full_disk, capsys, name
+    embed, text, tmp_path, full_disk, capsys, name
 ):
     before = sorted(tmp_path.iterdir())
-    assert client.main([str(text), str(tmp_path / name), "--server", address]) == 1
+    assert embed(text, tmp_path / name) == 1
     error = capsys.readouterr().err
     assert error.startswith(f"export.client: {tmp_path / name} can't be written: ")
     assert error.count("\n") == 1

@@ -10,11 +10,14 @@ from pathlib import Path
 import grpc
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from export.serve.batcher import Batcher, Request
 from export.serve.config import Config
 from export.serve.errors import RequestError
+from export.serve.joining import join, split, width
 from export.serve.lanes import NICENESS, Lane, run_options, session_config
+from export.serve.signature import Signature
 from tests.support import stand_in
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -194,19 +197,6 @@ def test_a_request_waits_for_others_until_its_batch_is_full(batcher, gate):
     assert gate.sizes == [2]
 
 
-def test_closing_answers_waiting_requests_and_refuses_new_ones(batcher, gate):
-    ending = batcher()
-    first = ending.submit(text(gate, b"first"))
-    gate.wait_for(1)
-    waiting = ending.submit(text(gate, b"waits"))
-    threading.Timer(0.05, gate.open).start()
-    ending.close()
-    assert first.result(0) and waiting.result(0)
-    with pytest.raises(RequestError) as caught:
-        ending.submit(text(gate, b"late"))
-    assert caught.value.code is grpc.StatusCode.UNAVAILABLE
-
-
 def test_an_unexpected_error_does_not_end_a_thread(batcher, gate, monkeypatch):
     def run(*_, **__):
         raise MemoryError("too large")
@@ -302,3 +292,38 @@ def test_closing_ends_what_is_computed_after_the_grace(batcher, long_gate):
     closing.join(PATIENCE)
     long_gate.open()  # the late result is dropped
     wait_until(lambda: not one._computed)
+
+
+def pair(first, second):
+    return {
+        "first": np.array(first, object),
+        "second": np.array(second, object),
+        "place": np.zeros([len(first)], "int32"),
+    }
+
+
+def test_each_field_is_as_wide_as_its_longest_text():
+    requests = [
+        pair([[b"a", b"b"]], [[b"c"]]),
+        pair([[b"d"]] * 2, [[b"e", b"f", b"g"]] * 2),
+    ]
+    joined = join(requests)
+    assert joined["first"].tolist() == [[b"a", b"b"], [b"d", b""], [b"d", b""]]
+    assert joined["second"][0].tolist() == [b"c", b"", b""]
+    assert joined["place"].shape == (3,)
+    assert [width(request) for request in requests] == [2, 3]
+
+
+def test_answers_with_positions_are_cut_to_the_request():
+    outputs = {
+        "tags": tf.TensorSpec((None, None), tf.string),
+        "sequence_len": tf.TensorSpec((None,), tf.int32),
+    }
+    signature = Signature({"sentences": None}, outputs, {}, {})
+    found = {
+        "tags": np.array([[b"O", b""], [b"O", b"X"]], object),
+        "sequence_len": np.array([1, 2], "int32"),
+    }
+    requests = [{"sentences": np.array([text], object)} for text in (b"a", b"a b")]
+    one, other = split(found, ("tags",), signature, requests=requests)
+    assert one["tags"].tolist() == [[b"O"]] and other["tags"].tolist() == [[b"O", b"X"]]

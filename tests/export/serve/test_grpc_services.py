@@ -1,12 +1,18 @@
-"""The gRPC services, and the requests that they refuse."""
+"""The gRPC services: answers, refusals, TLS and health."""
 
+import json
 import random
+import shutil
+import subprocess
+import threading
 
 import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
 from google.protobuf.wrappers_pb2 import Int64Value
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis.classification_pb2 import ClassificationRequest
 from tensorflow_serving.apis.get_model_metadata_pb2 import (
     GetModelMetadataRequest,
@@ -20,8 +26,14 @@ from tensorflow_serving.apis.inference_pb2 import MultiInferenceRequest
 from tensorflow_serving.apis.model_management_pb2 import ReloadConfigRequest
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
+from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 from tensorflow_serving.apis.regression_pb2 import RegressionRequest
 
+from export.client import __main__ as client
+from export.client.remote import array_of
+from export.serve.config import read_ssl_config
+from export.serve.grpc_server import SERVICES
+from export.serve.proto_tensors import fill
 from tests.support import stand_in
 from tests.support.mutations import mutated
 from tests.support.serving_requests import (
@@ -206,3 +218,176 @@ def test_an_unexpected_error_is_internal(server, stub, monkeypatch):
         patch.setattr(server.models["elmo"], "lease", lambda version: 1 / 0)
         with refused(Code.INTERNAL, "ZeroDivisionError"):
             stub.Predict(text_request(["a"]))
+
+
+ARRAYS = [
+    np.array([[1.5, -0.0, np.float32(1e-45)]], "float32"),
+    np.arange(300, dtype="float32").reshape(2, 3, 50) / 7,
+    np.zeros([2, 0, 3], "float32"),
+    np.array([[[2.5]]], "float32"),
+    np.array(2.5, "float32"),
+    np.array([3, -7], "int32"),
+    np.array([[3, 5]], "int32"),
+    np.array([b"a", b""], object),
+    np.array([1.5], "float64"),
+]
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda a: f"{a.dtype}{a.shape}")
+@pytest.mark.parametrize("as_content", [False, True])
+def test_a_tensor_of_an_answer_has_the_values_of_its_array(array, as_content):
+    tensor = TensorProto()
+    fill(tensor, array, as_content=as_content)
+    received = TensorProto.FromString(tensor.SerializeToString())
+    for found in (tf.make_ndarray(received), array_of(received)):
+        assert found.dtype == array.dtype and found.shape == array.shape
+        np.testing.assert_array_equal(found, array)
+    if array.dtype == np.float32 and array.size > 1 and not as_content:
+        assert list(tensor.float_val) == array.ravel().tolist()
+
+
+def test_a_client_does_not_make_floats_one_by_one(monkeypatch):
+    tensor = TensorProto()
+    fill(tensor, ARRAYS[1])
+    monkeypatch.setattr(tf, "make_ndarray", None)
+    np.testing.assert_array_equal(array_of(tensor), ARRAYS[1])
+
+
+def test_one_value_may_stand_for_all():
+    tensor = tf.make_tensor_proto(0.5, shape=(2, 3))
+    np.testing.assert_array_equal(array_of(tensor), np.full((2, 3), 0.5, np.float32))
+
+
+def test_numbers_that_do_not_fit_the_shape_are_refused():
+    tensor = tf.make_tensor_proto(0.0, shape=(2, 3))
+    tensor.float_val.extend([1, 2])
+    with pytest.raises(ValueError, match="cannot reshape"):
+        array_of(tensor)
+
+
+@pytest.mark.parametrize("as_content", [False, True])
+def test_answers_hold_values_unless_bytes_are_asked_for(tmp_path, as_content):
+    directory = stand_in.save(tmp_path)
+    with (
+        stand_in.serving(directory, tensor_content=as_content) as server,
+        stand_in.asking(server) as stub,
+    ):
+        elmo = stub.Predict(text_request(["a bb"], "elmo")).outputs["elmo"]
+    assert (bool(elmo.tensor_content), bool(elmo.float_val)) == (
+        as_content,
+        not as_content,
+    )
+    np.testing.assert_array_equal(
+        tf.make_ndarray(elmo)[0], stand_in.vectors(["a", "bb"])
+    )
+
+
+def test_an_output_named_twice_is_refused(stub):
+    with stand_in.refused(grpc.StatusCode.INVALID_ARGUMENT, "elmo, elmo"):
+        stub.Predict(text_request(["a"], "elmo", "elmo"))
+
+
+def test_health_is_serving_until_the_server_is_about_to_end(tmp_path, monkeypatch):
+    Status = health_pb2.HealthCheckResponse
+    with (
+        stand_in.serving(stand_in.save(tmp_path)) as server,
+        stand_in.asking(server) as stub,
+        stand_in.closed_gate(server, monkeypatch) as gate,
+        grpc.insecure_channel(f"localhost:{server.port}") as channel,
+    ):
+        check = health_pb2_grpc.HealthStub(channel).Check
+        for service in SERVICES:
+            request = health_pb2.HealthCheckRequest(service=service)
+            assert check(request).status == Status.SERVING
+        with stand_in.refused(grpc.StatusCode.NOT_FOUND):
+            check(health_pb2.HealthCheckRequest(service="other"))
+        waiting = stub.Predict.future(text_request(["a"]), PATIENCE)
+        gate.wait_for(1)
+        draining = threading.Thread(target=server.drain, args=(PATIENCE,))
+        draining.start()
+        request = health_pb2.HealthCheckRequest()
+        wait_until(lambda: check(request).status == Status.NOT_SERVING)
+        gate.open()
+        assert waiting.result().outputs
+        draining.join(PATIENCE)
+
+
+def test_requests_that_outlast_the_grace_get_unavailable(tmp_path, monkeypatch):
+    one = {"num_batch_threads": 1, "max_batch_size": 1}
+    with (
+        stand_in.serving(stand_in.save(tmp_path), **one) as server,
+        stand_in.asking(server) as stub,
+        stand_in.closed_gate(server, monkeypatch) as gate,
+    ):
+        calls = [stub.Predict.future(text_request([t]), PATIENCE) for t in "ab"]
+        gate.wait_for(1)
+        wait_until(lambda: len(server.models.batcher) == 1)
+        server.drain(0.1)
+        assert {call.code() for call in calls} == {grpc.StatusCode.UNAVAILABLE}
+
+
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory):
+    """The folder of a certificate for localhost that signs itself, and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl to make a certificate")
+    folder = tmp_path_factory.mktemp("pem")
+    options = "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key -out cert".split()
+    names = "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"
+    command = ["openssl", *options, *names]
+    subprocess.run(command, check=True, capture_output=True, cwd=folder)
+    return folder
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_tls_of_tensorflow_servings_file(tmp_path, pem, verify):
+    key, cert = ((pem / name).read_bytes() for name in ("key", "cert"))
+    fields = {"server_key": key, "server_cert": cert}
+    fields |= {"custom_ca": cert} if verify else {}
+    lines = [f"{name}: {json.dumps(x.decode())}" for name, x in fields.items()]
+    path = tmp_path / "ssl.config"
+    path.write_text("\n".join([*lines, f"client_verify: {str(verify).lower()}"]))
+    credentials = read_ssl_config(path)
+    directory = stand_in.save(tmp_path / "model")
+    with stand_in.serving(directory, credentials=credentials) as server:
+        address = f"localhost:{server.port}"
+        known = grpc.ssl_channel_credentials(cert, key, cert)
+        with grpc.secure_channel(address, known) as channel:
+            response = PredictionServiceStub(channel).Predict(text_request(["a"]))
+            assert response.model_spec.version.value == 1
+        text, vectors = tmp_path / "text.txt", tmp_path / "vectors.npy"
+        text.write_text("a bb\n")
+        command = [text, vectors, "--server", address]
+        command += ["--root-certificates", pem / "cert"]
+        if verify:
+            command += ["--client-key", pem / "key"]
+            command += ["--client-certificate", pem / "cert"]
+        assert client.main(list(map(str, command))) == 0
+        expected = stand_in.vectors(["a", "bb"]).mean(axis=0)
+        np.testing.assert_allclose(np.load(vectors)[0], expected)
+        strangers = [grpc.insecure_channel(address)]
+        if verify:
+            unknown = grpc.ssl_channel_credentials(cert)
+            strangers.append(grpc.secure_channel(address, unknown))
+        for channel in strangers:
+            with channel, stand_in.refused(grpc.StatusCode.UNAVAILABLE):
+                PredictionServiceStub(channel).Predict(text_request(["a"]), timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nonsense", "text format of SSLConfig"),
+        ('server_key: "a"', "PEM as `server_key`"),
+        ('server_key: "-----BEGIN" server_cert: "b"', "PEM as `server_cert`"),
+        (
+            'server_key: "-----BEGIN" server_cert: "-----BEGIN" client_verify: true',
+            "PEM as `custom_ca`",
+        ),
+    ],
+)
+def test_a_wrong_file_of_tls_is_refused(tmp_path, text, message):
+    path = tmp_path / "ssl.config"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_ssl_config(path)

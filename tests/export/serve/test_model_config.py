@@ -111,8 +111,10 @@ def test_versions_beyond_the_newest_ones_are_unloaded(tmp_path):
     assert numbers(versions) == {2, 3}
     with versions.lease(2) as two, versions.lease() as newest:
         assert (two.version, newest.version) == (2, 3)
-    with pytest.raises(RequestError, match="2, 3"), versions.lease(1):
+    refusing = pytest.raises(RequestError, match="loaded version is 2, 3")
+    with refusing as caught, versions.lease(1):
         pass
+    assert caught.value.code is grpc.StatusCode.NOT_FOUND
 
 
 @pytest.fixture(scope="module")

@@ -149,20 +149,6 @@ def test_accepted_requests_are_answered_after_sigterm(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_full_queue_refuses_requests_and_answers_the_others(tmp_path):
-    directory = stand_in.save(tmp_path)
-    options = {"max_enqueued_requests": 2, "max_batch_size": 1}
-    with stand_in.serving(directory, **options) as server:
-        with load(server.port, words(*["slow"] * 10), 16) as clients:
-            clients.wait_for(100)
-            wait_until(lambda: clients.refusals)
-        assert not clients.wrong and set(clients.refusals) == {Code.RESOURCE_EXHAUSTED}
-        with load(server.port, clients=1) as clients:
-            clients.wait_for(10)
-        assert not clients.wrong and not clients.refusals
-
-
-@pytest.mark.slow
 def test_clients_that_hang_up_do_not_affect_others(tmp_path):
     with stand_in.serving(stand_in.save(tmp_path)) as server:
         with load(server.port, words(*["slow"] * 3), 4) as clients:

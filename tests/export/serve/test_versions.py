@@ -3,11 +3,9 @@
 import shutil
 import threading
 
-import grpc
 import numpy as np
 import pytest
 
-from export.serve.errors import RequestError
 from export.serve.servable import WARM_UP, Servable
 from export.serve.versions import State, Versions
 from tests.support import stand_in
@@ -35,18 +33,6 @@ def test_the_newest_version_is_picked_by_number(tmp_path):
     (tmp_path / "latest").mkdir()
     with Versions(tmp_path, load).lease() as servable:
         assert (servable.version, answer(servable)) == (10, 2)
-
-
-def test_a_lease_names_the_loaded_version_or_none(tmp_path):
-    versions = Versions(stand_in.save(tmp_path, 3), load)
-    with versions.lease(3) as servable:
-        assert servable.version == 3
-    with (
-        pytest.raises(RequestError, match="loaded version is 3") as caught,
-        versions.lease(2),
-    ):
-        pass
-    assert caught.value.code is grpc.StatusCode.NOT_FOUND
 
 
 def test_a_new_version_answers_and_the_old_one_is_unloaded_after_its_requests(tmp_path):
