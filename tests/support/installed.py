@@ -42,7 +42,7 @@ def parse(program, *arguments):
                 console.main()
             else:  # python -m MODULE
                 sys.argv = list(arguments[1:])
-                runpy.run_module(arguments[1], run_name="__main__")
+                runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         except Parsed:
             return None
         except SystemExit as end:
