@@ -30,9 +30,9 @@ class Answerer(TaskModel):
 
     where z, the score of no answer, is computed from the means of m and n, weighted by
     the softmax of their scores; it is left out unless `unanswerable`. The answer is the
-    span with the highest score and at most `longest_answer` tokens, or none if z is
-    higher. If `within_tokens`, `SpanCuts` then choose how many characters of the first
-    token are before the answer, from m, and of the last token after it, from n.
+    best span of at most `longest_answer` tokens, or none if z is higher. If
+    `within_tokens`, `SpanCuts` then choose how many characters of the first token are
+    before the answer, from m, and of the last token after it, from n.
 
     Args:
         token_vectors: a `TokenVectors` layer; its vectors for the output are
@@ -44,9 +44,7 @@ class Answerer(TaskModel):
         longest_answer: maximum length of an answer in tokens.
 
     Call arguments:
-        inputs: a mapping with `context` and `question`, strings `(batch, time)`
-            padded with `""`, and optionally `context_layers` and `question_layers`,
-            see `TaskModel`.
+        inputs: `context` and `question`, strings `(batch, time)`, see `TaskModel`.
 
     Output: start and end scores `(batch, time)`, very low at padding, and the score
     of no answer `(batch,)`; if `within_tokens`, also m and n, `(batch, time, dim)`.
@@ -54,8 +52,6 @@ class Answerer(TaskModel):
     `NO_ANSWER` for none; if `within_tokens`, int32 `(batch, 4)`, the fields of an
     `AnswerSpan`. Labels have the same form; the loss is the mean of −log p over those
     that are not `NOT_KNOWN`, plus that of both cuts.
-
-    Example:
 
     >>> answerer = Answerer(TokenVectors(words=["who"]), units=3)
     >>> answerer.run_eagerly = True  # one question needs no graph

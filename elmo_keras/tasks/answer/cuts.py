@@ -90,15 +90,14 @@ class SpanCuts(keras.layers.Layer):
             layer.build((None,), (None, vectors_shape[-1]))
 
     def call(self, context, starts, ends, *, spans, training=False):
-        scores = []
-        for i, (layer, vectors) in enumerate(
-            ((self.before, starts), (self.after, ends))
-        ):
-            vectors = tf.gather(vectors, spans[:, i], batch_dims=1)
-            vectors = self.dropout(vectors, training=training)
-            tokens = tf.gather(context, spans[:, i], batch_dims=1)
-            scores.append(layer(tokens, vectors))
-        return tuple(scores)
+        def scores(layer, vectors, places):
+            tokens, vectors = (
+                tf.gather(x, places, batch_dims=1) for x in (context, vectors)
+            )
+            return layer(tokens, self.dropout(vectors, training=training))
+
+        before = scores(self.before, starts, spans[:, 0])
+        return before, scores(self.after, ends, spans[:, 1])
 
     def best(self, context, starts, ends, *, spans) -> tf.Tensor:
         """The best cuts of each span, int32 `(batch, 2)`: before and after it."""

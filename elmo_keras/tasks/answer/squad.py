@@ -3,7 +3,7 @@
 import collections
 import re
 import string
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,11 +22,14 @@ def read_squad(path: str | Path) -> list[dict]:
     `misplaced`, for each answer that is not, its text and the text found there.
     """
     examples = []
-    for place, paragraph in _paragraphs(path):
-        text = _text(paragraph, "context", place)
-        offsets = offset_tokens(text)
-        for inner, question in _items(paragraph, "qas", place):
-            examples.append(_example(text, offsets, question, place=inner))
+    # The whole file at once: SQuAD's files are a single line of megabytes.
+    content = decoded_json(path, 1, whole_text(path))
+    for outer, article in _items(content, "data", f"{path}: "):
+        for place, paragraph in _items(article, "paragraphs", outer):
+            text = _text(paragraph, "context", place)
+            offsets = offset_tokens(text)
+            for inner, question in _items(paragraph, "qas", place):
+                examples.append(_example(text, offsets, question, place=inner))
     if not examples:
         raise ValueError(f"{path}: data should hold questions. Received: none")
     found = misplaced_answers(examples)
@@ -54,13 +57,6 @@ def misplaced_answers(examples: list[dict]) -> str:
 
 def _short(text):
     return repr(text if len(text) <= 40 else f"{text[:40]}…")
-
-
-def _paragraphs(path) -> Iterator:
-    # The whole file at once: SQuAD's files are a single line of megabytes.
-    content = decoded_json(path, 1, whole_text(path))
-    for place, article in _items(content, "data", f"{path}: "):
-        yield from _items(article, "paragraphs", place)
 
 
 def _items(parent, key, place):
@@ -153,10 +149,7 @@ def exact_match(prediction: str, gold: str, convention: Convention = SQUAD) -> f
 
 
 def f1(prediction: str, gold: str, convention: Convention = SQUAD) -> float:
-    """F1 of the words (SQuAD) or characters (KorQuAD) that both have, with repetitions.
-
-    If one of the answers has none: 1 if the other has none either, else 0.
-    """
+    """F1 of the words or characters that both have, with repetitions; if one has none, equality."""
     predicted, wanted = (
         convention.parts(convention.normalized(text)) for text in (prediction, gold)
     )

@@ -45,14 +45,7 @@ class OffsetTokens(NamedTuple):
 
 
 def offset_tokens(text: str) -> OffsetTokens:
-    """Splits a text into words, with their combining marks, and single other signs.
-
-    >>> tokens = offset_tokens("In 1990, Ann's.")
-    >>> tokens.tokens
-    ['In', '1990', ',', 'Ann', "'", 's', '.']
-    >>> tokens.span(4, 8)
-    AnswerSpan(first=1, last=2, cut_before=1, cut_after=0)
-    """
+    """Splits a text into words, with their combining marks, and single other signs."""
     matches = (match.span() for match in _TOKEN.finditer(text))
     spans = joined_at_marks(text, matches)
     return OffsetTokens(

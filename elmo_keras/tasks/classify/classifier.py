@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
-from elmo_keras.tasks.layers.bilstm import Bidirectional
+from elmo_keras.tasks.layers.bilstm import Bidirectional, SentenceEncoder
 from elmo_keras.tasks.layers.pooling import (
     SelfAttentivePooling,
     masked_max,
@@ -13,7 +13,6 @@ from elmo_keras.tasks.layers.pooling import (
     masked_min,
     soft_alignment,
 )
-from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder
 from elmo_keras.tasks.layers.task_model import LabelModel
 from elmo_keras.text.token_batches import padded_tokens
 
@@ -57,12 +56,9 @@ class TextClassifier(LabelModel):
         dropout: rate of the dropout on each LSTM's output and before the decision.
 
     Call arguments:
-        inputs: `{"tokens": string (batch, time)}` padded with `""`, and optionally
-            `"tokens_layers"`, see `TaskModel`.
+        inputs: `{"tokens": string (batch, time)}`, see `TaskModel`.
 
     Output: `(batch, len(labels))`, a probability for each label.
-
-    Example:
 
     >>> from elmo_keras.tasks.layers.token_vectors import TokenVectors
     >>> classifier = TextClassifier(TokenVectors(), ["bad", "good"], units=3)
@@ -113,9 +109,7 @@ class TextClassifier(LabelModel):
         pooled = ops.concatenate([*pooled, self.attention(x, mask)], axis=-1)
         return self.decision(self.dropout(self.maxout(pooled), training=training))
 
-    def compute_loss(
-        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
-    ):
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
         """The mean cross entropy plus the regularization losses."""
         kind = keras.losses.BinaryCrossentropy
         if not self.multi_label:

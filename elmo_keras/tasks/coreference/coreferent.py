@@ -42,9 +42,8 @@ class Coreferent(TaskModel):
         singletons: whether there are entities that are mentioned only once.
 
     Call arguments:
-        inputs: one document: `sentences`, strings `(sentences, time)` padded with
-            `""`; `speakers`, strings of that shape; and optionally
-            `sentences_layers`, see `TaskModel`.
+        inputs: one document: `sentences` and `speakers`, strings `(sentences, time)`
+            padded with `""`, see `TaskModel`.
 
     Output: a dict of `first` and `last`, int32 `(mentions,)`, the spans that were
     kept, in tokens of the document; `antecedents`, int32 `(mentions, k)`, indices of
@@ -55,8 +54,6 @@ class Coreferent(TaskModel):
     int32 `(1, mentions, 3)`: first, last, and the number of the cluster; the loss is the
     mean over kept spans of −log Σ p(j | i), the sum over all right j; with `singletons`
     that of −log p of being a mention or none is added.
-
-    Example:
 
     >>> coreferent = Coreferent(TokenVectors(words=["ann"]), units=3)
     >>> coreferent.run_eagerly = True  # one document needs no graph
@@ -139,9 +136,7 @@ class Coreferent(TaskModel):
         kept = tf.sort(kept)  # in the order of the text
         return spans.gather(kept), tf.gather(scores, kept)
 
-    def compute_loss(
-        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
-    ):
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
         scores, clusters = y_pred["scores"], _clusters_of(y_pred, y[0])
         right = tf.where(_right(y_pred, clusters), scores, scores.dtype.min)
         total, right = (tf.reduce_logsumexp(x, axis=1) for x in (scores, right))

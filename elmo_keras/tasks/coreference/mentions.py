@@ -87,12 +87,11 @@ class AntecedentScores(keras.layers.Layer):
         s(i, j) = c(i, j) + v · ReLU(A g_i + B g_j + C (g_i ∘ g_j) + D φ(i, j))
 
     For each i, the `max_antecedents` mentions j < i with the highest c are scored. φ
-    joins two trained vectors: one for the distance in mentions, and one for whether
-    the speaker is the same. The vectors g `(mentions, dim)` are in the order of the text.
+    joins trained vectors for the distance in mentions and for whether the speaker is the
+    same. The vectors g `(mentions, dim)` are in the order of the text.
 
-    Output: int32 `(mentions, k)`, the indices of the antecedents, where k is the
-    smaller of `max_antecedents` and the number of mentions; and their scores,
-    `(mentions, k)`, very low where there is no such antecedent.
+    Output: the indices of the antecedents, int32 `(mentions, k)`, and their scores, very
+    low where there is none; k is at most `max_antecedents` and the number of mentions.
 
     Reference: Lee et al. 2017, section 4; Lee et al. 2018, "Higher-order Coreference
     Resolution with Coarse-to-fine Inference", section 4.

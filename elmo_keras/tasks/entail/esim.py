@@ -6,9 +6,8 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.tasks.layers.bilstm import Bidirectional
+from elmo_keras.tasks.layers.bilstm import Bidirectional, SentenceEncoder, stacked_pair
 from elmo_keras.tasks.layers.pooling import masked_max, masked_mean, soft_alignment
-from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder, stacked_pair
 from elmo_keras.tasks.layers.task_model import LabelModel
 from elmo_keras.text.token_batches import padded_tokens
 
@@ -33,14 +32,10 @@ class ESIM(LabelModel):
             pooled vectors.
 
     Call arguments:
-        inputs: `{"premise": string (batch, time), "hypothesis": string (batch,
-            time)}`, each padded with `""`, and optionally `"premise_layers"` and
-            `"hypothesis_layers"`, see `TaskModel`.
+        inputs: `premise` and `hypothesis`, strings `(batch, time)`, see `TaskModel`.
 
     Output: `(batch, len(labels))`, a probability for each label, for the loss
     `"sparse_categorical_crossentropy"`.
-
-    Example:
 
     >>> from elmo_keras.tasks.layers.token_vectors import TokenVectors
     >>> entailment = ESIM(TokenVectors(), ["no", "yes"], units=3)

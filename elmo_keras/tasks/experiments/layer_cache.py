@@ -43,22 +43,16 @@ class LayerCache:
     Args:
         elmo: computes the layers; built. Its mixes are not used.
         sentences: lists of tokens; none of the tokens is `""`.
-        folder: the folder of the file, with enough space; None for the system's
-            temporary folder.
+        folder: the folder of the file; None for the system's temporary folder.
         verbose: 1 for a progress bar on standard error.
 
-    Call arguments:
-        sentences: a batch of these sentences.
-
-    Output: float32 array `(batch, num_layers + 1, time, 2 · projection_dim)`, 0 at
-    padding, as `elmo.layers` returns it.
+    Output: of a batch of these sentences, float32 array `(batch, num_layers + 1, time,
+    2 · projection_dim)`, 0 at padding, as `elmo.layers` returns it.
 
     Attributes:
         rms: the root mean square of each layer, float64 `(num_layers + 1,)`. A mix of
             layers of different sizes is mostly the largest one; see `ScalarMix`'s
             `layer_norm`.
-
-    Example:
 
     >>> from elmo_keras import ElmoConfig
     >>> elmo = Elmo(ElmoConfig.preset("test"))

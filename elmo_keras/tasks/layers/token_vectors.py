@@ -78,8 +78,6 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
     Raises:
         ValueError: an argument is out of range, or the arguments leave no vectors.
 
-    Example:
-
     >>> vectors = TokenVectors(words=["a", "word"], word_dim=5, character_dim=2)
     >>> at_input, at_output, mask = vectors(tf.constant([["A", "word"], ["Two", ""]]))
     >>> at_input.shape, at_output, mask.numpy().tolist()
@@ -112,7 +110,10 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
         self.trainable_words = trainable_words
         self._check()
         if self.words:
-            self._add_words()
+            self.word_numbers = keras.layers.StringLookup(vocabulary=list(self.words))
+            self.word_vectors = keras.layers.Embedding(
+                len(self.words) + 1, word_dim, trainable=trainable_words
+            )
         if character_dim:
             self.characters = CharacterCNN(
                 [(width, character_dim // len(WIDTHS)) for width in WIDTHS],
@@ -120,12 +121,6 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
                 n_highway=0,
             )
         self.dropout = keras.layers.Dropout(dropout)
-
-    def _add_words(self):
-        self.word_numbers = keras.layers.StringLookup(vocabulary=list(self.words))
-        self.word_vectors = keras.layers.Embedding(
-            len(self.words) + 1, self.word_dim, trainable=self.trainable_words
-        )
 
     def _check(self):
         if self.elmo_at not in PLACES:
@@ -181,10 +176,7 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
             self.elmo.build()
 
     def assign_word_vectors(self, words: Sequence[str], vectors: np.ndarray) -> None:
-        """Makes words start with given vectors, and all others with random ones.
-
-        The random vectors have the root mean square of the given ones. Builds the layer
-        if necessary.
+        """Makes words start with given vectors, and all others with random ones of their size.
 
         Args:
             words: some of the layer's words, in lower case.

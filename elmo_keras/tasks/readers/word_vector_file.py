@@ -57,20 +57,14 @@ def read_word_vectors(
 def read_lower_case_vectors(
     path: str | Path, sentences: Iterable[Sequence[str]]
 ) -> WordVectorFile:
-    """Reads the vectors of the words of sentences, for `TokenVectors`.
+    """Reads the vectors of the words of sentences (lists of tokens), for `TokenVectors`.
 
     A word has the vector of its lower-case form or, where the file lacks this form, the
-    vector of the form that is most frequent in the sentences.
-
-    Args:
-        path: see `read_word_vectors`.
-        sentences: lists of tokens.
-
-    Returns:
-        The words that have a vector, in lower case, the most frequent one first.
+    vector of the form that is most frequent in the sentences. The words that have one are
+    in lower case, the most frequent one first. `read_word_vectors` knows the formats.
 
     Raises:
-        ValueError, OSError: see `read_word_vectors`.
+        ValueError, OSError: the file is damaged, of another format, or can't be read.
     """
     forms = _forms(sentences)
     wanted = {form for of_word in forms.values() for form in of_word}

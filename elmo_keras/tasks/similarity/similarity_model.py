@@ -6,8 +6,8 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.tasks.layers.bilstm import SentenceEncoder, stacked_pair
 from elmo_keras.tasks.layers.pooling import masked_max
-from elmo_keras.tasks.layers.sentence_encoder import SentenceEncoder, stacked_pair
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.text.token_batches import padded_tokens
 
@@ -29,13 +29,9 @@ class SimilarityModel(TaskModel):
         dropout: rate of the dropout on the encoder's output and before the score.
 
     Call arguments:
-        inputs: `{"first": string (batch, time), "second": string (batch, time)}`,
-            each padded with `""`, and optionally `"first_layers"` and
-            `"second_layers"`, see `TaskModel`.
+        inputs: `first` and `second`, strings `(batch, time)`, see `TaskModel`.
 
     Output: `(batch,)`, for the loss `"mean_squared_error"`.
-
-    Example:
 
     >>> from elmo_keras.tasks.layers.token_vectors import TokenVectors
     >>> model = SimilarityModel(TokenVectors(), units=3)

@@ -41,8 +41,7 @@ def of_examples(examples, options):
 
 
 def targets(examples, tagger):
-    numbers = {tag: number for number, tag in enumerate(tagger.tags)}
-    return [np.array([numbers[tag] for tag in e["tags"]]) for e in examples]
+    return [np.array([tagger.tags.index(tag) for tag in e["tags"]]) for e in examples]
 
 
 def scores(tagger, examples, predictions):

@@ -31,8 +31,6 @@ class LinearChainCRF(keras.layers.Layer):
     Raises:
         ValueError: `allowed` has another shape, or a row without a tag.
 
-    Example:
-
     >>> crf = LinearChainCRF(n_tags=3)
     >>> crf(keras.ops.ones((2, 5, 3)), mask=keras.ops.ones((2, 5), bool)).shape
     TensorShape([2, 5])
@@ -85,14 +83,9 @@ class LinearChainCRF(keras.layers.Layer):
         return transitions + penalties[:-1], first + penalties[-1], last
 
     def log_likelihood(self, scores, tags, mask):
-        """log p of tag sequences.
+        """log p of tag sequences `(batch, time)`, with any values at padding: `(batch,)`.
 
-        Args:
-            scores, mask: as in a call.
-            tags: integers `(batch, time)`, with any values at padding.
-
-        Returns:
-            `(batch,)`, 0 for a sentence without tokens.
+        It is 0 for a sentence without tokens.
         """
         return self.score(scores, tags, mask) - self.log_partition(scores, mask)
 

@@ -61,7 +61,7 @@ def entity_scores(
 
 
 def span_scores(gold: Iterable[set], predicted: Iterable[set]) -> dict[str, float]:
-    """Precision, recall and F1 over the spans of all sentences; see `entity_scores`."""
+    """Precision, recall and F1 over the spans of all sentences."""
     n_gold = n_predicted = n_right = 0
     for right, own in zip(gold, predicted, strict=True):
         n_gold += len(right)

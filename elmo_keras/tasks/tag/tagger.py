@@ -28,15 +28,12 @@ class Tagger(TaskModel):
             0 for no such input.
 
     Call arguments:
-        inputs: a mapping with `tokens`, strings `(batch, time)` padded with `""`, and
-            optionally `tokens_layers`, see `TaskModel`; with `predicate_dim` also
-            `predicate`, `(batch, time)`, 1 at the predicate, else 0.
+        inputs: `tokens`, strings `(batch, time)`, see `TaskModel`; with `predicate_dim`
+            also `predicate`, `(batch, time)`, 1 at the predicate, else 0.
 
     Output: scores of the tags `(batch, time, tags)`. `predict` gives the numbers of the
     best tags, int32 `(batch, time)`, −1 at padding. Labels have the same form; the loss
     is the mean over tokens of −log p.
-
-    Example:
 
     >>> tagger = Tagger(TokenVectors(words=["a"]), ["DET", "NOUN"])
     >>> tagger.run_eagerly = True  # two sentences need no graph
@@ -91,9 +88,7 @@ class Tagger(TaskModel):
             x = tf.concat([x, at_output], axis=-1)
         return self.scores(x)
 
-    def compute_loss(
-        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
-    ):
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
         if self.crf is not None:
             total = -tf.reduce_sum(self.crf.log_likelihood(y_pred, y, y >= 0))
         else:

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.tasks.classify.classifier import Maxout
+from elmo_keras.tasks.layers.bilstm import stacked_pair
 from elmo_keras.tasks.layers.pooling import (
     SelfAttentivePooling,
     masked_max,
@@ -14,7 +15,6 @@ from elmo_keras.tasks.layers.pooling import (
     masked_softmax,
     soft_alignment,
 )
-from elmo_keras.tasks.layers.sentence_encoder import stacked_pair
 from tests.support.reference import softmax
 
 LENGTHS = [3, 0, 5, 1]
