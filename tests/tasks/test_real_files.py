@@ -7,9 +7,8 @@ import pytest
 from elmo_keras.analyses.senses.semcor import read_semcor
 from elmo_keras.tasks.answer.__main__ import NOT_KNOWN, label
 from elmo_keras.tasks.answer.squad import misplaced_answers, read_squad
-from elmo_keras.tasks.classify import labelled_texts
 from elmo_keras.tasks.coreference.documents import has_singletons, read_conll_2012
-from elmo_keras.tasks.entail import entailment_pairs
+from elmo_keras.tasks.readers import labelled_texts
 from elmo_keras.tasks.similarity.__main__ import read_korsts
 from elmo_keras.tasks.tag import tagged_text
 from elmo_keras.tasks.tag.entities import entities
@@ -43,9 +42,9 @@ FILES = [
     (read_goemotions, "en_goemotions/train.tsv", 43_410),
     (read_goemotions, "en_goemotions/dev.tsv", 5_426),
     (labelled_texts.read_label_names, "en_goemotions/labels.txt", 28),
-    (entailment_pairs.read_tabs, "en_snli/dev.txt", 9_842),
+    (labelled_texts.read_tabs, "en_snli/dev.txt", 9_842),
     (
-        entailment_pairs.read_klue,
+        labelled_texts.read_klue_nli,
         "ko_klue/klue-nli-v1.1_dev.first2000.json",
         2_000,
     ),
@@ -59,8 +58,8 @@ LABELLED = (
     labelled_texts.read_fasttext,
     labelled_texts.read_trees,
     labelled_texts.read_table,
-    entailment_pairs.read_tabs,
-    entailment_pairs.read_klue,
+    labelled_texts.read_tabs,
+    labelled_texts.read_klue_nli,
 )
 # Questions, and how many of them have an answer that ends within a token.
 QUESTIONS = [

@@ -22,9 +22,9 @@ from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.markdown_table import markdown_table, percent_spread
 from elmo_keras.elmo import Elmo
 from elmo_keras.models.local_files import MODEL_HELP
-from elmo_keras.tasks.classify.labelled_texts import READERS
 from elmo_keras.tasks.experiments.batches import Batches, predictions
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
+from elmo_keras.tasks.readers.labelled_texts import READERS
 from elmo_keras.tasks.tag.tagged_text import read_conllu
 
 PROGRAM = "elmo_keras.analyses.probe"

@@ -190,12 +190,9 @@ class Answerer(TaskModel):
         return tf.where((score >= none)[:, None], spans, NO_ANSWER)
 
     def answers(self, inputs):
-        """The answers' tokens, and how likely they are.
+        """`span` and `score` `(batch,)`, its probability, and `no_answer_score` if `unanswerable`.
 
-        Returns:
-            `span`, int32 `(batch, 4)`, the fields of an `AnswerSpan`, `NO_ANSWER` for
-            none; `score` `(batch,)`, the probability of this answer, or of none; if
-            `unanswerable`, also `no_answer_score` `(batch,)`, that of none.
+        Spans are int32 `(batch, 4)`, the fields of an `AnswerSpan`, `NO_ANSWER` for none.
         """
         outputs = self(inputs, training=False)
         span = self.decode(inputs, outputs)

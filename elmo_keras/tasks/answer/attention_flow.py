@@ -13,8 +13,6 @@ class TrilinearScores(keras.layers.Layer):
 
         a_ij = u · h_i + v · q_j + (w ∘ h_i) · q_j
 
-    Texts h are `(batch, time, dim)`, questions q `(batch, other_time, dim)`.
-
     Reference: Seo et al. 2017, equation 1.
     """
 

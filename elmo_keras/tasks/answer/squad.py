@@ -16,10 +16,10 @@ _KINDS = {list: "a list", str: "text", int: "a whole number"}
 def read_squad(path: str | Path) -> list[dict]:
     """The questions of a file, plain or gzipped; errors name file, place and reason.
 
-    Each is a dict of `id`; the tokens of `context` and `question`; `text`, the
-    paragraph; `offsets`, its tokens with their offsets; `answers`, none if there is no
-    answer; `span`, the `AnswerSpan` of the first answer that is at its offset, or None;
-    `misplaced`, for each answer that is not, its text and the text found there.
+    Each has `id`; the tokens of `context` and `question`; `text`, the paragraph; `offsets`,
+    its tokens with their offsets; `answers`; `span`, the `AnswerSpan` of the first answer
+    that is at its offset, or None; `misplaced`, for each answer that is not, its text and
+    the text found there.
     """
     examples = []
     # The whole file at once: SQuAD's files are a single line of megabytes.

@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 
 from elmo_keras.tasks.classify.classifier import TextClassifier
-from elmo_keras.tasks.classify.labelled_texts import READERS, read_label_names
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
 from elmo_keras.tasks.layers.task_model import label_scores, label_targets
+from elmo_keras.tasks.readers.labelled_texts import READERS, read_label_names
 from elmo_keras.tasks.readers.words import SPLITS
 
 

@@ -49,9 +49,9 @@ def targets(examples, coreferent):
     return [
         np.array(
             [
-                (first, last, number)
+                (*mention, number)
                 for number, cluster in enumerate(example["clusters"])
-                for first, last in cluster
+                for mention in cluster
             ],
             "int32",
         ).reshape(-1, 3)

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.tasks.coreference.documents import document_inputs
-from elmo_keras.tasks.coreference.mentions import AntecedentScores, SpanVectors
+from elmo_keras.tasks.coreference.mentions import AntecedentScores, Spans, SpanVectors
 from elmo_keras.tasks.layers.bilstm import Bidirectional
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
@@ -134,7 +134,8 @@ class Coreferent(TaskModel):
         n_kept = tf.cast(tf.math.ceil(self.mentions_per_token * n_tokens), tf.int32)
         kept = tf.math.top_k(scores, tf.minimum(n_kept, tf.size(scores))).indices
         kept = tf.sort(kept)  # in the order of the text
-        return spans.gather(kept), tf.gather(scores, kept)
+        kept_spans = Spans(*(tf.gather(x, kept) for x in spans))
+        return kept_spans, tf.gather(scores, kept)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
         scores, clusters = y_pred["scores"], _clusters_of(y_pred, y[0])
@@ -173,8 +174,7 @@ class Coreferent(TaskModel):
             `singletons` at all: first and last token, counted over the document.
 
         Raises:
-            ValueError: there are no tokens, one is `""`, or the numbers of tokens and
-                speakers differ.
+            ValueError: there are no tokens, one is `""`, or speakers are missing.
         """
         inputs = document_inputs(sentences, speakers)
         return clusters(self.predict_on_batch(inputs)[0], self.singletons)

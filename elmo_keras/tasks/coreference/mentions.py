@@ -15,9 +15,6 @@ class Spans(NamedTuple):
     first: tf.Tensor
     last: tf.Tensor
 
-    def gather(self, places: tf.Tensor) -> "Spans":
-        return Spans(*(tf.gather(x, places) for x in self))
-
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class SpanVectors(keras.layers.Layer):

@@ -11,17 +11,17 @@ SNLI's and MultiNLI's lines of JSON (snli), KorNLI's table (kornli), or KLUE's J
 
 import sys
 
-from elmo_keras.tasks.entail.entailment_pairs import READERS
 from elmo_keras.tasks.entail.esim import ESIM
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
 from elmo_keras.tasks.layers.task_model import label_scores, label_targets
+from elmo_keras.tasks.readers.labelled_texts import PAIR_READERS
 from elmo_keras.tasks.readers.words import SPLITS
 
 
 def read(path, options):
     given = {"split": SPLITS[options.split]} if options.split else {}
-    return READERS[options.format](path, **given)
+    return PAIR_READERS[options.format](path, **given)
 
 
 def of_examples(examples, options):
@@ -32,7 +32,7 @@ TASK = Task(
     name="entail",
     model_class=ESIM,
     options={
-        "format": dict(help="default: tabs", choices=READERS, default="tabs"),
+        "format": dict(help="default: tabs", choices=PAIR_READERS, default="tabs"),
         "split": dict(
             help="how to split text (default: spaces for tabs, else punctuation)",
             choices=SPLITS,

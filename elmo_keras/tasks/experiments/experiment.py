@@ -211,7 +211,7 @@ class Experiment:
 
     def _cache(self, variant):
         """The layers of all texts, kept until another biLM is needed."""
-        if self.options.no_cache or not variant.is_cacheable:
+        if self.options.no_cache or variant.fine_tune or variant.elmo is None:
             return None
         if self._cached[0] != variant.elmo:
             elmo = Elmo.from_pretrained(variant.elmo)

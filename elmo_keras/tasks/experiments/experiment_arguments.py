@@ -40,27 +40,21 @@ class Variant(NamedTuple):
     @property
     def name(self) -> str:
         """The name of its files, made of the settings that differ from the defaults."""
-        usual = Variant()
         parts = ["baseline"]
         if self.elmo is not None:
             parts = ["elmo", model_title(self.elmo)]
-            parts += [self.elmo_at] * (self.elmo_at != usual.elmo_at)
+            parts += [self.elmo_at] * (self.elmo_at != USUAL.elmo_at)
             layer = isinstance(self.scheme, int)
             scheme = f"layer-{self.scheme}" if layer else self.scheme
-            parts += [scheme] * (self.scheme != usual.scheme)
-            parts += [f"l2-{self.l2:g}"] * (self.l2 != usual.l2)
+            parts += [scheme] * (self.scheme != USUAL.scheme)
+            parts += [f"l2-{self.l2:g}"] * (self.l2 != USUAL.l2)
             parts += ["normalised"] * self.layer_norm
             parts += [] if self.gamma is None else [f"gamma-{self.gamma:g}"]
-            is_usual = self.elmo_dropout == usual.elmo_dropout
+            is_usual = self.elmo_dropout == USUAL.elmo_dropout
             parts += [f"dropout-{self.elmo_dropout:g}"] * (not is_usual)
             parts += ["tuned"] * self.fine_tune
-        parts += [f"share-{self.share:g}"] * (self.share != usual.share)
+        parts += [f"share-{self.share:g}"] * (self.share != USUAL.share)
         return "-".join(parts)
-
-    @property
-    def is_cacheable(self) -> bool:
-        """Whether the biLM's layers are the same in all epochs."""
-        return self.elmo is not None and not self.fine_tune
 
     def layer(self) -> Elmo | None:
         if self.elmo is None:
@@ -106,17 +100,9 @@ class ExperimentOptions:
     train: Path = _data(required=True, **FILE)
     dev: Path | None = _data("its score decides when training stops", **FILE)
     test: Path | None = _data("scored with the best weights", **FILE)
-    dev_share: float = _data(
-        "share of --train to hold out without --dev (default: 0.2)",
-        type=share,
-        default=0.2,
-    )
+    dev_share: float = _data("of --train, without --dev (0.2)", type=share, default=0.2)
     limit: int | None = _data("first N training examples", type=COUNT, metavar="N")
-    share: float = _data(
-        "random share of the training examples, drawn anew for each seed",
-        type=share,
-        default=1.0,
-    )
+    share: float = _data("random part of --train, by seed", type=share, default=1.0)
     output: Path = _data(
         "folder of results.json and the models; finished runs are not repeated",
         type=Path,
@@ -142,9 +128,7 @@ class ExperimentOptions:
     )
     layer_norm: bool = _elmo("normalise each layer of a token before the mix", **FLAG)
     gamma: float | None = _elmo(
-        "what the mix's factor starts from (default: 1)",
-        type=positive(float),
-        metavar="γ",
+        "what the mix's factor starts from (1)", type=positive(float), metavar="γ"
     )
     elmo_dropout: float = _elmo(type=rate, default=USUAL.elmo_dropout)
     fine_tune: bool = _elmo("train the biLM as well", **FLAG)
@@ -152,9 +136,7 @@ class ExperimentOptions:
     seeds: Sequence[int] = _training(type=seed, nargs="+", action=Distinct, default=[1])
     epochs: int = _training("maximum (default: 50)", type=COUNT, default=50)
     patience: int = _training(
-        "epochs without a better dev score after which training stops",
-        type=COUNT,
-        default=5,
+        "epochs without a better dev score", type=COUNT, default=5
     )
     batch_size: int = _training(type=COUNT, default=32)
     learning_rate: float = _training(type=positive(float), default=1e-3)

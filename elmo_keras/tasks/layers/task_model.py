@@ -84,12 +84,10 @@ class LabelModel(TaskModel):
         self.multi_label = multi_label
 
     def answers(self, inputs):
-        """All labels with their probabilities, and those that are predicted.
+        """All `labels` and their `scores` `(batch, labels)`, and those that are predicted.
 
-        Returns:
-            `labels` and `scores`, `(batch, labels)`; `label` `(batch,)`, the most likely
-            one, or for multi-label texts `predicted_labels` `(batch, labels)`: the
-            predicted ones in the order of `labels`, then `""`.
+        `label` `(batch,)` is the most likely one; multi-label texts have `predicted_labels`
+        `(batch, labels)`, the predicted ones in the order of `labels`, then `""`.
         """
         scores = self(inputs, training=False)
         labels = tf.broadcast_to(tf.constant(self.labels), tf.shape(scores))

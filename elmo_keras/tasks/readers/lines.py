@@ -63,26 +63,6 @@ def parsed(
     return [made for made in found if made is not None]
 
 
-def examples_of(
-    path: str | Path,
-    rows: Iterable[tuple[int, Sequence[str]]],
-    **columns: Callable[[str], Any],
-) -> list[dict]:
-    """An example for each numbered row, with a field made of each of its first cells."""
-
-    def example(row):
-        cells = zip(columns.items(), row)
-        return {name: made_of(cell) for (name, made_of), cell in cells}
-
-    return parsed(path, rows, example)
-
-
-def label(cell: str) -> str:
-    if not cell.strip():
-        raise ValueError("the label is missing")
-    return cell.strip()
-
-
 def table_rows(
     path: str | Path, columns: Sequence[str]
 ) -> Iterator[tuple[int, list[str]]]:

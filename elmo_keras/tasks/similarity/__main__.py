@@ -18,7 +18,8 @@ import numpy as np
 
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
-from elmo_keras.tasks.readers.lines import examples_of, table_rows
+from elmo_keras.tasks.readers.labelled_texts import examples_of
+from elmo_keras.tasks.readers.lines import table_rows
 from elmo_keras.tasks.readers.words import SPLITS, Split, words_and_punctuation
 from elmo_keras.tasks.similarity.similarity_model import HIGHEST_SCORE, SimilarityModel
 

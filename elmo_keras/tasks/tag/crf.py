@@ -19,17 +19,14 @@ class LinearChainCRF(keras.layers.Layer):
     Args:
         n_tags: number of tags.
         allowed: which tag may follow which, for the best sequence only: bool
-            `(n_tags + 1, n_tags)`, the last row for the first token; None allows all.
-            See `constraints`.
+            `(n_tags + 1, n_tags)`, the last row for the first token and a tag in each;
+            None allows all. See `constraints`.
 
     Call arguments:
         scores: float tensor `(batch, time, n_tags)`, the x above.
         mask: bool `(batch, time)`.
 
     Output: int32 `(batch, time)`, the best tags, −1 at padding.
-
-    Raises:
-        ValueError: `allowed` has another shape, or a row without a tag.
 
     >>> crf = LinearChainCRF(n_tags=3)
     >>> crf(keras.ops.ones((2, 5, 3)), mask=keras.ops.ones((2, 5), bool)).shape

@@ -108,14 +108,12 @@ class Tagger(TaskModel):
         return tf.where(mask, best, -1)
 
     def answers(self, inputs):
-        """Tags with their probabilities, and the spans that they mark.
+        """`tags` `(batch, time)`, their probabilities `scores`, and the spans that they mark.
 
-        Returns:
-            `tags` `(batch, time)`, and `scores`, the probability of each token's tag. If
-            tags mark spans, `span_count` `(batch,)`, and in column i of `span_types`,
-            `span_begins`, `span_ends` and `span_scores`, all `(batch, time)`, the type
-            of span i, its first token, the one after its last, and the probability that
-            its tokens have their tags.
+        If tags mark spans, there are also `span_count` `(batch,)`, and in column i of
+        `span_types`, `span_begins`, `span_ends` and `span_scores`, all `(batch, time)`, the
+        type of span i, its first token, the one after its last, and the probability that its
+        tokens have their tags.
         """
         outputs = self(inputs, training=False)
         numbers = self.decode(inputs, outputs)
@@ -139,10 +137,8 @@ class Tagger(TaskModel):
     def tag(self, sentences, predicates=None) -> list[list[str]]:
         """The tags of tokens.
 
-        Args:
-            sentences: lists of tokens. Empty strings at the end of a sentence are
-                padding, and get no tag.
-            predicates: with `predicate_dim`, the position of each sentence's predicate.
+        Empty strings at the end of a sentence are padding, and get no tag. `predicates`, for
+        models with `predicate_dim`, are the positions of each sentence's predicate.
         """
         tokens = padded_tokens(sentences)
         inputs = {"tokens": tokens}

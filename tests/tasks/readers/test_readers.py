@@ -8,16 +8,18 @@ import re
 import pytest
 
 from elmo_keras.tasks.answer.squad import read_squad
-from elmo_keras.tasks.classify.labelled_texts import (
+from elmo_keras.tasks.coreference.documents import read_conll_2012
+from elmo_keras.tasks.readers.labelled_texts import (
     read_fasttext,
     read_goemotions,
+    read_kornli,
     read_label_names,
+    read_snli,
     read_table,
+    read_tabs,
     read_trees,
 )
-from elmo_keras.tasks.coreference.documents import read_conll_2012
-from elmo_keras.tasks.entail.entailment_pairs import read_klue as read_nli
-from elmo_keras.tasks.entail.entailment_pairs import read_kornli, read_snli, read_tabs
+from elmo_keras.tasks.readers.labelled_texts import read_klue_nli as read_nli
 from elmo_keras.tasks.readers.words import words_and_punctuation
 from elmo_keras.tasks.similarity.__main__ import read_korsts
 from elmo_keras.tasks.tag.tagged_text import (
