@@ -1,5 +1,6 @@
 """The model that answers questions, and its command."""
 
+import functools
 import itertools
 
 import keras
@@ -25,45 +26,16 @@ QUESTIONS = [["Who", "?"], ["Where", "is", "Fay"], ["x"]]
 INPUTS = text_inputs(context=CONTEXTS, question=QUESTIONS)
 
 
-def answerer(elmo_at, unanswerable, **options):
+@functools.cache
+def answerer(elmo_at=None, unanswerable=True, **options):
     vectors = token_vectors(elmo_at, words=["ann", "who"])
     return built(Answerer(vectors, unanswerable, units=3, dropout=0.0, **options))
 
 
-@pytest.fixture(scope="module")
-def model():
-    """A model with ELMo, for questions of which some have no answer."""
-    return answerer("both", unanswerable=True)
-
-
-@pytest.fixture(scope="module")
-def plain_model():
-    """A model without ELMo, for questions that all have answers."""
-    return answerer(None, unanswerable=False)
-
-
-@pytest.fixture(scope="module")
-def cutting_model():
-    """A model whose answers may begin and end within a token."""
-    return answerer(None, unanswerable=True, within_tokens=True)
-
-
-@pytest.fixture(scope="module")
-def outputs(model):
-    return model(INPUTS)
-
-
-@pytest.fixture(scope="module")
-def plain_outputs(plain_model):
-    return plain_model(INPUTS)
-
-
-@pytest.mark.parametrize("unanswerable", [False, True])
-def test_the_loss_is_minus_log_p_among_all_pairs_of_ends(
-    unanswerable, model, outputs, plain_model, plain_outputs
-):
-    if not unanswerable:
-        model, outputs = plain_model, plain_outputs
+@pytest.mark.parametrize("elmo_at, unanswerable", [(None, False), ("both", True)])
+def test_the_loss_is_minus_log_p_among_all_pairs_of_ends(elmo_at, unanswerable):
+    model = answerer(elmo_at, unanswerable)
+    outputs = model(INPUTS)
     starts, ends, none = (x.numpy() for x in outputs)
     labels = [(2, 4), (NO_ANSWER, NO_ANSWER), (NOT_KNOWN, NOT_KNOWN)]
     losses = []
@@ -77,8 +49,8 @@ def test_the_loss_is_minus_log_p_among_all_pairs_of_ends(
     assert float(actual) == pytest.approx(np.mean(losses), rel=1e-5)
 
 
-def test_the_loss_of_the_cuts_is_added_for_answers(cutting_model):
-    model = cutting_model
+def test_the_loss_of_the_cuts_is_added_for_answers():
+    model = answerer(within_tokens=True)
     outputs = model(INPUTS)
     labels = [(2, 4, 1, 2), (NO_ANSWER,) * 4, (NOT_KNOWN,) * 4]
     whole = [row[:2] for row in labels]
@@ -86,16 +58,13 @@ def test_the_loss_of_the_cuts_is_added_for_answers(cutting_model):
     before = model.cuts.before(tf.constant(["Bob"]), m[:1, 2])
     after = model.cuts.after(tf.constant(["Rome"]), n[:1, 4])
     expected = -tf.nn.log_softmax(before)[0, 1] - tf.nn.log_softmax(after)[0, 2]
-    plain = answerer(None, unanswerable=True)
-    of_spans = plain.compute_loss(INPUTS, tf.constant(whole), outputs[:3])
+    of_spans = answerer().compute_loss(INPUTS, tf.constant(whole), outputs[:3])
     actual = model.compute_loss(INPUTS, tf.constant(labels), outputs)
     assert float(actual) == pytest.approx(float(of_spans + expected / 2), rel=1e-5)
 
 
-def test_models_saved_before_there_was_a_choice_have_no_cuts_and_give_16_tokens(
-    plain_model,
-):
-    config = plain_model.get_config()
+def test_models_saved_before_there_was_a_choice_have_no_cuts_and_give_16_tokens():
+    config = answerer().get_config()
     assert Answerer.from_config(config).longest_answer == 30
     del config["longest_answer"], config["within_tokens"]
     older = Answerer.from_config(config)
@@ -104,7 +73,7 @@ def test_models_saved_before_there_was_a_choice_have_no_cuts_and_give_16_tokens(
 
 @pytest.mark.parametrize("longest", [3, 20])
 def test_an_answer_has_at_most_the_chosen_number_of_tokens(longest):
-    model = answerer(None, unanswerable=False, longest_answer=longest)
+    model = answerer(unanswerable=False, longest_answer=longest)
     time = 25
     starts, ends = (tf.one_hot([place], time) for place in (2, 2 + longest))
     ends += 0.5 * tf.one_hot([1 + longest], time)
@@ -123,7 +92,8 @@ def test_answers_that_are_too_long_are_counted(tmp_path, capsys):
     assert not capsys.readouterr().out
 
 
-def test_an_answer_is_a_piece_of_the_text(model, cutting_model):
+def test_an_answer_is_a_piece_of_the_text():
+    model, cutting_model = answerer("both"), answerer(within_tokens=True)
     text = "Ann met Bob (of Busan) in 2018, didn't she?"
     assert model.answer(text, "Where?") in text
     assert cutting_model.answer("서울에서 만났다", "어디?") in "서울에서 만났다"

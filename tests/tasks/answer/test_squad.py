@@ -31,28 +31,26 @@ def write(path, *questions, context=CONTEXT):
     return path
 
 
-def test_an_answer_becomes_the_tokens_at_its_offset(tmp_path):
-    path = write(tmp_path / "a.json", question(["Ann's team"]), question(["끝"]))
-    first, last = read_squad(path)
-    assert first["question"] == ["Who", "won", "?"]
-    assert first["context"][slice(*first["span"][:2])] == ["Ann", "'", "s"]
-    assert first["offsets"].text(first["text"], first["span"]) == "Ann's team"
-    assert last["offsets"].text(last["text"], last["span"]) == "끝"
-    assert last["offsets"] is first["offsets"]
-
-
-def test_an_answer_may_begin_and_end_within_a_token(tmp_path):
-    path = write(tmp_path / "a.json", question(["99"]), question(["990, A"]))
-    within, across = read_squad(path)
-    assert within["span"] == (1, 1, 1, 1) and across["span"] == (1, 3, 1, 2)
-    assert within["offsets"].text(within["text"], within["span"]) == "99"
-
-
-def test_white_space_around_an_answer_is_left_out(tmp_path):
-    path = write(tmp_path / "a.json", question([" 1990"]), question(["won. "]))
-    first, last = read_squad(path)
-    assert first["span"] == (1, 1, 0, 0) and first["answers"] == ["1990"]
-    assert last["offsets"].text(last["text"], last["span"]) == "won."
+@pytest.mark.parametrize(
+    "answer, span, text",
+    [
+        ("Ann's team", (3, 6, 0, 0), "Ann's team"),
+        ("끝", (19, 19, 0, 0), "끝"),
+        # An answer may begin and end within a token.
+        ("99", (1, 1, 1, 1), "99"),
+        ("990, A", (1, 3, 1, 2), "990, A"),
+        # White space around it is left out.
+        (" 1990", (1, 1, 0, 0), "1990"),
+        ("won. ", (7, 8, 0, 0), "won."),
+    ],
+)
+def test_an_answer_becomes_the_tokens_at_its_offset(answer, span, text, tmp_path):
+    path = write(tmp_path / "a.json", question([answer]), question([]))
+    example, other = read_squad(path)
+    assert example["question"] == ["Who", "won", "?"]
+    assert example["span"] == span and example["answers"] == [text]
+    assert example["offsets"].text(example["text"], example["span"]) == text
+    assert other["offsets"] is example["offsets"] and other["span"] is None
 
 
 def test_answers_that_are_not_at_their_offset_are_counted(tmp_path):

@@ -1,5 +1,6 @@
 """The model of coreference, and its command."""
 
+import functools
 import sys
 
 import numpy as np
@@ -23,19 +24,16 @@ SPEAKERS = [["a"] * 4, ["b"], ["a"] * 3]
 INPUTS = document_inputs(SENTENCES, SPEAKERS)
 
 
-def coreferent(elmo_at, **options):
+@functools.cache
+def coreferent(**options):
+    """A model that keeps all spans."""
     options = {"units": 3, "hidden_units": 7, "longest": 2, "dropout": 0.0} | options
-    return built(Coreferent(token_vectors(elmo_at, words=["ann", "bob"]), **options))
+    options = {"mentions_per_token": 9.0} | options
+    return built(Coreferent(token_vectors(words=("ann", "bob")), **options))
 
 
-@pytest.fixture(scope="module")
-def plain_model():
-    """A model without ELMo that keeps all spans."""
-    return coreferent(None, mentions_per_token=9.0)
-
-
-def test_the_loss_is_minus_log_of_the_sum_over_right_antecedents(plain_model):
-    model, batch = plain_model, INPUTS
+def test_the_loss_is_minus_log_of_the_sum_over_right_antecedents():
+    model, batch = coreferent(), INPUTS
     gold = {(0, 0): 0, (4, 4): 0, (7, 7): 0, (2, 2): 1, (5, 5): 1}
     outputs = {name: x.numpy() for name, x in model(batch).items()}
     kept = list(zip(outputs["first"].tolist(), outputs["last"].tolist()))
@@ -57,9 +55,9 @@ def test_the_loss_is_minus_log_of_the_sum_over_right_antecedents(plain_model):
     assert float(none) == pytest.approx(-np.mean(first), rel=1e-5)
 
 
-def test_the_spans_of_highest_score_are_kept(plain_model):
-    model = coreferent(None, mentions_per_token=0.3)
-    everything, batch = plain_model, INPUTS
+def test_the_spans_of_highest_score_are_kept():
+    model = coreferent(mentions_per_token=0.3)
+    everything, batch = coreferent(), INPUTS
     x, at_output, mask = everything.token_vectors(batch["sentences"])
     spans = everything.span_vectors(x, everything.lstm(x, mask=mask), mask)
     hidden = everything.mention_hidden(spans.vectors)
@@ -70,17 +68,17 @@ def test_the_spans_of_highest_score_are_kept(plain_model):
     assert outputs["last"].numpy().tolist() == spans.last.numpy()[best].tolist()
 
 
-def test_a_document_of_strings_is_resolved(plain_model):
-    outputs = plain_model(INPUTS)
+def test_a_document_of_strings_is_resolved():
+    outputs = coreferent()(INPUTS)
     best = outputs["scores"].numpy().argmax(axis=1)
-    found = plain_model.resolve(SENTENCES, SPEAKERS)
+    found = coreferent().resolve(SENTENCES, SPEAKERS)
     assert found
     n_mentions = sum(map(len, found))
     assert n_mentions - len(found) == sum(best > 0)
     kept = set(zip(outputs["first"].numpy(), outputs["last"].numpy()))
     assert {span for cluster in found for span in cluster} <= kept
     with pytest.raises(ValueError, match="should hold tokens"):
-        plain_model.resolve([[]])
+        coreferent().resolve([[]])
 
 
 def test_links_become_clusters_and_mentions_without_links_are_left_out():
@@ -96,9 +94,9 @@ def test_mentions_without_links_are_clusters_of_a_model_with_singletons():
     assert clusters(links) == expected[1:]
 
 
-def test_with_singletons_the_loss_has_whether_spans_are_mentions(plain_model):
-    model = coreferent(None, mentions_per_token=9.0, singletons=True)
-    assert not plain_model.singletons and "mention_scores" not in plain_model(INPUTS)
+def test_with_singletons_the_loss_has_whether_spans_are_mentions():
+    model = coreferent(singletons=True)
+    assert not coreferent().singletons and "mention_scores" not in coreferent()(INPUTS)
     outputs = model(INPUTS)
     gold = {(0, 0): 0, (4, 4): 0, (5, 6): 1}
     labels = tf.constant([[(*span, number) for span, number in gold.items()]])
@@ -107,13 +105,13 @@ def test_with_singletons_the_loss_has_whether_spans_are_mentions(plain_model):
     assert is_mention.sum() == 3
     p = 1 / (1 + np.exp(-outputs["mention_scores"].numpy()))
     expected = -np.mean(np.log(np.where(is_mention, p, 1 - p)))
-    of_links = plain_model.compute_loss(INPUTS, labels, outputs)
+    of_links = coreferent().compute_loss(INPUTS, labels, outputs)
     actual = model.compute_loss(INPUTS, labels, outputs)
     assert float(actual) == pytest.approx(float(of_links) + expected, rel=1e-5)
 
 
 def test_a_model_with_singletons_finds_mentions_without_links(tmp_path):
-    model = coreferent(None, mentions_per_token=9.0, singletons=True)
+    model = coreferent(singletons=True)
     outputs = model(INPUTS)
     links = model.decode(INPUTS, outputs)[0].numpy()
     is_linked = outputs["scores"].numpy().argmax(axis=1) > 0

@@ -1,8 +1,18 @@
-"""Raw text to words and punctuation."""
+"""Words of raw text: in all scripts, with their places, in Python and in a graph."""
 
+import re
+import unicodedata
+
+import numpy as np
 import pytest
+import tensorflow as tf
 
-from elmo_keras.tasks.readers.words import split_at_spaces, words_and_punctuation
+from elmo_keras.tasks.answer.words import offset_tokens, words_in_graph
+from elmo_keras.tasks.readers.words import (
+    joined_at_marks,
+    split_at_spaces,
+    words_and_punctuation,
+)
 
 
 @pytest.mark.parametrize(
@@ -35,3 +45,119 @@ def test_korean_reviews_are_split_like_the_text_of_their_language_model(data):
     same = [words_and_punctuation(line) == line.split() for line in lines]
     # Differences are rare, such as `i'll` and addresses.
     assert sum(same) > 0.995 * len(lines) > 1000
+
+
+SCRIPTS = {
+    "Devanagari": ("नमस्ते दुनिया।", ["नमस्ते", "दुनिया", "।"]),
+    "Thai": ("ภาษาไทยที่ดี ครับ", ["ภาษาไทยที่ดี", "ครับ"]),
+    "Tamil": ("தமிழ்!", ["தமிழ்", "!"]),
+    "Hebrew with vowels": ("שָׁלוֹם, X", ["שָׁלוֹם", ",", "X"]),
+    "Japanese, decomposed": ("か\u3099く。", ["か\u3099く", "。"]),
+    "Persian with a non-joiner": ("می\u200cخواهم", ["می\u200cخواهم"]),
+    "a soft hyphen": ("co\u00adop.", ["co\u00adop", "."]),
+    "joined emoji": ("👩\u200d👧🙂", ["👩\u200d👧", "🙂"]),
+    "an emoji with a selector": ("♥\ufe0f!", ["♥\ufe0f", "!"]),
+    "a mark of a sign": ("!\u0301a", ["!\u0301", "a"]),
+    "a mark after a space": ("a \u0301b", ["a", "\u0301", "b"]),
+    "no marks": ("a-b", ["a", "-", "b"]),
+}
+
+
+@pytest.mark.parametrize("text, tokens", SCRIPTS.values(), ids=SCRIPTS)
+def test_words_of_all_scripts_stay_whole(text, tokens):
+    assert offset_tokens(text).tokens == tokens
+    if text != "a-b":  # Latin words keep their hyphens there
+        assert words_and_punctuation(text) == tokens
+
+
+@pytest.mark.parametrize(
+    "split", [words_and_punctuation, lambda text: offset_tokens(text).tokens]
+)
+def test_decomposed_text_has_the_words_of_composed_text(split):
+    composed = "José, 서울에서 3.5 café"
+    tokens = split(unicodedata.normalize("NFD", composed))
+    assert [unicodedata.normalize("NFC", token) for token in tokens] == split(composed)
+    assert len(tokens[0]) == 5  # "e" and its accent
+
+
+def test_spans_without_marks_stay_as_they_are():
+    text = "한국 a_b 3.5"
+    spans = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
+    assert joined_at_marks(text, spans) == spans
+    assert joined_at_marks("", []) == []
+
+
+TEXT = "  Ann,  서울에서 1990년 \u200bx"
+
+
+def test_every_piece_with_a_token_has_a_span_that_gives_its_text_back():
+    offsets = offset_tokens(TEXT)
+    assert offsets.tokens == ["Ann", ",", "서울에서", "1990년", "x"]
+    for begin in range(len(TEXT)):
+        for end in range(begin + 1, len(TEXT) + 1):
+            piece = TEXT[begin:end].strip(" \u200b")
+            span = offsets.span(begin, end)
+            assert (span is None) == (not piece)
+            assert span is None or offsets.text(TEXT, span) == piece
+
+
+@pytest.mark.parametrize(
+    "piece, span",
+    [
+        ("Ann", (0, 0, 0, 0)),
+        ("서울", (2, 2, 0, 2)),
+        ("울에", (2, 2, 1, 1)),
+        ("nn,  서울", (0, 2, 1, 2)),
+    ],
+)
+def test_a_span_counts_the_characters_that_are_cut_off(piece, span):
+    begin = TEXT.index(piece)
+    assert offset_tokens(TEXT).span(begin, begin + len(piece)) == span
+
+
+TEXTS = [
+    "In 1990, Ann's café (été) cost $3.50 — _why_?",
+    "서울에서 만났다. 제2차 세계 대전은",
+    "नमस्ते दुनिया, สวัสดีชาวโลก",
+    "nai\u0308ve a\u200db \u200da \U0001f468\u200d\U0001f469\u200d_x _a\u0301b \u0301x",
+    "a\xa0b\u200bc\u3000d\x1ce\x85f\tg\nh\rj\x0bk\u2028l",
+    "co\xadoperate x\u2060y \u200d \u200c",
+    "",
+    " \n ",
+    "中文 ½² Ⅷ ٣ ª",
+]
+
+
+def assert_same_words(texts):
+    found = words_in_graph(tf.constant(texts, tf.string))
+    rows = zip(texts, *(x.to_list() for x in (found.words, found.begins, found.ends)))
+    for text, words, *places in rows:
+        expected = offset_tokens(text)
+        assert [word.decode() for word in words] == expected.tokens, ascii(text)
+        content = text.encode()
+        for bytes_before, offsets in zip(places, (expected.begins, expected.ends)):
+            assert [len(content[:n].decode()) for n in bytes_before] == offsets
+
+
+def test_words_and_places_are_those_of_training():
+    assert_same_words(TEXTS)
+
+
+def test_any_sequence_of_letters_marks_joiners_and_signs_is_split_the_same():
+    rng = np.random.default_rng(0)
+    signs = list("a_1가é ,\u0301\u094d\u200d\u200c\u2060\xad\u200b\U0001f468\u0130")
+    texts = ["".join(rng.choice(signs, rng.integers(0, 14))) for _ in range(3000)]
+    assert_same_words(texts)
+
+
+def test_bytes_that_are_no_text_are_spaces():
+    found = words_in_graph(tf.constant([b"a\xfeb \xff c", b"\xff"]))
+    assert found.words.to_list() == [[b"a", b"b", b"c"], []]
+    assert found.texts[0] == b"a b   c"
+
+
+@pytest.mark.slow
+def test_a_text_of_a_megabyte_is_split():
+    text = "서울에서 (Ann's) " * 40_000 + " " * 500_000
+    found = words_in_graph(tf.constant([text]))
+    assert found.words.row_lengths().numpy().tolist() == [6 * 40_000]
