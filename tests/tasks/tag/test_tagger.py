@@ -1,4 +1,4 @@
-"""The tagger."""
+"""The tagger; entities and roles, as conlleval and CoNLL-2005's script count them."""
 
 import functools
 
@@ -6,6 +6,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras.tasks.tag.__main__ import TASK
+from elmo_keras.tasks.tag.entities import (
+    Entity,
+    arguments,
+    entities,
+    entity_scores,
+    role_scores,
+    to_bio,
+)
+from elmo_keras.tasks.tag.tag_spans import marks_spans, tag_spans
+from elmo_keras.tasks.tag.tagged_text import read_roles
 from elmo_keras.tasks.tag.tagger import Tagger
 from tests.support.task_models import (
     built,
@@ -87,3 +98,132 @@ def test_the_predicate_is_an_input(tmp_path):
     check_loaded(model, one, tmp_path, expected=outputs)
     best = model.predict_on_batch(one)
     assert model.tag(sentences, [1, 2])[0] == [tags[number] for number in best[0]]
+
+
+@pytest.mark.parametrize(
+    ("tags", "bio"),
+    [
+        ("I-A I-A O I-A", "B-A I-A O B-A"),  # IO
+        ("I-A I-B I-B B-B", "B-A B-B I-B B-B"),  # IOB1
+        ("B-A I-A B-A O", "B-A I-A B-A O"),  # BIO
+        ("S-A B-A I-A E-A S-A", "B-A B-A I-A I-A B-A"),  # BIOES
+        ("U-A B-A L-A I-A", "B-A B-A I-A B-A"),  # BILOU
+        ("O B-A I-B I-A", "O B-A B-B B-A"),
+    ],
+)
+def test_all_schemes_become_bio(tags, bio):
+    assert to_bio(tags.split()) == bio.split()
+
+
+def test_entities_are_those_of_conlleval():
+    # conlleval begins a chunk at an I- that follows no chunk of its type.
+    assert entities("I-A I-B B-B O I-B".split()) == [
+        Entity(0, 1, "A"),
+        Entity(1, 2, "B"),
+        Entity(2, 3, "B"),
+        Entity(4, 5, "B"),
+    ]
+    assert entities([]) == []
+
+
+@pytest.mark.parametrize(
+    "tags, expected",
+    [
+        ("B-ARG0 B-V B-ARG1 I-ARG1", {("ARG0", (0, 1)), ("ARG1", (2, 4))}),
+        # A role that continues after a gap is one argument of two pieces.
+        ("B-A1 B-V B-C-A1 I-C-A1", {("A1", (0, 1), (2, 4))}),
+        ("B-A1 B-C-A1 B-C-A1 O", {("A1", (0, 1), (1, 2), (2, 3))}),
+        # A continuation belongs to the last argument of its role, or is one itself.
+        ("B-A1 B-A1 B-V B-C-A1", {("A1", (0, 1)), ("A1", (1, 2), (3, 4))}),
+        ("B-C-A2 B-V O B-A2", {("A2", (0, 1)), ("A2", (3, 4))}),
+        # A reference is a role of its own; the predicate's particle is no argument.
+        ("B-R-A0 B-V B-A0 B-C-V", {("R-A0", (0, 1)), ("A0", (2, 3))}),
+        ("O B-V", set()),
+    ],
+)
+def test_arguments_are_roles_with_their_pieces(tags, expected):
+    assert arguments(tags.split()) == expected
+
+
+@pytest.mark.parametrize(
+    "scores_of, gold, found, f1, precision, recall",
+    [
+        # 3 entities, 4 found, 1 right: another type, one token too many, nothing there.
+        (
+            entity_scores,
+            ["B-A I-A O B-B O", "B-A O", "O"],
+            ["B-A I-A O B-C O", "B-A I-A", "B-A"],
+            *(2 / 7, 1 / 4, 1 / 3),
+        ),
+        # 3 arguments: A0 is right, A1 too short, the pieces of A1 wrong. 5 were found.
+        (
+            role_scores,
+            ["B-A0 B-V B-A1 I-A1 O", "B-A1 B-V B-C-A1 O O", "O B-V O O O"],
+            ["B-A0 B-V B-A1 O B-A2", "B-A1 B-V O B-C-A1 O", "B-V B-A0 O O O"],
+            *(2 * 1 / (3 + 5), 1 / 5, 1 / 3),
+        ),
+        (entity_scores, ["O"], ["O"], 0, 0, 0),
+        (role_scores, ["B-V"], ["B-V"], 0, 0, 0),
+    ],
+)
+def test_scores_are_those_counted_by_hand(
+    scores_of, gold, found, f1, precision, recall
+):
+    gold, found = ([row.split() for row in rows] for rows in (gold, found))
+    expected = {"F1": f1, "precision": precision, "recall": recall}
+    assert scores_of(gold, found) == pytest.approx(expected)
+
+
+def test_the_task_scores_roles_without_their_predicate_and_learns_it():
+    examples = [{"predicate": [0, 1, 0], "tags": ["B-A0", "B-V", "O"]}]
+    tagger = Tagger(token_vectors(), ["B-A0", "B-V", "O"], units=2, predicate_dim=3)
+    assert TASK.targets(examples, tagger)[0].tolist() == [0, 1, 2]
+    scores = TASK.scores(tagger, examples, [[2, 1, 2]])
+    assert scores["F1"] == 0 and scores["accuracy"] == pytest.approx(2 / 3)
+    entities = Tagger(token_vectors(), ["B-A0", "B-V", "O"], units=2)
+    assert TASK.scores(entities, examples, [[2, 1, 2]])["recall"] == 1 / 2
+
+
+def test_the_predicates_of_real_roles_are_a_third_of_their_spans(data):
+    examples = read_roles(data("en_srl_ewt/dev.conll"))
+    tags = [example["tags"] for example in examples]
+    n_spans = sum(tag.startswith("B-") for row in tags for tag in row)
+    n_predicates = sum(tag == "B-V" for row in tags for tag in row)
+    assert 0.3 < n_predicates / n_spans < 0.33
+    n_pieces = sum(len(argument) - 1 for row in tags for argument in arguments(row))
+    n_particles = sum(tag == "B-C-V" for row in tags for tag in row)
+    assert n_pieces == n_spans - n_predicates - n_particles
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        ["B-PER", "I-PER", "B-LOC", "I-LOC", "O"],
+        ["O", "S-A", "B-A", "I-A", "E-A", "U-B", "L-B", "I-B"],
+        ["B-A"],
+    ],
+)
+def test_spans_are_the_entities_of_any_tags(tags):
+    rng = np.random.default_rng(0)
+    lengths = [*rng.integers(0, 9, 200), 0]
+    rows = [rng.integers(len(tags), size=n).tolist() for n in lengths]
+    numbers = tf.ragged.constant(rows, tf.int32).to_tensor(-1)
+    spans = tag_spans(numbers, tags)
+    for i, row in enumerate(rows):
+        expected = entities([tags[number] for number in row])
+        n = int(spans.count[i])
+        found = [x[i].numpy() for x in (spans.begins, spans.ends, spans.types)]
+        names = [name.decode() for name in found[2][:n]]
+        assert [*zip(found[0][:n], found[1][:n], names)] == expected
+        assert set(found[0][n:]) | set(found[1][n:]) <= {-1}
+        assert set(found[2][n:]) <= {b""}
+
+
+def test_no_column_and_no_row_give_no_span():
+    for shape in ((2, 0), (0, 0), (0, 3)):
+        spans = tag_spans(tf.zeros(shape, tf.int32), ["B-A", "O"])
+        assert spans.begins.shape == shape and not np.any(spans.count)
+
+
+def test_parts_of_speech_mark_no_spans():
+    assert marks_spans(["O", "B-A"]) and not marks_spans(["INTJ", "B", "NOUN"])

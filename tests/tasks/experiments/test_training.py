@@ -1,0 +1,171 @@
+"""Batches, cached layers, and training that ends when the score no longer rises."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import Elmo
+from elmo_keras.tasks.experiments.batches import Batches
+from elmo_keras.tasks.experiments.fitting import fit_until_best
+from elmo_keras.tasks.experiments.layer_cache import LayerCache
+from tests.support.models import randomize
+
+
+def test_batches_are_a_function_of_seed_and_epoch():
+    rng = np.random.default_rng(0)
+    texts = [rng.choice(["a", "b", "c"], n).tolist() for n in rng.integers(1, 8, 50)]
+    examples = [{"tokens": text} for text in texts]
+    batches = Batches(
+        examples, ["tokens"], labels=[np.zeros(1)] * len(examples), batch_size=8
+    )
+
+    def order(seed, epoch):
+        dataset = batches.shuffled(seed, epoch)
+        return [inputs["tokens"].numpy().tolist() for inputs, _ in dataset]
+
+    assert order(1, 2) == order(1, 2)
+    assert order(1, 2) != order(1, 3) != order(2, 2)
+    flat = sorted(b" ".join(row).strip() for rows in order(1, 2) for row in rows)
+    assert flat == sorted(" ".join(text).encode() for text in texts)
+
+
+def test_long_texts_that_are_compared_with_themselves_have_smaller_batches():
+    """The memory of attention grows with the square of the length."""
+    lengths = [9000, 5, 1024, 1025, 3000, 7] + [10] * 40
+    examples = [{"context": ["a"] * (n - 1), "question": ["b"]} for n in lengths]
+    fields = ["context", "question"]
+
+    def pairs(rows):
+        return len(rows) * max(lengths[i] for i in rows) ** 2
+
+    labels = [0] * len(lengths)
+    some = Batches(examples, fields, labels=labels, compares_tokens=True)
+    rows = some.by_length()
+    assert sorted(i for batch in rows for i in batch) == [*range(len(lengths))]
+    assert rows[-1] == [0] and len(rows[0]) == 32
+    assert all(pairs(batch) <= 2**25 for batch in rows[:-1])
+    sizes = [len(labels) for _, labels in some.shuffled(0, 0)]
+    assert sorted(sizes) == sorted(map(len, rows))
+    plain = Batches(examples, fields).by_length()
+    assert max(pairs(batch) for batch in plain) > 2**29
+
+
+def test_labels_and_numbers_are_padded():
+    made = [
+        {"words": ["a", "b"], "weights": [[1.0], [2.0]]},
+        {"words": [], "weights": [[3.0, 4.0]]},
+    ]
+    labels = [{"span": np.array([1, 2]), "kind": 5}, {"span": np.array([3]), "kind": 6}]
+    some = Batches(made, ["words"], ["weights", "missing"], labels=labels)
+    inputs = some.inputs([0, 1])
+    assert inputs["words"].numpy().tolist() == [[b"a", b"b"], [b"", b""]]
+    assert inputs["weights"].numpy().tolist() == [[[1, 0], [2, 0]], [[3, 4], [0, 0]]]
+    assert list(inputs) == ["words", "weights"]
+    targets = some.targets([0, 1])
+    assert targets["span"].numpy().tolist() == [[1, 2], [3, -1]]
+    assert targets["kind"].numpy().tolist() == [5, 6]
+    assert [inputs["words"].shape[0] for inputs, _ in some.shuffled(0, 0)] == [2]
+
+
+def test_cached_layers_become_an_input():
+    class Lengths:
+        """Gives the number of tokens in place of layers: (batch, 1, 1, 1)."""
+
+        shape = None, 1, None, 1
+
+        def __call__(self, texts):
+            return np.float32([[[[len(text)]]] for text in texts])
+
+    made = [{"words": ["a", "b"]}, {"words": ["c"]}]
+    batches = Batches(made, ["words"], labels=[0, 1], cache=Lengths())
+    assert batches.inputs([1, 0])["words_layers"].numpy().ravel().tolist() == [1, 2]
+    ((inputs, labels),) = batches.shuffled(0, 0)
+    order = labels.numpy().tolist()
+    assert inputs["words_layers"].numpy().ravel().tolist() == [2 - i for i in order]
+
+
+def elmo_layer(config, **arguments):
+    elmo = Elmo(config, **arguments)
+    elmo.build()
+    return randomize(elmo)
+
+
+def test_layers_take_the_place_of_tokens(config):
+    sentences = tf.constant([["ein", "und", ""], ["der", "war", "eine"]])
+    elmo = elmo_layer(config, num_representations=2, layer_norm=True)
+    layers = elmo.layers(sentences)
+    for one, other in zip(elmo(sentences), elmo(layers)):
+        np.testing.assert_array_equal(one, other)
+    masks = elmo.compute_mask(layers)
+    assert masks[0].numpy().tolist() == [[True, True, False], [True] * 3]
+    bounded = elmo_layer(config, keep_sentence_boundaries=True)
+    layers = bounded.layers(sentences)
+    np.testing.assert_array_equal(bounded(layers), bounded(sentences))
+
+
+def test_layers_that_do_not_fit_are_refused(config):
+    layers = np.zeros((1, 3, 1, 10), "float32")
+    with pytest.raises(ValueError, match="should compute its layers"):
+        Elmo(config, trainable_bilm=True)(layers)
+    with pytest.raises(ValueError, match=r"shape \(batch, 3, time, 10\)"):
+        Elmo(config)(layers[:, :2])
+
+
+def test_a_cache_holds_each_sentence_once_and_leaves_no_file(config, tmp_path):
+    elmo = elmo_layer(config)
+    sentences = [["ein"], [], ["der", "war"], ["ein"], ["und", "ein", "war"]]
+    cache = LayerCache(elmo, sentences, tmp_path)
+    assert not list(tmp_path.iterdir())
+    # Products of other sizes are summed in another order.
+    np.testing.assert_allclose(cache(sentences), elmo.layers(sentences), atol=1e-6)
+    assert cache([["der", "war"]]).shape == (1, 3, 2, 10)
+    distinct = ["ein"], ["der", "war"], ["und", "ein", "war"]
+    layers = np.concatenate([elmo.layers([s])[0] for s in distinct], axis=1)
+    rms = np.sqrt(np.mean(np.square(layers), axis=(1, 2)))
+    np.testing.assert_allclose(cache.rms, rms, rtol=1e-5)
+    empty = LayerCache(elmo, [])
+    assert empty([]).shape == (0, 3, 0, 10) and empty.rms.tolist() == [0, 0, 0]
+
+
+class Line:
+    """Batches of points on a line."""
+
+    def shuffled(self, seed, epoch):
+        x = np.float32([[1.0], [2.0], [3.0], [4.0]])
+        return tf.data.Dataset.from_tensor_slices((x, 2 * x)).batch(2)
+
+
+@pytest.fixture
+def model():
+    model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="zeros")])
+    model.compile(keras.optimizers.SGD(0.01), loss="mse", run_eagerly=True)
+    model.build((None, 1))
+    return model
+
+
+def test_training_ends_when_the_score_no_longer_rises(model):
+    found = iter([0.0, 0.5, 0.4, 0.4, 0.9])
+    kept = []
+
+    def score():
+        kept.append(model.get_weights()[0])
+        return {"F1": next(found)}
+
+    fitted = fit_until_best(model, Line(), score, epochs=9, patience=2)
+    assert (fitted.best_epoch, fitted.epochs) == (2, 4)
+    assert fitted.scores == {"F1": 0.5} and len(fitted.losses) == 4
+    np.testing.assert_array_equal(model.get_weights()[0], kept[1])
+    assert np.any(kept[1] != kept[3])
+
+
+def test_training_continues_with_equal_scores_and_a_falling_loss(model):
+    fitted = fit_until_best(model, Line(), lambda: {"F1": 0.0}, epochs=3, patience=1)
+    assert fitted.losses == sorted(fitted.losses, reverse=True)
+    assert fitted.best_epoch == 3
+
+
+def test_a_loss_that_is_not_a_number_is_an_error(model):
+    model.layers[0].bias.assign([np.nan])
+    with pytest.raises(FloatingPointError, match="loss of epoch 1 is nan"):
+        fit_until_best(model, Line(), dict, epochs=2, patience=2)
