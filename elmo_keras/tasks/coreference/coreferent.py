@@ -181,10 +181,7 @@ class Coreferent(TaskModel):
 
 
 def clusters(links: np.ndarray, singletons: bool = False) -> list[list[Mention]]:
-    """The clusters that links form: one document of `Coreferent.predict`, `(mentions, 3)`.
-
-    With `singletons`, mentions without any link are clusters, too.
-    """
+    """The clusters that links `(mentions, 3)` form, those of one mention with `singletons` only."""
     found, of_mention = [], []
     for first, last, antecedent in np.asarray(links).tolist():
         if antecedent < 0:

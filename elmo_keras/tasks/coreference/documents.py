@@ -149,10 +149,7 @@ def has_singletons(documents: Iterable[Mapping]) -> bool:
 def windows(
     document: Mapping, n_sentences: int, singletons: bool = False
 ) -> list[dict]:
-    """A document in parts of `n_sentences`, with the clusters within them.
-
-    Only with `singletons`, a cluster with a single mention in a part is kept.
-    """
+    """A document in parts of `n_sentences`, each with its clusters of several mentions, or all."""
     parts, begin = [], 0
     for i in range(0, len(document["sentences"]), n_sentences):
         sentences = document["sentences"][i : i + n_sentences]

@@ -176,7 +176,13 @@ class Experiment:
             "seconds_per_epoch": round(fitted.seconds_per_epoch, 3),
             "cached": cache is not None,
             "losses": fitted.losses,
-            "mixes": learned_mixes(model.token_vectors.mixes),
+            "mixes": {
+                place: {
+                    "weights": [round(float(w), 6) for w in mix.layer_weights()],
+                    "gamma": round(float(mix.gamma), 6),
+                }
+                for place, mix in model.token_vectors.mixes.items()
+            },
             "settings": self._settings(variant),
         }
         # The model comes before the record, so that each recorded model exists.
@@ -222,13 +228,3 @@ class Experiment:
             print(f"  the biLM's layers, computed once: {seconds:.1f} s", flush=True)
             print(f"  their root mean squares, from layer 0 on: {rms}", flush=True)
         return self._cached[1]
-
-
-def learned_mixes(mixes: dict[str, keras.layers.Layer]) -> dict[str, dict]:
-    return {
-        place: {
-            "weights": [round(float(weight), 6) for weight in mix.layer_weights()],
-            "gamma": round(float(mix.gamma), 6),
-        }
-        for place, mix in mixes.items()
-    }

@@ -59,12 +59,11 @@ class Variant(NamedTuple):
     def layer(self) -> Elmo | None:
         if self.elmo is None:
             return None
-        regularized = self.scheme == "learned"
         elmo = Elmo.from_pretrained(
             self.elmo,
             num_representations=2 if self.elmo_at == "both" else 1,
             scheme=-1 if self.scheme == "top" else self.scheme,
-            l2=self.l2 if regularized else 0.0,
+            l2=self.l2 if self.scheme == "learned" else 0.0,
             layer_norm=self.layer_norm,
             dropout=self.elmo_dropout,
             trainable_bilm=self.fine_tune,

@@ -36,9 +36,9 @@ def fit_until_best(
 ) -> Fitted:
     """Trains a compiled model and leaves it with the weights of its best epoch.
 
-    The first score that `score` returns decides, and higher is better; if it is equal, as
-    F1 can be 0 in the first epochs, the lower training loss. Training stops after
-    `patience` epochs without a better one; `seed` is that of the examples' order.
+    The first score decides, and higher is better; if it is equal, as F1 can be 0 in the
+    first epochs, the lower training loss. Training stops after `patience` epochs without a
+    better one; `seed` is that of the examples' order.
     """
     best, best_key, best_epoch, losses, seconds = None, None, 0, [], []
     steps = _Steps()

@@ -37,8 +37,7 @@ def check_output(options: ExperimentOptions, variants: Sequence[Variant]) -> Non
             check_file(file)
 
 
-def read_results(path: str | Path) -> list[dict]:
-    path = Path(path)
+def read_results(path: Path) -> list[dict]:
     if not path.exists():
         return []
     try:

@@ -102,10 +102,9 @@ def _reordered(weight):
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class SentenceEncoder(LayerArgument, keras.layers.Layer):
-    """`[h_k; ELMo_k]`, where h is the output of a biLSTM over the token vectors.
+    """`[h_k; ELMo_k]`, where h is a biLSTM's output with dropout, and the mask of real tokens.
 
-    The output is `(batch, time, output_dim)`, 0 at padding, and the mask of real tokens.
-    `layers` are the biLM's or None, see `TokenVectors`; dropout is applied to h.
+    `layers` are the biLM's or None, see `TokenVectors`; the output is 0 at padding.
 
     Reference: Peters et al. 2018, section 3.3.
     """

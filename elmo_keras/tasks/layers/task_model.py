@@ -27,14 +27,9 @@ class TaskModel(LayerArgument, keras.Model):
     """A model that reads `TokenVectors`.
 
     Its inputs are a mapping: field F holds strings `(batch, time)` padded with `""`,
-    and `F_layers`, where present, the result of `elmo.layers` for them.
-
-    Args:
-        token_vectors: a `TokenVectors` layer.
-
-    Attributes:
-        text_fields: names of the fields with tokens.
-        compares_tokens: whether memory grows with the product of two texts' lengths.
+    and `F_layers`, where present, the result of `elmo.layers` for them. `text_fields` are
+    the names of the fields with tokens; if the model `compares_tokens`, memory grows with
+    the product of two texts' lengths.
     """
 
     text_fields: tuple[str, ...] = ("tokens",)

@@ -51,9 +51,8 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
     `[word; characters]` is the baseline, trained with the task: a vector for each
     known word in lower case, one for all others, and a small CNN over the characters.
     Words start with random vectors, or with those given to `assign_word_vectors`.
-    ELMo is concatenated to these at the input, `[word; characters; ELMo]`; or returned
-    for the task model to concatenate to its network's output; or both, each with a mix
-    of its own.
+    ELMo is concatenated to these at the input; or returned for the task model to
+    concatenate to its network's output; or both, each with a mix of its own.
 
     Args:
         words: the words with a vector of their own, see `frequent_words`; if empty,

@@ -14,10 +14,9 @@ _JOINERS = "\u200c\u200d\u2060\u00ad"
 def joined_at_marks(text: str, spans: Iterable[Span]) -> list[Span]:
     """The spans of tokens, in order, joined where a mark or a joiner separates them.
 
-    Python's `\\w` leaves out combining marks, so that a regular expression ends a word
-    at each vowel sign of Devanagari or Thai and at each accent of decomposed text. A
-    mark belongs to the token it follows, and the letters after it to the same word. A
-    zero width joiner also joins signs, as in emoji.
+    Python's `\\w` leaves out combining marks, so that a regular expression ends a word at
+    each vowel sign of Devanagari or Thai and at each accent of decomposed text. A zero
+    width joiner also joins signs, as in emoji.
     """
     if text.isascii():
         return list(spans)

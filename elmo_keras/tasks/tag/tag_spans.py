@@ -74,10 +74,9 @@ def crf_marginals(
         β_t(j) = log Σ_k exp(A[j, k] + x_{t+1}(k) + β_{t+1}(k)),   β_n = b
         p(y_t = k) = softmax_k(α_t(k) + β_t(k))
 
-    in the symbols of `LinearChainCRF`; weights are A, a and b, and there is at least one
-    position. α and β are kept up to a constant of each token, so that long sentences lose
-    no precision. Returns log p and β, `(batch, time, tags)`, arbitrary but finite at
-    padding.
+    in the symbols of `LinearChainCRF`; weights are A, a and b. α and β are kept up to a
+    constant of each token, so that long sentences lose no precision. Returns log p and β,
+    `(batch, time, tags)`, arbitrary but finite at padding; time is at least 1.
 
     Reference: Lafferty et al. 2001; Rabiner 1989, section III.
     """
