@@ -15,18 +15,14 @@ CORPUS = Corpus.of(SENTENCES)
 VOCABULARY = Vocabulary.count(SENTENCES, min_count=2)
 
 
-def sentences_of(corpus):
-    return list(corpus.sentences())
-
-
 def never():
     raise AssertionError("The sentences were read.")
     yield
 
 
 def test_a_corpus_keeps_every_sentence():
-    assert sentences_of(CORPUS) == SENTENCES
-    assert sentences_of(Corpus.of([["a"], [], ["b"]])) == [["a"], ["b"]]
+    assert [*CORPUS.sentences()] == SENTENCES
+    assert [*Corpus.of([["a"], [], ["b"]]).sentences()] == [["a"], ["b"]]
     assert CORPUS.words[:3] == ("<S>", "</S>", "a") and len(set(CORPUS.words)) == 14
     assert CORPUS.lengths().tolist() == [7, 2, 1, 3, 11, 2]
     assert len(CORPUS.tokens) == 26 and CORPUS.n_predictions == 26 + 6
@@ -51,7 +47,7 @@ def test_a_corpus_in_files_equals_the_one_in_memory(
 def test_other_sources_are_read_again(tmp_path):
     first = Corpus.in_files(SENTENCES, tmp_path, {"size": 1}).digest
     other = Corpus.in_files([["b"]], tmp_path, {"size": 2})
-    assert sentences_of(other) == [["b"]] and other.digest != first
+    assert [*other.sentences()] == [["b"]] and other.digest != first
     assert Corpus.in_files(never(), tmp_path, {"size": 2}).digest == other.digest
 
 
@@ -67,7 +63,7 @@ def test_an_interrupted_corpus_is_not_taken_for_a_whole_one(tmp_path, before):
     with pytest.raises(KeyboardInterrupt):
         Corpus.in_files(interrupted(), tmp_path, "new")
     for sources in filter(None, ("new", before)):
-        assert sentences_of(Corpus.in_files(SENTENCES, tmp_path, sources)) == SENTENCES
+        assert [*Corpus.in_files(SENTENCES, tmp_path, sources).sentences()] == SENTENCES
 
 
 def test_the_digest_is_that_of_the_sentences():
@@ -92,7 +88,7 @@ def test_words_are_counted_in_pieces(monkeypatch, at_once):
 def test_workers_share_the_sentences(n):
     for first in range(n):
         part = CORPUS.every(n, first)
-        assert sentences_of(part) == SENTENCES[first::n]
+        assert [*part.sentences()] == SENTENCES[first::n]
         assert part.words == CORPUS.words
         assert part.ends.dtype == np.int64 and part.tokens.dtype == np.int32
 
@@ -116,9 +112,6 @@ def test_statistics_show_what_vocabulary_and_model_lose(config, monkeypatch, at_
     )
     whole = TextStatistics.of(CORPUS, VOCABULARY, config)
     assert whole.cut == 0 and str(whole).endswith("0.000% are too long and cut")
-
-
-def test_an_empty_corpus_has_statistics(config):
     nothing = Corpus.of([[]])
     assert len(nothing) == 0 and nothing.n_predictions == 0
     result = TextStatistics.of(nothing, VOCABULARY, config)

@@ -30,12 +30,10 @@ PADDED = [[b"a", "한".encode()], [b"c", b""]]
 )
 def test_lists_and_arrays_become_a_padded_tensor(tokens):
     np.testing.assert_array_equal(string_tensor(tokens), PADDED)
-    for row in (
-        tokens[0],
-        tuple(tokens[0]),
-        np.array(tokens[0]),
-    ):  # one level stays one
+    for row in (tokens[0], tuple(tokens[0])):  # one level stays one
         np.testing.assert_array_equal(string_tensor(row), PADDED[0])
+    for row in (["a b", b"c"], np.array(["a b", "c"])):
+        np.testing.assert_array_equal(string_tensor(row), [b"a b", b"c"])
     assert string_tensor("a b").numpy() == b"a b"
 
 
