@@ -25,9 +25,13 @@ def question(answers=(), text="Who won?", **more):
     return {"id": "q", "question": text, "answers": answers} | more
 
 
-def write(path, *questions, context=CONTEXT):
+def squad(*questions, context=CONTEXT):
     paragraph = {"context": context, "qas": list(questions)}
-    path.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}))
+    return {"data": [{"paragraphs": [paragraph]}]}
+
+
+def write(path, *questions, context=CONTEXT):
+    path.write_text(json.dumps(squad(*questions, context=context)))
     return path
 
 
@@ -93,40 +97,38 @@ def test_a_file_may_be_one_line_of_megabytes_after_a_byte_order_mark(tmp_path):
     assert read_squad(path)[0]["context"] == ["w"]
 
 
-BROKEN = {
-    '{"data": [\n{"paragraphs" 3}]}': r"bad.json:2: JSON is expected. Column 15",
-    "[]": "data should be a list",
-    '{"data": []}': "data should hold questions",
-    '{"data": [{"paragraphs": {}}]}': r"data\[0\].paragraphs should be a list",
-    '{"data": [{"paragraphs": [7]}]}': r"data\[0\].paragraphs\[0\].context should be",
-    "[" * 100_000: "brackets",
-}
+def with_question(broken):
+    return json.dumps(squad(question(["Ann"]), broken))
 
 
-@pytest.mark.parametrize("content", BROKEN)
-def test_a_malformed_file_is_refused_with_its_place(content, tmp_path):
-    path = tmp_path / "bad.json"
-    path.write_text(content)
-    with pytest.raises(ValueError, match=BROKEN[content]) as error:
-        read_squad(path)
-    assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
-
-
-BROKEN_QUESTIONS = [
-    ({"question": "Who?"}, "qas.1..answers should be a list. Received: 'None'"),
-    (question(text=" "), "qas.1..question should be text. Received: ' '"),
-    (question(text=5), "qas.1..question should be text. Received: '5'"),
-    (question(answers=[""]), r"answers.0..text should be text. Received: ''"),
-    (question() | {"answers": [{"text": "x", "answer_start": True}]}, "whole number"),
-    ("Who?", "qas.1..answers should be a list"),
+BROKEN = [
+    ('{"data": [\n{"paragraphs" 3}]}', r"bad.json:2: JSON is expected. Column 15"),
+    ("[]", "data should be a list"),
+    ('{"data": []}', "data should hold questions"),
+    ('{"data": [{"paragraphs": {}}]}', r"data\[0\].paragraphs should be a list"),
+    ('{"data": [{"paragraphs": [7]}]}', r"data\[0\].paragraphs\[0\].context should"),
+    ("[" * 100_000, "brackets"),
+]
+BROKEN += [
+    (with_question(broken), reason)
+    for broken, reason in (
+        ({"question": "Who?"}, "qas.1..answers should be a list. Received: 'None'"),
+        (question(text=" "), "qas.1..question should be text. Received: ' '"),
+        (question(text=5), "qas.1..question should be text. Received: '5'"),
+        (question(answers=[""]), r"answers.0..text should be text. Received: ''"),
+        (question() | {"answers": [{"text": "x", "answer_start": True}]}, "whole num"),
+        ("Who?", "qas.1..answers should be a list"),
+    )
 ]
 
 
-@pytest.mark.parametrize("broken, reason", BROKEN_QUESTIONS)
-def test_a_malformed_question_is_refused_with_its_place(broken, reason, tmp_path):
-    path = write(tmp_path / "a.json", question(["Ann"]), broken)
-    with pytest.raises(ValueError, match=reason):
+@pytest.mark.parametrize("content, reason", BROKEN)
+def test_a_malformed_file_is_refused_with_its_place(content, reason, tmp_path):
+    path = tmp_path / "bad.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=reason) as error:
         read_squad(path)
+    assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from elmo_keras.tasks.coreference.coreferent import Coreferent, clusters
 from elmo_keras.tasks.coreference.documents import document_inputs, read_conll_2012
 from tests.support.task_models import (
     built,
-    check_loaded,
     document,
     task_options,
     token_vectors,
@@ -81,17 +80,14 @@ def test_a_document_of_strings_is_resolved():
         coreferent().resolve([[]])
 
 
-def test_links_become_clusters_and_mentions_without_links_are_left_out():
-    links = [[0, 0, -1], [1, 1, -1], [2, 2, 0], [3, 3, 1], [4, 4, 2], [5, 5, -1]]
-    assert clusters(links) == [[(0, 0), (2, 2), (4, 4)], [(1, 1), (3, 3)]]
-    assert clusters(np.zeros((0, 3), int)) == []
-
-
-def test_mentions_without_links_are_clusters_of_a_model_with_singletons():
+def test_links_become_clusters_and_mentions_without_links_are_clusters_if_singletons():
     links = [[0, 0, -1], [1, 1, -2], [2, 2, 1], [3, 3, -2], [4, 4, -1], [5, 5, 4]]
     expected = [[(0, 0)], [(1, 1), (2, 2)], [(4, 4), (5, 5)]]
     assert clusters(links, singletons=True) == expected
     assert clusters(links) == expected[1:]
+    links = [[0, 0, -1], [1, 1, -1], [2, 2, 0], [3, 3, 1], [4, 4, 2], [5, 5, -1]]
+    assert clusters(links) == [[(0, 0), (2, 2), (4, 4)], [(1, 1), (3, 3)]]
+    assert clusters(np.zeros((0, 3), int)) == []
 
 
 def test_with_singletons_the_loss_has_whether_spans_are_mentions():
@@ -110,7 +106,7 @@ def test_with_singletons_the_loss_has_whether_spans_are_mentions():
     assert float(actual) == pytest.approx(float(of_links) + expected, rel=1e-5)
 
 
-def test_a_model_with_singletons_finds_mentions_without_links(tmp_path):
+def test_a_model_with_singletons_finds_mentions_without_links():
     model = coreferent(singletons=True)
     outputs = model(INPUTS)
     links = model.decode(INPUTS, outputs)[0].numpy()
@@ -119,8 +115,7 @@ def test_a_model_with_singletons_finds_mentions_without_links(tmp_path):
     assert 0 < is_mention.sum() < len(is_mention)
     np.testing.assert_array_equal(links[:, 2] == -1, ~is_linked & is_mention)
     np.testing.assert_array_equal(links[:, 2] == -2, ~is_linked & ~is_mention)
-    loaded = check_loaded(model, INPUTS, tmp_path, expected=outputs)
-    found = loaded.resolve(SENTENCES, SPEAKERS)
+    found = model.resolve(SENTENCES, SPEAKERS)
     assert found == clusters(links, singletons=True)
     config = model.get_config()
     del config["singletons"]  # as saved by older versions
