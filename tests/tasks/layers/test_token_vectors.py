@@ -6,7 +6,10 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo
+from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
+from elmo_keras.tasks.answer.cuts import CharacterCuts, SpanCuts
 from elmo_keras.tasks.classify.classifier import Maxout
+from elmo_keras.tasks.coreference.mentions import AntecedentScores, SpanVectors
 from elmo_keras.tasks.layers.bilstm import stacked_pair
 from elmo_keras.tasks.layers.pooling import (
     SelfAttentivePooling,
@@ -134,7 +137,20 @@ def test_attentive_pooling_weighs_the_real_tokens_by_a_learned_score():
         np.testing.assert_allclose(pooled[i], weights @ x[i, :n], atol=1e-5)
 
 
-@pytest.mark.parametrize("layer", [SelfAttentivePooling(), Maxout(3, pieces=2)])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        SelfAttentivePooling(),
+        Maxout(3, pieces=2),
+        SpanVectors(3, width_dim=2),
+        AntecedentScores(5, units=3, dropout=0.1),
+        CharacterCuts(True, units=3),
+        SpanCuts(dropout=0.1),
+        AttentionFlow(),
+        SelfAttention(),
+    ],
+    ids=lambda layer: layer.name,
+)
 def test_layers_are_made_again_from_their_configuration(layer):
     again = keras.saving.deserialize_keras_object(
         keras.saving.serialize_keras_object(layer)
