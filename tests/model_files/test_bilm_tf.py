@@ -192,19 +192,13 @@ def test_the_latest_checkpoint_is_read(trained, tmp_path, names, content, expect
         find_model(tmp_path).weights  # noqa: B018
 
 
-def test_hdf5_weights_in_the_same_directory_give_the_vectors(directory, trained):
-    copied(trained, directory)
-    assert isinstance(find_model(directory).weights, Hdf5File)
-    for files in (
-        find_model(directory, prefer_checkpoint=True),
-        find_model(directory / PREFIX),
-    ):
-        assert files.is_checkpoint
-
-
-def test_checkpoints_in_several_folders_are_refused(trained, tmp_path):
+def test_checkpoints_beside_others_and_hdf5_weights(directory, trained, tmp_path):
     with tarfile.open(tmp_path / "two.tar", "w") as archive:
         archive.add(trained, "one")
         archive.add(trained, "two")
     with pytest.raises(ValueError, match=r"in one folder. Found: \['one', 'two'\]"):
         Elmo.from_pretrained(tmp_path / "two.tar")
+    copied(trained, directory)
+    assert isinstance(find_model(directory).weights, Hdf5File)
+    assert find_model(directory, prefer_checkpoint=True).is_checkpoint
+    assert find_model(directory / PREFIX).is_checkpoint
