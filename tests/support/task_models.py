@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.tasks.experiments import experiment_arguments
@@ -47,11 +46,6 @@ def text_inputs(**fields):
     return {name: padded_tokens(texts) for name, texts in fields.items()}
 
 
-def random_texts(n, rng, longest=5):
-    lengths = rng.integers(1, longest + 1, n)
-    return [rng.choice(WORDS, length).tolist() for length in lengths]
-
-
 def entities(n, rng):
     """Entities are "ein" or "zwei", with any "und" and "zwei" that follow."""
     made = []
@@ -81,48 +75,6 @@ def check_loaded(model, inputs, folder, *, expected):
     loaded.run_eagerly = True
     assert_same(loaded(inputs), expected)
     return loaded
-
-
-def check_given_layers(model, inputs, *, expected):
-    """The layers of the biLM, given as inputs, replace the biLM; each field's count."""
-    elmo = model.token_vectors.elmo
-    texts = {name: x for name, x in inputs.items() if x.dtype == tf.string}
-    texts.pop("speakers", None)
-    layers = {f"{name}_layers": elmo.layers(x) for name, x in texts.items()}
-    assert_same(model(inputs | layers), expected, atol=1e-5)
-    for name, x in layers.items():
-        negated = model(inputs | layers | {name: -x})
-        differences = keras.tree.map_structure(
-            lambda x, y: float(tf.reduce_max(tf.abs(tf.cast(x - y, tf.float32)))),
-            negated,
-            expected,
-        )
-        assert max(keras.tree.flatten(differences)) > 1e-4, name
-
-
-def check_padding(model, inputs, *, expected, by_token=False):
-    """Neither padding nor the other examples change the output of an example.
-
-    Where outputs have an axis of tokens, it is that of the first input.
-    """
-    if not by_token:
-        assert np.ptp(np.array(expected), axis=0).min() > 1e-4
-    lengths = np.count_nonzero(next(iter(inputs.values())).numpy(), axis=1)
-    for i, n_tokens in enumerate(lengths):
-        alone = {
-            name: tf.pad(x[i : i + 1], [[0, 0], [0, extra]], constant_values="")
-            for extra, (name, x) in enumerate(inputs.items(), 1)
-        }
-        together, single = (
-            keras.tree.map_structure(lambda x, row=row: x[row].numpy(), outputs)
-            for row, outputs in ((i, expected), (0, model(alone)))
-        )
-        if by_token:
-            together, single = keras.tree.map_structure(
-                lambda x, n=n_tokens: x[:n] if x.ndim else x, (together, single)
-            )
-        assert all(np.all(np.isfinite(x)) for x in keras.tree.flatten(together))
-        assert_same(single, together, 1e-5)
 
 
 def learned(task, model, train, held_out):

@@ -28,14 +28,11 @@ from tests.support.task_models import (
     WORDS,
     assert_same,
     built,
-    check_given_layers,
     check_loaded,
-    check_padding,
     document,
     entities,
     learned,
     questions,
-    random_texts,
     task_options,
     text_inputs,
     token_vectors,
@@ -173,6 +170,53 @@ COMMANDS = [name for name, case in CASES.items() if case.text]
 def task_of(name):
     folder = name.split(",")[0]
     return importlib.import_module(f"elmo_keras.tasks.{folder}.__main__").TASK
+
+
+def random_texts(n, rng, longest=5):
+    lengths = rng.integers(1, longest + 1, n)
+    return [rng.choice(WORDS, length).tolist() for length in lengths]
+
+
+def check_given_layers(model, inputs, *, expected):
+    """The layers of the biLM, given as inputs, replace the biLM; each field's count."""
+    elmo = model.token_vectors.elmo
+    texts = {name: x for name, x in inputs.items() if x.dtype == tf.string}
+    texts.pop("speakers", None)
+    layers = {f"{name}_layers": elmo.layers(x) for name, x in texts.items()}
+    assert_same(model(inputs | layers), expected, atol=1e-5)
+    for name, x in layers.items():
+        negated = model(inputs | layers | {name: -x})
+        differences = keras.tree.map_structure(
+            lambda x, y: float(tf.reduce_max(tf.abs(tf.cast(x - y, tf.float32)))),
+            negated,
+            expected,
+        )
+        assert max(keras.tree.flatten(differences)) > 1e-4, name
+
+
+def check_padding(model, inputs, *, expected, by_token=False):
+    """Neither padding nor the other examples change the output of an example.
+
+    Where outputs have an axis of tokens, it is that of the first input.
+    """
+    if not by_token:
+        assert np.ptp(np.array(expected), axis=0).min() > 1e-4
+    lengths = np.count_nonzero(next(iter(inputs.values())).numpy(), axis=1)
+    for i, n_tokens in enumerate(lengths):
+        alone = {
+            name: tf.pad(x[i : i + 1], [[0, 0], [0, extra]], constant_values="")
+            for extra, (name, x) in enumerate(inputs.items(), 1)
+        }
+        together, single = (
+            keras.tree.map_structure(lambda x, row=row: x[row].numpy(), outputs)
+            for row, outputs in ((i, expected), (0, model(alone)))
+        )
+        if by_token:
+            together, single = keras.tree.map_structure(
+                lambda x, n=n_tokens: x[:n] if x.ndim else x, (together, single)
+            )
+        assert all(np.all(np.isfinite(x)) for x in keras.tree.flatten(together))
+        assert_same(single, together, 1e-5)
 
 
 @pytest.fixture(scope="module", params=CASES)
