@@ -158,13 +158,10 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             A list of `config.n_layers + 1` tensors `(tokens, 2 · projection_dim)`.
         """
         boundaries = tf.constant(boundary_tokens(self.config))
-        vectors_of = self.word_vectors
         if tokens.dtype != tf.string:
-            boundaries = tf.cast(
-                characters_of_words(boundaries, self.config), tokens.dtype
-            )
-            vectors_of = self.token_vectors
-        x = vectors_of(with_boundaries(tokens, lengths, boundaries), training)
+            boundaries = characters_of_words(boundaries, self.config)
+            boundaries = tf.cast(boundaries, tokens.dtype)
+        x = self.token_vectors(with_boundaries(tokens, lengths, boundaries), training)
         return self.layers_of_vectors(
             x, lengths, keep_boundaries=keep_boundaries, training=training, runs=runs
         )
@@ -188,47 +185,40 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         )
         return [first, *hidden]
 
-    def word_vectors(self, words, training=False):
-        """The context-independent vectors x of words, computed once per distinct word.
+    def token_vectors(self, tokens, training=False):
+        """The context-independent vectors x of tokens, computed once for each word.
 
         Args:
-            words: string tensor `(words,)`.
+            tokens: words, string `(words,)`, or character ids, integers
+                `(..., characters)`.
             training: as in a call.
 
         Returns:
-            float tensor `(words, projection_dim)`.
+            float tensor `(words, projection_dim)` or `(..., projection_dim)`.
         """
-        distinct, index = tf.unique(words)
-        ids = characters_of_words(distinct, self.config)
+        tokens = tf.convert_to_tensor(tokens)
+        are_words = tokens.dtype == tf.string
+        if are_words:
+            distinct, index = tf.unique(tokens)
+            ids = characters_of_words(distinct, self.config)
+        else:
+            self.check_characters(tokens)
+            rows = tf.reshape(tokens, [-1, tf.shape(tokens)[-1]])
+            ids, index = distinct_rows(rows, _largest_id(self.config))
         ids.set_shape((None, self.config.ids_per_token))
-        return tf.gather(self._vectors(ids, training), index)
-
-    def token_vectors(self, ids, training=False):
-        """The context-independent vectors x of words, from their character ids.
-
-        Args:
-            ids: integer tensor `(..., characters)`.
-            training: as in a call.
-
-        Returns:
-            float tensor `(..., projection_dim)`.
-        """
-        self.check_characters(ids)
-        words = tf.reshape(ids, [-1, tf.shape(ids)[-1]])
-        distinct, index = distinct_rows(words, _largest_id(self.config))
-        distinct.set_shape((None, ids.shape[-1]))
-        vectors = tf.gather(self._vectors(distinct, training), index)
-        shape = (*ids.shape[:-1], self.config.projection_dim)
-        dynamic = tf.concat([tf.shape(ids)[:-1], shape[-1:]], axis=0)
-        return tf.ensure_shape(tf.reshape(vectors, dynamic), shape)
-
-    def _vectors(self, ids, training):
         # While weights are trained, stored vectors would be out of date.
         if self.token_cache is None or self.trainable:
-            return self.token_representation(ids, training=training)
-        vectors, known = self.token_cache(ids)
-        computed = self.token_representation(tf.boolean_mask(ids, ~known))
-        return tf.tensor_scatter_nd_update(vectors, tf.where(~known), computed)
+            vectors = self.token_representation(ids, training=training)
+        else:
+            vectors, known = self.token_cache(ids)
+            computed = self.token_representation(tf.boolean_mask(ids, ~known))
+            vectors = tf.tensor_scatter_nd_update(vectors, tf.where(~known), computed)
+        vectors = tf.gather(vectors, index)
+        if are_words:
+            return vectors
+        dim = self.config.projection_dim
+        shape = tf.concat([tf.shape(tokens)[:-1], [dim]], axis=0)
+        return tf.ensure_shape(tf.reshape(vectors, shape), (*tokens.shape[:-1], dim))
 
     def cache_words(self, words):
         """Stores the vectors of words, to look them up instead of computing them.

@@ -96,24 +96,39 @@ class ElmoConfig:
 
     def __post_init__(self):
         object.__setattr__(self, "filters", _pairs(self.filters))
-        self._check_dictionary()
+        if isinstance(self.dictionary, Mapping):
+            dictionary = TokenDictionary(**self.dictionary)
+            object.__setattr__(self, "dictionary", dictionary)
+        for field, is_kept, expected in self._rules():
+            if not is_kept:
+                found = shortened(getattr(self, field))
+                raise ValueError(f"`{field}` should be {expected}. Received: {found}")
+
+    def _rules(self):
+        """Each rule in turn: a field, whether it keeps the rule, and the rule."""
+
+        def count(field, most, least=1, rule="a positive integer"):
+            fits = _is_count(getattr(self, field), least, most)
+            return field, fits, f"{rule} up to {most}"
+
+        def without(field, none, absent):
+            return field, getattr(self, field) == none, f"{none} without {absent}"
+
+        if self.dictionary is None or not self.dictionary.words:
+            yield without("word_embedding_dim", 0, "words")
+        else:
+            yield count("word_embedding_dim", _POSITIVE["char_embedding_dim"])
         for field, allowed in _ALLOWED.items():
-            self._require(getattr(self, field) in allowed, field, f"one of {allowed}")
+            yield field, getattr(self, field) in allowed, f"one of {allowed}"
         for field, most in _POSITIVE.items():
             if self.has_characters or field != "char_embedding_dim":
-                is_positive = _is_count(getattr(self, field), 1, most)
-                self._require(is_positive, field, f"a positive integer up to {most}")
+                yield count(field, most)
         for field in ("cell_clip", "proj_clip"):
             clip = getattr(self, field)
-            self._require(clip is None or _is_bound(clip), field, "None or above 0")
+            yield field, clip is None or _is_bound(clip), "None or above 0"
         skip = self.use_skip_connections
-        self._require(isinstance(skip, bool), "use_skip_connections", "a boolean")
-        expected = f"0 or more, up to {_MAX_HIGHWAY}"
-        fits = _is_count(self.n_highway, 0, _MAX_HIGHWAY)
-        self._require(fits, "n_highway", expected)
-        self._check_characters()
-
-    def _check_characters(self):
+        yield "use_skip_connections", isinstance(skip, bool), "a boolean"
+        yield count("n_highway", _MAX_HIGHWAY, 0, "0 or more,")
         if self.has_characters:
             are_counts = all(
                 _is_count(width, 1, _MAX_CHARACTERS)
@@ -121,42 +136,19 @@ class ElmoConfig:
                 for width, count in self.filters
             )
             fit = are_counts and 0 < len(self.filters) <= _MAX_FILTER_GROUPS
-            self._require(
-                fit and self.n_filters <= _MAX_FILTERS,
+            yield (
                 "filters",
+                fit and self.n_filters <= _MAX_FILTERS,
                 f"up to {_MAX_FILTER_GROUPS} pairs of (width, count) above 0, with "
                 f"widths up to {_MAX_CHARACTERS} and {_MAX_FILTERS} filters in all",
             )
         else:
-            absent = {"filters": (), "n_highway": 0, "char_embedding_dim": 0}
-            for field, none in absent.items():
-                is_absent = getattr(self, field) == none
-                self._require(is_absent, field, f"{none} without characters")
+            yield without("filters", (), "characters")
+            yield without("n_highway", 0, "characters")
+            yield without("char_embedding_dim", 0, "characters")
         widest = max((width for width, _ in self.filters), default=0)
-        self._require(
-            _is_count(self.max_characters_per_token, max(3, widest), _MAX_CHARACTERS),
-            "max_characters_per_token",
-            f"at least 3 and no less than the widest filter ({widest}), up to "
-            f"{_MAX_CHARACTERS}",
-        )
-
-    def _check_dictionary(self):
-        if isinstance(self.dictionary, Mapping):
-            dictionary = TokenDictionary(**self.dictionary)
-            object.__setattr__(self, "dictionary", dictionary)
-        if self.dictionary is None or not self.dictionary.words:
-            no_words = self.word_embedding_dim == 0
-            self._require(no_words, "word_embedding_dim", "0 without words")
-        else:
-            most = _POSITIVE["char_embedding_dim"]
-            fits = _is_count(self.word_embedding_dim, 1, most)
-            expected = f"a positive integer up to {most}"
-            self._require(fits, "word_embedding_dim", expected)
-
-    def _require(self, condition, field, expected):
-        if not condition:
-            found = shortened(getattr(self, field))
-            raise ValueError(f"`{field}` should be {expected}. Received: {found}")
+        rule = f"at least 3 and no less than the widest filter ({widest}),"
+        yield count("max_characters_per_token", _MAX_CHARACTERS, max(3, widest), rule)
 
     @property
     def has_characters(self) -> bool:

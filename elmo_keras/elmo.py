@@ -23,7 +23,6 @@ from elmo_keras.text.token_batches import (
     positions,
     received,
     string_tensor,
-    up_to_last,
 )
 
 
@@ -267,7 +266,7 @@ class Elmo(keras.layers.Layer):
 
         Each layer is (tokens, 2 · projection_dim), see `layers.flat_sentences`.
         """
-        inputs, mask = self._dense(inputs)
+        inputs, mask = dense_tokens(inputs)
         if inputs.dtype.is_floating:
             layers = tf.cast(inputs, self.compute_dtype)
             return [tf.boolean_mask(h, mask) for h in tf.unstack(layers, axis=1)], mask
@@ -318,20 +317,10 @@ class Elmo(keras.layers.Layer):
                 )
         return inputs
 
-    def _dense(self, inputs):
-        """The inputs as a dense tensor, and the mask of the real tokens."""
-        if not isinstance(inputs, tf.RaggedTensor):
-            inputs = tf.convert_to_tensor(inputs)
-        if isinstance(inputs, tf.RaggedTensor) or inputs.dtype == tf.string:
-            return dense_tokens(inputs)
-        if inputs.dtype.is_floating:
-            return inputs, up_to_last(tf.reduce_any(inputs != 0, axis=(1, 3)))
-        return inputs, self.bilm.compute_token_mask(inputs)
-
     def compute_mask(self, inputs, mask=None):
         if keras.utils.is_keras_tensor(inputs):
             return None  # a functional model computes its masks when it runs
-        inputs, mask = self._dense(inputs)
+        inputs, mask = dense_tokens(inputs)
         if self.keep_sentence_boundaries and not inputs.dtype.is_floating:
             mask = _with_boundaries(mask)
         return mask if self.num_representations == 1 else [mask] * len(self.mixes)

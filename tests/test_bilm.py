@@ -107,11 +107,11 @@ def test_each_distinct_word_goes_through_the_character_cnn_once(config, monkeypa
     monkeypatch.setattr(
         CharacterCNN,
         "_in_pieces",
-        lambda self, words: rows.append(len(words)) or tf.zeros((len(words), 5)),
+        lambda self, words, ends: rows.append(len(words)) or tf.zeros((len(words), 5)),
     )
     bilm = BidirectionalLanguageModel(config)
     bilm(character_ids([["a", "b", "a"], ["b", "a", "a"]], config))
-    bilm.word_vectors(tf.constant(["a", "b", "a", "<S>", "b"]))
+    bilm.token_vectors(tf.constant(["a", "b", "a", "<S>", "b"]))
     assert rows == [2, 3]
 
 

@@ -33,7 +33,7 @@ def test_cached_words_have_the_vectors_that_are_computed(elmo):
     _, known = elmo.bilm.token_cache(characters_of_words(words, elmo.config))
     np.testing.assert_array_equal(known, [True, True, False])
     computed = elmo.bilm.token_representation(characters_of_words(words, elmo.config))
-    found = elmo.bilm.word_vectors(tf.constant(words))
+    found = elmo.bilm.token_vectors(tf.constant(words))
     np.testing.assert_allclose(found, computed, rtol=0, atol=1e-6)
 
 

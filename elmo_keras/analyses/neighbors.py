@@ -116,7 +116,7 @@ def word_vectors(elmo: Elmo, words: list[str]) -> np.ndarray:
     words = tf.constant(words)
     parts = range(0, len(words), WORDS_AT_ONCE)
     return np.concatenate(
-        [elmo.bilm.word_vectors(words[i : i + WORDS_AT_ONCE]).numpy() for i in parts]
+        [elmo.bilm.token_vectors(words[i : i + WORDS_AT_ONCE]).numpy() for i in parts]
     )
 
 

@@ -6,6 +6,7 @@ from keras import ops
 
 from elmo_keras.layers.blocked_weights import initial
 from elmo_keras.layers.highway import Highway
+from elmo_keras.layers.loops import rows_array
 from elmo_keras.layers.ngram_maxima import ngram_maxima
 
 HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work
@@ -139,10 +140,8 @@ class CharacterCNN(keras.layers.Layer):
             order = tf.argsort(ends, stable=True)
             words, ends = tf.gather(words, order), tf.gather(ends, order)
             places = tf.math.invert_permutation(order)
-        if training and self.trainable:
-            vectors = self._to_learn(words, ends)
-        else:
-            vectors = self._in_pieces(words)
+        compute = self._to_learn if training and self.trainable else self._in_pieces
+        vectors = compute(words, ends)
         vectors = tf.gather(vectors, places)
         shape = tf.concat([leading, [self.projection_dim]], axis=0)
         vectors = tf.reshape(vectors, shape)
@@ -152,47 +151,6 @@ class CharacterCNN(keras.layers.Layer):
         """The character ids within the rows of the input."""
         return words[:, 1:] if self.n_words else words
 
-    def _to_learn(self, words, ends):
-        """The vectors of all words, with their activations kept for the gradient."""
-        kernels = [self._compute(kernel) for kernel in self.kernels]
-        characters = self._characters(words)
-        x = ngram_maxima(characters, ends, self._table(), kernels=kernels)
-        x += tf.concat([self._compute(bias) for bias in self.biases], axis=0)
-        return self._after_maxima(x, words)
-
-    def _in_pieces(self, words):
-        n_words = tf.shape(words)[0]
-        n_pieces = tf.maximum(1, (n_words + WORDS_AT_ONCE - 1) // WORDS_AT_ONCE)
-        vectors = tf.TensorArray(
-            self.compute_dtype,
-            size=n_pieces,
-            element_shape=(None, self.projection_dim),
-            infer_shape=False,
-        )
-
-        def piece(i, vectors):
-            first = i * WORDS_AT_ONCE
-            return i + 1, vectors.write(
-                i, self._of_piece(words[first : first + WORDS_AT_ONCE])
-            )
-
-        _, vectors = tf.while_loop(
-            lambda i, _: i < n_pieces, piece, (0, vectors), parallel_iterations=1
-        )
-        return vectors.concat()
-
-    def _of_piece(self, words):
-        """The vectors of words, with one window of padding after the longest word."""
-        widest = max(width for width, _ in self.filters)
-        characters = self._characters(words)
-        end = tf.reduce_max(tf.concat([[0], _ends(characters)], 0))
-        # With int64 the gradient's indices stay on a GPU.
-        characters = tf.cast(tf.transpose(characters[:, : end + widest]), tf.int64)
-        x = tf.gather(self._table(), characters)  # (characters, words, embedding_dim)
-        groups = zip(self.kernels, self.biases)
-        x = tf.concat([_highest(x, *group) for group in groups], axis=-1)
-        return self._after_maxima(x, words)
-
     def _compute(self, variable):
         return tf.cast(tf.convert_to_tensor(variable), self.compute_dtype)
 
@@ -200,13 +158,60 @@ class CharacterCNN(keras.layers.Layer):
         """The vectors of all ids; 0 is a masked position."""
         return tf.pad(self._compute(self.embeddings), [[1, 0], [0, 0]])
 
-    def _after_maxima(self, x, words):
-        x = keras.activations.get(self.activation)(x)  # (words, n_filters)
+    def _to_learn(self, words, ends):
+        """The vectors of all words, with their activations kept for the gradient."""
+        kernels = [self._compute(kernel) for kernel in self.kernels]
+        characters = self._characters(words)
+        x = ngram_maxima(characters, ends, self._table(), kernels=kernels)
+        x += tf.concat([self._compute(bias) for bias in self.biases], axis=0)
+        return self._of_maxima(x, words)
+
+    def _in_pieces(self, words, ends):
+        """The vectors of words that are sorted by length."""
+        n_words = tf.shape(words)[0]
+        n_pieces = tf.maximum(1, (n_words + WORDS_AT_ONCE - 1) // WORDS_AT_ONCE)
+        widest = max(width for width, _ in self.filters)
+
+        def piece(i, vectors):
+            some = slice(i * WORDS_AT_ONCE, (i + 1) * WORDS_AT_ONCE)
+            characters = self._characters(words[some])
+            # One window of padding after the longest word stands for all of them.
+            end = tf.reduce_max(tf.concat([[0], ends[some]], 0))
+            # With int64 the gradient's indices stay on a GPU.
+            characters = tf.cast(tf.transpose(characters[:, : end + widest]), tf.int64)
+            x = tf.gather(
+                self._table(), characters
+            )  # (characters, words, embedding_dim)
+            groups = zip(self.kernels, self.biases)
+            x = tf.concat([self._highest(x, *group) for group in groups], axis=-1)
+            return i + 1, vectors.write(i, self._of_maxima(x, words[some]))
+
+        vectors = rows_array(self.compute_dtype, n_pieces, self.projection_dim)
+        _, vectors = tf.while_loop(
+            lambda i, _: i < n_pieces, piece, (0, vectors), parallel_iterations=1
+        )
+        return vectors.concat()
+
+    def _highest(self, x, kernel, bias):
+        """The highest value of each filter over all positions: (words, count)."""
+        width, dim, count = kernel.shape
+        # One matrix product over all windows is faster here than TensorFlow's
+        # convolution, which also fails on a batch without words.
+        kernel = tf.reshape(self._compute(kernel), [-1, count])
+        positions = tf.shape(x)[0] - width + 1
+        windows = tf.concat([x[i : i + positions] for i in range(width)], axis=-1)
+        scores = tf.matmul(tf.reshape(windows, [-1, width * dim]), kernel)
+        scores = tf.reshape(scores, [positions, tf.shape(x)[1], count])
+        # The bias is the same at every position, so it can wait until after the max.
+        return _max(scores) + self._compute(bias)
+
+    def _of_maxima(self, x, words):
+        """The vectors of words from the maxima of their n-grams (words, n_filters)."""
+        x = keras.activations.get(self.activation)(x)
         for highway in self.highways:
             x = highway(x)
-        return self._projected(x, words)
-
-    def _projected(self, x, words):
+        if self.n_words:
+            x = tf.concat([self._own_vectors(words), x], axis=-1)
         return x if self.projection is None else self.projection(x)
 
     def compute_mask(self, inputs, mask=None):
@@ -232,22 +237,6 @@ def _ends(words):
     changes = tf.minimum(steps * steps, 1)
     positions = tf.range(1, tf.shape(words)[1])  # (characters - 1,)
     return tf.reduce_max(tf.pad(positions * changes, [[0, 0], [1, 0]]), axis=1)
-
-
-def _highest(x, kernel, bias):
-    """The highest value of each filter over all positions: (words, count).
-
-    One matrix product over all windows is faster here than TensorFlow's
-    convolution, which also fails on a batch without words.
-    """
-    width, dim, count = kernel.shape
-    kernel = tf.reshape(tf.cast(tf.convert_to_tensor(kernel), x.dtype), [-1, count])
-    positions = tf.shape(x)[0] - width + 1
-    windows = tf.concat([x[i : i + positions] for i in range(width)], axis=-1)
-    scores = tf.matmul(tf.reshape(windows, [-1, width * dim]), kernel)
-    scores = tf.reshape(scores, [positions, tf.shape(x)[1], count])
-    # The bias is the same at every position, so it can wait until after the max.
-    return _max(scores) + tf.cast(tf.convert_to_tensor(bias), x.dtype)
 
 
 @tf.custom_gradient

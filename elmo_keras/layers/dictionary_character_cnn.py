@@ -89,17 +89,13 @@ class DictionaryCharacterCNN(CharacterCNN):
     def call(self, inputs, training=False):
         if self.n_characters:
             return super().call(inputs, training)
-        return self._projected(None, tf.convert_to_tensor(inputs))
+        return self.projection(self._own_vectors(tf.convert_to_tensor(inputs)))
 
-    def _projected(self, x, words):
-        if self.n_words:
-            # A masked position has no word; its vector is arbitrary.
-            numbers = tf.maximum(tf.cast(words[..., 0], tf.int64) - 1, 0)
-            table = tf.convert_to_tensor(self.word_embeddings)
-            word = tf.cast(tf.gather(table, numbers), self.compute_dtype)
-            # (words, word_dim + n_filters)
-            x = word if x is None else tf.concat([word, x], axis=-1)
-        return self.projection(x)
+    def _own_vectors(self, words):
+        """The vectors of words of the dictionary; arbitrary at a masked position."""
+        numbers = tf.maximum(tf.cast(words[..., 0], tf.int64) - 1, 0)
+        table = tf.convert_to_tensor(self.word_embeddings)
+        return tf.cast(tf.gather(table, numbers), self.compute_dtype)
 
     def get_config(self):
         return super().get_config() | {

@@ -139,13 +139,20 @@ def received(inputs, declared: str = "(None,)") -> str:
 
 
 def dense_tokens(tokens) -> tuple[tf.Tensor, tf.Tensor]:
-    """Tokens `(batch, time)` as a dense tensor, and the mask of the real ones.
+    """Tokens as a dense tensor, and the mask `(batch, time)` of the real ones.
 
-    All tokens of a RaggedTensor are real; else those up to the last that is not `""`.
+    All tokens of a RaggedTensor are real; of strings those up to the last that is not
+    `""`; of character ids `(batch, time, characters)` those with any above 0; of layers
+    `(batch, layers, time, dim)` those up to the last that is not 0.
     """
     if isinstance(tokens, tf.RaggedTensor):
         return tokens.to_tensor(), tf.sequence_mask(tokens.row_lengths())
-    return tokens, token_mask(tokens)
+    tokens = tf.convert_to_tensor(tokens)
+    if tokens.dtype == tf.string:
+        return tokens, token_mask(tokens)
+    if tokens.dtype.is_floating:
+        return tokens, up_to_last(tf.reduce_any(tokens != 0, axis=(1, 3)))
+    return tokens, tf.reduce_any(tokens != 0, axis=-1)
 
 
 def token_mask(tokens: tf.Tensor) -> tf.Tensor:
