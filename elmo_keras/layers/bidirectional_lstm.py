@@ -228,19 +228,16 @@ class BidirectionalLSTM(keras.layers.Layer):
         return (outputs, (ahead_state, back_state)) if self.return_state else outputs
 
     def of_sentences(self, x, lengths, *, wanted=None, training=False, runs=None):
-        """The layers over flat sentences, see `layers.flat_sentences`.
+        """The layers `(wanted, 2 · projection_dim)` over flat sentences `(tokens, dim)`.
 
         Args:
-            x: float tensor `(tokens, dim)`.
+            x: see `layers.flat_sentences`.
             lengths: int32 `(sentences,)`, the number of tokens of each sentence.
             wanted: int32, the indices of the tokens whose outputs are returned;
                 None for all tokens.
             training: as in a call.
             runs: the `compiled_runs.Runs` of the lengths, to compute in compiled
                 functions, which have no gradient and no dropout.
-
-        Returns:
-            A list of `n_layers` tensors `(wanted, 2 · projection_dim)`.
         """
         outputs = []
         few = runs is not None and not runs.kind.larger_first
@@ -281,12 +278,7 @@ class BidirectionalLSTM(keras.layers.Layer):
         ]
 
     def assign_start_state(self, output, cell):
-        """Sets the state before the first token.
-
-        Args:
-            output: `(2, n_layers, projection_dim)`, forward and backward.
-            cell: `(2, n_layers, units)`.
-        """
+        """Sets the state: `(2, n_layers, projection_dim)` and `(2, n_layers, units)`."""
         for variable, value in zip(self._start, (output, cell)):
             variable.assign(value)
 

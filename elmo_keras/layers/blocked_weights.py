@@ -8,8 +8,6 @@ same weights at every step, so its recurrent weights are stored in pieces.
 `(depth, width)` becomes `(deep, wide, DEPTH, WIDTH)`: block `[a, b]` holds the
 rows from `a · DEPTH` and columns from `b · WIDTH`. An axis that can't be divided stays
 whole; so does a matrix that fits the caches, `(1, 1, depth, width)`.
-
-Random initial values take time; `values_read_later` saves it.
 """
 
 import contextlib

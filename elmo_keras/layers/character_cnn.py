@@ -101,34 +101,30 @@ class CharacterCNN(keras.layers.Layer):
         return sum(count for _, count in self.filters)
 
     def build(self, input_shape):
+        dim = self.embedding_dim
+        uniform = initial(keras.initializers.RandomUniform(-1.0, 1.0))
         self.embeddings = self.add_weight(
-            shape=(self.n_characters, self.embedding_dim),
-            initializer=initial(keras.initializers.RandomUniform(-1.0, 1.0)),
-            name="embeddings",
+            (self.n_characters, dim), uniform, name="embeddings"
         )
-        self.kernels = [
-            self.add_weight(
-                shape=(width, self.embedding_dim, count),
-                initializer=initial(self._kernel_initializer(width)),
-                name=f"kernel_{i}",
-            )
-            for i, (width, count) in enumerate(self.filters)
-        ]
+
+        def kernel(i, width, count):
+            # As in bilm-tf: Kim et al.'s ±0.05 for ReLU, Glorot's normal for tanh.
+            if self.activation == "relu":
+                values = keras.initializers.RandomUniform(-0.05, 0.05)
+            else:
+                values = keras.initializers.RandomNormal(stddev=(width * dim) ** -0.5)
+            shape = width, dim, count
+            return self.add_weight(shape, initial(values), name=f"kernel_{i}")
+
+        self.kernels = [kernel(i, *group) for i, group in enumerate(self.filters)]
         self.biases = [
-            self.add_weight(shape=(count,), initializer="zeros", name=f"bias_{i}")
+            self.add_weight((count,), "zeros", name=f"bias_{i}")
             for i, (_, count) in enumerate(self.filters)
         ]
         for highway in self.highways:
             highway.build((None, self.n_filters))
         if self.projection is not None:
             self.projection.build((None, self.word_dim + self.n_filters))
-
-    def _kernel_initializer(self, width):
-        # As in bilm-tf: Kim et al.'s ±0.05 for ReLU, Glorot's normal for tanh.
-        if self.activation == "relu":
-            return keras.initializers.RandomUniform(-0.05, 0.05)
-        stddev = (width * self.embedding_dim) ** -0.5
-        return keras.initializers.RandomNormal(stddev=stddev)
 
     def call(self, inputs, training=False):
         ids = tf.cast(tf.convert_to_tensor(inputs), tf.int32)
@@ -141,14 +137,12 @@ class CharacterCNN(keras.layers.Layer):
             words, ends = tf.gather(words, order), tf.gather(ends, order)
             places = tf.math.invert_permutation(order)
         compute = self._to_learn if training and self.trainable else self._in_pieces
-        vectors = compute(words, ends)
-        vectors = tf.gather(vectors, places)
+        vectors = tf.gather(compute(words, ends), places)
         shape = tf.concat([leading, [self.projection_dim]], axis=0)
         vectors = tf.reshape(vectors, shape)
         return tf.ensure_shape(vectors, inputs.shape[:-1] + (self.projection_dim,))
 
     def _characters(self, words):
-        """The character ids within the rows of the input."""
         return words[:, 1:] if self.n_words else words
 
     def _compute(self, variable):
@@ -179,9 +173,7 @@ class CharacterCNN(keras.layers.Layer):
             end = tf.reduce_max(tf.concat([[0], ends[some]], 0))
             # With int64 the gradient's indices stay on a GPU.
             characters = tf.cast(tf.transpose(characters[:, : end + widest]), tf.int64)
-            x = tf.gather(
-                self._table(), characters
-            )  # (characters, words, embedding_dim)
+            x = tf.gather(self._table(), characters)  # (characters, words, dim)
             groups = zip(self.kernels, self.biases)
             x = tf.concat([self._highest(x, *group) for group in groups], axis=-1)
             return i + 1, vectors.write(i, self._of_maxima(x, words[some]))

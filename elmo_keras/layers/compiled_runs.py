@@ -23,10 +23,7 @@ MOST_STEPS = 32
 
 
 class Kind(NamedTuple):
-    """What differs in the graphs of batches.
-
-    `powers` is above those of all runs; `larger_first`: more rows come before the runs.
-    """
+    """What differs in graphs: `powers` above all runs'; whether larger steps come first."""
 
     powers: int
     larger_first: bool
@@ -38,19 +35,14 @@ SINGLE, FEW, MANY = Kind(1, False), Kind(POWERS, False), Kind(POWERS, True)
 class Runs(NamedTuple):
     """The runs of a batch: its steps of at most `MOST_ROWS` rows, which are the last.
 
-    Attributes:
-        table: int32 `(runs, 5)`: the power of two, the first step, the number of steps,
-            the first packed token and the number of tokens.
-        sizes: int32 `(steps + MOST_STEPS,)`, the number of tokens of each step, and
-            zeros.
-        places: int32 `(tokens,)`, the index of each packed token in its run, if all
-            steps have as many rows as the power of two.
-        kind: `Kind`.
+    A row of `table`: the power of two, the first step, the number of steps, the first
+    packed token and the number of tokens. `places` is the index of each packed token in
+    its run, if all steps have as many rows as the power of two.
     """
 
-    table: tf.Tensor
-    sizes: tf.Tensor
-    places: tf.Tensor
+    table: tf.Tensor  # int32 (runs, 5)
+    sizes: tf.Tensor  # int32 (steps + MOST_STEPS,), tokens of each step, and zeros
+    places: tf.Tensor  # int32 (tokens,)
     kind: Kind
 
     @property

@@ -80,10 +80,9 @@ class DictionaryCharacterCNN(CharacterCNN):
             self.kernels, self.biases = [], []
             self.projection.build((None, self.word_dim))
         if self.n_words:
+            uniform = initial(keras.initializers.RandomUniform(-1.0, 1.0))
             self.word_embeddings = self.add_weight(
-                shape=(self.n_words, self.word_dim),
-                initializer=initial(keras.initializers.RandomUniform(-1.0, 1.0)),
-                name="word_embeddings",
+                (self.n_words, self.word_dim), uniform, name="word_embeddings"
             )
 
     def call(self, inputs, training=False):

@@ -18,13 +18,9 @@ class EagerSentences:
     """A function of flat sentences, whose results have no gradient.
 
     The first calls run operation by operation, see `GraphLater`; later ones in compiled
-    runs, see `RunCompiler`.
-
-    Args:
-        function: takes tokens, their lengths, int32 `(sentences,)` without boundaries,
-            and `runs`, the `Runs` of the lengths with boundaries.
-        lstm: the LSTMs that the function runs.
-        tokens: words, a `tf.TensorSpec` of strings, or vectors of words with boundaries.
+    runs, see `RunCompiler`. `function` takes tokens, their lengths, int32 `(sentences,)`
+    without boundaries, and `runs`, the `Runs` of the lengths with boundaries. `tokens` is
+    the spec of words, or of vectors of words with boundaries.
     """
 
     def __init__(

@@ -38,22 +38,16 @@ class Highway(keras.layers.Layer):
 
     def build(self, input_shape):
         dim = input_shape[-1]
-        normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
-        constant = keras.initializers.Constant(self.carry_bias_value)
-        self.carry_kernel = self.add_weight(
-            shape=(dim, dim), initializer=initial(normal), name="carry_kernel"
-        )
-        self.carry_bias = self.add_weight(
-            shape=(dim,), initializer=constant, name="carry_bias"
-        )
-        self.transform_kernel = self.add_weight(
-            shape=(dim, dim),
-            initializer=initial(normal.clone()),
-            name="transform_kernel",
-        )
-        self.transform_bias = self.add_weight(
-            shape=(dim,), initializer="zeros", name="transform_bias"
-        )
+        bias = keras.initializers.Constant(self.carry_bias_value)
+
+        def kernel(name):
+            normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
+            return self.add_weight((dim, dim), initial(normal), name=name)
+
+        self.carry_kernel = kernel("carry_kernel")
+        self.carry_bias = self.add_weight((dim,), bias, name="carry_bias")
+        self.transform_kernel = kernel("transform_kernel")
+        self.transform_bias = self.add_weight((dim,), "zeros", name="transform_bias")
 
     def call(self, inputs):
         carry = ops.matmul(inputs, self.carry_kernel) + self.carry_bias

@@ -22,16 +22,13 @@ class _Filters(NamedTuple):
 
 
 def ngram_maxima(words, ends, table, *, kernels):
-    """The highest scores of words that are sorted by length.
+    """The highest scores (words, filters) of words sorted by length, without biases.
 
     Args:
         words: int32 (words, characters), indices of rows of `table`.
         ends: int32 (words,), where the padding of each word begins.
         table: (ids, dim), the vectors of the characters.
         kernels: (width, dim, count) of each group of filters.
-
-    Returns:
-        (words, filters), without biases.
     """
     outside = table.shape[0]
     width = max(kernel.shape[0] for kernel in kernels)

@@ -13,33 +13,18 @@ class Packing(NamedTuple):
     Step s holds the s-th real token of every row that has one, the longest rows
     first. A step is therefore one slice of the packed tokens and of the rows'
     state, and a row costs nothing after its last token.
-
-    Attributes:
-        tokens: int32 `(real tokens,)`, the index of each packed token in the
-            flattened batch.
-        rows: int32 `(batch,)`, the rows from the longest to the shortest.
-        sizes: int32 `(steps,)`, the number of rows with a token at each step.
     """
 
-    tokens: tf.Tensor
-    rows: tf.Tensor
-    sizes: tf.Tensor
-
-
-def pack_all(shape, reverse: bool = False) -> Packing:
-    """The packing of a batch of `shape` (batch, time) that has no padding."""
-    batch, time = shape[0], shape[1]
-    steps = tf.range(time)
-    if reverse:
-        steps = steps[::-1]
-    places = steps[:, None] + time * tf.range(batch)
-    return Packing(tf.reshape(places, [-1]), tf.range(batch), tf.fill([time], batch))
+    tokens: tf.Tensor  # int32 (real tokens,), each packed token's index in the batch
+    rows: tf.Tensor  # int32 (batch,), the rows from the longest to the shortest
+    sizes: tf.Tensor  # int32 (steps,), the number of rows with a token at each step
 
 
 def pack_sentences(lengths: tf.Tensor, reverse: bool = False) -> Packing:
     """The packing of flat sentences of these lengths, see `layers.flat_sentences`."""
     rows = tf.argsort(lengths, direction="DESCENDING", stable=True)
-    sizes = _step_sizes(lengths)
+    ended = tf.math.bincount(lengths, minlength=1)  # rows that end before each step
+    sizes = (tf.size(lengths) - tf.cumsum(ended))[:-1]
     row = sentence_numbers(lengths)  # (tokens,)
     tokens = tf.range(tf.size(row))
     steps = tokens - tf.gather(tf.cumsum(lengths, exclusive=True), row)
@@ -48,21 +33,6 @@ def pack_sentences(lengths: tf.Tensor, reverse: bool = False) -> Packing:
     first = tf.gather(tf.cumsum(sizes, exclusive=True), steps)
     places = first + tf.gather(tf.math.invert_permutation(rows), row)
     return Packing(tf.math.invert_permutation(places), rows, sizes)
-
-
-def pack(mask: tf.Tensor, reverse: bool = False) -> Packing:
-    """The packing of the positions where `mask` (batch, time) is true."""
-    mask = tf.cast(mask, tf.bool)
-    lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
-    packing = pack_sentences(lengths, reverse)
-    real = tf.cast(tf.where(tf.reshape(mask, [-1]))[:, 0], tf.int32)
-    return packing._replace(tokens=tf.gather(real, packing.tokens))
-
-
-def _step_sizes(lengths):
-    """The number of rows with a token at each step: int32 (steps,)."""
-    ended = tf.math.bincount(lengths, minlength=1)  # rows that end before each step
-    return (tf.size(lengths) - tf.cumsum(ended))[:-1]
 
 
 def over_real_tokens(function, inputs, mask, *, state, reverse: bool = False):
@@ -81,14 +51,16 @@ def over_real_tokens(function, inputs, mask, *, state, reverse: bool = False):
         The outputs as (batch, time, …), 0 at masked positions, and the state.
     """
     shape = tf.shape(inputs)
-    packing = pack_all(shape, reverse) if mask is None else pack(mask, reverse)
-    x = tf.gather(tf.reshape(inputs, [-1, inputs.shape[-1]]), packing.tokens)
+    mask = tf.ones(shape[:2], tf.bool) if mask is None else tf.cast(mask, tf.bool)
+    packing = pack_sentences(tf.reduce_sum(tf.cast(mask, tf.int32), axis=1), reverse)
+    real = tf.cast(tf.where(tf.reshape(mask, [-1]))[:, 0], tf.int32)
+    places = tf.gather(real, packing.tokens)
+    x = tf.gather(tf.reshape(inputs, [-1, inputs.shape[-1]]), places)
     outputs, state = function(x, packing.sizes, _take_rows(state, packing.rows))
 
     def unpacked(tokens):
         dim = tokens.shape[-1]
-        flat = [shape[0] * shape[1], dim]
-        flat = tf.scatter_nd(packing.tokens[:, None], tokens, flat)
+        flat = tf.scatter_nd(places[:, None], tokens, [shape[0] * shape[1], dim])
         padded = tf.reshape(flat, [shape[0], shape[1], dim])
         return tf.ensure_shape(padded, (*inputs.shape[:2], dim))
 

@@ -102,10 +102,7 @@ class ProjectedLSTM(keras.layers.Layer):
         return (outputs, state) if self.return_state else outputs
 
     def call_packed(self, x, sizes, state, *, training=False, seed=None):
-        """Outputs and state of packed tokens (tokens, dim), see `packing.Packing`.
-
-        `seed` determines the dropout, if there is any.
-        """
+        """Outputs and state of packed tokens; `seed` determines the dropout, if any."""
         keep = bool(training and self.trainable)
         recurrence = functools.partial(over_packed, sizes=sizes, keep=keep)
         return self.recur(recurrence, x, state, training=training, seed=seed)

@@ -26,14 +26,11 @@ class RunCompiler:
     """Says which batches are computed in compiled runs, and compiles what they need.
 
     Compiling begins in a thread of its own once as many steps have been computed as
-    take about that long, so that it costs nobody who embeds a few sentences. Batches
-    are computed without compiled functions until these are there; only a batch of
-    thousands of steps waits for them. If XLA fails, all stays as before.
+    take about that long, so that it costs nobody who embeds a few sentences. Until then
+    only a batch of thousands of steps waits. If XLA fails, all stays as before.
 
-    Several threads can use it.
-
-    `compute` computes a batch of any sentences in compiled runs, given their lengths
-    with boundaries, int32 (sentences,), and their `Runs`.
+    Several threads can use it. `compute` computes a batch of any sentences in compiled
+    runs, given their lengths with boundaries, int32 (sentences,), and their `Runs`.
     """
 
     def __init__(

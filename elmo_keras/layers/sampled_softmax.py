@@ -18,14 +18,10 @@ def sampled_softmax_losses(inputs, kernel, bias, *, targets, negatives, log_expe
 
     Args:
         inputs: float tensor `(tokens, dim)`.
-        kernel, bias: `(candidates, dim)`, `(candidates,)`, the rows of the softmax
-            for all targets and negatives.
+        kernel, bias: the rows of the softmax for all candidates: targets and negatives.
         targets: int32 `(tokens,)`, indices of candidates.
         negatives: int32 `(negatives,)`, distinct indices of candidates.
         log_expected: float `(candidates,)`, log of the expected counts.
-
-    Returns:
-        float32 `(tokens,)`.
 
     Reference: Jean et al. 2015; TensorFlow's `sampled_softmax_loss`.
     """
@@ -47,12 +43,11 @@ def sampled_softmax_losses(inputs, kernel, bias, *, targets, negatives, log_expe
 
 @tf.custom_gradient
 def _losses(*arguments):
-    """Losses of tokens `(tokens,)` whose targets have the logits `true`.
+    """Losses of tokens whose targets have the logits `true` and, if drawn, the index `hits`.
 
-    Each token leaves out its negative in `hits` `(tokens,)`, if it is one. The matrix of
-    logits is the largest tensor of a training step. The gradient of a token's logits is
-    their share of the sum of all exponentials, so the exponentials are kept, and what is
-    divided by the sum are the products with them.
+    The matrix of logits is the largest tensor of a training step. The gradient of a
+    logit is its share of the sum of all exponentials, so the exponentials are kept, and
+    what is divided by the sum are the products with them.
     """
     inputs, kernel, bias, true, hits = arguments
     dtype = inputs.dtype

@@ -138,12 +138,7 @@ class ScalarMix(keras.layers.Layer):
         return ops.one_hot(self.scheme % self.n_layers, self.n_layers)
 
     def assign(self, scalars=None, gamma=None):
-        """Sets w and γ of a built mix; None leaves a value as it is.
-
-        Raises:
-            ValueError: `scalars` does not hold one number for each layer, or a value
-                is NaN or infinite.
-        """
+        """Sets w and γ of a built mix, finite numbers; None leaves a value as it is."""
         _require_finite("The weights of the mix", scalars)
         _require_finite("The factor of the mix", gamma)
         if scalars is not None:

@@ -14,19 +14,11 @@ class TokenCache(keras.layers.Layer):
 
     All character ids of a word are compared, so that no word gets the vector of
     another. There is no lookup table: core operations search for each word's key in
-    a sorted array.
+    a sorted array. Until `fill` is called, no word is known.
 
-    Args:
-        n_words: number of words. Until `fill` is called, no word is known.
-        projection_dim: size of a vector.
-
-    Call arguments:
-        inputs: int32 character ids `(words, characters)`.
-
-    Output: the vectors `(words, projection_dim)`, and bool `(words,)`, whether each
-    word is known; vectors of unknown words are arbitrary.
-
-    Example:
+    A call takes int32 character ids `(words, characters)`. It returns the vectors
+    `(words, projection_dim)`, and bool `(words,)`, whether each word is known; vectors
+    of unknown words are arbitrary.
 
     >>> cache = TokenCache(n_words=1, projection_dim=2)
     >>> cache.build((None, 3))
@@ -55,12 +47,7 @@ class TokenCache(keras.layers.Layer):
         self.vectors = constant("vectors", shape, dtype=self.variable_dtype)
 
     def fill(self, ids, vectors):
-        """Stores the vectors of all words.
-
-        Args:
-            ids: character ids `(n_words, characters)` of distinct words.
-            vectors: `(n_words, projection_dim)`.
-        """
+        """Stores the vectors `(n_words, projection_dim)` of the ids of distinct words."""
         ids = np.asarray(ids)
         keys = _keys(ids).numpy()
         order = np.argsort(keys)

@@ -13,12 +13,8 @@ class TokenDictionary:
     """The characters and words that a model of ELMoForManyLangs knows.
 
     Each has one key on a line; line i, counted from 0, is the key of id i. The line of
-    an id without a key is empty.
-
-    Args:
-        characters: Unicode characters, and the marks of `CHARACTER_MARKS`; empty for a
-            model of words only.
-        words: words, among them `<oov>`; empty for a model of characters only.
+    an id without a key is empty. Among the characters, which are Unicode, are the marks
+    of `CHARACTER_MARKS`, among the words is `<oov>`; either may be empty, but not both.
 
     Raises:
         ValueError: a mark is missing, or a key occurs twice.

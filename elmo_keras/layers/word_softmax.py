@@ -38,16 +38,10 @@ class WordSoftmax(keras.layers.Layer):
         self.vocabulary_size = vocabulary_size
 
     def build(self, input_shape):
-        dim = input_shape[-1]
+        dim, size = input_shape[-1], self.vocabulary_size
         normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
-        self.kernel = self.add_weight(
-            shape=(self.vocabulary_size, dim),
-            initializer=initial(normal),
-            name="kernel",
-        )
-        self.bias = self.add_weight(
-            shape=(self.vocabulary_size,), initializer="zeros", name="bias"
-        )
+        self.kernel = self.add_weight((size, dim), initial(normal), name="kernel")
+        self.bias = self.add_weight((size,), "zeros", name="bias")
 
     def call(self, inputs):
         return word_logits(inputs, *self.table())
@@ -57,7 +51,7 @@ class WordSoftmax(keras.layers.Layer):
         return [tf.convert_to_tensor(w.value) for w in (self.kernel, self.bias)]
 
     def log_probabilities_of(self, inputs, targets):
-        """Full-softmax log probability of each token's target, in nats.
+        """Full-softmax log probabilities `(tokens,)` of the targets, in nats.
 
         The vocabulary is divided into pieces, so that memory is bounded for any
         number of words. For evaluation only: the gradient is not efficient.
@@ -65,9 +59,6 @@ class WordSoftmax(keras.layers.Layer):
         Args:
             inputs: float tensor `(tokens, dim)`.
             targets: integer word ids `(tokens,)`.
-
-        Returns:
-            float32 `(tokens,)`.
         """
         inputs = tf.cast(inputs, self.compute_dtype)
         kernel, bias = self.table()
