@@ -81,15 +81,11 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         self.return_state = return_state
         self.n_cached_words = n_cached_words
         self.has_start_state = has_start_state
-        self._add_sublayers()
-
-    def _add_sublayers(self):
-        config = self.config
         self.token_representation = _token_representation(config, self.dtype_policy)
         self.token_cache = None
-        if self.n_cached_words:
+        if n_cached_words:
             self.token_cache = TokenCache(
-                self.n_cached_words,
+                n_cached_words,
                 config.projection_dim,
                 name="token_cache",
                 dtype=self.dtype_policy,
@@ -126,7 +122,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
     def call(self, inputs, mask=None, initial_state=None, training=False):
         inputs = tf.convert_to_tensor(inputs)
         if mask is None:
-            mask = self.compute_token_mask(inputs)
+            mask = self.token_representation.compute_mask(inputs)
         mask = tf.cast(mask, tf.bool)
         x = self.token_vectors(inputs, training)
         x = tf.where(mask[..., None], x, tf.zeros_like(x))
@@ -253,13 +249,9 @@ class BidirectionalLanguageModel(keras.layers.Layer):
                 f"Received: shape {character_ids.shape}"
             )
 
-    def compute_token_mask(self, inputs):
-        """True for tokens with any character id above 0: `(batch, time)`."""
-        return ops.any(ops.not_equal(inputs, 0), axis=-1)
-
     def compute_mask(self, inputs, mask=None):
         if mask is None:
-            mask = self.compute_token_mask(inputs)
+            mask = self.token_representation.compute_mask(inputs)
         return [mask] * (self.config.n_layers + 1)
 
     def compute_output_shape(self, input_shape):

@@ -60,11 +60,7 @@ def test_a_missing_key_of_a_published_file_means_none(config):
     ("path", "value", "message"),
     [
         (("char_cnn", "n_characters"), 300, "261 .* or 262 .* Received: 300"),
-        (
-            ("lstm", "dim"),
-            0,
-            "`units` should be a positive integer up to 65536. Received: 0",
-        ),
+        (("lstm", "dim"), 0, "`units` .* a positive integer up to 65536. Received: 0"),
         (("lstm", "cell_clip"), -1, "`cell_clip` should be None or above 0"),
         (("char_cnn", "activation"), "elu", "`activation` should be one of"),
         (("char_cnn", "max_characters_per_token"), 2, "at least 3 and no less than"),
@@ -73,11 +69,7 @@ def test_a_missing_key_of_a_published_file_means_none(config):
         (("char_cnn", "filters"), [[1]], "pairs of .width, count.. Received"),
         (("lstm", "cell_clip"), "3", "`cell_clip` should be None or above 0"),
         (("lstm", "use_skip_connections"), "false", "should be a boolean"),
-        (
-            ("lstm", "dim"),
-            10**9,
-            "`units` should be .* up to 65536. Received: 1000000000",
-        ),
+        (("lstm", "dim"), 10**9, "`units` .* up to 65536. Received: 1000000000"),
         (("lstm", "n_layers"), 10**5, "`n_layers` should be .* up to 100"),
         (("lstm", "projection_dim"), math.nan, "`projection_dim` .* Received: nan"),
         (("lstm", "cell_clip"), math.nan, "`cell_clip` .* Received: nan"),
@@ -92,14 +84,16 @@ def test_a_missing_key_of_a_published_file_means_none(config):
         (("char_cnn", "filters"), [[1, 1]] * 101, "up to 100 pairs of"),
         (("char_cnn", "filters"), [[1, 2**16], [2, 1]], "65536 filters in all"),
         (("char_cnn", "max_characters_per_token"), 10**9, "up to 4096"),
+        (("lstm", "dim"), "x" * 10**6, "`units` should be"),
         (("char_cnn", "filters"), None, "The options lack `char_cnn.filters`"),
     ],
 )
 def test_a_bad_option_is_named(config, path, value, message):
     options = config.to_options()
     options[path[0]][path[1]] = value
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as error:
         ElmoConfig.from_options(options)
+    assert len(str(error.value)) < 1000
 
 
 def test_an_unknown_preset_is_refused():
@@ -121,15 +115,5 @@ def test_a_large_file_is_not_taken_for_options(tmp_path):
     path = tmp_path / "options.json"
     with path.open("wb") as file:
         file.truncate(2**40)  # a hole, which takes no space
-    with pytest.raises(
-        ValueError, match="options.json should hold options. It has over"
-    ):
+    with pytest.raises(ValueError, match="should hold options. It has over"):
         read_options(path)
-
-
-def test_an_error_shows_a_part_of_a_long_value(config):
-    options = config.to_options()
-    options["lstm"]["dim"] = "x" * 10**6
-    with pytest.raises(ValueError, match="`units` should be") as error:
-        ElmoConfig.from_options(options)
-    assert len(str(error.value)) < 1000

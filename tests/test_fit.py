@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo
+from elmo_keras.tasks.tag.tagged_text import read_conllu
 
 pytestmark = pytest.mark.slow
 
@@ -15,27 +16,12 @@ TAGS = (
 TAGS = TAGS.split()
 
 
-def read(path, n_sentences):
-    """Tokens and tag numbers of the first sentences of a CoNLL-U file, padded."""
-    sentences, words, tags = [], [], []
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            columns = line.split("\t")
-            if len(columns) == 10 and columns[0].isdecimal():
-                words.append(columns[1])
-                tags.append(TAGS.index(columns[3]))
-            elif not line.strip():
-                sentences.append((words, tags))
-                words, tags = [], []
-                if len(sentences) == n_sentences:
-                    break
-    words, tags = zip(*sentences)
-    return tf.ragged.constant(words).to_tensor(), tf.ragged.constant(tags).to_tensor()
-
-
 def test_a_frozen_bilm_stays_and_the_mix_learns(data, tmp_path, capsys):
     keras.utils.set_random_seed(0)
-    tokens, tags = read(data("en_ewt/en_ewt-ud-train.conllu"), 200)
+    sentences = read_conllu(data("en_ewt/en_ewt-ud-train.conllu"))[:200]
+    tokens = tf.ragged.constant([s["tokens"] for s in sentences]).to_tensor()
+    tags = [[*map(TAGS.index, s["tags"])] for s in sentences]
+    tags = tf.ragged.constant(tags).to_tensor()
     elmo = Elmo.from_pretrained(
         data("fixtures/bilm-tf/options.json"),
         data("fixtures/bilm-tf/lm_weights.hdf5"),

@@ -87,20 +87,18 @@ def test_a_substitute_is_another_word(model):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("position", "direction", "message"),
     [
-        ((["a"], 1), "`position` should be from 0 to 0.* Received: 1"),
-        ((["a"], -1), "`position` should be from 0 to 0"),
+        (1, "both", "`position` should be from 0 to 0.* Received: 1"),
+        (-1, "both", "`position` should be from 0 to 0"),
+        (0, "up", "`direction` should be one of"),
     ],
 )
-def test_positions_outside_of_the_sentence_are_refused(model, arguments, message):
+def test_other_positions_and_directions_are_refused(
+    model, position, direction, message
+):
     with pytest.raises(ValueError, match=message):
-        model.likeliest(*arguments)
-
-
-def test_other_directions_are_refused(model):
-    with pytest.raises(ValueError, match="`direction` should be one of"):
-        model.likeliest(["a"], 0, direction="up")
+        model.likeliest(["a"], position, direction=direction)
 
 
 def test_a_model_without_a_softmax_predicts_no_words(model_directory):
@@ -133,11 +131,7 @@ def test_the_command_prints_a_line_for_each_token(tmp_path):
     command = [str(text), "--elmo", "lm", "--tokens", "--output", str(output)]
     assert score.main(command) == 0
     rows = [line.split("\t") for line in output.read_text().splitlines()[1:]]
-    assert [row[:3] for row in rows] == [
-        ["1", "0", "a"],
-        ["1", "1", "b"],
-        ["3", "0", "c"],
-    ]
+    assert [" ".join(row[:3]) for row in rows] == ["1 0 a", "1 1 b", "3 0 c"]
 
 
 @pytest.mark.usefixtures("read")

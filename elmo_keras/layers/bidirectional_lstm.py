@@ -29,10 +29,8 @@ class StackedLSTM(ProjectedLSTM):
             output of the last one.
 
     Call arguments:
-        inputs: float tensor `(batch, time, dim)`.
-        mask: boolean tensor `(batch, time)`, or None for no padding.
         initial_state: a pair `(output, cell)` for each layer; zeros if None.
-        training: whether dropout is applied; see also `ProjectedLSTM`.
+        inputs, mask, training: as in `ProjectedLSTM`.
 
     Output: a list of `n_layers` tensors `(batch, time, projection_dim)`, 0
     where the mask is false; with `return_state` a pair of this list and the state,
@@ -151,11 +149,9 @@ class BidirectionalLSTM(keras.layers.Layer):
             that state is zero.
 
     Call arguments:
-        inputs: float tensor `(batch, time, dim)`.
-        mask: boolean tensor `(batch, time)`, or None for no padding.
         initial_state: a pair of states, forward and backward, as `StackedLSTM`
-            takes them; `start_state` if None.
-        training: whether dropout is applied; see also `ProjectedLSTM`.
+            takes them; the start state if None.
+        inputs, mask, training: as in `ProjectedLSTM`.
 
     Output: a list of `n_layers` tensors `(batch, time, 2 · projection_dim)`,
     forward half first, 0 where the mask is false; with `return_state` a pair of
@@ -206,9 +202,9 @@ class BidirectionalLSTM(keras.layers.Layer):
             sizes = self.forward.projection_dim, self.forward.units
             self._start = [
                 self.add_weight(
-                    shape=(2, self.forward.n_layers, size),
-                    initializer="zeros",
-                    dtype=cell_dtype(self.compute_dtype),
+                    (2, self.forward.n_layers, size),
+                    "zeros",
+                    cell_dtype(self.compute_dtype),
                     trainable=False,
                     autocast=False,
                     name=f"start_{part}",
@@ -228,16 +224,11 @@ class BidirectionalLSTM(keras.layers.Layer):
         return (outputs, (ahead_state, back_state)) if self.return_state else outputs
 
     def of_sentences(self, x, lengths, *, wanted=None, training=False, runs=None):
-        """The layers `(wanted, 2 · projection_dim)` over flat sentences `(tokens, dim)`.
+        """The layers over flat sentences `(tokens, dim)`, see `layers.flat_sentences`.
 
-        Args:
-            x: see `layers.flat_sentences`.
-            lengths: int32 `(sentences,)`, the number of tokens of each sentence.
-            wanted: int32, the indices of the tokens whose outputs are returned;
-                None for all tokens.
-            training: as in a call.
-            runs: the `compiled_runs.Runs` of the lengths, to compute in compiled
-                functions, which have no gradient and no dropout.
+        `wanted` are the indices of the tokens whose outputs are returned, None for all.
+        With `runs`, the `compiled_runs.Runs` of the lengths, compiled functions compute
+        them, which have no gradient and no dropout.
         """
         outputs = []
         few = runs is not None and not runs.kind.larger_first
@@ -296,11 +287,8 @@ class BidirectionalLSTM(keras.layers.Layer):
 
     def get_config(self):
         names = "n_layers", "units", "projection_dim", *_OPTIONS
-        return (
-            super().get_config()
-            | {name: getattr(self.forward, name) for name in names}
-            | {
-                "return_state": self.return_state,
-                "has_start_state": self.has_start_state,
-            }
-        )
+        return super().get_config() | {
+            **{name: getattr(self.forward, name) for name in names},
+            "return_state": self.return_state,
+            "has_start_state": self.has_start_state,
+        }

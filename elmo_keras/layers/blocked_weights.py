@@ -25,7 +25,6 @@ SMALLEST = 2**21  # size of the smallest matrix that is divided
 
 
 def block_shape(depth: int, width: int) -> tuple[int, int, int, int]:
-    """The shape of a matrix (depth, width) in blocks."""
     if depth * width < SMALLEST:
         return 1, 1, depth, width
     deep = depth // DEPTH if depth % DEPTH == 0 else 1
@@ -103,8 +102,6 @@ def values_read_later() -> Iterator[None]:
         _read_later.reset(token)
 
 
-def initial(
-    initializer: str | keras.initializers.Initializer,
-) -> str | keras.initializers.Initializer:
+def initial(initializer):
     """The initializer of a weight, or that of zeros if its values are read."""
     return "zeros" if _read_later.get() else initializer

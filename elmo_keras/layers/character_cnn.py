@@ -6,10 +6,9 @@ from keras import ops
 
 from elmo_keras.layers.blocked_weights import initial
 from elmo_keras.layers.highway import Highway
-from elmo_keras.layers.loops import rows_array
+from elmo_keras.layers.loops import HOST, rows_array
 from elmo_keras.layers.ngram_maxima import ngram_maxima
 
-HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work
 N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding
 
 # Words that go through the convolutions together. The widest published group of
@@ -85,9 +84,8 @@ class CharacterCNN(keras.layers.Layer):
         ]
         self.projection = None
         if self.always_projects or self.n_filters != projection_dim:
-            normal = keras.initializers.RandomNormal(
-                stddev=max(self.n_filters, 1) ** -0.5
-            )
+            stddev = max(self.n_filters, 1) ** -0.5
+            normal = keras.initializers.RandomNormal(stddev=stddev)
             self.projection = keras.layers.Dense(
                 projection_dim,
                 kernel_initializer=initial(normal),

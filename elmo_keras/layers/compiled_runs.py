@@ -64,12 +64,10 @@ SIGNATURE = (  # of `Runs.tensors`
 
 
 def most_steps(rows: int) -> int:
-    """The most steps of a run with this many rows."""
     return min(MOST_STEPS, 64 // rows)
 
 
 def kind_of(n_sentences: int) -> Kind:
-    """The kind of a batch."""
     if n_sentences == 1:
         return SINGLE
     return FEW if n_sentences <= MOST_ROWS else MANY

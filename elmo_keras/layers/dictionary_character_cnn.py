@@ -20,9 +20,8 @@ class DictionaryCharacterCNN(CharacterCNN):
     Args:
         filters, projection_dim, embedding_dim, n_highway, activation: as in
             `CharacterCNN`; there always is a projection.
-        n_characters: number of characters in the dictionary; 0 for vectors of words
-            only, which have no filters.
-        n_words: number of words in the dictionary; 0 for vectors of characters only.
+        n_characters, n_words: numbers of characters and words in the dictionary; 0 for
+            vectors without them. Without characters there are no filters.
         word_dim: size of a word's own vector.
 
     Call arguments:
@@ -31,8 +30,7 @@ class DictionaryCharacterCNN(CharacterCNN):
             `n_characters`. 0 is a masked position; any other id is that of the dictionary plus one.
         training: as in `CharacterCNN`.
 
-    Output: float tensor `(..., projection_dim)`. The mask `(...)` is true for
-    words with any id above 0.
+    Output and mask: as in `CharacterCNN`.
 
     Example:
 

@@ -22,11 +22,8 @@ from elmo_keras.layers.lstm_cell import (
 def over_full_rows(x, weights: Weights, state: State, clips: Clips, *, continuing):
     """One LSTM layer over rows without padding: outputs like x, and the last state.
 
-    Args:
-        x: (steps · rows, in), step by step.
-        weights, state, clips: as in `recurrence.over_packed`.
-        continuing: (steps, rows, 1), 0.0 where the row starts from the zero state and
-            1.0 elsewhere. Steps and rows are static.
+    `x` is (steps · rows, in), step by step. `continuing` (steps, rows, 1) is 0.0 where a
+    row starts from the zero state and 1.0 elsewhere; steps and rows are static.
     """
     continuing = tf.cast(continuing, state.cell.dtype)
     weights = weights.plain()

@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work
+
 
 def rows_array(dtype, length, width: int, *, rows: int | None = None, read=False):
     """A TensorArray of matrices (rows, width), which `read` says are read singly."""

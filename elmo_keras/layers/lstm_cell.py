@@ -32,12 +32,10 @@ class Weights(NamedTuple):
 
     def plain(self):
         """The weights without blocks."""
-        return Weights(
-            self.kernel,
-            plain(self.recurrent_kernel),
-            self.bias,
-            plain(self.projection_kernel),
+        recurrent, projection = map(
+            plain, (self.recurrent_kernel, self.projection_kernel)
         )
+        return self._replace(recurrent_kernel=recurrent, projection_kernel=projection)
 
 
 class State(NamedTuple):
@@ -87,13 +85,9 @@ def fused_step(inputs, recurrent, bias, before, bound):
 def gate_gradients(gates, tanh, before, *, d_cell, d_hidden):
     """Gradients of the gates' inputs (rows, 4 · units); with 1.0s, their factors."""
     i, j, f, o = gates
-    gradients = [
-        d_cell * j * i * (1 - i),
-        d_cell * i * (1 - j * j),
-        d_cell * before * f * (1 - f),
-        d_hidden * tanh * o * (1 - o),
-    ]
-    return tf.concat(gradients, axis=1)
+    of_i, of_j = d_cell * j * i * (1 - i), d_cell * i * (1 - j * j)
+    of_f, of_o = d_cell * before * f * (1 - f), d_hidden * tanh * o * (1 - o)
+    return tf.concat([of_i, of_j, of_f, of_o], axis=1)
 
 
 def through_tanh(d_hidden, o, tanh):

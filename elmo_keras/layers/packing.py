@@ -38,17 +38,8 @@ def pack_sentences(lengths: tf.Tensor, reverse: bool = False) -> Packing:
 def over_real_tokens(function, inputs, mask, *, state, reverse: bool = False):
     """Applies a recurrent `function` to the real tokens of a padded batch only.
 
-    Args:
-        function: takes packed tokens (real tokens, dim), the `Packing.sizes`
-            and the state, rows in packed order; returns a structure of packed
-            outputs and the state after the last token of each row.
-        inputs: (batch, time, dim).
-        mask: boolean (batch, time), or None if every token is real.
-        state: structure of tensors (batch, …).
-        reverse: whether rows are read from their last real token to the first.
-
-    Returns:
-        The outputs as (batch, time, …), 0 at masked positions, and the state.
+    It takes packed tokens, the `Packing.sizes` and the state, its rows in packed order.
+    Inputs and outputs are `(batch, time, dim)`; outputs are 0 where the mask is false.
     """
     shape = tf.shape(inputs)
     mask = tf.ones(shape[:2], tf.bool) if mask is None else tf.cast(mask, tf.bool)

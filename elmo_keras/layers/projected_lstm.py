@@ -39,8 +39,8 @@ class ProjectedLSTM(keras.layers.Layer):
         mask: boolean tensor `(batch, time)`, or None for no padding.
         initial_state: `(output, cell)` of shapes `(batch, projection_dim)` and
             `(batch, units)`; zeros if None.
-        training: in training the activations are kept for the gradient, which
-            is faster and needs more memory.
+        training: in training dropout is applied, if there is any, and activations are
+            kept for the gradient, which is faster and needs more memory.
 
     Output: `(batch, time, projection_dim)`; with `return_state` a pair of this
     tensor and the state `(output, cell)` after each row's last real token. The cell

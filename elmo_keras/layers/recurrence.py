@@ -12,7 +12,7 @@ import functools
 import tensorflow as tf
 
 from elmo_keras.layers.blocked_weights import blocked, product, transposed
-from elmo_keras.layers.loops import rows_array, write_all
+from elmo_keras.layers.loops import HOST, rows_array, write_all
 from elmo_keras.layers.lstm_cell import (
     Clips,
     State,
@@ -28,20 +28,13 @@ from elmo_keras.layers.lstm_cell import (
 # How many numbers of x W + b are held at once: 128 MiB in float32.
 PIECE_SIZE = 2**25
 
-HOST = "CPU:0"  # computes how the work is divided, even if a GPU does the work
-
 
 def over_packed(x, weights: Weights, state: State, clips: Clips, *, sizes, keep: bool):
     """One LSTM layer over packed tokens: outputs (tokens, projection), last state.
 
-    Args:
-        x: (tokens, in), packed.
-        weights: `Weights`, the recurrent and the projection kernel in blocks.
-        state: initial `State`, rows in packed order.
-        clips: `Clips`.
-        sizes: int32 (steps,), the number of rows of each step, never rising.
-        keep: whether the gradient's activations are kept, 5 · units numbers per token.
-            If not, it runs the recurrence once more.
+    `x` is (tokens, in), `sizes` are `Packing`'s, and `state` has its rows in packed
+    order. `keep` says whether the gradient's activations are kept, 5 · units numbers per
+    token; if not, the gradient runs the recurrence once more.
     """
     weights = [weight for weight in weights if weight is not None]
     rows = [tf.TensorSpec((None, *t.shape[1:]), t.dtype) for t in (x, sizes, *state)]

@@ -25,12 +25,10 @@ WAITING = 3  # a batch waits for functions if it has this many times those steps
 class RunCompiler:
     """Says which batches are computed in compiled runs, and compiles what they need.
 
-    Compiling begins in a thread of its own once as many steps have been computed as
-    take about that long, so that it costs nobody who embeds a few sentences. Until then
-    only a batch of thousands of steps waits. If XLA fails, all stays as before.
-
-    Several threads can use it. `compute` computes a batch of any sentences in compiled
-    runs, given their lengths with boundaries, int32 (sentences,), and their `Runs`.
+    A thread compiles once as many steps have been computed as take about that long.
+    Until then only a batch of thousands of steps waits. If XLA fails, all stays as
+    before. `compute` computes a batch of sentences in runs, given their lengths with
+    boundaries and their `Runs`. Several threads can use a compiler.
     """
 
     def __init__(

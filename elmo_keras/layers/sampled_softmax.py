@@ -12,16 +12,11 @@ LANES = 128
 def sampled_softmax_losses(inputs, kernel, bias, *, targets, negatives, log_expected):
     """Cross entropy of each token over its target and the negatives, in nats.
 
-    The log of how often the sampler is expected to draw a word is subtracted from
-    its logit; a negative that is a token's target is left out for this token. The
-    loss is below that of the full softmax and is no measure of perplexity.
-
-    Args:
-        inputs: float tensor `(tokens, dim)`.
-        kernel, bias: the rows of the softmax for all candidates: targets and negatives.
-        targets: int32 `(tokens,)`, indices of candidates.
-        negatives: int32 `(negatives,)`, distinct indices of candidates.
-        log_expected: float `(candidates,)`, log of the expected counts.
+    `kernel` and `bias` are the rows of the softmax for all candidates, of which `targets`
+    (tokens,) and `negatives`, which are distinct, are indices. `log_expected` is the log
+    of how often the sampler is expected to draw each, which is subtracted from its logit.
+    A negative that is a token's target is left out for this token. The loss is below that
+    of the full softmax and is no measure of perplexity.
 
     Reference: Jean et al. 2015; TensorFlow's `sampled_softmax_loss`.
     """
@@ -63,13 +58,8 @@ def _losses(*arguments):
         # The small matrix is the one to be transposed.
         d_table = tf.transpose(tf.matmul(wide * share, powers, transpose_a=True))
         d_true = (of_true / total - 1) * upstream
-        return (
-            d_inputs,
-            d_table[:, :-1],
-            tf.cast(d_table[:, -1], bias.dtype),
-            d_true,
-            None,
-        )
+        d_kernel, d_bias = d_table[:, :-1], tf.cast(d_table[:, -1], bias.dtype)
+        return d_inputs, d_kernel, d_bias, d_true, None
 
     return highest + tf.math.log(total) - true, gradient
 

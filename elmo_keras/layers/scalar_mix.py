@@ -70,7 +70,10 @@ class ScalarMix(keras.layers.Layer):
         super().__init__(**kwargs)
         self.supports_masking = True
         self.scheme = scheme
-        self.initial_weights = _finite_list("`initial_weights`", initial_weights)
+        if initial_weights is not None:
+            _require_finite("`initial_weights`", initial_weights)
+            initial_weights = [float(weight) for weight in initial_weights]
+        self.initial_weights = initial_weights
         self.initial_gamma = initial_gamma
         self.layer_norm = layer_norm
         self.regularizer = keras.regularizers.get(regularizer)
@@ -80,19 +83,12 @@ class ScalarMix(keras.layers.Layer):
         self.n_layers = n_layers = input_shape[1] if stacked else len(input_shape)
         # Optimizers can't train few numbers of 8 bits; in half precision they stay 32.
         dtype = keras.backend.result_type("float32", self.variable_dtype)
-        self.gamma = self.add_weight(
-            shape=(),
-            dtype=dtype,
-            initializer=keras.initializers.Constant(self.initial_gamma),
-            name="gamma",
-        )
+        gamma = keras.initializers.Constant(self.initial_gamma)
+        self.gamma = self.add_weight((), gamma, dtype, name="gamma")
         if self.scheme == "learned":
+            penalty = self.regularizer and self._penalty
             self.scalars = self.add_weight(
-                shape=(n_layers,),
-                dtype=dtype,
-                initializer=self._initial,
-                regularizer=self.regularizer and self._penalty,
-                name="scalars",
+                (n_layers,), self._initial, dtype, regularizer=penalty, name="scalars"
             )
         elif self.scheme != "average" and not -n_layers <= self.scheme < n_layers:
             raise ValueError(
@@ -167,11 +163,6 @@ class ScalarMix(keras.layers.Layer):
             "layer_norm": self.layer_norm,
             "regularizer": keras.regularizers.serialize(self.regularizer),
         }
-
-
-def _finite_list(name, values):
-    _require_finite(name, values)
-    return None if values is None else [float(value) for value in values]
 
 
 def _require_finite(name, values):

@@ -17,8 +17,7 @@ class TokenCache(keras.layers.Layer):
     a sorted array. Until `fill` is called, no word is known.
 
     A call takes int32 character ids `(words, characters)`. It returns the vectors
-    `(words, projection_dim)`, and bool `(words,)`, whether each word is known; vectors
-    of unknown words are arbitrary.
+    `(words, projection_dim)`, arbitrary for unknown words, and whether each is known.
 
     >>> cache = TokenCache(n_words=1, projection_dim=2)
     >>> cache.build((None, 3))
@@ -35,10 +34,9 @@ class TokenCache(keras.layers.Layer):
 
     def build(self, input_shape):
         def constant(name, shape, value=0, *, dtype):
-            initializer = keras.initializers.Constant(value)
-            return self.add_weight(
-                shape, initializer, dtype, trainable=False, autocast=False, name=name
-            )
+            value = keras.initializers.Constant(value)
+            fixed = {"trainable": False, "autocast": False, "name": name}
+            return self.add_weight(shape, value, dtype, **fixed)
 
         shape = (self.n_words, input_shape[-1])
         self.keys = constant("keys", shape[:1], dtype="int64")

@@ -51,14 +51,10 @@ class WordSoftmax(keras.layers.Layer):
         return [tf.convert_to_tensor(w.value) for w in (self.kernel, self.bias)]
 
     def log_probabilities_of(self, inputs, targets):
-        """Full-softmax log probabilities `(tokens,)` of the targets, in nats.
+        """Full-softmax log probabilities `(tokens,)` of target words, in nats.
 
         The vocabulary is divided into pieces, so that memory is bounded for any
         number of words. For evaluation only: the gradient is not efficient.
-
-        Args:
-            inputs: float tensor `(tokens, dim)`.
-            targets: integer word ids `(tokens,)`.
         """
         inputs = tf.cast(inputs, self.compute_dtype)
         kernel, bias = self.table()

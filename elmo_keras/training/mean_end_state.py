@@ -55,7 +55,7 @@ def _graph(bilm):
 
     def state_after(words, lengths, state):
         boundaries = tf.constant(boundary_tokens(bilm.config))
-        x = bilm.word_vectors(with_boundaries(words, lengths, boundaries))
+        x = bilm.token_vectors(with_boundaries(words, lengths, boundaries))
         # Each direction reads one of the two boundaries of each sentence.
         rows = sentence_numbers(lengths + 1)
         from_begin = tf.range(tf.size(rows)) + rows

@@ -13,7 +13,7 @@ from elmo_keras.layers.compiled_runs import (
     runs_of,
 )
 from elmo_keras.layers.lstm_cell import Clips, State, Weights
-from tests.support.models import randomize
+from tests.support.models import built
 
 DIM, UNITS, PROJECTION = 3, 5, 3
 LENGTHS = {  # rows of the steps
@@ -29,8 +29,7 @@ def lstm():
     lstm = BidirectionalLSTM(
         2, UNITS, PROJECTION, cell_clip=0.3, proj_clip=0.1, has_start_state=True
     )
-    lstm.build((None, None, DIM))
-    return randomize(lstm)
+    return built(lstm, DIM)
 
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)

@@ -1,11 +1,13 @@
 """Rows that have a token at every step, against the same tokens read one by one."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from elmo_keras.layers import ProjectedLSTM, StackedLSTM
-from tests.support.models import randomize
+from tests.support.models import built, with_gradients
 
 ROWS, TIME, DIM, UNITS, PROJECTION = 5, 6, 3, 4, 2
 PATTERNS = {
@@ -17,16 +19,9 @@ CLIPS = [(None, None), (0.3, 0.1)]  # that are reached
 
 
 def layer_of(cell_clip, proj_clip, dtype="float32"):
-    lstm = ProjectedLSTM(
-        UNITS,
-        PROJECTION,
-        cell_clip=cell_clip,
-        proj_clip=proj_clip,
-        return_state=True,
-        dtype=dtype,
-    )
-    lstm.build((None, None, DIM))
-    return randomize(lstm)
+    clips = {"cell_clip": cell_clip, "proj_clip": proj_clip}
+    lstm = ProjectedLSTM(UNITS, PROJECTION, **clips, return_state=True, dtype=dtype)
+    return built(lstm, DIM)
 
 
 @pytest.fixture(scope="module")
@@ -55,30 +50,20 @@ def one_by_one(lstm, x, state, from_zero):
     return tf.concat(outputs, axis=1), state
 
 
-def with_gradients(read, lstm, rows, from_zero):
-    """Outputs and state, and the gradient of a function of all of them."""
-    variables = [w.value for w in lstm.trainable_weights]
-    with tf.GradientTape() as tape:
-        tape.watch(rows)
-        x, *state = rows
-        results = tf.nest.flatten(read(lstm, x, state, from_zero))
-        results = [tf.cast(result, tf.float32) for result in results]
-        scores = [tf.reduce_sum(tf.sin(2 * result + 1)) for result in results]
-        score = tf.add_n(scores)
-    return results, tape.gradient(score, [*rows, *variables])
-
-
 @pytest.mark.parametrize("clips", CLIPS)
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_outputs_state_and_gradients_are_those_of_single_tokens(rows, pattern, clips):
-    lstm = layer_of(*clips)
-    results, gradients = with_gradients(at_once, lstm, rows, PATTERNS[pattern])
-    expected = with_gradients(one_by_one, lstm, rows, PATTERNS[pattern])
-    assert len(gradients) == 3 + 4
-    for x, y in zip([*results, *gradients], tf.nest.flatten(expected), strict=True):
-        np.testing.assert_allclose(x, y, atol=3e-6)  # sums in another order
+    lstm, (x, *state) = layer_of(*clips), rows
+    watched = [*rows, *(w.value for w in lstm.trainable_weights)]
+    actual, expected = (
+        with_gradients(partial(read, lstm, x, state, PATTERNS[pattern]), watched)
+        for read in (at_once, one_by_one)
+    )
+    for a, b in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(a, b, atol=3e-6)  # sums in another order
     if clips[0] is not None:
-        outputs, _, cells = results
+        outputs, _, cells, *gradients = actual
+        assert len(gradients) == 3 + 4
         assert 0 < np.mean(np.abs(cells) == clips[0]) < 1
         assert 0 < np.mean(np.abs(outputs) == np.float32(clips[1])) < 1
 
@@ -110,14 +95,11 @@ def test_half_precision_is_close_and_keeps_the_cell_state_in_float32(rows):
 
 
 def test_stacked_layers_have_the_dropout_and_skips_of_packed_ones(rows):
-    lstm = StackedLSTM(2, UNITS, DIM, dropout=0.5)
-    lstm.build((None, None, DIM))
-    randomize(lstm)
+    lstm = built(StackedLSTM(2, UNITS, DIM, dropout=0.5), DIM)
     tokens = tf.reshape(tf.transpose(rows[0], [1, 0, 2]), [-1, DIM])
     seed, state = tf.constant([3, 4]), lstm.zero_state(ROWS)
     sizes = tf.fill([TIME], ROWS)
     expected = lstm.call_packed(tokens, sizes, state, training=True, seed=seed)
     actual = lstm.call_rows(tokens, tf.ones((TIME, ROWS, 1)), state, seed=seed)
-    flat = zip(tf.nest.flatten(actual), tf.nest.flatten(expected), strict=True)
-    for x, y in flat:
+    for x, y in zip(*map(tf.nest.flatten, (actual, expected)), strict=True):
         np.testing.assert_allclose(x, y, atol=1e-6)

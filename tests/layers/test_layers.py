@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, layers
 from tests.support.dictionaries import DICTIONARY, dictionary_config
-from tests.support.models import randomize
+from tests.support.models import randomize, with_gradients
 
 CONFIG = ElmoConfig.preset("test")
 RNG = np.random.default_rng(0)
@@ -136,19 +136,12 @@ WITH_INNER_ROWS_SLOW = [
 
 
 class Row(NamedTuple):
-    """A layer of the table with random weights.
+    """A layer of the table with random weights."""
 
-    Attributes:
-        make: makes another such layer.
-        layer: built.
-        inputs: as the table has them.
-        graph: the layer as a graph for inputs of any batch and time.
-    """
-
-    make: Callable[..., keras.layers.Layer]
+    make: Callable[..., keras.layers.Layer]  # makes another such layer
     layer: keras.layers.Layer
     inputs: tf.Tensor
-    graph: Callable[[tf.Tensor], object]
+    graph: Callable[[tf.Tensor], object]  # for inputs of any batch and time
 
 
 @pytest.fixture(scope="module", params=ROWS)
@@ -156,9 +149,8 @@ def row(request):
     make, inputs = ROWS[request.param]
     layer = make()
     layer(inputs)
-    shape = [None, None, *inputs.shape[2:]]
-    if inputs.shape.rank == 4:
-        shape = [None, 3, None, DIM]
+    stacked = inputs.shape.rank == 4
+    shape = [None, 3, None, DIM] if stacked else [None, None, *inputs.shape[2:]]
     signature = [tf.TensorSpec(shape, inputs.dtype)]
     graph = tf.function(lambda x: layer(x), input_signature=signature)
     return Row(make, randomize(layer), inputs, graph)
@@ -180,8 +172,7 @@ def test_every_public_layer_has_a_row():
 def test_config_round_trip_keeps_every_argument(row):
     layer = row.make(name="a_name")
     config = layer.get_config()
-    copy = type(layer).from_config(config)
-    assert copy.get_config() == config
+    assert type(layer).from_config(config).get_config() == config
     serialized = keras.saving.serialize_keras_object(layer)
     copy = keras.saving.deserialize_keras_object(serialized)
     assert copy.get_config() == config
@@ -237,18 +228,15 @@ def trained(layer):
 
 
 def training_step(layer, inputs):
-    """Outputs in training, and gradients of a sum over them."""
-    with tf.GradientTape() as tape:
-        outputs = layer(inputs, training=True)
-        sines = [tf.reduce_sum(tf.sin(x)) for x in tf.nest.flatten(outputs)]
-        loss = tf.add_n(sines)
-    gradients = tape.gradient(loss, [w.value for w in trained(layer)])
-    return outputs, [tf.convert_to_tensor(gradient) for gradient in gradients]
+    """Outputs in training, and gradients, one for each trained weight."""
+    weights = [w.value for w in trained(layer)]
+    return with_gradients(lambda: layer(inputs, training=True), weights)
 
 
 def test_gradients_reach_every_trainable_weight_and_are_finite(row):
-    _, gradients = training_step(row.layer, row.inputs)
-    for weight, gradient in zip(trained(row.layer), gradients):
+    weights = trained(row.layer)
+    gradients = training_step(row.layer, row.inputs)[-len(weights) :] if weights else []
+    for weight, gradient in zip(weights, gradients):
         assert np.isfinite(gradient).all() and np.any(gradient), weight.path
 
 
@@ -283,12 +271,13 @@ def test_two_replicas_train_as_one_does(row, unoptimized_graphs):
     run = tf.function(
         lambda x: strategy.run(lambda half: training_step(two, half), args=(x,))
     )
-    outputs, gradients = run(halves)
-    expected_outputs, expected_gradients = training_step(row.layer, row.inputs)
-    for output, expected in zip(*map(tf.nest.flatten, (outputs, expected_outputs))):
+    actual = run(halves)
+    expected = training_step(row.layer, row.inputs)
+    n_outputs = len(expected) - len(trained(two))
+    for output, wanted in zip(actual[:n_outputs], expected):
         for i, half in enumerate(strategy.experimental_local_results(output)):
-            close(half, expected[i::2], 1e-6)
-    for gradient, expected in zip(gradients, expected_gradients):
+            close(half, wanted[i::2], 1e-6)
+    for gradient, wanted in zip(actual[n_outputs:], expected[n_outputs:], strict=True):
         total = strategy.reduce("sum", gradient, axis=None)
         # A sum over the batch, in another order.
-        close(total, expected, 1e-5 * max(1.0, np.abs(expected).max()))
+        close(total, wanted, 1e-5 * max(1.0, np.abs(wanted).max()))

@@ -7,7 +7,7 @@ import tensorflow as tf
 from elmo_keras import character_ids
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers import CharacterCNN, DictionaryCharacterCNN, ngram_maxima
-from tests.support.models import randomize
+from tests.support.models import randomize, with_gradients
 
 FILTERS = ((1, 3), (2, 4), (4, 5))
 CHARACTERS = 9
@@ -22,11 +22,7 @@ def ids_of(words):
 
 def vectors_and_gradients(cnn, ids, training):
     weights = [w.value for w in cnn.trainable_weights]
-    with tf.GradientTape() as tape:
-        vectors = cnn(ids, training=training)
-        score = tf.reduce_sum(tf.sin(vectors))
-    gradients = tape.gradient(score, weights)
-    return [vectors, *map(tf.convert_to_tensor, gradients)]
+    return with_gradients(lambda: cnn(ids, training=training), weights)
 
 
 @pytest.fixture(params=[1, 4, 256], ids=lambda n: f"pieces of {n}")

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.layers import ProjectedLSTM, StackedLSTM, blocked_weights, recurrence
-from tests.support.models import randomize
+from tests.support.models import built, with_gradients
 
 FULL = tf.ones((4, 6), tf.bool)
 MASKS = {
@@ -21,6 +21,7 @@ NUMBERS = np.random.default_rng(1)
 # Inputs, state (output, cell), kernel, recurrent kernel, bias, projection kernel.
 SHAPES = (4, 6, 3), (4, 5), (4, 7), (3, 28), (5, 28), (28,), (7, 5)
 VALUES = [tf.constant(NUMBERS.normal(size=shape)) for shape in SHAPES]
+INPUTS = tf.random.stateless_normal((3, 8, 5), seed=(1, 2))
 
 
 def plain(values, mask, reverse):
@@ -41,16 +42,6 @@ def plain(values, mask, reverse):
     return [tf.stack([outputs[t] for t in steps], axis=1), output, cell]
 
 
-def with_gradients(run, watched):
-    """The values of a run, and the gradients of a sum over them."""
-    with tf.GradientTape() as tape:
-        tape.watch(watched)
-        values = tf.nest.flatten(run())
-        loss = tf.add_n([tf.reduce_sum(tf.sin(3 * v)) for v in values])
-    gradients = tape.gradient(loss, watched)
-    return values, [tf.convert_to_tensor(gradient) for gradient in gradients]
-
-
 @functools.cache
 def expected(mask, reverse):
     full = FULL if MASKS[mask] is None else MASKS[mask]
@@ -58,22 +49,13 @@ def expected(mask, reverse):
 
 
 def lstm_with_values(reverse):
-    lstm = ProjectedLSTM(
-        UNITS,
-        DIM,
-        cell_clip=CELL_CLIP,
-        proj_clip=PROJ_CLIP,
-        reverse=reverse,
-        return_state=True,
-        dtype="float64",
-    )
+    clips = {"cell_clip": CELL_CLIP, "proj_clip": PROJ_CLIP}
+    options = {"reverse": reverse, "return_state": True, "dtype": "float64"}
+    lstm = ProjectedLSTM(UNITS, DIM, **clips, **options)
     lstm.build((None, None, 3))
     kernel, recurrent, bias, projection = (v.numpy() for v in VALUES[3:])
-    in_blocks = (
-        blocked_weights.to_blocks(recurrent),
-        blocked_weights.to_blocks(projection),
-    )
-    lstm.set_weights([kernel, in_blocks[0], bias, in_blocks[1]])
+    recurrent, projection = map(blocked_weights.to_blocks, (recurrent, projection))
+    lstm.set_weights([kernel, recurrent, bias, projection])
     return lstm
 
 
@@ -95,13 +77,12 @@ def test_values_and_gradients_are_those_of_a_plain_loop(
             call = functools.partial(
                 lstm, x, mask=mask, initial_state=state, training=training
             )
-            values, gradients = with_gradients(call, watched)
-            for i in (4, 6):
-                gradients[i] = blocked_weights.from_blocks(gradients[i].numpy())
-            for pair in zip((values, gradients), expected(name, reverse)):
-                for actual, wanted in zip(*pair, strict=True):
-                    np.testing.assert_allclose(actual, wanted, rtol=0, atol=1e-13)
-            clipped = np.abs(values[0]) == PROJ_CLIP
+            actual, wanted = with_gradients(call, watched), expected(name, reverse)
+            for i in (-3, -1):
+                actual[i] = blocked_weights.from_blocks(actual[i].numpy())
+            for a, b in zip(actual, wanted, strict=True):
+                np.testing.assert_allclose(a, b, rtol=0, atol=1e-13)
+            clipped = np.abs(actual[0]) == PROJ_CLIP
             assert clipped.any() and not clipped[FULL if mask is None else mask].all()
 
 
@@ -121,11 +102,15 @@ def test_gate_inputs_are_computed_in_pieces_of_bounded_size(
     assert sum(rows) == 19 and max(rows) <= 10 and len(rows) == 2
 
 
+@pytest.fixture(scope="module")
+def stack():
+    return StackedLSTM(2, 7, 5, return_state=True)
+
+
 def test_padding_does_not_change_states_or_outputs():
     lstm = StackedLSTM(2, 7, 5, reverse=True, return_state=True)
-    short = tf.random.stateless_normal((3, 4, 5), seed=(1, 2))
-    outputs, state = lstm(short)
-    padded = tf.pad(short, [[0, 0], [0, 6], [0, 0]], constant_values=9.0)
+    outputs, state = lstm(INPUTS[:, :4])
+    padded = tf.pad(INPUTS[:, :4], [[0, 0], [0, 6], [0, 0]], constant_values=9.0)
     mask = tf.sequence_mask([4, 4, 4], 10)
     padded_outputs, padded_state = lstm(padded, mask=mask)
     for a, b in zip(outputs, padded_outputs):
@@ -137,26 +122,22 @@ def test_padding_does_not_change_states_or_outputs():
 
 def test_a_mask_of_numbers_equals_a_mask_of_booleans():
     lstm = ProjectedLSTM(7, 5, reverse=True)
-    x = tf.random.stateless_normal((2, 4, 3), seed=(1, 2))
     mask = np.array([[1, 1, 0, 0], [1, 1, 1, 0]])
-    np.testing.assert_array_equal(lstm(x, mask=mask), lstm(x, mask=mask > 0))
+    actual, expected = (lstm(INPUTS[:2, :4], mask=m) for m in (mask, mask > 0))
+    np.testing.assert_array_equal(actual, expected)
 
 
-def test_state_carried_over_equals_one_long_call():
-    lstm = StackedLSTM(2, 7, 5, return_state=True)
-    x = tf.random.stateless_normal((3, 8, 5), seed=(1, 2))
-    whole, last = lstm(x)
-    first, state = lstm(x[:, :3])
-    second, state = lstm(x[:, 3:], initial_state=state)
-    for a, b, c in zip(whole, first, second):
-        np.testing.assert_allclose(a, tf.concat([b, c], 1), atol=1e-6)
-    for a, b in zip(*map(tf.nest.flatten, (last, state))):
+def test_state_carried_over_equals_one_long_call(stack):
+    whole, last = stack(INPUTS)
+    first, state = stack(INPUTS[:, :3])
+    second, state = stack(INPUTS[:, 3:], initial_state=state)
+    joined = [tf.concat(parts, 1) for parts in zip(first, second)]
+    for a, b in zip(*map(tf.nest.flatten, ((whole, last), (joined, state)))):
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
-def test_the_skip_connection_is_in_the_output_but_not_in_the_state():
-    lstm = StackedLSTM(2, 7, 5, return_state=True)
-    (first, second), state = lstm(tf.random.stateless_normal((2, 1, 5), seed=(1, 2)))
+def test_the_skip_connection_is_in_the_output_but_not_in_the_state(stack):
+    (first, second), state = stack(INPUTS[:, :1])
     np.testing.assert_allclose(second[:, 0] - first[:, 0], state[1][0], atol=1e-6)
 
 
@@ -182,9 +163,7 @@ def test_the_cell_state_stays_float32_in_bfloat16():
 
 
 def test_dropout_is_on_layer_inputs_and_the_last_output_in_training_only():
-    lstm = StackedLSTM(2, 7, 5, dropout=0.5)
-    lstm.build((None, None, 5))
-    randomize(lstm)
+    lstm = built(StackedLSTM(2, 7, 5, dropout=0.5), 5)
     x = tf.ones((2, 40, 5))
     outputs = lstm(x)
     np.testing.assert_array_equal(outputs[1], lstm(x)[1])

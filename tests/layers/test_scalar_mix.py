@@ -13,13 +13,17 @@ LISTED = [tf.constant(layer) for layer in LAYERS]
 WEIGHTS = [0.5, -1.0, 2.0]
 
 
+def built(*arguments, **options):
+    mix = built(*arguments, **options)
+    return mix
+
+
 @pytest.mark.parametrize("layer_norm", [False, True])
 def test_the_learned_mix_is_that_of_the_paper(layer_norm):
     mix = ScalarMix(initial_weights=WEIGHTS, initial_gamma=1.5, layer_norm=layer_norm)
     for i in range(2):
-        expected = reference.scalar_mix(
-            LAYERS[:, i], WEIGHTS, 1.5, layer_norm=layer_norm
-        )
+        x = LAYERS[:, i]
+        expected = reference.scalar_mix(x, WEIGHTS, 1.5, layer_norm=layer_norm)
         np.testing.assert_allclose(mix(LISTED)[i], expected, atol=1e-6)
 
 
@@ -31,8 +35,7 @@ def test_the_average_and_one_layer():
 
 @pytest.mark.parametrize("scheme", ["learned", "average", 1, -1])
 def test_the_output_is_the_sum_weighted_by_the_layer_weights(scheme):
-    mix = ScalarMix(scheme)
-    mix(LISTED)
+    mix = built(scheme)
     weights = np.asarray(mix.layer_weights())
     assert weights.sum() == pytest.approx(1)
     expected = np.einsum("j,jbtd->btd", weights, LAYERS)
@@ -57,16 +60,13 @@ def test_layer_norm_of_padding_is_finite_in_float16():
 
 
 def test_the_regularizer_is_of_the_weights_before_the_softmax():
-    mix = ScalarMix(
-        initial_weights=WEIGHTS, regularizer=keras.regularizers.L2(0.1), initial_gamma=9
-    )
-    mix(LISTED)
+    penalty = keras.regularizers.L2(0.1)
+    mix = built(initial_weights=WEIGHTS, regularizer=penalty, initial_gamma=9)
     assert float(sum(mix.losses)) == pytest.approx(0.1 * np.square(WEIGHTS).sum())
 
 
 def test_a_frozen_mix_has_nothing_to_train():
-    mix = ScalarMix(initial_weights=WEIGHTS, trainable=False)
-    mix(LISTED)
+    mix = built(initial_weights=WEIGHTS, trainable=False)
     assert mix.trainable_weights == [] and len(mix.weights) == 2
 
 
@@ -86,15 +86,13 @@ def test_wrong_arguments_are_refused(arguments, message):
 
 
 def test_another_number_of_layers_than_at_first_is_refused():
-    mix = ScalarMix()
-    mix(LISTED)
+    mix = built()
     with pytest.raises(ValueError, match="should hold 3 tensors.*Received: 2"):
         mix(LISTED[:2])
 
 
 def test_values_can_be_assigned():
-    mix = ScalarMix()
-    mix(LISTED)
+    mix = built()
     mix.assign(WEIGHTS)
     np.testing.assert_array_equal(mix.scalars, WEIGHTS)
     assert float(mix.gamma) == 1
@@ -106,14 +104,10 @@ def test_values_can_be_assigned():
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_weights_and_factors_that_are_not_finite_are_refused(wrong):
-    for arguments in (
-        {"initial_weights": [1.0, wrong, 0.0]},
-        {"initial_gamma": wrong},
-    ):
+    for arguments in ({"initial_weights": [1.0, wrong, 0.0]}, {"initial_gamma": wrong}):
         with pytest.raises(ValueError, match="should be finite. Received: .*(nan|inf)"):
             ScalarMix(**arguments)
-    mix = ScalarMix(initial_weights=WEIGHTS)
-    mix(LISTED)
+    mix = built(initial_weights=WEIGHTS)
     with pytest.raises(ValueError, match="weights of the mix should be finite"):
         mix.assign([1.0, wrong, 0.0])
     with pytest.raises(ValueError, match="factor of the mix should be finite"):

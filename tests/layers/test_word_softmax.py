@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.layers import WordSoftmax, word_softmax
-from tests.support.models import randomize
+from tests.support.models import built
 
 TOKENS, DIM, SIZE = 3, 5, 7
 
@@ -17,9 +17,7 @@ def losses_of(softmax, inputs, targets):
 
 @pytest.fixture
 def softmax():
-    softmax = WordSoftmax(SIZE)
-    softmax.build((None, DIM))
-    return randomize(softmax)
+    return built(WordSoftmax(SIZE), DIM)
 
 
 @pytest.fixture

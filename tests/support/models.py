@@ -1,6 +1,7 @@
 """Random weights for the models under test."""
 
 import numpy as np
+import tensorflow as tf
 
 from elmo_keras.model_files.published import array_of, published_table
 
@@ -18,3 +19,20 @@ def published_weights(bilm):
         name: array_of(entry).astype("float64")
         for name, entry in published_table(bilm).items()
     }
+
+
+def built(layer, dim):
+    """The layer, built for inputs of this size, with random weights."""
+    layer.build((None, None, dim))
+    return randomize(layer)
+
+
+def with_gradients(run, watched):
+    """The results of `run`, and the gradients of a function of all of them, as a list."""
+    with tf.GradientTape() as tape:
+        tape.watch(watched)
+        results = tf.nest.flatten(run())
+        wide = [x if x.dtype == tf.float64 else tf.cast(x, tf.float32) for x in results]
+        score = tf.add_n([tf.reduce_sum(tf.sin(x)) for x in wide])
+    gradients = tape.gradient(score, watched)
+    return [*results, *map(tf.convert_to_tensor, gradients)]
