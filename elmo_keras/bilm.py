@@ -141,8 +141,10 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         nothing is computed where there is no token.
 
         Args:
-            tokens: words, string `(tokens,)`, or character ids, integers
-                `(tokens, characters)`.
+            tokens: words, string `(tokens,)`; character ids, integers
+                `(tokens, characters)`; or vectors x, floats
+                `(tokens + 2 · sentences, projection_dim)`, among which those of `<S>`
+                and `</S>` are already.
             lengths: int32 `(sentences,)`, the number of tokens of each sentence.
             keep_boundaries: whether the result holds `<S>` and `</S>` as well,
                 two more tokens for each sentence.
@@ -153,25 +155,14 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         Returns:
             A list of `config.n_layers + 1` tensors `(tokens, 2 · projection_dim)`.
         """
-        boundaries = tf.constant(boundary_tokens(self.config))
-        if tokens.dtype != tf.string:
-            boundaries = characters_of_words(boundaries, self.config)
-            boundaries = tf.cast(boundaries, tokens.dtype)
-        x = self.token_vectors(with_boundaries(tokens, lengths, boundaries), training)
-        return self.layers_of_vectors(
-            x, lengths, keep_boundaries=keep_boundaries, training=training, runs=runs
-        )
-
-    def layers_of_vectors(
-        self, x, lengths, *, keep_boundaries=False, training=False, runs=None
-    ):
-        """Like `layers_of_sentences`, but from context-independent vectors.
-
-        Args:
-            x: float tensor `(tokens + 2 · sentences, projection_dim)`, with the
-                vectors of `<S>` and `</S>` around each sentence.
-            lengths, keep_boundaries, training, runs: as in `layers_of_sentences`.
-        """
+        x = tokens
+        if not tokens.dtype.is_floating:
+            boundaries = tf.constant(boundary_tokens(self.config))
+            if tokens.dtype != tf.string:
+                boundaries = characters_of_words(boundaries, self.config)
+                boundaries = tf.cast(boundaries, tokens.dtype)
+            tokens = with_boundaries(tokens, lengths, boundaries)
+            x = self.token_vectors(tokens, training)
         wanted = None if keep_boundaries else inner_tokens(lengths)
         first = x if keep_boundaries else tf.gather(x, wanted)
         # Created first: a graph adds the layers up in the order of their creation.

@@ -86,7 +86,7 @@ class SentenceVectors:
         self._compiled[runs.kind](words, lengths, *runs.tensors)
 
     def _vectors(self, x, lengths, runs=None):
-        layers = self.elmo.bilm.layers_of_vectors(x, lengths, runs=runs)
+        layers = self.elmo.bilm.layers_of_sentences(x, lengths, runs=runs)
         vectors = self._chosen(layers)
         if self.pooling:
             vectors = [POOLINGS[self.pooling](v, lengths) for v in vectors]

@@ -164,36 +164,34 @@ class CharacterCNN(keras.layers.Layer):
         n_pieces = tf.maximum(1, (n_words + WORDS_AT_ONCE - 1) // WORDS_AT_ONCE)
         widest = max(width for width, _ in self.filters)
 
-        def piece(i, vectors):
-            some = slice(i * WORDS_AT_ONCE, (i + 1) * WORDS_AT_ONCE)
+        def piece(number, vectors):
+            some = slice(number * WORDS_AT_ONCE, (number + 1) * WORDS_AT_ONCE)
             characters = self._characters(words[some])
             # One window of padding after the longest word stands for all of them.
             end = tf.reduce_max(tf.concat([[0], ends[some]], 0))
             # With int64 the gradient's indices stay on a GPU.
             characters = tf.cast(tf.transpose(characters[:, : end + widest]), tf.int64)
             x = tf.gather(self._table(), characters)  # (characters, words, dim)
-            groups = zip(self.kernels, self.biases)
-            x = tf.concat([self._highest(x, *group) for group in groups], axis=-1)
-            return i + 1, vectors.write(i, self._of_maxima(x, words[some]))
+            maxima = []
+            for kernel, bias in zip(self.kernels, self.biases):
+                width, dim, count = kernel.shape
+                # One matrix product over all windows is faster here than TensorFlow's
+                # convolution, which also fails on a batch without words.
+                kernel = tf.reshape(self._compute(kernel), [-1, count])
+                places = tf.shape(x)[0] - width + 1
+                windows = tf.concat([x[i : i + places] for i in range(width)], axis=-1)
+                scores = tf.matmul(tf.reshape(windows, [-1, width * dim]), kernel)
+                scores = tf.reshape(scores, [places, tf.shape(x)[1], count])
+                # The bias is the same at every place, so it can wait until after the max.
+                maxima.append(_max(scores) + self._compute(bias))
+            x = self._of_maxima(tf.concat(maxima, axis=-1), words[some])
+            return number + 1, vectors.write(number, x)
 
         vectors = rows_array(self.compute_dtype, n_pieces, self.projection_dim)
         _, vectors = tf.while_loop(
             lambda i, _: i < n_pieces, piece, (0, vectors), parallel_iterations=1
         )
         return vectors.concat()
-
-    def _highest(self, x, kernel, bias):
-        """The highest value of each filter over all positions: (words, count)."""
-        width, dim, count = kernel.shape
-        # One matrix product over all windows is faster here than TensorFlow's
-        # convolution, which also fails on a batch without words.
-        kernel = tf.reshape(self._compute(kernel), [-1, count])
-        positions = tf.shape(x)[0] - width + 1
-        windows = tf.concat([x[i : i + positions] for i in range(width)], axis=-1)
-        scores = tf.matmul(tf.reshape(windows, [-1, width * dim]), kernel)
-        scores = tf.reshape(scores, [positions, tf.shape(x)[1], count])
-        # The bias is the same at every position, so it can wait until after the max.
-        return _max(scores) + self._compute(bias)
 
     def _of_maxima(self, x, words):
         """The vectors of words from the maxima of their n-grams (words, n_filters)."""

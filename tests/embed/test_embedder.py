@@ -198,7 +198,7 @@ def test_an_embedder_with_equal_last_digits_is_a_graph_from_the_start(
     elmo, monkeypatch
 ):
     embedder = Embedder(elmo, jit_compile=False)
-    monkeypatch.setattr(elmo.bilm, "layers_of_vectors", None)
+    monkeypatch.setattr(elmo.bilm, "layers_of_sentences", None)
     assert len(embedder(SENTENCES)) == len(SENTENCES)
 
 
