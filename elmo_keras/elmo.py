@@ -262,10 +262,7 @@ class Elmo(keras.layers.Layer):
         return tf.stack([padded(h, mask) for h in layers], axis=1)
 
     def _bilm_layers(self, inputs, training):
-        """The layers at the output's real tokens, and the output's mask (batch, time).
-
-        Each layer is (tokens, 2 · projection_dim), see `layers.flat_sentences`.
-        """
+        """The layers at the output's real tokens (tokens, dim), and its mask."""
         inputs, mask = dense_tokens(inputs)
         if inputs.dtype.is_floating:
             layers = tf.cast(inputs, self.compute_dtype)

@@ -52,15 +52,12 @@ def test_every_layer_equals_the_oracle(config, changes):
 
 
 def test_the_published_vectors_are_reproduced_to_the_last_digit(data, capsys):
-    sentences = json.loads(
-        data("fixtures/bilm-tf/lm_embeddings_sentences.json").read_text()
-    )
-    golden = [
-        h5py.File(data(f"fixtures/bilm-tf/lm_embeddings_{k}.hdf5")) for k in range(3)
-    ]
-    bilm = Elmo.from_pretrained(
-        data("fixtures/bilm-tf/options.json"), data("fixtures/bilm-tf/lm_weights.hdf5")
-    ).bilm
+    def file(name):
+        return data(f"fixtures/bilm-tf/{name}")
+
+    sentences = json.loads(file("lm_embeddings_sentences.json").read_text())
+    golden = [h5py.File(file(f"lm_embeddings_{k}.hdf5")) for k in range(3)]
+    bilm = Elmo.from_pretrained(file("options.json"), file("lm_weights.hdf5")).bilm
     bilm.return_state = True
     state, worst, values = None, 0.0, 0
     for i in range(len(sentences[0])):
@@ -71,8 +68,8 @@ def test_the_published_vectors_are_reproduced_to_the_last_digit(data, capsys):
             mask=tf.sequence_mask(tokens.row_lengths()),
             initial_state=state,  # the fixture's state flows from batch to batch
         )
-        for k, file in enumerate(golden):
-            expected = np.concatenate(file[str(i)], axis=-1)
+        for k, vectors in enumerate(golden):
+            expected = np.concatenate(vectors[str(i)], axis=-1)
             actual = layers[-1][k, 1 : 1 + len(expected)]
             worst = max(worst, np.abs(actual - expected).max())
             values += expected.size

@@ -1,8 +1,4 @@
-"""The recurrence over rows that have a token at every step, for training.
-
-It is that of `recurrence`, with shapes that don't vary, and its gradient is written out
-for the same reason as there.
-"""
+"""The recurrence over rows with a token at every step, for training: static shapes."""
 
 import tensorflow as tf
 

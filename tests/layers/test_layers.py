@@ -33,55 +33,40 @@ WORDS = [
 TOKENS = tf.ragged.constant(WORDS).to_tensor()[:, :TIME]
 STACK = tf.constant(RNG.normal(size=(BATCH, 3, TIME, DIM)).astype("float32"))
 
+NO_CLIPS = {"cell_clip": None, "proj_clip": None}
+CLIPS = {"cell_clip": 0.5, "proj_clip": 0.4}
+GROUPS = (1, 2), (3, 5)  # of filters
+OF_DICTIONARY = {"n_characters": N_CHARACTERS}
+OF_WORDS = OF_DICTIONARY | {"n_words": N_WORDS, "word_dim": 6, "activation": "tanh"}
 ROWS = {
     "Highway": (lambda **k: layers.Highway(carry_bias=-1.0, **k), FEATURES),
     "CharacterCNN": (
         lambda **k: layers.CharacterCNN(
-            ((1, 2), (3, 5)), 4, 3, n_highway=2, activation="tanh", **k
+            GROUPS, 4, 3, n_highway=2, activation="tanh", **k
         ),
         IDS,
     ),
     "CharacterCNN_without_projection": (
-        lambda **k: layers.CharacterCNN(((1, 2), (3, 5)), 7, 3, n_highway=0, **k),
+        lambda **k: layers.CharacterCNN(GROUPS, 7, 3, n_highway=0, **k),
         IDS,
     ),
     "DictionaryCharacterCNN": (
-        lambda **k: layers.DictionaryCharacterCNN(
-            ((1, 2), (3, 5)),
-            4,
-            3,
-            n_characters=N_CHARACTERS,
-            n_words=N_WORDS,
-            word_dim=6,
-            activation="tanh",
-            **k,
-        ),
+        lambda **k: layers.DictionaryCharacterCNN(GROUPS, 4, 3, **OF_WORDS, **k),
         NUMBERS,
     ),
     "DictionaryCharacterCNN_without_words": (
-        lambda **k: layers.DictionaryCharacterCNN(
-            ((1, 2), (3, 5)), 7, 3, n_characters=N_CHARACTERS, **k
-        ),
+        lambda **k: layers.DictionaryCharacterCNN(GROUPS, 7, 3, **OF_DICTIONARY, **k),
         NUMBERS[..., 1:],
     ),
     "ProjectedLSTM": (lambda **k: layers.ProjectedLSTM(7, 5, **k), FEATURES),
     "ProjectedLSTM_reverse": (
-        lambda **k: layers.ProjectedLSTM(
-            7, 5, cell_clip=None, proj_clip=None, reverse=True, **k
-        ),
+        lambda **k: layers.ProjectedLSTM(7, 5, **NO_CLIPS, reverse=True, **k),
         FEATURES,
     ),
     "StackedLSTM": (lambda **k: layers.StackedLSTM(3, 7, 5, **k), FEATURES),
     "BidirectionalLSTM": (
         lambda **k: layers.BidirectionalLSTM(
-            2,
-            7,
-            5,
-            cell_clip=0.5,
-            proj_clip=0.4,
-            forget_bias=0.0,
-            use_skip_connections=False,
-            **k,
+            2, 7, 5, **CLIPS, forget_bias=0.0, use_skip_connections=False, **k
         ),
         FEATURES,
     ),

@@ -34,22 +34,20 @@ def test_the_cache_does_not_change_the_vectors(model):
     np.testing.assert_allclose(cached(ids), plain(ids), atol=1e-6)
 
 
+def add_one_to_the_cache(elmo):
+    vectors = elmo.bilm.token_cache.vectors
+    vectors.assign(vectors + 1.0)
+
+
 def test_known_words_are_looked_up_and_others_computed(model):
     elmo = Elmo.from_pretrained(model, scheme=0, cached_words=WORDS)
     before = elmo(SENTENCES).numpy()
-    cache = elmo.bilm.token_cache
-    cache.vectors.assign(cache.vectors + 1.0)
+    add_one_to_the_cache(elmo)
     changed = elmo(SENTENCES).numpy() - before
     known = np.zeros((3, 5, 1))
     known[0, 1], known[0, 2], known[1, 0], known[2, 1] = 1, 1, 1, 1
     np.testing.assert_allclose(changed, known + np.zeros_like(changed), atol=1e-6)
-
-
-def test_a_trainable_bilm_computes_every_word(model):
-    elmo = Elmo.from_pretrained(model, cached_words=WORDS)
-    before = elmo(SENTENCES).numpy()
-    elmo.bilm.token_cache.vectors.assign(elmo.bilm.token_cache.vectors + 1.0)
-    elmo.trainable_bilm = True
+    elmo.trainable_bilm = True  # then every word is computed
     np.testing.assert_allclose(elmo(SENTENCES), before, atol=1e-6)
 
 
@@ -69,7 +67,7 @@ def test_an_empty_cache_knows_no_word():
 
 def test_a_saved_model_keeps_its_cache(model, tmp_path):
     elmo = Elmo.from_pretrained(model, scheme=0, cached_words=WORDS)
-    elmo.bilm.token_cache.vectors.assign(elmo.bilm.token_cache.vectors + 1.0)
+    add_one_to_the_cache(elmo)
     inputs = keras.Input((None,), dtype="string")
     keras.Model(inputs, elmo(inputs)).save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
@@ -79,7 +77,6 @@ def test_a_saved_model_keeps_its_cache(model, tmp_path):
 
 def test_repeated_words_are_refused():
     bilm = Elmo(ElmoConfig.preset("test"), n_cached_words=2).bilm
-    with pytest.raises(
-        ValueError, match="2 distinct words.*Received: 2 words, 1 distinct"
-    ):
+    message = "2 distinct words.*Received: 2 words, 1 distinct"
+    with pytest.raises(ValueError, match=message):
         bilm.cache_words(["a", "a"])
