@@ -14,7 +14,8 @@ WEIGHTS = [0.5, -1.0, 2.0]
 
 
 def built(*arguments, **options):
-    mix = built(*arguments, **options)
+    mix = ScalarMix(*arguments, **options)
+    mix(LISTED)
     return mix
 
 
