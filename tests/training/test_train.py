@@ -20,7 +20,6 @@ from elmo_keras import Elmo
 from elmo_keras.model_files.model_directory import load_bilm
 from elmo_keras.training import cost, step
 from elmo_keras.training.checkpoint import newest_checkpoint
-from elmo_keras.training.output import write_model
 from elmo_keras.training.run import CHECKPOINTS
 from tests.support.paths import ROOT
 from tests.support.training_runs import SIZES, prepared, write_text
@@ -107,17 +106,6 @@ def test_the_default_text_is_trained_on(tmp_path, capsys):
     assert train.main([*output, "--steps", "8", "--seed", "3"]) == 0
     shown = capsys.readouterr().out
     assert "\nStep 8: " in shown and "Epoch 2" not in shown and "[return]" in shown
-
-
-def test_how_words_become_characters_is_kept_with_the_model(files, tmp_path):
-    pytest.importorskip("tensorflow_text")
-    own = ["--max-characters-per-token", "5", "--cut-at", "character"]
-    own += ["--unicode-normalization", "NFC"]
-    found = prepared([*files, *own])
-    write_model(found.run, found.output)
-    config = load_bilm(tmp_path / "model").config
-    assert config.max_characters_per_token == 5
-    assert (config.cut_at, config.unicode_normalization) == ("character", "NFC")
 
 
 def test_the_initial_weights_are_a_function_of_the_seed(files):
