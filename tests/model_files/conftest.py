@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary
+from elmo_keras import ElmoConfig, Vocabulary
 from elmo_keras.model_files.model_directory import save_model
 from tests.support import hub_modules
-from tests.support.models import randomize
+from tests.support.models import random_bilm
 from tests.support.tf1_checkpoints import arrays, write_model
 
 VOCABULARY = Vocabulary.count([["a", "b", "a"]])
@@ -67,9 +67,7 @@ def filled(name, place, value):
 
 @pytest.fixture
 def bilm(config):
-    bilm = BidirectionalLanguageModel(config, len(VOCABULARY))
-    bilm.build()
-    return randomize(bilm)
+    return random_bilm(config, len(VOCABULARY))
 
 
 @pytest.fixture
@@ -89,9 +87,7 @@ def source():
     """A biLM in sizes that all differ, with what modules leave to be known."""
     config = ElmoConfig.preset("test")
     config = dataclasses.replace(config, max_characters_per_token=50, n_highway=2)
-    bilm = BidirectionalLanguageModel(config)
-    bilm.build()
-    return randomize(bilm)
+    return random_bilm(config)
 
 
 @pytest.fixture(scope="session")

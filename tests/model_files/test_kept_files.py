@@ -4,21 +4,19 @@ import h5py
 import numpy as np
 import pytest
 
-from elmo_keras import BidirectionalLanguageModel, Elmo
+from elmo_keras import Elmo
 from elmo_keras.embed.embedder import model_digest
 from elmo_keras.layers import ScalarMix
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
 from elmo_keras.model_files.start_state_file import DIGEST
 from tests.model_files import conftest
 from tests.model_files.conftest import TOKENS, VOCABULARY, assert_same
-from tests.support.models import randomize
+from tests.support.models import random_bilm, randomize
 
 
 @pytest.fixture
 def started(config):
-    bilm = BidirectionalLanguageModel(config, len(VOCABULARY), has_start_state=True)
-    bilm.build()
-    return randomize(bilm)
+    return random_bilm(config, len(VOCABULARY), has_start_state=True)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from elmo_keras.model_files.hdf5 import open_hdf5
 from elmo_keras.model_files.model_directory import load_bilm, save_model
 from elmo_keras.model_files.published import array_of, assign, published_table
 from tests.support import tf1_checkpoints
-from tests.support.models import published_weights, randomize
+from tests.support.models import published_weights, random_bilm
 
 
 def test_the_file_has_the_published_names_and_shapes(directory):
@@ -38,9 +38,8 @@ def test_the_file_has_the_published_names_and_shapes(directory):
 
 def test_a_projection_that_would_keep_the_size_is_the_identity(config, tmp_path):
     config = dataclasses.replace(config, projection_dim=9)
-    bilm = BidirectionalLanguageModel(config)
-    bilm.build()
-    save_model(tmp_path, randomize(bilm))
+    bilm = random_bilm(config)
+    save_model(tmp_path, bilm)
     assert "CNN_proj/W_proj" not in published_weights(bilm)
     with h5py.File(tmp_path / "weights.hdf5", "a") as file:
         np.testing.assert_array_equal(file["CNN_proj/W_proj"], np.eye(9))
@@ -68,9 +67,8 @@ def test_the_published_fixture_round_trips(data, tmp_path):
 
 @pytest.mark.parametrize("strategy", [None, ["cpu:0", "cpu:1"]])
 def test_large_weights_are_assigned_part_by_part(strategy, config, monkeypatch):
-    bilm = BidirectionalLanguageModel(config, 7)
-    bilm.build()
-    expected = [array_of(e) for e in published_table(randomize(bilm)).values()]
+    bilm = random_bilm(config, 7)
+    expected = [array_of(e) for e in published_table(bilm).values()]
     monkeypatch.setattr(published, "VALUES_AT_ONCE", 11)
     scope = tf.distribute.MirroredStrategy(strategy).scope if strategy else nullcontext
     with scope():

@@ -6,13 +6,12 @@ import h5py
 import numpy as np
 import pytest
 
-import elmo_keras
 import train
-from elmo_keras import BidirectionalLanguageModel, Elmo, LanguageModel, Vocabulary
+from elmo_keras import Elmo, ElmoConfig, LanguageModel, Vocabulary
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
 from elmo_keras.model_files.published import array_of, softmax_table, write_weights
 from elmo_keras.training.perplexity import perplexity
-from tests.support.models import randomize
+from tests.support.models import random_bilm
 from tests.support.training_runs import (
     CORPUS,
     SENTENCES,
@@ -28,10 +27,7 @@ ORDER = [1, 3, 0, 5, 4, 2]  # `</S>` comes first, `<UNK>` last
 @pytest.fixture(scope="module")
 def own():
     """A biLM with its softmax over `VOCABULARY`."""
-    config = elmo_keras.ElmoConfig.preset("test")
-    bilm = BidirectionalLanguageModel(config, len(VOCABULARY))
-    bilm.build()
-    return randomize(bilm)
+    return random_bilm(ElmoConfig.preset("test"), len(VOCABULARY))
 
 
 @pytest.fixture

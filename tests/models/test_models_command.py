@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from elmo_keras import BidirectionalLanguageModel, Vocabulary, load_bilm
+from elmo_keras import Vocabulary, load_bilm
 from elmo_keras.cli.command import WRONG_INPUT
 from elmo_keras.cli.locking import only_process
 from elmo_keras.model_files.model_directory import find_model, save_model
 from elmo_keras.models.__main__ import main
 from elmo_keras.models.cache import cache_folder
 from tests.models.conftest import STORE
+from tests.support.models import random_bilm
 from tests.support.paths import ROOT
 
 
@@ -59,9 +60,7 @@ def test_models_are_fetched_listed_and_removed(run, small, cache):
 
 def test_a_softmax_is_fetched_on_request(run, small, tmp_path, config):
     vocabulary = Vocabulary.count([["a", "model"]])
-    bilm = BidirectionalLanguageModel(config, len(vocabulary))
-    bilm.build()
-    save_model(tmp_path / "lm", bilm, vocabulary)
+    save_model(tmp_path / "lm", random_bilm(config, len(vocabulary)), vocabulary)
     status, _, error = run("fetch", "small", "--softmax")
     assert status == WRONG_INPUT and "No softmax of small is published." in error
     size = "2x4096_512_2048cnn_2xhighway_5.5B"

@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.model_files.published import array_of, published_table
 
 
@@ -12,6 +13,13 @@ def randomize(layer, seed=0, scale=0.5):
     for weight in layer.weights:
         weight.assign(rng.normal(size=weight.shape) * scale)
     return layer
+
+
+def random_bilm(*args, seed=0, **kwargs):
+    """A biLM of these arguments with random weights."""
+    bilm = BidirectionalLanguageModel(*args, **kwargs)
+    bilm.build()
+    return randomize(bilm, seed=seed)
 
 
 def published_weights(bilm):

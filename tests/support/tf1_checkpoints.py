@@ -7,8 +7,8 @@ import json
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig
-from tests.support.models import randomize
+from elmo_keras import ElmoConfig
+from tests.support.models import random_bilm
 
 WORDS = 11
 v1 = tf.compat.v1
@@ -70,9 +70,7 @@ def options(n_layers=2):
 
 def built(n_layers=2, vocabulary_size=WORDS):
     config = dataclasses.replace(ElmoConfig.preset("test"), n_layers=n_layers)
-    bilm = BidirectionalLanguageModel(config, vocabulary_size)
-    bilm.build()
-    return randomize(bilm, seed=5)
+    return random_bilm(config, vocabulary_size, seed=5)
 
 
 def copied(trained, directory):
