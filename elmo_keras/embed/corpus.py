@@ -146,10 +146,9 @@ def write_vectors(
     vectors = embedder.vectors
     texts = not (forget_sentences or is_npy(output))
     about = embedder.about_file("{}/{}".format(*shard))
-    # HDF5 never pools, and `.npy` had no other pooling in earlier versions.
     if is_parquet(output):
         about |= embedder.about_rows(texts=texts)
-    elif is_npy(output) and vectors.pooling != "mean":
+    elif is_npy(output):  # HDF5 never pools
         about |= {"pooling": vectors.pooling}
     lines, parts = _Lines(source, shard), Parts(output, ".npy", note_of)
     sentences = tokens = tokens_now = words = n_parts = 0

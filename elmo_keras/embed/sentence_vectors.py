@@ -16,11 +16,7 @@ POOLINGS = {"mean": means, "max": maxima}
 
 
 class SentenceVectors:
-    """The vectors of a batch: both LSTMs over its real tokens, then the chosen layers.
-
-    The arguments are those of `Embedder`; `layers` has a name or an index, and `mix` is
-    by default the first one of `elmo`.
-    """
+    """The vectors of a batch: both LSTMs over its real tokens, then the chosen layers."""
 
     def __init__(
         self,

@@ -31,10 +31,8 @@ def write_hdf5(
     about: dict[str, Any],
     sentence_to_index: dict[str, str] | None,
 ) -> None:
-    """Writes HDF5 as bilm-tf and `allennlp elmo` do: dataset `"i"` for sentence i.
-
-    The bytes depend on the batches too, as the file is closed after each of them.
-    """
+    """Writes HDF5 as bilm-tf and `allennlp elmo` do: dataset `"i"` for sentence i."""
+    # The file is closed after each batch, and so the bytes depend on the batches too.
     n_sentences = 0
     with _CalmFile(path) as file:
         with _new_hdf5(file) as hdf5:

@@ -56,11 +56,7 @@ class WordVectors:
 
 
 class WordTable:
-    """Words with numbers from 0, and their vectors as far as they were needed.
-
-    The first words are `boundaries`; the array `empty` has the shape and dtype of no
-    vectors; and `compute` takes words and returns their vectors.
-    """
+    """Words with numbers from 0, and their vectors as far as they were needed."""
 
     def __init__(self, boundaries: Sequence[bytes], empty: np.ndarray, compute):
         self.numbers: dict[bytes, int] = {}

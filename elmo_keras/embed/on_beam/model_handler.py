@@ -62,7 +62,16 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         env_vars: Mapping[str, str] | None = None,
         **settings: Any,
     ):
-        self._settings = _checked(model, settings)
+        inspect.signature(Embedder).bind(model, **settings)
+        check_kinds(settings.get("dtype", "float32"), settings.get("pooling"))
+        if isinstance(model, Elmo):
+            raise TypeError(
+                "`model` should be the path or the name of a model: workers read it "
+                "themselves. Received an `Elmo` layer."
+            )
+        weights = settings.get("weights")
+        given = {"model": absolute(model), "weights": weights and absolute(weights)}
+        self._settings = settings | given
         self.normalize, self._fingerprint = normalize, fingerprint
         if batch_tokens < 1:
             raise ValueError(
@@ -120,28 +129,12 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
 
 
 def n_tokens(example: Any) -> int:
-    """The number of tokens of an example, with `<S>` and `</S>`.
+    """The number of tokens of an example with `<S>` and `</S>`; 2 if it is none.
 
-    An example is a `str`, a list of tokens, or `(key, sentence)`, which
-    `KeyedModelHandler` hands to the functions of the handler inside it. Anything else
-    counts 2: `RunInference` reports what is wrong after the batches are made.
+    `RunInference` reports what is wrong with an example after the batches are made.
     """
-    if isinstance(example, tuple) and len(example) == 2:
+    if isinstance(example, tuple) and len(example) == 2:  # (key, sentence)
         example = example[1]
     if isinstance(example, (str, bytes)):
         example = example.split()
     return N_BOUNDARIES + (len(example) if isinstance(example, Sized) else 0)
-
-
-def _checked(model, settings):
-    """The arguments of an `Embedder`, which fit and don't depend on this process."""
-    inspect.signature(Embedder).bind(model, **settings)
-    check_kinds(settings.get("dtype", "float32"), settings.get("pooling"))
-    if isinstance(model, Elmo):
-        raise TypeError(
-            "`model` should be the path or the name of a model: workers read it "
-            "themselves. Received an `Elmo` layer."
-        )
-    if settings.get("weights"):
-        settings = settings | {"weights": absolute(settings["weights"])}
-    return settings | {"model": absolute(model)}

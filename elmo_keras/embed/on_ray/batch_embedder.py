@@ -46,11 +46,7 @@ class BatchEmbedder:
         self._rows = Rows(vectors.shape, vectors.dtype, texts=False, about={})
 
     def __call__(self, batch: Batch) -> Batch:
-        """The batch with columns of vectors.
-
-        Args:
-            batch: a table, `batch_format="pyarrow"`; or a dictionary of arrays,
-                `batch_format="numpy"`.
+        """The batch, a table or a dictionary of arrays, with columns of vectors.
 
         Raises:
             TypeError: it is something else.
@@ -105,10 +101,7 @@ class BatchEmbedder:
 
 
 def use_assigned_devices() -> None:
-    """Limits TensorFlow to the GPUs, and as many threads as processors, that Ray assigned.
-
-    Has no effect outside of a worker of Ray, or after TensorFlow has computed something.
-    """
+    """Limits TensorFlow to the processors and GPUs that Ray assigned to this worker."""
     ray = sys.modules.get("ray")
     if ray is None or not ray.is_initialized():
         return

@@ -17,10 +17,7 @@ QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "
 
 @contextlib.contextmanager
 def connected(address: str | None) -> Iterator[None]:
-    """Connects to a cluster, or starts one on this machine, for the time of the block.
-
-    A program that is connected already stays so.
-    """
+    """Connects to a cluster, or starts one on this machine, unless there is a connection."""
     if ray.is_initialized():
         yield
         return
@@ -59,10 +56,7 @@ def _connect(address):
 def division(
     machines: list[tuple[float, float]], workers: int | None
 ) -> tuple[int, float, float]:
-    """The number of workers, and the processors and GPUs of each.
-
-    Each has a GPU of the machines (processors, GPUs), or a share of one, if there are
-    any; otherwise all have the same number of processors. None is one on each of them.
+    """The number of workers, and the processors and GPUs of each, given machines' own.
 
     >>> division([(2, 0)], 4)
     (4, 0.5, 0)

@@ -36,10 +36,7 @@ class PieceWorker:
         return self._identity
 
     def write(self, piece: Piece) -> dict[str, Any]:
-        """Writes a piece; returns what its part says about itself.
-
-        `again` is added: whether an earlier process had begun the piece, and ended.
-        """
+        """Writes a piece; returns its note, and whether a process had begun it before."""
         self._parts.check_open(self.identity())
         begun = self._parts.begun(piece.number)
         for path in begun:

@@ -23,26 +23,14 @@ class JobSummary(NamedTuple):
     """The result of a call of `embed_on_ray`, with the work of calls before it."""
 
     output: Path
-    finished: bool = False  # if `stop` ended the call; the same call resumes
-    parts: int = 0
-    sentences: int = 0
-    tokens: int = 0
-    seconds: float = 0.0  # since the first worker was ready
-    tokens_now: int = 0  # that this call embedded
-    parts_again: int = 0  # of this call, which a process that ended had begun
-    tokens_again: int = 0
-
-    def with_part(self, note: dict[str, Any], *, now: bool) -> "JobSummary":
-        """The summary with one more part, of this call or of an earlier one."""
-        tokens, again = note["tokens"], now and note["again"]
-        return self._replace(
-            parts=self.parts + 1,
-            sentences=self.sentences + note["sentences"],
-            tokens=self.tokens + tokens,
-            tokens_now=self.tokens_now + now * tokens,
-            parts_again=self.parts_again + again,
-            tokens_again=self.tokens_again + again * tokens,
-        )
+    finished: bool  # False if `stop` ended the call; the same call resumes
+    parts: int
+    sentences: int
+    tokens: int
+    seconds: float  # since the first worker was ready
+    tokens_now: int  # that this call embedded
+    parts_again: int  # of this call, which a process that ended had begun
+    tokens_again: int
 
     def __str__(self):
         rate = self.tokens_now / max(self.seconds, 1e-9)
@@ -119,11 +107,20 @@ def embed_on_ray(
     settings |= {"model": absolute(model), "weights": weights}
     rows = TextRows(paths, text_column, id_column)
     columns = {"text_column": text_column, "id_column": id_column}
-    parts, summary = Parts(output, SUFFIX, note_of), JobSummary(output)
-    start = time.perf_counter()
+    parts, start = Parts(output, SUFFIX, note_of), time.perf_counter()
+    counts = dict.fromkeys(JobSummary._fields[2:], 0)
+
+    def count(note, *, now):
+        again = now and note["again"]
+        counts["parts"] += 1
+        counts["sentences"] += note["sentences"]
+        counts["tokens"] += note["tokens"]
+        counts["tokens_now"] += now * note["tokens"]
+        counts["parts_again"] += again
+        counts["tokens_again"] += again * note["tokens"]
 
     def pieces_left(identity):
-        nonlocal start, summary
+        nonlocal start
         about = identity | columns | {"piece_bytes": piece_bytes}
         parts.open(about, overwrite=overwrite)
         start = time.perf_counter()
@@ -132,7 +129,7 @@ def embed_on_ray(
             if note is None:
                 yield piece
             else:
-                summary = summary.with_part(note, now=False)
+                count(note, now=False)
                 progress.skip(note["tokens"])
         parts.end(piece.number + 1)
 
@@ -143,14 +140,13 @@ def embed_on_ray(
     ):
         number, num_cpus, num_gpus = divided(workers)
         actor = ray.remote(num_cpus=num_cpus, num_gpus=num_gpus)(PieceWorker)
-        given = {"texts": not forget_sentences}
-        start_one = functools.partial(
-            actor.remote, output.absolute(), settings, **given
-        )
+        kinds = {"output": output.absolute(), "texts": not forget_sentences}
+        start_one = functools.partial(actor.remote, settings=settings, **kinds)
         for note in results(start_one, number, pieces_left, stop):
-            summary = summary.with_part(note, now=True)
-            progress.add(note["tokens"], rows.share(summary.sentences))
-        finished, seconds = not stop(), time.perf_counter() - start
+            count(note, now=True)
+            progress.add(note["tokens"], rows.share(counts["sentences"]))
+        finished = not stop()
+        counts["seconds"] = time.perf_counter() - start
         if finished:
             parts.finish()
-        return summary._replace(finished=finished, seconds=seconds)
+    return JobSummary(output, finished, **counts)
