@@ -162,16 +162,23 @@ def test_several_models_answer_by_name_version_and_label(stub, spec, version):
 
 
 @pytest.mark.parametrize(
-    ("model", "label", "code", "message"),
+    ("spec", "code", "message"),
     [
-        ("third", "", "NOT_FOUND", "['elmo', 'other']"),
-        ("other", "nightly", "INVALID_ARGUMENT", "'canary', 'gone', 'stable'"),
-        ("other", "gone", "NOT_FOUND", "4"),
+        ({"name": ""}, "INVALID_ARGUMENT", "should name a model"),
+        ({"name": "third"}, "NOT_FOUND", "['elmo', 'other']"),
+        ({"name": "elmo", "version": Int64Value(value=8)}, "NOT_FOUND", "8"),
+        ({"name": "elmo", "version_label": "x"}, "INVALID_ARGUMENT", "labels"),
+        (
+            {"name": "other", "version_label": "nightly"},
+            "INVALID_ARGUMENT",
+            "'canary', 'gone', 'stable'",
+        ),
+        ({"name": "other", "version_label": "gone"}, "NOT_FOUND", "4"),
     ],
 )
-def test_unknown_models_and_labels_are_refused(stub, model, label, code, message):
+def test_unknown_models_versions_and_labels_are_refused(stub, spec, code, message):
     with stand_in.refused(grpc.StatusCode[code], message):
-        answer(stub, name=model, version_label=label)
+        answer(stub, **spec)
 
 
 def test_metrics_are_counted_for_each_model(server, stub):

@@ -164,15 +164,12 @@ WRONG = [
     '{"instances": ["a"], "signature_name": "other"}',
     '{"instances": ["a"], "signature_name": 1}',
     '{"instances": ["a"], "signature_name": "tokens"}',
-    '{"inputs": {"tokens": [["a"], ["b", "c"]], "sequence_len": [1, 2]}, '
-    '"signature_name": "tokens"}',
-    '{"inputs": {"tokens": [["a"]], "sequence_len": [true]}, "signature_name": "tokens"}',
-    '{"inputs": {"tokens": [["a"]], "sequence_len": [1.5]}, "signature_name": "tokens"}',
-    '{"inputs": {"tokens": [["a"]], "sequence_len": [2]}, "signature_name": "tokens"}',
-    '{"inputs": {"tokens": [["a"]], "sequence_len": [5000000000]}, '
-    '"signature_name": "tokens"}',
-    '{"inputs": {"tokens": [["a"]], "sequence_len": [1, 1]}, "signature_name": "tokens"}',
-    '{"inputs": {"tokens": [["a"]]}, "signature_name": "tokens"}',
+    f'{{"inputs": {{"tokens": [["a"], ["b", "c"]], "sequence_len": [1, 2]}}, {TOKENS}}}',
+    f'{{"inputs": {{"tokens": [["a"]]}}, {TOKENS}}}',
+    *(
+        f'{{"inputs": {{"tokens": [["a"]], "sequence_len": {lengths}}}, {TOKENS}}}'
+        for lengths in ("[true]", "[1.5]", "[2]", "[5000000000]", "[1, 1]")
+    ),
     '{"instances": ["bad"]}',
     '{"instances": [{"sentences": "a", "other": 1}]}',
     b"\xff\xfe",
@@ -199,9 +196,7 @@ def test_an_input_that_is_not_known_is_named(ask_json):
         ("/v1/other", None, 400),
         ("/v1/models/elmo:other", "{}", 400),
         ("/v1/models/elmo/versions/x", None, 400),
-        ("/v1/models/elmo/versions/99999999999999999999", None, 400),
         (f"/v1/models/elmo/versions/{'7' * 6000}:predict", "{}", 400),
-        (f"/v1/models/elmo/versions/{'7' * 9000}", None, 400),
         ("/v1/models/elmo:classify", "{}", 501),
         ("/v1/models/elmo:regress", "{}", 501),
     ],
@@ -217,6 +212,7 @@ def test_a_body_that_is_too_large_is_refused(ask_json):
     assert status == 413 and f"at most {MAX_BODY} bytes" in answer["error"]
     # More than the buffers of a connection: the client is still writing.
     assert ask_json(PREDICT, b" " * 32 * MAX_BODY)[0] == 413
+    assert ask_json(PREDICT, (b" " * 2**16 for _ in range(512)))[0] == 413  # in chunks
 
 
 def test_a_body_may_be_compressed(ask_json):
@@ -231,16 +227,10 @@ def test_a_body_may_be_compressed(ask_json):
         assert status == 400 and "gzip" in answer["error"]
 
 
-def test_numbers_read_back_as_the_same_float32(ask_json, server, monkeypatch):
-    values = np.random.default_rng(0).normal(size=(1, 3)).astype("float32")
-    values[0, 2] = np.nan
-    with server.models["elmo"].lease() as servable:
-        run = servable.run
-        changed = lambda *args, **kwargs: run(*args, **kwargs) | {"default": values}
-        monkeypatch.setattr(servable, "run", changed)
-        _, answer = ask_json(PREDICT, '{"instances": ["a"]}')
-    found = np.float32(answer["predictions"][0]["default"])
-    np.testing.assert_array_equal(found, values[0])
+@pytest.fixture
+def connection(server):
+    with open_connections(server.rest_port, 1, "") as (connection,):
+        yield connection
 
 
 @pytest.mark.parametrize(
@@ -259,17 +249,6 @@ def test_what_is_no_http_or_no_text_gets_an_error_in_json(connection, content):
     response.begin()
     body = response.read()
     assert response.status == 400 and set(json.loads(body)) == {"error"}
-
-
-@pytest.fixture
-def connection(server):
-    with open_connections(server.rest_port, 1, "") as (connection,):
-        yield connection
-
-
-def test_chunks_that_are_too_large_together_are_refused(ask):
-    chunks = (b" " * 2**16 for _ in range(512))
-    assert ask(PREDICT, chunks)[0] == 413
 
 
 def test_a_client_that_asks_first_is_refused_before_it_writes(connection):
@@ -321,17 +300,6 @@ def test_other_paths_are_refused_in_a_short_line(method, path, message):
     assert message in str(target.error) and len(str(target.error)) < 200
 
 
-def outputs(rows, time=3):
-    """Outputs of three shapes, one of them not contiguous."""
-    rng = np.random.default_rng(0)
-    layers = rng.normal(size=(rows, 2, time + 4, 5)).astype("float32")
-    return {
-        "layers": layers[:, :, :time],
-        "elmo": layers[:, 0, :time] * np.float32(1e-9),
-        "sequence_len": np.arange(rows, dtype="int32"),
-    }
-
-
 def read(pieces):
     return json.loads(b"".join(pieces))
 
@@ -344,11 +312,17 @@ def piece(request, monkeypatch):
 
 @pytest.mark.parametrize(("rows", "time"), [(3, 4), (1, 1), (2, 0), (0, 0)])
 def test_rows_and_columns_hold_the_values_in_any_pieces(piece, rows, time):
-    found, expected = outputs(rows, time), outputs(rows, time)
-    columns = read(json_pieces(found, as_columns=True))["outputs"]
-    predictions = read(json_pieces(found, as_columns=False))["predictions"]
+    rng = np.random.default_rng(0)
+    layers = rng.normal(size=(rows, 2, time + 4, 5)).astype("float32")
+    outputs = {
+        "layers": layers[:, :, :time],  # not contiguous
+        "elmo": layers[:, 0, :time] * np.float32(1e-9),
+        "sequence_len": np.arange(rows, dtype="int32"),
+    }
+    columns = read(json_pieces(outputs, as_columns=True))["outputs"]
+    predictions = read(json_pieces(outputs, as_columns=False))["predictions"]
     assert len(predictions) == rows
-    for name, array in expected.items():
+    for name, array in outputs.items():
         for values in (columns[name], [row[name] for row in predictions]):
             values = np.array(values, array.dtype).reshape(array.shape)
             np.testing.assert_array_equal(values, array)

@@ -45,12 +45,10 @@ def rest(model):
     """Makes further REST servers of the model."""
     with contextlib.ExitStack() as stack:
 
-        def start(max_bytes=2**20, host="127.0.0.1", **limits):
+        def start(max_bytes=2**20, **limits):
             limits = {"timeout": PATIENCE, "body_timeout": PATIENCE} | limits
             limits = {f"rest_{name}": limit for name, limit in limits.items()}
-            config = Config(
-                host=host, rest_port=0, max_message_bytes=max_bytes, **limits
-            )
+            config = Config(rest_port=0, max_message_bytes=max_bytes, **limits)
             server = HttpServer(App(model.models, config), config)
             stack.callback(lambda: server.stop(0).wait())
             return server
@@ -73,6 +71,19 @@ def gate(model, monkeypatch):
         yield gate
 
 
+@pytest.fixture
+def post(model, gate):
+    """Sends requests; returns when one is computed and the others wait."""
+
+    def post(server, n):
+        posts = Posts(server.port, BODY, n)
+        gate.wait_for(1)
+        wait_until(lambda: len(model.models.batcher) == n - 1)
+        return posts
+
+    return post
+
+
 @pytest.mark.parametrize("content", ["", "G", HEAD, HEAD + "X-Slow: a"])
 def test_headers_that_do_not_come_in_time_close_the_connection(rest, content):
     server = rest(header_timeout=0.2)
@@ -86,10 +97,9 @@ def test_bytes_that_drip_do_not_prolong_the_time_for_headers(rest):
         assert drip(connections, seconds=PATIENCE, pause=0.05) == 0
 
 
-def test_an_idle_connection_is_closed_but_not_a_busy_one(rest, gate):
+def test_an_idle_connection_is_closed_but_not_a_busy_one(rest, gate, post):
     server = rest(header_timeout=0.2)
-    posts = Posts(server.port, BODY, 1)
-    gate.wait_for(1)
+    posts = post(server, 1)
     with open_connections(server.port, 1, "") as (connection,):
         assert closed(connection)
     gate.open()
@@ -184,8 +194,9 @@ def test_requests_wait_in_a_bounded_queue_and_probes_are_answered(rest, gate):
     assert posts.join() == {429: 36, 200: 4}
 
 
-@pytest.mark.parametrize("content", ["", HEAD])
+@pytest.mark.parametrize("content", ["", HEAD, ASKS_FIRST.format(9)])
 def test_further_connections_take_the_place_of_incomplete_requests(rest, content):
+    """Also that of a body that does not come."""
     server = rest(max_connections=3)
     with open_connections(server.port, 8, content) as connections:
         for _ in range(3):
@@ -193,20 +204,9 @@ def test_further_connections_take_the_place_of_incomplete_requests(rest, content
         assert all(closed(connection) for connection in connections[:6])
 
 
-def test_a_further_connection_takes_the_place_of_a_body_that_does_not_come(rest):
-    server = rest(max_connections=3)
-    with open_connections(server.port, 3, ASKS_FIRST.format(9)) as connections:
-        for connection in connections:
-            assert connection.recv(100).startswith(b"HTTP/1.1 100 ")
-        assert ask(server.port, STATUS).status == 200
-        assert closed(connections[0])
-
-
-def test_a_further_connection_is_closed_if_all_requests_are_complete(rest, model, gate):
+def test_a_further_connection_is_closed_if_all_requests_are_complete(rest, gate, post):
     server = rest(max_connections=2)
-    posts = Posts(server.port, BODY, 2)
-    gate.wait_for(1)
-    wait_until(lambda: len(model.models.batcher) == 1)
+    posts = post(server, 2)
     with open_connections(server.port, 1, "") as (connection,):
         assert closed(connection)
     gate.open()
@@ -246,16 +246,6 @@ def test_a_request_that_takes_too_long_is_a_504_also_while_it_is_computed(
 def in_use(model):
     """The number of requests that keep a version loaded."""
     return sum(model.models["elmo"]._uses.values())
-
-
-def test_the_version_is_in_use_until_the_outputs_are_computed(rest, model, gate):
-    server = rest()
-    posts = Posts(server.port, BODY, 1)
-    gate.wait_for(1)
-    assert in_use(model) == 1
-    gate.open()
-    assert posts.join() == {200: 1}
-    wait_until(lambda: not in_use(model))
 
 
 def test_a_client_that_leaves_takes_its_request_along(rest, model, gate):
@@ -320,11 +310,9 @@ def test_browsers_are_answered_if_asked_for(rest):
     assert reply.status == 400 and allowed not in reply.headers
 
 
-def test_requests_that_are_not_answered_at_the_end_get_a_503(rest, model, gate):
+def test_requests_that_are_not_answered_at_the_end_get_a_503(rest, post):
     server = rest()
-    posts = Posts(server.port, BODY, 3)
-    gate.wait_for(1)
-    wait_until(lambda: len(model.models.batcher) == 2)
+    posts = post(server, 3)
     with open_connections(server.port, 1, WITHOUT_END) as (connection,):
         ended = server.stop(grace=1)
         reply = ask(server.port, STATUS)
@@ -348,16 +336,15 @@ def test_a_request_that_is_on_its_way_at_the_end_gets_a_503(rest, monkeypatch):
         assert ended.wait(PATIENCE)
 
 
-def test_a_server_waits_for_answers_and_ends_with_the_last(rest, model, gate):
+def test_a_server_waits_for_answers_and_ends_with_the_last(rest, model, gate, post):
     server = rest()
-    posts = Posts(server.port, BODY, 2)
-    gate.wait_for(1)
-    wait_until(lambda: len(model.models.batcher) == 1)
+    posts = post(server, 2)
     ended = server.stop(grace=PATIENCE)
-    assert not ended.wait(0.3)
+    assert not ended.wait(0.3) and in_use(model) == 2
     gate.open()
     assert posts.join() == {200: 2}
     assert ended.wait(PATIENCE)
+    wait_until(lambda: not in_use(model))
 
 
 def test_a_server_that_is_closed_at_once_leaves_no_thread(rest):
@@ -369,27 +356,23 @@ def test_a_server_that_is_closed_at_once_leaves_no_thread(rest):
         wait_until(lambda before=before: set(threading.enumerate()) <= before)
 
 
-@pytest.fixture
-def ipv6():
+@pytest.mark.parametrize(
+    ("host", "addresses"), [("::1", ["::1"]), ("::", ["::1", "127.0.0.1"])]
+)
+def test_ipv6_is_served_by_both_and_the_address_for_all_takes_both(
+    tmp_path, host, addresses
+):
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("This machine has no IPv6.")
-
-
-def test_ipv6_is_served_by_both(tmp_path, ipv6):
     with (
-        stand_in.serving(stand_in.save(tmp_path), host="::1") as server,
+        stand_in.serving(stand_in.save(tmp_path), host=host) as server,
         stand_in.asking(server, "[::1]") as stub,
     ):
-        assert ask(server.rest_port, STATUS, host="::1").status == 200
+        for address in addresses:
+            assert ask(server.rest_port, STATUS, host=address).status == 200
         assert stub.Predict(stand_in.text_request(["a"])).outputs
-
-
-def test_the_address_for_all_takes_both_kinds(rest, ipv6):
-    server = rest(host="::")
-    for host in ("::1", "127.0.0.1"):
-        assert ask(server.port, STATUS, host=host).status == 200
 
 
 def test_the_log_is_silent_about_faults_of_clients(rest, caplog):
@@ -398,10 +381,8 @@ def test_the_log_is_silent_about_faults_of_clients(rest, caplog):
     for content in (HEAD, "GET\r\n\r\n", HEAD + damaged):
         with open_connections(server.port, 5, content):
             pass
+    coded = {"Content-Encoding": "gzip"}
     for _ in range(5):
-        reply = ask(
-            server.port, PREDICT, b"no gzip", headers={"Content-Encoding": "gzip"}
-        )
-        assert reply.status == 400
+        assert ask(server.port, PREDICT, b"no gzip", headers=coded).status == 400
     server.stop(grace=1).wait()
     assert not caplog.records

@@ -25,21 +25,14 @@ from tests.support.waiting import PATIENCE, wait_until
 Code = grpc.StatusCode
 
 
-def words(*first):
-    """Sentences of a client: the words `first`, then words of its own."""
+def load(port, *first, **kwargs):
+    """Clients whose sentences have the words `first`, then words of their own."""
 
     def sentences(client):
         for i in itertools.count():
             yield [*first, "x" * (client + 1), *"y" * (i % 7)]
 
-    return sentences
-
-
-SHORT = words("w")
-
-
-def load(port, sentences=SHORT, clients=8, **kwargs):
-    return Load(port, sentences, stand_in.vectors, clients=clients, **kwargs)
+    return Load(port, sentences, stand_in.vectors, **kwargs)
 
 
 @pytest.mark.parametrize(
@@ -64,15 +57,10 @@ def test_an_error_is_one_line_and_status_2(tmp_path, capsys, arguments, message)
     assert message in error and error.startswith("export.serve: ")
 
 
-@pytest.mark.parametrize(
-    "argument",
-    [
-        "--port=70000",
-        "--max-batch-size=0",
-        "--grace-seconds=-1",
-        "--rest-header-timeout=0",
-    ],
-)
+WRONG = "--port=70000 --max-batch-size=0 --grace-seconds=-1 --rest-header-timeout=0"
+
+
+@pytest.mark.parametrize("argument", WRONG.split())
 def test_numbers_out_of_their_range_are_refused(argument, capsys):
     with pytest.raises(SystemExit) as caught:
         serve.main(["models", argument])
@@ -93,7 +81,7 @@ def test_a_version_changes_under_load_without_a_lost_request(tmp_path):
     directory = stand_in.save(tmp_path, 1, scale=1)
     with (
         stand_in.serving(directory, poll_seconds=0.05) as server,
-        load(server.port) as clients,
+        load(server.port, "w") as clients,
     ):
         for version in (2, 3):
             clients.wait_for(50)
@@ -112,10 +100,8 @@ def test_closing_answers_requests_that_are_computed_or_wait(tmp_path, monkeypatc
         stand_in.asking(server) as stub,
         stand_in.closed_gate(server, monkeypatch) as gate,
     ):
-        calls = [
-            stub.Predict.future(text_request([text], "elmo"), PATIENCE)
-            for text in texts
-        ]
+        requests = [text_request([text], "elmo") for text in texts]
+        calls = [stub.Predict.future(request, PATIENCE) for request in requests]
         gate.wait_for(1)
         wait_until(lambda: len(server.models.batcher) == 2)
         closing = threading.Thread(target=server.close, args=(PATIENCE,))
@@ -138,7 +124,7 @@ def test_accepted_requests_are_answered_after_sigterm(tmp_path):
     grace = f"--grace-seconds={PATIENCE}"
     with stand_in.serving_process(tmp_path, grace) as (process, line, port):
         assert line.startswith("Serving version 1 of elmo on 127.0.0.1")
-        with load(port, words(*["slow"] * 20), until_refused=True) as clients:
+        with load(port, *["slow"] * 20, until_refused=True) as clients:
             clients.wait_for(30)
             process.send_signal(signal.SIGTERM)
             clients.join()
@@ -151,12 +137,10 @@ def test_accepted_requests_are_answered_after_sigterm(tmp_path):
 @pytest.mark.slow
 def test_clients_that_hang_up_do_not_affect_others(tmp_path):
     with stand_in.serving(stand_in.save(tmp_path)) as server:
-        with load(server.port, words(*["slow"] * 3), 4) as clients:
-            for i in range(40):
-                if i % 2:
-                    hang_up_on_grpc(server.port)
-                else:
-                    hang_up_on_rest(server.rest_port)
+        with load(server.port, *["slow"] * 3, clients=4) as clients:
+            for _ in range(20):
+                hang_up_on_grpc(server.port)
+                hang_up_on_rest(server.rest_port)
             clients.wait_for(20)
         assert not clients.wrong and not clients.refusals
         assert not len(server.models.batcher)
