@@ -3,6 +3,7 @@
 import hashlib
 import json
 import stat
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,24 +78,27 @@ class TextRows:
         self._total = max(sum(self._sizes), 1) if regular else None
         self._before = 0
         self._position: Callable[[], float] = lambda: 0
+        self._asking = threading.RLock()  # one thread reads, another asks for the share
         self.id_type: str | None = None
 
     def share(self, n_rows: int) -> float | None:
         """The share of all files that the first rows are; None if a size is unknown."""
         if self._total is None:
             return None
-        read = (self._before + self._position()) / self._total
+        with self._asking:
+            read = (self._before + self._position()) / self._total
         return read * n_rows / max(self._n_read, 1)
 
     def __iter__(self) -> Iterator[Row]:
         for path, size in zip(self._paths, self._sizes):
-            try:
-                with path.open("rb") as file:
+            with path.open("rb") as file:
+                try:
                     for row in self._rows_of(file, path, size):
                         self._n_read += 1
                         yield row
-            finally:  # also after an error nobody may ask a closed file
-                self._before, self._position = self._before + size, lambda: 0
+                finally:  # before the file is closed: nobody may ask a closed one
+                    with self._asking:
+                        self._before, self._position = self._before + size, lambda: 0
 
     def _rows_of(self, file, path, size):
         kind = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
