@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import elmo_keras
-from elmo_keras.layers import recurrence
+from elmo_keras.layers import recurrence, run_compiler
 from tests.support.paths import DATA
 
 CPU = tf.config.list_physical_devices("CPU")[0]
@@ -44,12 +44,10 @@ def config():
 def model_directory(tmp_path_factory):
     """The path `…/lm` of a model directory with random weights."""
     from elmo_keras.model_files.model_directory import save_model
-    from tests.support.models import randomize
+    from tests.support.models import random_bilm
 
-    bilm = elmo_keras.BidirectionalLanguageModel(elmo_keras.ElmoConfig.preset("test"))
-    bilm.build()
     folder = tmp_path_factory.mktemp("models") / "lm"
-    save_model(folder, randomize(bilm, seed=3))
+    save_model(folder, random_bilm(elmo_keras.ElmoConfig.preset("test"), seed=3))
     return folder
 
 
@@ -111,6 +109,14 @@ def unoptimized_graphs():
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     yield
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
+
+
+@pytest.fixture
+def compiled_at_once(monkeypatch):
+    """Lets every batch wait for its compiled LSTMs."""
+    steps = dict.fromkeys(run_compiler.LENGTHS, 1)
+    monkeypatch.setattr(run_compiler, "STEPS_BEFORE", steps)
+    monkeypatch.setattr(run_compiler, "WAITING", 1)
 
 
 @pytest.fixture

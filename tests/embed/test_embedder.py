@@ -11,9 +11,8 @@ import pytest
 
 from elmo_keras import Elmo, Embedder
 from elmo_keras.embed import embedder as embedder_module
-from elmo_keras.layers import graph_later, run_compiler
+from elmo_keras.layers import graph_later
 from elmo_keras.layers.compiled_runs import FEW
-from elmo_keras.layers.run_compiler import LENGTHS, RunCompiler
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.paths import ROOT
 
@@ -162,22 +161,6 @@ def test_bad_settings(elmo, arguments, message):
         Embedder(elmo, **arguments)
 
 
-@pytest.fixture
-def compiled_at_once(monkeypatch):
-    """Lets every batch wait for its compiled LSTMs; collects what was compiled."""
-    kinds = []
-    compile_as_before = RunCompiler._compile
-
-    def compile_and_note(self, kind):
-        kinds.append(kind)
-        compile_as_before(self, kind)
-
-    monkeypatch.setattr(run_compiler, "STEPS_BEFORE", dict.fromkeys(LENGTHS, 1))
-    monkeypatch.setattr(run_compiler, "WAITING", 1)
-    monkeypatch.setattr(RunCompiler, "_compile", compile_and_note)
-    return kinds
-
-
 def test_no_graph_is_traced_for_a_few_sentences(model_directory, monkeypatch):
     traced = []
     concrete = graph_later.traced
@@ -204,9 +187,8 @@ def test_an_embedder_with_equal_last_digits_is_a_graph_from_the_start(
 
 def test_compiled_batches_have_the_same_vectors(model_directory, compiled_at_once):
     plain = Embedder(model_directory, layers="all", jit_compile=False)
-    expected = plain(SENTENCES[:2])
-    assert compiled_at_once == []
-    found = Embedder(plain.elmo, layers="all")(SENTENCES[:2])
-    assert compiled_at_once == [FEW]
-    for array, wanted in zip(found, expected, strict=True):
+    compiled = Embedder(plain.elmo, layers="all")
+    for array, wanted in zip(*(e(SENTENCES[:2]) for e in (compiled, plain))):
         np.testing.assert_allclose(array, wanted, atol=1e-6)
+    kinds = [[*embedder.vectors._compiled] for embedder in (compiled, plain)]
+    assert kinds == [[FEW], []]

@@ -59,25 +59,19 @@ def vectors_are(expected):
     ],
     ids=["tokens", "all layers", "a mix"],
 )
-def test_examples_get_the_vectors_of_an_embedder(model_directory, options):
-    handler = ElmoModelHandler(model_directory, **options)
+@pytest.mark.parametrize("normalize", [False, True])
+def test_examples_get_the_vectors_of_an_embedder(model_directory, options, normalize):
+    handler = ElmoModelHandler(model_directory, normalize=normalize, **options)
     examples = [*LINES, ["two words", "as tokens"]]
     results = list(handler.run_inference(examples, handler.load_model()))
-    expected = Embedder(model_directory, **options)(examples)
+    expected = Embedder(model_directory, **options).encode(
+        examples, normalize=normalize
+    )
     for result, example, vectors in zip(results, examples, expected, strict=True):
         assert (result.example, result.model_id) == (example, str(model_directory))
         assert result.inference.dtype == vectors.dtype
         np.testing.assert_array_equal(result.inference, vectors)
     assert list(handler.run_inference([], handler.load_model())) == []
-
-
-def test_vectors_can_have_the_length_1(model_directory, pipeline, embedder):
-    handler = ElmoModelHandler(model_directory, pooling="mean", normalize=True)
-    expected = dict(zip(LINES, embedder.encode(LINES, normalize=True)))
-    with pipeline:
-        results = pipeline | beam.Create(LINES) | RunInference(handler)
-        pairs = results | beam.Map(lambda result: (result.example, result.inference))
-        assert_that(pairs, vectors_are(expected))
 
 
 def test_batches_are_bounded_by_tokens_with_keys_too(model_directory, pipeline):

@@ -26,14 +26,9 @@ def source(tmp_path):
     return tmp_path / "text.txt"
 
 
-def columns_of(path):
-    table = pq.read_table(path)
-    return {name: table[name].to_pylist() for name in table.column_names}
-
-
 def test_each_layer_has_a_column(elmo, layers, source, tmp_path):
     embed_corpus(elmo, source, tmp_path / "out.parquet", tokens_at_once=8)
-    found = columns_of(tmp_path / "out.parquet")
+    found = pq.read_table(tmp_path / "out.parquet").to_pydict()
     assert found["id"] == list(range(6)) and found["text"] == LINES
     assert list(found) == ["id", "text", "layer_0", "layer_1", "layer_2"]
     for i, wanted in enumerate(layers):
@@ -58,12 +53,20 @@ def test_vectors_of_tokens_are_lists_of_one_size(elmo, layers, source, tmp_path,
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max"])
-def test_a_sentence_has_one_vector(elmo, layers, source, tmp_path, pooling):
+def test_a_sentence_has_one_vector_and_the_metadata_say_which(
+    elmo, layers, source, tmp_path, pooling
+):
     path = tmp_path / "out.parquet"
     embed_corpus(elmo, source, path, layers=1, pooling=pooling)
-    assert pq.read_schema(path).field("vector").type == pa.list_(pa.float32(), 10)
+    schema = pq.read_schema(path)
+    assert schema.field("vector").type == pa.list_(pa.float32(), 10)
+    about = json.loads(schema.metadata[b"elmo_keras"])
+    assert about["model"] == model_digest(elmo) and about["layers"] == "1"
+    assert about["options"] == json.loads(json.dumps(elmo.config.to_dict()))
+    assert about["pooling"] == pooling
     embed_corpus(elmo, source, tmp_path / "out.npy", layers=1, pooling=pooling)
     with read_embeddings(path) as found:
+        assert found.attributes == about
         for i, wanted in enumerate(layers):
             pooled = getattr(wanted[1], pooling)(axis=0) if i != 1 else np.zeros(10)
             np.testing.assert_allclose(found[i], pooled, atol=1e-6)
@@ -81,25 +84,13 @@ def test_row_groups_are_small_and_in_order(elmo, source, tmp_path, monkeypatch):
         assert len(found[-1]) == 4 and len(found[0]) == 2
 
 
-def test_the_metadata_says_what_the_vectors_are(elmo, source, tmp_path):
-    path = tmp_path / "out.parquet"
-    embed_corpus(elmo, source, path, layers="top", pooling="max")
-    about = json.loads(pq.read_schema(path).metadata[b"elmo_keras"])
-    with read_embeddings(path) as found:
-        assert found.attributes == about
-    assert about["model"] == model_digest(elmo) and about["layers"] == "top"
-    assert about["options"] == json.loads(json.dumps(elmo.config.to_dict()))
-    assert about["pooling"] == "max"
-
-
-def test_a_file_of_others_is_refused(elmo, source, tmp_path):
+def test_a_file_of_others_is_refused(tmp_path):
     table = pa.table({"id": [0, 1], "text": ["a", "b"]})
     pq.write_table(table, tmp_path / "texts.parquet")
-    with pytest.raises(ValueError, match="should be a Parquet file of vectors"):
-        read_embeddings(tmp_path / "texts.parquet")
     (tmp_path / "text.parquet").write_text("no Parquet")
-    with pytest.raises(ValueError, match="should be a Parquet file of vectors"):
-        read_embeddings(tmp_path / "text.parquet")
+    for name in "texts.parquet", "text.parquet":
+        with pytest.raises(ValueError, match="should be a Parquet file of vectors"):
+            read_embeddings(tmp_path / name)
     vectors = pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32(), 2))
     path = tmp_path / "unordered.parquet"
     pq.write_table(pa.table({"id": [1, 0], "vector": vectors}), path)

@@ -7,9 +7,8 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo
-from elmo_keras.layers import graph_later, run_compiler
+from elmo_keras.layers import graph_later
 from elmo_keras.layers.compiled_runs import FEW
-from elmo_keras.layers.run_compiler import LENGTHS
 from tests.support.models import randomize
 
 WORDS = [["Rivers", "bend", "."], ["One"]]
@@ -22,13 +21,12 @@ def layer(config, **kwargs):
     return elmo
 
 
-def test_graph_and_compiled_runs_give_the_same_vectors(config, monkeypatch):
+def test_graph_and_compiled_runs_give_the_same_vectors(config, monkeypatch, request):
     elmo = layer(config, keep_sentence_boundaries=True)
     expected = elmo.layers(WORDS)
     monkeypatch.setattr(graph_later, "CALLS_BEFORE_GRAPH", 2)
     np.testing.assert_allclose(elmo.layers(WORDS), expected, atol=1e-6)
-    monkeypatch.setattr(run_compiler, "STEPS_BEFORE", dict.fromkeys(LENGTHS, 1))
-    monkeypatch.setattr(run_compiler, "WAITING", 1)
+    request.getfixturevalue("compiled_at_once")
     np.testing.assert_allclose(elmo.layers(WORDS), expected, atol=1e-6)
     sentences = elmo._eager_layers
     assert sentences._first.graph is not None
@@ -43,9 +41,7 @@ def test_graph_and_compiled_runs_give_the_same_vectors(config, monkeypatch):
 
 
 @pytest.mark.parametrize("trained", ["call", "layer"])
-def test_what_is_trained_is_not_compiled(config, monkeypatch, trained):
-    monkeypatch.setattr(run_compiler, "STEPS_BEFORE", dict.fromkeys(LENGTHS, 1))
-    monkeypatch.setattr(run_compiler, "WAITING", 1)
+def test_what_is_trained_is_not_compiled(config, compiled_at_once, trained):
     elmo = layer(config, trainable_bilm=trained == "layer")
     with tf.GradientTape() as tape:
         score = tf.reduce_sum(elmo(WORDS, training=trained == "call") ** 2)

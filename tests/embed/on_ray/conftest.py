@@ -4,6 +4,7 @@ import pytest
 
 from elmo_keras.embed.on_ray.piece_worker import SUFFIX, PieceWorker, note_of
 from elmo_keras.embed.parts import Parts
+from tests.support.stand_in_ray import StandInRay
 
 pytest.importorskip("pyarrow")
 SIZES = {"tokens_at_once": 64, "cache_bytes": 2**20}
@@ -29,6 +30,14 @@ def loaded(settings, tmp_path_factory):
     worker = PieceWorker(tmp_path_factory.mktemp("none") / "out", settings, texts=True)
     worker.identity()
     return worker
+
+
+@pytest.fixture
+def ray(monkeypatch):
+    """A Ray whose actors work in this process."""
+    ray = StandInRay()
+    ray.install(monkeypatch)
+    return ray
 
 
 @pytest.fixture

@@ -6,16 +6,10 @@ import socket
 
 import pytest
 
-from tests.support.stand_in_ray import StandInRay
-
-CLUSTER = "elmo_keras.embed.on_ray.cluster"
-
 
 @pytest.fixture
-def ray(monkeypatch):
+def ray(ray):
     """A Ray that is not connected yet, and notes what it is asked for."""
-    ray = StandInRay()
-    ray.install(monkeypatch)
     ray.is_initialized = lambda: False
     ray.asked, ray.ended = [], []
 
@@ -29,41 +23,41 @@ def ray(monkeypatch):
 
 
 @pytest.fixture
-def connected(ray):
-    return importlib.import_module(CLUSTER).connected
+def cluster(ray):
+    return importlib.import_module("elmo_keras.embed.on_ray.cluster")
 
 
 def test_without_an_address_a_quiet_cluster_is_started_and_ended(
-    ray, connected, monkeypatch, capsys
+    ray, cluster, monkeypatch, capsys
 ):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     before = signal.getsignal(signal.SIGTERM)
-    with connected(None):
+    with cluster.connected(None):
         assert ray.asked[0]["address"] == "local" and ray.asked[0]["num_cpus"] >= 1
         assert signal.getsignal(signal.SIGTERM) is before
         assert not ray.ended
     assert ray.ended and capsys.readouterr().out == ""
 
 
-def test_the_address_of_the_environment_is_used(ray, connected, monkeypatch):
+def test_the_address_of_the_environment_is_used(ray, cluster, monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", "auto")
-    with connected(None):
+    with cluster.connected(None):
         assert ray.asked[0]["address"] == "auto" and "num_cpus" not in ray.asked[0]
 
 
-def test_a_program_that_is_connected_stays_so(ray, connected, monkeypatch):
+def test_a_program_that_is_connected_stays_so(ray, cluster, monkeypatch):
     monkeypatch.setattr(ray, "is_initialized", lambda: True)
-    with connected(None):
+    with cluster.connected(None):
         pass
     assert not ray.asked and not ray.ended
 
 
-def test_an_address_at_which_nobody_listens_is_refused(ray, connected):
+def test_an_address_at_which_nobody_listens_is_refused(ray, cluster):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{other.getsockname()[1]}"
         refused = pytest.raises(ConnectionError, match=f"Ray cluster at {address}")
-        with refused, connected(address):
+        with refused, cluster.connected(address):
             pass
     assert not ray.asked
 
@@ -81,14 +75,12 @@ def test_an_address_at_which_nobody_listens_is_refused(ray, connected):
         ([(8, 1), (8, 1)], 3, (3, 1, 0.5)),
     ],
 )
-def test_workers_share_what_there_is(ray, machines, workers, expected):
-    division = importlib.import_module(CLUSTER).division
-    found = number, num_cpus, _ = division(machines, workers)
+def test_workers_share_what_there_is(cluster, machines, workers, expected):
+    found = number, num_cpus, _ = cluster.division(machines, workers)
     assert found == expected
     assert num_cpus * number <= sum(cpus for cpus, _ in machines)
 
 
-def test_a_cluster_without_processors_is_refused(ray):
-    division = importlib.import_module(CLUSTER).division
+def test_a_cluster_without_processors_is_refused(cluster):
     with pytest.raises(ValueError, match="no processors"):
-        division([(0, 0)], 2)
+        cluster.division([(0, 0)], 2)

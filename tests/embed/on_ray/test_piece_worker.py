@@ -46,11 +46,6 @@ def test_the_ids_of_the_user_stand_beside_the_numbers(worker, folder):
     assert table["id"].to_pylist() == ids and table["number"].to_pylist()[0] == 100
 
 
-def test_no_sentences_are_a_part_without_rows(worker, folder):
-    worker.write(Piece(0, 0, []))
-    assert len(table_of(folder, 0)) == 0 and note_of(folder.part(0))["sentences"] == 0
-
-
 def test_a_piece_that_a_process_had_begun_is_written_once_and_counted(worker, folder):
     for number in 3, 4:
         path = folder.path / "begun" / f"{folder.part(number).name}.1"

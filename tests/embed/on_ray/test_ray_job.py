@@ -9,24 +9,16 @@ import pytest
 from elmo_keras import Embedder
 from elmo_keras.embed.__main__ import main
 from elmo_keras.embed.on_ray import piece_worker
-from tests.support.stand_in_ray import StandInRay
 
 LINES = [f"line {i} has w{i % 7} " + "more " * (i % 5) for i in range(60)]
 PIECE = 300  # bytes
 
 
 @pytest.fixture
-def ray(monkeypatch, loaded):
-    ray = StandInRay()
-    ray.install(monkeypatch)
+def embed(ray, loaded, settings, tmp_path, monkeypatch):
+    """Runs a job over `text.txt` into `out`."""
     # The model is read once for all tests.
     monkeypatch.setattr(piece_worker, "Embedder", lambda **_: loaded._embedder)
-    return ray
-
-
-@pytest.fixture
-def embed(ray, settings, tmp_path):
-    """Runs a job over `text.txt` into `out`."""
     source = tmp_path / "text.txt"
     source.write_text("\n".join(LINES))
     module = importlib.import_module("elmo_keras.embed.on_ray.ray_job")
@@ -194,16 +186,3 @@ def test_a_wrong_argument_is_one_line(
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert not list(tmp_path.glob("out*"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["a.txt", "b.txt", "out.h5"], "More than one INPUT works only with --engine"),
-        (["a.txt", "out.h5", "--workers", "2"], "--workers works only with --engine"),
-        (["a.txt", "out.h5", "--text-column", "x"], "--text-column works only"),
-    ],
-)
-def test_the_file_command_takes_no_options_of_a_cluster(arguments, message, capsys):
-    assert main([*arguments, "--model", "model"]) == 2
-    assert message in capsys.readouterr().err

@@ -6,7 +6,7 @@ import pytest
 
 from elmo_keras.cli.command import CommandFailed
 from elmo_keras.embed.text_rows import Piece
-from tests.support.stand_in_ray import NODE, StandInRay
+from tests.support.stand_in_ray import NODE
 
 PIECES = [Piece(number, 10 * number, [b"a"] * 10) for number in range(9)]
 
@@ -24,13 +24,6 @@ class Worker:
         if self.error:
             raise self.error
         return piece.number
-
-
-@pytest.fixture
-def ray(monkeypatch):
-    ray = StandInRay()
-    ray.install(monkeypatch)
-    return ray
 
 
 def results(ray, workers=(), pieces=PIECES, stop=lambda: False):
@@ -105,18 +98,6 @@ def test_an_error_names_the_machine_if_there_are_several(ray):
     missing = FileNotFoundError("There is no model.")
     with pytest.raises(FileNotFoundError, match=r"no model\. \(on the worker at 10"):
         list(results(ray, [Worker(missing)]))
-
-
-def test_an_error_of_the_inputs_is_raised_after_the_pieces_before(ray):
-    def pieces():
-        yield from PIECES[:4]
-        raise ValueError("line 5 is bad")
-
-    found = []
-    with pytest.raises(ValueError, match="line 5 is bad"):
-        for result in results(ray, pieces=pieces()):
-            found.append(result)
-    assert sorted(found) == [0, 1, 2, 3]
 
 
 def test_a_stop_ends_the_work(ray):
