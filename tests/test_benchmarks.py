@@ -55,12 +55,15 @@ def test_a_text_that_is_missing_or_too_short_is_one_line_and_status_2(
     assert missing.count("\n") == short.count("\n") == 1
 
 
-def test_too_few_words_to_sample_are_one_line_and_status_2(tmp_path, capsys):
-    text = tmp_path / "text.txt"
+def test_too_few_words_or_vectors_are_one_line_and_status_2(tmp_path, capsys):
+    text, vectors = tmp_path / "text.txt", tmp_path / "few.npy"
     text.write_text("one sentence\n", encoding="utf-8")
+    np.save(vectors, np.ones((9, 2), "float32"))
     assert training.main(["--text", str(text)]) == 2
-    error = capsys.readouterr().err
-    assert "more than 8192 different words" in error and error.count("\n") == 1
+    assert approximate_search.main([str(vectors)]) == 2
+    few_words, few_vectors = capsys.readouterr().err.splitlines()
+    assert "more than 8192 different words" in few_words
+    assert "has 9 vectors: too few" in few_vectors
 
 
 def test_a_worker_answers_or_tells_why_not(tmp_path, monkeypatch):
@@ -146,13 +149,6 @@ def test_the_parts_of_a_step_are_those_of_the_layer():
     assert limits.arithmetic(config) == 2 * sum(math.prod(k.shape) for k in kernels)
     times = limits.fastest(limits.parts(lstm, 2), rounds=1)
     assert [*times] == [*limits.PARTS, "step"] and min(times.values()) > 0
-
-
-def test_too_few_vectors_to_search_are_one_line_and_status_2(tmp_path, capsys):
-    np.save(tmp_path / "few.npy", np.ones((9, 2), "float32"))
-    assert approximate_search.main([str(tmp_path / "few.npy")]) == 2
-    error = capsys.readouterr().err
-    assert "has 9 vectors: too few" in error and error.count("\n") == 1
 
 
 def test_operations_in_loops_and_compiled_functions_are_counted():

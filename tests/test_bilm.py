@@ -13,7 +13,7 @@ from elmo_keras.bilm import distinct_rows
 from elmo_keras.layers import CharacterCNN, character_cnn
 from elmo_keras.text.characters import character_ids
 from tests.support import reference
-from tests.support.models import published_weights, randomize
+from tests.support.models import published_weights, random_bilm
 
 SENTENCES = [
     "<S> 나는 학교에 갑니다 . </S>".split(),
@@ -35,9 +35,7 @@ SENTENCES = [
 )
 def test_every_layer_equals_the_oracle(config, changes):
     config = dataclasses.replace(config, **changes)
-    bilm = BidirectionalLanguageModel(config)
-    bilm.build()
-    randomize(bilm)
+    bilm = random_bilm(config)
     tokens = tf.ragged.constant(SENTENCES)
     mask = tf.sequence_mask(tokens.row_lengths())
     layers = bilm(character_ids(tokens.to_tensor(), config), mask=mask)

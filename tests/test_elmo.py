@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo, ElmoConfig
+from elmo_keras.tasks.tag.tagged_text import read_conllu
 from elmo_keras.text.characters import character_ids
 from tests.support import reference
 from tests.support.models import published_weights, randomize
@@ -68,7 +69,7 @@ def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch(capsys):
     np.testing.assert_array_equal(elmo(tf.ragged.constant(batch[:1])), alone)
 
 
-def test_strings_ragged_and_character_ids_are_the_same(config, elmo):
+def test_strings_lists_arrays_ragged_and_character_ids_are_the_same(config, elmo):
     ragged = tf.ragged.constant([["a", "", "b"], ["c"], []])
     expected = elmo(ragged)
     np.testing.assert_array_equal(elmo(ragged.to_tensor()), expected)
@@ -77,7 +78,16 @@ def test_strings_ragged_and_character_ids_are_the_same(config, elmo):
     assert elmo(wider).shape[1] == 7 and not np.any(elmo(wider)[:, 3:])
     ids = character_ids(ragged.to_tensor(), config)
     mask = tf.sequence_mask(ragged.row_lengths(), 3)
-    np.testing.assert_array_equal(elmo([["a", "", "b"], ["c"], []]), expected)
+    lists = [["a", "", "b"], ["c"], []]
+    tuples = [tuple(sentence) for sentence in lists]
+    for tokens in (
+        lists,
+        tuples,
+        np.array([["a", "", "b"], ["c", "", ""], ["", "", ""]]),
+        np.array(lists, object),
+    ):
+        np.testing.assert_array_equal(elmo(tokens), expected)
+        assert elmo.layers(tokens).shape == (3, 3, 3, 10)
     np.testing.assert_array_equal(elmo.layers([["c"]]), elmo.layers(ragged[1:2]))
     for dtype in (tf.int32, tf.int64):
         masked = tf.cast(tf.where(mask[..., None], ids, 0), dtype)
@@ -173,17 +183,6 @@ def test_blanks_in_tokens_are_characters(elmo):
     assert np.any(elmo([["a b"]]) != elmo([["a", "b"]])[:, :1])
 
 
-def test_lists_and_arrays_of_strings_are_taken(elmo):
-    expected = elmo(tf.constant([["a", "b"], ["c", ""]]))
-    for tokens in (
-        [("a", "b"), ("c",)],
-        np.array([["a", "b"], ["c", ""]]),
-        np.array([["a", "b"], ["c"]], object),
-    ):
-        np.testing.assert_array_equal(elmo(tokens), expected)
-        np.testing.assert_array_equal(elmo.layers(tokens).shape, (2, 3, 2, 10))
-
-
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 9)])
 def test_a_sequential_model_without_an_input_names_the_remedy(config, shape):
     model = keras.Sequential([Elmo(config), keras.layers.Dense(3)])
@@ -253,6 +252,42 @@ def test_the_bilm_can_be_unfrozen_trained_saved_and_frozen_again(
     np.testing.assert_array_equal(loaded(TOKENS), model(TOKENS))
     elmo.trainable_bilm = False
     assert len(model.trainable_weights) == frozen
+
+
+@pytest.mark.slow
+def test_a_tagger_of_real_text_learns(data, capsys):
+    keras.utils.set_random_seed(0)
+    sentences = read_conllu(data("en_ewt/en_ewt-ud-train.conllu"))[:200]
+    tokens = tf.ragged.constant([s["tokens"] for s in sentences]).to_tensor()
+    names = ["PAD", *sorted({tag for s in sentences for tag in s["tags"]})]
+    tags = [[*map(names.index, s["tags"])] for s in sentences]
+    tags = tf.ragged.constant(tags).to_tensor()
+    elmo = Elmo.from_pretrained(
+        data("fixtures/bilm-tf/options.json"),
+        data("fixtures/bilm-tf/lm_weights.hdf5"),
+        dropout=0.1,
+    )
+    entry = keras.Input((None,), dtype="string")
+    output = keras.layers.Dense(len(names), activation="softmax")(elmo(entry))
+    model = keras.Model(entry, output)
+    model.compile(
+        keras.optimizers.Adam(0.1),
+        "sparse_categorical_crossentropy",
+        weighted_metrics=["accuracy"],
+    )
+    weights = tf.cast(tags > 0, tf.float32)
+    dataset = tf.data.Dataset.from_tensor_slices((tokens, tags, weights)).batch(16)
+    history = model.fit(dataset, epochs=3, shuffle=False, verbose=0).history
+    real = tags.numpy()[tags.numpy() > 0]
+    most_frequent = np.bincount(real).max() / len(real)
+    accuracy = history["accuracy"][-1]
+    layer_weights = np.asarray(elmo.mixes[0].layer_weights())
+    with capsys.disabled():
+        print(
+            f"\nPOS of {len(real)} tokens: accuracy in training {accuracy:.3f} "
+            f"(most frequent tag {most_frequent:.3f}), mix {layer_weights.round(4)}"
+        )
+    assert accuracy > most_frequent + 0.1
 
 
 @pytest.mark.slow  # it trains once more

@@ -3,19 +3,18 @@
 import numpy as np
 import pytest
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig, LanguageModel
+from elmo_keras import ElmoConfig, LanguageModel
 from elmo_keras.analyses import score, substitutes
 from elmo_keras.model_files.model_directory import save_model
-from tests.support.models import randomize
+from tests.support.models import random_bilm
 from tests.support.oracle_losses import expected_losses
 from tests.support.training_runs import SENTENCES, VOCABULARY
 
 
 @pytest.fixture(scope="module")
 def model():
-    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"), len(VOCABULARY))
-    bilm.build()
-    return LanguageModel(randomize(bilm), VOCABULARY, tokens_at_once=12)
+    bilm = random_bilm(ElmoConfig.preset("test"), len(VOCABULARY))
+    return LanguageModel(bilm, VOCABULARY, tokens_at_once=12)
 
 
 @pytest.fixture

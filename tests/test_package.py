@@ -21,10 +21,10 @@ import hatchling.build
 import pytest
 import tensorflow as tf
 
-from elmo_keras import BidirectionalLanguageModel, ElmoConfig, Vocabulary
+from elmo_keras import ElmoConfig, Vocabulary
 from elmo_keras.cli import console
 from elmo_keras.model_files.model_directory import save_model
-from tests.support.models import randomize
+from tests.support.models import random_bilm
 from tests.support.paths import READMES, ROOT, unlinked
 from tests.support.waiting import PATIENCE
 
@@ -49,10 +49,7 @@ def blocks_of(readme, language):
 
 
 def run_shell(script, programs, folder):
-    """Runs a script with stand-ins for all programs, also for those of `.venv/bin`.
-
-    `programs` are shell scripts by name. The script ends at the first error.
-    """
+    """Runs a script with `programs`, shell scripts, in place of those it calls."""
     stand_ins = folder / ".venv" / "bin"
     stand_ins.mkdir(parents=True, exist_ok=True)
     for name, text in programs.items():
@@ -82,9 +79,8 @@ def folder(tmp_path_factory):
     """A folder with a tiny model in `model`, and a text."""
     folder = tmp_path_factory.mktemp("user")
     vocabulary = Vocabulary.count([["a", "model"]])
-    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"), len(vocabulary))
-    bilm.build()
-    save_model(folder / "model", randomize(bilm), vocabulary)
+    bilm = random_bilm(ElmoConfig.preset("test"), len(vocabulary))
+    save_model(folder / "model", bilm, vocabulary)
     return folder
 
 
@@ -108,19 +104,6 @@ def built(source, folder):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(source)
         return folder / hatchling.build.build_wheel(str(folder))
-
-
-def python(site, *arguments, **kwargs):
-    """Runs Python with an installed package, and without the checkout."""
-    done = subprocess.run(
-        [sys.executable, "-P", *arguments],
-        env=os.environ | {"PYTHONPATH": str(site)},
-        capture_output=True,
-        text=True,
-        **kwargs,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_a_wheel_holds_each_module_once_and_only_in_the_library(wheel):
@@ -158,8 +141,16 @@ def test_an_installed_wheel_works_and_knows_all_commands_of_the_readmes(
     assert {command[1] for command in commands} == set(console.MODULES)
     commands += [line for line in lines if line[2:3] and "benchmarks" in line[2]]
     script = ROOT / "tests" / "support" / "installed.py"
-    printed = python(site, script, ROOT, cwd=folder, input=json.dumps(commands))
-    usages = json.loads(printed.splitlines()[-1])
+    done = subprocess.run(
+        [sys.executable, "-P", script, ROOT],
+        env=os.environ | {"PYTHONPATH": str(site)},  # without the checkout
+        cwd=folder,
+        input=json.dumps(commands),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    usages = json.loads(done.stdout.splitlines()[-1])
     wrong = {n: u for n, u in usages.items() if not u.startswith(f"usage: {CLI} {n} ")}
     assert not wrong
 
@@ -268,15 +259,6 @@ def user(folder, tmp_path, site, monkeypatch):
             os.kill(int(server), signal.SIGTERM)
 
 
-def free_ports():
-    """Four ports that nobody listens on."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(4)]
-        for s in sockets:
-            s.bind(("localhost", 0))
-        return [str(s.getsockname()[1]) for s in sockets]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("readme", "printed"),
@@ -286,7 +268,12 @@ def free_ports():
     ],
 )
 def test_the_shell_of_the_readmes_runs_with_an_installed_wheel(readme, printed, user):
-    ports = dict(zip(("8500", "8501", "8510", "8511"), free_ports()))
+    with contextlib.ExitStack() as stack:
+        ports = {}
+        for port in "8500", "8501", "8510", "8511":
+            free = stack.enter_context(socket.socket())
+            free.bind(("localhost", 0))
+            ports[port] = str(free.getsockname()[1])
     script = re.sub(
         "85[01][01]", lambda port: ports[port[0]], "\n".join(blocks_of(readme, "sh"))
     )

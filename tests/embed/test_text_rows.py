@@ -3,6 +3,8 @@
 import gzip
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras.embed.text_rows import Piece, TextRows, pieces_of
@@ -18,9 +20,6 @@ def write_json(path, rows):
 
 
 def write_parquet(path, columns):
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet as pq
-
     pq.write_table(pa.table(columns), path)
     return path
 
@@ -76,7 +75,7 @@ def test_a_bad_line_is_named(tmp_path, line, message):
     assert message in str(refused.value)
 
 
-def test_a_bad_parquet_file_is_named(tmp_path):
+def test_a_bad_parquet_file_or_row_is_named(tmp_path):
     (tmp_path / "no.parquet").write_text("no Parquet")
     with pytest.raises(ValueError, match=r"no\.parquet should be a Parquet file"):
         list(TextRows([tmp_path / "no.parquet"]))
@@ -85,10 +84,7 @@ def test_a_bad_parquet_file_is_named(tmp_path):
         list(TextRows([path], "words"))
     with pytest.raises(ValueError, match=r"rows\.parquet, row 2: `text` should be"):
         list(TextRows([path]))
-
-
-def test_a_text_longer_than_a_line_may_be_is_refused(tmp_path):
-    path = write_parquet(tmp_path / "rows.parquet", {"text": ["a" * (2**20 + 1)]})
+    path = write_parquet(tmp_path / "long.parquet", {"text": ["a" * (2**20 + 1)]})
     with pytest.raises(ValueError, match="more than 1,048,576 bytes"):
         list(TextRows([path]))
 
@@ -136,6 +132,8 @@ def test_a_list_of_tokens_has_the_size_of_its_tokens_and_their_ends(tmp_path):
     texts = [["ab", "c"], ["d"]] * 2  # 6 and 3
     rows = [{"text": tokens} for tokens in texts]
     paths = [write_json(tmp_path / "a.jsonl", rows)]
+    (whole,) = pieces_of(TextRows(paths))
+    assert whole.texts == [b"ab c", b"d"] * 2
     sizes = {6: [1, 2, 1], 7: [2, 2], 9: [2, 2], 10: [3, 1]}
     for size, wanted in sizes.items():
         found = pieces_of(TextRows(paths), size)
@@ -156,8 +154,3 @@ def test_another_piece_has_another_digest(other):
     piece = Piece(0, 0, [b"a", b"b", b"c"])
     assert piece._replace(**other).digest != piece.digest
     assert piece._replace(number=1).digest == piece.digest
-
-
-def test_tokens_are_joined_to_texts():
-    piece = Piece(0, 0, [[b"New York", b"."], b"as it is"])
-    assert piece.texts == [b"New York .", b"as it is"]

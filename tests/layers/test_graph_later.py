@@ -24,18 +24,15 @@ def noted(monkeypatch):
     return double, eager
 
 
-def test_the_first_calls_are_eager_and_the_graph_is_traced_once(noted):
+@pytest.mark.parametrize(
+    ("sizes", "options"),
+    [((1, 2, 3, 4, 5), {}), ((3, 2, 1, 1), {"most_rows": 5})],
+    ids=["calls", "rows"],
+)
+def test_first_calls_are_eager_and_the_graph_is_traced_once(noted, sizes, options):
     double, eager = noted
-    later = GraphLater(double, NUMBERS)
-    for size in range(1, 6):
-        assert later(tf.ones(size)).numpy().tolist() == [2.0] * size
-    assert eager == [True, True, False]
-
-
-def test_the_graph_computes_a_call_with_too_many_rows(noted):
-    double, eager = noted
-    later = GraphLater(double, NUMBERS, most_rows=5)
-    for size in (3, 2, 1, 1):
+    later = GraphLater(double, NUMBERS, **options)
+    for size in sizes:
         assert later(tf.ones(size)).numpy().tolist() == [2.0] * size
     assert eager == [True, True, False]
 

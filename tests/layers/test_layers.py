@@ -1,6 +1,7 @@
 """Properties that every layer must have, tested on a tiny instance of each."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import keras
@@ -34,85 +35,61 @@ TOKENS = tf.ragged.constant(WORDS).to_tensor()[:, :TIME]
 STACK = tf.constant(RNG.normal(size=(BATCH, 3, TIME, DIM)).astype("float32"))
 
 NO_CLIPS = {"cell_clip": None, "proj_clip": None}
-CLIPS = {"cell_clip": 0.5, "proj_clip": 0.4}
+BARE = {"cell_clip": 0.5, "proj_clip": 0.4, "forget_bias": 0.0}
+BARE |= {"use_skip_connections": False}
+LEARNED = {"initial_weights": [0.1, 0.2, -0.3], "initial_gamma": 2.0}
+LEARNED |= {"layer_norm": True, "regularizer": keras.regularizers.L2(0.5)}
+WHOLE = {"keep_sentence_boundaries": True, "has_start_state": True}
 GROUPS = (1, 2), (3, 5)  # of filters
 OF_DICTIONARY = {"n_characters": N_CHARACTERS}
 OF_WORDS = OF_DICTIONARY | {"n_words": N_WORDS, "word_dim": 6, "activation": "tanh"}
 ROWS = {
-    "Highway": (lambda **k: layers.Highway(carry_bias=-1.0, **k), FEATURES),
+    "Highway": (partial(layers.Highway, carry_bias=-1.0), FEATURES),
     "CharacterCNN": (
-        lambda **k: layers.CharacterCNN(
-            GROUPS, 4, 3, n_highway=2, activation="tanh", **k
-        ),
+        partial(layers.CharacterCNN, GROUPS, 4, 3, n_highway=2, activation="tanh"),
         IDS,
     ),
     "CharacterCNN_without_projection": (
-        lambda **k: layers.CharacterCNN(GROUPS, 7, 3, n_highway=0, **k),
+        partial(layers.CharacterCNN, GROUPS, 7, 3, n_highway=0),
         IDS,
     ),
     "DictionaryCharacterCNN": (
-        lambda **k: layers.DictionaryCharacterCNN(GROUPS, 4, 3, **OF_WORDS, **k),
+        partial(layers.DictionaryCharacterCNN, GROUPS, 4, 3, **OF_WORDS),
         NUMBERS,
     ),
     "DictionaryCharacterCNN_without_words": (
-        lambda **k: layers.DictionaryCharacterCNN(GROUPS, 7, 3, **OF_DICTIONARY, **k),
+        partial(layers.DictionaryCharacterCNN, GROUPS, 7, 3, **OF_DICTIONARY),
         NUMBERS[..., 1:],
     ),
-    "ProjectedLSTM": (lambda **k: layers.ProjectedLSTM(7, 5, **k), FEATURES),
+    "ProjectedLSTM": (partial(layers.ProjectedLSTM, 7, 5), FEATURES),
     "ProjectedLSTM_reverse": (
-        lambda **k: layers.ProjectedLSTM(7, 5, **NO_CLIPS, reverse=True, **k),
+        partial(layers.ProjectedLSTM, 7, 5, **NO_CLIPS, reverse=True),
         FEATURES,
     ),
-    "StackedLSTM": (lambda **k: layers.StackedLSTM(3, 7, 5, **k), FEATURES),
-    "BidirectionalLSTM": (
-        lambda **k: layers.BidirectionalLSTM(
-            2, 7, 5, **CLIPS, forget_bias=0.0, use_skip_connections=False, **k
-        ),
-        FEATURES,
-    ),
+    "StackedLSTM": (partial(layers.StackedLSTM, 3, 7, 5), FEATURES),
+    "BidirectionalLSTM": (partial(layers.BidirectionalLSTM, 2, 7, 5, **BARE), FEATURES),
     "BidirectionalLSTM_with_start_state": (
-        lambda **k: layers.BidirectionalLSTM(2, 7, 5, has_start_state=True, **k),
+        partial(layers.BidirectionalLSTM, 2, 7, 5, has_start_state=True),
         FEATURES,
     ),
-    "ScalarMix": (
-        lambda **k: layers.ScalarMix(
-            initial_weights=[0.1, 0.2, -0.3],
-            initial_gamma=2.0,
-            layer_norm=True,
-            regularizer=keras.regularizers.L2(0.5),
-            **k,
-        ),
-        STACK,
-    ),
-    "ScalarMix_average": (lambda **k: layers.ScalarMix("average", **k), STACK),
-    "ScalarMix_one_layer": (lambda **k: layers.ScalarMix(-1, **k), STACK),
-    "WordSoftmax": (lambda **k: layers.WordSoftmax(11, **k), FEATURES),
+    "ScalarMix": (partial(layers.ScalarMix, **LEARNED), STACK),
+    "ScalarMix_average": (partial(layers.ScalarMix, "average"), STACK),
+    "ScalarMix_one_layer": (partial(layers.ScalarMix, -1), STACK),
+    "WordSoftmax": (partial(layers.WordSoftmax, 11), FEATURES),
     "BidirectionalLanguageModel": (
-        lambda **k: BidirectionalLanguageModel(CONFIG, 11, **k),
+        partial(BidirectionalLanguageModel, CONFIG, 11),
         IDS,
     ),
     "Elmo_with_dictionary": (
-        lambda **k: Elmo(dictionary_config(), trainable_bilm=True, **k),
+        partial(Elmo, dictionary_config(), trainable_bilm=True),
         TOKENS,
     ),
     "Elmo": (
-        lambda **k: Elmo(CONFIG, trainable_bilm=True, layer_norm=True, l2=0.1, **k),
+        partial(Elmo, CONFIG, trainable_bilm=True, layer_norm=True, l2=0.1),
         TOKENS,
     ),
-    "Elmo_of_characters": (
-        lambda **k: Elmo(
-            CONFIG,
-            2,
-            "average",
-            keep_sentence_boundaries=True,
-            has_start_state=True,
-            **k,
-        ),
-        IDS,
-    ),
+    "Elmo_of_characters": (partial(Elmo, CONFIG, 2, "average", **WHOLE), IDS),
 }
-
-
 # The others take long, most of all `Elmo`, which contains them.
 QUICK = "ScalarMix", "WordSoftmax"
 WITH_INNER_ROWS_SLOW = [

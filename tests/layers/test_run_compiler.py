@@ -30,8 +30,10 @@ def lstm():
 class Computed:
     """Notes the numbers of sentences that were computed, once it is let go."""
 
-    def __init__(self, error=None):
+    def __init__(self, error=None, *, waits=False):
         self.rows, self.go, self.error = [], threading.Event(), error
+        if not waits:
+            self.go.set()
 
     def __call__(self, lengths, runs):
         assert self.go.wait(PATIENCE)
@@ -46,7 +48,7 @@ def batch(steps, sentences=1):
 
 
 def test_a_few_sentences_compile_nothing(lstm):
-    computed = Computed()
+    computed = Computed(waits=True)
     compiler = RunCompiler(lstm, computed)
     for _ in range(10):
         assert compiler.runs_for(batch(STEPS_BEFORE[SINGLE] // 10 - 1)) is None
@@ -56,7 +58,7 @@ def test_a_few_sentences_compile_nothing(lstm):
 
 @pytest.mark.parametrize("sentences", [1, 2, MOST_ROWS + 1])
 def test_batches_are_computed_while_functions_are_compiled(lstm, sentences):
-    computed = Computed()
+    computed = Computed(waits=True)
     compiler = RunCompiler(lstm, computed)
     some = batch(500, sentences)
     while not compiler._threads:
@@ -78,13 +80,11 @@ def test_the_batch_that_is_compiled_needs_all_functions_of_its_kind(kind):
 
 def test_a_batch_of_thousands_of_steps_waits(lstm):
     computed = Computed()
-    computed.go.set()
     assert RunCompiler(lstm, computed).runs_for(batch(LONG)) is not None
 
 
 def test_batches_without_few_rows_compile_nothing(lstm):
     computed = Computed()
-    computed.go.set()
     compiler = RunCompiler(lstm, computed)
     assert compiler.runs_for(np.array([], int)) is None
     assert compiler.runs_for(np.full(MOST_ROWS + 1, LONG)) is None
@@ -95,7 +95,6 @@ def test_batches_without_few_rows_compile_nothing(lstm):
 
 def test_without_xla_all_stays_as_it_was(lstm, caplog):
     computed = Computed(tf.errors.UnimplementedError(None, None, "no code\nfor this"))
-    computed.go.set()
     compiler = RunCompiler(lstm, computed)
     assert compiler.runs_for(batch(LONG)) is None
     assert compiler.runs_for(batch(LONG)) is None

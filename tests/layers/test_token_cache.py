@@ -8,26 +8,15 @@ import tensorflow as tf
 from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.layers import token_cache
 from elmo_keras.layers.token_cache import TokenCache
-from elmo_keras.model_files.model_directory import save_model
-from tests.support.models import randomize
 
 SENTENCES = [["a", "known", "word", "and", "others"], ["known"], ["", "한국어"]]
 WORDS = ["<S>", "</S>", "known", "word", "한국어", "x" * 60]
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    elmo = Elmo(ElmoConfig.preset("test"))
-    elmo.build()
-    randomize(elmo.bilm, scale=0.5)
-    directory = tmp_path_factory.mktemp("cached") / "model"
-    save_model(directory, elmo.bilm)
-    return directory
-
-
-def test_the_cache_does_not_change_the_vectors(model):
+def test_the_cache_does_not_change_the_vectors(model_directory):
     plain, cached = (
-        Elmo.from_pretrained(model, cached_words=words) for words in ((), WORDS)
+        Elmo.from_pretrained(model_directory, cached_words=words)
+        for words in ((), WORDS)
     )
     np.testing.assert_allclose(cached(SENTENCES), plain(SENTENCES), atol=1e-6)
     ids = tf.ones((2, 3, cached.config.max_characters_per_token), "int32")
@@ -39,8 +28,8 @@ def add_one_to_the_cache(elmo):
     vectors.assign(vectors + 1.0)
 
 
-def test_known_words_are_looked_up_and_others_computed(model):
-    elmo = Elmo.from_pretrained(model, scheme=0, cached_words=WORDS)
+def test_known_words_are_looked_up_and_others_computed(model_directory):
+    elmo = Elmo.from_pretrained(model_directory, scheme=0, cached_words=WORDS)
     before = elmo(SENTENCES).numpy()
     add_one_to_the_cache(elmo)
     changed = elmo(SENTENCES).numpy() - before
@@ -51,10 +40,10 @@ def test_known_words_are_looked_up_and_others_computed(model):
     np.testing.assert_allclose(elmo(SENTENCES), before, atol=1e-6)
 
 
-def test_words_with_the_same_key_get_their_own_vectors(model, monkeypatch):
-    plain = Elmo.from_pretrained(model)(SENTENCES)
+def test_words_with_the_same_key_get_their_own_vectors(model_directory, monkeypatch):
+    plain = Elmo.from_pretrained(model_directory)(SENTENCES)
     monkeypatch.setattr(token_cache, "_FACTORS", np.zeros(256, "int64"))
-    cached = Elmo.from_pretrained(model, cached_words=WORDS)(SENTENCES)
+    cached = Elmo.from_pretrained(model_directory, cached_words=WORDS)(SENTENCES)
     np.testing.assert_allclose(cached, plain, atol=1e-6)
 
 
@@ -65,8 +54,8 @@ def test_an_empty_cache_knows_no_word():
     assert not np.any(known)
 
 
-def test_a_saved_model_keeps_its_cache(model, tmp_path):
-    elmo = Elmo.from_pretrained(model, scheme=0, cached_words=WORDS)
+def test_a_saved_model_keeps_its_cache(model_directory, tmp_path):
+    elmo = Elmo.from_pretrained(model_directory, scheme=0, cached_words=WORDS)
     add_one_to_the_cache(elmo)
     inputs = keras.Input((None,), dtype="string")
     keras.Model(inputs, elmo(inputs)).save(tmp_path / "model.keras")

@@ -16,10 +16,6 @@ LINES = ["a word", "", "three words here", "naïve 한국어 🙂"]
 PIECE = Piece(3, 100, [line.encode() for line in LINES])
 
 
-def table_of(folder, number=3):
-    return pq.read_table(folder.part(number))
-
-
 def test_a_part_has_the_rows_of_the_file_command(worker, folder, settings, tmp_path):
     note = {"number": 3, "digest": PIECE.digest, "sentences": 4, "tokens": 8}
     assert worker.write(PIECE) == note | {"again": False}
@@ -28,7 +24,7 @@ def test_a_part_has_the_rows_of_the_file_command(worker, folder, settings, tmp_p
     elmo, path = Elmo.from_pretrained(settings["model"]), tmp_path / "text.parquet"
     kinds = {name: value for name, value in settings.items() if name != "model"}
     embed_corpus(elmo, tmp_path / "text.txt", path, **kinds)
-    found, wanted = table_of(folder), pq.read_table(path)
+    found, wanted = pq.read_table(folder.part(3)), pq.read_table(path)
     assert found.schema.equals(wanted.schema)
     abouts = (json.loads(t.schema.metadata[b"elmo_keras"]) for t in (found, wanted))
     assert next(abouts) == next(abouts)
@@ -41,7 +37,7 @@ def test_a_part_has_the_rows_of_the_file_command(worker, folder, settings, tmp_p
 def test_the_ids_of_the_user_stand_beside_the_numbers(worker, folder):
     ids = ["b", "a", "c", "d"]
     worker.write(PIECE._replace(ids=ids, id_type="string"))
-    table = table_of(folder)
+    table = pq.read_table(folder.part(3))
     assert table.schema.names == ["id", "number", "text", "vector"]
     assert table["id"].to_pylist() == ids and table["number"].to_pylist()[0] == 100
 

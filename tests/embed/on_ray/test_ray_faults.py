@@ -1,4 +1,4 @@
-"""Jobs on a real Ray cluster of this machine, also when its processes are killed."""
+"""Jobs on a real Ray cluster of this machine: processes that are killed, and memory."""
 
 import os
 import random
@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import Elmo, embed_corpus
+from elmo_keras.embed.parts import folder_of
 from tests.support.paths import ROOT
-from tests.support.processes import descendants, title
+from tests.support.processes import descendants, peak_megabytes, title
 from tests.support.waiting import wait_until
 
 pytest.importorskip("ray", reason="needs Ray: pip install 'elmo-keras[ray]'")
@@ -50,15 +51,12 @@ def start(text, output, model, *options):
     return subprocess.Popen(command, cwd=ROOT, **pipes)
 
 
+def files_in(output, name):
+    return {path.name for path in (folder_of(output) / name).glob("*")}
+
+
 def n_parts(output):
-    parts = output.with_name(f"{output.name}.unfinished") / "parts"
-    return len(list(parts.glob("*"))) if parts.exists() else 0
-
-
-def begun(output):
-    """What is there of parts that are not whole."""
-    folder = output.with_name(f"{output.name}.unfinished") / "begun"
-    return {path.name for path in folder.glob("*")}
+    return len(files_in(output, "parts"))
 
 
 def wait_for_parts(process, output, number):
@@ -78,7 +76,7 @@ def check(output, expected):
     assert found["id"].equals(expected["id"]) and found["text"].equals(expected["text"])
     vectors = (np.stack(table["vector"].to_numpy()) for table in (found, expected))
     np.testing.assert_allclose(*vectors, atol=1e-6)
-    assert not output.with_name(f"{output.name}.unfinished").exists()
+    assert not folder_of(output).exists()
 
 
 def test_ten_killed_workers_change_no_row(
@@ -117,7 +115,7 @@ def test_ten_killed_drivers_change_no_row(
             time.sleep(rng.random() / 2)
             kill_driver(process)
         assert process.returncode == -signal.SIGKILL, "killed while it worked"
-        left |= begun(output)
+        left |= files_in(output, "begun")
     with start(text, output, model_directory) as process:
         said, error = process.communicate()
     assert process.returncode == 0, error
@@ -141,3 +139,32 @@ def test_after_ctrl_c_the_same_command_resumes(
         said, error = process.communicate()
     assert process.returncode == 0 and before > 3, error
     check(output, expected)
+
+
+def peaks(folder, model, n_lines):
+    """The highest peak of the driver and of a worker, in MB."""
+    text, output = folder / "text.txt", folder / f"out-{n_lines}"
+    text.write_text("".join(f"w{i % 999} and\n" for i in range(n_lines)))
+    command = [sys.executable, "-m", "elmo_keras.embed", text, output, "--model", model]
+    command += ["--engine", "ray", "--layers", "average", "--pooling", "mean"]
+    highest = {"driver": 0, "worker": 0}
+    with subprocess.Popen([*command, "--workers", "1"], cwd=ROOT) as process:
+        while process.poll() is None:
+            workers = [p for p in descendants(process.pid) if "PieceWorker" in title(p)]
+            found = {"driver": [process.pid], "worker": workers}
+            for name, pids in found.items():
+                highest[name] = max([highest[name], *map(peak_megabytes, pids)])
+            time.sleep(0.1)
+    assert process.returncode == 0
+    n_rows = sum(pq.read_metadata(path).num_rows for path in output.iterdir())
+    assert n_rows == n_lines
+    return highest
+
+
+def test_memory_does_not_grow_with_the_corpus(model_directory, tmp_path, capsys):
+    short = peaks(tmp_path, model_directory, 10_000)
+    long = peaks(tmp_path, model_directory, 1_000_000)
+    with capsys.disabled():
+        print(f"\n10,000 lines: {short} MB; 1,000,000 lines: {long} MB")
+    for name in short:
+        assert long[name] < 1.1 * short[name] + 50, name  # a piece is not full before

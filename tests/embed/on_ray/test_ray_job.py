@@ -138,13 +138,6 @@ def test_no_sentences_give_a_folder_that_can_be_read(embed, tmp_path):
     assert rows(tmp_path / "out") == {"id": [], "text": [], "vector": []}
 
 
-def test_an_error_before_the_first_part_leaves_nothing(embed, ray, tmp_path):
-    (tmp_path / "text.txt").write_bytes(b"\xff\n")
-    with pytest.raises(ValueError, match="UTF-8"):
-        embed()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt"]
-
-
 def command(model, tmp_path, *arguments, source="text.txt"):
     given = [str(tmp_path / source), str(tmp_path / "out"), "--model", str(model)]
     return main([*given, "--engine", "ray", *arguments])
