@@ -28,7 +28,6 @@ from tests.benchmarks import (
 from tests.benchmarks.embedding import needed, of_position, of_word
 from tests.benchmarks.kernel_count import counted
 
-OTHER = ["--checkout", "missing"]
 COMMANDS = {
     embedding: [],
     engines: [],
@@ -36,7 +35,7 @@ COMMANDS = {
     growth: [],
     tasks: [],
     serving: ["missing"],
-    checkouts: OTHER,
+    checkouts: ["--checkout", "missing"],
 }
 
 

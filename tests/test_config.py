@@ -29,12 +29,10 @@ def test_options_round_trip(name):
 
 
 def test_own_options_are_kept_beside_the_published_ones(config):
-    own = dataclasses.replace(config, unicode_normalization="NFC", cut_at="character")
+    values = {"unicode_normalization": "NFC", "cut_at": "character"}
+    own = dataclasses.replace(config, **values)
     options = own.to_options()
-    assert options["elmo_keras"] == {
-        "unicode_normalization": "NFC",
-        "cut_at": "character",
-    }
+    assert options["elmo_keras"] == values
     assert ElmoConfig.from_options(options) == own
     assert "elmo_keras" not in config.to_options()
 
@@ -76,11 +74,7 @@ def test_a_missing_key_of_a_published_file_means_none(config):
         (("lstm", "proj_clip"), math.inf, "`proj_clip` .* Received: inf"),
         (("lstm", "cell_clip"), True, "`cell_clip` .* Received: True"),
         (("lstm", "cell_clip"), 10**400, "`cell_clip` should be None or above 0"),
-        (
-            ("char_cnn", "n_highway"),
-            10**5,
-            "`n_highway` should be 0 or more, up to 100",
-        ),
+        (("char_cnn", "n_highway"), 10**5, "`n_highway` should be 0 .* up to 100"),
         (("char_cnn", "filters"), [[1, 1]] * 101, "up to 100 pairs of"),
         (("char_cnn", "filters"), [[1, 2**16], [2, 1]], "65536 filters in all"),
         (("char_cnn", "max_characters_per_token"), 10**9, "up to 4096"),

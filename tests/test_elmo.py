@@ -11,6 +11,7 @@ from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.tasks.tag.tagged_text import read_conllu
 from elmo_keras.text.characters import character_ids
 from tests.support import reference
+from tests.support.exported import elmo_layer
 from tests.support.models import published_weights, randomize
 
 RNG = np.random.default_rng(0)
@@ -19,12 +20,6 @@ RNG = np.random.default_rng(0)
 def sentences(lengths):
     words = ["the", "a", "naïve", "word", "한국어", "🙂", "antidisestablishment", "."]
     return [list(RNG.choice(words, n)) for n in lengths]
-
-
-def elmo_layer(config, scale=0.5, **kwargs):
-    elmo = Elmo(config, **kwargs)
-    elmo.build()
-    return randomize(elmo, scale=scale)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +49,7 @@ def test_the_output_is_the_mix_of_the_oracles_layers(config, elmo):
 
 def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch(capsys):
     # A model of a realistic size, so that sums have many terms.
-    elmo = elmo_layer(ElmoConfig.preset("tiny"), scale=0.1)
+    elmo = randomize(elmo_layer(ElmoConfig.preset("tiny")), scale=0.1)
     batch = sentences([11, *RNG.integers(1, 40, size=31)])
     alone = elmo(tf.ragged.constant(batch[:1])).numpy()
     worst = 0.0

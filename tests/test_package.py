@@ -44,7 +44,6 @@ def text_of(readme):
 
 
 def blocks_of(readme, language):
-    """The blocks of a language, in their order."""
     return re.findall(rf"```{language}\n(.*?)```", text_of(readme), re.S)
 
 
@@ -100,7 +99,6 @@ def site(wheel, tmp_path_factory):
 
 
 def built(source, folder):
-    """The wheel of a source tree."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(source)
         return folder / hatchling.build.build_wheel(str(folder))

@@ -52,7 +52,6 @@ def model(folder, model_directory):
     ("output", "problem"),
     [
         ("text.txt", "should end in .hdf5 or .h5 or .npy"),
-        ("text", "should end in .hdf5 or .h5 or .npy"),
         ("vectors.npz", "should end in .hdf5 or .h5 or .npy"),
         ("text.hdf5", "The output text.hdf5 is an input"),
         ("hard.NPY", "it is the same file as text.hdf5"),
@@ -162,7 +161,6 @@ def interrupted(elmo, output="out.hdf5", n_batches=3, **changes):
         ({}, {"job.json": "not JSON"}, "out.hdf5.unfinished is damaged"),
         ({}, {"data": "", "journal": "{}"}, "begun by elmo-keras 0.3 or earlier, and"),
     ],
-    ids=["other values", "other text", "longer text", "damaged", "earlier version"],
 )
 def test_only_overwriting_discards_an_unfinished_output(
     elmo, whole, begun, files, problem

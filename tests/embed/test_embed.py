@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 
 import h5py
@@ -16,45 +15,43 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo, ElmoConfig, embed_corpus, read_embeddings
+from elmo_keras import Elmo, embed_corpus, read_embeddings
 from elmo_keras.cli import progress
 from elmo_keras.embed.__main__ import main
 from elmo_keras.embed.parts import folder_of
+from tests.support import embedding_runs as runs
 from tests.support.dictionaries import dictionary_config
 from tests.support.exported import elmo_layer
-from tests.support.models import randomize
-from tests.support.paths import ROOT
-from tests.support.waiting import wait_until
-
-WORDS = "the a naïve word 한국어 🙂 antidisestablishment <S> .".split()
+from tests.support.models import assert_all_close
 
 
 class Killed(BaseException):
     """Raised in place of a `kill -9`."""
 
 
-def text_of(n_lines, seed=0):
-    """Lines of 0 to 12 tokens, some of them repeated."""
-    rng = random.Random(seed)
-    words = [*WORDS, *(f"w{i}" for i in range(60))]
-    lines = (rng.choices(words, k=rng.randint(0, 12)) for _ in range(n_lines))
-    return [" ".join(line) for line in lines]
-
-
 @pytest.fixture(scope="module")
 def lines():
-    return ["", *text_of(40), " ".join(text_of(12)), "", "the end"]
+    return ["", *runs.text_of(40), " ".join(runs.text_of(12)), "", "the end"]
 
 
 @pytest.fixture(scope="module")
 def elmo():
-    elmo = Elmo(ElmoConfig.preset("test"), layer_norm=True)
-    elmo.build()
-    return randomize(elmo)
+    return elmo_layer(layer_norm=True)
 
 
 def each(function, lines):
     return [function([line.split()])[0].numpy() for line in lines]
+
+
+@pytest.fixture
+def embed(elmo, source, tmp_path):
+    """The vectors that are read from the output of `embed_corpus`."""
+
+    def run(model=elmo, output="out.hdf5", **arguments):
+        embed_corpus(model, source, tmp_path / output, **arguments)
+        return read_embeddings(tmp_path / output)
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +67,6 @@ def source(tmp_path, lines):
     return path
 
 
-def assert_close(actual, expected):
-    for a, b in zip(actual, expected, strict=True):
-        assert a.shape == b.shape
-        # Products of other sizes add the same numbers up in another order.
-        np.testing.assert_allclose(a, b, atol=1e-6)
-
-
 def test_a_file_has_all_layers_in_the_layout_of_allennlp(
     elmo, lines, expected, source, tmp_path
 ):
@@ -86,9 +76,9 @@ def test_a_file_has_all_layers_in_the_layout_of_allennlp(
     summary = embed_corpus(elmo, source, output, tokens_at_once=50)
     assert list(output.parent.iterdir()) == [output]
     with read_embeddings(output) as vectors:
-        assert_close(vectors, expected)
+        assert_all_close(vectors, expected)
         assert vectors.attributes["dtype"] == "float32"
-        assert_close([vectors[-1]], expected[-1:])
+        assert_all_close([vectors[-1]], expected[-1:])
         with pytest.raises(IndexError):
             vectors[len(lines)]
     with h5py.File(output) as file:
@@ -101,30 +91,32 @@ def test_a_file_has_all_layers_in_the_layout_of_allennlp(
     assert summary.words == len({*tokens} - {"<S>"})
 
 
+def mean_of(layers):
+    return layers.mean(axis=1) if layers.shape[1] else np.zeros((3, 10))
+
+
 @pytest.mark.parametrize(
-    ("layers", "choose"),
+    ("arguments", "choose"),
     [
-        ("average", lambda h: h.mean(axis=0)),
-        ("top", lambda h: h[-1]),
-        (0, lambda h: h[0]),
-        (1, lambda h: h[1]),
+        ({"layers": "average"}, lambda h: h.mean(axis=0)),
+        ({"layers": "top"}, lambda h: h[-1]),
+        ({"layers": 0}, lambda h: h[0]),
+        ({"layers": 1}, lambda h: h[1]),
+        ({"output": "out.npy", "tokens_at_once": 30}, mean_of),
     ],
 )
-def test_single_layers_and_their_average_can_be_chosen(
-    elmo, expected, source, tmp_path, layers, choose
+def test_one_layer_the_average_and_means_over_the_tokens_can_be_chosen(
+    embed, expected, arguments, choose
 ):
-    embed_corpus(elmo, source, tmp_path / "out.hdf5", layers=layers)
-    assert_close(read_embeddings(tmp_path / "out.hdf5"), list(map(choose, expected)))
+    assert_all_close(embed(**arguments), map(choose, expected))
 
 
-def test_the_mix_equals_that_of_the_elmo_layer(elmo, lines, source, tmp_path):
-    embed_corpus(elmo, source, tmp_path / "out.hdf5", layers="mix")
-    assert_close(read_embeddings(tmp_path / "out.hdf5"), each(elmo, lines))
+def test_the_mix_equals_that_of_the_elmo_layer(embed, elmo, lines):
+    assert_all_close(embed(layers="mix"), each(elmo, lines))
 
 
-def test_float16_is_rounded_float32_also_as_a_dataset(elmo, expected, source, tmp_path):
-    embed_corpus(elmo, source, tmp_path / "out.hdf5", dtype="float16")
-    dataset = read_embeddings(tmp_path / "out.hdf5").dataset()
+def test_float16_is_rounded_float32_also_as_a_dataset(embed, expected):
+    dataset = embed(dtype="float16").dataset()
     assert dataset.element_spec == tf.TensorSpec((3, None, 10), tf.float16)
     for _ in range(2):
         for a, b in zip(dataset.as_numpy_iterator(), expected, strict=True):
@@ -132,13 +124,12 @@ def test_float16_is_rounded_float32_also_as_a_dataset(elmo, expected, source, tm
 
 
 def test_bfloat16_arithmetic_equals_that_of_the_elmo_layer(
-    elmo, lines, expected, source, tmp_path
+    embed, elmo, lines, expected
 ):
     coarse = Elmo(elmo.config, dtype="bfloat16")
     coarse.build()
     coarse.bilm.set_weights([w.numpy() for w in elmo.bilm.weights])
-    embed_corpus(coarse, source, tmp_path / "out.hdf5", layers="top")
-    vectors = read_embeddings(tmp_path / "out.hdf5")
+    vectors = embed(coarse, layers="top")
     tops = each(lambda line: coarse.layers(line)[:, -1], lines)
     for a, b, c in zip(vectors, tops, expected):
         assert a.dtype == np.float32
@@ -147,22 +138,12 @@ def test_bfloat16_arithmetic_equals_that_of_the_elmo_layer(
         assert 0 < np.abs(a - c[-1]).max(initial=1e-9) < 0.2
 
 
-def means_of(expected):
-    return [h.mean(axis=1) if h.shape[1] else np.zeros((3, 10)) for h in expected]
-
-
-def test_sentence_vectors_are_means_over_the_tokens(elmo, expected, source, tmp_path):
-    embed_corpus(elmo, source, tmp_path / "out.npy", tokens_at_once=30)
-    assert_close(np.load(tmp_path / "out.npy"), means_of(expected))
-    assert_close(read_embeddings(tmp_path / "out.npy"), means_of(expected))
-
-
 def test_words_that_left_the_cache_are_computed_again(elmo, expected, source, tmp_path):
     summary = embed_corpus(
         elmo, source, tmp_path / "out.hdf5", tokens_at_once=10, cache_bytes=1
     )
     assert summary.words > 69
-    assert_close(read_embeddings(tmp_path / "out.hdf5"), expected)
+    assert_all_close(read_embeddings(tmp_path / "out.hdf5"), expected)
 
 
 @pytest.mark.parametrize("ending", ["hdf5", "npy", "parquet"])
@@ -175,36 +156,36 @@ def test_shards_are_read_as_one(elmo, expected, source, tmp_path, ending):
     embed_corpus(elmo, source, path, layers="top", shard=(2, 3))
     tops = [layers[-1] for layers in expected]
     if ending == "npy":
-        tops = [means[-1] for means in means_of(expected)]
-    assert_close(read_embeddings(path), tops)
+        tops = [mean_of(layers)[-1] for layers in expected]
+    assert_all_close(read_embeddings(path), tops)
     assert (tmp_path / f"out.2-of-3.{ending}").exists()
 
 
 def test_gzip_and_pipes_are_read(elmo, lines, expected, tmp_path):
     (tmp_path / "text.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
     embed_corpus(elmo, tmp_path / "text.gz", tmp_path / "out.hdf5")
-    assert_close(read_embeddings(tmp_path / "out.hdf5"), expected)
+    assert_all_close(read_embeddings(tmp_path / "out.hdf5"), expected)
     with subprocess.Popen(["cat", tmp_path / "text.gz"], stdout=subprocess.PIPE) as cat:
         pipe = f"/dev/fd/{cat.stdout.fileno()}"
         embed_corpus(elmo, pipe, tmp_path / "piped.hdf5", layers="top")
-    assert_close(read_embeddings(tmp_path / "piped.hdf5"), [h[-1] for h in expected])
+    assert_all_close(
+        read_embeddings(tmp_path / "piped.hdf5"), [h[-1] for h in expected]
+    )
 
 
-def test_a_model_with_a_dictionary_knows_its_own_boundaries(source, lines, tmp_path):
+def test_a_model_with_a_dictionary_knows_its_own_boundaries(embed, lines):
     elmo = elmo_layer(dictionary_config())
-    embed_corpus(elmo, source, tmp_path / "out.hdf5")
     assert any("<S>" in line.split() for line in lines)
-    vectors = read_embeddings(tmp_path / "out.hdf5")
-    assert_close(vectors, each(elmo.layers, lines))
+    assert_all_close(embed(elmo), each(elmo.layers, lines))
 
 
-def test_no_lines_give_an_empty_file(elmo, tmp_path):
-    (tmp_path / "text.txt").write_text("")
-    for name in ("out.hdf5", "out.npy", "out.parquet"):
-        embed_corpus(elmo, tmp_path / "text.txt", tmp_path / name)
-        assert len(read_embeddings(tmp_path / name)) == 0
+def test_no_lines_give_an_empty_file(embed, source):
+    source.write_text("")
+    for name in ("out.npy", "out.parquet", "out.hdf5"):
+        vectors = embed(output=name)
+        assert len(vectors) == 0
     with pytest.raises(ValueError, match="no sentences"):
-        read_embeddings(tmp_path / "out.hdf5").dataset()
+        vectors.dataset()
 
 
 def mortal(monkeypatch, n_steps, dies=Killed):
@@ -231,7 +212,7 @@ def test_repeated_kills_do_not_change_the_file(
 ):
     # Layer 0 needs no LSTM.
     arguments = {"layers": 0, "tokens_at_once": 12, "cache_bytes": 500}
-    source.write_text("\n".join(text_of(20)))
+    source.write_text("\n".join(runs.text_of(20)))
     embed_corpus(elmo, source, tmp_path / f"whole.{name}", **arguments)
     deaths = 0
     while not (tmp_path / name).exists():
@@ -281,28 +262,21 @@ def test_a_full_disk_keeps_what_was_written(
     assert (tmp_path / "out.hdf5").read_bytes() == whole_bytes
 
 
-@pytest.fixture
-def small_disk():
-    """Files of this process can't grow beyond some size."""
-    resource = pytest.importorskip("resource")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (8000, limits[1]))
-    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-
 @pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
-def test_a_disk_with_room_for_the_parts_only_is_an_error(
-    elmo, source, tmp_path, small_disk, name
-):
+def test_a_disk_with_room_for_the_parts_only_is_an_error(elmo, source, tmp_path, name):
     def run():
         output = tmp_path / name
         return embed_corpus(elmo, source, output, layers=0, tokens_at_once=12)
 
-    with pytest.raises(OSError) as raised:
-        run()
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8000, limits[1]))  # of each file
+    try:
+        with pytest.raises(OSError) as raised:
+            run()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert raised.value.errno == errno.EFBIG and not (tmp_path / name).exists()
-    small_disk()
     assert run().tokens_now == 0 and len(read_embeddings(tmp_path / name)) == 44
 
 
@@ -337,7 +311,6 @@ def test_the_command_mixes_layers_and_prints_a_summary(
         (["text.txt", "out.hdf5"], "Give --model"),
         (["text.txt", "out.hdf5", "--options", "o.json"], "Give --model"),
         (["latin.txt", "out.hdf5", "--model", "model"], "UTF-8. Line 2"),
-        (["text.txt", "no/out.hdf5", "--model", "model"], "There is no folder no"),
         (["text.txt", "out.hdf5", "--model", "model", "--pooling", "max"], "in .npy"),
         (["text.txt", "out.hdf5", "--model", "model", "--layers", "3"], "`layers`"),
         (["text.txt", "out.hdf5", "--model", "model", "--mix", "1,2"], "3 weights"),
@@ -369,54 +342,36 @@ def test_arguments_out_of_range_are_refused(option, capsys):
     assert refused.value.code == 2 and "should be" in capsys.readouterr().err
 
 
-def start(source, output, model):
-    command = [sys.executable, "-m", "elmo_keras.embed", source, output]
-    command += ["--model", model, "--tokens-at-once", "300"]
-    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, cwd=ROOT, **pipes)
-
-
-def run_whole(source, output, model):
-    with start(source, output, model) as process:
-        _, error = process.communicate()
-    assert process.returncode == 0, error
-
-
-def n_committed(output):
-    return len(list(folder_of(output).glob("parts/*")))
-
-
-def wait_for(process, output, n_batches):
-    wait_until(lambda: n_committed(output) >= n_batches or process.poll() is not None)
+OPTIONS = "--tokens-at-once", "300"
 
 
 @pytest.mark.slow
 def test_ten_kills_leave_the_file_of_an_uninterrupted_run(model_directory, tmp_path):
     source, whole, output = (tmp_path / n for n in ("text", "whole.hdf5", "out.hdf5"))
-    source.write_text("\n".join(text_of(12_000, seed=1)))
-    run_whole(source, whole, model_directory)
+    source.write_text("\n".join(runs.text_of(12_000, seed=1)))
+    runs.run_whole(source, whole, model_directory, *OPTIONS)
     rng, seen = random.Random(0), [0]
     for _ in range(10):
-        with start(source, output, model_directory) as process:
-            wait_for(process, output, seen[-1] + 1)
+        with runs.start(source, output, model_directory, *OPTIONS) as process:
+            runs.wait_for_parts(process, output, seen[-1] + 1)
             time.sleep(rng.random() / 10)
             process.send_signal(signal.SIGKILL)
         assert process.returncode == -signal.SIGKILL
-        seen.append(n_committed(output))
+        seen.append(runs.n_parts(output))
     assert seen == sorted(set(seen)), "each process was killed while it worked"
-    run_whole(source, output, model_directory)
+    runs.run_whole(source, output, model_directory, *OPTIONS)
     assert output.read_bytes() == whole.read_bytes()
 
 
 @pytest.mark.slow
 def test_after_ctrl_c_the_same_command_resumes(model_directory, tmp_path):
     source, output = tmp_path / "text.txt", tmp_path / "out.hdf5"
-    source.write_text("\n".join(text_of(12_000, seed=1)))
-    with start(source, output, model_directory) as process:
-        wait_for(process, output, 3)
+    source.write_text("\n".join(runs.text_of(12_000, seed=1)))
+    with runs.start(source, output, model_directory, *OPTIONS) as process:
+        runs.wait_for_parts(process, output, 3)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate()
-    assert process.returncode == 130 and b"The same command resumes" in error
-    run_whole(source, output, model_directory)
+    assert process.returncode == 130 and "The same command resumes" in error
+    runs.run_whole(source, output, model_directory, *OPTIONS)
     with read_embeddings(output) as vectors:
         assert len(vectors) == 12_000

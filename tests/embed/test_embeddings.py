@@ -1,7 +1,9 @@
-"""Files of vectors that were damaged, or refer to other files."""
+"""Files of vectors that were damaged, of others, or refer to other files."""
 
 import h5py
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import read_embeddings
@@ -59,3 +61,20 @@ def test_an_array_of_something_else_is_refused(tmp_path, array):
         ValueError, match="vectors.npy should hold one array of vectors"
     ):
         read_embeddings(tmp_path / "vectors.npy")
+
+
+def test_a_file_of_others_is_refused(tmp_path):
+    table = pa.table({"id": [0, 1], "text": ["a", "b"]})
+    pq.write_table(table, tmp_path / "texts.parquet")
+    (tmp_path / "text.parquet").write_text("no Parquet")
+    for name in "texts.parquet", "text.parquet":
+        with pytest.raises(ValueError, match="should be a Parquet file of vectors"):
+            read_embeddings(tmp_path / name)
+    vectors = pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32(), 2))
+    path = tmp_path / "unordered.parquet"
+    pq.write_table(pa.table({"id": [1, 0], "vector": vectors}), path)
+    with (
+        read_embeddings(path) as found,
+        pytest.raises(ValueError, match="Found 1 in the place of 0"),
+    ):
+        found[0]

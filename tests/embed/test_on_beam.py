@@ -24,7 +24,6 @@ from elmo_keras.embed.on_beam.model_handler import n_tokens
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 LINES = ["a word", "", "three words here", "naïve 한국어 🙂", "a", "and a longer line"]
-TWO_PROCESSES = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +56,6 @@ def vectors_are(expected):
         {"pooling": "max", "layers": "all", "dtype": "float16"},
         {"layers": [0.5, 1.0, -1.0], "gamma": 2.0, "pooling": "mean"},
     ],
-    ids=["tokens", "all layers", "a mix"],
 )
 @pytest.mark.parametrize("normalize", [False, True])
 def test_examples_get_the_vectors_of_an_embedder(model_directory, options, normalize):
@@ -128,7 +126,6 @@ def test_rows_in_parquet_are_found_by_search(
         ({"layers": "all"}, ["layer_0", "layer_1", "layer_2"]),
         ({"layers": "all", "pooling": "max"}, ["layer_0", "layer_1", "layer_2"]),
     ],
-    ids=["tokens", "layers of tokens", "layers"],
 )
 def test_rows_fit_their_schema(model_directory, options, columns):
     handler = ElmoModelHandler(model_directory, **options)
@@ -216,7 +213,6 @@ def test_wrong_arguments_are_refused_when_the_pipeline_is_built(model_directory)
     columns = {"make": ElmoTextEmbeddings, "columns": ["a"]}
     refused("A text has one vector", **columns, pooling=None)
     refused("A text has one vector", **columns, layers="all")
-    refused("`pooling` should be", **columns, pooling="sum")
     refused("lists of tokens", **columns, tokenizer=str.split)
     refused("path or the name", **columns | {"model": None})
     refused("should be a list", **columns | {"columns": "a"})
@@ -251,7 +247,8 @@ def test_two_processes_compute_the_same(
     handler = ElmoModelHandler(
         model_directory, pooling="mean", large_model=large_model, batch_tokens=64
     )
-    pipeline = beam.Pipeline(options=PipelineOptions(TWO_PROCESSES))
+    workers = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
+    pipeline = beam.Pipeline(options=PipelineOptions(workers))
     table = written(pipeline, handler, [(line, line) for line in lines], tmp_path)
     found = dict(zip(table["id"].to_pylist(), table["vector"].to_pylist()))
     vectors_are(dict(zip(lines, embedder(lines))))(found.items())
@@ -286,10 +283,8 @@ def test_beams_own_embeddings_of_hub_modules_take_an_export(
         (b"two words", 4),
         (["one token"], 3),
         ("", 2),
-        (("a key", "three words here"), 5),
         ((("a", "key"), ["one", "two"]), 4),
         (("a", "tuple", "of", "tokens"), 6),
-        (None, 2),
         (("key", 7), 2),
     ],
 )

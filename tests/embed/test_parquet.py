@@ -84,23 +84,6 @@ def test_row_groups_are_small_and_in_order(elmo, source, tmp_path, monkeypatch):
         assert len(found[-1]) == 4 and len(found[0]) == 2
 
 
-def test_a_file_of_others_is_refused(tmp_path):
-    table = pa.table({"id": [0, 1], "text": ["a", "b"]})
-    pq.write_table(table, tmp_path / "texts.parquet")
-    (tmp_path / "text.parquet").write_text("no Parquet")
-    for name in "texts.parquet", "text.parquet":
-        with pytest.raises(ValueError, match="should be a Parquet file of vectors"):
-            read_embeddings(tmp_path / name)
-    vectors = pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32(), 2))
-    path = tmp_path / "unordered.parquet"
-    pq.write_table(pa.table({"id": [1, 0], "vector": vectors}), path)
-    with (
-        read_embeddings(path) as found,
-        pytest.raises(ValueError, match="Found 1 in the place of 0"),
-    ):
-        found[0]
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars", "duckdb", "datasets"])
 @pytest.mark.parametrize("pooling", [None, "mean"])
 def test_other_libraries_read_it(elmo, layers, source, tmp_path, library, pooling):

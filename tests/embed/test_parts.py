@@ -40,12 +40,6 @@ def test_an_earlier_output_stays_until_the_new_one_is_finished(folder, output):
     assert [path.name for path in folder.path.iterdir()] == ["lock"]
 
 
-def test_a_part_that_fails_is_not_there(folder):
-    with pytest.raises(OSError), folder.writing(0):
-        raise OSError("no room")
-    assert not folder.parts_from(0) and not folder.begun(0)
-
-
 def test_one_process_writes(folder, output):
     another = Parts(output, ".parquet", None).only_writer()
     with pytest.raises(ValueError, match="Another process writes"), another:

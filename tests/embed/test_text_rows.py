@@ -34,6 +34,8 @@ def test_files_of_all_kinds_follow_one_another(tmp_path):
     found = [sentence for sentence, _ in TextRows(paths)]
     texts = ["one line", "", "naïve 한국어", "zipped", "a\nb"]
     assert found == [*map(str.encode, texts), [b"New York", b"."], b"row"]
+    only_lines = TextRows(paths[2:3], only_lines=True)
+    assert list(only_lines) == [(b'{"text": "a\\nb", "id": 1}', None)]
 
 
 @pytest.mark.parametrize("ids", [[7, -(2**63), 0], ["b", "a", "b"]])
@@ -87,13 +89,6 @@ def test_a_bad_parquet_file_or_row_is_named(tmp_path):
     path = write_parquet(tmp_path / "long.parquet", {"text": ["a" * (2**20 + 1)]})
     with pytest.raises(ValueError, match="more than 1,048,576 bytes"):
         list(TextRows([path]))
-
-
-def test_text_has_no_ids(tmp_path):
-    path = write_json(tmp_path / "a.jsonl", [3])
-    assert list(TextRows([path], only_lines=True)) == [(b"3", None)]
-    with pytest.raises(ValueError, match="is text and has no column key"):
-        list(TextRows([path], id_column="key", only_lines=True))
 
 
 def test_the_share_grows_from_file_to_file(tmp_path):

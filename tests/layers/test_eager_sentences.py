@@ -6,23 +6,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import Elmo
 from elmo_keras.layers import graph_later
 from elmo_keras.layers.compiled_runs import FEW
+from tests.support.exported import elmo_layer
 from tests.support.models import randomize
 
 WORDS = [["Rivers", "bend", "."], ["One"]]
 
 
-def layer(config, **kwargs):
-    elmo = Elmo(config, **kwargs)
-    elmo.build()
-    randomize(elmo.bilm)
-    return elmo
-
-
 def test_graph_and_compiled_runs_give_the_same_vectors(config, monkeypatch, request):
-    elmo = layer(config, keep_sentence_boundaries=True)
+    elmo = elmo_layer(config, keep_sentence_boundaries=True)
     expected = elmo.layers(WORDS)
     monkeypatch.setattr(graph_later, "CALLS_BEFORE_GRAPH", 2)
     np.testing.assert_allclose(elmo.layers(WORDS), expected, atol=1e-6)
@@ -42,7 +35,7 @@ def test_graph_and_compiled_runs_give_the_same_vectors(config, monkeypatch, requ
 
 @pytest.mark.parametrize("trained", ["call", "layer"])
 def test_what_is_trained_is_not_compiled(config, compiled_at_once, trained):
-    elmo = layer(config, trainable_bilm=trained == "layer")
+    elmo = elmo_layer(config, trainable_bilm=trained == "layer")
     with tf.GradientTape() as tape:
         score = tf.reduce_sum(elmo(WORDS, training=trained == "call") ** 2)
     weights = elmo.trainable_weights

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.layers import ProjectedLSTM, StackedLSTM
-from tests.support.models import built, with_gradients
+from tests.support.models import assert_all_close, built, with_gradients
 
 ROWS, TIME, DIM, UNITS, PROJECTION = 5, 6, 3, 4, 2
 PATTERNS = {
@@ -59,8 +59,7 @@ def test_outputs_state_and_gradients_are_those_of_single_tokens(rows, pattern, c
         with_gradients(partial(read, lstm, x, state, PATTERNS[pattern]), watched)
         for read in (at_once, one_by_one)
     )
-    for a, b in zip(actual, expected, strict=True):
-        np.testing.assert_allclose(a, b, atol=3e-6)  # sums in another order
+    assert_all_close(actual, expected, atol=3e-6)
     if clips[0] is not None:
         outputs, _, cells, *gradients = actual
         assert len(gradients) == 3 + 4
@@ -101,5 +100,4 @@ def test_stacked_layers_have_the_dropout_and_skips_of_packed_ones(rows):
     sizes = tf.fill([TIME], ROWS)
     expected = lstm.call_packed(tokens, sizes, state, training=True, seed=seed)
     actual = lstm.call_rows(tokens, tf.ones((TIME, ROWS, 1)), state, seed=seed)
-    for x, y in zip(*map(tf.nest.flatten, (actual, expected)), strict=True):
-        np.testing.assert_allclose(x, y, atol=1e-6)
+    assert_all_close(*map(tf.nest.flatten, (actual, expected)))

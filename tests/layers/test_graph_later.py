@@ -1,6 +1,6 @@
 """Functions that become a graph after several calls."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import tensorflow as tf
@@ -47,9 +47,6 @@ def test_a_traced_function_is_not_called_eagerly(noted):
 def test_threads_trace_one_graph(noted):
     double, eager = noted
     later = GraphLater(double, NUMBERS)
-    threads = [threading.Thread(target=later, args=[tf.ones(2)]) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(later, [tf.ones(2)] * 8))
     assert sorted(eager) == [False, True, True]

@@ -15,6 +15,7 @@ from elmo_keras.layers.run_compiler import (
     WAITING,
     RunCompiler,
 )
+from tests.support.models import built
 from tests.support.waiting import PATIENCE, wait_until
 
 LONG = WAITING * max(STEPS_BEFORE.values())
@@ -22,9 +23,7 @@ LONG = WAITING * max(STEPS_BEFORE.values())
 
 @pytest.fixture(scope="module")
 def lstm():
-    lstm = BidirectionalLSTM(1, 4, 3)
-    lstm.build((None, None, 3))
-    return lstm
+    return built(BidirectionalLSTM(1, 4, 3), 3)
 
 
 class Computed:
@@ -111,10 +110,8 @@ def test_machines_and_models_that_gain_nothing(lstm, monkeypatch, reason):
     if reason == "no xla":
         monkeypatch.setattr(tf.test, "is_built_with_xla", lambda: False)
     if reason == "half precision":
-        lstm = BidirectionalLSTM(1, 4, 3, dtype="bfloat16")
-        lstm.build((None, None, 3))
+        lstm = built(BidirectionalLSTM(1, 4, 3, dtype="bfloat16"), 3)
     if reason == "panels":
-        lstm = BidirectionalLSTM(1, 1024, 512)
-        lstm.build((None, None, 2))
+        lstm = built(BidirectionalLSTM(1, 1024, 512), 2)
     assert not run_compiler.can_compile(lstm)
     assert RunCompiler(lstm, None).runs_for(batch(LONG)) is None

@@ -13,8 +13,6 @@ RNG = np.random.default_rng(0)
 X = tf.constant(RNG.normal(size=(LENGTHS.sum(), DIM)), tf.float32)
 OUTPUT = RNG.normal(size=(2, N_LAYERS, DIM)).astype("float32")
 CELL = RNG.normal(size=(2, N_LAYERS, UNITS)).astype("float32")
-
-
 START = [  # as `initial_state` of a batch
     [
         tuple(np.repeat(part[d, j][None], len(LENGTHS), 0) for part in (OUTPUT, CELL))

@@ -10,8 +10,7 @@ from tests.support.models import built
 TOKENS, DIM, SIZE = 3, 5, 7
 
 
-def losses_of(softmax, inputs, targets):
-    """The losses computed from all logits at once."""
+def losses_of_all_logits(softmax, inputs, targets):
     return tf.nn.sparse_softmax_cross_entropy_with_logits(targets, softmax(inputs))
 
 
@@ -34,7 +33,7 @@ def test_pieces_of_any_size_give_the_whole(softmax, case, monkeypatch, words, wr
     actual = wrapped(softmax.log_probabilities_of)(*case)
     assert actual.dtype == tf.float32
     # Sums of 7 exponentials in another order.
-    np.testing.assert_allclose(actual, -losses_of(softmax, *case), atol=1e-6)
+    np.testing.assert_allclose(actual, -losses_of_all_logits(softmax, *case), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,9 @@ def test_very_unlikely_words_have_finite_probabilities(softmax, case, monkeypatc
     actual = softmax.log_probabilities_of(*case).numpy()
     assert actual[0] == 0.0
     # float32 near 20,000 is accurate to 0.002.
-    assert actual[1] == pytest.approx(-float(losses_of(softmax, *case)[1]), abs=0.01)
+    assert actual[1] == pytest.approx(
+        -float(losses_of_all_logits(softmax, *case)[1]), abs=0.01
+    )
 
 
 def test_no_tokens_give_no_probabilities(softmax):

@@ -35,6 +35,13 @@ def built(layer, dim):
     return randomize(layer)
 
 
+def assert_all_close(actual, expected, atol=1e-6):
+    """Compares arrays one by one; sums may have been added up in another order."""
+    for a, b in zip(actual, expected, strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, atol=atol)
+
+
 def with_gradients(run, watched):
     """The results of `run`, and the gradients of a function of all of them, as a list."""
     with tf.GradientTape() as tape:

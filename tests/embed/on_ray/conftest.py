@@ -6,7 +6,6 @@ from elmo_keras.embed.on_ray.piece_worker import SUFFIX, PieceWorker, note_of
 from elmo_keras.embed.parts import Parts
 from tests.support.stand_in_ray import StandInRay
 
-pytest.importorskip("pyarrow")
 SIZES = {"tokens_at_once": 64, "cache_bytes": 2**20}
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from elmo_keras import Elmo, embed_corpus
 from elmo_keras.embed.parts import folder_of
+from tests.support import embedding_runs as runs
 from tests.support.paths import ROOT
 from tests.support.processes import descendants, peak_megabytes, title
 from tests.support.waiting import wait_until
@@ -21,16 +22,16 @@ from tests.support.waiting import wait_until
 pytest.importorskip("ray", reason="needs Ray: pip install 'elmo-keras[ray]'")
 pytestmark = pytest.mark.slow
 
+OPTIONS = ["--layers", "average", "--pooling", "mean", "--part-kilobytes", "4"]
+OPTIONS += ["--engine", "ray", "--workers", "2"]
 WORKER, AT_WORK = "ray::PieceWorker", "ray::PieceWorker.write"
 
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
     """Sentences of different lengths, in many small parts."""
-    rng, path = random.Random(1), tmp_path_factory.mktemp("text") / "text.txt"
-    words = [f"w{i}" for i in range(500)]
-    lines = (" ".join(rng.choices(words, k=rng.randint(0, 12))) for _ in range(60_000))
-    path.write_text("\n".join(lines))
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text("\n".join(runs.text_of(60_000, seed=1)))
     return path
 
 
@@ -43,33 +44,6 @@ def expected(text, model_directory, tmp_path_factory):
     return pq.read_table(path)
 
 
-def start(text, output, model, *options):
-    kind = ["--layers", "average", "--pooling", "mean", "--part-kilobytes", "4"]
-    command = [sys.executable, "-m", "elmo_keras.embed", text, output, *kind]
-    command += ["--model", model, "--engine", "ray", "--workers", "2", *options]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, cwd=ROOT, **pipes)
-
-
-def files_in(output, name):
-    return {path.name for path in (folder_of(output) / name).glob("*")}
-
-
-def n_parts(output):
-    return len(files_in(output, "parts"))
-
-
-def wait_for_parts(process, output, number):
-    wait_until(lambda: n_parts(output) >= number or process.poll() is not None)
-
-
-def kill_driver(process):
-    """Kills a job's first process; returns when its workers have ended too."""
-    below = descendants(process.pid)
-    process.kill()
-    wait_until(lambda: not any(WORKER in title(pid) for pid in below))
-
-
 def check(output, expected):
     found = pq.read_table(output)
     assert found.schema.equals(expected.schema)
@@ -79,49 +53,39 @@ def check(output, expected):
     assert not folder_of(output).exists()
 
 
-def test_ten_killed_workers_change_no_row(
-    text, expected, model_directory, tmp_path, capsys
-):
+def test_ten_killed_workers_change_no_row(text, expected, model_directory, tmp_path):
     rng, output, killed = random.Random(0), tmp_path / "out", []
 
-    def at_work():
-        return [p for p in descendants(process.pid) if AT_WORK in title(p)]
-
-    with start(text, output, model_directory) as process:
+    with runs.start(text, output, model_directory, *OPTIONS) as process:
         while len(killed) < 10:
-            wait_for_parts(process, output, n_parts(output) + 1)
+            runs.wait_for_parts(process, output, runs.n_parts(output) + 1)
             assert process.poll() is None, "the job should outlast the kills"
             time.sleep(rng.random() / 5)
-            if found := at_work():
+            below = descendants(process.pid)
+            if found := [pid for pid in below if AT_WORK in title(pid)]:
                 killed.append(rng.choice(found))
                 os.kill(killed[-1], signal.SIGKILL)
         said, error = process.communicate()
     assert process.returncode == 0, error
     check(output, expected)
-    with capsys.disabled():
-        print(f"\nten workers killed: {said.strip()}")
     again = re.search(r"Computed again.*: (\d+) parts", said)
     assert int(again[1]) <= 10 if again else "again" not in said
 
 
-def test_ten_killed_drivers_change_no_row(
-    text, expected, model_directory, tmp_path, capsys
-):
+def test_ten_killed_drivers_change_no_row(text, expected, model_directory, tmp_path):
     rng, output, left = random.Random(0), tmp_path / "out", set()
     for _ in range(10):
-        before = n_parts(output)
-        with start(text, output, model_directory) as process:
-            wait_for_parts(process, output, before + 1)
+        before = runs.n_parts(output)
+        with runs.start(text, output, model_directory, *OPTIONS) as process:
+            runs.wait_for_parts(process, output, before + 1)
             time.sleep(rng.random() / 2)
-            kill_driver(process)
+            below = descendants(process.pid)
+            process.kill()
+        wait_until(lambda pids=below: not any(WORKER in title(pid) for pid in pids))
         assert process.returncode == -signal.SIGKILL, "killed while it worked"
-        left |= files_in(output, "begun")
-    with start(text, output, model_directory) as process:
-        said, error = process.communicate()
-    assert process.returncode == 0, error
+        left |= {path.name for path in folder_of(output).glob("begun/*")}
+    runs.run_whole(text, output, model_directory, *OPTIONS)
     check(output, expected)
-    with capsys.disabled():
-        print(f"\nten drivers killed, {len(left)} parts were begun: {said.strip()}")
     assert len(left) <= 20, "a kill costs at most the pieces in work"
 
 
@@ -129,15 +93,13 @@ def test_after_ctrl_c_the_same_command_resumes(
     text, expected, model_directory, tmp_path
 ):
     output = tmp_path / "out"
-    with start(text, output, model_directory) as process:
-        wait_for_parts(process, output, 4)
+    with runs.start(text, output, model_directory, *OPTIONS) as process:
+        runs.wait_for_parts(process, output, 4)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate()
     assert process.returncode == 130 and "The same command resumes" in error
-    before = n_parts(output)
-    with start(text, output, model_directory) as process:
-        said, error = process.communicate()
-    assert process.returncode == 0 and before > 3, error
+    assert runs.n_parts(output) > 3
+    runs.run_whole(text, output, model_directory, *OPTIONS)
     check(output, expected)
 
 
