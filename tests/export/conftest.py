@@ -27,7 +27,7 @@ def server(tmp_path_factory):
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def stub(server):
     with stand_in.asking(server) as asked:
         yield asked

@@ -1,7 +1,6 @@
 """Exports of models with a dictionary or a start state, in programs that load them."""
 
 import dataclasses
-import shutil
 
 import numpy as np
 import pytest
@@ -12,13 +11,7 @@ from elmo_keras.layers.token_dictionary import TokenDictionary
 from export.version_directory import export_elmo
 from tests.support.cpp_program import values_of_cpp_program
 from tests.support.dictionaries import DICTIONARY, dictionary_config
-from tests.support.exported import (
-    SENTENCES,
-    elmo_layer,
-    expected,
-    padded,
-    session_of,
-)
+from tests.support.exported import SENTENCES, elmo_layer, expected, padded, session_of
 from tests.support.serving_requests import text_request
 from tests.support.stand_in import asking, serving
 
@@ -57,13 +50,11 @@ def assert_expected(outputs, elmo):
         np.testing.assert_allclose(outputs[name], wanted, rtol=0, atol=1e-6)
 
 
-def test_signatures_compute_the_vectors_of_the_layer(version, elmo):
+def test_signatures_and_sessions_compute_the_vectors_of_the_layer(version, elmo):
+    """A session needs no initialisation but that of the weights."""
     signatures = tf.saved_model.load(str(version)).signatures
     assert_expected(signatures["default"](tf.constant(SENTENCES)), elmo)
     assert_expected(signatures["tokens"](**padded()), elmo)
-
-
-def test_a_session_needs_no_initialisation_but_that_of_the_weights(version, elmo):
     with session_of(version) as run:
         assert_expected(run("default", OUTPUTS, {"sentences": SENTENCES}), elmo)
 
@@ -92,8 +83,6 @@ def test_an_answer_over_grpc_has_the_vectors_of_the_layer(version, elmo):
 
 
 def test_a_cpp_program_computes_the_vectors_of_the_layer(version, elmo, tmp_path):
-    if shutil.which("g++") is None:
-        pytest.skip("needs g++")
     values = values_of_cpp_program(tmp_path, version, SENTENCES)
     wanted = expected(elmo)["elmo"]
     np.testing.assert_allclose(values.reshape(wanted.shape), wanted, rtol=0, atol=1e-6)

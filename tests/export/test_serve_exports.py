@@ -3,22 +3,20 @@
 import concurrent.futures
 import itertools
 import json
-import shutil
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
 from export.saved_model import ExportOptions
 from export.task_export import export_task
 from export.version_directory import export_elmo
-from tests.support.cpp_program import values_of_cpp_program
+from tests.support.cpp_program import lines_of_cpp_program
 from tests.support.exported import TOKENS, elmo_layer
 from tests.support.exported_tasks import SENTENCES, TASKS
 from tests.support.rest_clients import PREDICT, ask
 from tests.support.serving_load import Load
-from tests.support.serving_requests import text_request
+from tests.support.serving_requests import predict_request, text_request
 from tests.support.stand_in import asking, serving, serving_process
 from tests.support.waiting import PATIENCE
 
@@ -45,24 +43,13 @@ def test_an_export_gives_each_client_the_vectors_of_the_layer(
         assert_right_answers(server.port, exported_elmo, 30)
 
 
-@pytest.fixture(scope="module")
-def elmo():
-    return elmo_layer(seed=1)
-
-
-@pytest.fixture(scope="module")
-def exports(elmo, tmp_path_factory):
-    """An export with operations of tensorflow-text."""
-    pytest.importorskip("tensorflow_text")
-    output = tmp_path_factory.mktemp("exports")
-    options = ExportOptions(tokenizer="unicode_script", normalization="NFC")
-    export_elmo(elmo, output, options)
-    return output
-
-
 @pytest.mark.slow
-def test_a_new_process_serves_operations_of_tensorflow_text(exports, elmo):
-    with serving_process(exports) as (_, line, port):
+def test_a_new_process_serves_operations_of_tensorflow_text(tmp_path):
+    pytest.importorskip("tensorflow_text")
+    elmo = elmo_layer(seed=1)
+    options = ExportOptions(tokenizer="unicode_script", normalization="NFC")
+    export_elmo(elmo, tmp_path, options)
+    with serving_process(tmp_path) as (_, line, port):
         assert line.startswith("Serving version 1")
         assert_right_answers(port, elmo, 50)
 
@@ -86,53 +73,38 @@ def test_an_export_that_batches_within_its_graph_is_served(tmp_path):
     np.testing.assert_array_equal(np.concatenate(found), np.arange(9))
 
 
-CLIENTS = 8
-OF_ANSWERS = {"entities with ELMo": "tags", "roles": "tags", "entailment": "label"}
-
-
-def request(texts, output):
-    message = PredictRequest(output_filter=[output])
-    message.model_spec.name = "elmo"
-    for name, values in texts.items():
-        dtype = tf.int32 if name == "predicate" else tf.string
-        message.inputs[name].CopyFrom(tf.make_tensor_proto(values, dtype))
-    return message
-
-
-def row(texts, i):
-    return {name: values[i : i + 1] for name, values in texts.items()}
-
-
-def text_of(value):
-    """An answer over gRPC in the form of one over REST."""
-    if isinstance(value, np.ndarray):
-        return [item.decode() for item in value]
-    return value.decode()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "kind", ["entities with ELMo", "roles", "entailment", "questions"]
+    ("kind", "output"),
+    [
+        ("entities with ELMo", "tags"),
+        ("roles", "tags"),
+        ("entailment", "label"),
+        ("questions", "answer"),
+    ],
 )
-def test_clients_get_the_answers_of_the_model(kind, tmp_path):
-    task, output = TASKS[kind], OF_ANSWERS.get(kind, "answer")
+def test_clients_get_the_answers_of_the_model(kind, output, tmp_path):
+    task = TASKS[kind]
     model = task.model()
     export_task(model, tmp_path / "out")
     expected = task.answers(model)
-    order = [i % len(expected) for i in range(CLIENTS * len(expected))]
+    order = [*range(len(expected))] * 8
     with (
         serving(tmp_path / "out", batch_timeout_micros=20_000) as server,
         asking(server) as stub,
-        concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool,
+        concurrent.futures.ThreadPoolExecutor(8) as pool,
     ):
 
+        def row(i):
+            return {name: values[i : i + 1] for name, values in task.texts.items()}
+
         def over_grpc(i):
-            message = request(row(task.texts, i), output)
-            answer = stub.Predict(message, timeout=PATIENCE).outputs[output]
-            return text_of(tf.make_ndarray(answer)[0])
+            response = stub.Predict(predict_request(row(i), output), timeout=PATIENCE)
+            answer = tf.make_ndarray(response.outputs[output])[0]
+            return answer.decode() if output != "tags" else [t.decode() for t in answer]
 
         def over_rest(i):
-            body = json.dumps({"inputs": row(task.texts, i)}).encode()
+            body = json.dumps({"inputs": row(i)}).encode()
             reply = ask(server.rest_port, PREDICT, body)
             assert reply.status == 200, reply
             return json.loads(reply.content)["outputs"][output][0]
@@ -143,13 +115,9 @@ def test_clients_get_the_answers_of_the_model(kind, tmp_path):
 
 @pytest.mark.slow
 def test_a_cpp_program_as_tensorflow_serving_gets_the_tags(tmp_path):
-    if shutil.which("g++") is None:
-        pytest.skip("needs g++")
     model = TASKS["entities with ELMo"].model()
     version = export_task(model, tmp_path / "out")
-    printed = values_of_cpp_program(tmp_path, version, SENTENCES, output="tags")
+    printed = lines_of_cpp_program(tmp_path, version, "tags", *SENTENCES)
     expected = TASKS["entities with ELMo"].answers(model)
-    longest = max(map(len, expected))
-    assert printed == [
-        tag for tags in expected for tag in (*tags, *[""] * longest)[:longest]
-    ]
+    rows = zip(*itertools.zip_longest(*expected, fillvalue=""))
+    assert printed == [tag for tags in rows for tag in tags]

@@ -8,7 +8,7 @@ from elmo_keras.tasks import Coreferent, Tagger
 from elmo_keras.tasks.tag.entities import entities
 from export.__main__ import about_signatures, main
 from export.saved_model import ExportOptions
-from export.task_export import check_task, export_task, without_tables
+from export.task_export import check_task, export_task
 from export.version_info import read_info
 from tests.support.exported_tasks import BIO, SENTENCES, TASKS, constants, tokens_of
 from tests.support.task_models import token_vectors
@@ -55,43 +55,33 @@ def answers(kind, found):
     return decoded(found["answer" if kind == "questions" else "label"])
 
 
-def expected_answers(kind, model):
-    expected = TASKS[kind].answers(model)
-    return [round(s, 4) for s in expected] if kind == "similarity" else expected
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_texts_get_the_answers_of_the_model(exported, kind):
-    model, signatures, _ = exported(kind)
-    found = signatures["default"](**constants(TASKS[kind].texts))
-    expected = expected_answers(kind, model)
-    assert answers(kind, found) == expected
-    assert len(set(map(str, expected))) > 1
-
-
 def padded(texts, width=9):
-    return tf.ragged.constant(tokens_of(texts), tf.string).to_tensor(
-        "", shape=(None, width)
-    )
+    ragged = tf.ragged.constant(tokens_of(texts), tf.string)
+    return ragged.to_tensor("", shape=(None, width))
 
 
 def token_inputs(kind):
     """The inputs of `tokens`, with columns beyond the longest text."""
-    texts = {name: x for name, x in TASKS[kind].texts.items() if name != "predicate"}
-    if len(texts) > 1:
-        return {name: padded(x, 7 + i) for i, (name, x) in enumerate(texts.items())}
-    inputs = constants(TASKS[kind].texts)
-    texts = TASKS[kind].texts["sentences"]
-    del inputs["sentences"]
+    inputs = dict(TASKS[kind].texts)
+    if "sentences" not in inputs:
+        return {name: padded(x, 7 + i) for i, (name, x) in enumerate(inputs.items())}
+    texts = inputs.pop("sentences")
     lengths = tf.constant([len(tokens) for tokens in tokens_of(texts)])
-    return inputs | {"tokens": padded(texts), "sequence_len": lengths}
+    return constants(inputs) | {"tokens": padded(texts), "sequence_len": lengths}
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS if "questions" not in str(k)])
-def test_tokens_get_the_answers_of_the_model(exported, kind):
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_and_tokens_get_the_answers_of_the_model(exported, kind):
     model, signatures, _ = exported(kind)
-    found = signatures["tokens"](**token_inputs(kind))
-    assert answers(kind, found) == expected_answers(kind, model)
+    expected = TASKS[kind].answers(model)
+    if kind == "similarity":
+        expected = [round(score, 4) for score in expected]
+    assert len(set(map(str, expected))) > 1
+    found = signatures["default"](**constants(TASKS[kind].texts))
+    assert answers(kind, found) == expected
+    if kind != "questions":
+        found = signatures["tokens"](**token_inputs(kind))
+        assert answers(kind, found) == expected
     if kind in OF_TAGS:
         assert {x.shape[1] for x in found.values() if len(x.shape) > 1} == {9}
 
@@ -143,9 +133,8 @@ def test_no_texts_and_texts_without_words_are_answered(exported, kind):
         texts = {name: [" ", ""] for name in TASKS[kind].texts}
         found = signatures["default"](**constants(texts))
         assert all(len(x) == 2 for x in found.values())
-        assert all(
-            np.all(np.isfinite(x)) for x in found.values() if x.dtype.is_floating
-        )
+        numbers = [x for x in found.values() if x.dtype.is_floating]
+        assert all(np.all(np.isfinite(x)) for x in numbers)
     empty = {
         name: tf.zeros([0], tf.int32 if name == "predicate" else tf.string)
         for name in TASKS[kind].texts
@@ -160,21 +149,19 @@ def test_scores_are_probabilities(exported):
     expected = model.predict({"tokens": padded(SENTENCES, 6)}, verbose=0)
     np.testing.assert_allclose(found["scores"], expected, atol=1e-5)
     assert decoded(found["labels"][1]) == model.labels
-    _, signatures, _ = exported("questions")
-    found = signatures["default"](**constants(TASKS["questions"].texts))
-    is_none = np.array(found["begin"]) < 0
-    assert 0 < is_none.sum() < len(is_none)
-    same = np.isclose(found["score"], found["no_answer_score"])
-    has_words = np.array([bool(c.strip()) for c in TASKS["questions"].texts["context"]])
-    np.testing.assert_array_equal(same, is_none)
-    assert np.all((np.array(found["score"]) > 0) == has_words)
 
 
 @pytest.mark.slow
-def test_the_places_of_an_answer_count_characters(exported):
+def test_an_answer_has_scores_and_places_that_count_characters(exported):
     _, signatures, _ = exported("questions")
     texts = TASKS["questions"].texts
     found = signatures["default"](**constants(texts))
+    is_none = np.array(found["begin"]) < 0
+    assert 0 < is_none.sum() < len(is_none)
+    same = np.isclose(found["score"], found["no_answer_score"])
+    has_words = np.array([bool(context.strip()) for context in texts["context"]])
+    np.testing.assert_array_equal(same, is_none)
+    assert np.all((np.array(found["score"]) > 0) == has_words)
     for i, context in enumerate(texts["context"]):
         begin, end = int(found["begin"][i]), int(found["end"][i])
         answer = found["answer"][i].numpy().decode()
@@ -216,29 +203,16 @@ def test_texts_that_would_take_all_memory_are_refused(exported, kind, message, t
 
 
 def test_the_graph_has_no_tables_and_its_description_names_the_tags(exported):
-    _, _, version = exported("entities")
+    model, _, version = exported("entities")
     content = (version / "saved_model.pb").read_bytes()
     assert b"HashTable" not in content and b"PyFunc" not in content
+    assert type(model.token_vectors.word_numbers).__name__ == "StringLookup"  # again
     info = read_info(version)
     assert (info["task_model"], info["tags"]) == ("Tagger", BIO)
     assert info["needs"] == [] and info["tokenizer"] == "spaces"
     (default, tokens) = about_signatures(info)
     assert default.startswith("`default`: sentences → ") and "span_types" in default
     assert tokens.startswith("`tokens`: sequence_len, tokens → ")
-
-
-def test_the_model_is_as_before(exported):
-    """Also the lookup of its words, which the export replaces for a moment."""
-    model, _, _ = exported("entities")
-    assert type(model.token_vectors.word_numbers).__name__ == "StringLookup"
-
-
-def test_words_have_the_numbers_of_the_model():
-    vectors = token_vectors()
-    tokens = tf.constant([[*vectors.words, "other", ""]])
-    expected = vectors.word_numbers(tokens).numpy().tolist()
-    with without_tables(vectors):
-        assert vectors.word_numbers(tokens).numpy().tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def tree(folder):
-    return sorted(folder.rglob("*"))
-
-
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -51,23 +47,22 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
     monkeypatch.setattr(command, "parts_of_model", lambda path: [Path(path, "serving")])
     Path("blocked").mkdir()
     Path("blocked/serving").touch()
-    before = tree(folder)
+    before = sorted(folder.rglob("*"))
     assert command.main(arguments) == 2
     error = capsys.readouterr().err
     assert problem in error and error.count("\n") == 1
-    assert tree(folder) == before
+    assert sorted(folder.rglob("*")) == before
 
 
 @pytest.mark.parametrize("output", ["new", "versions", "model", "model/exports"])
 def test_an_output_beside_or_in_the_model_is_fine(folder, monkeypatch, output):
     exported = []
     monkeypatch.setattr(command, "read_source", lambda arguments: "elmo")
-    monkeypatch.setattr(
-        command, "export_elmo", lambda elmo, output, *_, **__: exported.append(output)
-    )
-    before = tree(folder)
+    export = lambda elmo, output, *_, **__: exported.append(output)
+    monkeypatch.setattr(command, "export_elmo", export)
+    before = sorted(folder.rglob("*"))
     assert command.main(["model", output]) == 0
-    assert exported == [Path(output)] and tree(folder) == before
+    assert exported == [Path(output)] and sorted(folder.rglob("*")) == before
 
 
 def test_the_next_version_has_the_number_of_no_version_and_no_archive():

@@ -12,13 +12,11 @@ NONE = ("ReadVariableOp", "Placeholder")  # memory of a variable, and of the bat
 
 
 def peak(graph, unknown, at_least=2**20) -> tuple[int, list[tuple[int, str]]]:
-    """The maximum of bytes in use, and the tensors in use then, largest first.
+    """The maximum of bytes in use, and the tensors of `at_least` bytes in use then.
 
-    Operations run in the order in which they were made, and a tensor lives until its
-    last reader has run. No operation overwrites its input, and the arguments of a
-    function live until it returns. Left out are tensors of a single pass of a loop, and
-    workspace. `unknown` gives the size of a tensor's axis of unknown size; tensors
-    smaller than `at_least` are not returned.
+    Operations run in the order in which they were made; a tensor lives until its last
+    reader has run, an argument until its function returns. Tensors of a single pass of a
+    loop are left out. `unknown` gives the size of a tensor's axis of unknown size.
     """
     operations = graph.get_operations()
     last = {}

@@ -2,17 +2,18 @@
 
 import collections
 import contextlib
-import http.client
 import json
 import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from http.client import HTTPConnection, HTTPException
 from types import MappingProxyType
 from typing import NamedTuple
 
 from tests.support.waiting import PATIENCE
 
+LOCAL = "127.0.0.1"
 PREDICT = "/v1/models/elmo:predict"
 STATUS = "/v1/models/elmo"
 HEAD = f"POST {PREDICT} HTTP/1.1\r\nHost: x\r\n"
@@ -26,29 +27,20 @@ class Reply(NamedTuple):
 
 
 def ask(
-    port: int,
-    path: str,
-    body: bytes | None = None,
-    *,
-    method: str = "",
-    headers: Mapping[str, str] | None = None,
-    host: str = "127.0.0.1",
-    timeout: float = PATIENCE,
+    port, path, body=None, *, method="", headers=None, host=LOCAL, timeout=PATIENCE
 ) -> Reply:
     """Sends a GET, or a POST if there is a body, over a connection of its own."""
     begin = time.monotonic()
     method = method or ("GET" if body is None else "POST")
-    connection = http.client.HTTPConnection(host, port, timeout=timeout)
-    try:
-        connection.request(method, path, body, headers or {})
-        response = connection.getresponse()
-        content = response.read()
-        seconds = time.monotonic() - begin
-        return Reply(response.status, seconds, content, dict(response.headers))
-    except (OSError, http.client.HTTPException) as error:
-        return Reply(type(error).__name__, time.monotonic() - begin)
-    finally:
-        connection.close()
+    with contextlib.closing(HTTPConnection(host, port, timeout=timeout)) as connection:
+        try:
+            connection.request(method, path, body, headers or {})
+            response = connection.getresponse()
+            content = response.read()
+        except (OSError, HTTPException) as error:
+            return Reply(type(error).__name__, time.monotonic() - begin)
+    seconds = time.monotonic() - begin
+    return Reply(response.status, seconds, content, dict(response.headers))
 
 
 def text_body(sentences: int, tokens: int) -> bytes:
@@ -110,7 +102,7 @@ def open_connections(port: int, n: int, content: str) -> Iterator[list[socket.so
     with contextlib.ExitStack() as stack:
         connections = []
         for _ in range(n):
-            opened = socket.create_connection(("127.0.0.1", port), PATIENCE)
+            opened = socket.create_connection((LOCAL, port), PATIENCE)
             connections.append(stack.enter_context(opened))
             opened.sendall(content.encode())
         yield connections

@@ -85,12 +85,10 @@ class Load:
         sentences: Callable[[int], Iterator[list[str]]],  # of a client, by its number
         expected: Callable[[list[str], int], np.ndarray],  # of a sentence and version
         *,
-        clients: int = 8,
-        tolerance: float = 0.0,
-        until_refused: bool = False,  # whether a client ends then
-        client: Callable[
-            [int], contextlib.AbstractContextManager[Predict]
-        ] = grpc_client,
+        clients=8,
+        tolerance=0.0,
+        until_refused=False,  # whether a client ends then
+        client=grpc_client,
     ):
         # The right answers by version, requests refused by code, wrong (version,
         # sentence), the largest difference, and seconds and tokens of right answers.
@@ -135,17 +133,17 @@ class Load:
                     if self._until_refused:
                         return
                     time.sleep(PAUSE)
-                else:
-                    seconds = time.perf_counter() - begin
-                    expected = self._expected(sentence, version)
-                    off = np.inf
-                    if found.shape == expected.shape:
-                        off = float(np.abs(found - expected).max(initial=0.0))
-                    with self._lock:
-                        self.largest = max(self.largest, off)
-                        if off <= self._tolerance:
-                            self.answers[version] += 1
-                            self.seconds.append(seconds)
-                            self.tokens += len(sentence)
-                        else:
-                            self.wrong.append((version, sentence))
+                    continue
+                seconds = time.perf_counter() - begin
+                expected = self._expected(sentence, version)
+                off = np.inf
+                if found.shape == expected.shape:
+                    off = float(np.abs(found - expected).max(initial=0.0))
+                with self._lock:
+                    self.largest = max(self.largest, off)
+                    if off <= self._tolerance:
+                        self.answers[version] += 1
+                        self.seconds.append(seconds)
+                        self.tokens += len(sentence)
+                    else:
+                        self.wrong.append((version, sentence))

@@ -4,26 +4,27 @@ import numpy as np
 import tensorflow as tf
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
-PREDICT = "/tensorflow.serving.PredictionService/Predict"
+INTEGERS = "sequence_len", "predicate"
 
 
-def text_request(texts, *outputs, model="elmo", signature=""):
+def predict_request(inputs, *outputs, signature=""):
     request = PredictRequest(output_filter=outputs)
-    request.model_spec.name = model
+    request.model_spec.name = "elmo"
     request.model_spec.signature_name = signature
-    request.inputs["sentences"].CopyFrom(tf.make_tensor_proto(np.array(texts, object)))
+    for name, values in inputs.items():
+        dtype = tf.int32 if name in INTEGERS else tf.string
+        request.inputs[name].CopyFrom(tf.make_tensor_proto(values, dtype))
     return request
 
 
-def tokens_request(tokens, lengths, *outputs, model="elmo"):
-    request = PredictRequest(output_filter=outputs)
-    request.model_spec.name = model
-    request.model_spec.signature_name = "tokens"
+def text_request(texts, *outputs, signature=""):
+    return predict_request({"sentences": texts}, *outputs, signature=signature)
+
+
+def tokens_request(tokens, lengths, *outputs):
     tokens = np.array(tokens, object).reshape(len(lengths), -1)
-    request.inputs["tokens"].CopyFrom(tf.make_tensor_proto(tokens, tf.string))
-    lengths = tf.make_tensor_proto(np.array(lengths, "int32"))
-    request.inputs["sequence_len"].CopyFrom(lengths)
-    return request
+    inputs = {"tokens": tokens, "sequence_len": lengths}
+    return predict_request(inputs, *outputs, signature="tokens")
 
 
 def malformed() -> dict[str, PredictRequest]:

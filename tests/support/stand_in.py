@@ -29,7 +29,6 @@ from tests.support.paths import ROOT
 from tests.support.serving_requests import text_request
 from tests.support.waiting import PATIENCE, wait_until
 
-UNITS = 3
 SPINS = 150  # products of 64 × 64, for a slow token
 
 
@@ -118,7 +117,7 @@ _stand_in = functools.cache(StandIn)
 
 
 def vectors(sentence, scale=1.0):
-    """The output `elmo` of a sentence, a list of tokens: (tokens, UNITS)."""
+    """The output `elmo` of a sentence, a list of tokens: (tokens, 3)."""
     sizes = np.array([len(token.encode()) for token in sentence], "float32")
     return np.stack([sizes, np.cumsum(sizes), 2 * sizes], -1) * np.float32(scale)
 

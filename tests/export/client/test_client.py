@@ -1,9 +1,7 @@
 """A client embeds a file through a server."""
 
-import concurrent.futures
 import json
 import shutil
-import subprocess
 import sys
 from unittest import mock
 
@@ -18,8 +16,6 @@ from export.client import embeddings_file, remote
 from export.client.embeddings_file import write_embeddings
 from export.client.remote import embed_text
 from tests.support import stand_in
-from tests.support.paths import ROOT
-from tests.support.waiting import PATIENCE
 
 SENTENCES = [
     "a bb ccc".split(),
@@ -43,7 +39,7 @@ def embed(address):
 
 @pytest.fixture
 def text(tmp_path):
-    path = tmp_path / "text.txt"
+    path = tmp_path / "TEXT"
     path.write_text("".join(f"{' '.join(s)}\n" for s in SENTENCES), encoding="utf-8")
     return path
 
@@ -51,9 +47,8 @@ def text(tmp_path):
 @pytest.mark.parametrize("batch_tokens", [1, 8, 2048])
 def test_vectors_have_the_order_of_the_sentences(address, batch_tokens):
     done = []
-    found = embed_text(
-        SENTENCES, address, batch_tokens=batch_tokens, progress=done.append
-    )
+    options = {"batch_tokens": batch_tokens, "progress": done.append}
+    found = embed_text(SENTENCES, address, **options)
     for sentence, array in zip(SENTENCES, found, strict=True):
         assert array.shape == (len(sentence), 3)
         np.testing.assert_array_equal(array, stand_in.vectors(sentence))
@@ -69,34 +64,27 @@ def test_any_output_can_be_requested(address):
         list(embed_text(SENTENCES, address, output="sequence_len"))
 
 
-@pytest.fixture
-def busy(monkeypatch):
-    """Makes calls that are refused `times` times; they note the pauses between them."""
-    pauses = []
-    monkeypatch.setattr(remote.time, "sleep", pauses.append)
-    monkeypatch.setattr(remote.random, "uniform", lambda low, high: 1.0)
-
-    def make(code, times):
-        error = grpc.RpcError()
-        error.code = lambda: code
-        return mock.Mock(side_effect=[error] * times + ["answer"]), pauses
-
-    return make
+def refused(code, times):
+    error = grpc.RpcError()
+    error.code = lambda: code
+    return mock.Mock(side_effect=[error] * times + ["answer"])
 
 
 @pytest.mark.parametrize("code", remote.RETRIED)
-def test_a_busy_server_is_retried_after_growing_pauses(busy, code):
-    call, pauses = busy(code, 3)
-    assert remote._retried(call, retries=3) == "answer"
+def test_a_busy_server_is_retried_after_growing_pauses(monkeypatch, code):
+    pauses = []
+    monkeypatch.setattr(remote.time, "sleep", pauses.append)
+    monkeypatch.setattr(remote.random, "uniform", lambda low, high: 1.0)
+    assert remote._retried(refused(code, 3), retries=3) == "answer"
     assert pauses == [0.1, 0.2, 0.4]
-    call, _ = busy(code, 9)
+    call = refused(code, 9)
     with pytest.raises(grpc.RpcError):
         remote._retried(call, retries=2)
     assert call.call_count == 3
 
 
-def test_a_refused_request_is_not_retried(busy):
-    call, _ = busy(grpc.StatusCode.INVALID_ARGUMENT, 1)
+def test_a_refused_request_is_not_retried():
+    call = refused(grpc.StatusCode.INVALID_ARGUMENT, 1)
     with pytest.raises(grpc.RpcError):
         remote._retried(call, retries=5)
     assert call.call_count == 1
@@ -157,7 +145,6 @@ def test_an_error_is_one_line_and_leaves_no_file(
     embed, text, tmp_path, capsys, monkeypatch, arguments, message
 ):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "TEXT").write_bytes(text.read_bytes())
     (tmp_path / "TEXT.npy").write_bytes(b"")
     (tmp_path / "folder.npy").mkdir()
     (tmp_path / "LATIN").write_bytes(b"a\n\xff\n")
@@ -226,29 +213,3 @@ def test_a_missing_server_is_an_error_with_status_1(text, tmp_path, capsys):
     arguments = [str(text), str(tmp_path / "o.npy"), "--server", address]
     assert client.main([*arguments, "--retries", "0"]) == 1
     assert "UNAVAILABLE" in capsys.readouterr().err
-
-
-def test_concurrent_clients_get_their_own_vectors(address):
-    wrong = []
-
-    def run(n):
-        sentences = [["x" * n] * k for k in range(1, 9)]
-        for sentence, array in zip(sentences, embed_text(sentences, address)):
-            if not np.array_equal(array, stand_in.vectors(sentence)):
-                wrong.append((n, sentence))
-
-    with concurrent.futures.ThreadPoolExecutor(8) as clients:
-        list(clients.map(run, range(1, 9)))
-    assert not wrong
-
-
-@pytest.mark.slow
-def test_the_commands_serve_and_embed(text, tmp_path):
-    directory = stand_in.save(tmp_path / "models")
-    with stand_in.serving_process(directory) as (server, _, port):
-        ask = [sys.executable, "-m", "export.client", text, tmp_path / "out.hdf5"]
-        subprocess.run([*ask, "--server", f"localhost:{port}"], cwd=ROOT, check=True)
-        server.terminate()
-        assert server.wait(PATIENCE) == 0
-    with h5py.File(tmp_path / "out.hdf5") as file:
-        assert len(file) == len(SENTENCES) + 1

@@ -17,9 +17,17 @@ from export.serve.config import Config
 from export.serve.errors import RequestError
 from export.serve.joining import join, split, width
 from export.serve.lanes import NICENESS, Lane, run_options, session_config
+from export.serve.servable import Servable
 from export.serve.signature import Signature
 from tests.support import stand_in
 from tests.support.waiting import PATIENCE, wait_until
+
+
+@pytest.fixture(scope="module")
+def servable(tmp_path_factory):
+    servable = Servable(stand_in.save(tmp_path_factory.mktemp("model")) / "1")
+    yield servable
+    servable.close()
 
 
 @pytest.fixture
@@ -172,25 +180,6 @@ def test_a_request_waits_for_others_until_its_batch_is_full(batcher, gate):
     second = patient.submit(text(gate, b"b"))  # the batch is full
     assert first.result(PATIENCE) and second.result(PATIENCE)
     assert gate.sizes == [2]
-
-
-def test_an_unexpected_error_does_not_end_a_thread(batcher, gate, monkeypatch):
-    def run(*_, **__):
-        raise MemoryError("too large")
-
-    gate.open()
-    one = batcher()
-    with monkeypatch.context() as patch, pytest.raises(MemoryError):
-        patch.setattr(gate, "run", run)
-        one.submit(text(gate, b"a")).result(PATIENCE)
-    assert one.submit(text(gate, b"b")).result(PATIENCE)
-
-
-def test_an_output_without_an_open_axis_is_not_cut(servable):
-    signature = servable.signature("tokens")
-    axes = {key: signature.time_axis(key) for key in signature.outputs}
-    without = {"default": None, "sequence_len": None}
-    assert axes == without | {"elmo": 1, "layers": 2, "word_emb": 1}
 
 
 @pytest.fixture

@@ -42,32 +42,24 @@ def test_a_file_lists_models_with_policies_and_labels(tmp_path):
     assert (every.policy.newest, two.policy.newest) == (None, 2)
 
 
+A = "name: 'a' base_path: 'b'"
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("configs", "message"),
     [
-        ("nonsense", "text format of ModelServerConfig"),
-        ("", "should list models"),
-        ("model_config_list { config { name: 'a' } }", "`base_path`"),
-        (
-            "model_config_list { config { name: 'a' base_path: 'b' }"
-            " config { name: 'a' base_path: 'c' } }",
-            "each model once. Repeated: ['a']",
-        ),
-        (
-            "model_config_list { config { name: 'a' base_path: 'b'"
-            " model_platform: 'other' } }",
-            "`model_platform`",
-        ),
-        (
-            "model_config_list { config { name: 'a' base_path: 'b'"
-            " model_version_policy { specific {} } } }",
-            "should list `versions`",
-        ),
+        (["nonsense"], "text format of ModelServerConfig"),
+        ([], "should list models"),
+        (["name: 'a'"], "`base_path`"),
+        ([A, A], "each model once. Repeated: ['a']"),
+        ([f"{A} model_platform: 'other'"], "`model_platform`"),
+        ([f"{A} model_version_policy {{ specific {{}} }}"], "should list `versions`"),
     ],
 )
-def test_a_wrong_file_is_one_line(tmp_path, capsys, text, message):
+def test_a_wrong_file_is_one_line(tmp_path, capsys, configs, message):
     path = tmp_path / "models.config"
-    path.write_text(text)
+    listed = " ".join(f"config {{ {config} }}" for config in configs)
+    path.write_text(f"model_config_list {{ {listed} }}")
     assert serve.main(["--model-config-file", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
@@ -97,9 +89,7 @@ def numbers(versions):
 def test_a_policy_decides_which_versions_are_loaded(tmp_path, policy, expected):
     for version in (1, 2, 3):
         stand_in.save(tmp_path, version)
-    versions = Versions(tmp_path, Servable, policy)
-    assert numbers(versions) == expected
-    versions.close()
+    assert numbers(Versions(tmp_path, Servable, policy)) == expected
 
 
 def test_versions_beyond_the_newest_ones_are_unloaded(tmp_path):
@@ -119,23 +109,14 @@ def test_versions_beyond_the_newest_ones_are_unloaded(tmp_path):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    one, other = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("other")
-    stand_in.save(one, 1)
-    for version in (3, 5):
-        stand_in.save(other, version, scale=version)
+    one = stand_in.save(tmp_path_factory.mktemp("one"), 1)
+    other = stand_in.save(tmp_path_factory.mktemp("other"), 3, scale=3)
+    stand_in.save(other, 5, scale=5)
     labels = {"stable": 3, "canary": 5, "gone": 4}
-    models = [
-        ModelConfig("elmo", one),
-        ModelConfig("other", other, VersionPolicy(2), labels),
-    ]
+    labelled = ModelConfig("other", other, VersionPolicy(2), labels)
+    models = [ModelConfig("elmo", one), labelled]
     with stand_in.serving(one, models=models) as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def stub(server):
-    with stand_in.asking(server) as asked:
-        yield asked
 
 
 def answer(stub, **spec):

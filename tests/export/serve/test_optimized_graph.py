@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from export.serve.servable import Servable, optimized
 from tests.support.exported import SENTENCES, padded
@@ -61,10 +60,3 @@ def test_a_graph_that_can_not_be_optimised_is_loaded_as_it_is(
     outputs = servable.run(servable.signature(""), inputs, ("sequence_len",))
     assert outputs["sequence_len"] == [1]
     servable.close()
-
-
-def test_a_damaged_file_is_reported_by_the_loader(tmp_path):
-    (tmp_path / "1").mkdir()
-    (tmp_path / "1/saved_model.pb").write_bytes(b"nothing")
-    with pytest.raises((OSError, tf.errors.OpError)):
-        Servable(tmp_path / "1")

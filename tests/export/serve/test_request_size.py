@@ -18,11 +18,11 @@ from export.serve.request_size import (
 from export.serve.signature import Signature
 
 TEXTS = [b"a bb", b"", b"  ", b" c", b"d\te\n f ", b"x" * 50, "ein é, 한국어!".encode()]
-MANY = Config()
+SEVEN_TOKENS = r"6 tokens \(--max-request-tokens\).* 7"
 
 
-def sentences(*texts):
-    return {"sentences": np.array(texts, object)}
+def texts(**fields):
+    return {name: np.array(values, object) for name, values in fields.items()}
 
 
 def tokens(columns, lengths):
@@ -54,33 +54,24 @@ def test_with_punctuation_the_count_is_an_upper_bound(name):
         (tokens(5, [2, 0, 4]), (3, 6, 5)),
         (tokens(5, [-9, 99]), (2, 5, 5)),
         (tokens(0, []), (0, 0, 0)),
-        (sentences(b"a b", b" c  "), (2, 3, 2)),
-        (sentences(), (0, 0, 0)),
+        (texts(sentences=[b"a b", b" c  "]), (2, 3, 2)),
+        (texts(sentences=[]), (0, 0, 0)),
+        (texts(premise=[b"a b"], hypothesis=[b"c"]), (1, 3, 2)),
+        (texts(premise=[[b"a"] * 5] * 2, hypothesis=[[b"a"] * 3] * 2), (2, 16, 5)),
     ],
 )
 def test_the_size_is_that_of_the_tokens_and_all_columns(inputs, size):
-    assert checked_size(inputs, "spaces", MANY) == RequestSize(*size)
-
-
-def test_the_size_of_two_texts_is_that_of_both():
-    pairs = {
-        "premise": np.array([b"a b"], object),
-        "hypothesis": np.array([b"c"], object),
-    }
-    assert checked_size(pairs, "spaces", MANY) == RequestSize(1, 3, 2)
-    columns = np.full([2, 5], b"a", object), np.full([2, 3], b"a", object)
-    size = checked_size(dict(zip(("premise", "hypothesis"), columns)), "spaces", MANY)
-    assert size == RequestSize(2, 16, 5)
-    with pytest.raises(RequestError, match="2 tokens .* 3"):
-        checked_size(pairs, "spaces", Config(max_request_tokens=2))
+    """And of two texts, that of both."""
+    assert checked_size(inputs, "spaces", Config()) == RequestSize(*size)
 
 
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        (sentences(*[b""] * 4), r"3 sentences \(--max-request-rows\).* 4"),
-        (sentences(b"a b c d", b"e f g"), r"6 tokens \(--max-request-tokens\).* 7"),
-        (tokens(4, [4, 3]), r"6 tokens \(--max-request-tokens\).* 7"),
+        (texts(sentences=[b""] * 4), r"3 sentences \(--max-request-rows\).* 4"),
+        (texts(sentences=[b"a b c d", b"e f g"]), SEVEN_TOKENS),
+        (texts(premise=[b"a b c d"], hypothesis=[b"e f g"]), SEVEN_TOKENS),
+        (tokens(4, [4, 3]), SEVEN_TOKENS),
     ],
 )
 def test_too_many_rows_or_tokens_are_refused_with_the_numbers(inputs, message):

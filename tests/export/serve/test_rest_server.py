@@ -1,6 +1,5 @@
 """The REST server's limits of time and connections, and its end."""
 
-import asyncio
 import contextlib
 import http.client
 import socket
@@ -162,24 +161,20 @@ def test_a_large_answer_is_sent_while_it_is_written(rest, monkeypatch, version):
     assert int(whole.headers["Content-Length"]) == len(whole.content) > 100_000
 
 
-def test_an_answer_is_sent_when_nothing_is_left_in_buffers_of_the_server():
+def test_an_answer_is_sent_when_nothing_is_left_in_buffers_of_the_server(
+    rest, monkeypatch
+):
     """A connection that is closed stays open until its buffer is read."""
+    transports, made = [], Connections.connection_made
 
-    async def limits():
-        connections = Connections(None, Config())
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(connections, "127.0.0.1", 0)
-        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        while not connections.connections:
-            await asyncio.sleep(0.01)
-        (connection,) = connections.connections
-        found = connection.transport.get_write_buffer_limits()
-        writer.close()
-        server.close()
-        await connections.shutdown(0.1)
-        return found
+    def note(self, handler, transport):
+        made(self, handler, transport)
+        transports.append(transport)
 
-    assert asyncio.run(limits()) == (0, 0)
+    monkeypatch.setattr(Connections, "connection_made", note)
+    with open_connections(rest().port, 1, ""):
+        wait_until(lambda: transports)
+        assert transports[0].get_write_buffer_limits() == (0, 0)
 
 
 def test_requests_wait_in_a_bounded_queue_and_probes_are_answered(rest, gate):
@@ -196,7 +191,6 @@ def test_requests_wait_in_a_bounded_queue_and_probes_are_answered(rest, gate):
 
 @pytest.mark.parametrize("content", ["", HEAD, ASKS_FIRST.format(9)])
 def test_further_connections_take_the_place_of_incomplete_requests(rest, content):
-    """Also that of a body that does not come."""
     server = rest(max_connections=3)
     with open_connections(server.port, 8, content) as connections:
         for _ in range(3):
@@ -292,11 +286,13 @@ def test_an_error_of_the_model_is_a_500(rest, model, monkeypatch):
     def run(*_, **__):
         raise MemoryError("too large")
 
-    with model.models["elmo"].lease() as servable:
-        monkeypatch.setattr(servable, "run", run)
-    reply = ask(rest().port, PREDICT, BODY)
+    server = rest()
+    with model.models["elmo"].lease() as servable, monkeypatch.context() as patch:
+        patch.setattr(servable, "run", run)
+        reply = ask(server.port, PREDICT, BODY)
     assert reply.status == 500 and b"MemoryError" in reply.content
     wait_until(lambda: not in_use(model))
+    assert ask(server.port, PREDICT, BODY).status == 200  # by the same thread
 
 
 def test_browsers_are_answered_if_asked_for(rest):
@@ -359,9 +355,7 @@ def test_a_server_that_is_closed_at_once_leaves_no_thread(rest):
 @pytest.mark.parametrize(
     ("host", "addresses"), [("::1", ["::1"]), ("::", ["::1", "127.0.0.1"])]
 )
-def test_ipv6_is_served_by_both_and_the_address_for_all_takes_both(
-    tmp_path, host, addresses
-):
+def test_both_servers_take_ipv6_and_all_addresses(tmp_path, host, addresses):
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:

@@ -88,17 +88,14 @@ def test_a_link_to_nothing_that_is_not_read_does_no_harm(tmp_path):
 
 def test_a_version_whose_warm_up_fails_is_broken(tmp_path):
     versions = Versions(stand_in.save(tmp_path, 1, warm_up=["a", "b c"]), load)
+    with versions.lease() as servable:
+        assert servable.warm_up() == 2
     stand_in.save(tmp_path, 2, warm_up=["bad"])
     assert not versions.refresh()
     assert "a bad token" in versions.statuses()[2].error
-
-
-def test_warm_up_requests_are_answered(tmp_path):
-    servable = Servable(stand_in.save(tmp_path, 1, warm_up=["a", "b c"]) / "1")
-    assert servable.warm_up() == 2
     (tmp_path / "1" / WARM_UP).write_bytes(b"no records" * 9)
-    with pytest.raises(Exception, match="corrupted|truncated"):
-        servable.warm_up()
+    with versions.lease() as old, pytest.raises(Exception, match="corrupted|truncated"):
+        old.warm_up()
 
 
 def test_the_version_before_answers_when_the_newest_disappears(tmp_path):
