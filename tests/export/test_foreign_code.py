@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from export.saved_model import ExportOptions
 from export.version_directory import export_elmo
-from tests.support.exported import LENGTHS, SENTENCES, STRINGS, TOKENS
+from tests.support.exported import LENGTHS, SENTENCES, STRINGS, TOKENS, padded
 
 hub = pytest.importorskip("tensorflow_hub")
 tf_keras = pytest.importorskip("tf_keras")
@@ -36,20 +36,17 @@ def test_a_session_of_tensorflow_1(exported_version, check):
     with tf.Graph().as_default(), v1.Session() as session:
         elmo = hub.load(str(exported_version))
         text = v1.placeholder(tf.string, [None])
-        outputs = {
-            "elmo": elmo(text, signature="default", as_dict=True)["elmo"],
-            "default": elmo(text),
-            "of tokens": elmo(
-                inputs={"tokens": PADDED, "sequence_len": LENGTHS},
-                signature="tokens",
-                as_dict=True,
-            )["elmo"],
-        }
+        inputs = {"tokens": PADDED, "sequence_len": LENGTHS}
+        outputs = [
+            elmo(text, signature="default", as_dict=True)["elmo"],
+            elmo(text),
+            elmo(inputs=inputs, signature="tokens", as_dict=True)["elmo"],
+        ]
         session.run([v1.global_variables_initializer(), v1.tables_initializer()])
-        outputs = session.run(outputs, {text: SENTENCES})
-    check("session, elmo", outputs["elmo"])
-    check("session, default", outputs["default"], "default")
-    check("session, tokens", outputs["of tokens"])
+        vectors, means, of_tokens = session.run(outputs, {text: SENTENCES})
+    check("session, elmo", vectors)
+    check("session, default", means, "default")
+    check("session, tokens", of_tokens)
 
 
 def test_lists_of_python_given_to_a_module(elmo, check):
@@ -70,8 +67,7 @@ def test_signatures_in_tensorflow_2(elmo, check):
         check(f"{signature}, sentences", embed(sentences=text)["elmo"].numpy())
     with pytest.raises(TypeError, match="text"):
         elmo.signatures["default"](texts=text)
-    inputs = {"tokens": tf.constant(PADDED), "sequence_len": tf.constant(LENGTHS)}
-    check("tokens", elmo.signatures["tokens"](**inputs)["elmo"].numpy())
+    check("tokens", elmo.signatures["tokens"](**padded())["elmo"].numpy())
 
 
 def fitted(model, inputs, optimizer="adam"):
@@ -119,12 +115,11 @@ def test_a_hub_layer_of_a_signature(exported_version, check):
     path = str(exported_version)
     layer = hub.KerasLayer(path, signature="default", signature_outputs_as_dict=True)
     check("hub.KerasLayer, dict", layer(np.array(SENTENCES))["elmo"].numpy())
-    entries = tf_keras.Input([None], dtype=tf.string), tf_keras.Input([], dtype="int32")
+    tokens = tf_keras.Input([None], dtype=tf.string)
+    entries = {"tokens": tokens, "sequence_len": tf_keras.Input([], dtype="int32")}
     layer = hub.KerasLayer(path, signature="tokens", output_key="elmo")
-    outputs = layer({"tokens": entries[0], "sequence_len": entries[1]})
-    model = tf_keras.Model(entries, outputs)
-    inputs = [tf.constant(PADDED), tf.constant(LENGTHS)]
-    check("hub.KerasLayer, tokens", model.predict(inputs, verbose=0))
+    model = tf_keras.Model(entries, layer(entries))
+    check("hub.KerasLayer, tokens", model.predict(padded(), verbose=0))
 
 
 class ElmoLayer(keras.layers.Layer):
@@ -142,24 +137,21 @@ class ElmoLayer(keras.layers.Layer):
 @pytest.mark.parametrize("kind", ["squeeze", "signature", "class"])
 def test_a_layer_around_a_module(elmo, kind):
     """The rank of what `squeeze` returns is unknown in a graph."""
-    size = elmo(["a"]).shape[-1]
-    layer = {
-        "squeeze": keras.layers.Lambda(
-            lambda x: elmo(
-                tf.squeeze(tf.cast(x, tf.string)), signature="default", as_dict=True
-            )["default"],
-            output_shape=(size,),
-        ),
-        "signature": keras.layers.Lambda(
-            lambda x: elmo.signatures["default"](tf.squeeze(x, axis=1))["default"],
-            output_shape=(size,),
-        ),
-        "class": ElmoLayer(elmo),
-    }[kind]
+
+    def squeeze(x):
+        text = tf.squeeze(tf.cast(x, tf.string))
+        return elmo(text, signature="default", as_dict=True)["default"]
+
+    def signature(x):
+        return elmo.signatures["default"](tf.squeeze(x, axis=1))["default"]
+
     entry = keras.Input((1,), dtype="string")
-    hidden = layer(entry)
     if kind == "class":
-        hidden = keras.layers.LSTM(2)(hidden)
+        hidden = keras.layers.LSTM(2)(ElmoLayer(elmo)(entry))
+    else:
+        call = squeeze if kind == "squeeze" else signature
+        size = elmo(["a"]).shape[-1:]
+        hidden = keras.layers.Lambda(call, output_shape=size)(entry)
     model = keras.Model(entry, keras.layers.Dense(1)(hidden))
     assert all(fitted(model, COLUMN))
     assert model.predict(COLUMN, verbose=0).shape == (len(SENTENCES), 1)
@@ -167,9 +159,10 @@ def test_a_layer_around_a_module(elmo, kind):
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
 def test_a_layer_of_a_signature_with_a_trained_head(
-    exported_version, optimizer, tmp_path
+    exported_version, check, optimizer, tmp_path
 ):
     layer = keras.layers.TFSMLayer(str(exported_version), call_endpoint="default")
+    check("keras.layers.TFSMLayer", layer(tf.constant(SENTENCES))["elmo"].numpy())
     assert not layer.trainable_weights and layer.weights
     entry = keras.Input(**STRINGS)
     model = keras.Model(entry, keras.layers.Dense(1)(layer(entry)["default"]))
@@ -178,9 +171,8 @@ def test_a_layer_of_a_signature_with_a_trained_head(
     before = model.predict(tf.constant(SENTENCES), verbose=0)
     model.save(tmp_path / "model.keras")
     model = keras.saving.load_model(tmp_path / "model.keras", safe_mode=False)
-    np.testing.assert_array_equal(
-        model.predict(tf.constant(SENTENCES), verbose=0), before
-    )
+    after = model.predict(tf.constant(SENTENCES), verbose=0)
+    np.testing.assert_array_equal(after, before)
 
 
 def test_an_export_with_the_other_choices(exported_elmo, check, tmp_path):
