@@ -13,7 +13,8 @@ from elmo_keras.layers.dictionary_character_cnn import DictionaryCharacterCNN
 from elmo_keras.layers.flat_sentences import inner_tokens, with_boundaries
 from elmo_keras.layers.token_cache import TokenCache
 from elmo_keras.layers.word_softmax import WordSoftmax
-from elmo_keras.text.characters import boundary_tokens, characters_of_words
+from elmo_keras.text.characters import characters_of_words
+from elmo_keras.text.word_ids import boundary_tokens
 
 LARGEST_DIGIT = 0x7FFF  # of `distinct_rows`: a code point, far from the surrogates
 
@@ -133,7 +134,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         return (layers, state) if self.return_state else layers
 
     def layers_of_sentences(
-        self, tokens, lengths, *, keep_boundaries=False, training=False, runs=None
+        self, tokens, lengths, *, keep_boundaries=False, training=False
     ):
         """All layers of flat sentences, see `layers.flat_sentences`.
 
@@ -149,8 +150,6 @@ class BidirectionalLanguageModel(keras.layers.Layer):
             keep_boundaries: whether the result holds `<S>` and `</S>` as well,
                 two more tokens for each sentence.
             training: as in a call.
-            runs: the `compiled_runs.Runs` of the sentences with their boundaries, or None,
-                see `BidirectionalLSTM.of_sentences`.
 
         Returns:
             A list of `config.n_layers + 1` tensors `(tokens, 2 · projection_dim)`.
@@ -168,7 +167,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         # Created first: a graph adds the layers up in the order of their creation.
         first = tf.concat([first, first], axis=-1)
         hidden = self.lstm.of_sentences(
-            x, lengths + 2, wanted=wanted, training=training, runs=runs
+            x, lengths + 2, wanted=wanted, training=training
         )
         return [first, *hidden]
 

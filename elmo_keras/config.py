@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from elmo_keras.cli.command import shortened
-from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.published_options import field_values, options_of
+from elmo_keras.token_dictionary import TokenDictionary
 
 _ALLOWED = {
     "activation": ("relu", "tanh"),

@@ -12,7 +12,7 @@ from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
 from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.text.length_batches import balanced_batches, in_order
-from elmo_keras.text.token_batches import Sentence, tokens_of_sentences
+from elmo_keras.text.sentences import Sentence, tokens_of_sentences
 from elmo_keras.text.vocabulary import Vocabulary
 
 DIRECTIONS = "both", "forward", "backward"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from elmo_keras.cli.command import shortened
-from elmo_keras.layers.token_dictionary import TokenDictionary
+from elmo_keras.token_dictionary import TokenDictionary
 
 # Field of `ElmoConfig` → where the published options.json keeps it.
 _PUBLISHED_KEYS = {

@@ -5,8 +5,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 LOCK = "lock"
 
 
@@ -17,6 +15,8 @@ def only_process(folder: Path, message: str, *, wait: bool = False) -> Iterator[
     If another process holds it, raises `ValueError(message)`, or prints it and waits. The
     lock ends with the process, however it ends.
     """
+    from filelock import FileLock, Timeout  # not needed to compute vectors
+
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / LOCK, thread_local=False)
     try:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.folders import Folder
 from elmo_keras.published_options import has_characters
+from elmo_keras.token_dictionary import TokenDictionary
 
 CHARACTERS, WORDS = "characters.txt", "words.txt"
 MAX_SIZE = 2**28  # bytes

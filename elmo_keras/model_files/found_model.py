@@ -9,7 +9,6 @@ from typing import Any
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.blocked_weights import values_read_later
-from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.checkpoints import ADAGRAD, CheckpointWeights
 from elmo_keras.model_files.hdf5 import Content, open_hdf5
 from elmo_keras.model_files.mix_file import Mix, parse_mix
@@ -27,6 +26,7 @@ from elmo_keras.model_files.published import (
 from elmo_keras.model_files.start_state_file import StartState, parse_start_state
 from elmo_keras.models.file_names import VOCABULARY
 from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.token_dictionary import TokenDictionary
 
 SOFTMAX_DIGEST = "vocabulary_sha256"  # attribute of a softmax
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.layers.token_dictionary import TokenDictionary
 from elmo_keras.model_files.dictionary_files import MAX_SIZE, parse_dic
 from elmo_keras.model_files.folders import Folder
 from elmo_keras.model_files.published import SizedWeights, finite
 from elmo_keras.model_files.torch_pickle import read_tensors
 from elmo_keras.published_options import parse_options
+from elmo_keras.token_dictionary import TokenDictionary
 
 TOKEN_EMBEDDER, ENCODER = "token_embedder.pkl", "encoder.pkl"
 _MAX_CONFIG, _MAX_PICKLE = 2**20, 2**33  # bytes; published ones have less than a tenth

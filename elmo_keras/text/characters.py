@@ -3,19 +3,16 @@
 import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.text.dictionary_ids import DICTIONARY_BOUNDARIES, dictionary_ids
+from elmo_keras.text.dictionary_ids import dictionary_ids
 from elmo_keras.text.token_batches import dense_tokens, string_tensor
-
-BEGIN_OF_SENTENCE_TOKEN = "<S>"
-END_OF_SENTENCE_TOKEN = "</S>"
-
-# The published ids for training. At prediction every id is one higher, and 0 marks
-# a masked position.
-BEGIN_OF_SENTENCE = 256
-END_OF_SENTENCE = 257
-BEGIN_OF_WORD = 258
-END_OF_WORD = 259
-PADDING = 260
+from elmo_keras.text.word_ids import (
+    BEGIN_OF_SENTENCE,
+    BEGIN_OF_WORD,
+    BOUNDARIES,
+    END_OF_SENTENCE,
+    END_OF_WORD,
+    PADDING,
+)
 
 
 def character_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
@@ -68,17 +65,10 @@ def characters_of_words(words: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     return tf.reshape(ids + 1, shape)
 
 
-def boundary_tokens(config: ElmoConfig) -> tuple[str, str]:
-    """The tokens before and after each sentence."""
-    if config.dictionary is None:
-        return BEGIN_OF_SENTENCE_TOKEN, END_OF_SENTENCE_TOKEN
-    return DICTIONARY_BOUNDARIES
-
-
 def _byte_ids(tokens, config):
     """The published ids for training: (tokens, max_characters_per_token)."""
     length = config.max_characters_per_token
-    begins, ends = tokens == BEGIN_OF_SENTENCE_TOKEN, tokens == END_OF_SENTENCE_TOKEN
+    begins, ends = (tokens == token for token in BOUNDARIES)
     sentence_boundary = tf.where(begins, BEGIN_OF_SENTENCE, 0)
     sentence_boundary = tf.where(ends, END_OF_SENTENCE, sentence_boundary)[:, None]
     flat = _normalized(tf.where(begins | ends, "S", tokens), config)  # one byte

@@ -12,8 +12,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.text.characters import boundary_tokens, words_cut
+from elmo_keras.text.characters import words_cut
 from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.text.word_ids import boundary_tokens
 
 BEGIN, END = 0, 1  # numbers of `<S>` and `</S>` in every corpus
 

@@ -7,10 +7,9 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.layers.token_dictionary import UNKNOWN_WORD, TokenDictionary
 from elmo_keras.text.string_search import StringSearch
-
-DICTIONARY_BOUNDARIES = "<bos>", "<eos>"  # the tokens before and after a sentence
+from elmo_keras.text.word_ids import DICTIONARY_BOUNDARIES
+from elmo_keras.token_dictionary import UNKNOWN_WORD, TokenDictionary
 
 
 def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:

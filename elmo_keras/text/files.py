@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-import tensorflow as tf
-
 # A longer line is not a sentence; it is refused before it fills the memory.
 LONGEST_LINE = 2**20
 LINES_AT_ONCE = 256
@@ -103,6 +101,7 @@ def _tokenized(lines, tokenizer):
 
 def raw_text_tokenizer() -> Tokenizer:
     """Splits raw text by tensorflow-text: sentences by punctuation, words by script."""
+    import tensorflow as tf
     import tensorflow_text
 
     breaker = tensorflow_text.StateBasedSentenceBreaker()

@@ -1,14 +1,12 @@
 """Texts and tokens in any form as lists and string tensors; where real tokens are."""
 
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.text.length_batches import padded_arrays
-
-Sentence = str | bytes | Sequence[str | bytes]
+from elmo_keras.text.sentences import encoded
 
 
 def tokenize(text: tf.Tensor, tokenizer=None) -> tf.RaggedTensor:
@@ -30,40 +28,6 @@ def tokenize(text: tf.Tensor, tokenizer=None) -> tf.RaggedTensor:
     """
     text = tf.convert_to_tensor(text, tf.string)
     return tf.strings.split(text) if tokenizer is None else tokenizer.tokenize(text)
-
-
-def tokens_of_sentences(
-    sentences: Iterable[Sentence],
-    tokenizer: Callable[[str], Sequence[str]] | None = None,
-) -> Iterator[list[bytes]]:
-    """Yields the tokens of each sentence as UTF-8; a `str` is split at ASCII white space.
-
-    Raises:
-        TypeError: a sentence is no text and no sequence; the message gives its number.
-        ValueError: a token is empty.
-    """
-    for number, sentence in enumerate(sentences):
-        if isinstance(sentence, str) and tokenizer is not None:
-            sentence = tokenizer(sentence)
-        if isinstance(sentence, (str, bytes)):
-            sentence = _bytes(sentence).split()  # at ASCII white space only
-        try:
-            tokens = [_bytes(token) for token in sentence]
-        except (TypeError, AttributeError):
-            raise TypeError(
-                f"Sentence {number} should be a str or a list of tokens (str). "
-                f"Received: {sentence!r:.100}"
-            ) from None
-        if b"" in tokens:
-            raise ValueError(
-                f"The tokens of sentence {number} should not be empty. Token "
-                f"{tokens.index(b'')} is ''."
-            )
-        yield tokens
-
-
-def _bytes(text):
-    return text if isinstance(text, bytes) else text.encode()
 
 
 def string_tensor(inputs):
@@ -98,7 +62,7 @@ def _encoded(row):
     for token in row:
         if not isinstance(token, (str, bytes)):
             raise _not_tokens(token)
-    return [_bytes(token) for token in row]
+    return [encoded(token) for token in row]
 
 
 def _not_tokens(found):

@@ -10,7 +10,7 @@ from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
 from elmo_keras.layers.packing import pack_sentences
 from elmo_keras.model_files.start_state_file import StartState
-from elmo_keras.text.characters import boundary_tokens
+from elmo_keras.text.word_ids import boundary_tokens
 
 MAX_ROWS = 32
 SENTENCES_A_ROW = 32

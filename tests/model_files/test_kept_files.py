@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo
-from elmo_keras.embed.embedder import model_digest
+from elmo_keras.elmo import model_digest
 from elmo_keras.layers import ScalarMix
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
 from elmo_keras.model_files.start_state_file import DIGEST

@@ -1,0 +1,1 @@
+"""ELMo in LiteRT: int8 or float32 on CPUs, without TensorFlow."""

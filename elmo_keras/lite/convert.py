@@ -1,0 +1,161 @@
+"""From an `Elmo` layer to a `.tflite` file."""
+
+from pathlib import Path
+
+import numpy as np
+
+from elmo_keras.elmo import Elmo, model_digest
+from elmo_keras.layers.blocked_weights import from_blocks
+from elmo_keras.layers.scalar_mix import ScalarMix
+from elmo_keras.lite.graph import Graph, Matrix, Model, quantised
+from elmo_keras.lite.graphs import LstmLayer, TokenLayers, lstm_graph, token_graph
+from elmo_keras.lite.lite_file import LiteFile, write_lite
+
+ARITHMETICS = "int8", "float32"
+# Steps of an LSTM block by the number of its rows; words and characters of a token
+# graph. Between two of them the next larger one is run, with rows that nobody reads.
+STEPS = {1: 8, 2: 8, 4: 8, 8: 8, 16: 8, 32: 4}
+WORDS = 1, 4, 16, 32
+CHARACTERS = 16, 20, 28
+
+
+def convert(
+    elmo: Elmo, path: Path, arithmetic: str = "int8", *, mix: ScalarMix | None = None
+) -> None:
+    """Writes the biLM and a mix of an `Elmo` layer as one `.tflite` file.
+
+    Args:
+        elmo: an `Elmo` layer with its weights.
+        path: the file; its folder exists.
+        arithmetic: `"int8"`: weights have a scale for each output, and inputs of matrix
+            products are quantised row by row, when they are known; or `"float32"`.
+        mix: one of the layer's mixes, by default the first.
+
+    Raises:
+        ValueError: there is no such arithmetic, or the file would be larger than 2 GB.
+    """
+    if arithmetic not in ARITHMETICS:
+        raise ValueError(
+            f"`arithmetic` should be one of {ARITHMETICS}. Received: {arithmetic!r}"
+        )
+    kind = quantised if arithmetic == "int8" else _exact
+    config, bilm = elmo.config, elmo.bilm
+    characters = _characters(config)
+    directions = {
+        name: _lstm_model(config, [_lstm_layer(config, lstm, kind) for lstm in d.lstms])
+        for name, d in (
+            ("forward", bilm.lstm.forward),
+            ("backward", bilm.lstm.backward),
+        )
+    }
+    tokens = _token_model(config, bilm.token_representation, kind, characters)
+    about = {
+        "config": config.to_dict(),
+        "arithmetic": arithmetic,
+        "model": model_digest(elmo),
+        "mix": (mix or elmo.mixes[0]).values(),
+        "steps": STEPS,
+        "words": WORDS,
+        "characters": characters,
+    }
+    graphs = {
+        name: np.frombuffer(model.to_bytes(), np.uint8)
+        for name, model in (directions | {"tokens": tokens}).items()
+    }
+    write_lite(path, LiteFile(about, graphs, _arrays(bilm)))
+
+
+def _exact(weights):
+    return Matrix(np.ascontiguousarray(weights, np.float32), None)
+
+
+def _lstm_layer(config, lstm, kind):
+    bias = _numpy(lstm.bias).astype(np.float32)
+    units = len(bias) // 4
+    bias[2 * units : 3 * units] += config.forget_bias
+    return LstmLayer(
+        _matrix(_numpy(lstm.kernel), kind),
+        _matrix(from_blocks(_numpy(lstm.recurrent_kernel)), kind),
+        bias,
+        _matrix(from_blocks(_numpy(lstm.projection_kernel)), kind),
+    )
+
+
+def _lstm_model(config, layers):
+    model = Model()
+    for rows, steps in STEPS.items():
+        graph = lstm_graph(
+            Graph(model),
+            layers,
+            rows=rows,
+            steps=steps,
+            cell_clip=config.cell_clip,
+            proj_clip=config.proj_clip,
+            use_skip_connections=config.use_skip_connections,
+        )
+        model.add(f"r{rows}", graph)
+    return model
+
+
+def _token_model(config, cnn, kind, characters):
+    layers = TokenLayers(
+        kernels=[_matrix(_numpy(k)[:, None], kind) for k in cnn.kernels],
+        biases=[_numpy(b) for b in cnn.biases],
+        highways=[_highway(highway, kind) for highway in cnn.highways],
+        projection=None if cnn.projection is None else _dense(cnn.projection, kind),
+    )
+    model = Model()
+    for words in WORDS:
+        for count in characters:
+            graph = token_graph(
+                Graph(model),
+                layers,
+                config.activation,
+                words=words,
+                characters=count,
+                character_dim=config.char_embedding_dim,
+                word_dim=config.word_embedding_dim,
+            )
+            model.add(f"w{words}_{count}", graph)
+    return model
+
+
+def _characters(config):
+    """Numbers of characters that words are padded to; 0 for words without."""
+    if not config.has_characters:
+        return (0,)
+    most = config.max_characters_per_token
+    widest = max(width for width, _ in config.filters)
+    return *(c for c in CHARACTERS if widest <= c < most), most
+
+
+def _highway(highway, kind):
+    kernels = highway.carry_kernel, highway.transform_kernel
+    biases = highway.carry_bias, highway.transform_bias
+    weights = np.concatenate([_numpy(k) for k in kernels], axis=1)
+    return _matrix(weights, kind), np.concatenate([_numpy(b) for b in biases])
+
+
+def _dense(dense, kind):
+    return _matrix(_numpy(dense.kernel), kind), _numpy(dense.bias)
+
+
+def _arrays(bilm):
+    cnn, arrays = bilm.token_representation, {}
+    if cnn.filters:
+        # Row 0 is a masked position.
+        arrays["characters"] = np.pad(_numpy(cnn.embeddings), [(1, 0), (0, 0)])
+    if cnn.n_words:
+        arrays["words"] = _numpy(cnn.word_embeddings)
+    if bilm.has_start_state:
+        arrays["start_output"], arrays["start_cell"] = bilm.lstm.start_values()
+    return arrays
+
+
+def _matrix(kernel, kind):
+    """A kernel (…, outputs) as a matrix with a row for each output."""
+    return kind(np.ascontiguousarray(np.moveaxis(kernel, -1, 0)))
+
+
+def _numpy(variable) -> np.ndarray:
+    return np.asarray(variable, np.float32)

@@ -1,0 +1,240 @@
+"""ELMo by compiled LiteRT graphs: words to vectors, sentences to layers."""
+
+import concurrent.futures
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from elmo_keras.config import ElmoConfig
+from elmo_keras.lite.lite_file import read_lite
+from elmo_keras.lite.runtime import aligned, compiled
+from elmo_keras.text.word_ids import WordIds
+
+
+class LiteElmo:
+    """The biLM of a `.tflite` file.
+
+    A word or a sentence has the same vectors alone and in any batch. Several threads
+    can use one object; each waits for the one before.
+
+    Args:
+        path: a file that `export --format litert` wrote.
+        threads: 1, or 2 for a thread for each direction.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ImportError: `ai-edge-litert` is not installed.
+        ValueError: the file is not ours, damaged, or can't be run.
+    """
+
+    def __init__(self, path: str | Path, threads: int | None = None):
+        file = read_lite(Path(path))
+        self.about = file.about
+        self.config = ElmoConfig(**file.about["config"])
+        self._tokens = _Tokens(self.config, file)
+        self._directions = [
+            _Direction(self.config, file, number) for number in range(2)
+        ]
+        self._threads = threads or min(2, os.cpu_count() or 1)
+        self._lock, self._other = threading.RLock(), None
+
+    def word_vectors(self, words: Sequence[bytes]) -> np.ndarray:
+        """The context-independent vectors of words: float32 `(words, projection_dim)`."""
+        with self._lock:
+            return self._tokens.vectors(words, self._both)
+
+    def layers_of_vectors(self, x: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+        """All layers of flat sentences.
+
+        Args:
+            x: float32 `(tokens + 2 · sentences, projection_dim)`, with the vectors of
+                the boundaries around each sentence.
+            lengths: int `(sentences,)`, the number of tokens of each, without them.
+
+        Returns:
+            A list of `config.n_layers + 1` arrays `(tokens, 2 · projection_dim)`.
+        """
+        dim, n_tokens = x.shape[1], int(lengths.sum())
+        rows = np.repeat(np.arange(len(lengths)), lengths)
+        first = x[np.arange(n_tokens) + 2 * rows + 1]
+        # One more row takes what no token needs.
+        hidden = np.empty((self.config.n_layers, n_tokens + 1, 2 * dim), np.float32)
+        halves = hidden[..., :dim], hidden[..., dim:]
+        with self._lock:
+            jobs = [
+                lambda d=d, half=half: d.run(x, lengths, half)
+                for d, half in zip(self._directions, halves)
+            ]
+            self._both(jobs)
+        return [np.concatenate([first, first], axis=1), *hidden[:, :-1]]
+
+    def _both(self, jobs):
+        """Runs two functions, on two threads if there are two."""
+        if self._threads == 1:
+            for job in jobs:
+                job()
+            return
+        if self._other is None or self._other[0] != os.getpid():  # also after a fork
+            pool = concurrent.futures.ThreadPoolExecutor(1, "elmo-lite")
+            self._other = os.getpid(), pool
+        first, second = jobs
+        waiting = self._other[1].submit(second)
+        try:
+            first()
+        finally:
+            waiting.result()
+
+
+class _Direction:
+    """One direction of the LSTMs: a signature for each number of rows."""
+
+    def __init__(self, config, file, number):
+        self._reverse = bool(number)
+        self._model = compiled(file.graphs["backward" if number else "forward"])
+        self._plan = {int(r): t for r, t in file.about["steps"].items()}
+        self._most, self._n_layers = max(self._plan), config.n_layers
+        dim = config.projection_dim
+        names = [f"{part}{i}" for i in range(config.n_layers) for part in "hc"]
+        sizes = [dim, config.units] * config.n_layers
+        # The state before a block and the state after it, by turns.
+        self._states = [
+            {name: aligned(self._most, size) for name, size in zip(names, sizes)}
+            for _ in range(2)
+        ]
+        self._start = {name: 0.0 for name in names}
+        for part, key in (("h", "start_output"), ("c", "start_cell")):
+            for i, value in enumerate(file.arrays.get(key, np.empty((2, 0)))[number]):
+                self._start[f"{part}{i}"] = value
+        n_rows = max(rows * steps for rows, steps in self._plan.items())
+        self._x = aligned(n_rows, dim)
+        self._y = [aligned(n_rows, dim) for _ in range(config.n_layers)]
+        self._bound = {}
+
+    def run(self, x, lengths, result):
+        """Writes the layers `(layers, tokens + 1, dim)` of flat sentences."""
+        order = np.argsort(-lengths, kind="stable")
+        starts = np.cumsum(lengths) - lengths
+        for first in range(0, len(order), self._most):
+            some = order[first : first + self._most]
+            self._run_rows(x, lengths[some], starts[some], some, result)
+
+    def _run_rows(self, x, lengths, starts, numbers, result):
+        n_steps = lengths[0] + 2
+        time = np.arange(n_steps)[:, None]
+        place = lengths + 1 - time if self._reverse else time
+        # Where each step's tokens lie in x, and where their outputs go.
+        sources = np.clip(starts + 2 * numbers + place, 0, len(x) - 1)
+        real = (place > 0) & (place <= lengths)
+        targets = np.where(real, starts + place - 1, result.shape[1] - 1)
+        running = np.count_nonzero(lengths + 2 > time, axis=1)
+        turn = 0
+        for name, start in self._start.items():
+            self._states[0][name][: len(lengths)] = start
+        step = 0
+        while step < n_steps:
+            active = running[step]
+            rows = next(r for r in self._plan if r >= active)
+            last = min(step + self._plan[rows], n_steps)
+            runs, block_x, block_y = self._of_rows(rows)
+            count, some = last - step, slice(step, last)
+            block_x[:count, :active] = x[sources[some, :active]]
+            runs[turn]()
+            turn = 1 - turn
+            for layer, y in zip(result, block_y):
+                layer[targets[some, :active]] = y[:count, :active]
+            step = last
+
+    def _of_rows(self, rows):
+        if rows not in self._bound:
+            shape = self._plan[rows], rows, -1
+            n_rows = rows * self._plan[rows]
+            arrays = {"x": self._x[:n_rows]}
+            arrays |= {f"y{i}": y[:n_rows] for i, y in enumerate(self._y)}
+            before_after = self._states, self._states[::-1]
+            runs = []
+            for before, after in before_after:
+                states = {name: state[:rows] for name, state in before.items()}
+                states |= {k.upper(): state[:rows] for k, state in after.items()}
+                runs.append(self._model.bind(f"r{rows}", arrays | states))
+            self._bound[rows] = (
+                runs,
+                arrays["x"].reshape(shape),
+                [y[:n_rows].reshape(shape) for y in self._y],
+            )
+        return self._bound[rows]
+
+
+class _Tokens:
+    """The token representation: a signature for each number of words and characters."""
+
+    def __init__(self, config, file):
+        self._config, self._graph = config, file.graphs["tokens"]
+        self._tables = file.arrays
+        self._rows = file.about["words"]
+        self._characters = np.array(file.about["characters"])
+        self._ids = WordIds(config)
+        self._models, self._bound = [compiled(self._graph)], [{}, {}]
+
+    def vectors(self, words, both):
+        """The vectors of words; `both` runs two functions at once."""
+        ids, ends = self._ids(words)
+        result = np.empty((len(words), self._config.projection_dim), np.float32)
+        jobs = self._jobs(ends)
+        if len(words) <= self._rows[-1]:
+            self._work(0, jobs, ids, result)
+            return result
+        if len(self._models) == 1:
+            self._models.append(compiled(self._graph))
+        lock = threading.Lock()
+
+        def shared():
+            while True:
+                with lock:
+                    job = next(jobs, None)
+                if job is None:
+                    return
+                yield job
+
+        both([lambda i=i: self._work(i, shared(), ids, result) for i in range(2)])
+        return result
+
+    def _jobs(self, ends) -> Iterator[tuple[int, np.ndarray]]:
+        """Numbers of characters, and words that have no more."""
+        widest = max((width for width, _ in self._config.filters), default=0)
+        # With one window of padding after the word.
+        needed = np.minimum(ends + widest, self._characters[-1])
+        places = np.searchsorted(self._characters, needed)
+        for place, characters in enumerate(self._characters):
+            some = np.flatnonzero(places == place)
+            for first in range(0, len(some), self._rows[-1]):
+                yield int(characters), some[first : first + self._rows[-1]]
+
+    def _work(self, model, jobs, ids, result):
+        own = bool(self._config.word_embedding_dim)
+        for characters, some in jobs:
+            rows = next(r for r in self._rows if r >= len(some))
+            run, arrays = self._of_size(model, rows, characters)
+            if own:
+                arrays["words"][: len(some)] = self._tables["words"][ids[some, 0] - 1]
+            if characters:
+                found = self._tables["characters"][ids[some, own : own + characters]]
+                arrays["characters"][: len(some)] = found
+            run()
+            result[some] = arrays["y"][: len(some)]
+
+    def _of_size(self, model, rows, characters):
+        bound = self._bound[model]
+        if (rows, characters) not in bound:
+            config = self._config
+            arrays = {"y": aligned(rows, config.projection_dim)}
+            if config.word_embedding_dim:
+                arrays["words"] = aligned(rows, config.word_embedding_dim)
+            if characters:
+                dim = config.char_embedding_dim
+                arrays["characters"] = aligned(rows, characters, dim)
+            run = self._models[model].bind(f"w{rows}_{characters}", arrays)
+            bound[rows, characters] = run, arrays
+        return bound[rows, characters]

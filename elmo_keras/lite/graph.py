@@ -1,0 +1,291 @@
+"""TFLite flatbuffers, written operation by operation: what LiteRT runs.
+
+TensorFlow's converter takes 11 seconds for one layer and direction of a published model,
+and can't share weights among signatures that unroll different numbers of steps.
+"""
+
+import math
+from typing import NamedTuple
+
+import flatbuffers
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+
+Op = schema.BuiltinOperator
+_FLOAT, _INT8, _INT32 = (
+    schema.TensorType.FLOAT32,
+    schema.TensorType.INT8,
+    schema.TensorType.INT32,
+)
+_LARGEST = 2**31 - 2**20  # bytes of a flatbuffer
+_AT_ONCE = 4  # XNNPACK concatenates no more
+
+
+class Matrix(NamedTuple):
+    """Weights with a row for each output, in int8 with the rows' scales, or in float32.
+
+    `values` (outputs, ...), `scales` float32 (outputs,) or None.
+    """
+
+    values: np.ndarray
+    scales: np.ndarray | None
+
+
+def quantised(weights: np.ndarray) -> Matrix:
+    """Weights (outputs, ...) in int8, each row with a scale of its own."""
+    rows = weights.reshape(len(weights), -1)
+    scales = np.maximum(np.abs(rows).max(axis=1), 1e-12).astype(np.float32) / 127
+    values = np.empty(rows.shape, np.int8)
+    for first in range(0, len(rows), 1024):  # the quotients take four times the memory
+        some = slice(first, first + 1024)
+        values[some] = np.clip(np.rint(rows[some] / scales[some, None]), -127, 127)
+    return Matrix(values.reshape(weights.shape), scales)
+
+
+class Model:
+    """A flatbuffer with a subgraph for each signature; equal constants are held once."""
+
+    def __init__(self):
+        self._model = schema.ModelT()
+        self._model.version = 3
+        self._model.description = b"elmo-keras"
+        self._model.buffers = [schema.BufferT()]
+        self._model.operatorCodes, self._model.subgraphs = [], []
+        self._model.signatureDefs = []
+        self._codes, self._buffers, self._size = {}, {}, 0
+
+    def code(self, operator: int, version: int) -> int:
+        """The index of an operation of this version."""
+        if (operator, version) not in self._codes:
+            code = schema.OperatorCodeT()
+            code.builtinCode, code.version = operator, version
+            code.deprecatedBuiltinCode = min(operator, 127)
+            self._codes[operator, version] = len(self._model.operatorCodes)
+            self._model.operatorCodes.append(code)
+        return self._codes[operator, version]
+
+    def buffer(self, array: np.ndarray) -> int:
+        """The index of a buffer with this array's bytes, which must not change."""
+        found = self._buffers.get(id(array))
+        if found is None:
+            buffer = schema.BufferT()
+            buffer.data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            found = self._buffers[id(array)] = len(self._model.buffers), array
+            self._model.buffers.append(buffer)
+            self._size += buffer.data.size
+            if self._size > _LARGEST:
+                raise ValueError(
+                    "The model is too large for a .tflite file: its weights take more "
+                    "than 2 GB."
+                )
+        return found[0]
+
+    def add(self, name: str, graph: "Graph") -> None:
+        """Adds a finished graph as the signature `name`."""
+        signature = schema.SignatureDefT()
+        signature.signatureKey = name.encode()
+        signature.subgraphIndex = len(self._model.subgraphs)
+        signature.inputs, signature.outputs = (
+            [_entry(name, tensor) for name, tensor in side.items()]
+            for side in (graph.inputs, graph.outputs)
+        )
+        self._model.signatureDefs.append(signature)
+        graph.subgraph.name = name.encode()
+        graph.subgraph.inputs = [*graph.inputs.values()]
+        graph.subgraph.outputs = [*graph.outputs.values()]
+        self._model.subgraphs.append(graph.subgraph)
+
+    def to_bytes(self) -> bytes:
+        """The flatbuffer."""
+        builder = flatbuffers.Builder(self._size + (1 << 20))
+        builder.Finish(self._model.Pack(builder), b"TFL3")
+        return bytes(builder.Output())
+
+
+def _entry(name, tensor):
+    entry = schema.TensorMapT()
+    entry.name, entry.tensorIndex = name.encode(), tensor
+    return entry
+
+
+class Graph:
+    """A subgraph; tensors are numbers, and each method adds operations.
+
+    Inputs and outputs have one dimension: LiteRT binds memory to no others.
+    """
+
+    def __init__(self, model: Model):
+        self._model = model
+        self.subgraph = schema.SubGraphT()
+        self.subgraph.tensors, self.subgraph.operators = [], []
+        self.inputs, self.outputs = {}, {}
+        self._constants = {}
+
+    def shape(self, tensor: int) -> list[int]:
+        """The shape of a tensor."""
+        return self.subgraph.tensors[tensor].shape
+
+    def input(self, name: str, *shape: int) -> int:
+        """An input of this shape, given as a flat array."""
+        self.inputs[name] = tensor = self._tensor([math.prod(shape)], _FLOAT)
+        return self.reshape(tensor, *shape)
+
+    def output(self, name: str, tensor: int) -> None:
+        """Returns a tensor as a flat array."""
+        self.outputs[name] = self.reshape(tensor, math.prod(self.shape(tensor)))
+
+    def dense(self, x: int, weights: Matrix, bias: np.ndarray | None = None) -> int:
+        """x W + b: (rows, outputs)."""
+        options = schema.FullyConnectedOptionsT()
+        options.asymmetricQuantizeInputs = weights.scales is not None
+        inputs = [x, self._weights(weights), self._bias(bias)]
+        return self._op(
+            Op.FULLY_CONNECTED,
+            inputs,
+            [self.shape(x)[0], len(weights.values)],
+            options,
+            version=1 if weights.scales is None else 9,
+        )
+
+    def convolution(self, x: int, kernel: Matrix, bias: np.ndarray) -> int:
+        """The n-grams of x (rows, time, 1, dim): (rows, time - width + 1, 1, outputs)."""
+        options = schema.Conv2DOptionsT()
+        options.padding = schema.Padding.VALID
+        options.strideH = options.strideW = 1
+        options.dilationHFactor = options.dilationWFactor = 1
+        rows, time, _, _ = self.shape(x)
+        outputs, width = kernel.values.shape[:2]
+        inputs = [x, self._weights(kernel), self._bias(bias)]
+        return self._op(
+            Op.CONV_2D,
+            inputs,
+            [rows, time - width + 1, 1, outputs],
+            options,
+            version=1 if kernel.scales is None else 5,
+        )
+
+    def maxima(self, x: int) -> int:
+        """The maxima of x (rows, time, 1, dim) over time: (rows, dim)."""
+        rows, time, _, dim = self.shape(x)
+        options = schema.Pool2DOptionsT()
+        options.padding = schema.Padding.VALID
+        options.strideH = options.strideW = 1
+        options.filterHeight, options.filterWidth = time, 1
+        highest = self._op(Op.MAX_POOL_2D, [x], [rows, 1, 1, dim], options)
+        return self.reshape(highest, rows, dim)
+
+    def sigmoid(self, x: int) -> int:
+        return self._op(Op.LOGISTIC, [x], self.shape(x))
+
+    def tanh(self, x: int) -> int:
+        return self._op(Op.TANH, [x], self.shape(x))
+
+    def relu(self, x: int) -> int:
+        return self._op(Op.RELU, [x], self.shape(x))
+
+    def add(self, a: int, b: int) -> int:
+        return self._op(Op.ADD, [a, b], self.shape(a), schema.AddOptionsT())
+
+    def subtract(self, a: int, b: int) -> int:
+        return self._op(Op.SUB, [a, b], self.shape(a), schema.SubOptionsT())
+
+    def multiply(self, a: int, b: int) -> int:
+        return self._op(Op.MUL, [a, b], self.shape(a), schema.MulOptionsT())
+
+    def clip(self, x: int, bound: float | None) -> int:
+        """x within ± bound, if there is one."""
+        if bound is None:
+            return x
+        options = schema.MaximumMinimumOptionsT()
+        for operator, value in ((Op.MAXIMUM, -bound), (Op.MINIMUM, bound)):
+            value = self._constant(np.float32(value))
+            x = self._op(operator, [x, value], self.shape(x), options)
+        return x
+
+    def split(self, x: int, parts: int) -> list[int]:
+        """Equal parts of the last axis of x (rows, dim)."""
+        options = schema.SplitOptionsT()
+        options.numSplits = parts
+        rows, dim = self.shape(x)
+        inputs = [self._constant(np.int32(1)), x]
+        shapes = [[rows, dim // parts]] * parts
+        return self._ops(Op.SPLIT, inputs, shapes, options)
+
+    def rows(self, x: int, first: int, count: int) -> int:
+        """Some rows of x (rows, dim)."""
+        total, dim = self.shape(x)
+        if count == total:
+            return x
+        where = [self._constant(np.int32(a)) for a in ((first, 0), (count, dim))]
+        return self._op(Op.SLICE, [x, *where], [count, dim], schema.SliceOptionsT())
+
+    def concatenate(self, parts: list[int], axis: int) -> int:
+        """Parts (rows, dim) along an axis."""
+        while len(parts) > _AT_ONCE:
+            parts = [
+                self.concatenate(parts[i : i + _AT_ONCE], axis)
+                for i in range(0, len(parts), _AT_ONCE)
+            ]
+        if len(parts) == 1:
+            return parts[0]
+        options = schema.ConcatenationOptionsT()
+        options.axis = axis
+        shape = [*self.shape(parts[0])]
+        shape[axis] = sum(self.shape(part)[axis] for part in parts)
+        return self._op(Op.CONCATENATION, parts, shape, options)
+
+    def reshape(self, x: int, *shape: int) -> int:
+        """x in another shape."""
+        options = schema.ReshapeOptionsT()
+        options.newShape = list(shape)
+        return self._op(
+            Op.RESHAPE, [x, self._constant(np.int32(shape))], shape, options
+        )
+
+    def _tensor(self, shape, dtype, buffer=0, scales=None):
+        tensor = schema.TensorT()
+        tensor.shape, tensor.type, tensor.buffer = list(shape), dtype, buffer
+        tensor.name = str(len(self.subgraph.tensors)).encode()
+        if scales is not None:
+            tensor.quantization = schema.QuantizationParametersT()
+            tensor.quantization.scale = scales
+            tensor.quantization.zeroPoint = np.zeros(len(scales), np.int64)
+            tensor.quantization.quantizedDimension = 0
+        self.subgraph.tensors.append(tensor)
+        return len(self.subgraph.tensors) - 1
+
+    def _weights(self, matrix):
+        values, scales = matrix
+        if id(values) not in self._constants:
+            dtype = _FLOAT if scales is None else _INT8
+            buffer = self._model.buffer(values)
+            tensor = self._tensor(values.shape, dtype, buffer, scales)
+            self._constants[id(values)] = tensor
+        return self._constants[id(values)]
+
+    def _bias(self, bias):
+        return -1 if bias is None else self._weights(Matrix(bias, None))
+
+    def _constant(self, value):
+        """A small constant, the same tensor wherever its value is the same."""
+        key = value.dtype.str, value.shape, value.tobytes()
+        if key not in self._constants:
+            dtype = _INT32 if value.dtype == np.int32 else _FLOAT
+            buffer = self._model.buffer(value)
+            self._constants[key] = self._tensor(value.shape, dtype, buffer)
+        return self._constants[key]
+
+    def _op(self, operator, inputs, shape, options=None, version=1):
+        return self._ops(operator, inputs, [shape], options, version)[0]
+
+    def _ops(self, operator, inputs, shapes, options=None, version=1):
+        op = schema.OperatorT()
+        op.opcodeIndex = self._model.code(operator, version)
+        op.inputs = list(inputs)
+        op.outputs = [self._tensor(shape, _FLOAT) for shape in shapes]
+        op.builtinOptions = options
+        if options is not None:
+            name = type(options).__name__.removesuffix("T")
+            op.builtinOptionsType = getattr(schema.BuiltinOptions, name)
+        self.subgraph.operators.append(op)
+        return op.outputs

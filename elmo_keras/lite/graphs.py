@@ -1,0 +1,131 @@
+"""The two graphs of ELMo: words to vectors, and some steps of one LSTM direction."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from elmo_keras.lite.graph import Graph, Matrix
+
+
+class LstmLayer(NamedTuple):
+    """One layer in one direction: kernels with a row for each output.
+
+    `kernel` (4 · units, in), `recurrent_kernel` (4 · units, projection),
+    `projection_kernel` (projection, units); `bias` float32 (4 · units), with the
+    forget gate's.
+    """
+
+    kernel: Matrix
+    recurrent_kernel: Matrix
+    bias: np.ndarray
+    projection_kernel: Matrix
+
+    @property
+    def units(self) -> int:
+        """Size of the cell state."""
+        return len(self.bias) // 4
+
+
+class TokenLayers(NamedTuple):
+    """The layers of the token representation.
+
+    `kernels` (count, width, 1, dim) and `biases` of the n-gram filters; `highways`:
+    for each the carry's and then the transform's rows (2 · filters, filters), and
+    bias; `projection` and its bias, or None.
+    """
+
+    kernels: Sequence[Matrix]
+    biases: Sequence[np.ndarray]
+    highways: Sequence[tuple[Matrix, np.ndarray]]
+    projection: tuple[Matrix, np.ndarray] | None
+
+
+def token_graph(
+    graph: Graph,
+    layers: TokenLayers,
+    activation: str,
+    *,
+    words: int,
+    characters: int,
+    character_dim: int,
+    word_dim: int,
+) -> Graph:
+    """The context-independent vectors `y` (words, dim).
+
+    Inputs: `characters`, the vectors (words, characters, 1, character_dim) of a word's
+    characters, and `words` (words, word_dim), those of words in a dictionary; either is
+    missing where its size is 0.
+    """
+    parts = []
+    if word_dim:
+        parts.append(graph.input("words", words, word_dim))
+    if characters:
+        x = graph.input("characters", words, characters, 1, character_dim)
+        highest = [
+            graph.maxima(graph.convolution(x, kernel, bias))
+            for kernel, bias in zip(layers.kernels, layers.biases)
+        ]
+        x = getattr(graph, activation)(graph.concatenate(highest, axis=1))
+        for weights, bias in layers.highways:
+            carry, transform = graph.split(graph.dense(x, weights, bias), 2)
+            change = graph.subtract(graph.relu(transform), x)
+            x = graph.add(x, graph.multiply(graph.sigmoid(carry), change))
+        parts.append(x)
+    y = graph.concatenate(parts, axis=1)
+    if layers.projection is not None:
+        y = graph.dense(y, *layers.projection)
+    graph.output("y", y)
+    return graph
+
+
+def lstm_graph(
+    graph: Graph,
+    layers: Sequence[LstmLayer],
+    *,
+    rows: int,
+    steps: int,
+    cell_clip: float | None,
+    proj_clip: float | None,
+    use_skip_connections: bool,
+) -> Graph:
+    """Some steps of all layers in one direction, for rows that all have tokens.
+
+    Inputs: `x` (steps · rows, projection), step by step; `h0`, `c0`, `h1`, …, the state
+    before. Outputs: `y0`, `y1`, … (steps · rows, projection) of the layers; `H0`, `C0`,
+    …, the state after.
+    """
+    projection = len(layers[0].projection_kernel.values)
+    x = graph.input("x", steps * rows, projection)
+    states = [
+        (
+            graph.input(f"h{i}", rows, projection),
+            graph.input(f"c{i}", rows, layer.units),
+        )
+        for i, layer in enumerate(layers)
+    ]
+    for i, (layer, (h, c)) in enumerate(zip(layers, states)):
+        # x W of all steps in one product
+        inputs = graph.dense(x, layer.kernel, layer.bias)
+        outputs = []
+        for step in range(steps):
+            gates = graph.add(
+                graph.rows(inputs, step * rows, rows),
+                graph.dense(h, layer.recurrent_kernel),
+            )
+            h, c = _step(graph, gates, c, layer, cell_clip, proj_clip)
+            outputs.append(h)
+        y = graph.concatenate(outputs, axis=0)
+        x = graph.add(y, x) if use_skip_connections and i > 0 else y
+        for name, tensor in ((f"y{i}", x), (f"H{i}", h), (f"C{i}", c)):
+            graph.output(name, tensor)
+    return graph
+
+
+def _step(graph, gates, c, layer, cell_clip, proj_clip):
+    i, j, f, o = graph.split(gates, 4)
+    kept = graph.multiply(graph.sigmoid(f), c)
+    new = graph.multiply(graph.sigmoid(i), graph.tanh(j))
+    c = graph.clip(graph.add(kept, new), cell_clip)
+    hidden = graph.multiply(graph.sigmoid(o), graph.tanh(c))
+    return graph.clip(graph.dense(hidden, layer.projection_kernel), proj_clip), c

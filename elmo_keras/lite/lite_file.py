@@ -1,0 +1,120 @@
+"""A model in one `.tflite` file: a flatbuffer with the other parts as a ZIP behind it.
+
+The flatbuffer is the forward LSTM. Readers of flatbuffers don't look behind their end,
+readers of ZIP files look for it there: that is how TensorFlow Lite's own metadata adds
+files to a model. No part is compressed, and each begins at a multiple of 64 bytes, so
+that LiteRT uses them where the file is mapped into memory.
+"""
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from elmo_keras.cli.replacing import replacing
+from elmo_keras.lite.runtime import ALIGNMENT
+
+VERSION = 1
+_ABOUT = "elmo.json"
+
+
+class LiteFile(NamedTuple):
+    """What a `.tflite` file of ours holds.
+
+    Attributes:
+        about: JSON values: `config`, `arithmetic`, `mixes` and so on.
+        graphs: uint8, the flatbuffers `forward`, `backward` and `tokens`.
+        arrays: `characters`, `words`, `start_output`, `start_cell`, as far as the
+            model has them.
+    """
+
+    about: Mapping[str, Any]
+    graphs: Mapping[str, np.ndarray]
+    arrays: Mapping[str, np.ndarray]
+
+
+def write_lite(path: Path, file: LiteFile) -> None:
+    """Writes a file whole, or leaves the one that is there."""
+    forward = file.graphs["forward"]
+    about = dict(file.about) | {
+        "version": VERSION,
+        "forward": {"bytes": len(forward), "crc32": zlib.crc32(forward)},
+    }
+    parts = {_ABOUT: json.dumps(about).encode()}
+    parts |= {f"{k}.tflite": v for k, v in file.graphs.items() if k != "forward"}
+    parts |= {f"{k}.npy": _npy(v) for k, v in file.arrays.items()}
+    with replacing(path) as new, open(new, "wb") as stream:
+        stream.write(forward)
+        with zipfile.ZipFile(stream, "a") as archive:
+            for name, part in parts.items():
+                entry = zipfile.ZipInfo(name)  # its date is 1980, so that bytes repeat
+                start = stream.tell() + zipfile.sizeFileHeader + len(name)
+                # An extra field of zeros moves the part to an aligned place.
+                entry.extra = _padding(-start % ALIGNMENT)
+                archive.writestr(entry, bytes(part))
+
+
+def read_lite(path: Path) -> LiteFile:
+    """Maps a file into memory.
+
+    Raises:
+        ValueError: it is cut off or damaged, was not written here, or by another
+            version.
+    """
+    try:
+        data = np.memmap(path, np.uint8, "r")
+        with zipfile.ZipFile(path) as archive:
+            parts = {i.filename: _part(data, archive, i) for i in archive.infolist()}
+        about = json.loads(bytes(parts.pop(_ABOUT)))
+        version, forward = about["version"], about["forward"]
+        first = data[: forward["bytes"]]
+        whole = zlib.crc32(first) == forward["crc32"]
+    except (zipfile.BadZipFile, KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path} is not a whole `.tflite` file of elmo-keras. Write it again: "
+            "elmo-keras export MODEL FILE.tflite --format litert"
+        ) from error
+    if version != VERSION:
+        raise ValueError(
+            f"{path} has version {version} of the format; this elmo-keras reads version "
+            f"{VERSION}. Write it again: elmo-keras export MODEL FILE.tflite --format "
+            "litert"
+        )
+    if not whole:
+        raise ValueError(f"{path} is damaged: its checksum is another. Copy it again.")
+    graphs = {k[:-7]: v for k, v in parts.items() if k.endswith(".tflite")}
+    arrays = {
+        k[:-4]: np.lib.format.read_array(io.BytesIO(bytes(v)), allow_pickle=False)
+        for k, v in parts.items()
+        if k.endswith(".npy")
+    }
+    return LiteFile(about, graphs | {"forward": first}, arrays)
+
+
+def _part(data, archive, entry):
+    """The bytes of an entry where they lie in the file, after a check of their sum."""
+    header = data[entry.header_offset : entry.header_offset + 30]
+    lengths = header[26:30].view("<u2")
+    start = entry.header_offset + 30 + int(lengths.sum())
+    part = data[start : start + entry.file_size]
+    stored = entry.compress_type == zipfile.ZIP_STORED
+    if not stored or zlib.crc32(part) != entry.CRC:
+        raise zipfile.BadZipFile(f"{entry.filename} is damaged")
+    return part
+
+
+def _npy(array):
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, np.ascontiguousarray(array), allow_pickle=False)
+    return stream.getvalue()
+
+
+def _padding(count):
+    """An extra field for alignment with this number of bytes, or 64 more."""
+    count += ALIGNMENT if count < 4 else 0
+    return b"\x35\xd9" + (count - 4).to_bytes(2, "little") + bytes(count - 4)

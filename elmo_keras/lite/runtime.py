@@ -1,0 +1,241 @@
+"""Compiled LiteRT models: by LiteRT's C functions, or by its Python interface.
+
+Both compute the same numbers. A call of a C function leaves Python's lock, so that two
+threads work at once.
+"""
+
+import ctypes
+import functools
+import importlib.metadata
+import importlib.util
+import math
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+KNOWN = "2.1.6", "2.2.", "2.3."  # versions whose C functions are those used here
+ALIGNMENT = 64  # of memory that LiteRT uses in place
+_LIBRARY = {"win32": "libLiteRt.dll", "darwin": "libLiteRt.dylib"}
+_CPU, _PACKED_ONCE = 1, ":memory"
+
+
+def aligned(*shape: int, dtype=np.float32) -> np.ndarray:
+    """An array of zeros whose memory LiteRT uses in place."""
+    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.zeros(n_bytes + ALIGNMENT, np.uint8)
+    first = -memory.ctypes.data % ALIGNMENT
+    return memory[first : first + n_bytes].view(dtype).reshape(shape)
+
+
+def compiled(data: np.ndarray) -> "CompiledModel | PythonModel":
+    """Compiles a flatbuffer for one processor.
+
+    Args:
+        data: uint8, its bytes, which stay where they are.
+
+    Raises:
+        ImportError: `ai-edge-litert` is not installed.
+        ValueError: LiteRT can't run all of the model by XNNPACK.
+    """
+    if importlib.util.find_spec("ai_edge_litert") is None:
+        raise ImportError("LiteRT is missing: pip install 'elmo-keras[litert]'.")
+    if data.ctypes.data % ALIGNMENT:
+        moved = aligned(data.size, dtype=np.uint8)
+        moved[:] = data
+        data = moved
+    version = importlib.metadata.version("ai-edge-litert")
+    kind = CompiledModel if version.startswith(KNOWN) else PythonModel
+    model = kind(data)
+    if not model.is_fully_accelerated():
+        raise ValueError(
+            f"LiteRT {version} has no fast kernel for an operation of this model. "
+            "Use another version of ai-edge-litert (2.3 is known to have all), or "
+            "another `arithmetic`."
+        )
+    return model
+
+
+class CompiledModel:
+    """A model that LiteRT's C functions run.
+
+    Args:
+        data: as in `compiled`.
+    """
+
+    def __init__(self, data: np.ndarray):
+        self._data = data
+        self._model = _made(
+            "CreateModelFromBuffer", _environment(), data.ctypes.data, data.size
+        )
+        self._handle = _made("CreateCompiledModel", _environment(), self._model, _cpu())
+        self._signatures = {}
+        count = _made("GetNumModelSignatures", self._model, kind=ctypes.c_size_t)
+        for number in range(count):
+            signature = _made("GetModelSignature", self._model, number)
+            key = _made("GetSignatureKey", signature, kind=ctypes.c_char_p).decode()
+            sides = [_tensors(signature, side) for side in ("Input", "Output")]
+            self._signatures[key] = number, *sides
+
+    def is_fully_accelerated(self) -> bool:
+        """Whether XNNPACK runs all operations."""
+        name = "CompiledModelIsFullyAccelerated"
+        return _made(name, self._handle, kind=ctypes.c_bool)
+
+    def bind(
+        self, signature: str, arrays: Mapping[str, np.ndarray]
+    ) -> Callable[[], None]:
+        """A function that runs a signature on these arrays, by name, in place.
+
+        They are contiguous and begin at a multiple of `ALIGNMENT`.
+        """
+        number, *sides = self._signatures[signature]
+        arguments = [self._handle, number]
+        for tensors in sides:
+            buffers = (ctypes.c_void_p * len(tensors))()
+            for i, (name, tensor_type) in enumerate(tensors.items()):
+                array = arrays[name]
+                buffers[i] = _made(
+                    "CreateTensorBufferFromHostMemory",
+                    tensor_type,
+                    array.ctypes.data,
+                    array.nbytes,
+                    None,
+                )
+            arguments += [len(buffers), buffers]
+        function = _library().LiteRtRunCompiledModel
+
+        def run(_keep=(self, arrays)):
+            status = function(*arguments)
+            if status:
+                raise RuntimeError(f"LiteRT could not run {signature}: status {status}")
+
+        return run
+
+
+class PythonModel:
+    """A model that LiteRT's Python interface runs; with the methods of `CompiledModel`.
+
+    Args:
+        data: as in `compiled`.
+    """
+
+    def __init__(self, data: np.ndarray):
+        from ai_edge_litert.compiled_model import CompiledModel as Model
+        from ai_edge_litert.hardware_accelerator import HardwareAccelerator
+        from ai_edge_litert.options import CpuOptions, Options
+
+        cpu = CpuOptions(num_threads=1, xnnpack_weight_cache_path=_PACKED_ONCE)
+        options = Options(
+            hardware_accelerators=HardwareAccelerator.CPU, cpu_options=cpu
+        )
+        self._model = Model.from_buffer(data.tobytes(), options=options)
+
+    def is_fully_accelerated(self) -> bool:
+        """Whether XNNPACK runs all operations."""
+        return self._model.is_fully_accelerated()
+
+    def bind(
+        self, signature: str, arrays: Mapping[str, np.ndarray]
+    ) -> Callable[[], None]:
+        """As `CompiledModel.bind`."""
+        from ai_edge_litert.tensor_buffer import TensorBuffer
+
+        number = self._model.get_signature_index(signature)
+        names = self._model.get_signature_list()[signature]
+        buffers = [
+            [TensorBuffer.create_from_host_memory(arrays[name]) for name in names[side]]
+            for side in ("inputs", "outputs")
+        ]
+
+        def run(_keep=arrays):
+            self._model.run_by_index(number, *buffers)
+
+        return run
+
+
+_POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+_DESTROY = ctypes.CFUNCTYPE(None, _POINTER)
+_nothing_to_destroy = _DESTROY(lambda pointer: None)
+_FUNCTIONS = {
+    "CreateEnvironment": (_INT, _POINTER, _POINTER),
+    "CreateModelFromBuffer": (_POINTER, _POINTER, _SIZE, _POINTER),
+    "CreateOptions": (_POINTER,),
+    "SetOptionsHardwareAccelerators": (_POINTER, _INT),
+    "CreateOpaqueOptions": (ctypes.c_char_p, _POINTER, _DESTROY, _POINTER),
+    "AddOpaqueOptions": (_POINTER, _POINTER),
+    "CreateCompiledModel": (_POINTER, _POINTER, _POINTER, _POINTER),
+    "CompiledModelIsFullyAccelerated": (_POINTER, _POINTER),
+    "GetNumModelSignatures": (_POINTER, _POINTER),
+    "GetModelSignature": (_POINTER, _SIZE, _POINTER),
+    "GetSignatureKey": (_POINTER, _POINTER),
+    "GetNumSignatureInputs": (_POINTER, _POINTER),
+    "GetNumSignatureOutputs": (_POINTER, _POINTER),
+    "GetSignatureInputName": (_POINTER, _SIZE, _POINTER),
+    "GetSignatureOutputName": (_POINTER, _SIZE, _POINTER),
+    "GetSignatureInputTensorByIndex": (_POINTER, _SIZE, _POINTER),
+    "GetSignatureOutputTensorByIndex": (_POINTER, _SIZE, _POINTER),
+    "GetRankedTensorType": (_POINTER, _POINTER),
+    "CreateTensorBufferFromHostMemory": (_POINTER, _POINTER, _SIZE, _POINTER, _POINTER),
+    "RunCompiledModel": (_POINTER, _SIZE, _SIZE, _POINTER, _SIZE, _POINTER),
+}
+
+
+@functools.cache
+def _library():
+    folder = Path(importlib.util.find_spec("ai_edge_litert").origin).parent
+    library = ctypes.CDLL(str(folder / _LIBRARY.get(sys.platform, "libLiteRt.so")))
+    for name, arguments in _FUNCTIONS.items():
+        function = getattr(library, f"LiteRt{name}")
+        function.argtypes, function.restype = arguments, _INT
+    return library
+
+
+class _EnvironmentOption(ctypes.Structure):
+    _fields_ = [("tag", ctypes.c_int64), ("kind", ctypes.c_int64), ("value", _SIZE)]
+
+
+@functools.cache
+def _environment():
+    # Tags 24 (CPU only) and 25 (messages of errors only), with integers (kind 2): LiteRT
+    # else reports on standard error what accelerators it did not find.
+    options = [_EnvironmentOption(24, 2, 1), _EnvironmentOption(25, 2, 3)]
+    return _made("CreateEnvironment", 2, (_EnvironmentOption * 2)(*options))
+
+
+@functools.cache
+def _cpu():
+    """Options: one thread, and weights packed once for all signatures."""
+    options = _made("CreateOptions")
+    _call("SetOptionsHardwareAccelerators", options, _CPU)
+    text = f'num_threads = 1\nweight_cache_file_path = "{_PACKED_ONCE}"\n'
+    _cpu.text = ctypes.create_string_buffer(text.encode())  # LiteRT keeps the address
+    address = ctypes.addressof(_cpu.text)
+    opaque = _made("CreateOpaqueOptions", b"xnnpack", address, _nothing_to_destroy)
+    _call("AddOpaqueOptions", options, opaque)
+    return options
+
+
+def _tensors(signature, side):
+    """The types of a signature's inputs or outputs, by name."""
+    tensors = {}
+    for i in range(_made(f"GetNumSignature{side}s", signature, kind=_SIZE)):
+        name = _made(f"GetSignature{side}Name", signature, i, kind=ctypes.c_char_p)
+        tensor = _made(f"GetSignature{side}TensorByIndex", signature, i)
+        tensors[name.decode()] = ctypes.create_string_buffer(256)
+        _call("GetRankedTensorType", tensor, tensors[name.decode()])
+    return tensors
+
+
+def _made(name, *arguments, kind=_POINTER):
+    """What a C function returns through its last argument."""
+    result = kind()
+    _call(name, *arguments, ctypes.byref(result))
+    return result.value
+
+
+def _call(name, *arguments):
+    status = getattr(_library(), f"LiteRt{name}")(*arguments)
+    if status:
+        raise RuntimeError(f"LiteRt{name} failed: status {status}")

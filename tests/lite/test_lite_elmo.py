@@ -1,0 +1,155 @@
+"""The biLM in LiteRT against the layers that it was converted from."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import Elmo, ElmoConfig
+from elmo_keras.text.characters import characters_of_words
+from elmo_keras.text.word_ids import WordIds, boundary_tokens
+from tests.support.dictionaries import dictionary_config
+from tests.support.models import randomize
+
+pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
+
+from elmo_keras.lite.convert import convert
+from elmo_keras.lite.engine import LiteElmo
+from elmo_keras.lite.runtime import PythonModel
+
+TEST = ElmoConfig.preset("test")
+LONG = dataclasses.replace(TEST, max_characters_per_token=30)
+CONFIGS = {
+    "as published": TEST,
+    "four sizes of words": LONG,
+    "tanh, no clips, one layer": dataclasses.replace(
+        TEST, activation="tanh", cell_clip=None, proj_clip=None, n_layers=1
+    ),
+    "three layers, no skip connections, small clips": dataclasses.replace(
+        TEST, n_layers=3, use_skip_connections=False, cell_clip=0.3, proj_clip=0.2
+    ),
+    "no projection, no highway": dataclasses.replace(
+        TEST, projection_dim=TEST.n_filters, n_highway=0
+    ),
+    "three highways, cut at characters, NFC": dataclasses.replace(
+        TEST, n_highway=3, cut_at="character", unicode_normalization="NFC"
+    ),
+    "dictionary": dictionary_config(),
+    "dictionary of characters": dictionary_config(with_words=False),
+}
+WORDS = (
+    "a the </S> <S> <bos> <eos> word é e\u0301 한국어 🙂🙂 a🙂b abcdefgh abcdefghijklmnop "
+    "naïve 가가가가가가가가가가가가가가가 1234567890123456789012345678901 w"
+).split()
+LENGTHS = np.array([3, 1, 17, 5, 0, 9, 2, 2])
+
+
+def words_only():
+    config = dictionary_config()
+    dictionary = dataclasses.replace(config.dictionary, characters="")
+    return dataclasses.replace(
+        config, dictionary=dictionary, filters=(), n_highway=0, char_embedding_dim=0
+    )
+
+
+CONFIGS["dictionary of words"] = words_only()
+
+
+def sentences_of(config, lengths):
+    """Flat words with boundaries, and their numbers of tokens."""
+    begin, end = (token.encode() for token in boundary_tokens(config))
+    rng = np.random.default_rng(1)
+    return [
+        word
+        for length in lengths
+        for word in (
+            begin,
+            *(w.encode() for w in rng.choice(WORDS, length)),
+            end,
+        )
+    ]
+
+
+@pytest.fixture(scope="module", params=CONFIGS)
+def elmo(request):
+    config = CONFIGS[request.param]
+    elmo = Elmo(config, has_start_state="layers" in request.param)
+    elmo.build()
+    randomize(elmo)
+    return elmo
+
+
+@pytest.fixture(scope="module")
+def of_file(elmo, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lite")
+    made = {}
+
+    def of_file(arithmetic, **kwargs):
+        path = folder / f"{arithmetic}.tflite"
+        if arithmetic not in made:
+            convert(elmo, path, arithmetic)
+            made[arithmetic] = True
+        return LiteElmo(path, **kwargs)
+
+    return of_file
+
+
+def test_ids_of_words_are_those_of_the_layers(elmo):
+    words = [word.encode() for word in WORDS] + [b"", b"\xff\xc3a", b"\xf0\x9f\x99"]
+    expected = characters_of_words(tf.constant(words), elmo.config)
+    found, _ = WordIds(elmo.config)(words)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_float32_gives_the_vectors_of_the_layers(elmo, of_file):
+    lite = of_file("float32")
+    words = sentences_of(elmo.config, LENGTHS)
+    x = elmo.bilm.token_vectors(tf.constant(words)).numpy()
+    np.testing.assert_allclose(lite.word_vectors(words), x, rtol=1e-5, atol=1e-5)
+    expected = elmo.bilm.layers_of_sentences(tf.constant(x), LENGTHS.astype("int32"))
+    for found, layer in zip(lite.layers_of_vectors(x, LENGTHS), expected, strict=True):
+        np.testing.assert_allclose(found, layer, rtol=1e-5, atol=1e-5)
+
+
+def test_int8_vectors_point_where_those_of_the_layers_do(elmo, of_file):
+    lite = of_file("int8")
+    words = sentences_of(elmo.config, LENGTHS)
+    x = elmo.bilm.token_vectors(tf.constant(words))
+    expected = elmo.bilm.layers_of_sentences(x, LENGTHS.astype("int32"))
+    found = lite.layers_of_vectors(lite.word_vectors(words), LENGTHS)
+    for a, b in zip(found, expected, strict=True):
+        b = b.numpy()
+        cosines = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
+        assert cosines.mean() > 0.99  # of 5 numbers; larger vectors are nearer
+
+
+def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch(elmo, of_file):
+    lite = of_file("int8", threads=2)
+    lengths = np.concatenate([LENGTHS] * 9)  # more than one group of rows
+    words = sentences_of(elmo.config, lengths)
+    x = lite.word_vectors(words)
+    together = lite.layers_of_vectors(x, lengths)
+    one_thread = of_file("int8", threads=1)
+    first = place = 0
+    for length in lengths[:20]:
+        own = words[place : place + length + 2]
+        alone = one_thread.layers_of_vectors(
+            np.concatenate([one_thread.word_vectors([w]) for w in own]),
+            np.array([length]),
+        )
+        for a, b in zip(alone, together, strict=True):
+            np.testing.assert_array_equal(a, b[first : first + length])
+        first, place = first + length, place + length + 2
+
+
+def test_litert_by_its_python_interface_is_the_same(elmo, of_file, monkeypatch):
+    words = sentences_of(elmo.config, LENGTHS)
+    x = of_file("int8").word_vectors(words)
+    expected = of_file("int8").layers_of_vectors(x, LENGTHS)
+    monkeypatch.setattr("elmo_keras.lite.runtime.KNOWN", ("0.",))
+    lite = of_file("int8")
+    assert isinstance(lite._directions[0]._model, PythonModel)
+    np.testing.assert_array_equal(lite.word_vectors(words), x)
+    for a, b in zip(lite.layers_of_vectors(x, LENGTHS), expected, strict=True):
+        np.testing.assert_array_equal(a, b)
