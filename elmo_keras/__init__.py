@@ -1,16 +1,35 @@
 """ELMo on Keras 3 and TensorFlow 2."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from elmo_keras.cli.collection_paused import collection_paused
 
-with collection_paused():
-    import keras
+# Public name → its module. TensorFlow and Keras are imported with the first name that
+# needs them: not with `Embedder`, if LiteRT computes.
+_MODULES = {
+    "BidirectionalLanguageModel": "bilm",
+    "Corpus": "text.corpus",
+    "Elmo": "elmo",
+    "ElmoConfig": "config",
+    "Embedder": "embed.embedder",
+    "ExportedElmo": "exported_elmo",
+    "LanguageModel": "language_model",
+    "MirroredStrategy": "text.mirrored_strategy",
+    "Vocabulary": "text.vocabulary",
+    "character_ids": "text.characters",
+    "embed_corpus": "embed.corpus",
+    "find_model": "model_files.model_directory",
+    "held_out_perplexity": "training.perplexity",
+    "load_bilm": "model_files.model_directory",
+    "log_probabilities": "training.perplexity",
+    "mean_end_state": "training.mean_end_state",
+    "perplexity": "training.perplexity",
+    "read_embeddings": "embed.embeddings",
+    "tokenize": "text.token_batches",
+}
 
-    if keras.backend.backend() != "tensorflow":
-        raise ImportError(
-            "elmo_keras needs Keras on TensorFlow. Found the backend "
-            f"{keras.backend.backend()!r}; set KERAS_BACKEND=tensorflow."
-        )
-
+if TYPE_CHECKING:
     from elmo_keras import layers
     from elmo_keras.bilm import BidirectionalLanguageModel
     from elmo_keras.config import ElmoConfig
@@ -53,3 +72,18 @@ __all__ = [
     "read_embeddings",
     "tokenize",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with collection_paused():
+        if name == "layers":
+            return importlib.import_module(f"{__name__}.layers")
+        module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
+    globals()[name] = getattr(module, name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

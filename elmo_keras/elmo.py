@@ -1,6 +1,8 @@
 """ELMo as a layer of a Keras model."""
 
 import functools
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -10,7 +12,6 @@ import tensorflow as tf
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.blocked_weights import values_read_later
-from elmo_keras.layers.eager_sentences import EagerSentences
 from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.found_model import ModelFiles
@@ -65,11 +66,6 @@ class Elmo(keras.layers.Layer):
 
     Output: `(batch, time, 2 · projection_dim)`, 0 at padding, or a list of
     `num_representations` such tensors. The mask is passed on.
-
-    Attributes:
-        jit_compile: whether eager calls are faster after some hundred tokens, in a
-            graph whose LSTMs are compiled by XLA; the last digits of the vectors then
-            depend on the time of the call. True at first.
 
     Raises:
         ValueError: an argument is out of range, the shape of the inputs does
@@ -127,13 +123,14 @@ class Elmo(keras.layers.Layer):
             dtype=self.dtype_policy,
         )
         self.trainable_bilm = trainable_bilm
-        self._eager_layers = EagerSentences(
-            functools.partial(
-                self.bilm.layers_of_sentences, keep_boundaries=keep_sentence_boundaries
-            ),
-            self.bilm.lstm,
-            tf.TensorSpec((None,), tf.string),
+        layers_of = functools.partial(
+            self.bilm.layers_of_sentences, keep_boundaries=keep_sentence_boundaries
         )
+        lengths = tf.TensorSpec((None,), tf.int32)
+        ids = tf.TensorSpec((None, self.config.ids_per_token), tf.int32)
+        # One graph also for eager calls: their vectors have the same last digits.
+        self._of_words = _Graph(layers_of, tf.TensorSpec((None,), tf.string), lengths)
+        self._of_ids = _Graph(layers_of, ids, lengths)
         self.mixes = [
             ScalarMix(
                 scheme,
@@ -217,15 +214,6 @@ class Elmo(keras.layers.Layer):
                 mix.assign(*files.mix)
         return elmo
 
-    @property
-    def jit_compile(self):
-        """Whether later eager calls are compiled, see `EagerSentences`."""
-        return self._eager_layers.jit_compile
-
-    @jit_compile.setter
-    def jit_compile(self, value):
-        self._eager_layers.jit_compile = value
-
     def build(self, input_shape=None):
         config = self.config
         self.bilm.build()
@@ -272,7 +260,9 @@ class Elmo(keras.layers.Layer):
         learns = training or self.trainable_bilm or self.bilm.trainable
         eager = tf.executing_eagerly() and not tf.distribute.has_strategy()
         if eager and not learns and tokens.dtype == tf.string:
-            layers = self._eager_layers(tokens, lengths)
+            layers = self._of_words(tokens, lengths)
+        elif eager and not learns:
+            layers = self._of_ids(tf.cast(tokens, tf.int32), lengths)
         else:
             layers = self.bilm.layers_of_sentences(
                 tokens,
@@ -343,6 +333,31 @@ class Elmo(keras.layers.Layer):
             "n_cached_words": self.n_cached_words,
             "has_start_state": self.has_start_state,
         }
+
+
+class _Graph:
+    """A function of tensors as a graph, traced at the first call; a copy has its own."""
+
+    def __init__(self, function, *signature):
+        self._arguments, self._graph = (function, *signature), None
+
+    def __reduce__(self):
+        return _Graph, self._arguments
+
+    def __call__(self, *tensors):
+        if self._graph is None:
+            function, *signature = self._arguments
+            function = tf.function(function, autograph=False)
+            self._graph = function.get_concrete_function(*signature)
+        return self._graph(*tensors)
+
+
+def model_digest(elmo: Elmo) -> str:
+    """SHA-256 of the configuration and the weights of the biLM."""
+    digest = hashlib.sha256(json.dumps(elmo.config.to_dict()).encode())
+    for weight in elmo.bilm.weights:
+        digest.update(weight.numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _with_boundaries(mask):

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import elmo_keras
-from elmo_keras.layers import recurrence, run_compiler
+from elmo_keras.layers import recurrence
 from tests.support.paths import DATA
 
 CPU = tf.config.list_physical_devices("CPU")[0]
@@ -109,14 +109,6 @@ def unoptimized_graphs():
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     yield
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
-
-
-@pytest.fixture
-def compiled_at_once(monkeypatch):
-    """Lets every batch wait for its compiled LSTMs."""
-    steps = dict.fromkeys(run_compiler.LENGTHS, 1)
-    monkeypatch.setattr(run_compiler, "STEPS_BEFORE", steps)
-    monkeypatch.setattr(run_compiler, "WAITING", 1)
 
 
 @pytest.fixture

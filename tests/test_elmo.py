@@ -26,7 +26,6 @@ def sentences(lengths):
 def elmo():
     """A layer for tests that only call it, in the same way every time."""
     elmo = elmo_layer(ElmoConfig.preset("test"))
-    elmo.jit_compile = False
     return elmo
 
 

@@ -32,8 +32,8 @@ from elmo_keras.cli.command import (
 )
 from elmo_keras.embed.checked_outputs import checked_folder, checked_output
 from elmo_keras.embed.corpus import write_vectors
+from elmo_keras.embed.embedder import LITE
 from elmo_keras.embed.sentence_vectors import CHOICES, POOLINGS
-from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.models.local_files import MODEL_HELP, local_files
 
@@ -59,8 +59,9 @@ def parser() -> argparse.ArgumentParser:
     pooled = "one vector of each line in .npy (default: mean) or .parquet"
     add("--pooling", choices=sorted(POOLINGS), help=pooled)
     add("--float16", action="store_true", help="write numbers in 2 bytes, not 4")
-    dtypes = ["float32", "mixed_bfloat16", "bfloat16"]
-    add("--dtype", default="float32", choices=dtypes, help="dtype of the arithmetic")
+    kinds = ["float32", "mixed_bfloat16", "bfloat16", "int8"]
+    arithmetic = "of the computing (default: float32); int8 is by LiteRT, on CPUs"
+    add("--arithmetic", "--dtype", choices=kinds, help=arithmetic)
     add("--shard", type=_shard, default=(1, 1), metavar="I/N", help="every N-th line")
     add("--tokens-at-once", type=positive(int), default=2**13)
     add("--cache-megabytes", type=positive(int), default=256, help="for word vectors")
@@ -129,7 +130,7 @@ def embed(options: argparse.Namespace) -> int:
             "weights": options.weights,
             "pooling": options.pooling,
             "dtype": "float16" if options.float16 else "float32",
-            "arithmetic": options.dtype,
+            "arithmetic": options.arithmetic,
             "tokens_at_once": options.tokens_at_once,
             "cache_bytes": options.cache_megabytes * 2**20,
             "forget_sentences": options.forget_sentences,
@@ -199,7 +200,11 @@ def chosen_mix(options: argparse.Namespace) -> dict[str, Any]:
     mix = options.mix
     if not mix and options.layers != "mix":
         return {"layers": "all" if options.layers is None else options.layers}
+    if not mix and Path(options.model or "").suffix == LITE:
+        return {"layers": "mix", "gamma": options.gamma}
     if not mix:
+        from elmo_keras.model_files.model_directory import find_model
+
         model = options.model or options.options
         own = find_model(model, options.weights).mix
         if own is None:

@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from elmo_keras.cli.progress import Progress
-from elmo_keras.elmo import Elmo
 from elmo_keras.embed.array_parts import (
     note_of,
     read_parts,
@@ -26,9 +25,11 @@ from elmo_keras.embed.vector_files import (
     is_hdf5,
     is_npy,
     is_parquet,
-    write_hdf5,
     write_npy,
 )
+
+if TYPE_CHECKING:
+    from elmo_keras.elmo import Elmo
 
 T = TypeVar("T")
 
@@ -57,7 +58,7 @@ class Summary(NamedTuple):
 
 
 def embed_corpus(
-    elmo: Elmo,
+    elmo: "Elmo",
     source: str | Path,
     output: str | Path,
     *,
@@ -127,7 +128,7 @@ def embed_corpus(
 
 
 def write_vectors(
-    model: str | Path | Elmo,
+    model: "str | Path | Elmo",
     source: Path,
     output: Path,
     *,
@@ -141,8 +142,7 @@ def write_vectors(
 ) -> Summary:
     """Writes the vectors to a path that was checked, see `embed_corpus`."""
     pooling = "mean" if pooling is None and is_npy(output) else pooling
-    # In one graph, numbers have the same last digits in each run.
-    embedder = Embedder(model, pooling=pooling, jit_compile=False, **settings)
+    embedder = Embedder(model, pooling=pooling, **settings)
     vectors = embedder.vectors
     texts = not (forget_sentences or is_npy(output))
     about = embedder.about_file("{}/{}".format(*shard))
@@ -186,6 +186,9 @@ def write_vectors(
                 found = read_parts(paths, vectors.shape)
                 batches = ((note["sentences"], arrays) for note, arrays in found)
                 if is_hdf5(output):
+                    # h5py and pyarrow are imported only for their files.
+                    from elmo_keras.embed.hdf5_vectors import write_hdf5
+
                     write_hdf5(path, batches, about=about, sentence_to_index=index)
                 elif is_npy(output):
                     shape, dtype = (sentences, *vectors.shape), vectors.dtype

@@ -2,24 +2,27 @@
 
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from elmo_keras.cli.fingerprint import installed_version
 from elmo_keras.cli.progress import Progress
-from elmo_keras.elmo import Elmo
 from elmo_keras.embed.sentence_vectors import SentenceVectors
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
-from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.models.local_files import absolute
 from elmo_keras.text.length_batches import balanced_batches, chunks
-from elmo_keras.text.token_batches import Sentence, tokens_of_sentences
+from elmo_keras.text.sentences import Sentence, tokens_of_sentences
+
+if TYPE_CHECKING:  # TensorFlow is imported by the models that need it
+    from elmo_keras.elmo import Elmo
 
 T = TypeVar("T")
+LITE = ".tflite"  # suffix of a file for LiteRT
 BATCHES_AT_ONCE = 8  # how many batches of sentences are sorted together
 
 
@@ -44,26 +47,26 @@ class Embedder:
     model, not the weights; another process reads the model at the first use.
 
     Args:
-        model: a model that `Elmo.from_pretrained` reads; or an `Elmo` layer, whose
-            weights must not change any more. An embedder of a layer can't be
-            pickled.
+        model: a model that `Elmo.from_pretrained` reads; a `.tflite` file of `export
+            --format litert`, which takes neither TensorFlow nor Keras; or an `Elmo`
+            layer, whose weights must not change any more. An embedder of a layer
+            can't be pickled.
         weights: the path of published HDF5 weights, if `model` is an `options.json`.
         layers: `"average"`, `"all"`, `"top"`, `"mix"` (the first mix of the `Elmo`
             layer), the index of a layer, or the weights of a mix before the softmax,
             one number for each layer.
-        gamma: the factor of the mix whose weights `layers` gives.
+        gamma: the factor of the mix; by default 1, or that of the model's own mix.
         pooling: None for a vector of each token; `"mean"` or `"max"` for one vector
             of each sentence, over its tokens, 0 if it has none.
         dtype: dtype of the arrays, `"float32"` or `"float16"`.
-        arithmetic: Keras' dtype policy for computing: `"float32"`, the default,
-            `"bfloat16"` or `"mixed_bfloat16"`.
+        arithmetic: `"int8"`: LiteRT computes, without TensorFlow, from a file that is
+            made in the cache at the first use. Or Keras' dtype policy: `"float32"`,
+            the default, `"bfloat16"` or `"mixed_bfloat16"`.
         tokenizer: splits a `str` into tokens; by default at ASCII white space.
         tokens_at_once: about how many tokens go through the LSTMs together.
         cache_bytes: about how much memory is used to keep the vectors of words.
-        jit_compile: whether the first calls run without a graph, and the LSTMs of
-            batches of few sentences are compiled by XLA, in the background and after
-            some hundred tokens. It is faster, and the last digits of a vector then
-            depend on when it was computed.
+        threads: with LiteRT, 1 or 2: by default one for each direction.
+        jit_compile: has no effect any more.
 
     Raises:
         FileNotFoundError: a file of the model is missing; the message names it.
@@ -79,26 +82,33 @@ class Embedder:
 
     def __init__(
         self,
-        model: str | Path | Elmo,
+        model: "str | Path | Elmo",
         weights: str | Path | None = None,
         layers: str | int | Sequence[float] = "average",
         *,
-        gamma: float = 1.0,
+        gamma: float | None = None,
         pooling: str | None = None,
         dtype: str = "float32",
         arithmetic: str | None = None,
         tokenizer: Callable[[str], Sequence[str]] | None = None,
         tokens_at_once: int = 2**13,
         cache_bytes: int = 2**28,
-        jit_compile: bool = True,
+        threads: int | None = None,
+        jit_compile: bool | None = None,
     ):
-        if isinstance(model, Elmo) and (weights or arithmetic):
+        if gamma is not None and isinstance(layers, (str, int)) and layers != "mix":
+            raise ValueError(
+                "`gamma` is the factor of a mix: give `layers='mix'`, or the weights of "
+                f"one. Received: gamma={gamma} with layers={layers!r}"
+            )
+        is_layer = not isinstance(model, (str, os.PathLike))
+        if is_layer and (weights or arithmetic):
             raise ValueError(
                 "`weights` and `arithmetic` belong to a model that is read. Received "
                 "them with an `Elmo` layer."
             )
         settings = {
-            "model": model if isinstance(model, Elmo) else absolute(model),
+            "model": model if is_layer else absolute(model),
             "weights": weights and absolute(weights),
             "layers": layers if isinstance(layers, (str, int)) else tuple(layers),
             "gamma": gamma,
@@ -108,7 +118,7 @@ class Embedder:
             "tokenizer": tokenizer,
             "tokens_at_once": tokens_at_once,
             "cache_bytes": cache_bytes,
-            "jit_compile": jit_compile,
+            "threads": threads,
         }
         self.__setstate__({"settings": settings, "fingerprint": None})
         self._load()
@@ -213,31 +223,25 @@ class Embedder:
         return self._vectors
 
     @property
-    def elmo(self) -> Elmo:
-        """The layer that computes the vectors."""
+    def elmo(self) -> "Elmo":
+        """The layer that computes the vectors; LiteRT has none."""
         return self.vectors.elmo
 
     @property
     def dim(self) -> int:
         """The size of a vector, `2 · projection_dim`."""
-        return 2 * self.elmo.config.projection_dim
+        return 2 * self.vectors.config.projection_dim
 
     @property
     def identity(self) -> dict[str, Any]:
         """Everything that the vectors depend on, as JSON values."""
         vectors, tokenizer = self.vectors, self._settings["tokenizer"]
-        mix = {}
-        if vectors.layers == "mix":
-            mix = {
-                "mix": np.asarray(vectors.mix.layer_weights()).tolist(),
-                "gamma": float(vectors.mix.gamma.numpy()),
-                "layer_norm": vectors.mix.layer_norm,
-            }
+        mix = vectors.mix if vectors.layers == "mix" else {}
         return mix | {
-            "model": model_digest(vectors.elmo),
+            "model": vectors.model,
             "layers": vectors.layers,
             "dtype": vectors.dtype,
-            "arithmetic": vectors.elmo.bilm.dtype_policy.name,
+            "arithmetic": vectors.arithmetic,
             "pooling": vectors.pooling,
             "tokenizer": getattr(tokenizer, "__qualname__", None),
         }
@@ -254,7 +258,7 @@ class Embedder:
 
     def about_rows(self, *, texts: bool) -> dict[str, Any]:
         """What a Parquet file says besides, with a column of texts or without."""
-        options = self.elmo.config.to_summary()
+        options = self.vectors.config.to_summary()
         return {"pooling": self.vectors.pooling, "texts": texts, "options": options}
 
     @property
@@ -278,23 +282,33 @@ class Embedder:
                         "pickled. Make the embedder again."
                     )
 
-    def _read(self, model, weights, layers, *, gamma, arithmetic, **settings):
-        elmo, mix = model, None
-        if not isinstance(model, Elmo):
-            elmo = Elmo.from_pretrained(model, weights, dtype=arithmetic or "float32")
-        elif not elmo.built:
-            elmo.build()
-        if isinstance(layers, tuple):
-            mix = ScalarMix(dtype=elmo.dtype_policy)
-            dims = (None, 2 * elmo.config.projection_dim)
-            mix.build([dims] * (elmo.config.n_layers + 1))
-            mix.assign(layers, gamma)
-            layers = "mix"
-        kinds = {name: settings[name] for name in ("dtype", "pooling", "jit_compile")}
-        self._vectors = SentenceVectors(elmo, layers, mix=mix, **kinds)
-        self._words = WordVectors(
-            elmo, settings["cache_bytes"], graph_later=settings["jit_compile"]
-        )
+    def _read(self, model, weights, arithmetic, threads, **settings):
+        chosen = {k: settings[k] for k in ("layers", "gamma", "dtype", "pooling")}
+        is_file = isinstance(model, str) and Path(model).suffix == LITE
+        if is_file or arithmetic == "int8":
+            from elmo_keras.embed.lite_vectors import LiteVectors
+            from elmo_keras.lite.cache import converted
+
+            if is_file and weights:
+                raise ValueError(f"{model} holds its weights. Leave out {weights}.")
+            path = Path(model) if is_file else converted(model, weights)
+            self._vectors = LiteVectors(path, threads=threads, **chosen)
+            found = self._vectors.arithmetic.split()[0]
+            if arithmetic not in (None, found):
+                raise ValueError(
+                    f"{model} was exported with arithmetic {found}. Received: "
+                    f"{arithmetic}. Leave it out, or export the model again."
+                )
+        else:
+            from elmo_keras.elmo import Elmo
+            from elmo_keras.embed.tensorflow_vectors import TensorFlowVectors
+
+            if isinstance(model, str):
+                model = Elmo.from_pretrained(
+                    model, weights, dtype=arithmetic or "float32"
+                )
+            self._vectors = TensorFlowVectors(model, **chosen)
+        self._words = WordVectors(self._vectors, settings["cache_bytes"])
 
     def __hash__(self):
         return int(self.fingerprint[:15], 16)
@@ -304,7 +318,7 @@ class Embedder:
         return self.fingerprint == other.fingerprint if same_kind else NotImplemented
 
     def __getstate__(self):
-        if isinstance(self._settings["model"], Elmo):
+        if not isinstance(self._settings["model"], str):
             raise TypeError(
                 "An `Embedder` of an `Elmo` layer can't be pickled. Make it from the "
                 "path or the name of a model."
@@ -315,14 +329,6 @@ class Embedder:
         self._settings = state["settings"]
         self._expected, self._fingerprint = state["fingerprint"], None
         self._vectors, self._lock = None, threading.RLock()
-
-
-def model_digest(elmo: Elmo) -> str:
-    """SHA-256 of the configuration and the weights of the biLM."""
-    digest = hashlib.sha256(json.dumps(elmo.config.to_dict()).encode())
-    for weight in elmo.bilm.weights:
-        digest.update(weight.numpy().tobytes())
-    return digest.hexdigest()
 
 
 def in_turn(numbered: Iterable[tuple[int, T]]) -> Iterator[T]:

@@ -3,18 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
-import tensorflow as tf
 
-from elmo_keras.embed.vector_files import (
-    N_SENTENCES,
-    SENTENCE_TO_INDEX,
-    is_npy,
-    is_parquet,
-)
+from elmo_keras.embed.vector_files import is_npy, is_parquet
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 
 class Embeddings(Sequence):
@@ -43,8 +39,10 @@ class Embeddings(Sequence):
         i %= len(self)
         return self._parts[i % len(self._parts)].of(i, i // len(self._parts))
 
-    def dataset(self) -> tf.data.Dataset:
+    def dataset(self) -> "tf.data.Dataset":
         """A dataset with one element per sentence; None in its shape is for the tokens."""
+        import tensorflow as tf
+
         if not len(self):
             raise ValueError("There are no sentences, so the shape is unknown.")
         first = self[0]
@@ -84,12 +82,14 @@ def read_embeddings(path: str | Path) -> Embeddings:
 def _open(path):
     if is_npy(path):
         return _NpyPart(path)
-    if not is_parquet(path):
-        return _Hdf5Part(path)
-    # pyarrow is imported only for Parquet.
-    from elmo_keras.embed.parquet_rows import ParquetPart
+    # h5py and pyarrow are imported only for their files.
+    if is_parquet(path):
+        from elmo_keras.embed.parquet_rows import ParquetPart
 
-    return ParquetPart(path)
+        return ParquetPart(path)
+    from elmo_keras.embed.hdf5_vectors import Hdf5Part
+
+    return Hdf5Part(path)
 
 
 def _shards(path) -> Iterator[Path]:
@@ -115,34 +115,6 @@ def _shards(path) -> Iterator[Path]:
         yield found[i, count]
 
 
-class _Hdf5Part:
-    has_tokens = True
-
-    def __init__(self, path):
-        try:
-            self._file, self._path = h5py.File(path, "r"), path
-        except (OSError, RuntimeError) as error:
-            raise ValueError(f"{path} should be an HDF5 file. {error}") from error
-        self.attributes = dict(self._file.attrs)
-        others = SENTENCE_TO_INDEX in self._file
-        self._length = self.attributes.get(N_SENTENCES, len(self._file) - others)
-
-    def __len__(self):
-        return int(self._length)
-
-    def of(self, sentence, _):
-        name = str(sentence)
-        try:
-            return _own_dataset(self._file, name)[()]
-        except (KeyError, OSError, RuntimeError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"{self._path} should hold the vectors `{name}`. {error}"
-            ) from error
-
-    def close(self):
-        self._file.close()
-
-
 def open_npy(path: Path) -> np.ndarray:
     """The array in a `.npy` file, read when it is used."""
     try:
@@ -154,18 +126,6 @@ def open_npy(path: Path) -> np.ndarray:
     if array.dtype.kind != "f" or array.ndim < 2:
         raise ValueError(f"{path} should hold one array of vectors.")
     return array
-
-
-def _own_dataset(file, name):
-    """A dataset of floats; one whose values are in another file is refused."""
-    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-        raise ValueError("It is missing, or a link to somewhere else.")
-    dataset = file[name]
-    if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind != "f":
-        raise ValueError("It should be an array of floats.")
-    if dataset.external or dataset.is_virtual:
-        raise ValueError("Its values are in another file.")
-    return dataset
 
 
 class _NpyPart:

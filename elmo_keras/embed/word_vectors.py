@@ -1,21 +1,17 @@
 """The vectors of words, computed once and kept from one call to the next."""
 
-import functools
 import itertools
 import threading
 from collections.abc import Sequence
 
 import numpy as np
-import tensorflow as tf
 
-from elmo_keras.elmo import Elmo
-from elmo_keras.layers.graph_later import FEW_ROWS, GraphLater, traced
-from elmo_keras.text.characters import boundary_tokens, characters_of_words
+from elmo_keras.embed.sentence_vectors import SentenceVectors
+from elmo_keras.text.word_ids import boundary_tokens
 
 BEGIN, END = 0, 1  # numbers of the boundaries
 N_BOUNDARIES = 2
 WORDS_AT_ONCE = 1024
-FIRST_EAGER = functools.partial(GraphLater, most_rows=FEW_ROWS)
 
 
 class WordVectors:
@@ -25,24 +21,16 @@ class WordVectors:
     together with them, when a vector of one of them or of later ones is needed: the
     last digits of a vector may depend on the words that it is computed with, and so
     they are the same in a run that resumes. A table takes about `cache_bytes`; then a
-    new one is begun. With `graph_later`, the first vectors come sooner, without a graph.
+    new one is begun.
     """
 
-    def __init__(self, elmo: Elmo, cache_bytes: int, *, graph_later: bool = False):
-        self._boundaries = [token.encode() for token in boundary_tokens(elmo.config)]
-        self._dim = elmo.config.projection_dim
-        self._dtype = tf.as_dtype(elmo.bilm.compute_dtype).as_numpy_dtype
-        word_bytes = self._dim * np.dtype(np.float32).itemsize
+    def __init__(self, vectors: SentenceVectors, cache_bytes: int):
+        config, self._compute = vectors.config, vectors.word_vectors
+        self._boundaries = [token.encode() for token in boundary_tokens(config)]
+        self._empty = np.empty((0, config.projection_dim), vectors.word_dtype)
+        word_bytes = config.projection_dim * np.dtype(np.float32).itemsize
         self._max_words = max(1, cache_bytes // word_bytes)
         self._lock, self._table = threading.Lock(), None
-
-        def vectors(words):
-            return elmo.bilm.token_representation(
-                characters_of_words(words, elmo.config)
-            )
-
-        graph = FIRST_EAGER if graph_later else traced
-        self._compute = graph(vectors, tf.TensorSpec((None,), tf.string))
 
     def numbered(
         self, sentences: Sequence[Sequence[bytes]]
@@ -50,8 +38,7 @@ class WordVectors:
         """A table of the words of all these sentences, and as in `WordTable.add`."""
         with self._lock:
             if self._table is None or len(self._table.numbers) >= self._max_words:
-                empty = np.empty((0, self._dim), self._dtype)
-                self._table = WordTable(self._boundaries, empty, self._compute)
+                self._table = WordTable(self._boundaries, self._empty, self._compute)
             return self._table, *self._table.add(sentences)
 
 
@@ -99,6 +86,6 @@ class WordTable:
         order = np.argsort([len(word) for word in words], kind="stable")
         for first in range(0, len(words), WORDS_AT_ONCE):
             some = order[first : first + WORDS_AT_ONCE]
-            vectors = self._compute(tf.constant([words[i] for i in some]))
-            self._vectors[self._known + some] = vectors.numpy()
+            vectors = self._compute([words[i] for i in some])
+            self._vectors[self._known + some] = vectors
         self._known += len(words)

@@ -1,5 +1,13 @@
 """The Keras layers of ELMo."""
 
+import keras
+
+if keras.backend.backend() != "tensorflow":
+    raise ImportError(
+        "elmo_keras needs Keras on TensorFlow. Found the backend "
+        f"{keras.backend.backend()!r}; set KERAS_BACKEND=tensorflow."
+    )
+
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM, StackedLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.layers.dictionary_character_cnn import DictionaryCharacterCNN

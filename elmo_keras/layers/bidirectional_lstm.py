@@ -1,16 +1,12 @@
 """LSTMs of several layers, in one direction and in both."""
 
-import functools
-
 import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.layers.compiled_runs import over_runs
 from elmo_keras.layers.lstm_cell import cell_dtype
 from elmo_keras.layers.packing import pack_sentences
 from elmo_keras.layers.projected_lstm import ProjectedLSTM
-from elmo_keras.layers.recurrence import over_packed
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -223,26 +219,17 @@ class BidirectionalLSTM(keras.layers.Layer):
         outputs = [ops.concatenate(pair, axis=-1) for pair in zip(ahead, back)]
         return (outputs, (ahead_state, back_state)) if self.return_state else outputs
 
-    def of_sentences(self, x, lengths, *, wanted=None, training=False, runs=None):
+    def of_sentences(self, x, lengths, *, wanted=None, training=False):
         """The layers over flat sentences `(tokens, dim)`, see `layers.flat_sentences`.
 
         `wanted` are the indices of the tokens whose outputs are returned, None for all.
-        With `runs`, the `compiled_runs.Runs` of the lengths, compiled functions compute
-        them, which have no gradient and no dropout.
         """
         outputs = []
-        few = runs is not None and not runs.kind.larger_first
-        states = self.start_state(runs.rows if few else tf.size(lengths))
+        states = self.start_state(tf.size(lengths))
         for direction, state in zip((self.forward, self.backward), states):
             packing = pack_sentences(lengths, direction.reverse)
-            recurrence = functools.partial(over_runs, runs=runs)
-            if runs is None:
-                keep = bool(training and self.trainable)
-                recurrence = functools.partial(
-                    over_packed, sizes=packing.sizes, keep=keep
-                )
-            packed, _ = direction.recur(
-                recurrence, tf.gather(x, packing.tokens), state, training=training
+            packed, _ = direction.call_packed(
+                tf.gather(x, packing.tokens), packing.sizes, state, training=training
             )
             places = tf.math.invert_permutation(packing.tokens)
             if wanted is not None:

@@ -133,6 +133,14 @@ class ScalarMix(keras.layers.Layer):
             return ops.full((self.n_layers,), 1 / self.n_layers)
         return ops.one_hot(self.scheme % self.n_layers, self.n_layers)
 
+    def values(self):
+        """The layers' weights, γ and whether layers are normalised, as JSON values."""
+        return {
+            "mix": np.asarray(self.layer_weights()).tolist(),
+            "gamma": float(self.gamma.numpy()),
+            "layer_norm": self.layer_norm,
+        }
+
     def assign(self, scalars=None, gamma=None):
         """Sets w and γ of a built mix, finite numbers; None leaves a value as it is."""
         _require_finite("The weights of the mix", scalars)

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, Embedder
-from elmo_keras.embed import embedder as embedder_module
-from elmo_keras.layers import graph_later
-from elmo_keras.layers.compiled_runs import FEW
+from elmo_keras.embed import tensorflow_vectors
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.models import assert_all_close
 from tests.support.paths import ROOT
@@ -101,7 +99,7 @@ def test_the_hash_is_the_same_in_another_process(means, model_directory):
 
 
 def test_weights_are_hashed_only_when_they_are_compared(elmo, monkeypatch):
-    monkeypatch.setattr(embedder_module, "model_digest", None)
+    monkeypatch.setattr(tensorflow_vectors, "model_digest", None)
     assert len(Embedder(elmo)(["a"])) == 1
 
 
@@ -135,34 +133,3 @@ def test_bad_sentences(means, sentences, error, message):
 def test_bad_settings(elmo, arguments, message):
     with pytest.raises(ValueError, match=message):
         Embedder(elmo, **arguments)
-
-
-def test_no_graph_is_traced_for_a_few_sentences(model_directory, monkeypatch):
-    traced = []
-    concrete = graph_later.traced
-    monkeypatch.setattr(
-        graph_later, "traced", lambda *a: traced.append(a) or concrete(*a)
-    )
-    embedder = Embedder(model_directory, layers="all")
-    first = embedder(SENTENCES)
-    assert traced == []
-    monkeypatch.setattr(graph_later, "CALLS_BEFORE_GRAPH", 2)
-    again = embedder(["new words", *SENTENCES])[1:]
-    assert len(traced) == 2  # of the words, of the sentences
-    assert_all_close(again, first)
-
-
-def test_an_embedder_with_equal_last_digits_is_a_graph_from_the_start(
-    elmo, monkeypatch
-):
-    embedder = Embedder(elmo, jit_compile=False)
-    monkeypatch.setattr(elmo.bilm, "layers_of_sentences", None)
-    assert len(embedder(SENTENCES)) == len(SENTENCES)
-
-
-def test_compiled_batches_have_the_same_vectors(model_directory, compiled_at_once):
-    plain = Embedder(model_directory, layers="all", jit_compile=False)
-    compiled = Embedder(plain.elmo, layers="all")
-    assert_all_close(compiled(SENTENCES[:2]), plain(SENTENCES[:2]))
-    kinds = [[*embedder.vectors._compiled] for embedder in (compiled, plain)]
-    assert kinds == [[FEW], []]

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import embed_corpus, read_embeddings
+from elmo_keras.elmo import model_digest
 from elmo_keras.embed import arrow_rows
-from elmo_keras.embed.embedder import model_digest
 
 LINES = ["a word", "", "three words here", "naïve 한국어 🙂", "a", "and a longer line"]
 

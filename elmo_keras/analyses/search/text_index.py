@@ -9,10 +9,9 @@ import numpy as np
 
 from elmo_keras.analyses.search.index_note import check_note, note_path, write_note
 from elmo_keras.cli.outputs import check_apart, check_file
-from elmo_keras.elmo import Elmo
+from elmo_keras.elmo import Elmo, model_digest
 from elmo_keras.embed import embed_corpus
 from elmo_keras.embed.checked_outputs import checked_output
-from elmo_keras.embed.embedder import model_digest
 from elmo_keras.embed.vector_files import is_npy
 from elmo_keras.text.files import unzipped
 

@@ -12,7 +12,7 @@ from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.sentence_vectors import check_kinds
 from elmo_keras.embed.word_vectors import N_BOUNDARIES
 from elmo_keras.models.local_files import absolute
-from elmo_keras.text.token_batches import Sentence
+from elmo_keras.text.sentences import Sentence
 
 
 class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):

@@ -8,8 +8,7 @@ import keras
 from elmo_keras.cli.command import CommandFailed, run_command
 from elmo_keras.cli.fingerprint import check_same_run
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.elmo import Elmo
-from elmo_keras.embed.embedder import model_digest
+from elmo_keras.elmo import Elmo, model_digest
 from elmo_keras.tasks.experiments import experiment_arguments
 from elmo_keras.tasks.experiments.batches import predictions
 from elmo_keras.tasks.experiments.examples import (

@@ -1,0 +1,153 @@
+"""HDF5 files of vectors, written and read."""
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from h5py import h5d, h5f, h5fd, h5p, h5s, h5t
+
+from elmo_keras.embed.vector_files import Batches
+
+SENTENCE_TO_INDEX = "sentence_to_index"
+N_SENTENCES = "sentences"  # attribute of a finished file
+
+# HDF5 1.8 (2008) and later can read it; its groups grow without being rewritten.
+_FORMAT = "v108", "v108"
+
+
+def write_hdf5(
+    path: Path,
+    batches: Batches,
+    *,
+    about: dict[str, Any],
+    sentence_to_index: dict[str, str] | None,
+) -> None:
+    """Writes HDF5 as bilm-tf and `allennlp elmo` do: dataset `"i"` for sentence i.
+
+    The bytes depend on the batches too, as the file is closed after each of them.
+    """
+    n_sentences = 0
+    with _CalmFile(path) as file:
+        with _new_hdf5(file) as hdf5:
+            hdf5.attrs.update(about)
+        for sentences, vectors in batches:
+            with h5py.File(file, "r+", libver=_FORMAT) as hdf5:
+                for sentence, array in zip(sentences, vectors, strict=True):
+                    _write_dataset(hdf5, str(sentence), np.ascontiguousarray(array))
+                    file.check()
+            n_sentences += len(sentences)
+        with h5py.File(file, "r+", libver=_FORMAT) as hdf5:
+            hdf5.attrs[N_SENTENCES] = n_sentences
+            if sentence_to_index is not None:
+                text = json.dumps(sentence_to_index)
+                hdf5.create_dataset(
+                    SENTENCE_TO_INDEX, (1,), h5py.string_dtype(), data=[text]
+                )
+
+
+class _CalmFile(io.FileIO):
+    """A new file for HDF5, which would end the process if a write failed.
+
+    `check` and the end of `with` raise the first error of a write instead.
+    """
+
+    def __init__(self, path: Path):
+        super().__init__(path, "w+")
+        self._error: OSError | None = None
+
+    def write(self, data) -> int:
+        data = memoryview(data).cast("B")
+        size = len(data)
+        try:
+            while len(data):
+                data = data[super().write(data) :]
+        except OSError as error:
+            self._error = self._error or error
+        return size
+
+    def truncate(self, size: int | None = None) -> int:
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self._error = self._error or error
+            return self.tell()
+
+    def check(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def __exit__(self, *_):
+        try:
+            self.check()  # before an error of HDF5 that follows from it
+            os.fsync(self.fileno())
+        finally:
+            self.close()
+
+
+def _new_hdf5(file):
+    """A new HDF5 file that stores no creation time."""
+    # `h5py.File` has no argument for the times of the root group.
+    creation = h5p.create(h5p.FILE_CREATE)
+    creation.set_obj_track_times(False)
+    access = h5p.create(h5p.FILE_ACCESS)
+    access.set_fclose_degree(h5f.CLOSE_STRONG)
+    access.set_libver_bounds(h5f.LIBVER_V18, h5f.LIBVER_V18)
+    access.set_fileobj_driver(h5fd.fileobj_driver, file)
+    name = repr(file).encode()
+    return h5py.File(h5f.create(name, h5f.ACC_TRUNC, creation, access))
+
+
+def _write_dataset(hdf5, name, array):
+    # `create_dataset` does the same, but takes 50 % longer.
+    creation = h5p.create(h5p.DATASET_CREATE)
+    creation.set_obj_track_times(False)
+    creation.set_fill_time(h5d.FILL_TIME_NEVER)
+    kind, space = h5t.py_create(array.dtype), h5s.create_simple(array.shape)
+    dataset = h5d.create(hdf5.id, name.encode(), kind, space, creation)
+    dataset.write(h5s.ALL, h5s.ALL, array)
+
+
+class Hdf5Part:
+    """A reader of a file that `write_hdf5` or `allennlp elmo` wrote, for `Embeddings`."""
+
+    has_tokens = True
+
+    def __init__(self, path):
+        try:
+            self._file, self._path = h5py.File(path, "r"), path
+        except (OSError, RuntimeError) as error:
+            raise ValueError(f"{path} should be an HDF5 file. {error}") from error
+        self.attributes = dict(self._file.attrs)
+        others = SENTENCE_TO_INDEX in self._file
+        self._length = self.attributes.get(N_SENTENCES, len(self._file) - others)
+
+    def __len__(self):
+        return int(self._length)
+
+    def of(self, sentence, _):
+        name = str(sentence)
+        try:
+            return _own_dataset(self._file, name)[()]
+        except (KeyError, OSError, RuntimeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self._path} should hold the vectors `{name}`. {error}"
+            ) from error
+
+    def close(self):
+        self._file.close()
+
+
+def _own_dataset(file, name):
+    """A dataset of floats; one whose values are in another file is refused."""
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+        raise ValueError("It is missing, or a link to somewhere else.")
+    dataset = file[name]
+    if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind != "f":
+        raise ValueError("It should be an array of floats.")
+    if dataset.external or dataset.is_virtual:
+        raise ValueError("Its values are in another file.")
+    return dataset

@@ -1,0 +1,110 @@
+"""The vectors of sentences by LiteRT, without TensorFlow."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from elmo_keras.embed.sentence_vectors import SentenceVectors
+from elmo_keras.lite.engine import LiteElmo
+
+
+class LiteVectors(SentenceVectors):
+    """The vectors that the model in a `.tflite` file gives.
+
+    Args:
+        path, threads: as in `LiteElmo`.
+        layers: as in `Embedder`: also the weights of a mix.
+        gamma, dtype, pooling: as in `Embedder`.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        layers: str | int | Sequence[float],
+        *,
+        gamma: float | None,
+        dtype: str,
+        pooling: str | None,
+        threads: int | None = None,
+    ):
+        self._lite = LiteElmo(path, threads)
+        self.mix = dict(self._lite.about["mix"])
+        if isinstance(layers, tuple):
+            n_layers = self._lite.config.n_layers + 1
+            self.mix = {"mix": _weights(layers, n_layers), "gamma": 1.0}
+            self.mix, layers = self.mix | {"layer_norm": False}, "mix"
+        if gamma is not None:
+            _require_finite("factor", gamma)
+            self.mix["gamma"] = float(gamma)
+        super().__init__(self._lite.config, layers, dtype=dtype, pooling=pooling)
+        self.model = self._lite.about["model"]
+        self.arithmetic = f"{self._lite.about['arithmetic']} by LiteRT"
+        self.word_vectors = self._lite.word_vectors
+        self.all_layers = self._lite.layers_of_vectors
+
+    def flat(self, words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        vectors = self._chosen(self.all_layers(words, lengths))
+        if self.pooling:
+            vectors = [pooled(v, lengths, self.pooling) for v in vectors]
+        vectors = [v.astype(self.dtype, copy=False) for v in vectors]
+        return np.stack(vectors) if self.layers == "all" else vectors[0]
+
+    def _chosen(self, layers):
+        if self.layers == "all":
+            return layers
+        if self.layers == "average":
+            return [_sum(layers, np.full(len(layers), np.float32(1 / len(layers))))]
+        if self.layers != "mix":
+            return [layers[-1 if self.layers == "top" else self.layers]]
+        return [self.mixed(layers)]
+
+    def mixed(self, layers: Sequence[np.ndarray]) -> np.ndarray:
+        """The mix of the layers."""
+        if self.mix["layer_norm"]:
+            layers = [_normalized(h) for h in layers]
+        weights = np.float32(self.mix["mix"]) * np.float32(self.mix["gamma"])
+        return _sum(layers, weights)
+
+
+def _weights(scalars, n_layers):
+    """The weights of the layers, from those before the softmax."""
+    _require_finite("weights", scalars)
+    if len(scalars) != n_layers:
+        raise ValueError(
+            f"The mix should have {n_layers} weights, one for each layer. Received: "
+            f"{list(scalars)}"
+        )
+    weights = np.exp(np.float32(scalars) - np.max(scalars))
+    return (weights / weights.sum()).tolist()
+
+
+def _require_finite(what, values):
+    if not np.isfinite(np.asarray(values, np.float32)).all():
+        raise ValueError(f"The {what} of the mix should be finite. Received: {values}")
+
+
+def _sum(layers, weights):
+    result = weights[0] * layers[0]
+    for weight, layer in zip(weights[1:], layers[1:]):
+        result += weight * layer
+    return result
+
+
+def _normalized(x):
+    mean = x.mean(axis=1, keepdims=True)
+    variance = np.square(x - mean).mean(axis=1, keepdims=True)
+    return (x - mean) / np.sqrt(variance + np.float32(1e-12))
+
+
+def pooled(tokens: np.ndarray, lengths: np.ndarray, pooling: str) -> np.ndarray:
+    """The mean or maximum over each sentence's tokens, 0 if it has none."""
+    some = np.flatnonzero(lengths)
+    result = np.zeros((len(lengths), tokens.shape[1]), np.float32)
+    if len(some):
+        starts = (np.cumsum(lengths) - lengths)[some]
+        reduce = np.add if pooling == "mean" else np.maximum
+        result[some] = reduce.reduceat(tokens, starts, axis=0)
+    if pooling == "mean":
+        result /= np.maximum(lengths, 1)[:, None].astype(np.float32)
+    return result

@@ -1,0 +1,154 @@
+"""Embedding by LiteRT, in programs and by commands, without TensorFlow."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from elmo_keras import Elmo, Embedder, read_embeddings
+from elmo_keras.embed.__main__ import main as embed
+from elmo_keras.export.__main__ import main as export
+
+pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
+
+SENTENCES = ["A short sentence .", "", ["Two", "tokens"], "한국어 🙂"]
+KINDS = [
+    {},
+    {"layers": "all"},
+    {"layers": 0},
+    {"layers": "top", "pooling": "mean"},
+    {"layers": "mix", "gamma": 3.0, "pooling": "max"},
+    {"layers": [0.5, -1, 2], "dtype": "float16"},
+    {"layers": "all", "pooling": "mean"},
+]
+
+
+@pytest.fixture(scope="module")
+def elmo(model_directory):
+    elmo = Elmo.from_pretrained(model_directory, layer_norm=True)
+    elmo.mixes[0].assign([0.3, -0.2, 1.0], 2.0)
+    return elmo
+
+
+@pytest.fixture(scope="module")
+def exact(elmo, tmp_path_factory):
+    """The path of a file of the same model, with float32 arithmetic."""
+    folder = tmp_path_factory.mktemp("exact")
+    keras_file = folder / "elmo.keras"
+    import keras
+
+    words = keras.Input((None,), dtype="string")
+    keras.Model(words, elmo(words)).save(keras_file)
+    assert export([str(keras_file), str(folder / "m.tflite"), *LITE, "float32"]) == 0
+    return folder / "m.tflite"
+
+
+LITE = ["--format", "litert", "--arithmetic"]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_the_same_sentences_give_the_same_arrays(elmo, exact, kind):
+    expected = Embedder(elmo, **kind)(SENTENCES)
+    found = Embedder(exact, **kind)(SENTENCES)
+    tolerance = 2e-3 if "dtype" in kind else 1e-5
+    for a, b in zip(found, expected, strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("ELMO_KERAS_CACHE", str(tmp_path / "cache"))
+
+
+def test_a_model_is_converted_once(model_directory, cache, tmp_path, monkeypatch):
+    first = Embedder(model_directory, arithmetic="int8")
+    expected = first(SENTENCES)
+    files = [*(tmp_path / "cache").rglob("*.tflite")]
+    assert len(files) == 1
+    monkeypatch.setattr(Elmo, "from_pretrained", None)
+    again = pickle.loads(pickle.dumps(Embedder(model_directory, arithmetic="int8")))
+    for a, b in zip(again(SENTENCES), expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert again == first
+    weights = model_directory / "weights.hdf5"
+    weights.touch()  # may have changed
+    with pytest.raises(TypeError):
+        Embedder(model_directory, arithmetic="int8")
+
+
+def test_fingerprints_tell_int8_from_float32(model_directory, exact, cache):
+    found = {
+        Embedder(model_directory, arithmetic="int8").fingerprint,
+        Embedder(model_directory).fingerprint,
+        Embedder(exact).fingerprint,
+    }
+    assert len(found) == 3
+
+
+def test_the_command_embeds_without_tensorflow(exact, tmp_path):
+    (tmp_path / "text").write_text("A short sentence .\nTwo tokens\n")
+    code = (
+        "import sys, runpy\n"
+        "sys.argv = ['embed', *sys.argv[1:]]\n"
+        "try: runpy.run_module('elmo_keras.embed', run_name='__main__')\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "assert not {'tensorflow', 'keras', 'h5py'} & {*sys.modules}\n"
+    )
+    output = tmp_path / "out.npy"
+    command = [sys.executable, "-c", code, tmp_path / "text", output, "--model", exact]
+    subprocess.run(command, check=True)
+    expected = Embedder(exact, "", "all", pooling="mean")(["A short sentence ."])
+    np.testing.assert_array_equal(read_embeddings(output)[0], expected[0])
+
+
+def test_the_command_converts_and_keeps_kinds_apart(
+    model_directory, cache, tmp_path, capsys
+):
+    text, output = tmp_path / "text", tmp_path / "out.hdf5"
+    text.write_text("A short sentence .\n")
+    common = [str(text), str(output), "--model", str(model_directory)]
+    assert embed([*common, "--arithmetic", "int8"]) == 0
+    attributes = read_embeddings(output).attributes
+    assert attributes["arithmetic"] == "int8 by LiteRT"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"arithmetic": "int8"}, "exported with arithmetic float32. Received: int8"),
+        ({"weights": "w.hdf5"}, "holds its weights"),
+        ({"layers": [1, 2]}, "should have 3 weights"),
+        ({"layers": 7}, "`layers` should be one of"),
+        ({"layers": [1, 2, float("nan")]}, "should be finite"),
+        ({"gamma": 2.0}, "`gamma` is the factor of a mix"),
+    ],
+)
+def test_bad_settings(exact, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Embedder(exact, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--archive"], "--archive is for a SavedModel"),
+        (["--no-warmup"], "--no-warmup is for a SavedModel"),
+    ],
+)
+def test_options_of_other_formats_are_refused(
+    model_directory, tmp_path, capsys, options, message
+):
+    arguments = [str(model_directory), str(tmp_path / "m.tflite"), *LITE[:2]]
+    assert export([*arguments, *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_output_of_another_name_or_that_exists_is_refused(
+    model_directory, exact, capsys
+):
+    for output, message in ((exact, "exists"), (exact.with_suffix(""), ".tflite")):
+        assert export([str(model_directory), str(output), *LITE[:2]]) == 2
+        assert message in capsys.readouterr().err
