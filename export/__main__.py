@@ -1,13 +1,15 @@
-"""Writes a model as a SavedModel for TensorFlow Serving, TF Hub and Keras.
+"""Writes a model as a SavedModel for TensorFlow Serving, TF Hub and Keras, or for LiteRT.
 
     python -m export MODEL OUT_DIR
+    python -m export MODEL OUT.tflite --format litert
     python -m export OUT_DIR --options options.json --weights weights.hdf5
     python -m export tagger.keras OUT_DIR
 
 MODEL is a model directory, a .zip of one, the name or address of a published model, a
 Keras model saved with an `Elmo` layer, whose language model and mix are exported, or a
 model of a task (tag, classify, entail, similarity, answer), which is exported itself.
-The export is written to OUT_DIR/<version>, a new folder each time.
+The export is written to OUT_DIR/<version>, a new folder each time. OUT.tflite is one
+file, which `Embedder` and `embed --model OUT.tflite` read without TensorFlow.
 """
 
 import argparse
@@ -27,6 +29,8 @@ from elmo_keras.cli.argument_types import (
     rate,
 )
 from elmo_keras.cli.command import CommandFailed, command_parser, run_command
+from elmo_keras.cli.outputs import check_apart, check_file
+from elmo_keras.lite.convert import ARITHMETICS, convert
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.tasks.layers.task_model import TaskModel
 
@@ -39,6 +43,11 @@ from .version_directory import export_elmo, write_archive, write_serving_files
 from .version_info import read_info
 from .version_paths import check_export
 
+# What --format litert has no use for.
+OF_SAVED_MODEL = (
+    "version archive serving_files warmup dropout l2 trainable dtype cached_words "
+    "tokenizer normalization as_dict input_name"
+).split()
 PROGRAM = __package__  # `export`, or `elmo_keras.export` when installed
 
 
@@ -51,10 +60,15 @@ def main(arguments=None) -> int:
 def export(arguments: argparse.Namespace) -> None:
     """Reads the model and writes the export with the requested files."""
     given = filter(None, (arguments.model, arguments.options, arguments.weights))
+    parts = [part for path in given for part in parts_of_model(path)]
+    if arguments.format == "litert":
+        return export_lite(arguments, parts)
+    if arguments.arithmetic:
+        raise ValueError("--arithmetic needs --format litert; see --dtype.")
     check_export(
         arguments.output,
         arguments.version,
-        [part for path in given for part in parts_of_model(path)],
+        parts,
         archive=arguments.archive,
         serving_files=arguments.serving_files,
     )
@@ -68,6 +82,30 @@ def export(arguments: argparse.Namespace) -> None:
         print(f"The archive is {write_archive(version)}")
     if arguments.serving_files:
         print(f"TF Serving's files are in {write_serving_files(arguments.output)}")
+
+
+def export_lite(arguments: argparse.Namespace, inputs: Sequence[Path]) -> None:
+    """Writes the model for LiteRT."""
+    output, default = arguments.output, parser().get_default
+    other = [n for n in OF_SAVED_MODEL if getattr(arguments, n) != default(n)]
+    if other:
+        option = "no-warmup" if other[0] == "warmup" else other[0].replace("_", "-")
+        raise ValueError(f"--{option} is for a SavedModel, not for --format litert.")
+    if output.suffix != ".tflite":
+        raise ValueError(f"The output should end in .tflite. Received: {output}")
+    check_file(output)
+    check_apart([output], inputs)
+    if output.exists():
+        raise FileExistsError(f"{output} exists. Move it, or give another name.")
+    source = read_source(arguments)
+    if isinstance(source, TaskModel):
+        raise ValueError(
+            "LiteRT gets language models, not models of tasks. Give --layer for the "
+            "Elmo layer of the model."
+        )
+    mix = source.mixes[arguments.representation]
+    convert(source, output, arguments.arithmetic or "int8", mix=mix)
+    print(f"The model is in {output}")
 
 
 def write(
@@ -144,7 +182,10 @@ def parser() -> argparse.ArgumentParser:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("model", nargs="?", metavar="MODEL")
-    add("output", type=Path, metavar="OUT_DIR")
+    add("output", type=Path, metavar="OUT")
+    add("--format", choices=["saved_model", "litert"], default="saved_model")
+    kind = "of LiteRT's products (default: int8)"
+    add("--arithmetic", choices=ARITHMETICS, help=kind)
     add("--options", metavar="FILE", help="options.json, with --weights")
     add("--weights", metavar="FILE", help="HDF5 weights, with --options")
     add("--version", type=positive(int), help="default: the next number")

@@ -5,7 +5,7 @@ from typing import Any
 
 from elmo_keras import Elmo
 from elmo_keras.cli.fingerprint import installed_version
-from elmo_keras.embed.embedder import model_digest
+from elmo_keras.elmo import model_digest
 from elmo_keras.layers import ScalarMix
 from elmo_keras.published_options import read_options
 from elmo_keras.tasks import Answerer

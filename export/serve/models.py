@@ -12,10 +12,13 @@ from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataRespo
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
+from elmo_keras.embed.embedder import LITE
+
 from .batcher import Batcher, Request
 from .config import Config
 from .errors import invalid, not_found, request_error, without_paths
 from .lanes import session_config
+from .lite_servable import LiteServable
 from .servable import Servable
 from .versions import Versions
 
@@ -32,7 +35,10 @@ class Models:
         session = session_config(config.threads, config.num_batch_threads)
         self._models = {}
         for model in config.models:
-            load = functools.partial(Servable.warm, name=model.name, config=session)
+            if model.directory.suffix == LITE:
+                load = functools.partial(LiteServable, name=model.name)
+            else:
+                load = functools.partial(Servable.warm, name=model.name, config=session)
             self._models[model.name] = Versions(
                 model.directory, load, model.policy, labels=model.labels
             )

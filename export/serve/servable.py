@@ -81,13 +81,7 @@ class Servable:
 
     def signature(self, name: str) -> Signature:
         """A signature by its name; an empty name means `serving_default`."""
-        name = name or DEFAULT_SIGNATURE
-        if name not in self._signatures:
-            raise RequestError(
-                grpc.StatusCode.FAILED_PRECONDITION,
-                f"The signatures are {sorted(self._signatures)}. Received: {name}",
-            )
-        return self._signatures[name]
+        return named_signature(self._signatures, name)
 
     def run(
         self,
@@ -140,6 +134,17 @@ class Servable:
     def close(self) -> None:
         """Frees the memory; requests that are computed end with CANCELLED."""
         self._session.close()
+
+
+def named_signature(signatures: dict[str, Signature], name: str) -> Signature:
+    """A signature by its name; an empty name means `serving_default`."""
+    name = name or DEFAULT_SIGNATURE
+    if name not in signatures:
+        raise RequestError(
+            grpc.StatusCode.FAILED_PRECONDITION,
+            f"The signatures are {sorted(signatures)}. Received: {name}",
+        )
+    return signatures[name]
 
 
 def _session(directory, config):

@@ -110,13 +110,14 @@ class Versions:
         """Loads and unloads versions, in one thread only; returns whether any changed."""
         wanted, changed = [], False
         newest, only = self._policy
-        for version in reversed(versions(self._directory)):
+        is_file = self._directory.is_file()
+        for version in [1] if is_file else reversed(versions(self._directory)):
             if len(wanted) == newest:
                 break
             if only is not None and version not in only:
                 continue
-            if not os.path.lexists(self._directory / str(version) / SAVED_MODEL):
-                continue  # incomplete
+            if not self._is_complete(version):
+                continue
             if version not in self._loaded:
                 if not self._load_version(version):
                     continue
@@ -134,9 +135,19 @@ class Versions:
         for servable in list(self._loaded.values()):
             servable.close()
 
+    def _path(self, version):
+        """The folder of a version; or the file, which is the only one, of LiteRT."""
+        if self._directory.is_file():
+            return self._directory
+        return self._directory / str(version)
+
+    def _is_complete(self, version):
+        path = self._path(version)
+        return path.is_file() or os.path.lexists(path / SAVED_MODEL)
+
     def _load_version(self, version):
         """Whether the version answers now; it doesn't if it is broken."""
-        path = self._directory / str(version)
+        path = self._path(version)
         files = _fingerprint(path)
         if self._broken.get(version) == files:
             return False
@@ -172,7 +183,7 @@ class Versions:
 def _fingerprint(path):
     """A list that changes when a file of the directory changes."""
     found = []
-    for file in sorted(path.rglob("*")):
+    for file in [path, *sorted(path.rglob("*"))]:
         found.append(str(file))
         with contextlib.suppress(OSError):  # a link to nothing, or it was just removed
             found.append((file.stat().st_size, file.stat().st_mtime_ns))

@@ -1,0 +1,106 @@
+"""A `.tflite` file behind the signatures of an export."""
+
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
+
+from elmo_keras.embed.lite_vectors import LiteVectors, pooled
+from elmo_keras.embed.word_vectors import WordVectors
+
+from ..reusable import INPUT_NAMES
+from ..sentences import TOKENIZERS
+from ..version_paths import MODEL_NAME
+from .errors import invalid
+from .joining import LENGTHS
+from .servable import DEFAULT_SIGNATURE, named_signature
+from .signature import Arrays, Signature
+
+CACHE_BYTES = 2**28  # of the vectors of words
+VERSION = 1  # the only one of a file
+
+
+class LiteServable:
+    """The model of a `.tflite` file, with the methods of a `Servable`.
+
+    The signatures and outputs are those of an export of the same model: `default` with
+    sentences, split at spaces, and `tokens`.
+    """
+
+    tokenizer = TOKENIZERS[0]
+
+    def __init__(self, path: Path, name: str = MODEL_NAME):
+        self.version, self.name, self.directory = VERSION, name, path
+        kinds = {"gamma": None, "dtype": "float32", "pooling": None}
+        self._mix = LiteVectors(path, "mix", **kinds)
+        self._words = WordVectors(self._mix, CACHE_BYTES)
+        dim, n_layers = self._mix.config.projection_dim, self._mix.config.n_layers
+        outputs = {
+            "word_emb": (None, None, dim),
+            **{f"lstm_outputs{i + 1}": (None, None, 2 * dim) for i in range(n_layers)},
+            "layers": (None, n_layers + 1, None, 2 * dim),
+            "elmo": (None, None, 2 * dim),
+            "default": (None, 2 * dim),
+        }
+        outputs = {k: tf.TensorSpec(shape, tf.float32) for k, shape in outputs.items()}
+        outputs[LENGTHS] = lengths = tf.TensorSpec((None,), tf.int32)
+        texts = {INPUT_NAMES[0]: tf.TensorSpec((None,), tf.string)}
+        tokens = {"tokens": tf.TensorSpec((None, None), tf.string), LENGTHS: lengths}
+        self._signatures = {
+            DEFAULT_SIGNATURE: Signature.made(texts, outputs),
+            "default": Signature.made(texts, outputs),
+            "tokens": Signature.made(tokens, outputs),
+        }
+        self.signature_map = SignatureDefMap(
+            signature_def={k: s.to_proto() for k, s in self._signatures.items()}
+        )
+
+    def signature(self, name: str) -> Signature:
+        """As `Servable.signature`."""
+        return named_signature(self._signatures, name)
+
+    def run(
+        self, signature: Signature, inputs: Arrays, keys: tuple[str, ...], **_
+    ) -> Arrays:
+        """The outputs `keys` of a signature for validated inputs."""
+        if "tokens" in inputs:
+            tokens, time = inputs["tokens"], inputs["tokens"].shape[1]
+            lengths = inputs[LENGTHS]
+            if lengths.min(initial=0) < 0 or lengths.max(initial=0) > time:
+                raise invalid(
+                    "`sequence_len` should be from 0 to the number of columns of "
+                    f"`tokens`, {time}. Received: {lengths.tolist()}"
+                )
+            sentences = [row[:n].tolist() for row, n in zip(tokens, lengths)]
+        else:
+            (texts,) = inputs.values()
+            sentences = [[t for t in text.split(b" ") if t] for text in texts]
+            time = max(map(len, sentences), default=0)
+        return self._outputs(sentences, time, keys)
+
+    def _outputs(self, sentences, time, keys):
+        lengths = np.array([len(tokens) for tokens in sentences], np.int32)
+        table, numbers, _ = self._words.numbered(sentences)
+        numbers = np.concatenate([*numbers, np.empty(0, np.int32)])
+        layers = self._mix.all_layers(table.of(numbers), lengths)
+        mask = np.arange(time) < lengths[:, None]
+
+        def padded(x):
+            result = np.zeros((len(lengths), time, x.shape[1]), np.float32)
+            result[mask] = x
+            return result
+
+        makers = {
+            "word_emb": lambda: padded(layers[0][:, : self._mix.config.projection_dim]),
+            "layers": lambda: np.stack([padded(h) for h in layers], axis=1),
+            "elmo": lambda: padded(self._mix.mixed(layers)),
+            "default": lambda: pooled(self._mix.mixed(layers), lengths, "mean"),
+            LENGTHS: lambda: lengths,
+        }
+        for i, layer in enumerate(layers[1:], 1):
+            makers[f"lstm_outputs{i}"] = lambda layer=layer: padded(layer)
+        return {key: makers[key]() for key in keys}
+
+    def close(self) -> None:
+        """Nothing is computed any more."""

@@ -1,0 +1,73 @@
+"""A `.tflite` file behind the server, against the export of the same model."""
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow_serving.apis.predict_pb2 import PredictRequest
+
+from tests.support.exported import SENTENCES, expected, padded
+from tests.support.stand_in import asking, refused, serving
+
+pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
+
+from elmo_keras.lite.convert import convert
+
+
+@pytest.fixture(scope="module")
+def stub(exported_elmo, tmp_path_factory):
+    path = tmp_path_factory.mktemp("lite") / "elmo.tflite"
+    convert(exported_elmo, path, "float32")
+    with serving(path) as server, asking(server) as asked:
+        yield asked
+
+
+def request(signature, inputs, outputs=()):
+    found = PredictRequest(output_filter=outputs)
+    found.model_spec.name, found.model_spec.signature_name = "elmo", signature
+    for name, value in inputs.items():
+        found.inputs[name].CopyFrom(tf.make_tensor_proto(value))
+    return found
+
+
+def answer(stub, *arguments):
+    outputs = stub.Predict(request(*arguments)).outputs
+    return {name: tf.make_ndarray(value) for name, value in outputs.items()}
+
+
+@pytest.mark.parametrize("signature", ["default", "tokens", ""])
+def test_all_outputs_are_those_of_the_layer(stub, exported_elmo, signature):
+    inputs = {"sentences": SENTENCES}
+    if signature == "tokens":
+        inputs = {name: value.numpy() for name, value in padded().items()}
+    found, wanted = answer(stub, signature, inputs), expected(exported_elmo)
+    assert {*found} == {*wanted}
+    for name, value in found.items():
+        np.testing.assert_allclose(value, wanted[name], rtol=1e-5, atol=1e-5)
+
+
+def test_signatures_are_described_as_those_of_an_export(stub, exported_version):
+    from tensorflow_serving.apis.get_model_metadata_pb2 import (
+        GetModelMetadataRequest,
+        SignatureDefMap,
+    )
+
+    asked = GetModelMetadataRequest(metadata_field=["signature_def"])
+    asked.model_spec.name = "elmo"
+    described = SignatureDefMap()
+    stub.GetModelMetadata(asked).metadata["signature_def"].Unpack(described)
+    exported = tf.saved_model.load(str(exported_version)).signatures
+    for name, signature in exported.items():
+        found = described.signature_def[name].outputs
+        wanted = signature.structured_outputs
+        assert {*found} == {*wanted}
+        for key, spec in wanted.items():
+            assert tf.TensorShape(found[key].tensor_shape).rank == spec.shape.rank
+
+
+def test_no_sentences_and_lengths_that_do_not_fit(stub):
+    found = answer(stub, "default", {"sentences": np.array([], object)}, ["elmo"])
+    assert found["elmo"].shape[:2] == (0, 0)
+    inputs = {"tokens": [["a"]], "sequence_len": np.array([2], np.int32)}
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, "from 0 to the number of columns"):
+        stub.Predict(request("tokens", inputs))
