@@ -9,7 +9,8 @@ layers, with the same random weights in the published layout:
 - AllenNLP: `allennlp.modules.elmo.Elmo` and `batch_to_ids`;
 - simple-elmo graph: its batched graph and `Batcher`; API: `ElmoModel.get_elmo_vectors`;
 - elmo-keras float32, bfloat16: `Elmo.layers` in a `tf.function`, `embed_corpus` for the
-  file; eager: `Elmo.layers` outside of any graph; Embedder: an `Embedder`.
+  file; eager: `Elmo.layers` outside of any graph; Embedder: an `Embedder`; int8, LiteRT
+  float32: an `Embedder` of a `.tflite` file, without TensorFlow.
 
 Only real tokens count. A turn has at least eight sentences. Of the whole sample, the
 peers get batches of each of --file-batch-sizes, sorted by length, and the fastest size
@@ -40,6 +41,10 @@ PEERS = {  # system → script and way
 OURS = {
     f"elmo-keras {way}": ("ours", way.lower())
     for way in ("float32", "bfloat16", "eager", "Embedder")
+} | {
+    "elmo-keras int8": ("in_litert", "int8"),
+    "elmo-keras int8 1 thread": ("in_litert", "int8-1"),
+    "elmo-keras LiteRT float32": ("in_litert", "float32"),
 }
 SYSTEMS = PEERS | OURS
 N_COMPARED, AT_ONCE, MIN_SENTENCES = 32, 8, 8

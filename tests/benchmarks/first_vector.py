@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.first_vector --text FILE
 
-Each start is a new process; AllenNLP, `Elmo.layers` called eagerly, an `Embedder`, and
-with --checkout those of another checkout take turns. Keras imports matplotlib where it is
+Each start is a new process; AllenNLP, `Elmo.layers` called eagerly, an `Embedder`, one of
+int8, and with --checkout those of another checkout take turns. Keras imports matplotlib where it is
 installed: --python names an environment with elmo-keras' dependencies and without it.
 """
 
@@ -36,6 +36,7 @@ def main(
         for way in ("eager", "embedder") if folder else ():
             options = {"python": python, "checkout": folder}
             systems[f"{name}{way}"] = ("ours", way, options)
+    systems["int8"] = ("in_litert", "int8", {"python": python})
     total = "start to first vectors"
     runner.head("preset", "system", *STAGES, total, f"to {ALLENNLP}", "processor")
     for preset in presets:
