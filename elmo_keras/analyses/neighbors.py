@@ -15,18 +15,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from elmo_keras.cli.argument_types import positive
 from elmo_keras.cli.command import command_parser, run_command
-from elmo_keras.elmo import Elmo
-from elmo_keras.models.local_files import MODEL_HELP
-from elmo_keras.tasks.experiments.layer_cache import sentence_layers
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.files import read_sentences
 
 PROGRAM = "elmo_keras.analyses.neighbors"
-WORDS_AT_ONCE = 1024
 MAX_WORDS = 20_000  # the most frequent ones are candidates
 
 
@@ -49,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     add = p.add_argument
     add("file", type=Path, metavar="FILE", help="plain or gzipped text")
     add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
+    add("--arithmetic", **ARITHMETIC)
     add("--words", required=True, nargs="+", metavar="WORD")
     add("--top", type=positive(int), default=3, help="length of a list (default: 3)")
     add("--most", type=positive(int), default=1000, help="uses of a word to compare")
@@ -61,7 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def neighbors(
-    file: Path, elmo: str, words: Sequence[str], *, top: int, most: int
+    file: Path,
+    elmo: str,
+    arithmetic: str | None,
+    words: Sequence[str],
+    *,
+    top: int,
+    most: int,
 ) -> None:
     """Prints the neighbours of each word."""
     corpus = Corpus.of(read_sentences([str(file)]))
@@ -72,10 +76,11 @@ def neighbors(
                 f"{word} occurs {len(found)} times in {file}. Two uses are needed to "
                 "compare them."
             )
-    model = Elmo.from_pretrained(elmo)
+    # The last layer distinguishes the senses of a word best (Peters et al., Table 5).
+    embedder = Embedder(elmo, layers="top", arithmetic=arithmetic)
     candidates = frequent_words(corpus, words)
-    vectors = word_vectors(model, candidates)
-    contexts = context_vectors(model, sum(uses.values(), []))
+    vectors = embedder.vectors.word_vectors([word.encode() for word in candidates])
+    contexts = context_vectors(embedder, sum(uses.values(), []))
     ends = np.cumsum([len(found) for found in uses.values()])
     of_uses = dict(zip(uses, np.split(contexts, ends[:-1])))
     for word in words:
@@ -111,25 +116,10 @@ def frequent_words(corpus: Corpus, words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*frequent, *words]))
 
 
-def word_vectors(elmo: Elmo, words: list[str]) -> np.ndarray:
-    """Context-independent vectors: `(words, projection_dim)`."""
-    words = tf.constant(words)
-    parts = range(0, len(words), WORDS_AT_ONCE)
-    return np.concatenate(
-        [elmo.bilm.token_vectors(words[i : i + WORDS_AT_ONCE]).numpy() for i in parts]
-    )
-
-
-def context_vectors(elmo: Elmo, uses: Sequence[Occurrence]) -> np.ndarray:
-    """The vector of the last biLM layer at each use, `(uses, 2 · projection_dim)`.
-
-    The last layer is the one that distinguishes the senses of a word best (Peters
-    et al. 2018, Table 5).
-    """
-    vectors = np.zeros((len(uses), 2 * elmo.config.projection_dim), np.float32)
-    for i, layers in sentence_layers(elmo, [use.sentence for use in uses]):
-        vectors[i] = layers[-1, uses[i].position]
-    return vectors
+def context_vectors(embedder: Embedder, uses: Sequence[Occurrence]) -> np.ndarray:
+    """The vector of the word at each use, `(uses, 2 · projection_dim)`."""
+    sentences = embedder.stream([use.sentence for use in uses])
+    return np.stack([tokens[u.position] for tokens, u in zip(sentences, uses)])
 
 
 def print_uses(uses: Sequence[Occurrence], vectors: np.ndarray, top: int) -> None:

@@ -31,11 +31,11 @@ from elmo_keras.cli.command import (
     stopping,
 )
 from elmo_keras.embed.checked_outputs import checked_folder, checked_output
-from elmo_keras.embed.corpus import write_vectors
-from elmo_keras.embed.embedder import LITE
+from elmo_keras.embed.corpus import pooling_of, write_vectors
+from elmo_keras.embed.embedder import LITE, Embedder
 from elmo_keras.embed.sentence_vectors import CHOICES, POOLINGS
 from elmo_keras.model_files.model_parts import parts_of_model
-from elmo_keras.models.local_files import MODEL_HELP, local_files
+from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP, local_files
 
 PROGRAM = "elmo_keras.embed"
 OF_RAY = "address", "workers", "text_column", "id_column", "part_kilobytes"
@@ -59,9 +59,7 @@ def parser() -> argparse.ArgumentParser:
     pooled = "one vector of each line in .npy (default: mean) or .parquet"
     add("--pooling", choices=sorted(POOLINGS), help=pooled)
     add("--float16", action="store_true", help="write numbers in 2 bytes, not 4")
-    kinds = ["float32", "mixed_bfloat16", "bfloat16", "int8"]
-    arithmetic = "of the computing (default: float32); int8 is by LiteRT, on CPUs"
-    add("--arithmetic", "--dtype", choices=kinds, help=arithmetic)
+    add("--arithmetic", "--dtype", **ARITHMETIC)
     add("--shard", type=_shard, default=(1, 1), metavar="I/N", help="every N-th line")
     add("--tokens-at-once", type=positive(int), default=2**13)
     add("--cache-megabytes", type=positive(int), default=256, help="for word vectors")
@@ -128,23 +126,26 @@ def embed(options: argparse.Namespace) -> int:
         local_files(model, options.weights)
         settings = chosen_mix(options) | {
             "weights": options.weights,
-            "pooling": options.pooling,
+            "pooling": pooling_of(output, options.pooling),
             "dtype": "float16" if options.float16 else "float32",
             "arithmetic": options.arithmetic,
             "tokens_at_once": options.tokens_at_once,
             "cache_bytes": options.cache_megabytes * 2**20,
+        }
+        ways = {
             "forget_sentences": options.forget_sentences,
             "overwrite": options.overwrite,
             "verbose": 1,
         }
         with stopping() as stop:
-            settings |= {"stop": stop.is_set}
+            ways |= {"stop": stop.is_set}
             try:
                 if options.engine is None:
-                    settings |= {"shard": options.shard}
-                    summary = write_vectors(model, *options.inputs, output, **settings)
+                    ways |= {"shard": options.shard}
+                    embedder = Embedder(model, **settings)
+                    summary = write_vectors(embedder, *options.inputs, output, **ways)
                 else:
-                    summary = write_folder(model, options, **settings)
+                    summary = write_folder(model, options, **settings, **ways)
             except OSError as error:
                 if error.errno not in DISK_ERRORS:
                     raise

@@ -58,7 +58,7 @@ class Summary(NamedTuple):
 
 
 def embed_corpus(
-    elmo: "Elmo",
+    elmo: "Elmo | str | Path",
     source: str | Path,
     output: str | Path,
     *,
@@ -79,7 +79,7 @@ def embed_corpus(
     the disk has damaged, and the result is the same byte for byte.
 
     Args:
-        elmo: computes the vectors.
+        elmo: computes the vectors, an `Elmo` layer or any model that `Embedder` reads.
         source: text, plain or gzipped, one sentence a line, tokens separated by
             spaces. Sentence i is line i, from 0; an empty line has no tokens.
         output: an HDF5 file with the dataset `"i"` for sentence i, and
@@ -101,7 +101,7 @@ def embed_corpus(
         verbose: 1 for a progress line on standard error.
         stop: called after every batch; the call ends when it returns True.
         **settings: further arguments of `Embedder`: `gamma`, `dtype`,
-            `tokens_at_once`, `cache_bytes`.
+            `arithmetic`, `tokens_at_once`, `cache_bytes`, `threads`.
 
     Raises:
         ValueError: an argument is out of range, the text is not UTF-8, the output
@@ -112,37 +112,36 @@ def embed_corpus(
     output = checked_output(
         Path(output), [Path(source)], shard=shard, pooling=pooling, overwrite=overwrite
     )
+    pooling = pooling_of(output, pooling)
     return write_vectors(
-        elmo,
+        Embedder(elmo, layers=layers, pooling=pooling, **settings),
         Path(source),
         output,
-        layers=layers,
-        pooling=pooling,
         shard=shard,
         forget_sentences=forget_sentences,
         overwrite=overwrite,
         verbose=verbose,
         stop=stop,
-        **settings,
     )
 
 
+def pooling_of(output: Path, pooling: str | None) -> str | None:
+    """The pooling of an output: `.npy` always has one."""
+    return "mean" if pooling is None and is_npy(output) else pooling
+
+
 def write_vectors(
-    model: "str | Path | Elmo",
+    embedder: Embedder,
     source: Path,
     output: Path,
     *,
-    pooling: str | None,
     shard: tuple[int, int],
     forget_sentences: bool,
     overwrite: bool,
     verbose: int,
     stop: Callable[[], bool],
-    **settings: Any,
 ) -> Summary:
     """Writes the vectors to a path that was checked, see `embed_corpus`."""
-    pooling = "mean" if pooling is None and is_npy(output) else pooling
-    embedder = Embedder(model, pooling=pooling, **settings)
     vectors = embedder.vectors
     texts = not (forget_sentences or is_npy(output))
     about = embedder.about_file("{}/{}".format(*shard))

@@ -74,7 +74,7 @@ class Embedder:
 
     Example:
 
-    >>> from elmo_keras import ElmoConfig
+    >>> from elmo_keras import Elmo, ElmoConfig
     >>> embedder = Embedder(Elmo(ElmoConfig.preset("test")), pooling="mean")
     >>> embedder(["A short sentence .", ["Two", "tokens"]]).shape
     (2, 10)

@@ -20,6 +20,10 @@ from elmo_keras.models.hugging_face import hub_files
 
 COMMAND = "python -m elmo_keras.models"
 MODEL_HELP = "a model directory, a zip, or a published model's name or address"
+ARITHMETIC = {
+    "choices": ["float32", "mixed_bfloat16", "bfloat16", "int8"],
+    "help": "of the computing (default: float32); int8 is by LiteRT, on CPUs",
+}
 
 
 def local_files(

@@ -222,7 +222,7 @@ def test_an_interrupted_command_says_that_it_resumes(
 
 def test_arguments_that_do_not_fit_are_refused(model, tmp_path, error_of, monkeypatch):
     (tmp_path / "text.txt").write_text("a\n")
-    monkeypatch.setattr(search.Elmo, "from_pretrained", None)
+    monkeypatch.setattr(search, "Embedder", None)
 
     def error(*options):
         command = [tmp_path / "text.txt", "--elmo", model, "a", *options]

@@ -1,5 +1,6 @@
 """Semantic search, by its command."""
 
+import functools
 import gzip
 import io
 import json
@@ -12,12 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from elmo_keras import Elmo, embed_corpus
+from elmo_keras import Elmo, Embedder, embed_corpus
 from elmo_keras.analyses.search import __main__ as search
 from elmo_keras.analyses.search import search_index, text_index
 from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
 from elmo_keras.analyses.search.search_index import SearchIndex
-from elmo_keras.analyses.search.text_index import LineIndex, mean_vector
+from elmo_keras.analyses.search.text_index import LineIndex
 from elmo_keras.embed import corpus
 from elmo_keras.embed.parts import folder_of
 from tests.analyses.conftest import QUERY, SENTENCES
@@ -94,6 +95,7 @@ def test_parquet_of_other_vectors_is_refused(in_parquet, model, error_of, tmp_pa
         return path
 
     assert "another model" in error(written(model="1"))
+    assert "another arithmetic" in error(written(arithmetic="int8 by LiteRT"))
     assert "It has top, max" in error(written(layers="top", pooling="max"))
     shutil.copy(in_parquet / "b.parquet", tmp_path)
     for other in ({"model": "1"}, {"layers": "top"}, {"pooling": "max"}):
@@ -114,7 +116,7 @@ def test_the_index_is_made_once_and_refused_for_another_text(
     note = json.loads(text.with_name("text.txt.average.npy.json").read_text())
     assert note.keys() == {"text", "model", "layers"}
     with monkeypatch.context() as patch:
-        patch.setattr(text_index, "embed_corpus", None)
+        patch.setattr(text_index, "write_vectors", None)
         patch.setattr(text_index, "check_file", None)  # reading needs no room
         assert len(find(text, "rain")[0]) == 5
     text.write_text("another\n")
@@ -127,9 +129,7 @@ def test_the_index_is_made_once_and_refused_for_another_text(
 def test_an_interrupted_index_is_resumed(text, model, capsys, monkeypatch, tmp_path):
     text.write_text("\n".join(SENTENCES * 20))
     small = {"tokens_at_once": 20}
-    monkeypatch.setattr(
-        text_index, "embed_corpus", lambda *a, **k: embed_corpus(*a, **small, **k)
-    )
+    monkeypatch.setattr(search, "Embedder", functools.partial(Embedder, **small))
     expected = tmp_path / "whole.npy"
     written = counted_writes(monkeypatch)
     embed_corpus(Elmo.from_pretrained(model), text, expected, layers=0, **small)
@@ -185,7 +185,7 @@ def test_a_wrong_index_is_refused_before_the_model_is_read(
     tmp_path, monkeypatch, error_of, index, reason
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(search.Elmo, "from_pretrained", None)
+    monkeypatch.setattr(search, "Embedder", None)
     for name in ("text.npy", "noted.npy.json"):
         (tmp_path / name).write_text("a text")
     (tmp_path / "link.npy").symlink_to("text.npy")
@@ -236,18 +236,6 @@ def test_cosines_are_those_of_the_definition_in_any_pieces(
 def test_nothing_is_found_among_no_sentences():
     index = SearchIndex(np.zeros((3, 5), "float32"), True)
     assert [len(x) for x in index.closest(np.ones(5, "float32"), 2)] == [0, 0]
-
-
-def test_a_query_has_the_vector_that_the_index_holds(text, model, tmp_path):
-    elmo = Elmo.from_pretrained(model)
-    rows = np.load(tmp_path / "text.txt.average.npy")
-    for i in (0, 4):
-        vector = mean_vector(elmo, SENTENCES[i].split(), "average")
-        np.testing.assert_allclose(vector, rows[i], atol=1e-6)
-    tokens = SENTENCES[4].split()
-    layers = [mean_vector(elmo, tokens, i) for i in range(3)]
-    np.testing.assert_allclose(np.mean(layers, axis=0), vector, atol=1e-6)
-    np.testing.assert_array_equal(mean_vector(elmo, tokens, "top"), layers[2])
 
 
 def test_lines_are_read_by_their_number_from_gzip_too(tmp_path):

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from elmo_keras import Elmo
+from elmo_keras import Elmo, Embedder
 from elmo_keras.analyses.senses import __main__ as senses
 from elmo_keras.analyses.senses.semcor import Instance, read_semcor
 from elmo_keras.analyses.senses.sense_vectors import SenseInventory, average_senses
-from elmo_keras.tasks.experiments import layer_cache
 
 SHORE, MONEY = "bank%1:17:01::", "bank%1:14:00::"
 TURN = "bank%2:38:00::"
@@ -73,16 +72,15 @@ def test_context_decides_and_words_that_training_lacks_back_off(
     assert "of 37.5%, one of 25.0%; 37.5% back off; 25.0% of all have no" in output
 
 
-def test_the_vector_of_a_sense_is_the_mean_over_its_uses_in_any_batches(
-    files, elmo, monkeypatch
-):
+def test_the_vector_of_a_sense_is_the_mean_over_its_uses_in_any_batches(files, elmo):
     with files[0].open("a") as file:
         file.write("took_place\ttake_place\tVB\ttake_place%2:30:00::\n.\t_\t_\t_\n")
     sentences = read_semcor(files[0])
     inventory = SenseInventory(sentences)
-    together = average_senses(elmo, sentences, inventory)
-    monkeypatch.setattr(layer_cache, "TOKENS_AT_ONCE", 10)
-    alone = average_senses(elmo, sentences, inventory)
+    together, alone = (
+        average_senses(Embedder(elmo, layers="all", **size), sentences, inventory)
+        for size in ({}, {"tokens_at_once": 10})
+    )
     np.testing.assert_allclose(alone, together, atol=1e-6)
     texts = "the river bank fell", "one river bank rose", "took place . "
     layers = elmo.layers([text.split(" ") for text in texts]).numpy()

@@ -1,15 +1,21 @@
 """Embedding by LiteRT, in programs and by commands, without TensorFlow."""
 
+import json
 import pickle
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 
 from elmo_keras import Elmo, Embedder, read_embeddings
+from elmo_keras.analyses.neighbors import main as neighbors
+from elmo_keras.analyses.search.__main__ import main as search
 from elmo_keras.embed.__main__ import main as embed
 from elmo_keras.export.__main__ import main as export
+from elmo_keras.tasks.experiments.experiment import main as experiment
+from elmo_keras.tasks.tag.__main__ import TASK
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 
@@ -113,6 +119,22 @@ def test_the_command_converts_and_keeps_kinds_apart(
     assert embed([*common, "--arithmetic", "int8"]) == 0
     attributes = read_embeddings(output).attributes
     assert attributes["arithmetic"] == "int8 by LiteRT"
+
+
+def test_commands_embed_their_text_in_int8(exact, model_directory, cache, tmp_path):
+    text, tagged = tmp_path / "text", tmp_path / "tagged"
+    text.write_text("a bank by the river\nthe other bank\n")
+    tagged.write_text("the O\nbank B-LOC\n\nother O\n\n" * 9)
+    int8 = "--elmo", model_directory, "--arithmetic", "int8"
+    training = "--train", tagged, "--output", tmp_path / "out", "--epochs", 1
+    for command, arguments in (
+        (neighbors, [text, "--elmo", exact, "--words", "bank"]),
+        (search, [text, *int8, "bank"]),
+        (partial(experiment, TASK, ""), [*training, "--kind", "ner", *int8]),
+    ):
+        assert command([*map(str, arguments)]) == 0
+    (record,) = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert record["variant"].endswith("-int8")
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ def test_the_command_that_embeds_downloads_the_model(
 ):
     finished = SimpleNamespace(finished=True)
     monkeypatch.setattr(embed, "write_vectors", lambda *_, **__: finished)
+    monkeypatch.setattr(embed, "Embedder", lambda *_, **__: None)
     (tmp_path / "text").write_text("A sentence\n")
     arguments = [f"{tmp_path}/text", f"{tmp_path}/text.npy", "--model"]
     assert embed.main([*arguments, "small"]) == 0

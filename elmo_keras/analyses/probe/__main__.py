@@ -20,8 +20,8 @@ from elmo_keras.analyses.probe.layer_probes import LayerProbes
 from elmo_keras.cli.argument_types import Distinct, positive, seed
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.markdown_table import markdown_table, percent_spread
-from elmo_keras.elmo import Elmo
-from elmo_keras.models.local_files import MODEL_HELP
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP
 from elmo_keras.tasks.experiments.batches import Batches, predictions
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.readers.labelled_texts import READERS
@@ -41,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
     kinds = "parts of speech (default), or texts with a label, as in `classify`"
     add("--format", choices=[CONLLU, *TEXTS], default=CONLLU, help=kinds)
     add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
+    add("--arithmetic", **ARITHMETIC)
     add("--limit", type=positive(int), metavar="N", help="first N training examples")
     add("--seeds", type=seed, nargs="+", action=Distinct, default=[1])
     add("--epochs", type=positive(int), default=10)
@@ -58,7 +59,7 @@ def probe(options: argparse.Namespace) -> None:
     """Trains the classifiers and prints their table."""
     train = read(options.train, options.format)[: options.limit]
     dev = read(options.dev, options.format)
-    elmo = Elmo.from_pretrained(options.elmo)
+    elmo = Embedder(options.elmo, layers="all", arithmetic=options.arithmetic)
     cache = LayerCache(elmo, [example["tokens"] for example in train + dev], verbose=1)
     of_sentences = options.format != CONLLU
     runs = [accuracies(train, dev, cache, options, seed=s) for s in options.seeds]

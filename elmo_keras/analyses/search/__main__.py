@@ -24,17 +24,16 @@ from elmo_keras.analyses.search.text_index import (
     LineIndex,
     check_index,
     make_index,
-    mean_vector,
 )
 from elmo_keras.cli.argument_types import layer_or, positive
 from elmo_keras.cli.command import command_parser, run_command, stopping
 from elmo_keras.cli.fingerprint import OtherRun
 from elmo_keras.cli.outputs import check_apart, check_file
-from elmo_keras.elmo import Elmo
+from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.embeddings import open_npy
 from elmo_keras.embed.vector_files import is_parquet
 from elmo_keras.model_files.model_parts import parts_of_model
-from elmo_keras.models.local_files import MODEL_HELP
+from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP
 from elmo_keras.tasks.readers.words import split_at_spaces
 
 PROGRAM = "elmo_keras.analyses.search"
@@ -46,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     add("file", type=Path, metavar="FILE", help="text, or vectors in Parquet")
     add("query", nargs="*", metavar="QUERY")
     add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
+    add("--arithmetic", **ARITHMETIC)
     add("--top", type=positive(int), default=10, help="sentences (default: 10)")
     add(
         "--layers",
@@ -83,6 +83,7 @@ def search(
     file: Path,
     query: Sequence[str],
     elmo: str,
+    arithmetic: str | None,
     *,
     top: int,
     layers: str | int | None,
@@ -111,15 +112,18 @@ def search(
     if approximate:
         check_approximate(path, inputs, overwrite=overwrite)
     with sentences_of(file, in_parquet) as sentences:
-        model = Elmo.from_pretrained(elmo)
+        layers = sentences.layers if in_parquet else layers
+        options = {"pooling": "mean", "arithmetic": arithmetic}
+        embedder = Embedder(elmo, layers=layers, **options)
         with stopping() as stop:
             options = {"overwrite": overwrite, "stop": stop.is_set}
             if in_parquet:
-                rows, layers = sentences, sentences.layers_of(model)
+                sentences.check(embedder)
+                rows = sentences
                 note = parquet_note(sentences, path) if approximate else {}
             else:
-                of_text = {"digest": sentences.digest, "layers": layers}
-                if not make_index(model, file, index, **of_text, **options):
+                digest = sentences.digest
+                if not make_index(embedder, file, index, digest=digest, **options):
                     raise KeyboardInterrupt
                 rows, note = open_npy(index), {"made_of": read_note(index)}
             if not approximate:
@@ -135,7 +139,7 @@ def search(
                 found = built.ApproximateIndex(path, cells)
         for tokens in queries(query):
             print(f"Closest to: {' '.join(tokens)}")
-            closest = found.closest(mean_vector(model, tokens, layers), top)
+            closest = found.closest(embedder.encode([tokens])[0], top)
             for i, cosine in zip(*closest):
                 number, text = sentences.named(i)
                 number = f"{number:,}" if isinstance(number, int) else number

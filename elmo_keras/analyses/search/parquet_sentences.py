@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from elmo_keras.analyses.search.search_index import ROWS_AT_ONCE
 from elmo_keras.cli.fingerprint import file_stamp
-from elmo_keras.elmo import Elmo, model_digest
 from elmo_keras.embed.arrow_rows import ID, TEXT, about_of
+from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.parquet_rows import ParquetRows
 
 SAME = "model", "layers", "pooling"  # in all files of a folder
@@ -74,13 +74,9 @@ class ParquetSentences(contextlib.AbstractContextManager):
         """The stamp of each file: equal if nothing was written."""
         return [file_stamp(path) for path in self._paths]
 
-    def layers_of(self, elmo: Elmo) -> str | int:
+    @property
+    def layers(self) -> str | int:
         """The layers whose means the vectors are."""
-        if self.about.get("model") != model_digest(elmo):
-            raise ValueError(
-                f"{self._path} has the vectors of another model. Give the model that "
-                "computed them."
-            )
         layers, pooling = self.about.get("layers"), self.about.get("pooling")
         if pooling != "mean" or layers in ("all", "mix"):
             raise ValueError(
@@ -88,6 +84,16 @@ class ParquetSentences(contextlib.AbstractContextManager):
                 f"layers, the top or another layer. It has {layers}, {pooling}."
             )
         return int(layers) if layers.isdecimal() else layers
+
+    def check(self, embedder: Embedder) -> None:
+        """Refuses queries whose vectors another model computes, or in another way."""
+        for name in ("model", "arithmetic"):
+            now = getattr(embedder.vectors, name)
+            if (then := self.about.get(name, "float32")) != now:
+                raise ValueError(
+                    f"{self._path} has vectors by another {name}: {then}. Give the "
+                    f"{name} that computed them. Received: {now}"
+                )
 
     def __exit__(self, *_):
         self._rows.close()

@@ -9,9 +9,9 @@ import numpy as np
 
 from elmo_keras.analyses.search.index_note import check_note, note_path, write_note
 from elmo_keras.cli.outputs import check_apart, check_file
-from elmo_keras.elmo import Elmo, model_digest
-from elmo_keras.embed import embed_corpus
 from elmo_keras.embed.checked_outputs import checked_output
+from elmo_keras.embed.corpus import write_vectors
+from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.vector_files import is_npy
 from elmo_keras.text.files import unzipped
 
@@ -48,14 +48,6 @@ class LineIndex(Sequence, contextlib.AbstractContextManager):
         self._file.close()
 
 
-def mean_vector(elmo: Elmo, tokens: Sequence[str], layers: str | int) -> np.ndarray:
-    """The mean vector of one or more tokens, as in the index: `(dim,)`."""
-    means = elmo.layers([list(tokens)])[0].numpy().mean(axis=1)  # (layers, dim)
-    if layers == "average":
-        return means.mean(axis=0)
-    return means[-1 if layers == "top" else layers]
-
-
 def check_index(index: Path, inputs: Iterable[Path], *, overwrite: bool) -> None:
     """Checks before the work whether an index can be made, or is there already."""
     if not is_npy(index):
@@ -68,17 +60,19 @@ def check_index(index: Path, inputs: Iterable[Path], *, overwrite: bool) -> None
 
 
 def make_index(
-    elmo: Elmo,
+    embedder: Embedder,
     source: Path,
     index: Path,
     *,
     digest: str,
-    layers: str | int = "average",
-    overwrite: bool = False,
-    stop: Callable[[], bool] = lambda: False,
+    overwrite: bool,
+    stop: Callable[[], bool],
 ) -> bool:
     """Makes the file of a text's mean vectors, unless it exists."""
-    made_of = {"text": digest, "model": model_digest(elmo), "layers": str(layers)}
+    vectors = embedder.vectors
+    made_of = {"text": digest, "model": vectors.model, "layers": str(vectors.layers)}
+    if vectors.arithmetic != "float32":
+        made_of |= {"arithmetic": vectors.arithmetic}
     replaces = index.exists()
     if replaces and not overwrite:
         check_note(index, made_of)
@@ -86,8 +80,16 @@ def make_index(
     if not replaces:  # so that an index never lacks its note
         write_note(index, made_of)
     try:
-        options = {"layers": layers, "overwrite": overwrite, "stop": stop}
-        finished = embed_corpus(elmo, source, index, verbose=1, **options).finished
+        finished = write_vectors(
+            embedder,
+            source,
+            index,
+            shard=(1, 1),
+            forget_sentences=False,
+            overwrite=overwrite,
+            verbose=1,
+            stop=stop,
+        ).finished
         if finished and replaces:
             write_note(index, made_of)
         return finished

@@ -24,8 +24,8 @@ from elmo_keras.analyses.senses.sense_vectors import (
 from elmo_keras.cli.argument_types import positive
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.markdown_table import markdown_table
-from elmo_keras.elmo import Elmo
-from elmo_keras.models.local_files import MODEL_HELP
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP
 
 PROGRAM = "elmo_keras.analyses.senses"
 
@@ -36,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
     add("--train", required=True, metavar="FILE", help="word, lemma, tag, sense key")
     add("--test", required=True, metavar="FILE", help="the same")
     add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
+    add("--arithmetic", **ARITHMETIC)
     add(
         "--limit",
         type=positive(int),
@@ -58,7 +59,7 @@ def senses(options: argparse.Namespace) -> None:
     for path, sentences in (options.train, train), (options.test, test):
         if not any(sentence.instances for sentence in sentences):
             raise ValueError(f"{path} holds no word with a sense.")
-    elmo = Elmo.from_pretrained(options.elmo)
+    elmo = Embedder(options.elmo, layers="all", arithmetic=options.arithmetic)
     inventory = SenseInventory(train)
     vectors = average_senses(elmo, train, inventory, verbose=1)
     predictions = nearest_senses(elmo, test, inventory, vectors=vectors, verbose=1)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from elmo_keras.analyses.senses.semcor import Sentence
-from elmo_keras.elmo import Elmo
-from elmo_keras.tasks.experiments.layer_cache import sentence_layers
+from elmo_keras.embed.embedder import Embedder
 
 UNKNOWN = -1
 # Beyond these digits, cosines differ only by rounding.
@@ -51,17 +50,18 @@ class SenseInventory:
 
 
 def average_senses(
-    elmo: Elmo,
+    embedder: Embedder,
     training: Sequence[Sentence],
     inventory: SenseInventory,
     *,
     verbose: int = 0,
 ) -> np.ndarray:
     """The mean vector of each sense's uses, float32 `(senses, layers, dim)`."""
-    shape = len(inventory.senses), elmo.config.n_layers + 1
-    sums = np.zeros((*shape, 2 * elmo.config.projection_dim), np.float32)
+    n_layers, _, dim = embedder.vectors.shape
+    shape = len(inventory.senses), n_layers
+    sums = np.zeros((*shape, dim), np.float32)
     counts = np.zeros((shape[0], 1, 1), np.float32)
-    for instance, vector in _vectors(elmo, training, verbose):
+    for instance, vector in _vectors(embedder, training, verbose):
         for sense in instance.senses:
             i = inventory.number[instance.word, sense]
             sums[i] += vector
@@ -70,7 +70,7 @@ def average_senses(
 
 
 def nearest_senses(
-    elmo: Elmo,
+    embedder: Embedder,
     test: Sequence[Sentence],
     inventory: SenseInventory,
     *,
@@ -84,7 +84,7 @@ def nearest_senses(
         the instances in `test`.
     """
     found = {}
-    for instance, vector in _vectors(elmo, test, verbose):
+    for instance, vector in _vectors(embedder, test, verbose):
         senses = inventory.of(instance.word) or [inventory.first_sense(instance.word)]
         best = _nearest(vectors[senses], vector)
         found[id(instance)] = np.array(senses)[best]
@@ -98,9 +98,10 @@ def _nearest(candidates, vector):
     return np.argmax(np.round(cosines, DIGITS), axis=0)
 
 
-def _vectors(elmo, sentences, verbose):
+def _vectors(embedder, sentences, verbose):
     """Each instance with its vectors (layers, dim)."""
     tokens = [sentence.tokens for sentence in sentences]
-    for i, layers in sentence_layers(elmo, tokens, verbose):
-        for instance in sentences[i].instances:
+    arrays = embedder.stream(tokens, show_progress_bar=bool(verbose))
+    for sentence, layers in zip(sentences, arrays):
+        for instance in sentence.instances:
             yield instance, layers[:, instance.first : instance.end].mean(axis=1)

@@ -9,6 +9,7 @@ from elmo_keras.cli.command import CommandFailed, run_command
 from elmo_keras.cli.fingerprint import check_same_run
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.elmo import Elmo, model_digest
+from elmo_keras.embed.embedder import Embedder
 from elmo_keras.tasks.experiments import experiment_arguments
 from elmo_keras.tasks.experiments.batches import predictions
 from elmo_keras.tasks.experiments.examples import (
@@ -38,6 +39,7 @@ USUAL_SETTINGS = {
     "longest_answer": 16,
     "layer_norm": False,
     "gamma": None,
+    "arithmetic": None,
 }
 
 
@@ -82,7 +84,7 @@ class Experiment:
             options.word_vectors, self._texts, options.word_dim
         )
         self._digests = {None: None}
-        self._cached = None, None  # model directory, and the cache of its layers
+        self._cached = None, None  # a model, and the cache of its layers
 
     def check(self, variants: Sequence[Variant]) -> None:
         """Finds errors before hours of training."""
@@ -219,7 +221,8 @@ class Experiment:
         if self.options.no_cache or variant.fine_tune or variant.elmo is None:
             return None
         if self._cached[0] != variant.elmo:
-            elmo = Elmo.from_pretrained(variant.elmo)
+            arithmetic = variant.arithmetic
+            elmo = Embedder(variant.elmo, layers="all", arithmetic=arithmetic)
             start = time.perf_counter()
             self._cached = variant.elmo, LayerCache(elmo, self._texts, verbose=1)
             seconds = time.perf_counter() - start

@@ -19,7 +19,12 @@ from elmo_keras.cli.argument_types import (
 )
 from elmo_keras.cli.command import command_parser
 from elmo_keras.elmo import Elmo
-from elmo_keras.models.local_files import MODEL_HELP, model_title, path_or_name
+from elmo_keras.models.local_files import (
+    ARITHMETIC,
+    MODEL_HELP,
+    model_title,
+    path_or_name,
+)
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.layers.token_vectors import PLACES
 
@@ -35,6 +40,7 @@ class Variant(NamedTuple):
     gamma: float | None = None  # at the start; None for 1, or the γ of the biLM's mix
     elmo_dropout: float = 0.5
     fine_tune: bool = False  # the biLM is trained as well
+    arithmetic: str | None = None  # of a frozen biLM; None for float32
     share: float = 1.0  # of the training data
 
     @property
@@ -53,6 +59,7 @@ class Variant(NamedTuple):
             is_usual = self.elmo_dropout == USUAL.elmo_dropout
             parts += [f"dropout-{self.elmo_dropout:g}"] * (not is_usual)
             parts += ["tuned"] * self.fine_tune
+            parts += [self.arithmetic] * (self.arithmetic not in (None, "float32"))
         parts += [f"share-{self.share:g}"] * (self.share != USUAL.share)
         return "-".join(parts)
 
@@ -131,6 +138,7 @@ class ExperimentOptions:
     )
     elmo_dropout: float = _elmo(type=rate, default=USUAL.elmo_dropout)
     fine_tune: bool = _elmo("train the biLM as well", **FLAG)
+    arithmetic: str | None = _elmo(**ARITHMETIC)
     no_cache: bool = _elmo("run a frozen biLM in every epoch", **FLAG)
     seeds: Sequence[int] = _training(type=seed, nargs="+", action=Distinct, default=[1])
     epochs: int = _training("maximum (default: 50)", type=COUNT, default=50)
@@ -156,6 +164,12 @@ class ExperimentOptions:
         given = [Variant(elmo, *chosen) for elmo in self.elmo]
         if self.baseline or not given:
             given.insert(0, Variant(share=self.share))
+        cached = not (self.no_cache or self.fine_tune)
+        if self.arithmetic not in (None, "float32") and not cached:
+            raise ValueError(
+                "--arithmetic is for layers that are computed once. Leave out "
+                "--fine-tune and --no-cache."
+            )
         names = [variant.name for variant in given]
         if len(set(names)) < len(names):
             raise ValueError(

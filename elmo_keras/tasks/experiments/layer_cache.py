@@ -1,47 +1,24 @@
-"""All layers of many sentences, and a file of them for all epochs and runs."""
+"""All layers of many sentences, in a file for all epochs and runs."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import tensorflow as tf
 
-from elmo_keras.cli.progress import Progress
 from elmo_keras.elmo import Elmo
-from elmo_keras.text.length_batches import length_batches
-from elmo_keras.text.token_batches import padded_tokens
-
-TOKENS_AT_ONCE = 2**13
-
-
-def sentence_layers(
-    elmo: Elmo, sentences: Sequence[Sequence[str]], verbose: int = 0
-) -> Iterator[tuple[int, np.ndarray]]:
-    """The index and the layers `(layers, tokens, dim)` of each sentence, shortest first."""
-    tokens = tf.TensorSpec((None, None), tf.string)
-    # A concrete function: TensorFlow warns if a `tf.function` is made repeatedly.
-    layers_of = tf.function(elmo.layers, autograph=False).get_concrete_function(tokens)
-    n_tokens = sum(map(len, sentences))
-    with Progress(total=n_tokens, disable=not verbose) as progress:
-        lengths = [len(sentence) + 2 for sentence in sentences]  # with boundaries
-        for batch in length_batches(lengths, max_tokens=TOKENS_AT_ONCE):
-            tokens = padded_tokens([sentences[i] for i in batch], min_time=0)
-            layers = layers_of(tokens).numpy()
-            for i, of_sentence in zip(batch, layers):
-                yield i, of_sentence[:, : len(sentences[i])]
-            progress.update(sum(len(sentences[i]) for i in batch))
+from elmo_keras.embed.embedder import Embedder
 
 
 class LayerCache:
     """All layers of sentences, in one file that is mapped into memory.
 
-    Each distinct sentence is computed once, in a batch with others of similar length.
-    The file has no name, so that nothing is left over however the process ends; its
+    Each distinct sentence is computed once. The file has no name, so that nothing is left over however the process ends; its
     size is 4 bytes · tokens · `(num_layers + 1)` · 2 · `projection_dim`.
 
     Args:
-        elmo: computes the layers; built. Its mixes are not used.
+        elmo: computes the layers: an `Elmo` layer, whose mixes are not used, or an
+            `Embedder` of all layers.
         sentences: lists of tokens; none of the tokens is `""`.
         folder: the folder of the file; None for the system's temporary folder.
         verbose: 1 for a progress bar on standard error.
@@ -64,7 +41,7 @@ class LayerCache:
 
     def __init__(
         self,
-        elmo: Elmo,
+        elmo: Elmo | Embedder,
         sentences: Sequence[Sequence[str]],
         folder: str | Path | None = None,
         *,
@@ -74,15 +51,16 @@ class LayerCache:
         ends = np.cumsum([len(sentence) for sentence in distinct], dtype=int)
         self._ends = dict(zip(distinct, ends.tolist()))
         n_tokens = int(ends[-1]) if distinct else 0
-        n_layers, dim = elmo.config.n_layers + 1, 2 * elmo.config.projection_dim
+        embedder = Embedder(elmo, layers="all") if isinstance(elmo, Elmo) else elmo
+        n_layers, _, dim = embedder.vectors.shape
         with tempfile.TemporaryFile(dir=folder) as file:
             self._layers = np.memmap(  # (tokens, layers, dim); a file is never empty
                 file, np.float32, "w+", shape=(max(1, n_tokens), n_layers, dim)
             )
         squares = np.zeros(n_layers)
-        for i, layers in sentence_layers(elmo, distinct, verbose):
-            end = ends[i]
-            self._layers[end - len(distinct[i]) : end] = layers.swapaxes(0, 1)
+        arrays = embedder.stream(distinct, show_progress_bar=bool(verbose))
+        for end, layers in zip(ends, arrays):
+            self._layers[end - layers.shape[1] : end] = layers.swapaxes(0, 1)
             squares += np.square(layers).sum(axis=(1, 2))
         self.rms = np.sqrt(squares / max(1, n_tokens * dim))
 

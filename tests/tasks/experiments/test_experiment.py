@@ -28,7 +28,7 @@ RESULTS = Path("out/results.json")
 # The settings of a run, in the order of `results.json`.
 SHARED = (
     "dev_share limit share elmo elmo_at scheme l2 layer_norm gamma elmo_dropout "
-    "fine_tune epochs patience batch_size learning_rate dropout word_dim word_vectors "
+    "fine_tune arithmetic epochs patience batch_size learning_rate dropout word_dim word_vectors "
     "freeze_word_vectors character_dim"
 ).split()
 OF_TASKS = {
@@ -195,7 +195,7 @@ def test_a_run_recorded_by_version_0_1_is_not_repeated(capsys):
     Path("text.conllu").write_text(("\n".join(lines) + "\n\n") * 9)
     values = [0.2, None, 1.0, None, "input", "learned", 0.001, 0.5, False, 1]
     values += [5, 32, 0.003, 0.3, 100, 64, None, 100, 0.3, False, "f790acdf7fb87aa2"]
-    later = "word_vectors", "freeze_word_vectors", "layer_norm", "gamma"
+    later = "word_vectors freeze_word_vectors layer_norm gamma arithmetic".split()
     names = [name for name in SHARED if name not in later]
     names += [*OF_TASKS["tag"].split(), "data"]
     record = {
