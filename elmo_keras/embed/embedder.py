@@ -284,11 +284,11 @@ class Embedder:
 
     def _read(self, model, weights, arithmetic, threads, **settings):
         chosen = {k: settings[k] for k in ("layers", "gamma", "dtype", "pooling")}
-        is_file = isinstance(model, str) and Path(model).suffix == LITE
-        if is_file or arithmetic == "int8":
+        if by_litert(model, arithmetic):
             from elmo_keras.embed.lite_vectors import LiteVectors
             from elmo_keras.lite.cache import converted
 
+            is_file = Path(model).suffix == LITE
             if is_file and weights:
                 raise ValueError(f"{model} holds its weights. Leave out {weights}.")
             path = Path(model) if is_file else converted(model, weights)
@@ -329,6 +329,12 @@ class Embedder:
         self._settings = state["settings"]
         self._expected, self._fingerprint = state["fingerprint"], None
         self._vectors, self._lock = None, threading.RLock()
+
+
+def by_litert(model: Any, arithmetic: str | None) -> bool:
+    """Whether LiteRT computes, with the arguments of an `Embedder`."""
+    is_path = isinstance(model, (str, os.PathLike))
+    return arithmetic == "int8" or (is_path and Path(model).suffix == LITE)
 
 
 def in_turn(numbered: Iterable[tuple[int, T]]) -> Iterator[T]:

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.embed.vector_files import is_npy, write_hdf5, write_npy
+from elmo_keras.embed.hdf5_vectors import write_hdf5
+from elmo_keras.embed.vector_files import is_npy, write_npy
 
 BATCH_BYTES = 2**24  # of vectors held in memory before they are written
 

@@ -8,10 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import tensorflow as tf
 
 from elmo_keras.embed.arrow_rows import Rows
-from elmo_keras.embed.embedder import Embedder
+from elmo_keras.embed.embedder import Embedder, by_litert
 from elmo_keras.embed.text_rows import missing, sentence_of
 
 Batch = TypeVar("Batch", pa.Table, dict[str, np.ndarray])
@@ -40,8 +39,8 @@ class BatchEmbedder:
     """
 
     def __init__(self, model: str | Path, text_column: str = "text", **settings: Any):
-        use_assigned_devices()
-        self._embedder, self._text_column = Embedder(model, **settings), text_column
+        self._embedder = embedder_of_worker(model, **settings)
+        self._text_column = text_column
         vectors = self._embedder.vectors
         self._rows = Rows(vectors.shape, vectors.dtype, texts=False, about={})
 
@@ -100,16 +99,20 @@ class BatchEmbedder:
         ]
 
 
-def use_assigned_devices() -> None:
-    """Limits TensorFlow to the processors and GPUs that Ray assigned to this worker."""
+def embedder_of_worker(model: str | Path, **settings: Any) -> Embedder:
+    """An `Embedder` with the processors and GPUs that Ray assigned to this worker."""
     ray = sys.modules.get("ray")
     if ray is None or not ray.is_initialized():
-        return
+        return Embedder(model, **settings)
     context = ray.get_runtime_context()
     if context.worker.mode != ray.WORKER_MODE:
-        return
+        return Embedder(model, **settings)
     assigned = context.get_assigned_resources()
     n_threads = max(1, int(assigned.get("CPU", 1)))
+    if by_litert(model, settings.get("arithmetic")):
+        return Embedder(model, **{"threads": min(2, n_threads)} | settings)
+    import tensorflow as tf  # LiteRT does without it
+
     with contextlib.suppress(RuntimeError):  # TensorFlow has begun to compute
         tf.config.threading.set_intra_op_parallelism_threads(n_threads)
         tf.config.threading.set_inter_op_parallelism_threads(n_threads)
@@ -117,3 +120,4 @@ def use_assigned_devices() -> None:
             tf.config.set_visible_devices([], "GPU")
         for gpu in tf.config.get_visible_devices("GPU"):
             tf.config.experimental.set_memory_growth(gpu, True)
+    return Embedder(model, **settings)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from elmo_keras.embed.arrow_rows import Row, Rows
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.embed.on_ray.batch_embedder import use_assigned_devices
+from elmo_keras.embed.on_ray.batch_embedder import embedder_of_worker
 from elmo_keras.embed.parts import Parts
 from elmo_keras.embed.text_rows import Piece
 
@@ -29,8 +29,7 @@ class PieceWorker:
     def identity(self) -> dict[str, Any]:
         """Everything that the vectors depend on; reads the model at the first call."""
         if self._embedder is None:
-            use_assigned_devices()
-            self._embedder = Embedder(**self._settings)
+            self._embedder = embedder_of_worker(**self._settings)
             rows = self._embedder.about_rows(texts=self._texts)
             self._identity = self._embedder.about_file() | rows
         return self._identity
