@@ -5,7 +5,6 @@ dictionary of tensors needs, and none of it is PyTorch's own: everything else is
 before it is called.
 """
 
-import collections
 import io
 import math
 import pickle
@@ -58,10 +57,13 @@ def read_tensors(content: bytes, name: str) -> dict[str, np.ndarray]:
         tensors, values = read(content)
         if not isinstance(tensors, dict):
             raise ValueError(f"It holds a {type(tensors).__name__}.")
-        return {str(key): _array(key, tensors[key], values) for key in tensors}
+        arrays = {key: _array(key, tensors[key], values) for key in tensors}
+        if sum(array.nbytes for array in arrays.values()) > len(content):
+            raise ValueError("Its tensors are larger than the file.")
+        return arrays
     except _ERRORS as error:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        reason = f"{kind}{error}".removesuffix(".")
+        reason = f"{kind}{error!s:.300}".removesuffix(".")
         raise ValueError(
             f"{name} should be a complete dictionary of tensors, saved by torch.save. "
             f"{reason}. Get the file again."
@@ -97,7 +99,7 @@ def _in_pickles(content):
     storages, found = _storages(tensors), {}
     for key in _unpickled(file):
         count = int.from_bytes(file.read(8), "little")
-        if key not in storages:
+        if not isinstance(key, str) or key not in storages:
             raise ValueError("It holds values of no tensor.")
         first, size = file.tell(), count * storages[key].dtype.itemsize
         found[key] = memoryview(content)[first : first + size]
@@ -106,10 +108,11 @@ def _in_pickles(content):
 
 
 def _unpickled(file):
+    """The object of the pickle that follows, which is as long as names and shapes are."""
     start = file.tell()
-    value = _Unpickler(file).load()
-    if file.tell() - start > _MAX_PICKLE:
-        raise ValueError("Its pickles are too long for names and shapes.")
+    pickled = io.BytesIO(file.read(_MAX_PICKLE))
+    value = _Unpickler(pickled).load()
+    file.seek(start + pickled.tell())
     return value
 
 
@@ -140,6 +143,20 @@ def _array(name, tensor, values):
     return np.lib.stride_tricks.as_strided(flat, tensor.shape, strides, writeable=False)
 
 
+class _Names(dict):
+    """A dictionary whose keys are strings: tuples in tuples are hashed for ever."""
+
+    def __init__(self, items=()):
+        super().__init__()
+        for key, value in items:
+            self[key] = value
+
+    def __setitem__(self, key, value):
+        if not isinstance(key, str):
+            raise ValueError(f"A key should be a string. It is a {type(key).__name__}.")
+        super().__setitem__(key, value)
+
+
 # The one in Python: the one in C makes room for as many objects as the file asks for.
 class _Unpickler(pickle._Unpickler):
     def find_class(self, module, name):
@@ -153,8 +170,9 @@ class _Unpickler(pickle._Unpickler):
 
     def persistent_load(self, pid):
         kind, dtype, key, _, count, *view = pid
-        is_known = kind == "storage" and dtype in _DTYPES and view in ([], [None])
-        if not is_known or not isinstance(key, str) or not _is_size(count):
+        are_names = isinstance(key, str) and isinstance(dtype, str)
+        is_known = are_names and kind == "storage" and dtype in _DTYPES
+        if not is_known or view not in ([], [None]) or not _is_size(count):
             raise ValueError("It refers to an unknown storage.")
         return _Storage(key, np.dtype(_DTYPES[dtype]), count)
 
@@ -162,7 +180,24 @@ class _Unpickler(pickle._Unpickler):
         """Ignores the state of an object: that of a dictionary is about versions."""
         self.stack.pop()
 
-    dispatch = pickle._Unpickler.dispatch | {pickle.BUILD[0]: _skip_state}
+    def _no_names(self):
+        self.append(_Names())
+
+    def _names(self):
+        items = self.pop_mark()
+        self.append(_Names(zip(items[::2], items[1::2], strict=True)))
+
+    def _refuse(self):
+        raise ValueError("It holds a set or a bytearray, which no tensor needs.")
+
+    dispatch = pickle._Unpickler.dispatch | {
+        pickle.BUILD[0]: _skip_state,
+        pickle.EMPTY_DICT[0]: _no_names,
+        pickle.DICT[0]: _names,
+        pickle.EMPTY_SET[0]: _refuse,
+        pickle.FROZENSET[0]: _refuse,
+        pickle.BYTEARRAY8[0]: _refuse,
+    }
 
 
 def _rebuilt(storage, offset, *arguments):
@@ -183,7 +218,7 @@ def _rebuilt_parameter(tensor, *_):
 
 
 _ALLOWED = {
-    ("collections", "OrderedDict"): collections.OrderedDict,
+    ("collections", "OrderedDict"): _Names,
     ("torch._utils", "_rebuild_tensor"): _rebuilt,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuilt,
     ("torch._utils", "_rebuild_parameter"): _rebuilt_parameter,

@@ -110,6 +110,34 @@ def test_every_cut_or_changed_file_is_read_or_refused(file_of):
             assert str(error).startswith("w.pkl should be")
 
 
+# Tuples in each other, whose hash and text take as long as 2**24 of them.
+NESTED = Raw(b")q\0" + b"0h\0h\0\x86q\0" * 24)
+MANY = {str(i): tensor(storage("a", 10_000), (10_000,)) for i in range(9)}
+NO_SETS = "a set or a bytearray"
+
+
+@EACH_FORMAT
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (Raw(b"}(" + NESTED + b"K\1u"), "key should be a string. It is a tuple"),
+        (Raw(b"}" + NESTED + b"K\1s"), "key should be a string"),
+        (Raw(b"(" + NESTED + b"K\1d"), "key should be a string"),
+        (called(torch.EMPTY[:-2], Raw(b"](" + NESTED + b"K\1\x86e")), "be a string"),
+        (Raw(b"(X\7\0\0\0storage" + NESTED + b"K\1K\1K\1tQ"), "unknown storage"),
+        (Raw(b"\x8f(" + NESTED + b"\x90"), NO_SETS),
+        (Raw(b"(" + NESTED + b"\x91"), NO_SETS),
+        (Raw(b"\x96" + (2**36).to_bytes(8, "little")), NO_SETS),
+        ({"y" * 500_000: 7} | MANY, f"'{'y' * 100}"),
+        (MANY, "larger than"),
+    ],
+)
+def test_small_files_neither_take_long_nor_much_memory(file_of, items, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        read_tensors(file_of(items, {"a": bytes(40_000)}), "w.pkl")
+    assert len(str(raised.value)) < 500
+
+
 # It asks for as many objects as would fill the memory.
 HUGE = b"\x80\x02(r" + (2**31 - 1).to_bytes(4, "little") + b"."
 
