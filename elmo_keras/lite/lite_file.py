@@ -18,6 +18,7 @@ import numpy as np
 
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.lite.runtime import ALIGNMENT
+from elmo_keras.models.local_files import not_a_pipe
 
 VERSION = 1
 _ABOUT = "elmo.json"
@@ -66,6 +67,7 @@ def read_lite(path: Path) -> LiteFile:
         ValueError: it is cut off or damaged, was not written here, or by another
             version.
     """
+    not_a_pipe(path)
     try:
         data = np.memmap(path, np.uint8, "r")
         with zipfile.ZipFile(path) as archive:

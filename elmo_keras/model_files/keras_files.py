@@ -11,6 +11,7 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.model_files.archives import open_archive
 from elmo_keras.model_files.hdf5 import Content, open_hdf5
 from elmo_keras.model_files.published import finite, published_shapes
+from elmo_keras.models.local_files import not_a_pipe
 
 _CONFIG, _WEIGHTS = "config.json", "model.weights.h5"
 _MAX_CONFIG, _MAX_WEIGHTS = 2**26, 2**40  # bytes
@@ -27,7 +28,7 @@ def load_keras_model(path: Path) -> keras.Model:
     Raises:
         ValueError: it is not a sound Keras model, or has weights that are not finite.
     """
-    if not zipfile.is_zipfile(path):
+    if not zipfile.is_zipfile(not_a_pipe(path)):
         raise ValueError(f"{path} should be a complete .keras file.")
     with open_archive(path) as archive:
         missing = {_CONFIG, _WEIGHTS} - archive.sizes.keys()

@@ -15,7 +15,7 @@ from elmo_keras.models.cache import (
     mirrored,
 )
 from elmo_keras.models.catalogue import PublishedModel, RemoteFile
-from elmo_keras.models.file_kinds import START, check_start, check_whole
+from elmo_keras.models.file_kinds import START, check_start, check_whole, kind_of
 from elmo_keras.models.hugging_face import hub_files
 from elmo_keras.models.transfer import Transfer, TransferFailed
 
@@ -91,6 +91,7 @@ def _download(file, folder, shown):
         address,
         target.with_name(f"{target.name}.part"),
         lambda start: check_start(file.name, start),
+        kind_of(file.name)[-1] if file.size is None else file.size,
         shown,
     )
     if shown:

@@ -10,6 +10,8 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+from elmo_keras.published_options import MAX_OPTIONS
+
 START = 1024  # bytes that `check_start` wants to see
 BLOCK = 2**20
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -17,20 +19,28 @@ HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # the address of the file's end.
 HDF5_ADDRESSES = {0: (13, 40), 1: (13, 44), 2: (9, 28), 3: (9, 28)}
 PAGE = re.compile(rb"(?i)\s*<(!doctype|html|head|body|\?xml|error|!--)")
-# Ending of the name → the kind of file, and how one starts.
+# Bytes of a vocabulary, and of weights: ten times those of the largest published.
+MAX_TEXT, MAX_WEIGHTS = 2**30, 2**34
+# Ending of the name → the kind of file, how one starts, and how many bytes it may have.
 KINDS = {
-    ".hdf5": ("an HDF5 file", HDF5_SIGNATURE),
-    ".zip": ("a zip archive", b"PK"),
-    ".gz": ("a gzip archive", b"\x1f\x8b"),
-    ".tgz": ("a gzip archive", b"\x1f\x8b"),
-    ".bz2": ("a bzip2 archive", b"BZh"),
-    ".json": ("JSON", b"{"),
+    ".hdf5": ("an HDF5 file", HDF5_SIGNATURE, MAX_WEIGHTS),
+    ".zip": ("a zip archive", b"PK", MAX_WEIGHTS),
+    ".tar": ("a tar archive", b"", MAX_WEIGHTS),
+    ".gz": ("a gzip archive", b"\x1f\x8b", MAX_WEIGHTS),
+    ".tgz": ("a gzip archive", b"\x1f\x8b", MAX_WEIGHTS),
+    ".bz2": ("a bzip2 archive", b"BZh", MAX_WEIGHTS),
+    ".json": ("JSON", b"{", MAX_OPTIONS),
 }
+
+
+def kind_of(name: str) -> tuple[str, bytes, int]:
+    """The kind that the name of a file says, see `KINDS`."""
+    return KINDS.get(Path(name).suffix, ("a file of a model", b"", MAX_TEXT))
 
 
 def check_start(name: str, start: bytes) -> None:
     """Checks the first `START` bytes of a file: its kind should be that of its name."""
-    kind, signature = KINDS.get(Path(name).suffix, ("a file of a model", b""))
+    kind, signature, _ = kind_of(name)
     start = start.removeprefix(b"\xef\xbb\xbf")
     if PAGE.match(start):
         words = re.sub(rb"(?s)<(script|style).*?</\1>|<[^>]*>", b" ", start)
@@ -49,7 +59,7 @@ def check_whole(name: str, path: Path) -> None:
     """Checks that a file of a known kind is whole, as far as the kind shows it."""
     check = _CHECKS.get(Path(name).suffix)
     if check and (problem := check(path)):
-        raise ValueError(f"it should be {KINDS[Path(name).suffix][0]}, but {problem}")
+        raise ValueError(f"it should be {kind_of(name)[0]}, but {problem}")
 
 
 def _json(path):

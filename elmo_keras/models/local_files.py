@@ -43,18 +43,29 @@ def local_files(
 
     Raises:
         FileNotFoundError: there is neither a path nor a model of that name.
-        ConnectionError, ValueError, ImportError: see `download`.
+        ValueError: the path is that of a pipe or a device, or see `download`.
+        ConnectionError, ImportError: see `download`.
     """
     if weights is not None:
         return _file(model), _file(weights)
     if _is_path(model):
         if _is_also_a_name(model):
             _say_that_path_is_read(model)
-        return Path(model), None
+        return not_a_pipe(Path(model)), None
     published = published_model(model)
     if published is None:
         raise FileNotFoundError(unknown_model(model))
     return download(published)
+
+
+def not_a_pipe(path: Path) -> Path:
+    """A path, unless what is there may never end: a pipe, a socket or a device."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(
+            f"{path} should be a file or a folder. It is a pipe, a socket or a device. "
+            "Copy its content to a file."
+        )
+    return path
 
 
 def path_or_name(text: str) -> str | Path:
@@ -92,7 +103,7 @@ def _is_path(model):
 def _file(path):
     """A single file: an address is downloaded."""
     if not (isinstance(path, str) and is_address(path)):
-        return Path(path)
+        return not_a_pipe(Path(path))
     file = file_at(path)
     if path.startswith(HUB):
         return hub_files([path])[0]

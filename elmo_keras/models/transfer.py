@@ -45,10 +45,17 @@ class Transfer:
     address: str
     part: Path
     check_start: Callable[[bytes], None]  # raises if the first bytes are wrong ones
+    max_bytes: int
     shown: bool  # whether to show the progress
 
     def run(self) -> None:
-        """Downloads the whole content, or raises `TransferFailed` or `OSError`."""
+        """Downloads the whole content.
+
+        Raises:
+            TransferFailed: the server can't be reached, or failed too often.
+            ValueError: the content is a wrong one, or too long.
+            OSError: the content can't be written.
+        """
         most, failures = self._size(), 0
         while True:
             try:
@@ -102,6 +109,7 @@ class Transfer:
         done = self._size()
         announced = response.headers.get("Content-Length", "")
         total = done + int(announced) if announced.isdecimal() else None
+        self._check_size(total or done)
         free = shutil.disk_usage(self.part.parent).free
         if total is not None and total - done > free:
             text = f"{total - done:,} bytes are needed, and {free:,} are free"
@@ -113,6 +121,7 @@ class Transfer:
                     if total is not None and len(block) < min(START, total):
                         break  # too few bytes to tell what they are
                     self.check_start(block)
+                self._check_size(file.tell() + len(block))
                 file.write(block)
                 progress.update(len(block))
             file.flush()
@@ -120,6 +129,12 @@ class Transfer:
         if total is not None and (size := self._size()) < total:
             raise PassingFault(
                 f"the server broke off after {size:,} of {total:,} bytes"
+            )
+
+    def _check_size(self, size):
+        if size > self.max_bytes:
+            raise ValueError(
+                f"it should have at most {self.max_bytes:,} bytes. It has {size:,} or more"
             )
 
     def _refused(self, error):

@@ -105,6 +105,23 @@ def test_a_file_that_changed_on_the_server_is_downloaded_from_its_start(server, 
     assert server.firsts(PATH) == [0, HALF]
 
 
+@pytest.mark.parametrize("answer", [in_pieces(2**16), sends(None)])
+@pytest.mark.parametrize(
+    ("name", "size", "most"),
+    [("options.json", None, 2**20), ("a.zip", 200_000, 200_000)],
+)
+def test_a_server_may_send_so_many_bytes_of_a_kind_of_file(
+    answer, name, size, most, *, server, cache
+):
+    content = b"{" if name.endswith("json") else b"PK\3\4"
+    server.files["/file"] = content + bytes(2**24)
+    server.fail("/file", answer)
+    file = RemoteFile(f"{server.address}/file", name, size=size)
+    with pytest.raises(ValueError, match=f"at most {most:,} bytes"):
+        fetch(file, cache / "model")
+    assert contents(cache / "model") == {}
+
+
 PAGE = b"<!DOCTYPE html><title>Sign in</title><p>Please sign in first</p>"
 
 
@@ -182,7 +199,7 @@ def test_a_length_that_is_too_short_leaves_no_file(name, server, cache):
     [
         ({"checksum": "sha1:0123"}, "its SHA1 should be 0123, as its publisher"),
         ({"checksum": "md5:0123"}, "its MD5 should be 0123"),
-        ({"size": 7}, "it should have 7 bytes. Found: 8"),
+        ({"size": 10**6}, "it should have 1,000,000 bytes. Found: "),
     ],
 )
 def test_what_the_publisher_states_is_checked(stated, message, get, cache):

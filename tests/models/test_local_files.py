@@ -1,5 +1,6 @@
 """What names a model: a path, a published name or an address, in every command."""
 
+import os
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,8 @@ from elmo_keras.analyses.search import __main__ as search
 from elmo_keras.analyses.senses import __main__ as senses
 from elmo_keras.cli.command import WRONG_INPUT
 from elmo_keras.embed import __main__ as embed
+from elmo_keras.lite.lite_file import read_lite
+from elmo_keras.model_files.keras_files import load_keras_model
 from elmo_keras.models.local_files import absolute, local_files, path_or_name
 from elmo_keras.tasks.experiments.experiment_arguments import Variant
 from elmo_keras.training.arguments import parser, settings_of
@@ -132,6 +135,19 @@ def test_a_string_that_names_nothing_is_explained(name, message, mirror):
     with pytest.raises(FileNotFoundError, match=message):
         Elmo.from_pretrained(name)
     assert mirror.requests == []
+
+
+@pytest.mark.parametrize(
+    "read",
+    [find_model, lambda path: find_model(path, path), load_keras_model, read_lite],
+)
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/dev/null"), os.mkfifo])
+def test_pipes_and_devices_are_refused(read, make, tmp_path):
+    make(tmp_path / "m")
+    with pytest.raises(
+        ValueError, match="m should be a file or a folder. It is a pipe"
+    ):
+        read(tmp_path / "m")
 
 
 def test_results_are_named_after_the_model(monkeypatch, tmp_path):
