@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     add("--float16", action="store_true", help="write numbers in 2 bytes, not 4")
     add("--arithmetic", "--dtype", **ARITHMETIC)
     add("--shard", type=_shard, default=(1, 1), metavar="I/N", help="every N-th line")
-    add("--tokens-at-once", type=positive(int), default=2**13)
+    add("--tokens-at-once", type=positive(int), metavar="N")
     add("--cache-megabytes", type=positive(int), default=256, help="for word vectors")
     add("--forget-sentences", action="store_true", help="leave out their texts")
     overwrite = "replace an earlier output as soon as the new one is finished"

@@ -63,7 +63,8 @@ class Embedder:
             made in the cache at the first use. Or Keras' dtype policy: `"float32"`,
             the default, `"bfloat16"` or `"mixed_bfloat16"`.
         tokenizer: splits a `str` into tokens; by default at ASCII white space.
-        tokens_at_once: about how many tokens go through the LSTMs together.
+        tokens_at_once: about how many tokens are computed together, by default 8192, or
+            2048 with LiteRT.
         cache_bytes: about how much memory is used to keep the vectors of words.
         threads: with LiteRT, 1 or 2: by default one for each direction.
         jit_compile: has no effect any more.
@@ -91,7 +92,7 @@ class Embedder:
         dtype: str = "float32",
         arithmetic: str | None = None,
         tokenizer: Callable[[str], Sequence[str]] | None = None,
-        tokens_at_once: int = 2**13,
+        tokens_at_once: int | None = None,
         cache_bytes: int = 2**28,
         threads: int | None = None,
         jit_compile: bool | None = None,
@@ -107,6 +108,7 @@ class Embedder:
                 "`weights` and `arithmetic` belong to a model that is read. Received "
                 "them with an `Elmo` layer."
             )
+        is_lite = by_litert(model, arithmetic)
         settings = {
             "model": model if is_layer else absolute(model),
             "weights": weights and absolute(weights),
@@ -116,7 +118,7 @@ class Embedder:
             "dtype": dtype,
             "arithmetic": arithmetic,
             "tokenizer": tokenizer,
-            "tokens_at_once": tokens_at_once,
+            "tokens_at_once": tokens_at_once or (2**11 if is_lite else 2**13),
             "cache_bytes": cache_bytes,
             "threads": threads,
         }

@@ -46,18 +46,19 @@ class LiteVectors(SentenceVectors):
     def flat(self, words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         vectors = self._chosen(self.all_layers(words, lengths))
         if self.pooling:
-            vectors = [pooled(v, lengths, self.pooling) for v in vectors]
-        vectors = [v.astype(self.dtype, copy=False) for v in vectors]
-        return np.stack(vectors) if self.layers == "all" else vectors[0]
+            vectors = np.stack([pooled(v, lengths, self.pooling) for v in vectors])
+        vectors = vectors.astype(self.dtype, copy=False)
+        return vectors if self.layers == "all" else vectors[0]
 
     def _chosen(self, layers):
         if self.layers == "all":
             return layers
         if self.layers == "average":
-            return [_sum(layers, np.full(len(layers), np.float32(1 / len(layers))))]
-        if self.layers != "mix":
-            return [layers[-1 if self.layers == "top" else self.layers]]
-        return [self.mixed(layers)]
+            mean = np.full(len(layers), np.float32(1 / len(layers)))
+            return _sum(layers, mean)[None]
+        if self.layers == "mix":
+            return self.mixed(layers)[None]
+        return layers[[-1 if self.layers == "top" else self.layers]]
 
     def mixed(self, layers: Sequence[np.ndarray]) -> np.ndarray:
         """The mix of the layers."""

@@ -12,9 +12,13 @@ from elmo_keras.lite.graphs import LstmLayer, TokenLayers, lstm_graph, token_gra
 from elmo_keras.lite.lite_file import LiteFile, write_lite
 
 ARITHMETICS = "int8", "float32"
-# Steps of an LSTM block by the number of its rows; words and characters of a token
+# Steps of LSTM blocks by the number of their rows; words and characters of a token
 # graph. Between two of them the next larger one is run, with rows that nobody reads.
-STEPS = {1: 8, 2: 8, 4: 8, 8: 8, 16: 8, 32: 4}
+STEPS = (
+    {1: (8, 4)}
+    | dict.fromkeys((2, 4, 8), (4,))
+    | dict.fromkeys((12, 16, 20, 24, 32), (2,))
+)
 WORDS = 1, 4, 16, 32
 CHARACTERS = 16, 20, 28
 
@@ -83,7 +87,7 @@ def _lstm_layer(config, lstm, kind):
 
 def _lstm_model(config, layers):
     model = Model()
-    for rows, steps in STEPS.items():
+    for rows, steps in ((rows, steps) for rows in STEPS for steps in STEPS[rows]):
         graph = lstm_graph(
             Graph(model),
             layers,
@@ -93,7 +97,7 @@ def _lstm_model(config, layers):
             proj_clip=config.proj_clip,
             use_skip_connections=config.use_skip_connections,
         )
-        model.add(f"r{rows}", graph)
+        model.add(f"r{rows}_{steps}", graph)
     return model
 
 

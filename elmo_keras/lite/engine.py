@@ -1,6 +1,7 @@
 """ELMo by compiled LiteRT graphs: words to vectors, sentences to layers."""
 
 import concurrent.futures
+import functools
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -46,7 +47,7 @@ class LiteElmo:
         with self._lock:
             return self._tokens.vectors(words, self._both)
 
-    def layers_of_vectors(self, x: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+    def layers_of_vectors(self, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """All layers of flat sentences.
 
         Args:
@@ -55,21 +56,23 @@ class LiteElmo:
             lengths: int `(sentences,)`, the number of tokens of each, without them.
 
         Returns:
-            A list of `config.n_layers + 1` arrays `(tokens, 2 · projection_dim)`.
+            float32 `(config.n_layers + 1, tokens, 2 · projection_dim)`.
         """
         dim, n_tokens = x.shape[1], int(lengths.sum())
         rows = np.repeat(np.arange(len(lengths)), lengths)
-        first = x[np.arange(n_tokens) + 2 * rows + 1]
         # One more row takes what no token needs.
-        hidden = np.empty((self.config.n_layers, n_tokens + 1, 2 * dim), np.float32)
-        halves = hidden[..., :dim], hidden[..., dim:]
+        layers = np.empty((self.config.n_layers + 1, n_tokens + 1, 2 * dim), np.float32)
+        halves = layers[..., :dim], layers[..., dim:]
+        places = np.arange(n_tokens) + 2 * rows + 1
+
+        def job(direction, half):
+            half[0, :-1] = x[places]
+            direction.run(x, lengths, half[1:])
+
         with self._lock:
-            jobs = [
-                lambda d=d, half=half: d.run(x, lengths, half)
-                for d, half in zip(self._directions, halves)
-            ]
-            self._both(jobs)
-        return [np.concatenate([first, first], axis=1), *hidden[:, :-1]]
+            jobs = zip(self._directions, halves)
+            self._both([functools.partial(job, *of_one) for of_one in jobs])
+        return layers[:, :-1]
 
     def _both(self, jobs):
         """Runs two functions, on two threads if there are two."""
@@ -94,8 +97,8 @@ class _Direction:
     def __init__(self, config, file, number):
         self._reverse = bool(number)
         self._model = compiled(file.graphs["backward" if number else "forward"])
-        self._plan = {int(r): t for r, t in file.about["steps"].items()}
-        self._most, self._n_layers = max(self._plan), config.n_layers
+        self._steps = {int(rows): s for rows, s in file.about["steps"].items()}
+        self._most, self._n_layers = max(self._steps), config.n_layers
         dim = config.projection_dim
         names = [f"{part}{i}" for i in range(config.n_layers) for part in "hc"]
         sizes = [dim, config.units] * config.n_layers
@@ -108,7 +111,7 @@ class _Direction:
         for part, key in (("h", "start_output"), ("c", "start_cell")):
             for i, value in enumerate(file.arrays.get(key, np.empty((2, 0)))[number]):
                 self._start[f"{part}{i}"] = value
-        n_rows = max(rows * steps for rows, steps in self._plan.items())
+        n_rows = max(rows * max(steps) for rows, steps in self._steps.items())
         self._x = aligned(n_rows, dim)
         self._y = [aligned(n_rows, dim) for _ in range(config.n_layers)]
         self._bound = {}
@@ -122,23 +125,29 @@ class _Direction:
             self._run_rows(x, lengths[some], starts[some], some, result)
 
     def _run_rows(self, x, lengths, starts, numbers, result):
-        n_steps = lengths[0] + 2
+        n_steps = lengths[0] + 1  # the boundary before the first token, and tokens
         time = np.arange(n_steps)[:, None]
         place = lengths + 1 - time if self._reverse else time
         # Where each step's tokens lie in x, and where their outputs go.
         sources = np.clip(starts + 2 * numbers + place, 0, len(x) - 1)
         real = (place > 0) & (place <= lengths)
         targets = np.where(real, starts + place - 1, result.shape[1] - 1)
-        running = np.count_nonzero(lengths + 2 > time, axis=1)
+        running = np.count_nonzero(lengths + 1 > time, axis=1)
+        sizes = [r for r in self._steps if r < len(lengths)]
+        # Steps after which a block with fewer rows will do.
+        ends = [n_steps, *(lengths[r] + 1 for r in sizes)]
         turn = 0
         for name, start in self._start.items():
             self._states[0][name][: len(lengths)] = start
         step = 0
         while step < n_steps:
             active = running[step]
-            rows = next(r for r in self._plan if r >= active)
-            last = min(step + self._plan[rows], n_steps)
-            runs, block_x, block_y = self._of_rows(rows)
+            rows = next(r for r in self._steps if r >= active)
+            left = min(end for end in ends if end > step) - step
+            few = self._steps[rows][-1]
+            steps = next((s for s in self._steps[rows] if s <= left), few)
+            last = min(step + steps, n_steps)
+            runs, block_x, block_y = self._of_size(rows, steps)
             count, some = last - step, slice(step, last)
             block_x[:count, :active] = x[sources[some, :active]]
             runs[turn]()
@@ -147,10 +156,9 @@ class _Direction:
                 layer[targets[some, :active]] = y[:count, :active]
             step = last
 
-    def _of_rows(self, rows):
-        if rows not in self._bound:
-            shape = self._plan[rows], rows, -1
-            n_rows = rows * self._plan[rows]
+    def _of_size(self, rows, steps):
+        if (rows, steps) not in self._bound:
+            shape, n_rows = (steps, rows, -1), rows * steps
             arrays = {"x": self._x[:n_rows]}
             arrays |= {f"y{i}": y[:n_rows] for i, y in enumerate(self._y)}
             before_after = self._states, self._states[::-1]
@@ -158,13 +166,13 @@ class _Direction:
             for before, after in before_after:
                 states = {name: state[:rows] for name, state in before.items()}
                 states |= {k.upper(): state[:rows] for k, state in after.items()}
-                runs.append(self._model.bind(f"r{rows}", arrays | states))
-            self._bound[rows] = (
+                runs.append(self._model.bind(f"r{rows}_{steps}", arrays | states))
+            self._bound[rows, steps] = (
                 runs,
                 arrays["x"].reshape(shape),
                 [y[:n_rows].reshape(shape) for y in self._y],
             )
-        return self._bound[rows]
+        return self._bound[rows, steps]
 
 
 class _Tokens:

@@ -53,6 +53,7 @@ class Model:
         self._model.operatorCodes, self._model.subgraphs = [], []
         self._model.signatureDefs = []
         self._codes, self._buffers, self._size = {}, {}, 0
+        self._quantizations = {}
 
     def code(self, operator: int, version: int) -> int:
         """The index of an operation of this version."""
@@ -80,6 +81,15 @@ class Model:
                 )
         return found[0]
 
+    def quantization(self, scales: np.ndarray) -> "_Quantization":
+        """Symmetric, with a scale for each output; written once for all tensors."""
+        found = self._quantizations.get(id(scales))
+        if found is None:
+            found = self._quantizations[id(scales)] = _Quantization()
+            found.scale, found.quantizedDimension = scales, 0
+            found.zeroPoint = np.zeros(len(scales), np.int64)
+        return found
+
     def add(self, name: str, graph: "Graph") -> None:
         """Adds a finished graph as the signature `name`."""
         signature = schema.SignatureDefT()
@@ -100,6 +110,15 @@ class Model:
         builder = flatbuffers.Builder(self._size + (1 << 20))
         builder.Finish(self._model.Pack(builder), b"TFL3")
         return bytes(builder.Output())
+
+
+class _Quantization(schema.QuantizationParametersT):
+    _written = None
+
+    def Pack(self, builder):  # noqa: N802
+        if self._written is None:
+            self._written = super().Pack(builder)
+        return self._written
 
 
 def _entry(name, tensor):
@@ -247,10 +266,7 @@ class Graph:
         tensor.shape, tensor.type, tensor.buffer = list(shape), dtype, buffer
         tensor.name = str(len(self.subgraph.tensors)).encode()
         if scales is not None:
-            tensor.quantization = schema.QuantizationParametersT()
-            tensor.quantization.scale = scales
-            tensor.quantization.zeroPoint = np.zeros(len(scales), np.int64)
-            tensor.quantization.quantizedDimension = 0
+            tensor.quantization = self._model.quantization(scales)
         self.subgraph.tensors.append(tensor)
         return len(self.subgraph.tensors) - 1
 
