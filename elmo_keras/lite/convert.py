@@ -87,7 +87,7 @@ def _lstm_layer(config, lstm, kind):
 
 def _lstm_model(config, layers):
     model = Model()
-    for rows, steps in ((rows, steps) for rows in STEPS for steps in STEPS[rows]):
+    for rows, steps in ((r, s) for r, some in STEPS.items() for s in some):
         graph = lstm_graph(
             Graph(model),
             layers,

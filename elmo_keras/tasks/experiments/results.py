@@ -14,6 +14,7 @@ from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.tasks.experiments.batches import predictions
 from elmo_keras.tasks.experiments.examples import read_data
 from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions, Variant
+from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.experiments.task import Task
 
 FILE = "results.json"
@@ -94,9 +95,11 @@ class ScoredRuns:
         path = self._options.output / model_file(variant.name, seed)
         return keras.models.load_model(path, compile=False)
 
-    def predictions(self, model: keras.Model) -> list:
+    def predictions(self, model: keras.Model, cache: LayerCache | None = None) -> list:
+        """A model's predictions, from the layers of a cache or of its own biLM."""
         size = self._options.batch_size
-        return predictions(model, self._task.batches(self.examples, batch_size=size))
+        batches = self._task.batches(self.examples, cache=cache, batch_size=size)
+        return predictions(model, batches)
 
     def score(self, model: keras.Model, predicted: Sequence) -> float:
         """The first score of predictions by this model, or by one of the same labels."""
