@@ -10,9 +10,10 @@ layers, with the same random weights in the published layout:
 - simple-elmo graph: its batched graph and `Batcher`; API: `ElmoModel.get_elmo_vectors`;
 - elmo-keras float32, bfloat16: `Elmo.layers` in a `tf.function`, `embed_corpus` for the
   file; eager: `Elmo.layers` outside of any graph; Embedder: an `Embedder`; int8, LiteRT
-  float32: an `Embedder` of a `.tflite` file, without TensorFlow.
+  float32: an `Embedder` of a `.tflite` file, without TensorFlow; with --checkout, the
+  `Embedder` of another checkout.
 
-Only real tokens count. A turn has at least eight sentences. Of the whole sample, the
+Batches have words that elmo-keras has computed before, whole files new ones. Only real tokens count. A turn has at least eight sentences. Of the whole sample, the
 peers get batches of each of --file-batch-sizes, sorted by length, and the fastest size
 runs the further rounds; elmo-keras gets the file as it is. "To its fastest batches"
 compares with the fastest peer's batches as they come, of the size that is best for it.
@@ -47,6 +48,7 @@ OURS = {
     "elmo-keras LiteRT float32": ("in_litert", "float32"),
 }
 SYSTEMS = PEERS | OURS
+OTHER, KNOWN_AT_ONCE = "Embedder of --checkout", 128
 N_COMPARED, AT_ONCE, MIN_SENTENCES = 32, 8, 8
 GEMM = 4096  # rows and columns of the large product
 Sentences = list[list[str]]
@@ -56,6 +58,7 @@ Sentences = list[list[str]]
 def main(
     *,
     text: runner.File,
+    checkout: runner.Folder = None,
     presets: runner.Presets = ("small", "original"),
     sentences: runner.Number = 512,
     seconds: runner.Seconds = 45,
@@ -64,17 +67,23 @@ def main(
     file_batch_sizes: runner.Numbers = (8, 32, 128),
 ) -> None:
     given = runner.read(text, sentences)
-    chosen = {name: SYSTEMS[name] for name in systems}
+    chosen = {name: (*SYSTEMS[name], runner.ROOT) for name in systems}
+    if checkout:
+        chosen[OTHER] = "ours", "embedder", checkout
     print(f"{len(given):,} sentences of {n_tokens(given):,} tokens\n")
     for preset in presets:
         with (
             runner.inputs(preset, given) as folder,
             runner.started(
-                {n: runner.worker(s, folder, way) for n, (s, way) in chosen.items()}
+                {
+                    name: runner.worker(script, folder, way, checkout=place)
+                    for name, (script, way, place) in chosen.items()
+                }
             ) as found,
         ):
-            for worker in found.values():
-                worker.ask("run", batches=[[["a"]]])
+            for name, worker in found.items():
+                known = [[["a"]]] if name in PEERS else sliced(given, KNOWN_AT_ONCE)
+                worker.ask("run", batches=known)
             speeds = Speeds(found, ElmoConfig.preset(preset), given)
             relative = "to the fastest peer", "to its fastest batches", "of peak"
             columns = "system", runner.RATE, *relative, "peak memory", "rounds"
@@ -180,7 +189,7 @@ def file_requests(
     name: str, sentences: Sentences, batch_sizes: Sequence[int]
 ) -> dict[str, tuple[str, dict]]:
     """Ways in which a system embeds a file: labels, and requests to the worker."""
-    if name in OURS:
+    if name not in PEERS:
         return {name: ("file", {})}
     by_length = sorted(sentences, key=len)
     return {

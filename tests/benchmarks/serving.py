@@ -10,10 +10,12 @@ tokens separated by spaces; a request is one sentence. In turns:
   process, from `str` to a NumPy array, without any network;
 - gRPC: the simplest gRPC server around that function;
 - embedded: `elmo-keras serve`, with the options in --server, asked for `elmo`;
-- REST: the same server over REST, whose answers hold all outputs.
+- REST: the same server over REST, whose answers hold all outputs;
+- int8: the same server with the `.tflite` file of --litert.
 
 Clients, one and then --clients, are threads of this process with a connection each.
-Every answer of a server is compared with the function's vectors.
+Every answer of a server is compared with the function's vectors, or with the first
+ones of the `.tflite` file.
 """
 
 import contextlib
@@ -36,7 +38,7 @@ from tests.support.processes import megabytes
 from tests.support.serving_load import Load, grpc_client, rest_client
 
 TOLERANCE = 1e-5  # batches of different shapes are summed in a different order
-SYSTEMS = "function", "gRPC", "embedded", "REST"
+SYSTEMS = "function", "gRPC", "embedded", "REST", "int8"
 Export = Annotated[Path, {"metavar": "EXPORT", "type": Path}]
 
 
@@ -129,6 +131,7 @@ def main(
     seconds: runner.Seconds = 3.0,
     clients: runner.Number = 16,
     systems: runner.some_of(SYSTEMS) = SYSTEMS[:3],
+    litert: runner.File = None,
     server: Annotated[Sequence[str], {"nargs": "*", "metavar": "NAME=VALUE"}] = (),
 ) -> int:
     """Prints the table; returns status 1 if an answer was wrong or missing."""
@@ -147,6 +150,9 @@ def main(
             "embedded": Clients(ours.port, expected),
             "REST": Clients(ours.rest_port, expected, rest_client),
         }
+        if litert:
+            port = stack.enter_context(Server(litert)).port
+            found["int8"] = Clients(port, expected_of(port, given))
         found = {name: found[name] for name in systems}
         rate, more = "requests/s: median (lowest – highest)", "more than the first"
         checks = "answers", "failed", "largest difference", "our memory"
