@@ -1,0 +1,1 @@
+"""ELMo in the shapes that programs of other libraries expect."""

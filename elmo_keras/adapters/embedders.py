@@ -1,0 +1,166 @@
+"""AllenNLP's `ElmoEmbedder` and simple_elmo's `ElmoModel`, for programs that call them.
+
+Methods, arguments and vectors are the same, with one difference: AllenNLP and simple_elmo
+carry the LSTM state from batch to batch, and here a sentence has the same vectors always.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from elmo_keras.cli.replacing import replacing
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.text.length_batches import padded_arrays
+from elmo_keras.text.sentences import Sentence
+
+_CHOICES = {
+    "all": lambda layers: layers,
+    "top": lambda layers: layers[-1],
+    "average": lambda layers: layers.mean(axis=0),
+}
+
+
+class ElmoEmbedder:
+    """AllenNLP's `ElmoEmbedder`: all layers of each token, `(layers, tokens, dim)`.
+
+    Args:
+        options_file: options, or any model that `Embedder` reads.
+        weight_file: weights, if `options_file` is an `options.json`.
+        cuda_device: has no effect: TensorFlow uses the GPU that it finds.
+        **settings: arguments of `Embedder`, such as `arithmetic`.
+
+    Example:
+
+    >>> from elmo_keras import Elmo, ElmoConfig
+    >>> ElmoEmbedder(Elmo(ElmoConfig.preset("test"))).embed_sentence(["Two", "words"]).shape
+    (3, 2, 10)
+    """
+
+    def __init__(
+        self,
+        options_file: Any = "original",
+        weight_file: str | Path | None = None,
+        cuda_device: int = -1,
+        **settings: Any,
+    ):
+        self._embedder = Embedder(options_file, weight_file, "all", **settings)
+
+    def embed_sentence(self, sentence: Sentence) -> np.ndarray:
+        """The layers of one sentence."""
+        return self.embed_batch([sentence])[0]
+
+    def embed_batch(self, batch: Sequence[Sentence]) -> list[np.ndarray]:
+        """The layers of each sentence."""
+        return self._embedder(batch)
+
+    def embed_sentences(
+        self, sentences: Iterable[Sentence], batch_size: int = 64
+    ) -> Iterator[np.ndarray]:
+        """Yields the layers of each sentence; `batch_size` has no effect."""
+        return self._embedder.stream(sentences)
+
+    def embed_file(
+        self,
+        input_file: TextIO,
+        output_file_path: str | Path,
+        output_format: str = "all",
+        batch_size: int = 64,
+        forget_sentences: bool = False,
+    ) -> None:
+        """Writes the vectors of line i to the HDF5 dataset `"i"`, and closes the input.
+
+        `output_format` is `"all"`, `"top"` or `"average"`.
+        """
+        # h5py is imported only for its files.
+        from elmo_keras.embed.hdf5_vectors import write_hdf5
+
+        chosen = _chosen(output_format)
+        with input_file:
+            lines = [line.strip() for line in input_file]
+        vectors = map(chosen, self.embed_sentences(map(str.split, lines)))
+        index = None if forget_sentences else {t: str(i) for i, t in enumerate(lines)}
+        about = self._embedder.about_file() | {"layers": output_format}
+        with replacing(Path(output_file_path)) as path:
+            batches = [(range(len(lines)), vectors)]
+            write_hdf5(path, batches, about=about, sentence_to_index=index)
+
+
+class ElmoModel:
+    """simple_elmo's `ElmoModel`: arrays of the vectors of all sentences.
+
+    `warmup` and `session` of its methods, `max_batch_size` and `limit` have no effect.
+
+    Args:
+        **settings: arguments of `Embedder`, such as `arithmetic`.
+    """
+
+    def __init__(self, **settings: Any):
+        self._settings = settings
+
+    def load(
+        self, directory: str | Path, max_batch_size=32, limit=100, full: bool = False
+    ) -> str:
+        """Reads any model that `Embedder` reads; `full` for `get_elmo_substitutes`."""
+        self._embedder = Embedder(directory, layers="all", **self._settings)
+        self.vector_size = self._embedder.dim
+        self.n_layers = self._embedder.vectors.config.n_layers + 1
+        if full:
+            from elmo_keras.language_model import LanguageModel
+
+            self._language_model = LanguageModel.from_pretrained(directory)
+        return "The model is now loaded."
+
+    def get_elmo_vectors(
+        self, texts: Sequence[Sentence], warmup=True, layers="average", session=None
+    ) -> np.ndarray:
+        """`(texts, tokens, dim)` padded with 0; `(texts, layers, tokens, dim)` for "all"."""
+        return padded_arrays(list(self._vectors(texts, layers)), 0.0)
+
+    def get_elmo_vector_average(
+        self, texts: Sequence[Sentence], warmup=True, layers="average", session=None
+    ) -> np.ndarray:
+        """The mean of each text's tokens, of length 1: `(texts, dim)`.
+
+        For "all" `(texts, layers, dim)`: the means of the layers, together of length 1.
+        """
+        sums = np.stack([v.sum(axis=-2) for v in self._vectors(texts, layers)])
+        lengths = np.linalg.norm(sums.reshape(len(sums), -1), axis=1)
+        return (sums.T / np.maximum(lengths, 1e-12)).T
+
+    def get_elmo_substitutes(
+        self, data: Sequence[str], topn: int = 3
+    ) -> list[list[dict[str, Any]]]:
+        """The likeliest words for each token of each text, without the special words.
+
+        A token has a dict of its `"word"`, and of the `"candidates"` (ids),
+        `"candidate_words"` and `"logp"` of the model's directions, `"forward"` and
+        `"backward"`, the likeliest first.
+        """
+        return [
+            [self._of_token(words, position, topn) for position in range(len(words))]
+            for words in map(str.split, data)
+        ]
+
+    def _of_token(self, words, position, topn):
+        model, found = self._language_model, {"word": words[position]}
+        for direction in ("forward", "backward"):
+            best = model.likeliest(words, position, topn, direction=direction)
+            others = [word for word, _ in best]
+            found[direction] = {
+                "candidates": model.vocabulary.encode(others).tolist(),
+                "candidate_words": others,
+                "logp": [round(log_probability, 4) for _, log_probability in best],
+            }
+        return found
+
+    def _vectors(self, texts, layers):
+        return map(_chosen(layers), self._embedder.stream(texts))
+
+
+def _chosen(layers):
+    """The function from all layers to the chosen ones."""
+    if layers not in _CHOICES:
+        raise ValueError(f"Layers should be one of {[*_CHOICES]}. Received: {layers!r}")
+    return _CHOICES[layers]
