@@ -1,5 +1,6 @@
 """The signatures of task models: from texts, or tokens, to answers."""
 
+import math
 from collections.abc import Callable, Mapping
 
 import tensorflow as tf
@@ -85,19 +86,63 @@ def _given(inputs: Mapping[str, tf.Tensor], fields):
 
 def _answers(model, texts, predicate=None, *, time=None):
     """The answers to texts; those of a single text with its tokens, in `time` columns."""
-    texts = bounded(texts, compares_tokens=model.compares_tokens)
-    inputs = {field: _dense(tokens) for field, tokens in texts.items()}
-    if predicate is not None:
-        time_of_inputs = tf.shape(inputs["tokens"])[1]
-        inputs[PREDICATE] = _marked(predicate, texts["tokens"], time_of_inputs)
-    found = model.answers(inputs)
+    found = _in_pieces(model, texts, predicate)
     if len(texts) > 1:
         return found
     (tokens,) = texts.values()
     lengths = tf.cast(tokens.row_lengths(), tf.int32)
-    found |= {"tokens": inputs["tokens"], "sequence_len": lengths}
+    found |= {"tokens": _dense(tokens), "sequence_len": lengths}
     time = longest(tokens) if time is None else time
     return {name: _fitted(x, time) for name, x in found.items()}
+
+
+def _in_pieces(model, texts, predicate=None):
+    """The answers to texts, computed for so many at once as `rows_at_once` says.
+
+    A server merges requests into one batch, in which all texts are padded like the
+    longest one.
+    """
+    texts, at_once = rows_at_once(texts, compares_tokens=model.compares_tokens)
+    n_rows = next(iter(texts.values())).nrows()
+    width = tf.reduce_max([1, *map(longest, texts.values())])
+    if predicate is not None:
+        predicate = _checked(predicate, texts["tokens"])
+
+    @tf.function(input_signature=[tf.TensorSpec((), tf.int64)], autograph=False)
+    def piece(first):
+        rows = slice(first, tf.minimum(first + at_once, n_rows))
+        inputs = {field: _dense(tokens[rows]) for field, tokens in texts.items()}
+        if predicate is not None:
+            time = tf.shape(inputs["tokens"])[1]
+            inputs[PREDICATE] = tf.one_hot(predicate[rows], time, dtype=tf.int32)
+        answers = model.answers(inputs)
+        return {name: _fitted(x, width) for name, x in answers.items()}
+
+    n_pieces = tf.maximum(-(-n_rows // at_once), 1)
+    specs = piece.get_concrete_function().structured_outputs
+    arrays = {
+        name: tf.TensorArray(
+            x.dtype,
+            tf.cast(n_pieces, tf.int32),
+            element_shape=x.shape,
+            infer_shape=False,
+        )
+        for name, x in specs.items()
+    }
+
+    def step(i, arrays):
+        found = piece(i * at_once)
+        number = tf.cast(i, tf.int32)
+        return i + 1, {name: arrays[name].write(number, x) for name, x in found.items()}
+
+    start = tf.constant(0, tf.int64), arrays
+    _, arrays = tf.while_loop(
+        lambda i, _: i < n_pieces, step, start, parallel_iterations=1
+    )
+    return {
+        name: tf.ensure_shape(array.concat(), specs[name].shape)
+        for name, array in arrays.items()
+    }
 
 
 def _dense(tokens):
@@ -107,8 +152,8 @@ def _dense(tokens):
     return tf.pad(dense, [[0, 0], [0, missing]], constant_values="")
 
 
-def _marked(predicate, tokens, time):
-    """1 at the predicates, else 0: int32 `(batch, time)`."""
+def _checked(predicate, tokens):
+    """The positions of the predicates, which are those of tokens."""
     lengths = tf.cast(tokens.row_lengths(), tf.int32)
     one_each = tf.size(predicate) == tf.size(lengths)
     inside = tf.cond(
@@ -123,7 +168,7 @@ def _marked(predicate, tokens, time):
         summarize=10,
     )  # fmt: skip
     with tf.control_dependencies([in_range]):
-        return tf.one_hot(predicate, time, dtype=tf.int32)
+        return tf.identity(predicate)
 
 
 def _fitted(x, time):
@@ -141,38 +186,37 @@ def _of_questions(model):
     def default(**texts):
         placed = {field: words_in_graph(text) for field, text in texts.items()}
         words = {field: text.words for field, text in placed.items()}
-        words = bounded(words, compares_tokens=model.compares_tokens)
-        found = model.answers({field: _dense(x) for field, x in words.items()})
+        found = _in_pieces(model, words)
         return text_answers(placed["context"], placed["question"], found)
 
     return _traced(default, {f: sentences_spec(f) for f in model.text_fields})
 
 
-def bounded(
+def rows_at_once(
     texts: Mapping[str, tf.RaggedTensor], *, compares_tokens: bool
-) -> dict[str, tf.RaggedTensor]:
-    """The tokens of each field; the graph refuses a batch that is too large.
+) -> tuple[dict[str, tf.RaggedTensor], tf.Tensor]:
+    """The tokens of each field, and how many rows fit into the bounds: int64.
 
     With `compares_tokens` the model compares each token with all others of the longer
-    text. Fields with different numbers of texts are refused too.
+    text. The graph refuses a text that is too long alone, and fields with different
+    numbers of texts.
     """
     lengths = [text.row_lengths() for text in texts.values()]
-    longest = tf.reduce_max(tf.concat([[0], *lengths], axis=0))
+    longest = tf.reduce_max(tf.concat([[1], *lengths], axis=0))
     rows = tf.size(lengths[0], tf.int64)
     as_many = tf.reduce_all([tf.size(x, tf.int64) == rows for x in lengths])
     message = f"{', '.join(texts)} should have as many texts each."
     checks = [tf.debugging.Assert(as_many, [message])]
-    found = {"the tokens of the longest one": (MAX_POSITIONS, len(lengths) * longest)}
+    maximum = MAX_POSITIONS // len(lengths)
+    at_once = maximum // longest
     if compares_tokens:
-        found["the square of the tokens of the longest one"] = (
-            MAX_PAIRS,
-            longest * longest,
-        )
-    for what, (limit, size) in found.items():
-        message = f"Texts times {what} should be at most {limit}. Send fewer or shorter ones. Found:"
-        checks.append(tf.debugging.Assert(rows * size <= limit, [message, rows * size]))
+        maximum = min(maximum, math.isqrt(MAX_PAIRS))
+        at_once = tf.minimum(at_once, MAX_PAIRS // longest**2)
+    message = f"A text should have at most {maximum} tokens. Send shorter ones. Found:"
+    checks.append(tf.debugging.Assert(longest <= maximum, [message, longest]))
     with tf.control_dependencies(checks):
-        return {
+        texts = {
             field: text.with_flat_values(tf.identity(text.flat_values))
             for field, text in texts.items()
         }
+        return texts, tf.identity(at_once)

@@ -127,6 +127,27 @@ def test_a_text_has_the_same_answers_alone_and_beside_others(exported, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_requests_that_a_server_merges_are_answered_beside_a_long_text(exported, kind):
+    """As TensorFlow Serving merges them: rows one after another."""
+    _, signatures, _ = exported(kind)
+    texts = TASKS[kind].texts
+    long = {n: ["ein " * 2100] if n != "predicate" else [2] for n in texts}
+    merged = {n: (8 * x)[:21] + long[n] + (3 * x)[:10] for n, x in texts.items()}
+    found = signatures["default"](**constants(merged))
+    alone = signatures["default"](**constants(texts))
+    n = len(next(iter(texts.values())))
+    for name, values in alone.items():
+        for begin in 0, n, 22:
+            rows = found[name][begin : begin + n]
+            if len(values.shape) > 1:
+                rows = rows[:, : values.shape[1]]
+            if values.dtype.is_floating:
+                np.testing.assert_allclose(rows, values, atol=1e-4)
+            else:
+                np.testing.assert_array_equal(rows, values)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_texts_and_texts_without_words_are_answered(exported, kind):
     _, signatures, _ = exported(kind)
     if kind != "roles":  # each text of theirs has a predicate
@@ -175,7 +196,7 @@ def test_what_does_not_fit_is_refused(exported):
         "should not be empty strings": ([["a", ""]], [2]),
         "from 0 to the number of columns": ([["a", "b"]], [3]),
         "one length for each row": ([["a", "b"]], [1, 1]),
-        "should be at most 65536. Send fewer": ([["a"] * 260] * 253, [260] + [1] * 252),
+        "at most 65536 tokens. Send shorter": ([["a"] * 65_537], [65_537]),
     }
     for message, (tokens, lengths) in cases.items():
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
@@ -186,10 +207,10 @@ def test_what_does_not_fit_is_refused(exported):
 @pytest.mark.parametrize(
     ("kind", "message", "texts"),
     [
-        ("labels", "at most 67108864", {"sentences": ["a " * 8193]}),
+        ("labels", "at most 8192 tokens", {"sentences": ["a " * 8193]}),
         (
             "questions",
-            "at most 67108864",
+            "at most 8192 tokens",
             {"context": ["a" + ", b" * 5000], "question": ["?"]},
         ),
         ("entailment", "as many texts", {"premise": ["a"] * 3, "hypothesis": ["b"]}),
