@@ -1,7 +1,7 @@
 """The language model itself: probabilities of words, sentences and substitutes."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.cli.command import shortened
 from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
 from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.text.length_batches import balanced_batches, in_order
@@ -113,18 +114,17 @@ class LanguageModel:
 
     def score(
         self,
-        sentences: Iterable[Sentence],
+        sentences: str | Iterable[Sentence],
         progress: Callable[[int], None] = lambda n_tokens: None,
     ) -> Iterator[SentenceScores]:
         """Yields the scores of each sentence in turn, within bounded memory.
 
         Args:
-            sentences: each a `str`, split at ASCII white space, or a list of tokens.
+            sentences: as in `Embedder.encode`.
             progress: called with the number of tokens of each finished batch.
 
         Raises:
-            TypeError: a sentence is neither a `str` nor a list of tokens.
-            ValueError: a token is empty.
+            TypeError, ValueError: as in `Embedder.encode`.
         """
 
         def scores_of(batches):
@@ -190,7 +190,7 @@ class LanguageModel:
 
     def likeliest(
         self,
-        tokens: Sequence[str],
+        tokens: Sentence,
         position: int,
         top: int = 10,
         *,
@@ -199,7 +199,7 @@ class LanguageModel:
         """The words that are likeliest at a position, whatever word is there.
 
         Args:
-            tokens: the tokens of a sentence.
+            tokens: a sentence, a `str` or a list of its tokens.
             position: index of a token.
             top: the number of words.
             direction: `"forward"` reads the tokens before the position, `"backward"`
@@ -211,13 +211,14 @@ class LanguageModel:
             `</S>` and `<UNK>` are left out.
 
         Raises:
-            ValueError: there is no such position or direction.
+            TypeError, ValueError: there is no such sentence, position or direction.
         """
-        logs = self._logs(tokens, position, direction)
+        [sentence] = tokens_of_sentences([tokens])
+        logs = self._logs(sentence, position, direction)
         return self._best(logs, top, leave_out=self.vocabulary.special)
 
     def substitutes(
-        self, tokens: Sequence[str], position: int, top: int = 10
+        self, tokens: Sentence, position: int, top: int = 10
     ) -> list[tuple[str, float]]:
         """The likeliest words in place of a token, by both directions.
 
@@ -227,8 +228,9 @@ class LanguageModel:
         Returns:
             As `likeliest`, without the token itself, in upper or lower case.
         """
-        logs = self._logs(tokens, position, "both")
-        word = tokens[position]
+        [sentence] = tokens_of_sentences([tokens])
+        logs = self._logs(sentence, position, "both")
+        word = sentence[position].decode()
         same = self.vocabulary.encode({word, word.lower(), word.title(), word.upper()})
         return self._best(logs, top, leave_out=[*self.vocabulary.special, *same])
 
@@ -238,13 +240,12 @@ class LanguageModel:
             raise ValueError(
                 f"`direction` should be one of {DIRECTIONS}. Received: {direction!r}"
             )
-        if not 0 <= position < len(tokens):
+        if position not in range(len(tokens)):
             raise ValueError(
                 f"`position` should be from 0 to {len(tokens) - 1}, the index of one of "
                 f"{len(tokens)} tokens. Received: {position}"
             )
-        [sentence] = tokens_of_sentences([tokens])
-        tokens, places = tf.constant(sentence, tf.string), tf.constant([position])
+        tokens, places = tf.constant(tokens, tf.string), tf.constant([position])
         logs = self._at_position(tokens, places).numpy()
         return logs[DIRECTIONS.index(direction)]
 
@@ -265,7 +266,15 @@ class LanguageModel:
 
 
 def check_softmax(bilm: BidirectionalLanguageModel, vocabulary: Vocabulary) -> None:
-    """Raises a ValueError if a model can't predict the words of a vocabulary."""
+    """Raises an error if a model can't predict the words of a vocabulary."""
+    for name, value, kind in (
+        ("bilm", bilm, BidirectionalLanguageModel),
+        ("vocabulary", vocabulary, Vocabulary),
+    ):
+        if not isinstance(value, kind):
+            raise TypeError(
+                f"`{name}` should be a {kind.__name__}. Received: {shortened(value)}"
+            )
     if bilm.vocabulary_size != len(vocabulary):
         raise ValueError(
             f"`bilm` should have a softmax over the {len(vocabulary)} words of the "

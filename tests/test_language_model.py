@@ -51,6 +51,13 @@ def test_unknown_words_are_marked_and_perplexity_counts_one_boundary(model):
     assert scores.perplexity == pytest.approx(expected)
 
 
+def test_one_text_is_one_sentence(model):
+    text = " ".join(SENTENCES[0])
+    [scores] = model.score(text)
+    assert scores.tokens == tuple(SENTENCES[0])
+    assert model.likeliest(text, 1) == model.likeliest(SENTENCES[0], 1)
+
+
 def test_an_empty_sentence_has_its_boundaries_only(model):
     [scores] = model.score([""])
     assert scores.forward.shape == (0,) and np.isfinite(scores.boundaries).all()

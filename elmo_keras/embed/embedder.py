@@ -16,7 +16,7 @@ from elmo_keras.embed.sentence_vectors import SentenceVectors
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
 from elmo_keras.models.local_files import absolute
 from elmo_keras.text.length_batches import balanced_batches, chunks
-from elmo_keras.text.sentences import Sentence, tokens_of_sentences
+from elmo_keras.text.sentences import Sentence, plain, tokens_of_sentences
 
 if TYPE_CHECKING:  # TensorFlow is imported by the models that need it
     from elmo_keras.elmo import Elmo
@@ -142,7 +142,8 @@ class Embedder:
 
         Args:
             sentences: each a `str` or a list of its tokens. One `str` is a single
-                sentence.
+                sentence. Arrays, columns and tensors of strings will do, from NumPy,
+                pandas, pyarrow and TensorFlow; `""` pads rows of two dimensions.
             normalize: whether each vector is divided by its Euclidean length.
             show_progress_bar: whether to show tokens, rate and time left.
 
@@ -152,10 +153,12 @@ class Embedder:
             or `(sentences, layers, dim)`. For one `str`, its array alone.
 
         Raises:
-            TypeError: a sentence is neither a `str` nor a list of tokens.
-            ValueError: a token is empty.
+            TypeError: a sentence is neither a `str` nor a list of tokens, such as in a
+                table, a mapping or numbers.
+            ValueError: a token is empty or not UTF-8.
         """
-        if isinstance(sentences, str):
+        sentences = plain(sentences)
+        if isinstance(sentences, (str, bytes)):
             return self.encode([sentences], normalize=normalize)[0]
         arrays = self.stream(
             sentences, normalize=normalize, show_progress_bar=show_progress_bar
@@ -167,7 +170,7 @@ class Embedder:
 
     def stream(
         self,
-        sentences: Iterable[Sentence],
+        sentences: str | Iterable[Sentence],
         *,
         normalize: bool = False,
         show_progress_bar: bool = False,
@@ -176,11 +179,15 @@ class Embedder:
 
         Args:
             sentences: as in `encode`; an iterator is read as the arrays are needed.
+                For one `str`, its array is the only one.
             normalize, show_progress_bar: as in `encode`.
 
         Raises:
             TypeError, ValueError: as in `encode`.
         """
+        sentences = plain(sentences)
+        if isinstance(sentences, (str, bytes)):
+            sentences = [sentences]
         n_sentences = len(sentences) if hasattr(sentences, "__len__") else None
         tokens = tokens_of_sentences(sentences, self._settings["tokenizer"])
         n_done = 0

@@ -13,6 +13,7 @@ import numpy as np
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.text.characters import words_cut
+from elmo_keras.text.sentences import Sentence, words_of_sentences
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.text.word_ids import boundary_tokens
 
@@ -41,10 +42,10 @@ class Corpus:
     digest: str
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[str]]) -> "Corpus":
-        """The corpus of sentences, which are read once; empty ones are left out."""
+    def of(cls, sentences: str | Iterable[Sentence]) -> "Corpus":
+        """The corpus of sentences as in `Embedder.encode`, without empty ones."""
         tokens, ends = _Growing(np.int32), _Growing(np.int64)
-        words, digest = _number(sentences, tokens, ends)
+        words, digest = _number(words_of_sentences(sentences), tokens, ends)
         return cls(words, tokens.joined(), ends.joined(), digest)
 
     @classmethod

@@ -1,40 +1,119 @@
 """Sentences as programs give them, as lists of tokens in UTF-8."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from elmo_keras.cli.command import shortened
 
 Sentence = str | bytes | Sequence[str | bytes]
 
+# How pandas, TensorFlow, pyarrow and PyTorch call the way to Python's or NumPy's values;
+# none of them is imported here.
+_CONVERSIONS = "to_list", "to_pylist", "as_py", "numpy"
+_EXPECTED = (
+    "should be a str, or a list of sentences, each a str or a list of tokens (str); "
+    "also as strings of NumPy, pandas, pyarrow or TensorFlow"
+)
+
 
 def tokens_of_sentences(
-    sentences: Iterable[Sentence],
+    sentences: str | Iterable[Sentence],
     tokenizer: Callable[[str], Sequence[str]] | None = None,
 ) -> Iterator[list[bytes]]:
-    """Yields the tokens of each sentence as UTF-8; a `str` is split at ASCII white space.
+    """The tokens of each sentence as UTF-8; decides everywhere what sentences are.
+
+    A `str` is one sentence, split at ASCII white space or by the tokenizer; strings in a
+    list or a column are sentences, and lists or rows of them are tokens. `""` at the end
+    of a row of a two-dimensional array is padding.
 
     Raises:
-        TypeError: a sentence is no text and no sequence; the message gives its number.
-        ValueError: a token is empty.
+        TypeError: it is nothing of this kind, such as a table, a mapping or numbers; the
+            message gives the number of the sentence.
+        ValueError: a token is empty, or not UTF-8.
     """
-    for number, sentence in enumerate(sentences):
-        if isinstance(sentence, str) and tokenizer is not None:
-            sentence = tokenizer(sentence)
-        if isinstance(sentence, (str, bytes)):
-            sentence = encoded(sentence).split()  # at ASCII white space only
-        try:
-            tokens = [encoded(token) for token in sentence]
-        except (TypeError, AttributeError):
-            raise TypeError(
-                f"Sentence {number} should be a str or a list of tokens (str). "
-                f"Received: {sentence!r:.100}"
-            ) from None
-        if b"" in tokens:
-            raise ValueError(
-                f"The tokens of sentence {number} should not be empty. Token "
-                f"{tokens.index(b'')} is ''."
-            )
-        yield tokens
+    found = plain(sentences)
+    if isinstance(found, (str, bytes)):
+        found = [found]
+    if not _has_items(found):
+        raise TypeError(f"Sentences {_EXPECTED}. Received: {_shown(sentences)}")
+    return (_tokens(n, sentence, tokenizer) for n, sentence in enumerate(found))
+
+
+def words_of_sentences(sentences: str | Iterable[Sentence]) -> Iterator[list[str]]:
+    """As `tokens_of_sentences`, but the tokens are `str`."""
+    for tokens in tokens_of_sentences(sentences):
+        yield [token.decode() for token in tokens]
+
+
+def plain(value: Any, *, padded: bool = False) -> Any:
+    """Strings of other libraries as Python's, in lists; other values as they are.
+
+    Rows of two-dimensional arrays lose `""` at their ends, unless they stay padded.
+    """
+    if isinstance(value, (str, bytes, list, tuple)):
+        return value
+    if not hasattr(value, "columns") and not hasattr(value, "column_names"):
+        for name in _CONVERSIONS:
+            if hasattr(value, name):
+                value = getattr(value, name)()
+                break
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "OSUT":
+        return value
+    rows = value.tolist()
+    is_padded = value.ndim == 2 and not padded
+    return [_unpadded(row) for row in rows] if is_padded else rows
 
 
 def encoded(text: str | bytes) -> bytes:
     """UTF-8 of a text."""
-    return text if isinstance(text, bytes) else text.encode()
+    if isinstance(text, bytes):
+        text.decode()  # is it UTF-8?
+        return text
+    return text.encode()
+
+
+def _tokens(number, given, tokenizer):
+    sentence = plain(given)
+    if isinstance(sentence, bytes):  # what is not UTF-8 is refused below
+        sentence = sentence.decode(errors="surrogateescape")
+    if isinstance(sentence, str) and tokenizer is not None:
+        sentence = tokenizer(sentence)
+    try:
+        if isinstance(sentence, (str, bytes)):
+            sentence = encoded(sentence).split()  # at ASCII white space only
+        if not _has_items(sentence):
+            raise TypeError
+        tokens = [encoded(plain(token)) for token in sentence]
+    except UnicodeError as error:
+        raise ValueError(f"Sentence {number} should be UTF-8. {error}") from None
+    except (TypeError, AttributeError):
+        raise TypeError(
+            f"Sentence {number} should be a str or a list of tokens (str). "
+            f"Received: {_shown(given)}"
+        ) from None
+    if b"" in tokens:
+        raise ValueError(
+            f"The tokens of sentence {number} should not be empty. Token "
+            f"{tokens.index(b'')} is ''."
+        )
+    return tokens
+
+
+def _has_items(value):
+    """Whether a value can be sentences or tokens: it has an order, and no names."""
+    tables = Mapping, set, frozenset, np.ndarray  # arrays that are left are numbers
+    named = hasattr(value, "columns") or hasattr(value, "column_names")
+    return isinstance(value, Iterable) and not isinstance(value, tables) and not named
+
+
+def _unpadded(row):
+    last = len(row)
+    while last and row[last - 1] in ("", b""):
+        last -= 1
+    return row[:last]
+
+
+def _shown(value):
+    return f"{' '.join(shortened(value).split()):.100} of type {type(value).__name__}"

@@ -2,11 +2,12 @@
 
 import reprlib
 
+import keras
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.text.length_batches import padded_arrays
-from elmo_keras.text.sentences import encoded
+from elmo_keras.text.sentences import encoded, plain
 
 
 def tokenize(text: tf.Tensor, tokenizer=None) -> tf.RaggedTensor:
@@ -34,10 +35,10 @@ def string_tensor(inputs):
     """Strings, and lists of them of any lengths, as a tensor; other inputs unchanged.
 
     A list or array of strings becomes `(strings,)`; one of lists, `(lists, time)`,
-    padded with `""`. Tuples count as lists.
+    padded with `""`. Tuples count as lists, and so do columns of pandas and pyarrow.
     """
-    if isinstance(inputs, np.ndarray) and inputs.dtype.kind in "OSU":
-        inputs = inputs.tolist()
+    if not tf.is_tensor(inputs) and not keras.utils.is_keras_tensor(inputs):
+        inputs = plain(inputs, padded=True)
     if isinstance(inputs, (str, bytes)):
         return tf.constant(inputs)
     if not isinstance(inputs, (list, tuple)):
@@ -55,8 +56,7 @@ def padded_tokens(sentences, min_time: int = 1) -> tf.Tensor:
 
 
 def _encoded(row):
-    if isinstance(row, np.ndarray):
-        row = row.tolist()
+    row = plain(row)
     if not isinstance(row, (list, tuple)):
         raise _not_tokens(row)
     for token in row:

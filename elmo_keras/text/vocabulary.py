@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.cli.command import shortened
+from elmo_keras.text.sentences import Sentence, words_of_sentences
 
 SPECIAL_WORDS = ("<S>", "</S>", "<UNK>")
 
@@ -88,13 +89,13 @@ class Vocabulary:
     @classmethod
     def count(
         cls,
-        sentences: Iterable[Iterable[str]],
+        sentences: str | Iterable[Sentence],
         max_size: int | None = None,
         min_count: int = 1,
     ) -> "Vocabulary":
-        """The vocabulary of sentences, which are read once, like `from_counts`."""
+        """The vocabulary of sentences as in `Embedder.encode`, like `from_counts`."""
         counts = collections.Counter()
-        for sentence in sentences:
+        for sentence in words_of_sentences(sentences):
             counts.update(sentence)
         return cls.from_counts(counts, max_size, min_count)
 

@@ -125,6 +125,7 @@ def log_probabilities(
     Raises:
         ValueError: the model has no softmax, or one of another size.
     """
+    _check_corpus(corpus)
     scores = LanguageModel(bilm, vocabulary).score(corpus.sentences())
     shown = Progress(scores, total=len(corpus), unit=" sentences", disable=not verbose)
     return np.array([s.totals for s in shown]).reshape(-1, 2)
@@ -161,7 +162,16 @@ def held_out_perplexity(
     return found._replace(start=start)
 
 
+def _check_corpus(corpus):
+    if not isinstance(corpus, Corpus):
+        raise TypeError(
+            "`corpus` should be a Corpus, which `Corpus.of(sentences)` makes. "
+            f"Received: {type(corpus).__name__}"
+        )
+
+
 def _check_sentences(corpus):
+    _check_corpus(corpus)
     if not len(corpus):
         raise ValueError("`corpus` should hold at least one sentence. It is empty.")
 

@@ -5,7 +5,7 @@ import contextlib
 import functools
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import grpc
@@ -16,6 +16,7 @@ from tensorflow_serving.apis.predict_pb2 import PredictRequest
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from elmo_keras.text.length_batches import in_order, length_batches, padded_arrays
+from elmo_keras.text.sentences import Sentence, tokens_of_sentences
 
 RETRIED = (
     grpc.StatusCode.UNAVAILABLE,
@@ -29,11 +30,9 @@ UNLIMITED = [
     ("grpc.max_send_message_length", -1),
 ]
 
-Sentence = Sequence[str]
-
 
 def embed_text(
-    sentences: Iterable[Sentence],
+    sentences: str | Iterable[Sentence],
     server: str = "localhost:8500",
     *,
     model: str = "elmo",
@@ -52,7 +51,7 @@ def embed_text(
     deadline of the first attempt or after five attempts, so they are not used here.
 
     Args:
-        sentences: the tokens of each sentence, which may be empty.
+        sentences: each a `str` or a list of tokens, as in `Embedder.encode`.
         server: host and port of gRPC.
         model: its name on the server.
         output: key of the signature `tokens`, such as `elmo`, `layers`, `default`.
@@ -92,7 +91,7 @@ def embed_text(
                 yield vectors
 
         yield from in_order(
-            sentences,
+            tokens_of_sentences(sentences),
             results,
             batches_of=functools.partial(
                 length_batches, max_tokens=batch_tokens, max_sentences=batch_size
@@ -110,7 +109,7 @@ def _channel(server, credentials):
 def _request(sentences, model, output):
     """A request of the signature `tokens`."""
     lengths = [len(sentence) for sentence in sentences]
-    rows = [np.array([t.encode() for t in sentence], object) for sentence in sentences]
+    rows = [np.array(sentence, object) for sentence in sentences]
     tokens = padded_arrays(rows, b"")
     request = PredictRequest(output_filter=[output])
     request.model_spec.name = model

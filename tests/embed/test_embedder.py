@@ -64,6 +64,13 @@ def test_a_tokenizer_splits_text(model_directory, means):
     np.testing.assert_allclose(letters("abc"), means([["a", "b", "c"]])[0], atol=1e-6)
 
 
+def test_one_sentence_in_a_stream_is_one_array(means):
+    [array] = means.stream("a b")
+    np.testing.assert_array_equal(array, means("a b"))
+    with pytest.raises(TypeError, match="Sentences should be .* of type dict"):
+        means({"text": "a b"})
+
+
 def test_threads_share_an_embedder(means):
     texts = [[f"{i} {j} word" for j in range(20)] for i in range(4)]
     expected = [means(text) for text in texts]

@@ -12,6 +12,7 @@ import pyarrow as pa
 from elmo_keras.embed.arrow_rows import Rows
 from elmo_keras.embed.embedder import Embedder, by_litert
 from elmo_keras.embed.text_rows import missing, sentence_of
+from elmo_keras.text.sentences import plain
 
 Batch = TypeVar("Batch", pa.Table, dict[str, np.ndarray])
 
@@ -90,12 +91,9 @@ class BatchEmbedder:
         for name in self._rows.names:
             if name in names:
                 raise ValueError(f"The batch already has a column `{name}`.")
-        values = columns[column]
-        values = values.to_pylist() if isinstance(columns, pa.Table) else values
-        values = (v.tolist() if isinstance(v, np.ndarray) else v for v in values)
         return [
-            sentence_of(value, column, f"row {number} of the batch")
-            for number, value in enumerate(values)
+            sentence_of(plain(value), column, f"row {number} of the batch")
+            for number, value in enumerate(plain(columns[column]))
         ]
 
 
