@@ -1,5 +1,6 @@
 """The bidirectional language model."""
 
+import os
 from collections.abc import Mapping
 
 import keras
@@ -15,6 +16,8 @@ from elmo_keras.layers.token_cache import TokenCache
 from elmo_keras.layers.word_softmax import WordSoftmax
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.word_ids import boundary_tokens
+
+_process: int | None = None  # the one whose TensorFlow has computed
 
 LARGEST_DIGIT = 0x7FFF  # of `distinct_rows`: a code point, far from the surrogates
 
@@ -72,6 +75,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         has_start_state=False,
         **kwargs,
     ):
+        check_process()
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
         if isinstance(config, Mapping):
@@ -286,6 +290,18 @@ def _token_representation(config, dtype):
 def _largest_id(config):
     dictionary = config.dictionary
     return max(dictionary.n_characters, dictionary.n_words) if dictionary else 261
+
+
+def check_process() -> None:
+    """Refuses to compute in the fork of a process whose TensorFlow has computed."""
+    global _process
+    _process = _process or os.getpid()
+    if _process != os.getpid():
+        raise RuntimeError(
+            "TensorFlow can't compute in a process that was forked after it had "
+            "computed: it would wait for ever. Start processes by `spawn`, such as "
+            "multiprocessing.get_context('spawn'), or use an Embedder of LiteRT."
+        )
 
 
 def distinct_rows(rows, largest=LARGEST_DIGIT):

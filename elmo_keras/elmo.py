@@ -9,7 +9,7 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
-from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.bilm import BidirectionalLanguageModel, check_process
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.layers.flat_sentences import padded
@@ -223,6 +223,7 @@ class Elmo(keras.layers.Layer):
         self._set_trainable(self.trainable)  # now that there are variables
 
     def __call__(self, inputs, *args, **kwargs):
+        check_process()
         inputs = self._checked(inputs)
         warn_of_replicas(inputs)
         return super().__call__(inputs, *args, **kwargs)

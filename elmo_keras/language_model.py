@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.bilm import BidirectionalLanguageModel, check_process
 from elmo_keras.cli.command import shortened
 from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
 from elmo_keras.model_files.model_directory import find_model
@@ -143,6 +143,7 @@ class LanguageModel:
 
     def _scores(self, batch):
         """The scores of each sentence of a batch."""
+        check_process()
         words = [[token.decode() for token in sentence] for sentence in batch]
         lengths = np.array([len(sentence) for sentence in words], np.int32)
         ids = self.vocabulary.encode(itertools.chain(*words))

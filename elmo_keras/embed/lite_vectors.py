@@ -47,7 +47,8 @@ class LiteVectors(SentenceVectors):
         vectors = self._chosen(self.all_layers(words, lengths))
         if self.pooling:
             vectors = np.stack([pooled(v, lengths, self.pooling) for v in vectors])
-        vectors = vectors.astype(self.dtype, copy=False)
+        with np.errstate(over="ignore"):  # `of` refuses what is infinite
+            vectors = vectors.astype(self.dtype, copy=False)
         return vectors if self.layers == "all" else vectors[0]
 
     def _chosen(self, layers):
@@ -65,7 +66,8 @@ class LiteVectors(SentenceVectors):
         if self.mix["layer_norm"]:
             layers = [_normalized(h) for h in layers]
         weights = np.float32(self.mix["mix"]) * np.float32(self.mix["gamma"])
-        return _sum(layers, weights)
+        with np.errstate(over="ignore"):  # `of` refuses what is infinite
+            return _sum(layers, weights)
 
 
 def _weights(scalars, n_layers):
@@ -81,8 +83,10 @@ def _weights(scalars, n_layers):
 
 
 def _require_finite(what, values):
-    if not np.isfinite(np.asarray(values, np.float32)).all():
-        raise ValueError(f"The {what} of the mix should be finite. Received: {values}")
+    if not (np.abs(values) <= np.finfo(np.float32).max).all():
+        raise ValueError(
+            f"The {what} of the mix should be finite in float32. Received: {values}"
+        )
 
 
 def _sum(layers, weights):

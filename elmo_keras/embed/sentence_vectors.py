@@ -63,8 +63,14 @@ class SentenceVectors:
         return (self.config.n_layers + 1, *shape) if self.layers == "all" else shape
 
     def of(self, words: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
-        """The vectors of each sentence of a batch; arguments as in `flat`."""
+        """The vectors of each sentence of a batch, finite; arguments as in `flat`."""
         result = self.flat(words, lengths)
+        if not np.isfinite(result).all():
+            raise FloatingPointError(
+                f"The vectors are too large for {self.dtype}, by the weights or the "
+                "factor of their mix. Give lower ones"
+                f"{', or float32' if self.dtype == 'float16' else ''}."
+            )
         axis = 1 if self.layers == "all" else 0
         if self.pooling:
             return list(np.moveaxis(result, axis, 0))

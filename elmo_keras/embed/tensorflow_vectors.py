@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.bilm import check_process
 from elmo_keras.elmo import Elmo, model_digest
 from elmo_keras.embed.sentence_vectors import SentenceVectors
 from elmo_keras.layers.flat_sentences import maxima, means
@@ -53,9 +54,11 @@ class TensorFlowVectors(SentenceVectors):
         return self._mix.values()
 
     def word_vectors(self, words: Sequence[bytes]) -> np.ndarray:
+        check_process()
         return self._words(tf.constant(words)).numpy()
 
     def flat(self, words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        check_process()
         lengths = tf.constant(lengths.astype(np.int32))
         return self._flat(tf.constant(words), lengths).numpy()
 

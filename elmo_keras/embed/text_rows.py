@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -92,10 +93,16 @@ class TextRows:
     def __iter__(self) -> Iterator[Row]:
         for path, size in zip(self._paths, self._sizes):
             with path.open("rb") as file:
+                begun = _stamp(file)
                 try:
                     for row in self._rows_of(file, path, size):
                         self._n_read += 1
                         yield row
+                    if _stamp(file) != begun:
+                        raise ValueError(
+                            f"{path} changed while it was read. Wait until it is "
+                            "complete, or embed a copy of it."
+                        )
                 finally:  # before the file is closed: nobody may ask a closed one
                     with self._asking:
                         self._before, self._position = self._before + size, lambda: 0
@@ -188,6 +195,12 @@ def pieces_of(rows: TextRows, piece_bytes: int = PIECE_BYTES) -> Iterator[Piece]
             sentences, ids = [], []
     if sentences or not number:
         yield piece()
+
+
+def _stamp(file):
+    """By which a change of an open file is noticed."""
+    about = os.fstat(file.fileno())
+    return stat.S_ISREG(about.st_mode) and (about.st_size, about.st_mtime_ns)
 
 
 class _Refused(ValueError):

@@ -177,8 +177,10 @@ def _require_finite(name, values):
     if values is None:
         return
     values = ops.convert_to_numpy(values)
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} should be finite. Received: {values.tolist()}")
+    if not (np.abs(values) <= np.finfo(np.float32).max).all():
+        raise ValueError(
+            f"{name} should be finite in float32. Received: {values.tolist()}"
+        )
 
 
 def _normalized(x):

@@ -38,6 +38,14 @@ class Inputs:
     train: Corpus
     valid: Corpus
 
+    @property
+    def new_softmax(self) -> bool:
+        """Whether the model to start from has no softmax over the vocabulary."""
+        files = self.pretrained
+        if files is None or not files.has_softmax:
+            return files is not None
+        return files.vocabulary.digest != self.vocabulary.digest
+
     @functools.cached_property
     def statistics(self) -> list[TextStatistics]:
         """The statistics of both texts."""

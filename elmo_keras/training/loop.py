@@ -53,6 +53,7 @@ def fit(
             monitor.bar.say("Evaluating before training")
             progress.add_validation(validate(run))
             _save(monitor, output)  # from here on the same command resumes
+        _check_finite(progress.held_out)
         before = progress.evaluations()[0]
         monitor.bar.say(f"Held-out perplexity before training: {before}")
         begun = progress.step, len(progress.held_out)
@@ -121,8 +122,7 @@ def _evaluate(monitor, output):
         if progress.held_out and progress.held_out[-1][0] == progress.tokens:
             return
         result = validate(run)
-        if np.isnan(result.zero.mean):
-            raise FloatingPointError(DIVERGED)
+        _check_finite([result.zero, result.carried])
         mean = progress.add_validation(result)
         monitor.bar.say(
             f"Step {progress.step:,}: {run.loss_name} {progress.recent_loss():.3f} nats\n"
@@ -138,6 +138,11 @@ def _evaluate(monitor, output):
             return
         write_model(run, output)
         progress.best, progress.not_better = mean, 0
+
+
+def _check_finite(evaluations):
+    if not np.isfinite(evaluations).all():
+        raise FloatingPointError(DIVERGED)
 
 
 def validate(run: TrainingRun) -> HeldOutPerplexity:

@@ -39,7 +39,8 @@ class Perplexity(NamedTuple):
     @classmethod
     def of(cls, sums: np.ndarray, n_predictions: int) -> "Perplexity":
         """The perplexities for log probabilities `(2,)` summed over predictions."""
-        forward, backward = np.exp(-np.asarray(sums) / n_predictions)
+        with np.errstate(over="ignore"):  # after training that diverged
+            forward, backward = np.exp(-np.asarray(sums) / n_predictions)
         return cls(float(forward), float(backward))
 
     @property

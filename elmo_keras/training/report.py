@@ -34,6 +34,11 @@ def describe_inputs(inputs: Inputs, streams: Streams) -> str:
         f"Model: {n_parameters(inputs.config):,} parameters, plus {softmax:,} in the "
         "softmax",
     ]
+    if inputs.new_softmax:
+        lines.append(
+            "Softmax: a new one, as with --new-softmax. The model to start from has none "
+            "over this vocabulary."
+        )
     return "\n".join([*lines, *remarks(train, streams)])
 
 

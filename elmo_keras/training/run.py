@@ -121,11 +121,7 @@ def make_run(
 def _read_pretrained(inputs, settings, bilm, optimizer) -> int:
     """Reads the pretrained weights; returns the steps of warm-up."""
     files = inputs.pretrained
-    with_softmax = (
-        files.has_softmax
-        and files.vocabulary.digest == inputs.vocabulary.digest
-        and not settings.new_softmax
-    )
+    with_softmax = not (settings.new_softmax or inputs.new_softmax)
     # Read first, so that a damaged one leaves all weights as they are.
     accumulators = files.accumulators(bilm) if with_softmax else None
     files.read_into(bilm, with_softmax=with_softmax)
@@ -151,7 +147,7 @@ def _identity(inputs, streams, settings) -> dict[str, Any]:
         "schedule": settings.schedule,
         "dtype": settings.dtype,
         "model to start from": settings.init and absolute(settings.init),
-        "new softmax": settings.new_softmax,
+        "new softmax": settings.new_softmax or inputs.new_softmax,
     }
     # A resumed run may have more epochs, and divide the rows differently.
     del identity["n_epochs"], identity["batch_size"]
@@ -202,6 +198,8 @@ def _read(run, arrays, about, path):
         if run.settings.zero_state_share is None:
             run.streams.carry_state()
             run.identity[ZERO_STATE] = 0.0
+    if run.inputs is not None and run.inputs.new_softmax:
+        then["new softmax"] = True  # which earlier versions made without a word
     published = run.identity[ZERO_STATE] != then[ZERO_STATE]
     hint = " (0.0 is --published-state)" if published else ""
     advice = f"Give the same value{hint}, or another --output."

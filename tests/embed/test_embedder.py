@@ -1,7 +1,9 @@
 """The embedder for programs: NumPy arrays of any sentences."""
 
 import itertools
+import os
 import pickle
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -108,6 +110,32 @@ def test_the_hash_is_the_same_in_another_process(means, model_directory):
 def test_weights_are_hashed_only_when_they_are_compared(elmo, monkeypatch):
     monkeypatch.setattr(tensorflow_vectors, "model_digest", None)
     assert len(Embedder(elmo)(["a"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("gamma", "dtype", "message"),
+    [(3e38, "float32", "Give lower ones."), (1e5, "float16", "or float32.")],
+)
+def test_vectors_that_overflow_are_refused(elmo, gamma, dtype, message):
+    embedder = Embedder(elmo, layers=[0, 0, 9], gamma=gamma, dtype=dtype)
+    text = "a long enough sentence to have some numbers above one".split()
+    with pytest.raises(FloatingPointError, match=f"too large for {dtype}.*{message}"):
+        embedder([text * 20])
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_is_told_to_be_spawned(means):
+    means(["a"])
+    child = os.fork()
+    if not child:
+        signal.alarm(20)  # without a check it would wait for ever
+        try:
+            means(["a", "new words"])
+        except RuntimeError as error:
+            os._exit(0 if "Start processes by `spawn`" in str(error) else 1)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_an_embedder_of_a_layer_is_not_pickled(elmo):

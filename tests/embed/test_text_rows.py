@@ -93,6 +93,18 @@ def test_a_bad_parquet_file_or_row_is_named(tmp_path):
         list(TextRows([path]))
 
 
+@pytest.mark.parametrize("name", ["text.txt", "text.jsonl"])
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, name):
+    path = tmp_path / name
+    path.write_text('{"text": "a"}\n' * 3)
+    rows = iter(TextRows([path]))
+    next(rows)
+    with path.open("a") as file:
+        file.write('{"text": "b"}\n')
+    with pytest.raises(ValueError, match=f"{name} changed while it was read. Wait"):
+        list(rows)
+
+
 def test_the_share_grows_from_file_to_file(tmp_path):
     (tmp_path / "a.txt").write_text("a line\n" * 10)
     path = write_parquet(tmp_path / "b.parquet", {"text": ["a"] * 4})

@@ -103,10 +103,10 @@ def test_values_can_be_assigned():
         mix.assign([1.0, 2.0])
 
 
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e39])
 def test_weights_and_factors_that_are_not_finite_are_refused(wrong):
     for arguments in ({"initial_weights": [1.0, wrong, 0.0]}, {"initial_gamma": wrong}):
-        with pytest.raises(ValueError, match="should be finite. Received: .*(nan|inf)"):
+        with pytest.raises(ValueError, match="should be finite in float32. Received: "):
             ScalarMix(**arguments)
     mix = built(initial_weights=WEIGHTS)
     with pytest.raises(ValueError, match="weights of the mix should be finite"):

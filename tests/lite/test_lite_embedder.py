@@ -145,6 +145,7 @@ def test_commands_embed_their_text_in_int8(exact, model_directory, cache, tmp_pa
         ({"layers": [1, 2]}, "should have 3 weights"),
         ({"layers": 7}, "`layers` should be one of"),
         ({"layers": [1, 2, float("nan")]}, "should be finite"),
+        ({"layers": "mix", "gamma": 1e39}, "should be finite in float32"),
         ({"gamma": 2.0}, "`gamma` is the factor of a mix"),
     ],
 )

@@ -41,7 +41,9 @@ def test_strings_of_all_kinds_are_the_same_sentences(sentences):
     assert list(tokens_of_sentences(sentences)) == TWO
 
 
-@pytest.mark.parametrize("sentence", ["a b", b"a b", np.array("a b"), tf.constant("a b")])
+@pytest.mark.parametrize(
+    "sentence", ["a b", b"a b", np.array("a b"), tf.constant("a b")]
+)
 def test_one_string_is_one_sentence(sentence):
     assert list(tokens_of_sentences(sentence)) == [[b"a", b"b"]]
 

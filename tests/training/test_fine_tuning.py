@@ -11,6 +11,7 @@ import train
 from elmo_keras import BidirectionalLanguageModel, Vocabulary
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
 from elmo_keras.model_files.published import write_weights
+from elmo_keras.training import report
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.run import CHECKPOINTS, WARM_UP_STEPS
 from tests.support import many_langs_models as many_langs
@@ -68,6 +69,9 @@ def test_published_weights_get_a_new_softmax_that_is_warmed_up_alone(
     published = ["--options", str(tmp_path / "options.json")]
     published += ["--weights", str(tmp_path / "weights.hdf5")]
     reused = ReusedRun([*files, *published, "--warm-up", "2", "--unroll-steps", "6"])
+    assert reused.run.identity["new softmax"]  # as with --new-softmax
+    lines = report.describe_inputs(reused.run.inputs, reused.run.streams)
+    assert "Softmax: a new one, as with --new-softmax." in lines
 
     def weights_after(n_steps):
         assert reused.attempt(tmp_path / "tuned", n_steps=n_steps)
