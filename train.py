@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras import Elmo
+from elmo_keras import Embedder
 from elmo_keras.analyses.neighbors import context_vectors, occurrences, print_uses
 from elmo_keras.cli.command import INTERRUPTED, run_command, stopping
 from elmo_keras.model_files.model_directory import find_model, load_bilm
@@ -115,7 +115,7 @@ def train(
             if not finished:
                 return INTERRUPTED
             if chief and uses:
-                vectors = context_vectors(Elmo.from_pretrained(output), uses)
+                vectors = context_vectors(Embedder(output, layers="top"), uses)
                 print_uses(uses, vectors, NEIGHBORS)
             sum_over_workers(strategy, np.zeros(()))  # waits for all of them
     return 0

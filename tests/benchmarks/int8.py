@@ -10,7 +10,8 @@ by spaces. The tables show
 - the error, relative to the vectors' length, by the position in texts of 800 tokens;
 - the perplexity of the words after and before each token;
 - with --data, the scores of tasks: a model trained on float32 layers and scored with
-  them and with int8 layers, and one trained on int8 layers and scored with them.
+  them and with int8 layers, and one trained on int8 layers and scored with them; the
+  last row has float32 and other seeds, and shows what chance alone does to a training.
 """
 
 import sys
@@ -30,7 +31,7 @@ from elmo_keras.tasks.experiments import experiment, experiment_arguments
 from elmo_keras.tasks.experiments.results import ScoredRuns
 from tests.benchmarks import runner
 
-FLOAT32, INT8 = "float32", "int8"
+FLOAT32, INT8, OTHERS = "float32", "int8", "float32 with other seeds"
 LONG, ENDS = 800, (0, 25, 100, 200, 400, 800)
 N_LONG, N_QUERIES, TOP, AT_ONCE = 8, 1000, 10, 500
 USUAL = "--dev-share 0.2 --epochs 15 --patience 3".split()
@@ -93,8 +94,7 @@ def main(
                 words = [*options.split(), *USUAL, "--elmo", model, "--output"]
                 output = Path(folder, name)
                 given = [data / w if "/" in str(w) and w != model else w for w in words]
-                seed = "--seeds", *seeds
-                for cells in scores(task, [*given, output, *seed], model):
+                for cells in scores(task, [*given, output], seeds, model):
                     runner.row(name, *cells)
 
 
@@ -139,28 +139,41 @@ def perplexities(
         yield float(np.exp(-np.mean(np.concatenate(parts))))
 
 
-def scores(name: str, words: Sequence[object], model: Path) -> Iterator[list[str]]:
+def scores(
+    name: str, words: Sequence[object], seeds: Sequence[int], model: Path
+) -> Iterator[list[str]]:
     """Trains a task's models and yields a row for each way to score them."""
     task = _task(name)
     parser = experiment_arguments.parser("int8", task, "")
+
+    seeds = [str(seed) for seed in seeds]
+    others = [str(int(seed) + len(seeds)) for seed in seeds]
 
     def parsed(*more):
         all_words = [str(word) for word in (*words, *more)]
         return experiment_arguments.parse(parser, task, all_words)[0]
 
-    options = parsed()
     predicted, models = {}, {}
-    for kind in (FLOAT32, INT8):
-        of_kind = parsed("--arithmetic", kind)
-        experiment.run(task, of_kind, of_kind.variants())
-        runs, (variant,) = ScoredRuns(task, of_kind), of_kind.variants()
-        models[kind] = [runs.model(variant, seed) for seed in options.seeds]
+    for name, kind, own in (
+        (FLOAT32, FLOAT32, seeds),
+        (INT8, INT8, seeds),
+        (OTHERS, FLOAT32, others),
+    ):
+        options = parsed("--arithmetic", kind, "--seeds", *own)
+        experiment.run(task, options, options.variants())
+        runs, (variant,) = ScoredRuns(task, options), options.variants()
+        models[name] = [runs.model(variant, seed) for seed in options.seeds]
     texts = task.texts(runs.examples)
     caches = {
         kind: LayerCache(Embedder(model, layers="all", arithmetic=kind), texts)
-        for kind in models
+        for kind in (FLOAT32, INT8)
     }
-    for ways in ((FLOAT32, FLOAT32), (FLOAT32, INT8), (INT8, INT8)):
+    for ways in (
+        (FLOAT32, FLOAT32),
+        (FLOAT32, INT8),
+        (INT8, INT8),
+        (OTHERS, FLOAT32),
+    ):
         trained, scored = ways
         predicted[ways] = [runs.predictions(m, caches[scored]) for m in models[trained]]
     score: Sequence[Callable] = [partial(runs.score, m) for m in models[FLOAT32]]
