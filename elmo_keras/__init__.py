@@ -1,9 +1,15 @@
 """ELMo on Keras 3 and TensorFlow 2."""
 
 import importlib
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from elmo_keras.cli.collection_paused import collection_paused
+from elmo_keras.cli.command import import_problem, report_early
+
+if sys.argv[:1] == ["-m"]:  # a command of the package; its modules come next
+    sys.excepthook = report_early
 
 # Public name → its module. TensorFlow and Keras are imported with the first name that
 # needs them: not with `Embedder`, if LiteRT computes.
@@ -80,7 +86,12 @@ def __getattr__(name: str) -> Any:
     with collection_paused():
         if name == "layers":
             return importlib.import_module(f"{__name__}.layers")
-        module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
+        try:
+            module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
+        except ImportError as error:
+            if "KERAS_BACKEND" not in os.environ:
+                raise
+            raise ImportError(import_problem(error)) from None
     globals()[name] = getattr(module, name)
     return globals()[name]
 

@@ -24,7 +24,6 @@ from elmo_keras.cli.markdown_table import (
 )
 from elmo_keras.cli.outputs import check_picture
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.tasks.experiments.results import read_results
 
 PROGRAM = "elmo_keras.analyses.layer_weights"
 
@@ -63,6 +62,8 @@ def layer_weights(results: Sequence[Path], picture: Path | None) -> None:
 
 def learned_mixes(path: Path) -> list[LearnedMix]:
     """The learned mixes in a file of results."""
+    from elmo_keras.tasks.experiments.results import read_results  # by Keras
+
     found: dict[tuple[str, str], list[dict]] = {}
     path.stat()  # `read_results` accepts a missing file
     for record in read_results(path):

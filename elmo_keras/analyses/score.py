@@ -14,15 +14,18 @@ import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.outputs import check_apart, check_file
 from elmo_keras.cli.progress import Progress
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.language_model import LanguageModel, SentenceScores
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.models.local_files import MODEL_HELP
 from elmo_keras.text.files import lines_of
+
+if TYPE_CHECKING:
+    from elmo_keras.language_model import SentenceScores
 
 PROGRAM = "elmo_keras.analyses.score"
 OF_SENTENCES = "line", "tokens", "unknown", "forward", "backward", "perplexity", "text"
@@ -46,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def score(file: str, elmo: str, tokens: bool, *, output: Path | None) -> None:
     """Scores the sentences of a file and writes the table."""
+    from elmo_keras.language_model import LanguageModel  # by TensorFlow
+
     if output is not None:
         check_file(output)
         check_apart([output], [Path(file), *parts_of_model(elmo)])
@@ -68,7 +73,7 @@ def score(file: str, elmo: str, tokens: bool, *, output: Path | None) -> None:
                 print(number, *row, sep="\t", file=table)
 
 
-def sentence_row(scores: SentenceScores) -> Iterator[tuple]:
+def sentence_row(scores: "SentenceScores") -> Iterator[tuple]:
     """The cells of a sentence, after its line number."""
     forward, backward = scores.totals
     yield (
@@ -81,7 +86,7 @@ def sentence_row(scores: SentenceScores) -> Iterator[tuple]:
     )
 
 
-def token_rows(scores: SentenceScores) -> Iterator[tuple]:
+def token_rows(scores: "SentenceScores") -> Iterator[tuple]:
     """The cells of each token, after the line number; positions count from 0."""
     columns = zip(scores.tokens, scores.unknown, scores.forward, scores.backward)
     for position, (token, unknown, forward, backward) in enumerate(columns):

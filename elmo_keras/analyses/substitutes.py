@@ -15,10 +15,10 @@ from collections.abc import Sequence
 
 from elmo_keras.cli.argument_types import non_negative, positive
 from elmo_keras.cli.command import command_parser, run_command
-from elmo_keras.language_model import DIRECTIONS, LanguageModel
 from elmo_keras.models.local_files import MODEL_HELP
 
 PROGRAM = "elmo_keras.analyses.substitutes"
+DIRECTIONS = "both", "forward", "backward"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -52,7 +52,11 @@ def substitutes(
     direction: str | None,
 ) -> None:
     """Prints the words with their probabilities."""
+    from elmo_keras.language_model import LanguageModel  # by TensorFlow
+
     tokens = " ".join(sentence).split()
+    if not tokens:
+        raise ValueError("The sentence should have at least one token. It is empty.")
     if position is None:
         position = position_of(word, tokens)
     elif position >= len(tokens):

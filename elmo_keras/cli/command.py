@@ -3,8 +3,11 @@
 import argparse
 import contextlib
 import errno
+import io
+import os
 import re
 import reprlib
+import select
 import signal
 import sys
 import threading
@@ -12,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
+OUTPUT_CLOSED, TERMINATED = 128 + 13, 128 + 15  # as of SIGPIPE and SIGTERM
 DISK_ERRORS = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO
 
 _REPR = reprlib.Repr()
@@ -19,6 +23,7 @@ _REPR.maxlevel = 4
 _REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = _REPR.maxset = 50
 _REPR.maxstring = _REPR.maxother = 200
 MAX_LENGTH = 2000
+_stopped_by: list[int] = []  # SIGTERM, once it has come
 
 
 class CommandFailed(Exception):
@@ -33,6 +38,7 @@ def command_parser(
     The command lines of the description, a module's docstring, become what was typed.
     `program` is the file or module that `python` or `python -m` runs in a checkout.
     """
+    print_anything()
     typed, name = as_typed(program), re.escape(program.removesuffix(".py"))
     if description:
         shown = rf"python (-m {name}|{name}\.py)(?![.\w])"
@@ -43,6 +49,13 @@ def command_parser(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         **options,
     )
+
+
+def print_anything() -> None:
+    """Lets terminals that lack a character show its code, such as those of cp1252."""
+    for stream in sys.stdout, sys.stderr:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def as_typed(program: str) -> str:
@@ -70,19 +83,63 @@ def run_command(
     Returns:
         The exit status of the work; 2 for wrong arguments or input (`ValueError`,
         `OSError`, `ImportError`); 1 if the work itself failed (`CommandFailed`,
-        `FloatingPointError`, a full or broken disk); 130 after Ctrl-C.
+        `FloatingPointError`, a full or broken disk); 130 after Ctrl-C, 143 after
+        SIGTERM; 141 if nobody reads the output any more.
     """
+    _stopped_by.clear()
     try:
-        return work() or 0
+        status = work() or 0
+        sys.stdout.flush()
+        return TERMINATED if status == INTERRUPTED and _stopped_by else status
+    except BrokenPipeError as error:
+        if not _output_is_closed():
+            return fail(program, WRONG_INPUT, error)
+        return OUTPUT_CLOSED
     except (CommandFailed, FloatingPointError) as error:
         return fail(program, FAILED, error)
     except OSError as error:
         of_disk = error.errno in DISK_ERRORS
         return fail(program, FAILED if of_disk else WRONG_INPUT, error)
-    except (ValueError, ImportError) as error:
+    except ImportError as error:
+        return fail(program, WRONG_INPUT, import_problem(error))
+    except ValueError as error:
         return fail(program, WRONG_INPUT, error)
     except KeyboardInterrupt:
         return fail(program, INTERRUPTED, interrupted)
+
+
+def _output_is_closed():
+    """Whether standard output is a pipe without a reader; it is written to no more."""
+    output, poll = sys.stdout.fileno(), select.poll()
+    poll.register(output, 0)
+    if not poll.poll(0):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), output)
+    return True
+
+
+def import_problem(error: ImportError) -> str:
+    """What is wrong if a module can't be imported."""
+    backend = os.environ.get("KERAS_BACKEND", "tensorflow")
+    if backend == "tensorflow":
+        return str(error)
+    return (
+        "elmo_keras needs Keras on TensorFlow. Found the backend "
+        f"{backend!r}; set KERAS_BACKEND=tensorflow."
+    )
+
+
+def report_early(kind, error, traceback) -> None:
+    """The `sys.excepthook` of a command whose modules are imported, as `run_command`."""
+    program = sys.orig_argv[sys.orig_argv.index("-m") + 1]
+    if issubclass(kind, KeyboardInterrupt):
+        status = fail(program, INTERRUPTED, "Interrupted.")
+    elif issubclass(kind, ImportError):
+        status = fail(program, WRONG_INPUT, import_problem(error))
+    else:
+        return sys.__excepthook__(kind, error, traceback)
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def fail(program: str, status: int, error: object) -> int:
@@ -104,6 +161,8 @@ def stopping() -> Iterator[threading.Event]:
 
     def handle(number, _):
         stop.set()
+        if number == signal.SIGTERM:
+            _stopped_by.append(number)
         signal.signal(number, before[number])
 
     try:

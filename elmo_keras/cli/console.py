@@ -6,7 +6,13 @@ import runpy
 import sys
 from pathlib import Path
 
-from elmo_keras.cli.command import WRONG_INPUT, fail
+from elmo_keras.cli.command import (
+    INTERRUPTED,
+    WRONG_INPUT,
+    fail,
+    import_problem,
+    print_anything,
+)
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -38,6 +44,7 @@ EXTRAS = {"train": "train", "export": "serve", "tasks": "tasks", "analyses": "ta
 
 def main() -> int:
     """Runs the command named first, or lists all commands; returns the exit status."""
+    print_anything()
     name = sys.argv[1] if len(sys.argv) > 1 else "--help"
     if name in ("--help", "-h"):
         print(listing())
@@ -51,9 +58,15 @@ def main() -> int:
     sys.argv[:2] = [f"elmo-keras {name}"]  # for the command's usage line
     try:
         runpy.run_module(f"elmo_keras.{MODULES[name]}", run_name="__main__")
-    except ModuleNotFoundError as error:
+    except KeyboardInterrupt:
+        return fail("elmo-keras", INTERRUPTED, "Interrupted.")
+    except ImportError as error:
+        problem = import_problem(error)
+        if problem != str(error):
+            return fail("elmo-keras", WRONG_INPUT, problem)
         extra = EXTRAS.get(MODULES[name].split(".")[0])
-        if extra is None or error.name.startswith("elmo_keras"):
+        missing = isinstance(error, ModuleNotFoundError)
+        if extra is None or not missing or error.name.startswith("elmo_keras"):
             raise
         needed = f"{name} needs {error.name}: pip install 'elmo-keras[{extra}]'"
         return fail("elmo-keras", WRONG_INPUT, needed)

@@ -12,7 +12,6 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.text.characters import words_cut
 from elmo_keras.text.sentences import Sentence, words_of_sentences
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.text.word_ids import boundary_tokens
@@ -185,6 +184,8 @@ class TextStatistics:
         cls, corpus: Corpus, vocabulary: Vocabulary, config: ElmoConfig
     ) -> "TextStatistics":
         """Counts a corpus, and the tokens that vocabulary and model can't represent."""
+        from elmo_keras.text.characters import words_cut  # by TensorFlow
+
         counts = corpus.counts()
         cut = np.concatenate(
             [

@@ -104,7 +104,8 @@ def test_parquet_of_other_vectors_is_refused(in_parquet, model, error_of, tmp_pa
 
 
 def test_queries_come_from_standard_input_where_none_is_given(text, find, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO(f"{SENTENCES[5]}\n\n{SENTENCES[4]}\n"))
+    lines = io.BytesIO(f"{SENTENCES[5]}\n\n{SENTENCES[4]}\n".encode())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(lines)))
     found = find(text, "--top", 9)
     assert [hits[0] for hits in found] == [("6", SENTENCES[5]), ("5", SENTENCES[4])]
     assert [len(hits) for hits in found] == [5, 5], "the empty line is none"

@@ -1,14 +1,17 @@
 """The frame of commands: help, errors in one line, exit statuses, stopping."""
 
 import errno
+import io
 import os
 import signal
+import subprocess
 import sys
 import types
 
 import pytest
 
 from elmo_keras.cli.command import CommandFailed, command_parser, run_command, stopping
+from tests.support.paths import ROOT
 
 
 @pytest.fixture
@@ -87,6 +90,97 @@ def test_an_error_is_one_line_on_standard_error_and_a_status(
     assert shown.err == (f"prog: {line}\n" if line else "") and shown.out == ""
     with pytest.raises(TypeError):  # an error of the program itself is not hidden
         run_command("prog", raising(TypeError()))
+
+
+def run(*arguments, **environment):
+    """Runs Python; returns the status, and standard output and error."""
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+LIGHT = (
+    "models.__main__ embed.__main__ analyses.search.__main__ analyses.layer_weights "
+    "analyses.neighbors analyses.score analyses.substitutes"
+).split()
+
+
+def test_commands_are_parsed_without_tensorflow():
+    code = "import sys, importlib as i\n[i.import_module(m) for m in sys.argv[1:]]\n"
+    code += "print({'tensorflow', 'keras'} & {*sys.modules})"
+    modules = [f"elmo_keras.{name}" for name in LIGHT]
+    assert run("-c", code, *modules) == (0, "set()\n", "")
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "line"),
+    [
+        ("KeyboardInterrupt", 130, "Interrupted."),
+        ("ImportError('needs y')", 2, "needs y"),
+    ],
+)
+def test_a_command_that_ends_while_modules_are_imported_says_why(
+    tmp_path, raised, status, line
+):
+    (tmp_path / "early").mkdir()
+    (tmp_path / "early/__init__.py").write_text("import elmo_keras")
+    (tmp_path / "early/__main__.py").write_text(f"raise {raised}")
+    found = run("-m", "early", PYTHONPATH=f"{tmp_path}:{ROOT}")
+    assert found == (status, "", f"early: {line}\n")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["-m", "elmo_keras.tasks.tag", "--help"],
+        ["-c", "from elmo_keras.cli.console import main; exit(main())", "tag"],
+        ["-c", "import elmo_keras; elmo_keras.Elmo"],
+    ],
+    ids=["module", "console", "library"],
+)
+def test_another_backend_of_keras_is_refused(command):
+    status, _, error = run(*command, KERAS_BACKEND="jax")
+    assert status and error.endswith("set KERAS_BACKEND=tensorflow.\n")
+    assert ("Traceback" in error) == (
+        command[-1] == "import elmo_keras; elmo_keras.Elmo"
+    )
+    assert "jax" not in error.replace("Found the backend 'jax'", "")
+
+
+def test_output_that_nobody_reads_ends_a_command():
+    code = (
+        "import sys; from elmo_keras.cli.command import run_command\n"
+        "sys.exit(run_command('p', lambda: [print('x') for _ in range(10**6)] and 0))"
+    )
+    command = [sys.executable, "-c", code]
+    pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=ROOT, **pipe) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b"" and process.wait() == 141
+
+
+def test_a_character_that_the_terminal_lacks_is_shown_by_its_code(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+    monkeypatch.setattr(sys, "stdout", stream)
+    command_parser("program", "Layers → vectors, 한").print_help()
+    stream.flush()
+    assert b"Layers \\u2192 vectors, \\ud55c" in stream.buffer.getvalue()
+
+
+def test_a_command_that_sigterm_stopped_has_its_status(usual_handler):
+    def work(number):
+        with stopping():
+            os.kill(os.getpid(), number)
+        return 130
+
+    assert run_command("p", lambda: work(signal.SIGTERM)) == 143
+    assert run_command("p", lambda: work(signal.SIGINT)) == 130
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -5,7 +5,8 @@
 
 FILE holds one sentence a line, tokens separated by spaces. The query is one such
 sentence; without it, queries are read from standard input, one a line. Sentences are
-compared by the cosine of their mean vectors, computed once and kept next to FILE.
+compared by the cosine of their mean vectors, computed once and kept next to FILE. Lines
+are numbered from 1; the rows of VECTORS have their ids, which `embed` counts from 0.
 After an interruption the same command resumes. VECTORS, a Parquet file or a folder of
 them, holds the sentences with their vectors, as `embed --pooling mean` writes them.
 For millions of sentences, --approximate makes an index once and keeps it beside the
@@ -34,7 +35,8 @@ from elmo_keras.embed.embeddings import open_npy
 from elmo_keras.embed.vector_files import is_parquet
 from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP
-from elmo_keras.tasks.readers.words import split_at_spaces
+from elmo_keras.text.files import lines_of
+from elmo_keras.text.sentences import words_of_sentences
 
 PROGRAM = "elmo_keras.analyses.search"
 
@@ -139,6 +141,7 @@ def search(
                 found = built.ApproximateIndex(path, cells)
         for tokens in queries(query):
             print(f"Closest to: {' '.join(tokens)}")
+            print(f" cosine {sentences.number:>8}  sentence")
             closest = found.closest(embedder.encode([tokens])[0], top)
             for i, cosine in zip(*closest):
                 number, text = sentences.named(i)
@@ -182,9 +185,10 @@ def parquet_note(sentences, path: Path) -> dict[str, Any]:
 def queries(given: Sequence[str]) -> Iterator[list[str]]:
     """The tokens of the given query, or of each line of standard input."""
     if not given:
-        yield from filter(None, map(split_at_spaces, sys.stdin))
+        lines = lines_of(sys.stdin.buffer, "standard input")
+        yield from filter(None, words_of_sentences(lines))
         return
-    tokens = split_at_spaces(" ".join(given))
+    [tokens] = words_of_sentences(" ".join(given))
     if not tokens:
         raise ValueError("The query should have at least one token.")
     yield tokens

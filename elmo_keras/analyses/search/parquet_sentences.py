@@ -28,6 +28,8 @@ class ParquetSentences(contextlib.AbstractContextManager):
     hold vectors of the same model and size.
     """
 
+    number = "id"
+
     def __init__(self, path: Path):
         self._path, self._paths = path, _paths(path)
         self._rows = ParquetRows(self._paths)

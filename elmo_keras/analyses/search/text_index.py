@@ -23,6 +23,8 @@ class LineIndex(Sequence, contextlib.AbstractContextManager):
     8 bytes a line are kept. A gzipped file has no random access: its lines are slow.
     """
 
+    number = "line"
+
     def __init__(self, path: str | Path):
         self._file = Path(path).open("rb")  # noqa: SIM115, closed by `__exit__`
         self._text = unzipped(self._file)
