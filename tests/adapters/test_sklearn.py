@@ -1,0 +1,92 @@
+"""The transformer of scikit-learn."""
+
+import functools
+import pickle
+
+import numpy as np
+import pytest
+
+from elmo_keras import Embedder
+
+pytest.importorskip("sklearn", reason="needs scikit-learn")
+
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import estimator_checks
+
+from elmo_keras.adapters import sklearn as adapter
+from elmo_keras.adapters.sklearn import ElmoVectorizer
+
+TEXTS = ["The bank of the river", "한국어 :-)", "", "One more"]
+CHECKS = [  # those that give an estimator no numbers
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimator_tags_renamed",
+    "check_get_params_invariance",
+    "check_mixin_order",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_set_params",
+    "check_valid_tag_types",
+]
+
+
+@functools.cache
+def read_once(**settings):
+    return Embedder(**settings)
+
+
+@pytest.fixture(autouse=True)
+def models_are_read_once(monkeypatch):
+    monkeypatch.setattr(adapter, "Embedder", read_once)
+
+
+@pytest.fixture
+def vectorizer(model_directory):
+    return ElmoVectorizer(str(model_directory)).fit()
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_scikit_learns_checks(check):
+    getattr(estimator_checks, check)("ElmoVectorizer", ElmoVectorizer())
+
+
+def test_the_vectors_are_the_embedders(model_directory, vectorizer):
+    embedder = Embedder(model_directory, pooling="mean")
+    means = embedder.encode(TEXTS, normalize=True)
+    normalized = clone(vectorizer).set_params(normalize=True)
+    for texts in TEXTS, np.array(TEXTS), [text.split() for text in TEXTS]:
+        np.testing.assert_allclose(normalized.fit_transform(texts), means, atol=1e-6)
+    every = clone(vectorizer).set_params(layers="all")
+    side_by_side = every.fit_transform(TEXTS).reshape(4, 3, -1)
+    mean_of_layers = side_by_side.mean(axis=1)
+    np.testing.assert_allclose(mean_of_layers, embedder(TEXTS), atol=1e-6)
+
+
+def test_columns_have_names_and_a_pickle_gives_the_same(vectorizer):
+    pytest.importorskip("pandas", reason="needs pandas")
+    frame = clone(vectorizer).set_output(transform="pandas").fit(TEXTS)
+    found = pickle.loads(pickle.dumps(frame)).transform(TEXTS)
+    assert list(found.columns[:2]) == ["elmovectorizer0", "elmovectorizer1"]
+    np.testing.assert_array_equal(found, vectorizer.transform(TEXTS))
+
+
+def test_a_search_over_layers(vectorizer):
+    model = make_pipeline(clone(vectorizer), LogisticRegression())
+    choices = {"elmovectorizer__layers": ["average", "all", (0, 1, 2)]}
+    search = GridSearchCV(model, choices, cv=2, error_score="raise")
+    search.fit(TEXTS, [0, 1, 1, 0])
+    assert search.predict(TEXTS).shape == (4,)
+
+
+def test_what_is_no_list_of_texts_is_refused(vectorizer):
+    for wrong in "One text", np.array([TEXTS]):
+        with pytest.raises(
+            ValueError, match="`X` should be a list, series or array of"
+        ):
+            vectorizer.transform(wrong)
+    with pytest.raises(ValueError, match="`pooling` should be 'mean' or 'max'"):
+        clone(vectorizer).set_params(pooling=None).fit(TEXTS)

@@ -1,0 +1,59 @@
+"""The component of spaCy's pipelines."""
+
+import numpy as np
+import pytest
+
+from elmo_keras import Embedder
+
+spacy = pytest.importorskip("spacy", reason="needs spaCy")
+
+from elmo_keras.adapters import spacy as adapter  # noqa: E402
+
+TEXT = "The bank  of the river. A bank was robbed!"
+SENTENCES = [["The", "bank", "of", "the", "river", "."]]
+SENTENCES += [["A", "bank", "was", "robbed", "!"]]
+
+
+@pytest.fixture(scope="module")
+def nlp(model_directory):
+    """A pipeline that has static vectors too, which the component's go before."""
+    nlp = spacy.blank("en")
+    nlp.vocab.set_vector("bank", np.ones(3, np.float32))
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("elmo", config={"model": str(model_directory), "layers": "top"})
+    return nlp
+
+
+def test_rows_are_those_of_spacys_tokens(nlp, model_directory):
+    doc = nlp(TEXT)
+    expected = Embedder(model_directory, layers="top")(SENTENCES)
+    words = np.array([not token.is_space for token in doc])
+    assert list(words).index(False) == 2 and words.sum() == len(doc) - 1
+    np.testing.assert_allclose(doc.tensor[words], np.concatenate(expected), atol=1e-6)
+    assert not doc.tensor[2].any()
+    np.testing.assert_array_equal(doc[1].vector, doc.tensor[1])
+    np.testing.assert_allclose(doc[1:4].vector, doc.tensor[[1, 3]].mean(0), atol=1e-6)
+    np.testing.assert_allclose(doc.vector, doc.tensor[words].mean(0), atol=1e-6)
+
+
+def test_similarity_is_the_cosine_of_the_vectors(nlp):
+    doc, other = nlp(TEXT), nlp("A bank")
+    a, b = doc[1].vector, doc[8].vector
+    cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+    assert doc[1].similarity(doc[8]) == pytest.approx(cosine, abs=1e-5)
+    assert -1 <= doc[:3].similarity(other) < doc.similarity(doc) <= 1.00001
+    assert nlp("").similarity(doc) == 0.0
+    assert other[0].has_vector and other.has_vector
+
+
+def test_a_pipeline_is_saved_and_embeds_a_stream(nlp, tmp_path):
+    nlp.to_disk(tmp_path / "pipeline")
+    saved = spacy.load(tmp_path / "pipeline")
+    texts = [TEXT, "", " ", "One"]
+    for found, text in zip(saved.pipe(texts, batch_size=2), texts, strict=True):
+        np.testing.assert_allclose(found.tensor, nlp(text).tensor, atol=1e-6)
+
+
+def test_several_vectors_of_a_token_are_refused(nlp):
+    with pytest.raises(ValueError, match="A token has one vector"):
+        adapter.ElmoPipe(nlp, "elmo", layers="all")
