@@ -40,10 +40,11 @@ def new_version(output: Path, version: int | None) -> Path:
 def versions(output: str | Path) -> list[int]:
     """The numbers of the versions in a folder, from lowest to highest.
 
-    A number above `MAX_VERSION` is no version; a warning names it once.
+    A number above `MAX_VERSION` is no version; a warning names it once. A link to
+    nothing is one: it may be there later.
     """
     folders = [path for path in Path(output).iterdir() if path.name.isdecimal()]
-    folders = [path for path in folders if path.is_dir()]
+    folders = [path for path in folders if path.is_dir() or path.is_symlink()]
     for path in folders:
         if int(path.name) > MAX_VERSION:
             _warn_of(path.absolute())

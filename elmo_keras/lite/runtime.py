@@ -10,6 +10,7 @@ import importlib.metadata
 import importlib.util
 import math
 import sys
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -70,6 +71,8 @@ class CompiledModel:
             "CreateModelFromBuffer", _environment(), data.ctypes.data, data.size
         )
         self._handle = _made("CreateCompiledModel", _environment(), self._model, _cpu())
+        made = ("CompiledModel", self._handle), ("Model", self._model)
+        weakref.finalize(self, _destroy, made).atexit = False
         self._signatures = {}
         count = _made("GetNumModelSignatures", self._model, kind=ctypes.c_size_t)
         for number in range(count):
@@ -178,6 +181,8 @@ _FUNCTIONS = {
     "GetSignatureOutputTensorByIndex": (_POINTER, _SIZE, _POINTER),
     "GetRankedTensorType": (_POINTER, _POINTER),
     "CreateTensorBufferFromHostMemory": (_POINTER, _POINTER, _SIZE, _POINTER, _POINTER),
+    "DestroyCompiledModel": (_POINTER,),
+    "DestroyModel": (_POINTER,),
     "RunCompiledModel": (_POINTER, _SIZE, _SIZE, _POINTER, _SIZE, _POINTER),
 }
 
@@ -226,6 +231,11 @@ def _tensors(signature, side):
         tensors[name.decode()] = ctypes.create_string_buffer(256)
         _call("GetRankedTensorType", tensor, tensors[name.decode()])
     return tensors
+
+
+def _destroy(made):
+    for kind, handle in made:
+        getattr(_library(), f"LiteRtDestroy{kind}")(handle)
 
 
 def _made(name, *arguments, kind=_POINTER):

@@ -65,6 +65,8 @@ def embed_file(options: argparse.Namespace) -> None:
     except grpc.RpcError as error:
         kind = ValueError if error.code() in REFUSED else CommandFailed
         status = f"{error.code().name}: {error.details()}"
+        if error.code() is grpc.StatusCode.UNAVAILABLE:
+            status += ". --server should be the port of gRPC of a running server"
         raise kind(f"{options.server}: {status}") from error
     except OSError as error:
         if error.errno not in DISK_ERRORS:

@@ -70,9 +70,15 @@ def embed_text(
         2 · projection)` for `layers`, `(2 · projection,)` for `default`.
 
     Raises:
-        ValueError: the output has no vector for a sentence.
+        ValueError: the output has no vector for a sentence, or the server is an address
+            of HTTP.
         grpc.RpcError: the server refuses a request, or can't be reached.
     """
+    if "://" in server:
+        raise ValueError(
+            "A server should be HOST:PORT of gRPC, such as localhost:8500. Received: "
+            f"{server}"
+        )
     with contextlib.ExitStack() as stack:
         channel = stack.enter_context(_channel(server, credentials))
         predict = PredictionServiceStub(channel).Predict

@@ -81,7 +81,8 @@ OPTIONS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serves until Ctrl-C or SIGTERM; returns the exit status."""
     options = parser().parse_args(arguments)
-    logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
+    style = "%(asctime)s %(message)s"
+    logging.basicConfig(format=style, level=logging.INFO, stream=sys.stderr)
     # Malformed messages are the client's errors, and the client gets a status.
     logging.getLogger("grpc._common").disabled = True
     tf.get_logger().setLevel(logging.ERROR)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import zlib
 from collections.abc import AsyncIterator
 
 from aiohttp import web
@@ -9,6 +10,9 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from .errors import invalid, too_late, too_much
 
+PACKED = "gzip", "x-gzip", "deflate"
+GZIP_OR_ZLIB = 47  # of `zlib`: found from the header
+PIECE = 2**20  # bytes that are unpacked at once
 HELD_BODIES = 4  # bodies of the maximum size that are kept at the same time
 
 
@@ -22,7 +26,8 @@ class Bodies:
     @contextlib.asynccontextmanager
     async def reading(self, request: web.BaseRequest) -> AsyncIterator[bytes]:
         """The body of a request, which counts as kept within the context."""
-        body = bytearray()
+        body, encoding = bytearray(), request.headers.get("Content-Encoding", "")
+        decoder = zlib.decompressobj(GZIP_OR_ZLIB) if encoding in PACKED else None
         try:
             if (request.content_length or 0) > self._max_bytes:
                 raise self._too_large()
@@ -31,18 +36,23 @@ class Bodies:
                 request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             async with self._in_time(body):
                 async for chunk in request.content.iter_any():
-                    body += chunk
-                    self._held += len(chunk)
-                    if len(body) > self._max_bytes:
-                        raise self._too_large()
-                    if self._held > HELD_BODIES * self._max_bytes:
-                        raise too_much(
-                            "The server holds the bodies of other requests. "
-                            "Try again later."
-                        )
+                    for piece in _unpacked(chunk, decoder):
+                        self._take(piece, body)
+                if decoder and (decoder.unused_data or not decoder.eof):
+                    raise zlib.error("It ends too early, or too late.")
             yield bytes(body)
         finally:
             self._held -= len(body)
+
+    def _take(self, piece, body):
+        body += piece
+        self._held += len(piece)
+        if len(body) > self._max_bytes:
+            raise self._too_large()
+        if self._held > HELD_BODIES * self._max_bytes:
+            raise too_much(
+                "The server holds the bodies of other requests. Try again later."
+            )
 
     @contextlib.asynccontextmanager
     async def _in_time(self, body):
@@ -55,7 +65,7 @@ class Bodies:
                 f"Received: {len(body)} bytes",
                 http_status=408,
             ) from None
-        except (HttpProcessingError, web.RequestPayloadError):
+        except (HttpProcessingError, web.RequestPayloadError, zlib.error):
             raise invalid(
                 "The body should be as its headers say: complete, plain or in gzip. "
                 f"Received: {len(body)} bytes"
@@ -65,3 +75,13 @@ class Bodies:
         return too_much(
             f"A body should have at most {self._max_bytes} bytes.", http_status=413
         )
+
+
+def _unpacked(chunk, decoder):
+    """A part of a body, in pieces if it is packed."""
+    if decoder is None:
+        yield chunk
+        return
+    while chunk and not decoder.eof:
+        yield decoder.decompress(chunk, PIECE)
+        chunk = decoder.unconsumed_tail

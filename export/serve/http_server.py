@@ -28,7 +28,7 @@ class HttpServer:
 
     def __init__(self, app: App, config: Config):
         self._app, self._config = app, config
-        self._socket = _listening(config.host, config.rest_port)
+        self._socket = listening(config.host, config.rest_port, "--rest-port")
         self.port = self._socket.getsockname()[1]
         self._closed = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -68,7 +68,7 @@ class HttpServer:
         self._app.close()
 
 
-def _listening(host, port):
+def listening(host: str, port: int, option: str) -> socket.socket:
     """A socket on an address; of a name's addresses, one of IPv4 if there is one."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -79,7 +79,8 @@ def _listening(host, port):
         )
     except OSError as error:
         raise OSError(
-            f"Can't listen on --rest-port {port} of --host {host}: {error.strerror}"
+            f"Can't listen on {option} {port} of --host {host}: {error.strerror}. Give "
+            "another, or end the program that listens there."
         ) from error
 
 
@@ -112,6 +113,8 @@ class Connections(web.Server):
             keepalive_timeout=self._config.rest_header_timeout,
             lingering_time=min(LINGER, self._config.rest_body_timeout),
             access_log=None,
+            # `Bodies` unpacks: aiohttp doesn't notice that the end of gzip is missing.
+            auto_decompress=False,
         )
 
     def connection_made(self, handler, transport) -> None:

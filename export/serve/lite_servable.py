@@ -1,5 +1,7 @@
 """A `.tflite` file behind the signatures of an export."""
 
+import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,6 @@ from .servable import DEFAULT_SIGNATURE, named_signature
 from .signature import Arrays, Signature
 
 CACHE_BYTES = 2**28  # of the vectors of words
-VERSION = 1  # the only one of a file
 
 
 class LiteServable:
@@ -29,11 +30,16 @@ class LiteServable:
     """
 
     tokenizer = TOKENIZERS[0]
+    version = 1
 
     def __init__(self, path: Path, name: str = MODEL_NAME):
-        self.version, self.name, self.directory = VERSION, name, path
+        self.name, self.directory = name, path
         kinds = {"gamma": None, "dtype": "float32", "pooling": None}
-        self._mix = LiteVectors(path, "mix", **kinds)
+        # LiteRT reads where the file is mapped, which a program may write over.
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            copy = Path(folder) / path.name
+            shutil.copyfile(path, copy)
+            self._mix = LiteVectors(copy, "mix", **kinds)
         self._words = WordVectors(self._mix, CACHE_BYTES)
         dim, n_layers = self._mix.config.projection_dim, self._mix.config.n_layers
         outputs = {

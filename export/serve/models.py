@@ -37,10 +37,18 @@ class Models:
         for model in config.models:
             if model.directory.suffix == LITE:
                 load = functools.partial(LiteServable, name=model.name)
+            elif model.directory.is_file():
+                raise ValueError(
+                    f"{model.directory} should be a folder of versions or a {LITE} file."
+                )
             else:
                 load = functools.partial(Servable.warm, name=model.name, config=session)
             self._models[model.name] = Versions(
-                model.directory, load, model.policy, labels=model.labels
+                model.directory,
+                load,
+                model.policy,
+                name=model.name,
+                labels=model.labels,
             )
         self.metrics = Metrics(waiting=lambda: len(self.batcher))
         self.batcher = Batcher(config, self.metrics.batch)

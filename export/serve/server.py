@@ -6,7 +6,7 @@ import time
 from .app import App
 from .config import Config
 from .grpc_server import GrpcServer
-from .http_server import HttpServer
+from .http_server import HttpServer, listening
 from .models import Models
 
 
@@ -14,6 +14,11 @@ class Server:
     """A running server of models; an OSError or a ValueError says why there is none."""
 
     def __init__(self, config: Config):
+        with contextlib.ExitStack() as taken:  # before the models are loaded
+            for option in "port", "rest_port":
+                name = f"--{option.replace('_', '-')}"
+                port = getattr(config, option)
+                taken.enter_context(listening(config.host, port, name))
         with contextlib.ExitStack() as undo:
             self.models = Models(config)
             undo.callback(self.models.close)

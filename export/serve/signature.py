@@ -71,8 +71,10 @@ class Signature(NamedTuple):
     def arrays(self, given: Mapping, read: Callable[..., np.ndarray]) -> Arrays:
         """All inputs of a request, each read by `read(name, value, spec)`."""
         if set(given) != set(self.inputs):
+            hint = ". `export --input-name text` takes requests for google/elmo"
             raise invalid(
                 f"The inputs should be {sorted(self.inputs)}. Received: {sorted(given)}"
+                f"{hint * (set(given) == {'text'})}"
             )
         found = {n: read(n, given[n], spec) for n, spec in self.inputs.items()}
         if len({len(array) for array in found.values()}) > 1:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus
 
-from ..version_paths import versions
+from ..version_paths import MODEL_NAME, versions
 from .config import VersionPolicy
 from .errors import invalid, not_found
 from .servable import Servable
@@ -45,18 +45,24 @@ class Versions:
         load: Callable[[Path], Servable],
         policy: VersionPolicy = NEWEST,
         *,
+        name: str = MODEL_NAME,
         labels: Mapping[str, int] = MappingProxyType({}),
     ):
-        self._directory, self._load = directory, load
+        self._directory, self._load, self._name = directory, load, name
         self._policy, self._labels = policy, labels
         self._changed = threading.Condition()
         self._loaded: dict[int, Servable] = {}
         self._uses: collections.Counter[Servable] = collections.Counter()
         self._statuses: dict[int, Status] = {}
         self._broken: dict[int, list] = {}
+        self._incomplete: set[int] = set()
+        self._file: tuple[list, int] = [], 0
         self.refresh()
         if not self._loaded:
             errors = [f"{v}: {s.error}" for v, s in self._statuses.items()]
+            errors += [f"{v}: it lacks {SAVED_MODEL}" for v in self._incomplete]
+            if os.path.lexists(directory / SAVED_MODEL):
+                errors = [f"It is itself a version: give {directory.parent}"]
             raise ValueError(
                 f"{directory} should hold a version that can be loaded, such as "
                 f"{directory / '1' / SAVED_MODEL}. {'; '.join(errors)}".strip()
@@ -104,20 +110,26 @@ class Versions:
             try:
                 self.refresh()
             except OSError as error:  # an unmounted disk may come back
-                LOG.error("%s can't be read: %s", self._directory, error)
+                LOG.error(
+                    "%s: %s can't be read: %s", self._name, self._directory, error
+                )
 
     def refresh(self) -> bool:
         """Loads and unloads versions, in one thread only; returns whether any changed."""
         wanted, changed = [], False
         newest, only = self._policy
-        is_file = self._directory.is_file()
-        for version in [1] if is_file else reversed(versions(self._directory)):
+        for version in reversed(self._found()):
             if len(wanted) == newest:
                 break
             if only is not None and version not in only:
                 continue
             if not self._is_complete(version):
+                if version not in self._incomplete:
+                    found = self._name, version, SAVED_MODEL
+                    LOG.warning("%s: version %d is ignored while it lacks %s", *found)
+                self._incomplete.add(version)
                 continue
+            self._incomplete.discard(version)
             if version not in self._loaded:
                 if not self._load_version(version):
                     continue
@@ -135,8 +147,17 @@ class Versions:
         for servable in list(self._loaded.values()):
             servable.close()
 
+    def _found(self):
+        """The numbers of the versions that are there; a file's grows when it changes."""
+        if not self._directory.is_file():
+            return versions(self._directory)
+        files, number = self._file
+        if (found := _fingerprint(self._directory)) != files:
+            self._file = found, number + 1
+        return [self._file[1]]
+
     def _path(self, version):
-        """The folder of a version; or the file, which is the only one, of LiteRT."""
+        """The folder of a version; or the file of LiteRT."""
         if self._directory.is_file():
             return self._directory
         return self._directory / str(version)
@@ -154,16 +175,17 @@ class Versions:
         self._set_status(version, State.LOADING)
         try:
             servable = self._load(path)
+            servable.version = version
         except Exception as error:  # whatever the reason, the old version stays
             self._broken[version] = files
             self._set_status(version, State.END, f"{type(error).__name__}: {error}")
-            LOG.error("version %d can't be loaded: %s", version, error)
+            LOG.error("%s: version %d can't be loaded: %s", self._name, version, error)
             return False
         self._broken.pop(version, None)
         with self._changed:
             self._loaded[version] = servable
             self._statuses[version] = Status(State.AVAILABLE)
-        LOG.info("version %d answers", version)
+        LOG.info("%s: version %d answers", self._name, version)
         return True
 
     def _unload(self, version):
@@ -186,5 +208,6 @@ def _fingerprint(path):
     for file in [path, *sorted(path.rglob("*"))]:
         found.append(str(file))
         with contextlib.suppress(OSError):  # a link to nothing, or it was just removed
-            found.append((file.stat().st_size, file.stat().st_mtime_ns))
+            about = file.stat()
+            found.append((about.st_ino, about.st_size, about.st_mtime_ns))
     return found

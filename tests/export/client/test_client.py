@@ -34,7 +34,7 @@ def address(server):
 
 @pytest.fixture
 def embed(address):
-    return lambda *args: client.main([*map(str, args), "--server", address])
+    return lambda *args: client.main(["--server", address, *map(str, args)])
 
 
 @pytest.fixture
@@ -137,6 +137,7 @@ def test_a_npy_file_has_one_vector_for_each_sentence(embed, text, tmp_path):
         (["TEXT", "no/folder/out.npy"], "There is no folder no/folder"),
         (["TEXT", "LATIN/out.npy"], "LATIN should be a folder, but is none"),
         (["TEXT", "out.npy", "--client-key", "key"], "belong together"),
+        (["TEXT", "out.npy", "--server", "http://a:1"], "should be HOST:PORT of gRPC"),
         (["TEXT", "out.npy", "--root-certificates", "TEXT"], "should hold PEM"),
         (["TEXT", "out.npy", "--root-certificates", "none"], "No such file"),
     ],
@@ -212,4 +213,4 @@ def test_a_missing_server_is_an_error_with_status_1(text, tmp_path, capsys):
         address = f"localhost:{gone.port}"
     arguments = [str(text), str(tmp_path / "o.npy"), "--server", address]
     assert client.main([*arguments, "--retries", "0"]) == 1
-    assert "UNAVAILABLE" in capsys.readouterr().err
+    assert "should be the port of gRPC" in capsys.readouterr().err

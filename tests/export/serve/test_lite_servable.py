@@ -1,17 +1,22 @@
 """A `.tflite` file behind the server, against the export of the same model."""
 
+import threading
+
 import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
-from tests.support.exported import SENTENCES, expected, padded
+from export.serve.versions import Versions
+from tests.support.exported import SENTENCES, elmo_layer, expected, padded
 from tests.support.stand_in import asking, refused, serving
+from tests.support.waiting import PATIENCE
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 
 from elmo_keras.lite.convert import convert
+from export.serve.lite_servable import LiteServable
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +68,37 @@ def test_signatures_are_described_as_those_of_an_export(stub, exported_version):
         assert {*found} == {*wanted}
         for key, spec in wanted.items():
             assert tf.TensorShape(found[key].tensor_shape).rank == spec.shape.rank
+
+
+def test_a_file_that_is_replaced_answers_as_a_newer_version(
+    exported_elmo, tmp_path, caplog
+):
+    """Also one that is written over where it lies, or damaged for a while."""
+    path, other = tmp_path / "elmo.tflite", tmp_path / "other.tflite"
+    convert(exported_elmo, path, "float32")
+    convert(elmo_layer(seed=1), other, "float32")
+    first, second = path.read_bytes(), other.read_bytes()
+    one, two = (LiteServable(p) for p in (path, other))
+    wanted = [vectors(x) for x in (one, two)]
+    versions = Versions(path, LiteServable)
+    contents = second, first[:-9], b"", first
+    for number, content in enumerate(contents, 2):
+        with versions.lease() as servable:
+            path.write_bytes(content)
+            expected = wanted[servable.version == 2]
+            np.testing.assert_array_equal(vectors(servable), expected)
+            thread = threading.Thread(target=versions.refresh)
+            thread.start()
+        thread.join(PATIENCE)
+        with versions.lease() as servable:
+            assert servable.version == {3: 2, 4: 2}.get(number, number)
+    np.testing.assert_array_equal(vectors(servable), wanted[0])
+    assert "version 3 can't be loaded" in caplog.text
+
+
+def vectors(servable):
+    signature, texts = servable.signature(""), np.array([b"a word"], object)
+    return servable.run(signature, {"sentences": texts}, ("elmo",))["elmo"]
 
 
 def test_no_sentences_and_lengths_that_do_not_fit(stub):

@@ -163,6 +163,8 @@ def test_a_malformed_request_is_a_400_that_says_why(ask_json, body):
 def test_an_input_that_is_not_known_is_named(ask_json):
     status, answer = ask_json(PREDICT, '{"inputs": {"sentence": ["a"]}}')
     assert status == 400 and "Received: ['sentence']" in answer["error"]
+    _, answer = ask_json(PREDICT, '{"inputs": {"text": ["a"]}}')
+    assert "['text']. `export --input-name text` takes" in answer["error"]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +199,10 @@ def test_a_body_may_be_compressed(ask_json):
     assert (status, answer["predictions"][0]["sequence_len"]) == (200, 2)
     status, answer = ask_json(PREDICT, gzip.compress(b" " * 2 * MAX_BODY), **headers)
     assert (status, set(answer)) == (413, {"error"})
-    for damaged in (body[:10] + b"\xff" * 20, b"x" + body, b"{}"):
+    for damaged in (
+        *(body[:10] + b"\xff" * 20, b"x" + body, b"{}"),
+        *(body[:-1], body[:-8], body + b"x", b""),
+    ):
         status, answer = ask_json(PREDICT, damaged, **headers)
         assert status == 400 and "gzip" in answer["error"]
 

@@ -39,9 +39,14 @@ def load(port, *first, **kwargs):
     ("arguments", "message"),
     [
         (["empty"], "should hold a version"),
+        (["model/1"], "It is itself a version: give"),
+        (
+            ["model/1/saved_model.pb"],
+            "should be a folder of versions or a .tflite file",
+        ),
         (["missing"], "missing"),
-        (["model", "--port", "TAKEN"], "--port"),
-        (["model", "--rest-port", "TAKEN"], "in use"),
+        (["empty", "--port", "TAKEN"], "--port TAKEN of --host 127.0.0.1: Address alr"),
+        (["empty", "--rest-port", "TAKEN"], "in use"),  # before anything is loaded
         (["model", "--host", "no.such.host.invalid"], "--host no.such.host.invalid"),
     ],
 )
@@ -54,7 +59,8 @@ def test_an_error_is_one_line_and_status_2(tmp_path, capsys, arguments, message)
         free = ["--port=0", "--rest-port=0"]
         assert serve.main([str(tmp_path / directory), *free, *rest]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
-    assert message in error and error.startswith("export.serve: ")
+    assert message.replace("TAKEN", port) in error
+    assert error.startswith("export.serve: ")
 
 
 WRONG = "--port=70000 --max-batch-size=0 --grace-seconds=-1 --rest-header-timeout=0"

@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+from export.serve.config import VersionPolicy
 from export.serve.servable import WARM_UP, Servable
 from export.serve.versions import State, Versions
 from tests.support import stand_in
@@ -26,13 +27,23 @@ def newest(versions):
         return answer(servable)
 
 
-def test_the_newest_version_is_picked_by_number(tmp_path):
+def test_the_newest_version_is_picked_by_number(tmp_path, caplog):
     stand_in.save(tmp_path, 9)
     stand_in.save(tmp_path, 10, scale=2)
     (tmp_path / "11").mkdir()  # not complete
+    (tmp_path / "12").symlink_to("nowhere")
     (tmp_path / "latest").mkdir()
-    with Versions(tmp_path, load).lease() as servable:
+    versions = Versions(tmp_path, load, name="mine")
+    versions.refresh()
+    with versions.lease() as servable:
         assert (servable.version, answer(servable)) == (10, 2)
+    ignored = [r.message for r in caplog.records if "ignored" in r.message]
+    assert [text.split(" while")[0] for text in ignored] == [
+        "mine: version 12 is ignored",
+        "mine: version 11 is ignored",
+    ]
+    with pytest.raises(ValueError, match="11: it lacks saved_model.pb"):
+        Versions(tmp_path, load, VersionPolicy(1, frozenset([11])))
 
 
 def test_a_new_version_answers_and_the_old_one_is_unloaded_after_its_requests(tmp_path):
