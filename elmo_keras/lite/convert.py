@@ -10,6 +10,7 @@ from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.lite.graph import Graph, Matrix, Model, quantised
 from elmo_keras.lite.graphs import LstmLayer, TokenLayers, lstm_graph, token_graph
 from elmo_keras.lite.lite_file import LiteFile, write_lite
+from elmo_keras.lite.runtime import compiled
 
 ARITHMETICS = "int8", "float32"
 # Steps of LSTM blocks by the number of their rows; words and characters of a token
@@ -36,7 +37,9 @@ def convert(
         mix: one of the layer's mixes, by default the first.
 
     Raises:
-        ValueError: there is no such arithmetic, or the file would be larger than 2 GB.
+        ImportError: `ai-edge-litert` is not installed.
+        ValueError: there is no such arithmetic, the file would be larger than 2 GB, or
+            LiteRT has no fast kernels for the model.
     """
     if arithmetic not in ARITHMETICS:
         raise ValueError(
@@ -66,6 +69,8 @@ def convert(
         name: np.frombuffer(model.to_bytes(), np.uint8)
         for name, model in (directions | {"tokens": tokens}).items()
     }
+    for graph in graphs.values():
+        compiled(graph)  # refuses what it can't run
     write_lite(path, LiteFile(about, graphs, _arrays(bilm)))
 
 
