@@ -149,6 +149,10 @@ def read_source(arguments: argparse.Namespace) -> Elmo | TaskModel:
     """The layer or the model to export."""
     published = None not in (arguments.options, arguments.weights)
     if (arguments.model is None) != published:
+        if not published and arguments.options is arguments.weights is None:
+            raise ValueError(
+                f"Give MODEL and OUT, such as: {PROGRAM} {arguments.output} exported"
+            )
         raise ValueError("Give either MODEL, or --options and --weights.")
     choices = {
         "scalars": arguments.mix,

@@ -5,7 +5,8 @@
     python -m elmo_keras.embed INPUT.txt OUTPUT.npy --model MODEL
     python -m elmo_keras.embed INPUT… OUTPUT_DIR --engine ray --model MODEL
 
-INPUT holds one sentence a line, tokens separated by spaces, plain or gzipped.
+INPUT holds one sentence a line, tokens separated by spaces, plain or gzipped; `-` is
+standard input.
 OUTPUT.hdf5 has a dataset for each line, named by its number from 0; OUTPUT.parquet
 has a row for each line; OUTPUT.npy has one array with the mean over the tokens of
 each line. With Ray, INPUT can also be JSON lines or Parquet, and OUTPUT_DIR is a
@@ -45,7 +46,8 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
-    add("inputs", nargs="+", type=Path, metavar="INPUT", help="several only with Ray")
+    text = "several only with Ray"
+    add("inputs", nargs="+", type=_input, metavar="INPUT", help=text)
     help_of_output = "….hdf5, ….h5 or ….parquet, or ….npy for means"
     add("output", type=Path, metavar="OUTPUT", help=help_of_output)
     add("--model", metavar="MODEL", help=MODEL_HELP)
@@ -79,6 +81,10 @@ def parser() -> argparse.ArgumentParser:
     size = "text of a part, the least work that a kill can cost (default: 256)"
     add("--part-kilobytes", type=positive(int), metavar="N", help=size)
     return p
+
+
+def _input(text):
+    return Path("/dev/stdin" if text == "-" else text)
 
 
 def _mix(text):

@@ -74,8 +74,8 @@ def find_model(
             folder = ArchiveFolder(archive)
             return model_in(folder, prefer_checkpoint=prefer_checkpoint)
     raise ValueError(
-        f"{model} should be a model directory, or a zip or tar of one. If it is an "
-        "options.json, give the weights as well."
+        f"{model} should be a model directory, or a zip or tar of one, which may be "
+        "packed by gzip or bzip2. If it is an options.json, give the weights as well."
     )
 
 

@@ -5,9 +5,11 @@
     python -m elmo_keras.models fetch small
     python -m elmo_keras.models remove small
     python -m elmo_keras.models path
+    python -m elmo_keras.models path small
 
 `list` shows all models, or those whose row holds the given words; `fetch` downloads
-models to the cache; `remove` deletes them there; `path` prints the folder of the cache.
+models to the cache; `remove` deletes them there; `path` prints the folder of the cache,
+or of models in it.
 """
 
 import argparse
@@ -18,6 +20,7 @@ from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.markdown_table import markdown_table
 from elmo_keras.models.cache import (
     cache_folder,
+    cached_folder,
     cached_folders,
     folder_name,
     remove,
@@ -36,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
-    add("action", nargs="?", default="list", choices=["list", *ACTIONS, "path"])
+    add("action", nargs="?", default="list", choices=["list", *ACTIONS])
     add("name", nargs="*", metavar="NAME", help="of models; words for list")
     add(
         "--softmax",
@@ -50,15 +53,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
     p = parser()
     options = p.parse_args(arguments)
-    if options.action in ACTIONS and not options.name:
+    needs_name = options.action not in ("list", "path")
+    if needs_name and not options.name:
         p.error(f"{options.action} needs the NAME of a model")
 
     def work():
         if options.action == "list":
             print(listing(options.name))
-        elif options.action == "path":
+        elif options.action == "path" and not options.name:
             print(cache_folder())
-        for name in options.name if options.action in ACTIONS else ():
+        for name in options.name if options.action != "list" else ():
             print(ACTIONS[options.action](name, options.softmax))
 
     return run_command(PROGRAM, work, "Interrupted. The same command resumes.")
@@ -103,7 +107,11 @@ def _fetch(name, with_softmax):
     return f"{name} is in {path.parent if weights else path}"
 
 
-ACTIONS = {"fetch": _fetch, "remove": lambda name, _: f"{remove(name)} was removed."}
+ACTIONS = {
+    "fetch": _fetch,
+    "remove": lambda name, _: f"{remove(name)} was removed.",
+    "path": lambda name, _: cached_folder(name),
+}
 
 
 if __name__ == "__main__":

@@ -128,8 +128,8 @@ def source(folder: Path) -> str:
     return max(known, key=lambda file: file["size"])["address"] if known else ""
 
 
-def remove(name: str) -> Path:
-    """Deletes a model, by its name or that of its folder; returns the folder."""
+def cached_folder(name: str) -> Path:
+    """The folder of a model in the cache, by its name or that of the folder."""
     found = {folder.name: folder for folder in cached_folders()}
     model = None if name in found else published_model(name)
     folder = found.get(folder_name(model.name) if model else name)
@@ -140,6 +140,12 @@ def remove(name: str) -> Path:
             f"{name} is not in the cache, {cache_folder()}, which holds {there}."
             f"{hub or ''}"
         )
+    return folder
+
+
+def remove(name: str) -> Path:
+    """Deletes a model in the cache; returns its folder, see `cached_folder`."""
+    folder = cached_folder(name)
     with only_process(folder, f"{folder} is in use by a download."):
         shutil.rmtree(folder)
     return folder

@@ -47,6 +47,10 @@ def hub_files(addresses: Sequence[str]) -> list[Path]:
                 local_files_only=is_offline(),
                 endpoint=mirrored(constants.ENDPOINT),
             )
+        except errors.HFValidationError as error:
+            raise ValueError(
+                f"{address} should name a repository, hf://OWNER/NAME. {error}"
+            ) from error
         except failures as error:
             if is_offline():
                 raise FileNotFoundError(

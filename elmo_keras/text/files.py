@@ -75,7 +75,7 @@ def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
             if len(line) > LONGEST_LINE:
                 raise ValueError(
                     f"it has more than {LONGEST_LINE:,} bytes, and a line "
-                    "should hold one sentence or paragraph."
+                    "should hold one sentence or paragraph. Split it into lines."
                 )
             line.decode()
             yield line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line

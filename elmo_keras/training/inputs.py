@@ -119,7 +119,13 @@ def validation_text(data: TextData, config: ElmoConfig) -> Corpus:
 
 
 def _training_text(data, config, cache):
-    stamps = [file_stamp(path) for path in text_files(data.train)]
+    files, held_out = text_files(data.train), text_files(data.valid)
+    if both := [path for path in files if any(map(path.samefile, held_out))]:
+        raise ValueError(
+            f"{both[0]} is in --train and in --valid, where a perplexity should be of "
+            "text that is not trained on. Take it out of one of them."
+        )
+    stamps = [file_stamp(path) for path in files]
     train = Corpus.in_files(
         sentences_of(data, data.train, config),
         cache,

@@ -124,7 +124,8 @@ def test_an_export_looks_up_cached_words(model_directory, tmp_path):
     "arguments, expected",
     [
         (["nowhere", "out"], "There is no nowhere"),
-        (["out"], "Give either MODEL, or --options and --weights"),
+        (["model"], "Give MODEL and OUT, such as: export model exported"),
+        (["out", "--options", "o"], "Give either MODEL, or --options and --weights"),
         (["MODEL", "out", "--mix", "1,2"], "The mix should have 3 weights"),
         (["MODEL", "out", "--layer", "elmo"], "--layer needs a .keras MODEL"),
         (["MODEL", "out", "--representation", "1"], "should be below 1"),

@@ -42,6 +42,7 @@ def test_models_are_fetched_listed_and_removed(run, small, cache):
     status, printed, errors = run("fetch", "small")
     assert (status, printed) == (0, f"small is in {folder}\n")
     assert f"_weights.hdf5 to {folder / 'weights.hdf5'}" in errors
+    assert run("path", "small")[1] == f"{folder}\n"
     _, printed, _ = run("list", "small")
     size = sum(path.stat().st_size for path in folder.iterdir())
     assert printed.splitlines()[2].split()[-2] == f"{size / 1e6:,.1f}"
@@ -83,6 +84,7 @@ def test_a_softmax_is_fetched_on_request(run, small, tmp_path, config):
         (["fetch", "smal"], "Did you mean small?"),
         (["fetch", "ratsgo_ko"], "Google Drive gives it only to a browser"),
         (["remove", "../x"], "../x is not in the cache"),
+        (["path", "small"], "small is not in the cache"),
     ],
 )
 def test_wrong_names_are_explained(arguments, message, run, capsys):

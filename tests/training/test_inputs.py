@@ -27,6 +27,14 @@ def read(tmp_path):
     return of
 
 
+def test_a_text_that_is_trained_on_is_not_held_out(read, tmp_path):
+    (tmp_path / "same").symlink_to(tmp_path / "valid")
+    files = [str(tmp_path / "t*"), str(tmp_path / "same")], [str(tmp_path / "valid")]
+    read("a b\n")
+    with pytest.raises(ValueError, match="same is in --train and in --valid, where"):
+        read_inputs(TextData(*files), TINIEST, cache=tmp_path / "cache")
+
+
 def test_raw_text_is_split_into_sentences_and_tokens(read):
     pytest.importorskip("tensorflow_text")
     inputs = read("The cat sat. A dog sat, too!\n" * 9, raw_text=True)
