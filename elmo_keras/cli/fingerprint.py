@@ -17,8 +17,8 @@ def check_same_run(
     for name in {**now, **then}:
         if now.get(name) != then.get(name):
             raise OtherRun(
-                f"{begun} was made with {name} {then.get(name)}; this run has "
-                f"{now.get(name)}. {advice}"
+                f"{begun} was made with {name} {then.get(name)!s:.500}; this run has "
+                f"{now.get(name)!s:.500}. {advice}"
             )
 
 

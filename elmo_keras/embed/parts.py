@@ -90,7 +90,7 @@ class Parts:
         job = self.path / JOB
         try:
             return dict(json.loads(job.read_text())) if job.exists() else {}
-        except (TypeError, ValueError) as error:
+        except (RecursionError, TypeError, ValueError) as error:
             raise OtherRun(
                 f"{self.path} is damaged. Remove it, or ask to overwrite. {error}"
             ) from error

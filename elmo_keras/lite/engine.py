@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.lite.lite_file import read_lite
+from elmo_keras.lite.lite_file import DAMAGES, not_whole, read_lite
 from elmo_keras.lite.runtime import aligned, compiled
 from elmo_keras.text.word_ids import WordIds
+
+_N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding
 
 
 class LiteElmo:
@@ -34,11 +36,16 @@ class LiteElmo:
     def __init__(self, path: str | Path, threads: int | None = None):
         file = read_lite(Path(path))
         self.about = file.about
-        self.config = ElmoConfig(**file.about["config"])
-        self._tokens = _Tokens(self.config, file)
-        self._directions = [
-            _Direction(self.config, file, number) for number in range(2)
-        ]
+        try:
+            self.config = ElmoConfig(**file.about["config"])
+            _check(self.config, file)
+            self._tokens = _Tokens(self.config, file)
+            self._directions = [
+                _Direction(self.config, file, number) for number in range(2)
+            ]
+        except DAMAGES as error:
+            reason = f" {error!s:.300}" if isinstance(error, ValueError) else ""
+            raise ValueError(f"{not_whole(path)}.{reason}") from error
         self._threads = threads or min(2, os.cpu_count() or 1)
         self._lock, self._other = threading.RLock(), None
 
@@ -89,6 +96,39 @@ class LiteElmo:
             first()
         finally:
             waiting.result()
+
+
+def _check(config, file):
+    """Refuses sizes that are not those of the configuration."""
+    shapes, about = {}, file.about
+    dictionary = config.dictionary
+    if config.has_characters:
+        rows = dictionary.n_characters if dictionary else _N_CHARACTERS
+        shapes["characters"] = rows + 1, config.char_embedding_dim
+    if config.word_embedding_dim:
+        shapes["words"] = dictionary.n_words, config.word_embedding_dim
+    for name, size in ("output", config.projection_dim), ("cell", config.units):
+        if "start_output" in file.arrays or "start_cell" in file.arrays:
+            shapes[f"start_{name}"] = 2, config.n_layers, size
+    found = {name: array.shape for name, array in file.arrays.items()}
+    mix = [*about["mix"]["mix"], about["mix"]["gamma"], about["mix"]["layer_norm"]]
+    are_numbers = np.isfinite(np.array(mix, np.float32)).all()
+    characters = config.max_characters_per_token if config.has_characters else 0
+    rows, steps = about["words"], about["steps"].values()
+    counts = [*rows, *about["characters"], *(count for some in steps for count in some)]
+    if (
+        found != shapes
+        or len(mix) != config.n_layers + 3
+        or not are_numbers
+        or not all(isinstance(count, int) for count in counts)
+        or about["characters"][-1] != characters
+        or not 0 < rows[0] <= rows[-1]
+        or rows != sorted(rows)
+        or not all(x.dtype == np.float32 for x in file.arrays.values())
+        or not isinstance(about["model"], str)
+        or not isinstance(about["arithmetic"], str)
+    ):
+        raise ValueError("Its parts don't fit each other.")
 
 
 class _Direction:

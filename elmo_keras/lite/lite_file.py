@@ -22,6 +22,11 @@ from elmo_keras.models.local_files import not_a_pipe
 
 VERSION = 1
 _ABOUT = "elmo.json"
+# What reading values of other kinds raises.
+DAMAGES = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError, NotImplementedError),
+    *(RuntimeError, TypeError, ValueError, zipfile.BadZipFile),
+)
 
 
 class LiteFile(NamedTuple):
@@ -76,11 +81,8 @@ def read_lite(path: Path) -> LiteFile:
         version, forward = about["version"], about["forward"]
         first = data[: forward["bytes"]]
         whole = zlib.crc32(first) == forward["crc32"]
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{path} is not a whole `.tflite` file of elmo-keras. Write it again: "
-            "elmo-keras export MODEL FILE.tflite --format litert"
-        ) from error
+    except DAMAGES as error:
+        raise not_whole(path) from error
     if version != VERSION:
         raise ValueError(
             f"{path} has version {version} of the format; this elmo-keras reads version "
@@ -90,12 +92,23 @@ def read_lite(path: Path) -> LiteFile:
     if not whole:
         raise ValueError(f"{path} is damaged: its checksum is another. Copy it again.")
     graphs = {k[:-7]: v for k, v in parts.items() if k.endswith(".tflite")}
-    arrays = {
-        k[:-4]: np.lib.format.read_array(io.BytesIO(bytes(v)), allow_pickle=False)
-        for k, v in parts.items()
-        if k.endswith(".npy")
-    }
+    try:
+        arrays = {k[:-4]: _array(v) for k, v in parts.items() if k.endswith(".npy")}
+    except DAMAGES as error:
+        raise not_whole(path) from error
     return LiteFile(about, graphs | {"forward": first}, arrays)
+
+
+def _array(part):
+    return np.lib.format.read_array(io.BytesIO(bytes(part)), allow_pickle=False)
+
+
+def not_whole(path: Path) -> ValueError:
+    """The error of a file that was not written here, or not as a whole."""
+    return ValueError(
+        f"{path} is not a whole `.tflite` file of elmo-keras. Write it again: "
+        "elmo-keras export MODEL FILE.tflite --format litert"
+    )
 
 
 def _part(data, archive, entry):

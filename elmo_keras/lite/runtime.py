@@ -9,6 +9,7 @@ import functools
 import importlib.metadata
 import importlib.util
 import math
+import struct
 import sys
 import weakref
 from collections.abc import Callable, Mapping
@@ -93,7 +94,11 @@ class CompiledModel:
 
         They are contiguous and begin at a multiple of `ALIGNMENT`.
         """
-        number, *sides = self._signatures[signature]
+        number, *sides = self._signatures.get(signature, (0, {}, {}))
+        tensors = [tensor for side in sides for tensor in side.items()]
+        sizes = {name: array.size for name, array in arrays.items()}
+        if {name: _size(tensor_type) for name, tensor_type in tensors} != sizes:
+            raise ValueError(f"The graph {signature} of the file has other inputs.")
         arguments = [self._handle, number]
         for tensors in sides:
             buffers = (ctypes.c_void_p * len(tensors))()
@@ -231,6 +236,12 @@ def _tensors(signature, side):
         tensors[name.decode()] = ctypes.create_string_buffer(256)
         _call("GetRankedTensorType", tensor, tensors[name.decode()])
     return tensors
+
+
+def _size(tensor_type):
+    """The number of values of a tensor of float32 with one axis, as all of ours."""
+    kind, rank, size = struct.unpack_from("3i", tensor_type)
+    return size if (kind, rank) == (1, 1) else None
 
 
 def _destroy(made):

@@ -62,11 +62,24 @@ def folder_name(name: str) -> str:
 
 def records(folder: Path) -> dict[str, Any]:
     """Name → `address`, `sha256`, `size` and `time` of each file of a folder."""
+    kinds = {"address": str, "sha256": str, "size": int, "time": int}
     try:
         content = json.loads((folder / RECORDS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        files = content.items()
+        return {
+            name: {key: about[key] for key in kinds}
+            for name, about in files
+            if all(isinstance(about[key], kind) for key, kind in kinds.items())
+        }
+    except (
+        AttributeError,
+        LookupError,
+        OSError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ):
         return {}
-    return content if isinstance(content, dict) else {}
 
 
 def is_known(folder: Path, file: RemoteFile) -> bool:

@@ -159,6 +159,7 @@ def interrupted(elmo, output="out.hdf5", n_batches=3, **changes):
         ({"text": f"another {TEXT}"}, {}, "belongs to a run over other texts"),
         ({"text": TEXT * 9, "n_batches": 12}, {}, "belongs to a run over other texts"),
         ({}, {"job.json": "not JSON"}, "out.hdf5.unfinished is damaged"),
+        ({}, {"job.json": "[" * 100_000}, "out.hdf5.unfinished is damaged"),
         ({}, {"data": "", "journal": "{}"}, "begun by elmo-keras 0.3 or earlier, and"),
     ],
 )

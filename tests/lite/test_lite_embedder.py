@@ -14,6 +14,7 @@ from elmo_keras.analyses.neighbors import main as neighbors
 from elmo_keras.analyses.search.__main__ import main as search
 from elmo_keras.embed.__main__ import main as embed
 from elmo_keras.export.__main__ import main as export
+from elmo_keras.lite.lite_file import LiteFile, read_lite, write_lite
 from elmo_keras.tasks.experiments.experiment import main as experiment
 from elmo_keras.tasks.tag.__main__ import TASK
 
@@ -152,6 +153,38 @@ def test_commands_embed_their_text_in_int8(exact, model_directory, cache, tmp_pa
 def test_bad_settings(exact, arguments, message):
     with pytest.raises(ValueError, match=message):
         Embedder(exact, **arguments)
+
+
+def with_config(**values):
+    return lambda about: {"config": about["config"] | values}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        with_config(units=500),
+        with_config(units=3),
+        with_config(projection_dim=500),
+        with_config(n_layers=3),
+        with_config(max_characters_per_token=5),
+        with_config(other=1),
+        lambda about: {"config": None},
+        lambda about: {"steps": {"1": [4.5]}},
+        lambda about: {"words": [4, 1]},
+        lambda about: {"words": [-1]},
+        lambda about: {"mix": {"mix": [1.0], "gamma": 1.0, "layer_norm": False}},
+        lambda about: {"mix": about["mix"] | {"gamma": "x" * 9999}},
+        lambda about: {"model": None},
+    ],
+)
+def test_a_file_whose_parts_do_not_fit_each_other_is_refused(exact, tmp_path, change):
+    """Its checksums are right: LiteRT would compute other numbers, or write beyond."""
+    file = read_lite(exact)
+    about = dict(file.about) | change(file.about)
+    write_lite(tmp_path / "m.tflite", LiteFile(about, file.graphs, file.arrays))
+    with pytest.raises(ValueError, match="is not a whole|has other inputs") as raised:
+        Embedder(tmp_path / "m.tflite")(SENTENCES)
+    assert len(str(raised.value)) < 1000
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from elmo_keras.models import transfer
+from elmo_keras.models.cache import RECORDS, source
 from elmo_keras.models.catalogue import RemoteFile
 from elmo_keras.models.download import fetch
 from tests.support.file_server import (
@@ -103,6 +104,17 @@ def test_a_file_that_changed_on_the_server_is_downloaded_from_its_start(server, 
     server.answers[PATH][0] = sends(WEIGHTS, cut=HALF)
     assert get().read_bytes() == other
     assert server.firsts(PATH) == [0, HALF]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[1]", '{"weights.hdf5": 3}', '{"weights.hdf5": {"size": 1}}', "[" * 10**5],
+)
+def test_records_of_another_form_are_ignored(content, get, cache):
+    get()
+    (cache / "model" / RECORDS).write_text(content)
+    assert source(cache / "model") == ""
+    assert get().read_bytes() == WEIGHTS
 
 
 @pytest.mark.parametrize("answer", [in_pieces(2**16), sends(None)])

@@ -27,18 +27,29 @@ import numpy as np
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
 from elmo_keras.embed.array_parts import note_of, write_part
-from elmo_keras.embed.parts import Parts
+from elmo_keras.embed.parts import JOB, Parts
+from elmo_keras.lite.convert import convert
+from elmo_keras.lite.engine import LiteElmo
+from elmo_keras.lite.lite_file import LiteFile, read_lite, write_lite
 from elmo_keras.model_files.keras_files import load_keras_model
 from elmo_keras.model_files.model_directory import find_model, save_model
+from elmo_keras.models.cache import RECORDS, check_digest, is_known, source
+from elmo_keras.models.catalogue import RemoteFile
 from elmo_keras.training.checkpoint import read_checkpoint, save_checkpoint
 from export.version_info import read_info
 from export.version_paths import EXTRA, INFO
+from tests.support.many_langs_models import model_files, write_files
 from tests.support.models import published_weights
-from tests.support.mutations import mutated, mutated_json, mutated_zip
+from tests.support.mutations import (
+    mutated,
+    mutated_json,
+    mutated_pickles,
+    mutated_zip,
+)
 from tests.support.tf1_checkpoints import arrays, options, write
 from tests.support.waiting import PATIENCE
 
-MEMORY = 2**31  # bytes that a worker may take on top of what it has after its start
+MEMORY = 2**30  # bytes that a worker may take on top of what it has after its start
 LONGEST_LINE = 5000
 VOCABULARY = Vocabulary.count([["a", "b", "a", "단어"]])
 # In this order, again and again.
@@ -46,7 +57,10 @@ KINDS = (
     *("options", "options", "options", "zip", "zip", "zip", "tar", "keras"),
     *("hdf5", "hdf5", "hdf5", "hdf5", "hdf5", "hdf5"),
     *("vocabulary", "vocabulary", "checkpoint", "tf1", "part", "info"),
+    *("pickle", "pickle", "pickle", "pickle", "lite", "lite", "lite", "lite"),
+    *("job", "records"),
 )
+WORDS = [b"</S>", b"a", "단어".encode(), b"<S>"]
 
 
 def make_seeds(folder: Path) -> None:
@@ -85,9 +99,22 @@ def make_seeds(folder: Path) -> None:
         parts.open({"model": "x"})
         note = {"digest": "abc", "sentences": [0, 1], "lengths": [1, 2]}
         write_part(parts, 0, [np.ones((1, 5)), np.ones((2, 5))], note)
+    for legacy in range(2):
+        write_files(folder / f"many{legacy}", model_files(legacy=bool(legacy)))
+    elmo = Elmo(bilm.config)
+    elmo.build()
+    convert(elmo, folder / "model.tflite", "float32")
+    np.save(folder / "expected.npy", _vectors(folder / "model.tflite"))
+    weights = RemoteFile("https://host/weights.hdf5", "weights.hdf5")
+    check_digest(model, weights, model / weights.name)
     (folder / EXTRA).mkdir()
     about = {"options": bilm.config.to_options(), "mix": {"gamma": 1.0}}
     (folder / EXTRA / INFO).write_text(json.dumps(about))
+
+
+def _vectors(path):
+    lite = LiteElmo(path)
+    return lite.layers_of_vectors(lite.word_vectors(WORDS), np.array([2]))
 
 
 def _bilm():
@@ -163,6 +190,59 @@ class Worker:
         name = "parts.unfinished/parts/part-0000000.npy"
         if note_of(self._damaged(name, mutated, random)) is None:
             raise ValueError("The part is computed again.")
+
+    def pickle(self, random):
+        folder = self.target / "many"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.seeds / f"many{random.randrange(2)}", folder)
+        path = folder / random.choice(("token_embedder.pkl", "encoder.pkl"))
+        path.write_bytes(mutated_pickles(path.read_bytes(), random))
+        for dataset in find_model(folder).weights.datasets.values():
+            dataset[...]
+
+    def lite(self, random):
+        """Damaged bytes, which checksums find, or other values with right checksums."""
+        if random.random() < 0.5:
+            path = self._damaged("model.tflite", mutated, random)
+            found, expected = _vectors(path), np.load(self.seeds / "expected.npy")
+            np.testing.assert_array_equal(found, expected)
+            return
+        path, file = (
+            self.target / "other.tflite",
+            read_lite(self.seeds / "model.tflite"),
+        )
+        about, graphs, arrays = dict(file.about), dict(file.graphs), dict(file.arrays)
+        match random.choice(("about", "about", "graphs", "arrays")):
+            case "about":
+                with contextlib.suppress(RecursionError):
+                    text = json.dumps(about).encode()
+                    about = json.loads(mutated_json(text, random))
+            case "graphs":
+                one, other = random.sample(sorted(graphs), 2)
+                graphs |= {one: graphs[other]}
+            case "arrays":
+                name = random.choice(sorted(arrays))
+                values = arrays.pop(name)
+                other = values[:1], values.T, values[..., 0], values.astype(str)
+                arrays[random.choice((name, "x"))] = random.choice(other)
+        write_lite(path, LiteFile(about, graphs, arrays))
+        _vectors(path)
+
+    def job(self, random):
+        folder = self._damaged(f"parts.unfinished/{JOB}", mutated_json, random).parent
+        parts = Parts(folder.with_name("parts"), ".npy", note_of)
+        with parts.only_writer():
+            parts.open({"model": "x"})
+
+    def records(self, random):
+        name = f"model/{RECORDS}"
+        folder = self._damaged(name, mutated_json, random).parent
+        shutil.copy(self.seeds / "model/weights.hdf5", folder)
+        file = RemoteFile("https://host/weights.hdf5", "weights.hdf5")
+        source(folder)
+        if not is_known(folder, file):
+            check_digest(folder, file, folder / file.name)
+            raise ValueError("It is downloaded, or looked at, again.")
 
     def info(self, random):
         self._damaged(f"{EXTRA}/{INFO}", mutated_json, random)
