@@ -106,7 +106,7 @@ def check_digest(folder: Path, file: RemoteFile, path: Path) -> None:
     first = kept.get(file.name, {}).get("sha256", digest)
     if first != digest:
         raise ValueError(
-            f"its SHA-256 was {first} when it was first downloaded, and is now {digest}"
+            f"its SHA-256 was {first:.64} when it was first downloaded, and is now {digest}"
             f" (if its publisher has replaced it, delete {folder / RECORDS})"
         )
     kept[file.name] = {"address": file.address, "sha256": digest} | _times(path)

@@ -39,7 +39,10 @@ class LiteServable:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             copy = Path(folder) / path.name
             shutil.copyfile(path, copy)
-            self._mix = LiteVectors(copy, "mix", **kinds)
+            try:
+                self._mix = LiteVectors(copy, "mix", **kinds)
+            except ValueError as error:
+                raise ValueError(str(error).replace(str(copy), str(path))) from error
         self._words = WordVectors(self._mix, CACHE_BYTES)
         dim, n_layers = self._mix.config.projection_dim, self._mix.config.n_layers
         outputs = {
