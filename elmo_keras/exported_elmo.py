@@ -1,5 +1,7 @@
 """An exported SavedModel as a layer of a Keras model."""
 
+from collections.abc import Mapping
+
 import keras
 import tensorflow as tf
 
@@ -10,6 +12,8 @@ from elmo_keras.text.token_batches import (
     received,
     string_tensor,
 )
+
+LENGTHS = "sequence_len"
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -29,7 +33,8 @@ class ExportedElmo(keras.layers.Layer):
         inputs: sentences, string tensor `(batch,)`, split by the tokenizer of the
             export; or tokens, string tensor `(batch, time)` padded with `""` or a
             RaggedTensor. Outside of a functional model, lists or an array of `str`
-            as well.
+            as well. Or, as for google/elmo's `tokens`, a dict of dense `tokens` and of
+            `sequence_len`, integers `(batch,)`.
         training: whether dropout is applied.
 
     Output: float32 `(batch, time, 2 · projection_dim)` for `"elmo"`, 0 at
@@ -66,14 +71,17 @@ class ExportedElmo(keras.layers.Layer):
         self.built = True
 
     def __call__(self, inputs, *args, **kwargs):
-        inputs = string_tensor(inputs)
-        kind, rank = kind_and_rank(inputs)
-        if kind != "string" or rank not in (1, 2):
+        given = isinstance(inputs, Mapping) and inputs.keys() == {"tokens", LENGTHS}
+        strings = string_tensor(inputs["tokens"] if given else inputs)
+        kind, rank = kind_and_rank(strings)
+        if kind != "string" or rank not in ((2,) if given else (1, 2)):
             raise ValueError(
                 "`inputs` should be strings: sentences (batch,) or tokens (batch, "
-                f"time). Received: {received(inputs, declared='()')}"
+                "time), or a dict of `tokens` and `sequence_len`. "
+                f"Received: {received(strings, declared='()')}"
             )
-        warn_of_replicas(inputs)
+        warn_of_replicas(strings)
+        inputs = {"tokens": strings, LENGTHS: inputs[LENGTHS]} if given else strings
         return super().__call__(inputs, *args, **kwargs)
 
     def call(self, inputs, training=False):
@@ -84,14 +92,17 @@ class ExportedElmo(keras.layers.Layer):
 
     def compute_mask(self, inputs, mask=None):
         rank = len(self.output_shapes[self.output_key])
-        if rank != 3 or keras.utils.is_keras_tensor(inputs):
+        if rank != 3 or any(map(keras.utils.is_keras_tensor, tf.nest.flatten(inputs))):
             return None  # a functional model computes its masks when it runs
+        if isinstance(inputs, dict):
+            return tf.sequence_mask(inputs[LENGTHS], tf.shape(inputs["tokens"])[1])
         if inputs.shape.rank == 1:
             return tf.sequence_mask(self.loaded.sequence_len(inputs))
         return dense_tokens(inputs)[1]
 
     def compute_output_spec(self, inputs, training=False):
         _, *rest = self.output_shapes[self.output_key]
+        inputs = inputs["tokens"] if isinstance(inputs, dict) else inputs
         time = inputs.shape[1] if len(inputs.shape) == 2 else None
         rest = [time if size is None else size for size in rest]
         return keras.KerasTensor((inputs.shape[0], *rest), "float32")
@@ -141,8 +152,10 @@ def _adopted(variable):
 
 
 def _given(inputs):
+    if isinstance(inputs, dict):
+        return inputs | {LENGTHS: tf.cast(inputs[LENGTHS], tf.int32)}
     if inputs.shape.rank == 1:
         return inputs
     tokens, mask = dense_tokens(inputs)
     lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
-    return {"tokens": tokens, "sequence_len": lengths}
+    return {"tokens": tokens, LENGTHS: lengths}

@@ -52,7 +52,7 @@ def _traced_call(vectors, split, default):
             tokens = real_tokens(**inputs)
             outputs = vectors(tokens, tf.shape(inputs["tokens"])[1], training)
         else:
-            tokens = split(tf.ensure_shape(inputs, (None,)))
+            tokens = split(_batch(inputs))
             outputs = vectors(tokens, longest(tokens), training)
         return outputs if as_dict else outputs["default"]
 
@@ -64,6 +64,13 @@ def _traced_call(vectors, split, default):
             for as_dict in (False, True):
                 call.get_concrete_function(inputs, training, as_dict, signature)
     return call
+
+
+def _batch(texts):
+    """Texts `(batch,)`; one of no rank, such as `tf.squeeze` leaves, is a batch of one."""
+    missing = tf.ones([tf.maximum(1 - tf.rank(texts), 0)], tf.int32)
+    texts = tf.reshape(texts, tf.concat([missing, tf.shape(texts)], axis=0))
+    return tf.ensure_shape(texts, (None,))
 
 
 def longest(tokens: tf.RaggedTensor) -> tf.Tensor:

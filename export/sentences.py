@@ -57,16 +57,19 @@ def splitter(
 def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
     """The first `sequence_len` tokens of each row, whatever they contain.
 
-    The graph refuses lengths below 0 or above the number of columns, and another number
-    of them than of rows. Columns beyond the longest length take no memory.
+    One length is that of all rows. The graph refuses lengths below 0 or above the number
+    of columns, and another number of them than of rows. Columns beyond the longest
+    length take no memory.
     """
-    shape = tf.shape(tokens, tf.int64)
+    shape, n_lengths = tf.shape(tokens, tf.int64), tf.size(sequence_len, tf.int64)
     one_each = tf.debugging.Assert(
-        tf.size(sequence_len, tf.int64) == shape[0],
+        (n_lengths == shape[0]) | (n_lengths == 1),
         [
-            "`sequence_len` should hold one length for each row of `tokens`. Rows and lengths:",
+            "`sequence_len` should hold one length for each row of `tokens`, such as "
+            "tf.fill([tf.shape(tokens)[0]], length): the last batch of a data set may "
+            "have fewer rows. Rows and lengths:",
             shape[0],
-            tf.size(sequence_len),
+            n_lengths,
         ],
     )
     in_range = tf.debugging.Assert(
@@ -82,7 +85,7 @@ def real_tokens(tokens, sequence_len) -> tf.RaggedTensor:
     )
     # Every output depends on the lengths, and thereby on the checks.
     with tf.control_dependencies([one_each, in_range]):
-        sequence_len = tf.identity(sequence_len)
+        sequence_len = sequence_len + tf.zeros(shape[:1], tf.int32)
     longest = tf.reduce_max(tf.concat([[0], sequence_len], axis=0))
     return tf.RaggedTensor.from_tensor(tokens[:, :longest], lengths=sequence_len)
 

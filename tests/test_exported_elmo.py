@@ -43,10 +43,23 @@ def test_an_exported_layer_trains_saves_and_loads(
 def test_an_exported_layer_passes_a_mask_on(exported_version):
     mask = tf.sequence_mask([4, 2, 0, 1])
     layer = ExportedElmo(exported_version)
-    for inputs in (tf.constant(SENTENCES), padded()["tokens"]):
+    for inputs in (tf.constant(SENTENCES), padded()["tokens"], padded("junk")):
         np.testing.assert_array_equal(layer.compute_mask(inputs), mask)
     whole = ExportedElmo(exported_version, output_key="default")
     assert whole.compute_mask(tf.constant(SENTENCES)) is None
+
+
+def test_tokens_and_lengths_are_given_as_to_google_elmo(exported_version, check):
+    layer = ExportedElmo(exported_version)
+    check("ExportedElmo, lengths", layer(padded("junk")).numpy())
+    entries = {
+        "tokens": keras.Input((None,), dtype="string", name="tokens"),
+        "sequence_len": keras.Input((), dtype="int32", name="sequence_len"),
+    }
+    model = keras.Model(entries, layer(entries))
+    check("ExportedElmo, lengths in a model", model.predict(padded("junk"), verbose=0))
+    with pytest.raises(ValueError, match="or a dict of `tokens` and `sequence_len`"):
+        layer({"tokens": tf.constant(SENTENCES), "sequence_len": [1, 1, 1, 1]})
 
 
 def test_a_folder_without_an_export_is_refused(exported_version, tmp_path):
