@@ -1,6 +1,7 @@
 """A client embeds a file through a server."""
 
 import json
+import re
 import shutil
 import sys
 from unittest import mock
@@ -16,6 +17,7 @@ from export.client import embeddings_file, remote
 from export.client.embeddings_file import write_embeddings
 from export.client.remote import embed_text
 from tests.support import stand_in
+from tests.support.paths import ROOT
 
 SENTENCES = [
     "a bb ccc".split(),
@@ -62,6 +64,16 @@ def test_any_output_can_be_requested(address):
     np.testing.assert_allclose(means[0], stand_in.vectors(SENTENCES[0]).mean(axis=0))
     with pytest.raises(ValueError, match="no vectors"):
         list(embed_text(SENTENCES, address, output="sequence_len"))
+
+
+def test_the_client_of_the_readme_gets_vectors(address):
+    readme = (ROOT / "export" / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```py\n(.*?)```", readme, re.S)
+    names = {}
+    exec(code.replace("localhost:8500", address), names)
+    names["channel"].close()
+    sentence = "A sentence of tokens".split()
+    np.testing.assert_array_equal(names["vectors"], [stand_in.vectors(sentence)])
 
 
 def refused(code, times):
