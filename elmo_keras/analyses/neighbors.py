@@ -16,8 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elmo_keras.analyses.projector import OPTION, write_projector
 from elmo_keras.cli.argument_types import positive
 from elmo_keras.cli.command import command_parser, run_command
+from elmo_keras.cli.outputs import check_folder
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP
 from elmo_keras.text.corpus import Corpus
@@ -50,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     add("--words", required=True, nargs="+", metavar="WORD")
     add("--top", type=positive(int), default=3, help="length of a list (default: 3)")
     add("--most", type=positive(int), default=1000, help="uses of a word to compare")
+    add("--projector", **OPTION)
     return p
 
 
@@ -66,8 +69,11 @@ def neighbors(
     *,
     top: int,
     most: int,
+    projector: Path | None,
 ) -> None:
     """Prints the neighbours of each word."""
+    if projector:
+        check_folder(projector)
     corpus = Corpus.of(read_sentences([str(file)]))
     uses = {word: occurrences(corpus, word, most) for word in words}
     for word, found in uses.items():
@@ -81,6 +87,10 @@ def neighbors(
     candidates = frequent_words(corpus, words)
     vectors = embedder.vectors.word_vectors([word.encode() for word in candidates])
     contexts = context_vectors(embedder, sum(uses.values(), []))
+    if projector:
+        excerpts = [use.excerpt() for found in uses.values() for use in found]
+        tensors = {"words": (vectors, candidates), "uses": (contexts, excerpts)}
+        write_projector(projector, tensors)
     ends = np.cumsum([len(found) for found in uses.values()])
     of_uses = dict(zip(uses, np.split(contexts, ends[:-1])))
     for word in words:

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from elmo_keras.analyses.projector import MAX_POINTS, OPTION, write_projector
 from elmo_keras.analyses.search.index_note import note_path, read_note, unfinished
 from elmo_keras.analyses.search.search_index import SearchIndex
 from elmo_keras.analyses.search.text_index import (
@@ -29,7 +30,7 @@ from elmo_keras.analyses.search.text_index import (
 from elmo_keras.cli.argument_types import layer_or, positive
 from elmo_keras.cli.command import command_parser, run_command, stopping
 from elmo_keras.cli.fingerprint import OtherRun
-from elmo_keras.cli.outputs import check_apart, check_file
+from elmo_keras.cli.outputs import check_apart, check_file, check_folder
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.embeddings import open_npy
 from elmo_keras.embed.vector_files import is_parquet
@@ -66,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     add("--cells", type=positive(int), help=cells)
     overwrite = "replace an index that exists as soon as the new one is finished"
     add("--overwrite", action="store_true", help=overwrite)
+    add("--projector", **OPTION)
     return p
 
 
@@ -94,6 +96,7 @@ def search(
     cells: int | None,
     center: bool,
     overwrite: bool,
+    projector: Path | None,
 ) -> None:
     """Makes the index; prints cosine, number or id, and text of what it finds."""
     in_parquet = is_parquet(file) or file.is_dir()
@@ -103,6 +106,8 @@ def search(
         )
     if cells is not None and not approximate:
         raise ValueError("--cells is for --approximate.")
+    if projector:
+        check_folder(projector)
     layers = "average" if layers is None else layers
     inputs = [file, *parts_of_model(elmo)]
     if in_parquet:
@@ -139,6 +144,10 @@ def search(
                 if not build.make_approximate_index(rows, path, **note, **options):
                     raise KeyboardInterrupt
                 found = built.ApproximateIndex(path, cells)
+        if projector:
+            points = rows[:MAX_POINTS]
+            texts = [sentences.named(i)[1] for i in range(len(points))]
+            write_projector(projector, {"sentences": (points, texts)})
         for tokens in queries(query):
             print(f"Closest to: {' '.join(tokens)}")
             print(f" cosine {sentences.number:>8}  sentence")
