@@ -1,7 +1,6 @@
 """The bidirectional language model."""
 
 import os
-from collections.abc import Mapping
 
 import keras
 import tensorflow as tf
@@ -78,8 +77,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         check_process()
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
-        if isinstance(config, Mapping):
-            config = ElmoConfig(**config)
+        config = ElmoConfig.of(config)
         self.config = config
         self.vocabulary_size = vocabulary_size
         self.dropout = dropout

@@ -177,6 +177,19 @@ class ElmoConfig:
         return 1.0 if self.dictionary is None else 0.0
 
     @classmethod
+    def of(cls, config: "ElmoConfig | Mapping[str, Any]") -> "ElmoConfig":
+        """The configuration itself, or one of these fields."""
+        if isinstance(config, Mapping):
+            return cls(**config)
+        if not isinstance(config, cls):
+            raise TypeError(
+                "`config` should be an ElmoConfig, such as ElmoConfig.preset('small'); "
+                "Elmo.from_pretrained(model) reads a model with its own. Received: "
+                f"{shortened(config)}"
+            )
+        return config
+
+    @classmethod
     def preset(cls, name: str) -> "ElmoConfig":
         """Sizes by name. They hold no weights: a biLM made of them starts at random.
 

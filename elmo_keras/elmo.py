@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import keras
@@ -17,6 +17,7 @@ from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.found_model import ModelFiles
 from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.text.mirrored_strategy import warn_of_replicas
+from elmo_keras.text.sentences import check_not_letters
 from elmo_keras.text.token_batches import (
     dense_tokens,
     kind_and_rank,
@@ -104,8 +105,7 @@ class Elmo(keras.layers.Layer):
         super().__init__(**kwargs)
         self.supports_masking = True
         self.supports_jit = False  # XLA has no strings
-        if isinstance(config, Mapping):
-            config = ElmoConfig(**config)
+        config = ElmoConfig.of(config)
         self.config = config
         self.num_representations = num_representations
         self.scheme = scheme
@@ -202,6 +202,7 @@ class Elmo(keras.layers.Layer):
             ValueError: a file doesn't fit; the message says what was expected.
         """
         files = find_model(model, weights)
+        check_not_letters(cached_words)
         words = list(dict.fromkeys(cached_words))
         kwargs = {"has_start_state": files.has_start_state} | kwargs
         with values_read_later():

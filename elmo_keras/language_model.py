@@ -260,6 +260,8 @@ class LanguageModel:
         return tf.concat([both, logs], axis=0)
 
     def _best(self, logs, top, leave_out):
+        if top < 1:
+            raise ValueError(f"`top` should be 1 or more. Received: {top}")
         logs[np.asarray(leave_out)] = -np.inf
         top = min(top, int(np.isfinite(logs).sum()))
         best = np.argsort(-logs, kind="stable")[:top]

@@ -162,7 +162,8 @@ def write_vectors(
             if stop():
                 break
             note, n_tokens = lines.note(batch, texts=texts), int(batch.lengths.sum())
-            if parts.note(n_parts, note["digest"]) is not None:
+            found = parts.note(n_parts, note["digest"])
+            if found is not None and found.items() >= note.items():
                 progress.skip(n_tokens)
                 start = time.perf_counter()
             else:

@@ -5,6 +5,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -72,6 +73,7 @@ class Embedder:
     Raises:
         FileNotFoundError: a file of the model is missing; the message names it.
         ValueError: an argument is out of range, or a file of the model doesn't fit.
+        TypeError: the model is neither a layer nor a path, a name or an address.
 
     Example:
 
@@ -102,7 +104,16 @@ class Embedder:
                 "`gamma` is the factor of a mix: give `layers='mix'`, or the weights of "
                 f"one. Received: gamma={gamma} with layers={layers!r}"
             )
-        is_layer = not isinstance(model, (str, os.PathLike))
+        for name, size in (
+            ("tokens_at_once", tokens_at_once),
+            ("cache_bytes", cache_bytes),
+            ("threads", threads),
+        ):
+            if size is not None and (not isinstance(size, Integral) or size < 1):
+                raise ValueError(
+                    f"`{name}` should be a number of at least 1. Received: {size!r}"
+                )
+        is_layer = hasattr(model, "bilm")
         if is_layer and (weights or arithmetic):
             raise ValueError(
                 "`weights` and `arithmetic` belong to a model that is read. Received "

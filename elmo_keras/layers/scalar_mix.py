@@ -176,7 +176,9 @@ class ScalarMix(keras.layers.Layer):
 def _require_finite(name, values):
     if values is None:
         return
-    values = ops.convert_to_numpy(values)
+    values = np.asarray(ops.convert_to_numpy(values))
+    if values.dtype.kind not in "iuf":
+        raise TypeError(f"{name} should be numbers. Received: {values.tolist()}")
     if not (np.abs(values) <= np.finfo(np.float32).max).all():
         raise ValueError(
             f"{name} should be finite in float32. Received: {values.tolist()}"

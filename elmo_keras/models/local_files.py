@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+from elmo_keras.cli.command import shortened
 from elmo_keras.config import PRESETS
 from elmo_keras.models.cache import cache_folder, folder_name
 from elmo_keras.models.catalogue import (
@@ -46,6 +47,8 @@ def local_files(
         ValueError: the path is that of a pipe or a device, or see `download`.
         ConnectionError, ImportError: see `download`.
     """
+    for name in (model,) if weights is None else (model, weights):
+        check_name(name)
     if weights is not None:
         return _file(model), _file(weights)
     if _is_path(model):
@@ -56,6 +59,15 @@ def local_files(
     if published is None:
         raise FileNotFoundError(unknown_model(model))
     return download(published)
+
+
+def check_name(model: object) -> None:
+    """Refuses what can't be a path, a name or an address."""
+    if not isinstance(model, (str, os.PathLike)) or not os.fspath(model):
+        raise TypeError(
+            "A model, and its weights, should be a path, a name or an address, each a "
+            f"str or a Path. Received: {shortened(model)}"
+        )
 
 
 def not_a_pipe(path: Path) -> Path:
@@ -86,6 +98,7 @@ def model_title(model: str | Path) -> str:
 
 def absolute(model: str | Path) -> str:
     """What names a model, independent of the current directory."""
+    check_name(model)
     return model if _is_name(model) else str(Path(model).resolve())
 
 

@@ -1,5 +1,6 @@
 """A text corpus as word numbers, in memory or in files; its batches for evaluation."""
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -56,9 +57,9 @@ class Corpus:
         The sentences are read only if the folder holds none of the same `sources`, a
         JSON value that identifies where they come from.
         """
-        about = folder / _ABOUT
-        if about.exists():
-            found = json.loads(about.read_text())
+        # A folder that is missing or damaged is written again.
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            found = json.loads((folder / _ABOUT).read_text())
             if found["sources"] == sources:
                 return cls._open(folder, found["digest"])
         # Written beside it: another run may be reading the old files.

@@ -12,6 +12,7 @@ from typing import BinaryIO
 # A longer line is not a sentence; it is refused before it fills the memory.
 LONGEST_LINE = 2**20
 LINES_AT_ONCE = 256
+GZIP_ERRORS = gzip.BadGzipFile, EOFError, zlib.error
 
 Tokenizer = Callable[[list[str]], list[list[list[str]]]]
 
@@ -81,10 +82,15 @@ def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
             yield line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} should be UTF-8. Line {number}: {error}") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{name} should be a complete gzip file. {error}") from error
+    except GZIP_ERRORS as error:
+        raise incomplete(name, error) from error
     except ValueError as error:
         raise ValueError(f"{name}, line {number}: {error}") from error
+
+
+def incomplete(name: str | Path, error: Exception) -> ValueError:
+    """The error of a gzip file that raised one of `GZIP_ERRORS`."""
+    return ValueError(f"{name} should be a complete gzip file. {error}")
 
 
 def unzipped(file: BinaryIO) -> BinaryIO:

@@ -54,7 +54,7 @@ def plain(value: Any, *, padded: bool = False) -> Any:
     """
     if isinstance(value, (str, bytes, list, tuple)):
         return value
-    if not hasattr(value, "columns") and not hasattr(value, "column_names"):
+    if not is_table(value):
         for name in _CONVERSIONS:
             if hasattr(value, name):
                 value = getattr(value, name)()
@@ -64,6 +64,17 @@ def plain(value: Any, *, padded: bool = False) -> Any:
     rows = value.tolist()
     is_padded = value.ndim == 2 and not padded
     return [_unpadded(row) for row in rows] if is_padded else rows
+
+
+def is_table(value: Any) -> bool:
+    """Whether it has named columns, as in pandas, polars, pyarrow and datasets."""
+    return hasattr(value, "columns") or hasattr(value, "column_names")
+
+
+def check_not_letters(tokens: Iterable[str]) -> None:
+    """Refuses one string where several are expected, as its letters would be taken."""
+    if isinstance(tokens, (str, bytes)):
+        raise TypeError(f"Tokens should be a list of str. Received: {_shown(tokens)}")
 
 
 def encoded(text: str | bytes) -> bytes:
@@ -103,9 +114,9 @@ def _tokens(number, given, tokenizer):
 
 def _has_items(value):
     """Whether a value can be sentences or tokens: it has an order, and no names."""
-    tables = Mapping, set, frozenset, np.ndarray  # arrays that are left are numbers
-    named = hasattr(value, "columns") or hasattr(value, "column_names")
-    return isinstance(value, Iterable) and not isinstance(value, tables) and not named
+    others = Mapping, set, frozenset, np.ndarray  # arrays that are left are numbers
+    is_other = isinstance(value, others) or is_table(value)
+    return isinstance(value, Iterable) and not is_other
 
 
 def _unpadded(row):

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.text.length_batches import padded_arrays
-from elmo_keras.text.sentences import encoded, plain
+from elmo_keras.text.sentences import encoded, is_table, plain
 
 
 def tokenize(text: tf.Tensor, tokenizer=None) -> tf.RaggedTensor:
@@ -27,7 +27,7 @@ def tokenize(text: tf.Tensor, tokenizer=None) -> tf.RaggedTensor:
     >>> tokenize(["a b", ""]).to_list()
     [[b'a', b'b'], []]
     """
-    text = tf.convert_to_tensor(text, tf.string)
+    text = tf.convert_to_tensor(string_tensor(text), tf.string)
     return tf.strings.split(text) if tokenizer is None else tokenizer.tokenize(text)
 
 
@@ -39,6 +39,8 @@ def string_tensor(inputs):
     """
     if not tf.is_tensor(inputs) and not keras.utils.is_keras_tensor(inputs):
         inputs = plain(inputs, padded=True)
+        if is_table(inputs):
+            raise TypeError(f"Give one column of the {type(inputs).__name__}.")
     if isinstance(inputs, (str, bytes)):
         return tf.constant(inputs)
     if not isinstance(inputs, (list, tuple)):

@@ -8,7 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.cli.command import shortened
-from elmo_keras.text.sentences import Sentence, words_of_sentences
+from elmo_keras.text.sentences import (
+    Sentence,
+    check_not_letters,
+    words_of_sentences,
+)
 
 SPECIAL_WORDS = ("<S>", "</S>", "<UNK>")
 
@@ -67,6 +71,7 @@ class Vocabulary:
 
     def encode(self, tokens: Iterable[str]) -> np.ndarray:
         """Ids of tokens, with `<UNK>` for unknown words: int32 `(tokens,)`."""
+        check_not_letters(tokens)
         unknown = self.unknown
         return np.array([self._ids.get(t, unknown) for t in tokens], dtype=np.int32)
 

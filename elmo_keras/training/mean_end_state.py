@@ -10,6 +10,7 @@ from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
 from elmo_keras.layers.packing import pack_sentences
 from elmo_keras.model_files.start_state_file import StartState
+from elmo_keras.text.sentences import tokens_of_sentences
 from elmo_keras.text.word_ids import boundary_tokens
 
 MAX_ROWS = 32
@@ -27,12 +28,12 @@ def mean_end_state(
 
     Args:
         bilm: a built biLM.
-        sentences: the tokens of each sentence.
+        sentences: as in `Embedder.encode`.
 
     Raises:
         ValueError: there is no sentence.
     """
-    sentences = list(sentences)
+    sentences = list(tokens_of_sentences(sentences))
     if not sentences:
         raise ValueError("`sentences` should hold at least one sentence. It is empty.")
     n_rows = min(max(len(sentences) // SENTENCES_A_ROW, 1), MAX_ROWS)

@@ -9,9 +9,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from elmo_keras import Elmo, Embedder
+from elmo_keras import Elmo, Embedder, LanguageModel, tokenize
 from elmo_keras.embed import tensorflow_vectors
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.models import assert_all_close
@@ -155,9 +156,28 @@ def test_bad_sentences(means, sentences, error, message):
         means(sentences)
 
 
+@pytest.mark.parametrize("model", [3, None, "", ("options.json", "w.hdf5"), object()])
+def test_what_names_no_model_is_refused(model):
+    for read in Embedder, Elmo.from_pretrained, LanguageModel.from_pretrained:
+        with pytest.raises(TypeError, match="should be a path, a name or an address"):
+            read(model)
+    with pytest.raises(TypeError, match="should be an ElmoConfig, such as"):
+        Elmo(model)
+
+
+def test_letters_and_tables_are_not_taken_for_words(model_directory):
+    words = pd.DataFrame({"word": ["a"]})
+    with pytest.raises(TypeError, match="Tokens should be a list of str. .* 'word'"):
+        Elmo.from_pretrained(model_directory, cached_words="word")
+    with pytest.raises(TypeError, match="Give one column of the DataFrame."):
+        tokenize(words)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"tokens_at_once": 0}, "`tokens_at_once` should be a number of at least 1"),
+        ({"threads": "two"}, "`threads` should be a number of at least 1"),
         ({"arithmetic": "bfloat16"}, "belong to a model that is read"),
         ({"pooling": "sum"}, "`pooling` should be None, 'mean' or 'max'"),
         ({"layers": "last"}, "`layers` should be one of"),

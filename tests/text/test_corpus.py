@@ -49,6 +49,9 @@ def test_other_sources_are_read_again(tmp_path):
     other = Corpus.in_files([["b"]], tmp_path, {"size": 2})
     assert [*other.sentences()] == [["b"]] and other.digest != first
     assert Corpus.in_files(never(), tmp_path, {"size": 2}).digest == other.digest
+    (tmp_path / "about.json").write_text("{")  # damaged
+    again = Corpus.in_files([["b"]], tmp_path, {"size": 2})
+    assert again.digest == other.digest
 
 
 @pytest.mark.parametrize("before", [None, "old"])

@@ -13,7 +13,7 @@ from elmo_keras.embed.checked_outputs import checked_output
 from elmo_keras.embed.corpus import write_vectors
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.vector_files import is_npy
-from elmo_keras.text.files import unzipped
+from elmo_keras.text.files import GZIP_ERRORS, incomplete, unzipped
 
 
 class LineIndex(Sequence, contextlib.AbstractContextManager):
@@ -29,9 +29,17 @@ class LineIndex(Sequence, contextlib.AbstractContextManager):
         self._file = Path(path).open("rb")  # noqa: SIM115, closed by `__exit__`
         self._text = unzipped(self._file)
         digest, lengths = hashlib.sha256(), []
-        for line in self._text:
-            digest.update(line)
-            lengths.append(len(line))
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._file.close)
+            try:
+                for line in self._text:
+                    digest.update(line)
+                    lengths.append(len(line))
+            except GZIP_ERRORS as error:
+                raise incomplete(path, error) from error
+            if not lengths:
+                raise ValueError(f"{path} holds no sentence.")
+            stack.pop_all()
         self.digest = digest.hexdigest()
         self._starts = np.cumsum([0, *lengths])
 
