@@ -30,12 +30,6 @@ class ElmoEmbedder:
         weight_file: weights, if `options_file` is an `options.json`.
         cuda_device: has no effect: TensorFlow uses the GPU that it finds.
         **settings: arguments of `Embedder`, such as `arithmetic`.
-
-    Example:
-
-    >>> from elmo_keras import Elmo, ElmoConfig
-    >>> ElmoEmbedder(Elmo(ElmoConfig.preset("test"))).embed_sentence(["Two", "words"]).shape
-    (3, 2, 10)
     """
 
     def __init__(
@@ -73,7 +67,6 @@ class ElmoEmbedder:
 
         `output_format` is `"all"`, `"top"` or `"average"`.
         """
-        # h5py is imported only for its files.
         from elmo_keras.embed.hdf5_vectors import write_hdf5
 
         chosen = _chosen(output_format)

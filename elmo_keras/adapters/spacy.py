@@ -32,10 +32,7 @@ class ElmoPipe:
         arithmetic: str | None = None,
     ):
         if layers == "all":
-            raise ValueError(
-                "A token has one vector. `layers` should not be 'all'; give the name, "
-                "the index or the mix of layers."
-            )
+            raise ValueError("A token has one vector. `layers` should not be 'all'.")
         self.embedder = Embedder(
             model, None, layers, gamma=gamma, arithmetic=arithmetic
         )
