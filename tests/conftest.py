@@ -23,13 +23,6 @@ tf.config.set_logical_device_configuration(
 collect_ignore = ["benchmarks"]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def graphs_as_traced(request):
-    """Optimising a graph takes longer than running it; slow tests run optimised ones."""
-    if request.config.option.markexpr == "not slow":
-        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
-
-
 @pytest.fixture
 def data():
     """The path of a file of the real data; skips the test if it is missing."""
@@ -108,6 +101,14 @@ def clock(monkeypatch):
         now[0] += seconds
 
     return let_pass
+
+
+@pytest.fixture
+def unoptimized_graphs():
+    """Runs graphs as they were traced: optimising one takes longer than running it."""
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+    yield
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
 
 
 @pytest.fixture

@@ -231,7 +231,9 @@ def test_fit_save_load_predict_from_strings(config, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_bilm_can_be_unfrozen_trained_saved_and_frozen_again(config, tmp_path):
+def test_the_bilm_can_be_unfrozen_trained_saved_and_frozen_again(
+    config, unoptimized_graphs, tmp_path
+):
     elmo = Elmo(config, dropout=0.1, l2=0.01)
     model = tagger(elmo, **STRINGS)
     frozen = len(model.trainable_weights)

@@ -62,7 +62,7 @@ def lstm_with_values(reverse):
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("depth, width", [(1, 4), (7, 5), (1024, 64)])
 def test_values_and_gradients_are_those_of_a_plain_loop(
-    training, depth, width, tokens_at_once, monkeypatch
+    training, depth, width, tokens_at_once, unoptimized_graphs, monkeypatch
 ):
     # Three tokens a piece: the pieces must fit together.
     tokens_at_once(3, units=UNITS)
