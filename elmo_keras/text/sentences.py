@@ -79,10 +79,7 @@ def check_not_letters(tokens: Iterable[str]) -> None:
 
 def encoded(text: str | bytes) -> bytes:
     """UTF-8 of a text."""
-    if isinstance(text, bytes):
-        text.decode()  # is it UTF-8?
-        return text
-    return text.encode()
+    return text if isinstance(text, bytes) else text.encode()
 
 
 def _tokens(number, given, tokenizer):
@@ -97,6 +94,7 @@ def _tokens(number, given, tokenizer):
         if not _has_items(sentence):
             raise TypeError
         tokens = [encoded(plain(token)) for token in sentence]
+        b" ".join(tokens).decode()  # are they UTF-8?
     except UnicodeError as error:
         raise ValueError(f"Sentence {number} should be UTF-8. {error}") from None
     except (TypeError, AttributeError):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from elmo_keras import Elmo, embed_corpus, read_embeddings
 from elmo_keras.embed import __main__ as command
@@ -15,15 +14,6 @@ from elmo_keras.embed.parts import folder_of
 
 TEXT = "\n".join(f"w{i} {'and more words ' * (i % 5)}" for i in range(40))
 SMALL = {"layers": 0, "tokens_at_once": 60}  # layer 0 needs no LSTM
-
-
-@pytest.fixture(scope="module", autouse=True)
-def optimised_graphs():
-    """As for users: words have the same bits whatever batch computes them."""
-    options = tf.config.optimizer.get_experimental_options()
-    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
-    yield
-    tf.config.optimizer.set_experimental_options(options)
 
 
 @pytest.fixture(scope="module")
