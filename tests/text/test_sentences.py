@@ -54,7 +54,7 @@ def test_one_string_is_one_sentence(sentence):
         (None, TypeError, "Sentences should be a str, or a list .* Received: None"),
         (3, TypeError, "Received: 3 of type int"),
         ({"a": 1}, TypeError, "of type dict"),
-        ({"a", "b"}, TypeError, "of type set"),
+        ({"a"}, TypeError, "of type set"),
         (pd.DataFrame({"text": COLUMN}), TypeError, "of type DataFrame"),
         (pa.table({"text": COLUMN}), TypeError, "of type Table"),
         (np.zeros(2), TypeError, "of type ndarray"),
