@@ -23,6 +23,21 @@ tf.config.set_logical_device_configuration(
 collect_ignore = ["benchmarks"]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def operations_of_eager_calls():
+    """Tracing a graph for a layer takes longer than its operations on a few words."""
+
+    def run(graph, *tensors):
+        return graph._arguments[0](*tensors)
+
+    from elmo_keras.elmo import _Graph
+
+    traced = _Graph.__call__
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Graph, "__call__", run)
+        yield traced
+
+
 @pytest.fixture
 def data():
     """The path of a file of the real data; skips the test if it is missing."""

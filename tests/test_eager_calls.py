@@ -12,6 +12,13 @@ from tests.support.models import randomize
 WORDS = [["Rivers", "bend", "."], ["One"]]
 
 
+@pytest.fixture(autouse=True)
+def graphs_of_eager_calls(operations_of_eager_calls, monkeypatch):
+    """As for users, eager calls run in a graph."""
+    traced = operations_of_eager_calls
+    monkeypatch.setattr("elmo_keras.elmo._Graph.__call__", traced)
+
+
 def layer(config, **kwargs):
     elmo = Elmo(config, **kwargs)
     elmo.build()

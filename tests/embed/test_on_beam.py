@@ -116,7 +116,7 @@ def test_rows_in_parquet_are_found_by_search(
     vectors_are(wanted)(found.items())
     command = [str(tmp_path), "--elmo", str(model_directory), "--top", "1", LINES[2]]
     assert search.main(command) == 0
-    assert capsys.readouterr().out.splitlines()[1].endswith(f" line 2  {LINES[2]}")
+    assert capsys.readouterr().out.splitlines()[2].endswith(f" line 2  {LINES[2]}")
 
 
 @pytest.mark.parametrize(

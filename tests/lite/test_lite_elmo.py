@@ -38,6 +38,7 @@ CONFIGS = {
     "dictionary": dictionary_config(),
     "dictionary of characters": dictionary_config(with_words=False),
 }
+LAYOUTS = "as published", "four sizes of words", "dictionary"
 WORDS = (
     "a the </S> <S> <bos> <eos> word é e\u0301 한국어 🙂🙂 a🙂b abcdefgh abcdefghijklmnop "
     "naïve 가가가가가가가가가가가가가가가 1234567890123456789012345678901 w"
@@ -124,6 +125,7 @@ def test_int8_vectors_point_where_those_of_the_layers_do(elmo, of_file):
         assert cosines.mean() > 0.99  # of 5 numbers; larger vectors are nearer
 
 
+@pytest.mark.parametrize("elmo", LAYOUTS, indirect=True)
 def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch(elmo, of_file):
     lite = of_file("int8", threads=2)
     lengths = np.concatenate([LENGTHS] * 9)  # more than one group of rows
@@ -143,6 +145,7 @@ def test_a_sentence_has_the_same_vectors_alone_and_in_any_batch(elmo, of_file):
         first, place = first + length, place + length + 2
 
 
+@pytest.mark.parametrize("elmo", LAYOUTS[:1], indirect=True)
 def test_litert_by_its_python_interface_is_the_same(elmo, of_file, monkeypatch):
     words = sentences_of(elmo.config, LENGTHS)
     x = of_file("int8").word_vectors(words)
