@@ -131,7 +131,9 @@ def import_problem(error: ImportError) -> str:
 
 def report_early(kind, error, traceback) -> None:
     """The `sys.excepthook` of a command whose modules are imported, as `run_command`."""
-    program = sys.orig_argv[sys.orig_argv.index("-m") + 1]
+    program = os.path.basename(sys.argv[0])
+    if "-m" in sys.orig_argv:
+        program = sys.orig_argv[sys.orig_argv.index("-m") + 1]
     if issubclass(kind, KeyboardInterrupt):
         status = fail(program, INTERRUPTED, "Interrupted.")
     elif issubclass(kind, ImportError):

@@ -138,10 +138,11 @@ def test_a_command_that_ends_while_modules_are_imported_says_why(
     "command",
     [
         ["-m", "elmo_keras.tasks.tag", "--help"],
+        ["train.py", "--help"],
         ["-c", "from elmo_keras.cli.console import main; exit(main())", "tag"],
         ["-c", "import elmo_keras; elmo_keras.Elmo"],
     ],
-    ids=["module", "console", "library"],
+    ids=["module", "file", "console", "library"],
 )
 def test_another_backend_of_keras_is_refused(command):
     status, _, error = run(*command, KERAS_BACKEND="jax")
