@@ -10,7 +10,7 @@ from elmo_keras.cli.command import import_problem, report_early
 
 _train = os.path.join(os.path.dirname(os.path.dirname(__file__)), "train.py")
 # A command of the package, whose modules come next, or the one beside it.
-if sys.argv[:1] == ["-m"] or os.path.abspath(sys.argv[0]) == _train:
+if sys.argv[:1] == ["-m"] or [*map(os.path.abspath, sys.argv[:1])] == [_train]:
     sys.excepthook = report_early
 
 # Public name → its module. TensorFlow and Keras are imported with the first name that

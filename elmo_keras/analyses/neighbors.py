@@ -21,6 +21,7 @@ from elmo_keras.cli.argument_types import positive
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.outputs import check_folder
 from elmo_keras.embed.embedder import Embedder
+from elmo_keras.embed.word_vectors import WORDS_AT_ONCE
 from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.files import read_sentences
@@ -85,7 +86,7 @@ def neighbors(
     # The last layer distinguishes the senses of a word best (Peters et al., Table 5).
     embedder = Embedder(elmo, layers="top", arithmetic=arithmetic)
     candidates = frequent_words(corpus, words)
-    vectors = embedder.vectors.word_vectors([word.encode() for word in candidates])
+    vectors = word_vectors(embedder, candidates)
     contexts = context_vectors(embedder, sum(uses.values(), []))
     if projector:
         excerpts = [use.excerpt() for found in uses.values() for use in found]
@@ -124,6 +125,13 @@ def frequent_words(corpus: Corpus, words: Sequence[str]) -> list[str]:
     order = np.argsort(-counts, kind="stable")[:MAX_WORDS]
     frequent = [corpus.words[i] for i in order if counts[i]]
     return list(dict.fromkeys([*frequent, *words]))
+
+
+def word_vectors(embedder: Embedder, words: Sequence[str]) -> np.ndarray:
+    """Context-independent vectors: `(words, projection_dim)`."""
+    found, compute = [word.encode() for word in words], embedder.vectors.word_vectors
+    parts = range(0, len(found), WORDS_AT_ONCE)
+    return np.concatenate([compute(found[i : i + WORDS_AT_ONCE]) for i in parts])
 
 
 def context_vectors(embedder: Embedder, uses: Sequence[Occurrence]) -> np.ndarray:

@@ -138,7 +138,7 @@ class _Direction:
         self._reverse = bool(number)
         self._model = compiled(file.graphs["backward" if number else "forward"])
         self._steps = {int(rows): s for rows, s in file.about["steps"].items()}
-        self._most, self._n_layers = max(self._steps), config.n_layers
+        self._most = max(self._steps)
         dim = config.projection_dim
         names = [f"{part}{i}" for i in range(config.n_layers) for part in "hc"]
         sizes = [dim, config.units] * config.n_layers
