@@ -52,13 +52,11 @@ PROGRAM = __package__  # `export`, or `elmo_keras.export` when installed
 
 
 def main(arguments=None) -> int:
-    """Runs the program; returns its exit status."""
     arguments = parser().parse_args(arguments)
     return run_command(PROGRAM, lambda: export(arguments))
 
 
 def export(arguments: argparse.Namespace) -> None:
-    """Reads the model and writes the export with the requested files."""
     given = filter(None, (arguments.model, arguments.options, arguments.weights))
     parts = [part for path in given for part in parts_of_model(path)]
     if arguments.format == "litert":
@@ -85,7 +83,6 @@ def export(arguments: argparse.Namespace) -> None:
 
 
 def export_lite(arguments: argparse.Namespace, inputs: Sequence[Path]) -> None:
-    """Writes the model for LiteRT."""
     output, default = arguments.output, parser().get_default
     other = [n for n in OF_SAVED_MODEL if getattr(arguments, n) != default(n)]
     if other:
@@ -111,7 +108,6 @@ def export_lite(arguments: argparse.Namespace, inputs: Sequence[Path]) -> None:
 def write(
     source: Elmo | TaskModel, arguments: argparse.Namespace
 ) -> tuple[Path, Sequence[str]]:
-    """Writes a version; returns its folder, and lines about its use."""
     fields = dataclasses.fields(ExportOptions)
     options = ExportOptions(**{f.name: getattr(arguments, f.name) for f in fields})
     more = {"version": arguments.version, "warmup": arguments.warmup}
@@ -137,7 +133,6 @@ def about_use(arguments: argparse.Namespace) -> tuple[str, str]:
 
 
 def about_signatures(info: dict) -> list[str]:
-    """The inputs and the outputs of each signature."""
     return [
         f"`{name}`: {', '.join(signature['inputs'])} → {', '.join(signature['outputs'])}"
         for name, signature in info["signatures"].items()
@@ -146,7 +141,6 @@ def about_signatures(info: dict) -> list[str]:
 
 
 def read_source(arguments: argparse.Namespace) -> Elmo | TaskModel:
-    """The layer or the model to export."""
     published = None not in (arguments.options, arguments.weights)
     if (arguments.model is None) != published:
         if not published and arguments.options is arguments.weights is None:
@@ -182,7 +176,6 @@ def read_source(arguments: argparse.Namespace) -> Elmo | TaskModel:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("model", nargs="?", metavar="MODEL")

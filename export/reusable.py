@@ -74,5 +74,4 @@ def _batch(texts):
 
 
 def longest(tokens: tf.RaggedTensor) -> tf.Tensor:
-    """The number of tokens of the longest row, 0 without rows: int32."""
     return tf.reduce_max(tf.concat([[0], tf.cast(tokens.row_lengths(), tf.int32)], 0))

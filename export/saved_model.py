@@ -87,8 +87,6 @@ def make_saved_model(
 
 
 def _copy(layer, trainable, dtype):
-    """A copy of the layer; its variables are flagged as trainable or not."""
-
     def flagged(next_creator, **kwargs):
         return next_creator(**kwargs | {"trainable": trainable})
 

@@ -16,7 +16,6 @@ _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 
 
 def unfold_signatures(directory: str | Path, signatures: dict) -> None:
-    """Moves the operations of each signature into the graph of a SavedModel."""
     path = Path(directory) / tf.saved_model.SAVED_MODEL_FILENAME_PB
     saved_model = SavedModel.FromString(path.read_bytes())
     (meta_graph,) = saved_model.meta_graphs

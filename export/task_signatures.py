@@ -146,7 +146,6 @@ def _in_pieces(model, texts, predicate=None):
 
 
 def _dense(tokens):
-    """Tokens padded with `""`, at least one column wide."""
     dense = tokens.to_tensor()
     missing = tf.maximum(1 - tf.shape(dense)[1], 0)
     return tf.pad(dense, [[0, 0], [0, missing]], constant_values="")
@@ -181,8 +180,6 @@ def _fitted(x, time):
 
 
 def _of_questions(model):
-    """The signature of a model that answers questions about contexts."""
-
     def default(**texts):
         placed = {field: words_in_graph(text) for field, text in texts.items()}
         words = {field: text.words for field, text in placed.items()}

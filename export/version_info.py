@@ -20,14 +20,12 @@ PACKAGES = ("elmo-keras", "keras", "tensorflow", "tensorflow-text")
 
 
 def read_info(version: str | Path) -> dict[str, Any]:
-    """The description stored in a version; see the README."""
     return read_options(Path(version) / EXTRA / INFO)
 
 
 def elmo_info(
     elmo: Elmo, mix: ScalarMix, signatures: dict, options: ExportOptions
 ) -> dict[str, Any]:
-    """The description of an exported `Elmo` layer, with one of its mixes."""
     return {
         **_of_layer(elmo),
         "mix": {
@@ -49,7 +47,6 @@ def elmo_info(
 def task_info(
     model: TaskModel, signatures: dict, options: ExportOptions
 ) -> dict[str, Any]:
-    """The description of an exported task model."""
     elmo = model.token_vectors.elmo
     names = [name for name in ("tags", "labels") if hasattr(model, name)]
     return {

@@ -59,7 +59,6 @@ def _warn_of(path):
 
 
 def archive_path(version: Path) -> Path:
-    """The path of a version's archive, beside it."""
     return version.with_name(f"{MODEL_NAME}-{version.name}.tar.gz")
 
 

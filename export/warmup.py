@@ -36,7 +36,6 @@ def write_warmup(extra: Path, model_name: str, signatures: Mapping) -> None:
 
 
 def _requests(signatures):
-    """Pairs of a signature and its inputs."""
     for rows, length in SIZES:
         number = itertools.count()
         tokens = [[f"word{next(number)}" for _ in range(length)] for _ in range(rows)]

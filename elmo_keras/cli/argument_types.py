@@ -47,13 +47,10 @@ class Distinct(argparse.Action):
 
 
 def numbers(text: str) -> list[float]:
-    """Finite numbers separated by commas."""
     return [finite_number(number) for number in text.split(",")]
 
 
 def layer_or(*names: str) -> Callable[[str], str | int]:
-    """The number of a layer, or one of some names."""
-
     def parse(text):
         if text in names:
             return text

@@ -119,7 +119,6 @@ def _output_is_closed():
 
 
 def import_problem(error: ImportError) -> str:
-    """What is wrong if a module can't be imported."""
     backend = os.environ.get("KERAS_BACKEND", "tensorflow")
     if backend == "tensorflow":
         return str(error)

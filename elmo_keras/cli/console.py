@@ -43,7 +43,6 @@ EXTRAS = {"train": "train", "export": "serve", "tasks": "tasks", "analyses": "ta
 
 
 def main() -> int:
-    """Runs the command named first, or lists all commands; returns the exit status."""
     print_anything()
     name = sys.argv[1] if len(sys.argv) > 1 else "--help"
     if name in ("--help", "-h"):

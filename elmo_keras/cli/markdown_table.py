@@ -21,7 +21,6 @@ def markdown_table(
 
 
 def deviation(values: Sequence[float]) -> float:
-    """The standard deviation of a sample; 0 for a single value."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 

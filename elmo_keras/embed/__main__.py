@@ -43,7 +43,6 @@ OF_RAY = "address", "workers", "text_column", "id_column", "part_kilobytes"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     text = "several only with Ray"
@@ -113,13 +112,11 @@ def _shard(text):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit status."""
     options = parser().parse_args(arguments)
     return run_command(PROGRAM, lambda: embed(options))
 
 
 def embed(options: argparse.Namespace) -> int:
-    """Reads the model and writes the vectors; returns the exit status."""
     check_options(options)
     with contextlib.ExitStack() as files:
         # Opened before the model is read: a missing file is reported at once, and the
@@ -165,7 +162,6 @@ def embed(options: argparse.Namespace) -> int:
 
 
 def check_options(options: argparse.Namespace) -> None:
-    """Refuses options that don't fit together."""
     if options.engine is None:
         given = [name for name in OF_RAY if getattr(options, name) is not None]
         if given or len(options.inputs) > 1:
@@ -222,7 +218,6 @@ def chosen_mix(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def write_folder(model: str, options: argparse.Namespace, **given: Any) -> Any:
-    """Writes the vectors to a folder of Parquet files, by workers of Ray."""
     try:
         from elmo_keras.embed.on_ray.ray_job import embed_on_ray
     except ModuleNotFoundError as error:

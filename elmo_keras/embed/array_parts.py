@@ -50,7 +50,6 @@ def note_of(path: Path) -> dict[str, Any] | None:
 def read_parts(
     paths: Sequence[Path], shape: tuple[int | None, ...]
 ) -> Iterator[tuple[dict[str, Any], list[np.ndarray]]]:
-    """Yields the note of each part and the arrays of its sentences."""
     for path in paths:
         note, values = _read(path)
         shapes = [[n if d is None else d for d in shape] for n in note["lengths"]]

@@ -119,12 +119,10 @@ def _groups(sentences) -> Iterator[list[Row]]:
 
 
 def about_of(schema: pa.Schema) -> dict[str, Any]:
-    """What the metadata of a schema says about its vectors; empty if nothing."""
     return json.loads((schema.metadata or {}).get(ABOUT, b"{}"))
 
 
 def vector_columns(schema: pa.Schema) -> list[str]:
-    """The names of the columns of vectors, layer by layer."""
     names = [
         name
         for name in schema.names

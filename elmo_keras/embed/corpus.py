@@ -126,7 +126,6 @@ def embed_corpus(
 
 
 def pooling_of(output: Path, pooling: str | None) -> str | None:
-    """The pooling of an output: `.npy` always has one."""
     return "mean" if pooling is None and is_npy(output) else pooling
 
 
@@ -228,8 +227,6 @@ def _write_parquet(path, parts, vectors, about, step, *, texts):
 
 
 class _Lines:
-    """The tokens of the lines of a shard in turn, and the texts of those that wait."""
-
     def __init__(self, source: Path, shard: tuple[int, int]):
         self._rows, (self._index, self._count) = (
             TextRows([source], only_lines=True),

@@ -89,7 +89,6 @@ class _CalmFile(io.FileIO):
 
 
 def _new_hdf5(file):
-    """A new HDF5 file that stores no creation time."""
     # `h5py.File` has no argument for the times of the root group.
     creation = h5p.create(h5p.FILE_CREATE)
     creation.set_obj_track_times(False)
@@ -112,8 +111,6 @@ def _write_dataset(hdf5, name, array):
 
 
 class Hdf5Part:
-    """A reader of a file that `write_hdf5` or `allennlp elmo` wrote, for `Embeddings`."""
-
     has_tokens = True
 
     def __init__(self, path):

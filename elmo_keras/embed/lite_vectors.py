@@ -62,7 +62,6 @@ class LiteVectors(SentenceVectors):
         return layers[[-1 if self.layers == "top" else self.layers]]
 
     def mixed(self, layers: Sequence[np.ndarray]) -> np.ndarray:
-        """The mix of the layers."""
         if self.mix["layer_norm"]:
             layers = [_normalized(h) for h in layers]
         weights = np.float32(self.mix["mix"]) * np.float32(self.mix["gamma"])
@@ -71,7 +70,6 @@ class LiteVectors(SentenceVectors):
 
 
 def _weights(scalars, n_layers):
-    """The weights of the layers, from those before the softmax."""
     _require_finite("weights", scalars)
     if len(scalars) != n_layers:
         raise ValueError(

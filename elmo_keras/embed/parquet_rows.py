@@ -75,7 +75,6 @@ class ParquetPart:
         return len(self._rows)
 
     def of(self, sentence: int, row: int) -> np.ndarray:
-        """The vectors of a sentence, which is in this row."""
         group, place = self._rows.group_of(row, ID, *self._names)
         found = group[ID][place].as_py()
         if found != sentence:

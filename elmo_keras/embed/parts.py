@@ -52,7 +52,6 @@ class Parts:
                     shutil.rmtree(self.path)
 
     def open(self, identity: dict[str, Any], *, overwrite: bool = False) -> None:
-        """Begins the run, or resumes it."""
         self._overwrite = overwrite
         try:
             advice = "Use the earlier values to resume, or ask to overwrite."
@@ -81,7 +80,6 @@ class Parts:
         check_same_run(_as_stored(identity), begun, self.path, advice)
 
     def _begun(self):
-        """The values of the run that was begun; empty if there is none."""
         if self._is_former():
             raise OtherRun(
                 f"{self.path} was begun by elmo-keras 0.3 or earlier, and only that "
@@ -168,7 +166,6 @@ class Parts:
 
 
 def folder_of(output: Path) -> Path:
-    """The folder in which an output grows."""
     return output.with_name(f"{output.name}.unfinished")
 
 

@@ -78,7 +78,6 @@ class SentenceVectors:
 
 
 def check_kinds(dtype: str, pooling: str | None) -> None:
-    """Refuses what no model can give."""
     if dtype not in ("float32", "float16"):
         raise ValueError(
             f"`dtype` should be 'float32' or 'float16'. Received: {dtype!r}"

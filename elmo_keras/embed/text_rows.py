@@ -31,7 +31,6 @@ class Piece(NamedTuple):
 
     @property
     def texts(self) -> list[bytes]:
-        """The text of each sentence; tokens are joined by spaces."""
         return [
             sentence if isinstance(sentence, bytes) else b" ".join(sentence)
             for sentence in self.sentences
@@ -198,7 +197,6 @@ def pieces_of(rows: TextRows, piece_bytes: int = PIECE_BYTES) -> Iterator[Piece]
 
 
 def _stamp(file):
-    """By which a change of an open file is noticed."""
     about = os.fstat(file.fileno())
     return stat.S_ISREG(about.st_mode) and (about.st_size, about.st_mtime_ns)
 
@@ -208,7 +206,6 @@ class _Refused(ValueError):
 
 
 def missing(column: str, place: str | Path, names: Any) -> str:
-    """Says that a column is missing, and which ones are there."""
     found = ", ".join(map(str, names)) or "none"
     return f"{place} has no column `{column}`. It has: {found:.500}"
 

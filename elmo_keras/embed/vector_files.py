@@ -32,22 +32,18 @@ def write_npy(
 
 
 def is_npy(path: Path) -> bool:
-    """Whether a file of this name holds one array of sentence vectors."""
     return path.suffix.lower() == ".npy"
 
 
 def is_hdf5(path: Path) -> bool:
-    """Whether a file of this name is HDF5."""
     return path.suffix.lower() in HDF5_SUFFIXES
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file of this name is Parquet."""
     return path.suffix.lower() == ".parquet"
 
 
 def check_suffix(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
-    """Refuses a name that is not one of a file of vectors."""
     if path.suffix.lower() not in suffixes:
         raise ValueError(
             f"The output should end in {' or '.join(suffixes)}, in upper or lower "

@@ -66,7 +66,6 @@ class Archive:
             yield file
 
     def read(self, name: str, most: int) -> bytes:
-        """The content of a file."""
         with self.open(name, most) as file:
             content = file.read(self.sizes[name])
             if len(content) < self.sizes[name]:

@@ -29,7 +29,6 @@ class CheckpointVariable:
 
 
 def checkpoint_variables(prefix: str | Path) -> dict[str, CheckpointVariable]:
-    """Name → variable of a checkpoint; no values are read."""
     if not Path(f"{prefix}.index").exists():
         raise FileNotFoundError(
             f"There is no {prefix}.index. A checkpoint is named by the path of its "

@@ -27,7 +27,6 @@ def read_dictionary(folder: Folder, options: Mapping[str, Any]) -> TokenDictiona
 
 
 def dictionary_files(dictionary: TokenDictionary) -> dict[str, bytes]:
-    """Name → content of the files that `read_dictionary` reads."""
     texts = {CHARACTERS: dictionary.characters, WORDS: dictionary.words}
     return {name: f"{text}\n".encode() for name, text in texts.items() if text}
 

@@ -58,7 +58,6 @@ class Folder:
         return (named or found or [None])[0]
 
     def required(self, name: str, pattern: str, but: str | None = None) -> str:
-        """As `only`, refused without one."""
         found = self.only(name, pattern, but)
         if found is None:
             raise FileNotFoundError(
@@ -68,7 +67,6 @@ class Folder:
         return found
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name, in whatever folder."""
         return any(_last(n) == name for n in self.names)
 
     def content(self, name: str, most: int) -> Content:
@@ -79,7 +77,6 @@ class Folder:
         return self._content(min(found, key=len), most)
 
     def content_if_any(self, name: str, most: int) -> Content | None:
-        """As `content`, None without such a file."""
         return self.content(name, most) if self.has(name) else None
 
     def _content(self, name, most):

@@ -52,7 +52,6 @@ class ModelFiles:
 
     @property
     def config(self) -> ElmoConfig:
-        """The configuration of its biLM, which its weights were found to fit."""
         check_weights(self._config, self.weights)
         return self._config
 
@@ -62,7 +61,6 @@ class ModelFiles:
 
     @functools.cached_property
     def vocabulary(self) -> Vocabulary | None:
-        """The words of its language model, or None."""
         file = self.vocabulary_file
         if isinstance(file, Content):
             return Vocabulary.parse(file.data, file.name)
@@ -70,7 +68,6 @@ class ModelFiles:
 
     @property
     def mix(self) -> Mix | None:
-        """The mix of the layers that comes with it, or None."""
         if isinstance(self.own_mix, Content):
             return parse_mix(self.own_mix, self._config.n_layers + 1)
         return self.own_mix
@@ -84,12 +81,10 @@ class ModelFiles:
 
     @property
     def has_start_state(self) -> bool:
-        """Whether it comes with a `start_state.h5`."""
         return self.start_state_file is not None
 
     @property
     def has_softmax(self) -> bool:
-        """Whether it has a softmax and its words."""
         if self.vocabulary_file is None or self.softmax_file is not None:
             return self.vocabulary_file is not None
         return self.is_checkpoint and "softmax/W" in self.weights.datasets

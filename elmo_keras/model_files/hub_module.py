@@ -27,8 +27,6 @@ _SCALARS, _GAMMA = ("/weights", "_ELMo_W"), ("/scaling", "_ELMo_gamma")
 
 
 class HubModule(NamedTuple):
-    """The weights of a module."""
-
     config: ElmoConfig
     datasets: Mapping[str, Any]
     mix: Mix | None
@@ -99,7 +97,6 @@ class _WithoutPadding:
 
 
 def _mix(found, scope):
-    """The only mix of a module, None without one."""
     names = [name for name in found if name.startswith(scope)]
     scalars, gamma = (
         [found[name][...] for name in names if name.endswith(endings)]

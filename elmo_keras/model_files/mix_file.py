@@ -35,7 +35,6 @@ class Mix(NamedTuple):
 
 
 def parse_mix(file: Content, n_layers: int) -> Mix:
-    """The mix of N layers in a `mix.json`."""
     try:
         values = json.loads(file.data)
         mix = Mix(tuple(values["scalars"]), values["gamma"])
@@ -47,7 +46,6 @@ def parse_mix(file: Content, n_layers: int) -> Mix:
 
 
 def mix_content(mix: ScalarMix) -> bytes:
-    """The content of a `mix.json`."""
     if mix.scheme != "learned":
         raise ValueError(
             "A mix that is kept should have weights, those of the scheme 'learned'. "

@@ -28,7 +28,6 @@ class BlockedMatrix:
 
     @property
     def shape(self):
-        """The shape of the matrix."""
         deep, wide, depth, width = self.variable.shape
         return deep * depth, wide * width
 
@@ -121,7 +120,6 @@ def softmax_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
 
 
 def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...]]:
-    """Name → shape of the softmax over a vocabulary."""
     return {"softmax/W": (n_words, config.projection_dim), "softmax/b": (n_words,)}
 
 
@@ -240,7 +238,6 @@ def split(
 
 
 def write_weights(bilm: BidirectionalLanguageModel, file: h5py.File) -> None:
-    """Writes the weights of a biLM in the published layout."""
     write_table(published_table(bilm), file)
     if bilm.token_representation.projection is None:
         # If the projection would keep the size, bilm-tf reads none. AllenNLP always
@@ -251,13 +248,11 @@ def write_weights(bilm: BidirectionalLanguageModel, file: h5py.File) -> None:
 
 
 def write_table(table: dict[str, Entry], file: h5py.File) -> None:
-    """Writes every entry of `table` to `file` as float32."""
     for name, entry in table.items():
         file[name] = array_of(entry)
 
 
 def array_of(entry: Entry) -> np.ndarray:
-    """The array of the published layout, float32."""
     arrays = [_rows(variable) for variable in entry.variables]
     return np.concatenate(arrays).reshape(entry.shape)
 

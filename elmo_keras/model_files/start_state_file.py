@@ -33,7 +33,6 @@ class StartState(NamedTuple):
 def parse_start_state(
     file: Content, config: ElmoConfig, weights: Weights
 ) -> StartState:
-    """The state in a `start_state.h5` beside weights of these sizes."""
     shapes, content = _shapes(config), open_hdf5(file)
     try:
         check_shapes(shapes, content.datasets)
@@ -50,7 +49,6 @@ def parse_start_state(
 
 
 def start_state_content(bilm: BidirectionalLanguageModel) -> bytes:
-    """The content of a `start_state.h5`, for a biLM that has a start state."""
     table, content = published_table(bilm), io.BytesIO()
     biases = [array_of(table[name]) for name in _biases(bilm.config)]
     with h5py.File(content, "w") as file:

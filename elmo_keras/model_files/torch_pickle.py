@@ -34,8 +34,6 @@ _ERRORS = (
 
 
 class _Storage(NamedTuple):
-    """The values that tensors are parts of: their key in the file, dtype and number."""
-
     key: str
     dtype: np.dtype
     count: int
@@ -117,7 +115,6 @@ def _unpickled(file):
 
 
 def _storages(tensors):
-    """Key → storage of the tensors in a dictionary."""
     values = tensors.values() if isinstance(tensors, dict) else []
     found = (value.storage for value in values if isinstance(value, _Tensor))
     return {storage.key: storage for storage in found}

@@ -107,7 +107,6 @@ def _normalized(tokens, config):
 
 
 def _ends(tokens, content, config):
-    """Number of bytes of each token that are kept."""
     limit = config.max_characters_per_token - 2
     lengths = tf.strings.length(tokens)
     if config.cut_at == "byte":

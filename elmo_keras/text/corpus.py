@@ -90,20 +90,16 @@ class Corpus:
         return cls(words, *arrays, digest)
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self.ends)
 
     def sentence(self, i: int) -> np.ndarray:
-        """The word numbers of sentence i."""
         return self.tokens[self.ends[i - 1] if i else 0 : self.ends[i]]
 
     def sentences(self) -> Iterator[list[str]]:
-        """The tokens of each sentence."""
         for i in range(len(self)):
             yield [self.words[number] for number in self.sentence(i)]
 
     def lengths(self) -> np.ndarray:
-        """The number of tokens of each sentence."""
         return np.diff(self.ends, prepend=0)
 
     @property
@@ -134,8 +130,6 @@ class Corpus:
 
 
 class _Growing:
-    """An array that grows piece by piece, in memory or in a file."""
-
     def __init__(self, dtype, file: BinaryIO | None = None):
         self.dtype, self.file = dtype, file
         self.waiting: list[int] = []
@@ -156,7 +150,6 @@ class _Growing:
 
 
 def _number(sentences, tokens, ends):
-    """Writes the sentences' numbers; returns the words and the digest."""
     numbers = {"<S>": BEGIN, "</S>": END}
     number = numbers.setdefault
     digest, end = hashlib.sha256(), 0
@@ -217,6 +210,5 @@ class TextStatistics:
 
 
 def unknown_share(corpus: Corpus, vocabulary: Vocabulary) -> float:
-    """The share of a text's tokens that are not in the vocabulary."""
     unknown = vocabulary.encode(corpus.words) == vocabulary.unknown
     return float(corpus.counts()[unknown].sum() / max(1, len(corpus.tokens)))

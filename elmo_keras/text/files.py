@@ -89,7 +89,6 @@ def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
 
 
 def incomplete(name: str | Path, error: Exception) -> ValueError:
-    """The error of a gzip file that raised one of `GZIP_ERRORS`."""
     return ValueError(f"{name} should be a complete gzip file. {error}")
 
 

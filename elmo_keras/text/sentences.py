@@ -78,7 +78,6 @@ def check_not_letters(tokens: Iterable[str]) -> None:
 
 
 def encoded(text: str | bytes) -> bytes:
-    """UTF-8 of a text."""
     return text if isinstance(text, bytes) else text.encode()
 
 

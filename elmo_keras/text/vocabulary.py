@@ -77,12 +77,10 @@ class Vocabulary:
 
     @property
     def unknown(self) -> int:
-        """The id of `<UNK>`."""
         return self._ids["<UNK>"]
 
     @property
     def special(self) -> tuple[int, int, int]:
-        """The ids of `<S>`, `</S>` and `<UNK>`."""
         begin, end, unknown = (self._ids[word] for word in SPECIAL_WORDS)
         return begin, end, unknown
 

@@ -38,13 +38,11 @@ REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Embeds a file; returns the exit status."""
     options = parser().parse_args(arguments)
     return run_command(PROGRAM, lambda: embed_file(options))
 
 
 def embed_file(options: argparse.Namespace) -> None:
-    """Reads the sentences and writes their vectors, with a progress bar."""
     check_output(options.output_file, options.input_file)
     credentials = read_credentials(
         options.root_certificates, options.client_key, options.client_certificate
@@ -87,7 +85,6 @@ def check_output(path: Path, source: Path) -> None:
 
 
 def read_lines(path: Path) -> list[list[str]]:
-    """The tokens of each line."""
     with path.open("rb") as file:
         lines = (line.split() for line in lines_of(file, path))
         # Decoded after the split, which then sees ASCII white space only.
@@ -98,7 +95,6 @@ def read_lines(path: Path) -> list[list[str]]:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("input_file", metavar="INPUT.txt", type=Path)

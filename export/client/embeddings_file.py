@@ -57,7 +57,6 @@ def write_embeddings(
 
 
 def _batches(vectors) -> Iterator[tuple[range, list[np.ndarray]]]:
-    """Numbers of sentences and their arrays, of about `BATCH_BYTES` together."""
     batch, size, done = [], 0, 0
     for array in vectors:
         batch.append(array)

@@ -113,7 +113,6 @@ def _channel(server, credentials):
 
 
 def _request(sentences, model, output):
-    """A request of the signature `tokens`."""
     lengths = [len(sentence) for sentence in sentences]
     rows = [np.array(sentence, object) for sentence in sentences]
     tokens = padded_arrays(rows, b"")
@@ -140,7 +139,6 @@ def _retried(call, retries):
 
 
 def _unpadded(row, length, output):
-    """The array of one sentence without padding."""
     if row.ndim == 0:
         raise ValueError(f"{output!r} has no vectors. Request another output.")
     if row.ndim == 1:

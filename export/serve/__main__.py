@@ -79,7 +79,6 @@ OPTIONS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serves until Ctrl-C or SIGTERM; returns the exit status."""
     options = parser().parse_args(arguments)
     style = "%(asctime)s %(message)s"
     logging.basicConfig(format=style, level=logging.INFO, stream=sys.stderr)
@@ -116,7 +115,6 @@ def serve(config: Config) -> None:
 
 
 def read_config(options: argparse.Namespace) -> Config:
-    """The configuration, also from the files that the options name."""
     if options.model_config_file:
         models = read_model_configs(options.model_config_file)
     else:

@@ -65,18 +65,15 @@ class App:
         self._stopped = self._ended = False
 
     def stop(self) -> None:
-        """Refuses further requests."""
         self._stopped = True
 
     def end(self) -> None:
-        """Refuses the requests that are not answered yet."""
         self._stopped = self._ended = True
         for limit in self._limits:
             if not limit.expired():
                 limit.reschedule(0)
 
     def close(self) -> None:
-        """Ends the threads; what nobody waits for is dropped."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -104,7 +101,6 @@ class App:
         return await self._send(request, status, content)
 
     def _page(self, target):
-        """The content of a page that is answered at once."""
         match target.page:
             case "options":
                 return Content([b""])
@@ -203,8 +199,6 @@ def _drop(submitting):
 
 
 class Target(NamedTuple):
-    """What a request asks for, or why it is refused."""
-
     page: str
     spec: ModelSpec = ModelSpec()
     error: RequestError | None = None

@@ -36,7 +36,6 @@ class Request:
         self.lane = Lane.SHORT
 
     def fits(self, other: "Request") -> bool:
-        """Whether one call can answer both."""
         return (
             self.joinable
             and other.joinable
@@ -55,7 +54,6 @@ class Request:
         return left
 
     def fail(self, error: Exception) -> None:
-        """Sets the error, unless there is a result, an error or no client."""
         with contextlib.suppress(InvalidStateError):
             self.future.set_exception(error)
 

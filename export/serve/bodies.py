@@ -78,7 +78,6 @@ class Bodies:
 
 
 def _unpacked(chunk, decoder):
-    """A part of a body, in pieces if it is packed."""
     if decoder is None:
         yield chunk
         return

@@ -132,7 +132,6 @@ def read_ssl_config(path: Path) -> grpc.ServerCredentials:
 
 
 def _read(path, message):
-    """A file in the text format of a message."""
     try:
         return text_format.Parse(path.read_text(encoding="utf-8"), message)
     except (text_format.ParseError, UnicodeDecodeError) as error:

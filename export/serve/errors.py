@@ -69,7 +69,6 @@ shutting_down = functools.partial(
 
 
 def of_tensorflow(error: tf.errors.OpError) -> RequestError:
-    """An error raised by the graph, without the names of its nodes."""
     message = _OF_GRAPH.sub("", error.message.split("\n\t [[")[0])
     lines = filter(None, map(str.strip, _NODES.sub("", message).splitlines()))
     return RequestError(_BY_NUMBER[error.error_code], without_paths(" ".join(lines)))
@@ -89,10 +88,8 @@ def request_error(error: Exception) -> RequestError:
 
 
 def without_paths(message: str) -> str:
-    """A message in which only the last part of each path is left."""
     return _PATHS.sub("", message)
 
 
 def as_json(message: str) -> bytes:
-    """The content of an answer of REST that is an error."""
     return json.dumps({"error": message}).encode()

@@ -38,14 +38,12 @@ class InFlight:
         self._changed, self._number = threading.Condition(), 0
 
     def add(self, context: grpc.ServicerContext) -> None:
-        """Counts the request of a handler."""
         self._add(1)
         # gRPC calls it after the answer is sent, and when the client hangs up.
         if not context.add_callback(lambda: self._add(-1)):
             self._add(-1)
 
     def wait(self, seconds: float) -> None:
-        """Waits until there is none, at most for some time."""
         with self._changed:
             self._changed.wait_for(lambda: not self._number, seconds)
 
@@ -122,8 +120,6 @@ class Services(PredictionServiceServicer, ModelServiceServicer):
 
 
 class GrpcServer:
-    """A running gRPC server."""
-
     def __init__(self, models: Models, config: Config):
         # A request holds a thread while it waits or is computed.
         computed = config.num_batch_threads * config.max_batch_size + 1  # a long one
@@ -163,9 +159,7 @@ class GrpcServer:
         self._health.enter_graceful_shutdown()
 
     def wait(self, end: float) -> None:
-        """Waits until all answers are sent, at most to `end` of `time.monotonic`."""
         self._in_flight.wait(max(end - time.monotonic(), SENDING_SECONDS))
 
     def close(self) -> None:
-        """Closes the port; in-flight requests are cancelled."""
         self._server.stop(0).wait()

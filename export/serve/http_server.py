@@ -106,7 +106,6 @@ class Connections(web.Server):
             await asyncio.sleep(CHECK)
 
     def __call__(self) -> web.RequestHandler:
-        """The protocol of a new connection, for `asyncio`."""
         return _Connection(
             self,
             loop=asyncio.get_running_loop(),
@@ -127,7 +126,6 @@ class Connections(web.Server):
             next(filter(self._is_waiting, alive), handler).force_close()
 
     def connection_lost(self, handler, exc=None) -> None:
-        """Forgets a connection."""
         super().connection_lost(handler, exc)
         self._by_age.remove(handler)
 

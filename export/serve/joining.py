@@ -10,7 +10,6 @@ LENGTHS = "sequence_len"
 
 
 def width(inputs: Arrays) -> int:
-    """The number of columns of the widest input of tokens."""
     texts = [array for array in inputs.values() if array.dtype == object]
     return max((array.shape[1] for array in texts if array.ndim > 1), default=0)
 
@@ -23,12 +22,10 @@ def is_joinable(inputs: Arrays) -> bool:
 
 
 def join(requests: Sequence[Arrays]) -> Arrays:
-    """The rows of all requests one after another, padded with `""`."""
     return {key: _joined([inputs[key] for inputs in requests]) for key in requests[0]}
 
 
 def _joined(arrays):
-    """Rows, all as wide as the widest."""
     if arrays[0].ndim < 2:
         return np.concatenate(arrays)
     widest = max(array.shape[1] for array in arrays)

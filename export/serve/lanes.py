@@ -18,8 +18,6 @@ DIRECTIONS = 2  # loops that one request runs at the same time
 
 
 class Lane(enum.IntEnum):
-    """The pool of threads that a request runs in."""
-
     SHORT = 0
     LONG = 1
 
@@ -38,7 +36,6 @@ def session_config(
 
 
 def run_options(lane: Lane, seconds: float | None = None) -> tf.compat.v1.RunOptions:
-    """Options of one call."""
     milliseconds = 0 if seconds is None else max(int(seconds * 1000), 1)
     return tf.compat.v1.RunOptions(
         inter_op_thread_pool=lane, timeout_in_ms=milliseconds

@@ -66,13 +66,11 @@ class LiteServable:
         )
 
     def signature(self, name: str) -> Signature:
-        """As `Servable.signature`."""
         return named_signature(self._signatures, name)
 
     def run(
         self, signature: Signature, inputs: Arrays, keys: tuple[str, ...], **_
     ) -> Arrays:
-        """The outputs `keys` of a signature for validated inputs."""
         if "tokens" in inputs:
             tokens, time = inputs["tokens"], inputs["tokens"].shape[1]
             lengths = inputs[LENGTHS]

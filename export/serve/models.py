@@ -29,8 +29,6 @@ MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # as in TensorFlow Serving
 
 
 class Models:
-    """Models with a common queue and common metrics."""
-
     def __init__(self, config: Config):
         session = session_config(config.threads, config.num_batch_threads)
         self._models = {}
@@ -62,7 +60,6 @@ class Models:
             ).start()
 
     def __getitem__(self, name: str) -> Versions:
-        """The versions of a model."""
         if not name:
             raise invalid(f"`model_spec` should name a model: {sorted(self._models)}.")
         if name not in self._models:
@@ -82,7 +79,6 @@ class Models:
         return request
 
     def status(self, spec: ModelSpec) -> GetModelStatusResponse:
-        """The status of all versions, or of the one that a request names."""
         versions = self[spec.name]
         found, number = versions.statuses(), versions.number(version_of(spec))
         if number is not None:
@@ -100,7 +96,6 @@ class Models:
         return response
 
     def metadata(self, spec: ModelSpec) -> GetModelMetadataResponse:
-        """The signatures of the version that a request names."""
         with self[spec.name].lease(version_of(spec)) as servable:
             response = GetModelMetadataResponse(model_spec=answered_spec(servable))
             response.metadata[SIGNATURES].Pack(servable.signature_map)
@@ -130,21 +125,18 @@ class Models:
         self.batcher.close(grace)
 
     def close(self) -> None:
-        """Refuses all requests, and frees the models."""
         self.drain(0)
         for versions in self._models.values():
             versions.close()
 
 
 def version_of(spec: ModelSpec) -> int | str | None:
-    """The number or the label of the version that a request names, or None."""
     return (
         spec.version.value if spec.HasField("version") else spec.version_label or None
     )
 
 
 def answered_spec(servable: Servable, signature_name: str = "") -> ModelSpec:
-    """The model and version that answered, with a signature if it is given."""
     spec = ModelSpec(name=servable.name, signature_name=signature_name)
     spec.version.value = servable.version
     return spec
@@ -188,7 +180,6 @@ class Metrics:
     def request(
         self, api: str, method: str, status: str, seconds: float, model: str
     ) -> None:
-        """Counts a request over `gRPC` or `REST`, by the name of its gRPC status."""
         self._requests.labels(model, api, method, status).inc()
         self._seconds.labels(model, api, method).observe(seconds)
         if method.lower() == "predict":
@@ -196,9 +187,7 @@ class Metrics:
             self._latency.labels(model, method, api.upper()).observe(seconds * 1e6)
 
     def batch(self, rows: int, model: str) -> None:
-        """Counts a batch and its sentences."""
         self._rows.labels(model).observe(rows)
 
     def page(self) -> bytes:
-        """All metrics in the text format of Prometheus."""
         return prometheus.generate_latest(self._registry)

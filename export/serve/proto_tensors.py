@@ -43,7 +43,6 @@ def _varint(number):
 
 
 def decode(name: str, proto: TensorProto, spec: tf.TensorSpec) -> np.ndarray:
-    """The array of an input, which should fit its signature."""
     if proto.dtype != spec.dtype.as_datatype_enum:
         raise invalid(
             f"`{name}` should be {spec.dtype.name}. Received: data type {proto.dtype}"

@@ -45,7 +45,6 @@ def checked_size(inputs: Arrays, tokenizer: str, config: Config) -> RequestSize:
 def check_answer(
     size: RequestSize, signature: Signature, keys: Sequence[str], config: Config
 ) -> None:
-    """Refuses a request for outputs that are too large together."""
     total = 0
     for spec in (signature.outputs[key] for key in keys):
         if spec.shape.rank:  # axes of unknown size count tokens

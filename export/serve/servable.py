@@ -70,7 +70,6 @@ class Servable:
 
     @classmethod
     def warm(cls, directory: Path, **kwargs) -> "Servable":
-        """A version that has answered its warm-up requests."""
         servable = cls(directory, **kwargs)
         try:
             servable.warm_up()
@@ -80,7 +79,6 @@ class Servable:
         return servable
 
     def signature(self, name: str) -> Signature:
-        """A signature by its name; an empty name means `serving_default`."""
         return named_signature(self._signatures, name)
 
     def run(
@@ -92,7 +90,6 @@ class Servable:
         lane: Lane = Lane.SHORT,
         seconds: float | None = None,
     ) -> Arrays:
-        """The outputs `keys` of a signature for validated inputs."""
         feeds = {signature.feeds[key]: array for key, array in inputs.items()}
         fetched = self._fetched(signature, keys)
         try:
@@ -148,7 +145,6 @@ def named_signature(signatures: dict[str, Signature], name: str) -> Signature:
 
 
 def _session(directory, config):
-    """A session of a SavedModel, and the meta graph with its signatures."""
     with optimized(directory) as folder:
         rewriting = config.graph_options.rewrite_options
         rewriting.disable_meta_optimizer = folder != directory

@@ -41,7 +41,6 @@ class Server:
         rest_ended.wait()
 
     def close(self, grace: float = 10.0) -> None:
-        """Drains the server, and frees its ports and models."""
         self.drain(grace)
         self._grpc.close()
         self.models.close()

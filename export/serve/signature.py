@@ -20,7 +20,6 @@ class Signature(NamedTuple):
 
     @classmethod
     def of(cls, proto: SignatureDef) -> "Signature":
-        """The signature of a loaded graph."""
         tensors = [dict(sorted(x.items())) for x in (proto.inputs, proto.outputs)]
         return cls(
             *({key: _spec(x) for key, x in found.items()} for found in tensors),
@@ -31,12 +30,10 @@ class Signature(NamedTuple):
     def made(
         cls, inputs: dict[str, tf.TensorSpec], outputs: dict[str, tf.TensorSpec]
     ) -> "Signature":
-        """A signature without a graph."""
         found = [dict(sorted(specs.items())) for specs in (inputs, outputs)]
         return cls(*found, feeds={}, fetches={})
 
     def to_proto(self) -> SignatureDef:
-        """The description that clients get."""
         proto = SignatureDef(method_name=tf.saved_model.PREDICT_METHOD_NAME)
         for specs, infos in (
             (self.inputs, proto.inputs),
@@ -90,6 +87,5 @@ def _spec(info):
 
 
 def check_shape(name: str, shape: Sequence[int], spec: tf.TensorSpec) -> None:
-    """Refuses a shape that doesn't fit the input of a signature."""
     if min(shape, default=0) < 0 or not spec.shape.is_compatible_with(shape):
         raise invalid(f"`{name}` should have the shape {spec.shape}. Received: {shape}")

@@ -105,7 +105,6 @@ class Versions:
             return dict(sorted(self._statuses.items(), reverse=True))
 
     def watch(self, seconds: float, stop: threading.Event) -> None:
-        """Looks for changes every `seconds` until `stop` is set."""
         while not stop.wait(seconds):
             try:
                 self.refresh()
@@ -157,7 +156,6 @@ class Versions:
         return [self._file[1]]
 
     def _path(self, version):
-        """The folder of a version; or the file of LiteRT."""
         if self._directory.is_file():
             return self._directory
         return self._directory / str(version)

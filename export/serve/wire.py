@@ -32,7 +32,6 @@ AT_ONCE = 2**24  # bytes that are written before the first are sent
 
 
 def decode(body: bytes, servable: Servable, seconds: float | None = None) -> Request:
-    """The request of a body to a version; a `RequestError` if it doesn't fit."""
     content = _parsed(body)
     signature = servable.signature(content.get("signature_name", ""))
     as_columns = COLUMNS in content
@@ -129,8 +128,6 @@ def _to_int32(name, value):
 
 
 class Content(NamedTuple):
-    """The content of an answer."""
-
     blocks: list[bytes]
     more: Iterator[bytes] | None = None
 
@@ -148,7 +145,6 @@ def encode(outputs: Arrays, *, as_columns: bool) -> Content:
 
 
 def joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Pieces in fewer and larger parts."""
     block = bytearray()
     for piece in pieces:
         block += piece

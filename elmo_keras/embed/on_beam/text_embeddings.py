@@ -61,11 +61,9 @@ class ElmoTextEmbeddings(EmbeddingsManager):
         self.get_model_handler()  # refuses wrong arguments now
 
     def get_model_handler(self) -> ElmoModelHandler:
-        """The handler that computes the vectors of texts."""
         return ElmoModelHandler(**self._arguments)
 
     def get_ptransform_for_processing(self, **_) -> beam.PTransform:
-        """What `MLTransform` applies, and keeps in its artifacts."""
         return RunInference(ElmoRowHandler(self.type_adapter, self._arguments))
 
 
@@ -82,7 +80,6 @@ class ElmoRowHandler(ElmoModelHandler):
         model: Embedder,
         inference_args: dict[str, Any] | None = None,
     ) -> Iterator[Any]:
-        """The rows with vectors, which are lists of floats."""
         # Beam's adapter changes dicts, which other steps of the pipeline may read.
         rows = [dict(row) if isinstance(row, dict) else row for row in batch]
         texts = self._adapter.input_fn(rows) if rows else []

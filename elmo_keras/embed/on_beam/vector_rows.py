@@ -38,7 +38,6 @@ class VectorRows:
         self.schema = rows.schema.set(0, key)
 
     def __call__(self, key: Any, result: PredictionResult) -> dict[str, Any]:
-        """The row of a result, by the names of its columns."""
         text, vectors = result.example, result.inference
         text = text if isinstance(text, str) else " ".join(text)
         layers = vectors if len(self._names) > 1 else [vectors]

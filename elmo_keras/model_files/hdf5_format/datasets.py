@@ -99,7 +99,6 @@ def read(
 
 
 def check_layout(layout: memoryview) -> None:
-    """Refuses a virtual dataset."""
     cursor = Cursor(layout)
     cursor.require(3, 4)
     if cursor.uint(1) > _CHUNKED:
@@ -176,7 +175,6 @@ def _assembled(chunks, filters, shape, dtype):
 
 
 def _chunks(data, cursor, shape, dtype):
-    """Yields the place, the stored bytes and the shape of each chunk."""
     rank = cursor.uint(1)
     tree = cursor.address()
     chunk = _chunk_shape([cursor.uint(4) for _ in range(rank)], shape, dtype)

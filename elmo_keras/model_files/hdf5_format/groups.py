@@ -22,14 +22,12 @@ _CACHED_SOFT_LINK = 2
 
 
 def is_group(header: list[tuple[int, memoryview]]) -> bool:
-    """Whether a header is that of a group."""
     return any(kind in (SYMBOL_TABLE, LINK_INFO, LINK) for kind, _ in header)
 
 
 def links(
     data: memoryview, header: list[tuple[int, memoryview]]
 ) -> dict[str, int | None]:
-    """Name → address of the header, for each object of a group."""
     found = {}
     for kind, body in header:
         if kind == SYMBOL_TABLE:
@@ -155,7 +153,6 @@ class _FractalHeap:
         self.length_bytes = _bytes_for(min(max_direct, max_object))
 
     def object(self, identity):
-        """The bytes of an object."""
         cursor = Cursor(identity)
         if cursor.uint(1) >> 4:
             raise Damaged("It has links of a kind that nobody writes.")

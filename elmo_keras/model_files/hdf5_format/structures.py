@@ -8,8 +8,6 @@ class Damaged(ValueError):
 
 
 class Cursor:
-    """Reads little-endian fields one after another."""
-
     def __init__(self, data: memoryview, position: int | None = 0):
         if position is None or not 0 <= position <= len(data):
             raise Damaged("An address lies outside of the file.")
@@ -17,18 +15,15 @@ class Cursor:
 
     @property
     def left(self) -> int:
-        """The number of bytes that follow."""
         return len(self.data) - self.position
 
     def take(self, size: int) -> memoryview:
-        """The next bytes, not copied."""
         if size > self.left:
             raise Damaged("It ends too early.")
         self.position += size
         return self.data[self.position - size : self.position]
 
     def uint(self, size: int) -> int:
-        """The next unsigned integer of `size` bytes."""
         return int.from_bytes(self.take(size), "little")
 
     def address(self) -> int | None:
@@ -37,14 +32,12 @@ class Cursor:
         return None if address == UNDEFINED else address
 
     def expect(self, signature: bytes) -> None:
-        """Reads the signature of a structure."""
         if self.take(len(signature)) != signature:
             raise Damaged(
                 f"A structure {signature.decode()} is not where it should be."
             )
 
     def require(self, *allowed: int) -> int:
-        """Reads a version byte."""
         version = self.uint(1)
         if version not in allowed:
             raise Damaged(f"It has a structure of the unknown version {version}.")
