@@ -11,6 +11,7 @@ from typing import NamedTuple
 import h5py
 
 from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
+from elmo_keras.model_files.packed import unpacked
 
 
 class Content(NamedTuple):
@@ -24,11 +25,13 @@ def open_hdf5(file: str | Path | Content) -> Hdf5File:
     """The datasets of a file that nobody vouches for, read without libhdf5."""
     name, source = file if isinstance(file, Content) else (file, file)
     try:
-        return Hdf5File(source)
+        file = Hdf5File(source)
     except FileNotFoundError:
         raise FileNotFoundError(f"There is no file {name}.") from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{name} should be an HDF5 file. {error}") from error
+    file.datasets = unpacked(file.datasets)
+    return file
 
 
 @contextlib.contextmanager

@@ -107,6 +107,7 @@ def save_model(
     *,
     options: dict[str, Any] | None = None,
     mix: ScalarMix | None = None,
+    packed: bool = False,
 ) -> None:
     """Writes a model directory; no file is replaced before all are written.
 
@@ -119,6 +120,8 @@ def save_model(
             `TrainingOptions.to_options`.
         mix: a mix to keep, which `Elmo.from_pretrained` starts from. A `mix.json` of
             earlier weights is deleted without one.
+        packed: whether matrices are written as int8 with a scale for each output,
+            a quarter of the size. Every function reads them; other packages don't.
 
     Raises:
         ValueError: the mix is not a learned one.
@@ -132,7 +135,7 @@ def save_model(
     directory.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:  # its exit puts all files in place
         with new_hdf5(stack.enter_context(replacing(directory / WEIGHTS))) as file:
-            write_weights(bilm, file)
+            write_weights(bilm, file, packed=packed)
         for name, content in kept.items():
             stack.enter_context(replacing(directory / name)).write_bytes(content)
         if vocabulary is not None:
@@ -141,7 +144,7 @@ def save_model(
             (directory / SOFTMAX).parent.mkdir(exist_ok=True)
             path = stack.enter_context(replacing(directory / SOFTMAX))
             with new_hdf5(path) as file:
-                write_table(softmax_table(bilm), file)
+                write_table(softmax_table(bilm), file, packed=packed)
                 if vocabulary is not None:
                     file.attrs[SOFTMAX_DIGEST] = vocabulary.digest
         content = json.dumps((options or {}) | bilm.config.to_options(), indent=2)

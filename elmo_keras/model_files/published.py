@@ -15,6 +15,7 @@ from elmo_keras.cli.command import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.blocked_weights import from_blocks, to_blocks
 from elmo_keras.layers.character_cnn import N_CHARACTERS
+from elmo_keras.model_files.packed import write_packed
 
 VALUES_AT_ONCE = 2**25  # values of a variable that are assigned together
 _CHECKED_AT_ONCE = 2**24  # what is checked together; a softmax has 4e8 values
@@ -237,8 +238,10 @@ def split(
             yield variable, rows.reshape(variable.shape)
 
 
-def write_weights(bilm: BidirectionalLanguageModel, file: h5py.File) -> None:
-    write_table(published_table(bilm), file)
+def write_weights(
+    bilm: BidirectionalLanguageModel, file: h5py.File, *, packed: bool = False
+) -> None:
+    write_table(published_table(bilm), file, packed=packed)
     if bilm.token_representation.projection is None:
         # If the projection would keep the size, bilm-tf reads none. AllenNLP always
         # reads one.
@@ -247,9 +250,15 @@ def write_weights(bilm: BidirectionalLanguageModel, file: h5py.File) -> None:
         file["CNN_proj/b_proj"] = np.zeros(dim, dtype=np.float32)
 
 
-def write_table(table: dict[str, Entry], file: h5py.File) -> None:
+def write_table(
+    table: dict[str, Entry], file: h5py.File, *, packed: bool = False
+) -> None:
+    """Writes every entry of `table` to `file` as float32, or matrices as int8."""
     for name, entry in table.items():
-        file[name] = array_of(entry)
+        if packed:
+            write_packed(file, name, array_of(entry), len(entry.variables))
+        else:
+            file[name] = array_of(entry)
 
 
 def array_of(entry: Entry) -> np.ndarray:

@@ -51,6 +51,8 @@ def train_step(
     others = [w for w in bilm.trainable_weights if not any(w is s for s in softmax)]
     others = [] if only_softmax else others
     n_predictions = parts[0]["n_predictions"]
+    replicas = tf.distribute.get_replica_context()
+    n_rows = options.batch_size * replicas.num_replicas_in_sync
     sums, states = None, []
     split = [tf.split(x, len(parts)) for x in tf.nest.flatten(state)]
     for part, *rows in zip(parts, *split):
@@ -61,14 +63,14 @@ def train_step(
             tape.watch(table)
             losses, part_state = stream_losses(bilm, part, part_state, table=table)
             loss = tf.reduce_sum(losses * part["weights"])
-            # bilm-tf takes the gradient of the mean loss times `unroll_steps`.
-            objective = loss * (options.unroll_steps / (2 * n_predictions))
+            # bilm-tf takes the gradient of the mean loss times `unroll_steps`. A window
+            # at the end of an epoch, with fewer tokens, weighs as much less.
+            objective = loss * (1 / (2 * n_rows))
         gradients = tape.gradient(objective, [w.value for w in others] + table)
         gradients = [tf.convert_to_tensor(g) for g in gradients]
         some = [loss / (2 * n_predictions), *gradients]
         sums = some if sums is None else [a + b for a, b in zip(sums, some)]
         states.append(part_state)
-    replicas = tf.distribute.get_replica_context()
     loss, *gradients = replicas.all_reduce(tf.distribute.ReduceOp.SUM, sums)
     gradients, _ = tf.clip_by_global_norm(gradients, options.all_clip_norm_val)
     if "candidates" in parts[0]:

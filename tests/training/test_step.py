@@ -88,7 +88,8 @@ def test_a_step_is_adagrad_on_the_clipped_gradient_of_the_mean_loss(bilm, n_nega
     with tf.GradientTape() as tape:
         losses, _ = stream_losses(bilm, batch, bilm.lstm.zero_state(2))
         loss = tf.reduce_mean(tf.boolean_mask(losses, [real] * 2))
-        objective = loss * options.unroll_steps
+        share = tf.reduce_mean(batch["weights"])  # of a window that is full
+        objective = loss * options.unroll_steps * share
     gradients = tape.gradient(objective, [w.value for w in bilm.trainable_weights])
     gradients = [tf.convert_to_tensor(g).numpy() for g in gradients]
     norm = np.sqrt(sum(np.square(g).sum() for g in gradients))

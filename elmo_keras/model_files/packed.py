@@ -1,0 +1,67 @@
+"""Matrices in one byte a number: int8 values, and a scale for each output.
+
+The dataset of a name holds the values, `scales/NAME` the scales: float32 `(parts, 1,
+outputs)`, where each part of the rows has scales of its own, or `(rows, 1, 1)`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import h5py
+import numpy as np
+
+SCALES = "scales/"
+_BY_ROW = "word_embed", "softmax/W"  # an output is a row
+_EXACT = ("char_embed",)  # small
+
+
+class PackedArray:
+    """The values of a packed matrix, with the interface of a file's dataset."""
+
+    def __init__(self, values: Any, scales: Any):
+        self.name, self.shape = values.name, values.shape
+        self._values, self._scales = values, scales
+
+    def __getitem__(self, everything) -> np.ndarray:
+        """The values as float32, given `...`."""
+        values, scales = self._values[everything], self._scales[everything]
+        parts = scales.shape[0] if scales.ndim == 3 else 0
+        fits = parts and values.size and not len(values) % parts
+        fits = fits and scales.shape[1:] in ((1, 1), (1, values.shape[-1]))
+        if not fits or {values.dtype.kind, scales.dtype.kind} - {*"fiu"}:
+            raise ValueError(
+                f"`{self.name}` {list(self.shape)} should have numbers as scales, one "
+                f"for each row or output. Found: {scales.dtype} {list(scales.shape)}"
+            )
+        # The last axis of the values, or all of a row, has one scale.
+        wide = values.reshape(parts, -1, values.shape[-1])
+        return (wide * scales.astype(np.float32)).reshape(values.shape)
+
+
+def unpacked(datasets: Mapping[str, Any]) -> dict[str, Any]:
+    """The datasets of a file by name; packed ones are unpacked when they are read."""
+    found = {n: d for n, d in datasets.items() if not n.startswith(SCALES)}
+    for name in datasets.keys() - found.keys():
+        packed = name.removeprefix(SCALES)
+        if packed in found:
+            found[packed] = PackedArray(found[packed], datasets[name])
+    return found
+
+
+def write_packed(file: h5py.File, name: str, array: np.ndarray, parts: int) -> None:
+    """Writes a matrix as int8, or what should stay exact as it is.
+
+    `parts` is the number of matrices that the rows are made of.
+    """
+    if array.ndim == 1 or name in _EXACT:
+        file[name] = array
+        return
+    by_row = name in _BY_ROW
+    wide = array.reshape(len(array) if by_row else parts, -1, array.shape[-1])
+    axes = (1, 2) if by_row else 1
+    largest = np.abs(wide).max(axis=axes, keepdims=True)
+    scales = np.maximum(largest, 1e-12).astype(np.float32) / 127
+    values = np.clip(np.rint(wide / scales), -127, 127).astype(np.int8)
+    options = {"compression": "gzip", "shuffle": False}
+    file.create_dataset(name, data=values.reshape(array.shape), **options)
+    file[SCALES + name] = scales
