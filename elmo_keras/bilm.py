@@ -11,14 +11,13 @@ from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.layers.dictionary_character_cnn import DictionaryCharacterCNN
 from elmo_keras.layers.flat_sentences import inner_tokens, with_boundaries
+from elmo_keras.layers.loops import HOST
 from elmo_keras.layers.token_cache import TokenCache
 from elmo_keras.layers.word_softmax import WordSoftmax
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.word_ids import boundary_tokens
 
 _process: int | None = None  # the one whose TensorFlow has computed
-
-LARGEST_DIGIT = 0x7FFF  # of `distinct_rows`: a code point, far from the surrogates
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -192,7 +191,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         else:
             self.check_characters(tokens)
             rows = tf.reshape(tokens, [-1, tf.shape(tokens)[-1]])
-            ids, index = distinct_rows(rows, _largest_id(self.config))
+            ids, index = distinct_rows(rows)
         ids.set_shape((None, self.config.ids_per_token))
         # While weights are trained, stored vectors would be out of date.
         if self.token_cache is None or self.trainable:
@@ -285,11 +284,6 @@ def _token_representation(config, dtype):
     )
 
 
-def _largest_id(config):
-    dictionary = config.dictionary
-    return max(dictionary.n_characters, dictionary.n_words) if dictionary else 261
-
-
 def check_process() -> None:
     """Refuses to compute in the fork of a process whose TensorFlow has computed."""
     global _process
@@ -302,18 +296,7 @@ def check_process() -> None:
         )
 
 
-def distinct_rows(rows, largest=LARGEST_DIGIT):
-    """The distinct rows of integers from 0 to `largest`, and the index of each row."""
-    if largest > LARGEST_DIGIT:
-        digits, base = tf.shape(rows)[1], LARGEST_DIGIT + 1
-        rows = tf.concat([rows // base, rows % base], axis=1)
-        distinct, index = distinct_rows(rows)
-        return distinct[:, :digits] * base + distinct[:, digits:], index
-    # `tf.unique` takes scalars only, so a row becomes a string. Encoding would change
-    # some of the first code points, so these are skipped.
-    first = 0x100
-    keys = tf.strings.unicode_encode(tf.cast(rows, tf.int32) + first, "UTF-8")
-    distinct, index = tf.unique(keys)
-    points = tf.strings.unicode_decode(distinct, "UTF-8")
-    shape = tf.stack([tf.size(distinct), tf.shape(rows)[1]])
-    return tf.reshape(points.flat_values, shape) - first, index
+def distinct_rows(rows):
+    """The distinct rows of integers, int32, and the index of each row among them."""
+    with tf.device(HOST):
+        return tf.raw_ops.UniqueV2(x=tf.cast(rows, tf.int32), axis=[0])

@@ -5,7 +5,6 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import character_ids
-from elmo_keras.bilm import distinct_rows
 from elmo_keras.text.characters import characters_of_words
 from tests.support.dictionaries import dictionary_config
 from tests.support.exported import elmo_layer
@@ -35,10 +34,3 @@ def test_cached_words_have_the_vectors_that_are_computed(elmo):
     computed = elmo.bilm.token_representation(characters_of_words(words, elmo.config))
     found = elmo.bilm.token_vectors(tf.constant(words))
     np.testing.assert_allclose(found, computed, rtol=0, atol=1e-6)
-
-
-def test_distinct_rows_of_many_ids():
-    rows = [[300_000, 0], [55_296 - 256, 7], [300_000, 0], [0, 300_000], [32_768, 7]]
-    distinct, index = distinct_rows(tf.constant(rows), largest=400_000)
-    np.testing.assert_array_equal(tf.gather(distinct, index), rows)
-    assert distinct.shape == (4, 2)

@@ -7,7 +7,6 @@ The files are written by the commands of the tasks; a row has the name of the fi
 folder. Only learned mixes are shown.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,21 +36,16 @@ class LearnedMix(NamedTuple):
     gammas: np.ndarray  # (seeds,)
 
 
-def parser() -> argparse.ArgumentParser:
+def main(arguments: Sequence[str] | None = None) -> int:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("results", nargs="+", type=Path, metavar="results.json")
     add("--picture", type=Path, metavar="FILE", help="….png, ….svg or ….pdf")
-    return p
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
+    options = p.parse_args(arguments)
     return run_command(PROGRAM, lambda: layer_weights(options.results, options.picture))
 
 
 def layer_weights(results: Sequence[Path], picture: Path | None) -> None:
-    """Prints the table and draws the picture."""
     if picture:
         check_picture(picture, results)
     mixes = [mix for path in results for mix in learned_mixes(path)]
@@ -61,7 +55,6 @@ def layer_weights(results: Sequence[Path], picture: Path | None) -> None:
 
 
 def learned_mixes(path: Path) -> list[LearnedMix]:
-    """The learned mixes in a file of results."""
     from elmo_keras.tasks.experiments.results import read_results  # by Keras
 
     found: dict[tuple[str, str], list[dict]] = {}
@@ -100,16 +93,14 @@ def draw_weights(mixes: Sequence[LearnedMix], path: Path) -> None:
     """Draws the layers' shares as heat maps, one panel for each place."""
     from matplotlib.figure import Figure
 
-    places = [p for p in ("input", "output") if any(mix.place == p for mix in mixes)]
-    panels = [[mix for mix in mixes if mix.place == place] for place in places]
+    panels = {p: [mix for mix in mixes if mix.place == p] for p in ("input", "output")}
+    panels = {place: panel for place, panel in panels.items() if panel}
     if len({mix.weights.shape[1] for mix in mixes}) > 1:
         raise ValueError("A picture needs biLMs with the same number of layers.")
-    n_columns = sum(map(len, panels))
-    figure = Figure(figsize=(3 + 1.1 * n_columns, 3.6), layout="constrained")
-    all_axes = figure.subplots(
-        1, len(panels), squeeze=False, width_ratios=list(map(len, panels))
-    )[0]
-    for axes, place, panel in zip(all_axes, places, panels):
+    figure = Figure(figsize=(3 + 1.1 * len(mixes), 3.6), layout="constrained")
+    widths = list(map(len, panels.values()))
+    [all_axes] = figure.subplots(1, len(panels), squeeze=False, width_ratios=widths)
+    for axes, (place, panel) in zip(all_axes, panels.items()):
         image = _draw_panel(axes, panel)
         axes.set_title(f"at the {place}")
     meaning = meaning_of_spread(len(mix.gammas) for mix in mixes)

@@ -11,7 +11,6 @@ in FILE and the one least similar to it.
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -36,55 +35,41 @@ class Occurrence(NamedTuple):
     sentence: Sequence[str]
     position: int
 
-    def excerpt(self, width: int = 5) -> str:
-        """The word with up to `width` tokens on either side."""
-        first = max(0, self.position - width)
-        before = self.sentence[first : self.position]
-        after = self.sentence[self.position + 1 : self.position + 1 + width]
+    def excerpt(self) -> str:
+        """The word with up to 5 tokens on either side."""
+        before = self.sentence[max(0, self.position - 5) : self.position]
+        after = self.sentence[self.position + 1 : self.position + 6]
         return " ".join([*before, f"[{self.sentence[self.position]}]", *after])
 
 
-def parser() -> argparse.ArgumentParser:
+def main(arguments: Sequence[str] | None = None) -> int:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
-    add("file", type=Path, metavar="FILE", help="plain or gzipped text")
+    add("file", metavar="FILE", help="plain or gzipped text")
     add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
     add("--arithmetic", **ARITHMETIC)
     add("--words", required=True, nargs="+", metavar="WORD")
     add("--top", type=positive(int), default=3, help="length of a list (default: 3)")
     add("--most", type=positive(int), default=1000, help="uses of a word to compare")
     add("--projector", **OPTION)
-    return p
+    options = p.parse_args(arguments)
+    return run_command(PROGRAM, lambda: neighbors(options))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
-    return run_command(PROGRAM, lambda: neighbors(**vars(options)))
-
-
-def neighbors(
-    file: Path,
-    elmo: str,
-    arithmetic: str | None,
-    words: Sequence[str],
-    *,
-    top: int,
-    most: int,
-    projector: Path | None,
-) -> None:
-    """Prints the neighbours of each word."""
+def neighbors(options: argparse.Namespace) -> None:
+    words, top, projector = options.words, options.top, options.projector
     if projector:
         check_folder(projector)
-    corpus = Corpus.of(read_sentences([str(file)]))
-    uses = {word: occurrences(corpus, word, most) for word in words}
+    corpus = Corpus.of(read_sentences([options.file]))
+    uses = {word: occurrences(corpus, word, options.most) for word in words}
     for word, found in uses.items():
         if len(found) < 2:
             raise ValueError(
-                f"{word} occurs {len(found)} times in {file}. Two uses are needed to "
+                f"{word} occurs {len(found)} times in {options.file}. Two uses are needed to "
                 "compare them."
             )
     # The last layer distinguishes the senses of a word best (Peters et al., Table 5).
-    embedder = Embedder(elmo, layers="top", arithmetic=arithmetic)
+    embedder = Embedder(options.elmo, layers="top", arithmetic=options.arithmetic)
     candidates = frequent_words(corpus, words)
     vectors = word_vectors(embedder, candidates)
     contexts = context_vectors(embedder, sum(uses.values(), []))
@@ -120,7 +105,6 @@ def occurrences(
 
 
 def frequent_words(corpus: Corpus, words: Sequence[str]) -> list[str]:
-    """The most frequent words of a text, and `words`."""
     counts = corpus.counts()
     order = np.argsort(-counts, kind="stable")[:MAX_WORDS]
     frequent = [corpus.words[i] for i in order if counts[i]]

@@ -9,7 +9,6 @@ probabilities in nats by the forward and the backward direction, the perplexity 
 and the text. With --tokens it has a line for each token instead.
 """
 
-import argparse
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
@@ -32,23 +31,18 @@ OF_SENTENCES = "line", "tokens", "unknown", "forward", "backward", "perplexity",
 OF_TOKENS = "line", "position", "token", "unknown", "forward", "backward"
 
 
-def parser() -> argparse.ArgumentParser:
+def main(arguments: Sequence[str] | None = None) -> int:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("file", metavar="FILE", help="plain or gzipped text, or -")
     add("--elmo", required=True, metavar="MODEL", help=f"{MODEL_HELP}, with a softmax")
     add("--tokens", action="store_true", help="a line for each token")
     add("--output", type=Path, metavar="FILE", help="(default: standard output)")
-    return p
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
+    options = p.parse_args(arguments)
     return run_command(PROGRAM, lambda: score(**vars(options)))
 
 
 def score(file: str, elmo: str, tokens: bool, *, output: Path | None) -> None:
-    """Scores the sentences of a file and writes the table."""
     from elmo_keras.language_model import LanguageModel  # by TensorFlow
 
     if output is not None:
@@ -56,10 +50,8 @@ def score(file: str, elmo: str, tokens: bool, *, output: Path | None) -> None:
         check_apart([output], [Path(file), *parts_of_model(elmo)])
     head, rows = (OF_TOKENS, token_rows) if tokens else (OF_SENTENCES, sentence_row)
     with contextlib.ExitStack() as stack:
-        if file == "-":
-            text = sys.stdin.buffer
-        else:
-            text = stack.enter_context(open(file, "rb"))
+        is_piped = file == "-"
+        text = sys.stdin.buffer if is_piped else stack.enter_context(open(file, "rb"))
         model = LanguageModel.from_pretrained(elmo)
         progress = stack.enter_context(Progress(disable=output is None))
         table = sys.stdout
@@ -74,7 +66,6 @@ def score(file: str, elmo: str, tokens: bool, *, output: Path | None) -> None:
 
 
 def sentence_row(scores: "SentenceScores") -> Iterator[tuple]:
-    """The cells of a sentence, after its line number."""
     forward, backward = scores.totals
     yield (
         len(scores.tokens),

@@ -21,7 +21,7 @@ PROGRAM = "elmo_keras.analyses.substitutes"
 DIRECTIONS = "both", "forward", "backward"
 
 
-def parser() -> argparse.ArgumentParser:
+def main(arguments: Sequence[str] | None = None) -> int:
     p = command_parser(PROGRAM, __doc__)
     p.add_argument("sentence", nargs="+", metavar="SENTENCE")
     p.add_argument(
@@ -34,41 +34,30 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--top", type=positive(int), default=10, help="(default: 10)")
     p.add_argument("--direction", choices=DIRECTIONS, help="also the word itself")
-    return p
+    options = p.parse_intermixed_args(arguments)
+    return run_command(PROGRAM, lambda: substitutes(options))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_intermixed_args(arguments)
-    return run_command(PROGRAM, lambda: substitutes(**vars(options)))
-
-
-def substitutes(
-    sentence: Sequence[str],
-    elmo: str,
-    word: str | None,
-    *,
-    position: int | None,
-    top: int,
-    direction: str | None,
-) -> None:
-    """Prints the words with their probabilities."""
+def substitutes(options: argparse.Namespace) -> None:
     from elmo_keras.language_model import LanguageModel  # by TensorFlow
 
-    tokens = " ".join(sentence).split()
+    tokens = " ".join(options.sentence).split()
+    position = options.position
     if not tokens:
         raise ValueError("The sentence should have at least one token. It is empty.")
     if position is None:
-        position = position_of(word, tokens)
+        position = position_of(options.word, tokens)
     elif position >= len(tokens):
         raise ValueError(
             f"--position should be from 0 to {len(tokens) - 1}, as the sentence has "
             f"{len(tokens)} tokens. Received: {position}"
         )
-    model = LanguageModel.from_pretrained(elmo)
-    if direction is None:
-        found = model.substitutes(tokens, position, top)
+    model = LanguageModel.from_pretrained(options.elmo)
+    asked = tokens, position, options.top
+    if options.direction is None:
+        found = model.substitutes(*asked)
     else:
-        found = model.likeliest(tokens, position, top, direction=direction)
+        found = model.likeliest(*asked, direction=options.direction)
     for other, log_probability in found:
         print(f"{math.exp(log_probability):9.3%}  {other}")
 
@@ -77,9 +66,8 @@ def position_of(word: str, tokens: Sequence[str]) -> int:
     """The index of a word that occurs once."""
     places = [i for i, token in enumerate(tokens) if token == word]
     if len(places) != 1:
-        found = (
-            f"at the positions {', '.join(map(str, places))}" if places else "nowhere"
-        )
+        numbers = ", ".join(map(str, places))
+        found = f"at the positions {numbers}" if places else "nowhere"
         raise ValueError(
             f"--word should occur once in the sentence; {word!r} is {found}. Give "
             "--position instead."

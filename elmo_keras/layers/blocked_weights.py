@@ -15,7 +15,6 @@ import contextvars
 from collections.abc import Iterator
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 # Measured with 1 to 512 rows and matrices from 64 × 256 to 512 × 16384, in float32
@@ -32,18 +31,6 @@ def block_shape(depth: int, width: int) -> tuple[int, int, int, int]:
     return deep, wide, depth // deep, width // wide
 
 
-def to_blocks(matrix: np.ndarray) -> np.ndarray:
-    """Stores an array (depth, width) in blocks."""
-    deep, wide, depth, width = block_shape(*matrix.shape)
-    return matrix.reshape(deep, depth, wide, width).transpose(0, 2, 1, 3)
-
-
-def from_blocks(blocks: np.ndarray) -> np.ndarray:
-    """The plain array (depth, width) of blocks."""
-    deep, wide, depth, width = blocks.shape
-    return blocks.transpose(0, 2, 1, 3).reshape(deep * depth, wide * width)
-
-
 class Blocked(keras.initializers.Initializer):
     """Initializes blocks with Glorot's values for the plain matrix."""
 
@@ -57,13 +44,13 @@ class Blocked(keras.initializers.Initializer):
 
 
 def blocked(matrix: tf.Tensor) -> tf.Tensor:
-    """Stores a tensor (depth, width) in blocks."""
+    """Stores a matrix (depth, width) in blocks."""
     deep, wide, depth, width = block_shape(*matrix.shape)
     return tf.transpose(tf.reshape(matrix, [deep, depth, wide, width]), [0, 2, 1, 3])
 
 
 def plain(blocks: tf.Tensor) -> tf.Tensor:
-    """The plain matrix (depth, width) of a tensor of blocks."""
+    """The plain matrix (depth, width)."""
     deep, wide, depth, width = blocks.shape
     if deep == wide == 1:
         return tf.reshape(blocks, [depth, width])

@@ -183,7 +183,7 @@ class CharacterCNN(keras.layers.Layer):
                 scores = tf.matmul(tf.reshape(windows, [-1, width * dim]), kernel)
                 scores = tf.reshape(scores, [places, tf.shape(x)[1], count])
                 # The bias is the same at every place, so it can wait until after the max.
-                maxima.append(_max(scores) + self._compute(bias))
+                maxima.append(tf.reduce_max(scores, axis=0) + self._compute(bias))
             x = self._of_maxima(tf.concat(maxima, axis=-1), words[some])
             return number + 1, vectors.write(number, x)
 
@@ -225,15 +225,3 @@ def _ends(words):
     changes = tf.minimum(steps * steps, 1)
     positions = tf.range(1, tf.shape(words)[1])  # (characters - 1,)
     return tf.reduce_max(tf.pad(positions * changes, [[0, 0], [1, 0]]), axis=1)
-
-
-@tf.custom_gradient
-def _max(scores):
-    """`tf.reduce_max` over the first axis, whose gradient doesn't wait for a GPU."""
-    highest = tf.reduce_max(scores, axis=0)
-
-    def gradient(upstream):
-        equal = tf.cast(scores == highest, scores.dtype)
-        return equal / tf.reduce_sum(equal, axis=0) * upstream
-
-    return highest, gradient

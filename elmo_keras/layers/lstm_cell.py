@@ -18,24 +18,17 @@ from elmo_keras.layers.blocked_weights import plain
 
 
 class Weights(NamedTuple):
-    """Weights of one LSTM layer in one direction, all but the bias in the compute dtype.
-
-    The recurrent and the projection kernel are in blocks, see `blocked_weights`.
-    """
+    """Weights of one LSTM layer in one direction, all but the bias in the compute dtype."""
 
     kernel: tf.Tensor  # (in, 4 · units)
-    recurrent_kernel: tf.Tensor  # (projection, 4 · units)
-    bias: (
-        tf.Tensor
-    )  # (4 · units), with the forget gate's, in the dtype of the cell state
+    recurrent_kernel: tf.Tensor  # (projection, 4 · units), in blocks as the last one
+    bias: tf.Tensor  # (4 · units), with the forget gate's, of the cell state's dtype
     projection_kernel: tf.Tensor | None = None  # (units, projection)
 
     def plain(self):
         """The weights without blocks."""
-        recurrent, projection = map(
-            plain, (self.recurrent_kernel, self.projection_kernel)
-        )
-        return self._replace(recurrent_kernel=recurrent, projection_kernel=projection)
+        kernel, recurrent_kernel, bias, projection_kernel = self
+        return Weights(kernel, plain(recurrent_kernel), bias, plain(projection_kernel))
 
 
 class State(NamedTuple):

@@ -61,15 +61,6 @@ class TokenCache(keras.layers.Layer):
         vectors = tf.gather(self.vectors.value, places)
         return tf.cast(vectors, self.compute_dtype), known
 
-    def compute_output_shape(self, input_shape):
-        return (input_shape[0], self.projection_dim), input_shape[:1]
-
-    def get_config(self):
-        return super().get_config() | {
-            "n_words": self.n_words,
-            "projection_dim": self.projection_dim,
-        }
-
 
 def _keys(ids):
     """One int64 for each row of ids: (words,)."""

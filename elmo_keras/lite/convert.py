@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.elmo import Elmo, model_digest
-from elmo_keras.layers.blocked_weights import from_blocks
+from elmo_keras.layers.blocked_weights import plain
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.lite.graph import Graph, Matrix, Model, quantised
 from elmo_keras.lite.graphs import LstmLayer, TokenLayers, lstm_graph, token_graph
@@ -84,9 +84,9 @@ def _lstm_layer(config, lstm, kind):
     bias[2 * units : 3 * units] += config.forget_bias
     return LstmLayer(
         _matrix(_numpy(lstm.kernel), kind),
-        _matrix(from_blocks(_numpy(lstm.recurrent_kernel)), kind),
+        _matrix(_numpy(plain(lstm.recurrent_kernel)), kind),
         bias,
-        _matrix(from_blocks(_numpy(lstm.projection_kernel)), kind),
+        _matrix(_numpy(plain(lstm.projection_kernel)), kind),
     )
 
 

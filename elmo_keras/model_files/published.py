@@ -13,7 +13,7 @@ import tensorflow as tf
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.cli.command import shortened
 from elmo_keras.config import ElmoConfig
-from elmo_keras.layers.blocked_weights import from_blocks, to_blocks
+from elmo_keras.layers.blocked_weights import blocked, plain
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 from elmo_keras.model_files.packed import write_packed
 
@@ -233,7 +233,7 @@ def split(
         rows = array[first : first + n_rows]
         first += n_rows
         if isinstance(variable, BlockedMatrix):
-            yield variable.variable, to_blocks(rows)
+            yield variable.variable, blocked(rows).numpy()
         else:
             yield variable, rows.reshape(variable.shape)
 
@@ -268,5 +268,5 @@ def array_of(entry: Entry) -> np.ndarray:
 
 def _rows(variable):
     if isinstance(variable, BlockedMatrix):
-        return from_blocks(_rows(variable.variable))
+        return plain(_rows(variable.variable)).numpy()
     return keras.ops.convert_to_numpy(keras.ops.cast(variable.value, "float32"))

@@ -128,7 +128,7 @@ def test_the_index_is_made_once_and_refused_for_another_text(
     assert note.keys() == {"text", "model", "layers"}
     with monkeypatch.context() as patch:
         patch.setattr(text_index, "write_vectors", None)
-        patch.setattr(text_index, "check_file", None)  # reading needs no room
+        patch.setattr(text_index, "check_written", None)  # reading needs no room
         assert len(find(text, "rain")[0]) == 5
     text.write_text("another\n")
     error = error_of(search.main, [text, "--elmo", model, "rain"])

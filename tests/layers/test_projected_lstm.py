@@ -54,7 +54,7 @@ def lstm_with_values(reverse):
     lstm = ProjectedLSTM(UNITS, DIM, **clips, **options)
     lstm.build((None, None, 3))
     kernel, recurrent, bias, projection = (v.numpy() for v in VALUES[3:])
-    recurrent, projection = map(blocked_weights.to_blocks, (recurrent, projection))
+    recurrent, projection = map(blocked_weights.blocked, (recurrent, projection))
     lstm.set_weights([kernel, recurrent, bias, projection])
     return lstm
 
@@ -79,7 +79,7 @@ def test_values_and_gradients_are_those_of_a_plain_loop(
             )
             actual, wanted = with_gradients(call, watched), expected(name, reverse)
             for i in (-3, -1):
-                actual[i] = blocked_weights.from_blocks(actual[i].numpy())
+                actual[i] = blocked_weights.plain(actual[i])
             for a, b in zip(actual, wanted, strict=True):
                 np.testing.assert_allclose(a, b, rtol=0, atol=1e-13)
             clipped = np.abs(actual[0]) == PROJ_CLIP

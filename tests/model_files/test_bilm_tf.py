@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, Embedder, LanguageModel, load_bilm
-from elmo_keras.layers.blocked_weights import to_blocks
+from elmo_keras.layers.blocked_weights import blocked
 from elmo_keras.model_files.hdf5_format.hdf5_reader import Hdf5File
 from elmo_keras.model_files.model_directory import find_model
 from tests.model_files.conftest import assert_same, tarred
@@ -57,7 +57,7 @@ def test_weights_are_those_in_hdf5_and_accumulators_are_in_their_order(
     cnn = bilm.token_representation
     for weight, accumulator in [
         (lstm.kernel, cell[:5]),
-        (lstm.recurrent_kernel, to_blocks(cell[5:])),
+        (lstm.recurrent_kernel, blocked(cell[5:])),
         (cnn.kernels[2], values["lm/CNN/W_cnn_2/Adagrad"][0]),
         (cnn.embeddings, values["lm/char_embed/Adagrad"]),
         (bilm.softmax.kernel, values["lm/softmax/W/Adagrad"]),

@@ -9,10 +9,6 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, find_model, load_bilm
-from elmo_keras.analyses import neighbors
-from elmo_keras.analyses.probe import __main__ as probe
-from elmo_keras.analyses.search import __main__ as search
-from elmo_keras.analyses.senses import __main__ as senses
 from elmo_keras.cli.command import WRONG_INPUT
 from elmo_keras.embed import __main__ as embed
 from elmo_keras.lite.lite_file import read_lite
@@ -95,16 +91,12 @@ def test_the_command_that_embeds_downloads_the_model(
     ("command", "arguments"),
     [
         (embed, "a b --model https://host/a.zip"),
-        (search, "file --elmo https://host/a.zip"),
-        (neighbors, "file --words w --elmo https://host/a.zip"),
-        (senses, "--train a --test b --elmo https://host/a.zip"),
-        (probe, "--train a --dev b --elmo https://host/a.zip"),
         (export, "https://host/a.zip out"),
     ],
 )
 def test_commands_take_addresses_as_they_are(command, arguments):
     options = vars(command.parser().parse_args(arguments.split()))
-    assert options.get("model", options.get("elmo")) == "https://host/a.zip"
+    assert options["model"] == "https://host/a.zip"
 
 
 def test_a_path_comes_before_a_name(tmp_path, monkeypatch, capsys, small):

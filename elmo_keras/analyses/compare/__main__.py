@@ -83,7 +83,6 @@ def compare(
     picture: Path | None,
     paired: int | None,
 ) -> None:
-    """Trains the missing runs, prints the tables and draws the picture."""
     if not options.elmo:
         raise ValueError("Give --elmo MODEL, which is compared with no ELMo.")
     if table != "models" and len(options.elmo) > 1:
@@ -120,9 +119,8 @@ def _tests(task, options, compared, *, shuffles):
             continue
         models = [runs.model(first, seed) for seed in options.seeds]
         scores = [functools.partial(runs.score, model) for model in models]
-        found = paired_test(
-            predicted(first), predicted(second), scores, shuffles=shuffles, verbose=1
-        )
+        pair = predicted(first), predicted(second)
+        found = paired_test(*pair, scores, shuffles=shuffles)
         tests.append((first.name, second.name, found))
     return tests
 

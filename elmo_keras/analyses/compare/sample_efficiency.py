@@ -25,7 +25,6 @@ class Point(NamedTuple):
 
 
 def shares_table(points: Sequence[Point], score: str) -> str:
-    """A row for each share, with the gain of ELMo."""
     head = ["share", "examples", f"{score}, baseline", f"{score}, ELMo", "gain"]
     rows = [
         (
@@ -55,9 +54,8 @@ def draw_shares(points: Sequence[Point], score: str, path: Path) -> None:
     for name, scores, style, color in curves:
         means = [100 * np.mean(values) for values in scores]
         bars = [100 * deviation(values) for values in scores]
-        axes.errorbar(
-            shares, means, bars, fmt=style, color=color, label=name, capsize=3
-        )
+        look = {"fmt": style, "color": color, "label": name, "capsize": 3}
+        axes.errorbar(shares, means, bars, **look)
     axes.set(xscale="log", xlabel="share of the training data", ylabel=f"{score} (%)")
     n_seeds = [len(values) for point in points for values in point[2:]]
     axes.set_title(meaning_of_spread(n_seeds), fontsize="medium")

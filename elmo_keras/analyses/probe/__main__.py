@@ -33,7 +33,7 @@ TEXTS = {name: READERS[name] for name in ("fasttext", "trees", "nsmc")}
 UNKNOWN = -2  # a tag that the training examples lack
 
 
-def parser() -> argparse.ArgumentParser:
+def main(arguments: Sequence[str] | None = None) -> int:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("--train", required=True, metavar="FILE")
@@ -47,16 +47,11 @@ def parser() -> argparse.ArgumentParser:
     add("--epochs", type=positive(int), default=10)
     add("--batch-size", type=positive(int), default=32)
     add("--learning-rate", type=positive(float), default=1e-3)
-    return p
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
+    options = p.parse_args(arguments)
     return run_command(PROGRAM, lambda: probe(options))
 
 
 def probe(options: argparse.Namespace) -> None:
-    """Trains the classifiers and prints their table."""
     train = read(options.train, options.format)[: options.limit]
     dev = read(options.dev, options.format)
     elmo = Embedder(options.elmo, layers="all", arithmetic=options.arithmetic)

@@ -30,8 +30,7 @@ class LayerProbes(keras.Model):
 
     def __init__(self, n_layers, n_classes, of_sentences=False, **kwargs):
         super().__init__(**kwargs)
-        self.n_layers, self.n_classes = n_layers, n_classes
-        self.of_sentences = of_sentences
+        self.n_layers, self.of_sentences = n_layers, of_sentences
         self.dense = keras.layers.EinsumDense(
             "blti,lio->blto", (n_layers, None, n_classes), bias_axes="lo"
         )
@@ -61,10 +60,3 @@ class LayerProbes(keras.Model):
         if self.of_sentences:
             return best
         return tf.where(token_mask(inputs["tokens"])[:, None], best, -1)
-
-    def get_config(self):
-        return super().get_config() | {
-            "n_layers": self.n_layers,
-            "n_classes": self.n_classes,
-            "of_sentences": self.of_sentences,
-        }

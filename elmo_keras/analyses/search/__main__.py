@@ -20,17 +20,17 @@ from pathlib import Path
 from typing import Any
 
 from elmo_keras.analyses.projector import MAX_POINTS, OPTION, write_projector
-from elmo_keras.analyses.search.index_note import note_path, read_note, unfinished
-from elmo_keras.analyses.search.search_index import SearchIndex
-from elmo_keras.analyses.search.text_index import (
-    LineIndex,
-    check_index,
-    make_index,
+from elmo_keras.analyses.search.index_note import (
+    check_written,
+    read_note,
+    unfinished,
 )
+from elmo_keras.analyses.search.search_index import SearchIndex
+from elmo_keras.analyses.search.text_index import LineIndex, check_index, make_index
 from elmo_keras.cli.argument_types import layer_or, positive
 from elmo_keras.cli.command import command_parser, run_command, stopping
 from elmo_keras.cli.fingerprint import OtherRun
-from elmo_keras.cli.outputs import check_apart, check_file, check_folder
+from elmo_keras.cli.outputs import check_folder
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.embeddings import open_npy
 from elmo_keras.embed.vector_files import is_parquet
@@ -42,7 +42,7 @@ from elmo_keras.text.sentences import words_of_sentences
 PROGRAM = "elmo_keras.analyses.search"
 
 
-def parser() -> argparse.ArgumentParser:
+def main(arguments: Sequence[str] | None = None) -> int:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("file", type=Path, metavar="FILE", help="text, or vectors in Parquet")
@@ -50,16 +50,10 @@ def parser() -> argparse.ArgumentParser:
     add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
     add("--arithmetic", **ARITHMETIC)
     add("--top", type=positive(int), default=10, help="sentences (default: 10)")
-    add(
-        "--layers",
-        type=layer_or("average", "top"),
-        help="average (default), top, 0, 1, …",
-    )
-    add(
-        "--center",
-        action="store_true",
-        help="subtract the mean of all sentences, which they have in common",
-    )
+    layers = layer_or("average", "top")
+    add("--layers", type=layers, help="average (default), top, 0, 1, …")
+    center = "subtract the mean of all sentences, which they have in common"
+    add("--center", action="store_true", help=center)
     add("--index", type=Path, help="(default: FILE.LAYERS.npy)")
     approximate = "use an approximate index, made once, for millions of sentences"
     add("--approximate", action="store_true", help=approximate)
@@ -68,90 +62,79 @@ def parser() -> argparse.ArgumentParser:
     overwrite = "replace an index that exists as soon as the new one is finished"
     add("--overwrite", action="store_true", help=overwrite)
     add("--projector", **OPTION)
-    return p
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_intermixed_args(arguments)
+    options = p.parse_intermixed_args(arguments)
 
     def work():
         try:
-            search(**vars(options))
+            search(options)
         except OtherRun as error:
             raise ValueError(f"{error} --overwrite makes the index anew.") from error
 
     return run_command(PROGRAM, work, "Interrupted. The same command resumes.")
 
 
-def search(
-    file: Path,
-    query: Sequence[str],
-    elmo: str,
-    arithmetic: str | None,
-    *,
-    top: int,
-    layers: str | int | None,
-    index: Path | None,
-    approximate: bool,
-    cells: int | None,
-    center: bool,
-    overwrite: bool,
-    projector: Path | None,
-) -> None:
+def search(options: argparse.Namespace) -> None:
     """Makes the index; prints cosine, number or id, and text of what it finds."""
+    file, layers, index = options.file, options.layers, options.index
     in_parquet = is_parquet(file) or file.is_dir()
-    if in_parquet and (index or layers is not None or overwrite > approximate):
+    only_of_text = index or layers is not None
+    if in_parquet and (only_of_text or options.overwrite > options.approximate):
         raise ValueError(
             "--layers, --index, and --overwrite without --approximate, are for a text."
         )
-    if cells is not None and not approximate:
+    if options.cells is not None and not options.approximate:
         raise ValueError("--cells is for --approximate.")
-    if projector:
-        check_folder(projector)
+    if options.projector:
+        check_folder(options.projector)
     layers = "average" if layers is None else layers
-    inputs = [file, *parts_of_model(elmo)]
+    inputs = [file, *parts_of_model(options.elmo)]
+    source = LineIndex
     if in_parquet:
+        # pyarrow is imported only for Parquet.
+        from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
+
         index = file.resolve() if file.name in ("", "..") else file
+        source = ParquetSentences
     else:
         index = index or file.with_name(f"{file.name}.{layers}.npy")
-        check_index(index, inputs, overwrite=overwrite)
-    path = index.with_name(f"{index.name}{'.centered' * center}.approximate")
-    if approximate:
-        check_approximate(path, inputs, overwrite=overwrite)
-    with sentences_of(file, in_parquet) as sentences:
-        layers = sentences.layers if in_parquet else layers
-        options = {"pooling": "mean", "arithmetic": arithmetic}
-        embedder = Embedder(elmo, layers=layers, **options)
+        check_index(index, inputs, overwrite=options.overwrite)
+    path = index.with_name(f"{index.name}{'.centered' * options.center}.approximate")
+    if options.approximate:
+        check_approximate(path, inputs, overwrite=options.overwrite)
+    with source(file) as sentences:
+        how = {"pooling": "mean", "arithmetic": options.arithmetic}
+        how["layers"] = sentences.layers if in_parquet else layers
+        embedder = Embedder(options.elmo, **how)
         with stopping() as stop:
-            options = {"overwrite": overwrite, "stop": stop.is_set}
+            given = {"overwrite": options.overwrite, "stop": stop.is_set}
             if in_parquet:
                 sentences.check(embedder)
                 rows = sentences
-                note = parquet_note(sentences, path) if approximate else {}
+                note = parquet_note(sentences, path) if options.approximate else {}
             else:
                 digest = sentences.digest
-                if not make_index(embedder, file, index, digest=digest, **options):
+                if not make_index(embedder, file, index, digest=digest, **given):
                     raise KeyboardInterrupt
                 rows, note = open_npy(index), {"made_of": read_note(index)}
-            if not approximate:
-                found = SearchIndex(rows[:], center)
+            if not options.approximate:
+                found = SearchIndex(rows[:], options.center)
             else:
                 # faiss is imported only where it is needed.
                 from elmo_keras.analyses.search import approximate_build as build
                 from elmo_keras.analyses.search import approximate_index as built
 
-                options |= {"center": center, "verbose": 1}
-                if not build.make_approximate_index(rows, path, **note, **options):
+                given |= {"center": options.center, "verbose": 1}
+                if not build.make_approximate_index(rows, path, **note, **given):
                     raise KeyboardInterrupt
-                found = built.ApproximateIndex(path, cells)
-        if projector:
+                found = built.ApproximateIndex(path, options.cells)
+        if options.projector:
             points = rows[:MAX_POINTS]
             texts = [sentences.named(i)[1] for i in range(len(points))]
-            write_projector(projector, {"sentences": (points, texts)})
-        for tokens in queries(query):
+            write_projector(options.projector, {"sentences": (points, texts)})
+        for tokens in queries(options.query):
             print(f"Closest to: {' '.join(tokens)}")
             print(f" cosine {sentences.number:>8}  sentence")
-            closest = found.closest(embedder.encode([tokens])[0], top)
+            closest = found.closest(embedder.encode([tokens])[0], options.top)
             for i, cosine in zip(*closest):
                 number, text = sentences.named(i)
                 number = f"{number:,}" if isinstance(number, int) else number
@@ -167,19 +150,7 @@ def check_approximate(path: Path, inputs: Sequence[Path], *, overwrite: bool) ->
             f"--approximate needs faiss: pip install 'elmo-keras[index]'. {error}"
         ) from error
     if not path.is_file() or overwrite:
-        check_apart([path, note_path(path)], inputs)
-        check_file(path)
-        check_file(note_path(path))
-
-
-def sentences_of(file: Path, in_parquet: bool):
-    """The `LineIndex` of a text, or `ParquetSentences`."""
-    if not in_parquet:
-        return LineIndex(file)
-    # pyarrow is imported only for Parquet.
-    from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
-
-    return ParquetSentences(file)
+        check_written(path, inputs)
 
 
 def parquet_note(sentences, path: Path) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """The note beside an index, INDEX.json: what the index was made from."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from elmo_keras.cli.fingerprint import OtherRun, check_same_run
+from elmo_keras.cli.outputs import check_apart, check_file
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.published_options import read_options
 
@@ -13,12 +14,10 @@ ADVICE = "Ask to overwrite it, or name another."
 
 
 def note_path(index: Path) -> Path:
-    """Where the note of an index is."""
     return index.with_name(f"{index.name}.json")
 
 
 def write_note(index: Path, values: Mapping[str, Any]) -> None:
-    """Writes JSON values."""
     with replacing(note_path(index)) as path:
         path.write_text(json.dumps(values))
 
@@ -39,6 +38,14 @@ def check_note(index: Path, made_of: Mapping[str, Any]) -> None:
         )
     then = {name: found.get(name) for name in made_of}
     check_same_run(made_of, then, index, ADVICE)
+
+
+def check_written(index: Path, inputs: Iterable[Path]) -> None:
+    """Refuses an index that can't be written, with its note, or is an input."""
+    files = index, note_path(index)
+    check_apart(files, inputs)
+    for file in files:
+        check_file(file)
 
 
 def unfinished(index: Path) -> Path:

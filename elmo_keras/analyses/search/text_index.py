@@ -7,8 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.analyses.search.index_note import check_note, note_path, write_note
-from elmo_keras.cli.outputs import check_apart, check_file
+from elmo_keras.analyses.search.index_note import (
+    check_note,
+    check_written,
+    note_path,
+    write_note,
+)
 from elmo_keras.embed.checked_outputs import checked_output
 from elmo_keras.embed.corpus import write_vectors
 from elmo_keras.embed.embedder import Embedder
@@ -62,11 +66,9 @@ def check_index(index: Path, inputs: Iterable[Path], *, overwrite: bool) -> None
     """Checks before the work whether an index can be made, or is there already."""
     if not is_npy(index):
         raise ValueError(f"--index should end in .npy. Received: {index}")
-    if index.is_file() and not overwrite:  # it is only read
-        return
-    checked_output(index, inputs, shard=(1, 1), pooling="mean", overwrite=True)
-    check_apart([note_path(index)], inputs)
-    check_file(note_path(index))
+    if overwrite or not index.is_file():  # else it is only read
+        checked_output(index, inputs, shard=(1, 1), pooling="mean", overwrite=True)
+        check_written(index, inputs)
 
 
 def make_index(
@@ -79,27 +81,19 @@ def make_index(
     stop: Callable[[], bool],
 ) -> bool:
     """Makes the file of a text's mean vectors, unless it exists."""
-    vectors = embedder.vectors
+    vectors, replaces = embedder.vectors, index.exists()
     made_of = {"text": digest, "model": vectors.model, "layers": str(vectors.layers)}
     if vectors.arithmetic != "float32":
         made_of |= {"arithmetic": vectors.arithmetic}
-    replaces = index.exists()
     if replaces and not overwrite:
         check_note(index, made_of)
         return True
     if not replaces:  # so that an index never lacks its note
         write_note(index, made_of)
     try:
-        finished = write_vectors(
-            embedder,
-            source,
-            index,
-            shard=(1, 1),
-            forget_sentences=False,
-            overwrite=overwrite,
-            verbose=1,
-            stop=stop,
-        ).finished
+        options = {"shard": (1, 1), "forget_sentences": False, "verbose": 1}
+        options |= {"overwrite": overwrite, "stop": stop}
+        finished = write_vectors(embedder, source, index, **options).finished
         if finished and replaces:
             write_note(index, made_of)
         return finished

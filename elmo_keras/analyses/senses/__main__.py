@@ -30,29 +30,20 @@ from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP
 PROGRAM = "elmo_keras.analyses.senses"
 
 
-def parser() -> argparse.ArgumentParser:
+def main(arguments: Sequence[str] | None = None) -> int:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("--train", required=True, metavar="FILE", help="word, lemma, tag, sense key")
     add("--test", required=True, metavar="FILE", help="the same")
     add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
     add("--arithmetic", **ARITHMETIC)
-    add(
-        "--limit",
-        type=positive(int),
-        metavar="N",
-        help="first N sentences of each file",
-    )
-    return p
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
+    limit = "first N sentences of each file"
+    add("--limit", type=positive(int), metavar="N", help=limit)
+    options = p.parse_args(arguments)
     return run_command(PROGRAM, lambda: senses(options))
 
 
 def senses(options: argparse.Namespace) -> None:
-    """Prints the table."""
     train, test = (
         read_semcor(path, options.limit) for path in (options.train, options.test)
     )
@@ -61,8 +52,8 @@ def senses(options: argparse.Namespace) -> None:
             raise ValueError(f"{path} holds no word with a sense.")
     elmo = Embedder(options.elmo, layers="all", arithmetic=options.arithmetic)
     inventory = SenseInventory(train)
-    vectors = average_senses(elmo, train, inventory, verbose=1)
-    predictions = nearest_senses(elmo, test, inventory, vectors=vectors, verbose=1)
+    vectors = average_senses(elmo, train, inventory)
+    predictions = nearest_senses(elmo, test, inventory, vectors)
     instances = [instance for sentence in test for instance in sentence.instances]
     first = np.array([[inventory.first_sense(i.word)] for i in instances])
     keys = [*(key for _, key in inventory.senses), ""]  # the last one of UNKNOWN
@@ -79,12 +70,7 @@ def senses(options: argparse.Namespace) -> None:
 
 
 def scores_table(right: np.ndarray, n_senses: np.ndarray) -> str:
-    """A row for the first sense and for each layer.
-
-    Args:
-        right: whether the answers are right: bool `(instances, 1 + layers)`.
-        n_senses: the number of senses of each instance's word in training.
-    """
+    """A row for the first sense and for each layer, from bool `(instances, 1 + layers)`."""
     names = ["first sense", *(f"layer {i}" for i in range(right.shape[1] - 1))]
     several = right[n_senses > 1]
     scores = [right.mean(axis=0)]

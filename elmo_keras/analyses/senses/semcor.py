@@ -1,11 +1,12 @@
 """Files of word senses: SemCor, with a line for each token."""
 
+import functools
 import itertools
 import re
 from pathlib import Path
 from typing import NamedTuple
 
-from elmo_keras.tasks.readers.lines import blocks, malformed
+from elmo_keras.tasks.readers.lines import blocks, parsed
 
 NOTHING = "_"
 _NUMBERS = r"[1-5]:\d\d:\d\d:[^:;]*:[^:;]*"
@@ -43,32 +44,28 @@ def read_semcor(path: str | Path, limit: int | None = None) -> list[Sentence]:
 
 def _sentence(path, block):
     sentence = Sentence([], [])
-    for number, line in block:
-        if "\t" in line or not line.startswith("#"):
-            _add(sentence, line, path=path, number=number)
+    lines = [(n, line) for n, line in block if "\t" in line or line[0] != "#"]
+    parsed(path, lines, functools.partial(_add, sentence))
     return sentence
 
 
-def _add(sentence, line, *, path, number):
+def _add(sentence, line):
     columns = line.split("\t")
     if len(columns) != 4 or not all(columns):
-        reason = (
+        raise ValueError(
             "word, lemma, part of speech and sense key, separated by tabs, are "
             f"expected (`_` for none), not {line!r}"
         )
-        raise malformed(path, number, reason)
     word, lemma, tag, key = columns
     first = len(sentence.tokens)
     sentence.tokens.extend([part for part in word.split("_") if part] or [word])
     if key == NOTHING:
         return
     if not _KEY.fullmatch(key):
-        reason = f"a sense key such as `play%1:04:05::` is expected, not {key!r}"
-        raise malformed(path, number, reason)
-    span = first, len(sentence.tokens)
-    sentence.instances.append(Instance(*span, (lemma, tag[0]), _senses(key)))
-
-
-def _senses(key):
-    lemma, _, numbers = key.partition("%")
-    return tuple(f"{lemma}%{number}" for number in numbers.split(";"))
+        raise ValueError(
+            f"a sense key such as `play%1:04:05::` is expected, not {key!r}"
+        )
+    own, _, numbers = key.partition("%")
+    senses = tuple(f"{own}%{number}" for number in numbers.split(";"))
+    word, end = (lemma, tag[0]), len(sentence.tokens)
+    sentence.instances.append(Instance(first, end, word, senses))

@@ -50,18 +50,14 @@ class SenseInventory:
 
 
 def average_senses(
-    embedder: Embedder,
-    training: Sequence[Sentence],
-    inventory: SenseInventory,
-    *,
-    verbose: int = 0,
+    embedder: Embedder, training: Sequence[Sentence], inventory: SenseInventory
 ) -> np.ndarray:
     """The mean vector of each sense's uses, float32 `(senses, layers, dim)`."""
     n_layers, _, dim = embedder.vectors.shape
     shape = len(inventory.senses), n_layers
     sums = np.zeros((*shape, dim), np.float32)
     counts = np.zeros((shape[0], 1, 1), np.float32)
-    for instance, vector in _vectors(embedder, training, verbose):
+    for instance, vector in _vectors(embedder, training):
         for sense in instance.senses:
             i = inventory.number[instance.word, sense]
             sums[i] += vector
@@ -73,18 +69,14 @@ def nearest_senses(
     embedder: Embedder,
     test: Sequence[Sentence],
     inventory: SenseInventory,
-    *,
     vectors: np.ndarray,
-    verbose: int = 0,
 ) -> np.ndarray:
-    """The sense nearest to each instance by the cosine, in a tie the more frequent one.
+    """The number of the sense nearest to each instance of `test`, int `(instances, layers)`.
 
-    Returns:
-        int `(instances, layers)`, the number of a sense or `UNKNOWN`, in the order of
-        the instances in `test`.
+    It is `UNKNOWN` where no sense is known; in a tie it is the more frequent sense.
     """
     found = {}
-    for instance, vector in _vectors(embedder, test, verbose):
+    for instance, vector in _vectors(embedder, test):
         senses = inventory.of(instance.word) or [inventory.first_sense(instance.word)]
         best = _nearest(vectors[senses], vector)
         found[id(instance)] = np.array(senses)[best]
@@ -98,10 +90,10 @@ def _nearest(candidates, vector):
     return np.argmax(np.round(cosines, DIGITS), axis=0)
 
 
-def _vectors(embedder, sentences, verbose):
+def _vectors(embedder, sentences):
     """Each instance with its vectors (layers, dim)."""
     tokens = [sentence.tokens for sentence in sentences]
-    arrays = embedder.stream(tokens, show_progress_bar=bool(verbose))
+    arrays = embedder.stream(tokens, show_progress_bar=True)
     for sentence, layers in zip(sentences, arrays):
         for instance in sentence.instances:
             yield instance, layers[:, instance.first : instance.end].mean(axis=1)

@@ -46,17 +46,14 @@ def misplaced_answers(examples: list[dict]) -> str:
     found = [(e["id"], *pair) for e in examples for pair in e["misplaced"]]
     if not found:
         return ""
-    question, expected, there = found[0]
+    question, *texts = found[0]
+    expected, there = (repr(t if len(t) <= 40 else f"{t[:40]}…") for t in texts)
     n_answers = sum(len(example["answers"]) for example in examples)
     return (
         f"{len(found):,} of {n_answers:,} answers are not at their answer_start, first "
-        f"that of question {question!r}: {_short(expected)} is expected there, and "
-        f"{_short(there)} is found"
+        f"that of question {question!r}: {expected} is expected there, and "
+        f"{there} is found"
     )
-
-
-def _short(text):
-    return repr(text if len(text) <= 40 else f"{text[:40]}…")
 
 
 def _items(parent, key, place):
@@ -171,13 +168,8 @@ def squad_scores(
     there are also both scores over those that have one, and `no answer`, the share of the
     others that were left unanswered.
     """
-    if len(predictions) != len(answers) or not answers:
-        raise ValueError(
-            f"`predictions` should hold one text for each of the {len(answers)} "
-            f"questions. Received: {len(predictions)}"
-        )
     right = [list(filter(convention.normalized, texts)) for texts in answers]
-    pairs = list(zip(predictions, right))
+    pairs = list(zip(predictions, right, strict=True))
     answerable = [pair for pair in pairs if pair[1]]
     scores = _means(pairs, convention)
     if len(answerable) < len(pairs):

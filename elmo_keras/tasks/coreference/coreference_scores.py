@@ -1,19 +1,10 @@
 """Scores of coreference: MUC, B³, CEAF, and the average of CoNLL-2012."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 Clusters = Sequence[Sequence[Hashable]]
-
-
-class Score(NamedTuple):
-    """Precision, recall and their harmonic mean, from 0 to 1."""
-
-    precision: float
-    recall: float
-    f1: float
 
 
 # Each metric gives the numerator and the denominator of its recall.
@@ -65,22 +56,22 @@ def score(
     metric: Callable[[Clusters, Clusters], tuple[float, float]],
     keys: Sequence[Clusters],
     responses: Sequence[Clusters],
-) -> Score:
-    """Recall and precision of a metric, summed over documents as in the official scorer.
+) -> tuple[float, float, float]:
+    """Precision, recall and F1, summed over documents as in the official scorer.
 
     Precision is the metric with keys and responses exchanged.
     """
     recall = _ratio(metric(k, r) for k, r in zip(keys, responses, strict=True))
     precision = _ratio(metric(r, k) for k, r in zip(keys, responses, strict=True))
     total = precision + recall
-    return Score(precision, recall, 2 * precision * recall / total if total else 0.0)
+    return precision, recall, 2 * precision * recall / total if total else 0.0
 
 
 def coreference_scores(
     keys: Sequence[Clusters], responses: Sequence[Clusters]
 ) -> Mapping[str, float]:
     """F1 of each metric, and `CoNLL F1`, the mean of MUC, B³ and CEAF φ₄."""
-    f1s = {name: score(m, keys, responses).f1 for name, m in METRICS.items()}
+    f1s = {name: score(m, keys, responses)[2] for name, m in METRICS.items()}
     return {"CoNLL F1": sum(f1s[name] for name in ("MUC", "B³", "CEAF φ4")) / 3} | f1s
 
 
@@ -115,10 +106,8 @@ def _mentions(clusters):
 
 def _common(key, response):
     """The number of mentions that two clusters have in common: (key, response)."""
-    cluster_of = _cluster_of(response)
-    common = np.zeros((len(key), len(response)))
+    cluster_of, common = _cluster_of(response), np.zeros((len(key), len(response)))
     for row, cluster in zip(common, key):
-        for mention in set(cluster):
-            if mention in cluster_of:
-                row[cluster_of[mention]] += 1
+        for mention in cluster_of.keys() & cluster:
+            row[cluster_of[mention]] += 1
     return common

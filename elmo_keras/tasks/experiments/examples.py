@@ -85,19 +85,18 @@ def read_given_words(
     """The words of sentences in the file of --word-vectors; prints how many there are."""
     if path is None:
         return GivenWords(WORD_DIM if word_dim is None else word_dim)
-    found = read_lower_case_vectors(path, sentences)
-    dim = found.vectors.shape[1]
+    words, vectors = read_lower_case_vectors(path, sentences)
+    dim = vectors.shape[1]
     if word_dim not in (None, dim):
         raise ValueError(
             f"The vectors of {path} have {dim} dimensions, but --word-dim is "
             f"{word_dim}. Leave --word-dim out."
         )
     n_words = len({token.lower() for tokens in sentences for token in tokens})
-    if not found.words:
+    if not words:
         raise ValueError(
             f"{path} has none of the {n_words:,} words of the examples. Give vectors "
             "of words in the language of the examples."
         )
-    n_found = len(found.words)
-    print(f"{n_found:,} of {n_words:,} words have a vector in {path}", flush=True)
-    return GivenWords(dim, *found)
+    print(f"{len(words):,} of {n_words:,} words have a vector in {path}", flush=True)
+    return GivenWords(dim, words, vectors)

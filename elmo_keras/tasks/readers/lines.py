@@ -1,13 +1,11 @@
 """Lines, tables and JSON of data files, and the error of a malformed one."""
 
-import gzip
 import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from elmo_keras.text.files import lines_of, unzipped
+from elmo_keras.text.files import GZIP_ERRORS, incomplete, lines_of, unzipped
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -29,8 +27,8 @@ def whole_text(path: str | Path) -> str:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise malformed(path, line, f"should be UTF-8. {error}") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path} should be a complete gzip file. {error}") from None
+    except GZIP_ERRORS as error:
+        raise incomplete(path, error) from None
 
 
 def blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
@@ -70,11 +68,8 @@ def table_rows(
     rows = tab_rows(path)
     _, names = next(rows, (1, []))
     if missing := [name for name in columns if name not in names]:
-        wanted, missing = ", ".join(columns), ", ".join(missing)
-        reason = (
-            f"columns {wanted}, separated by tabs, are expected. Missing: {missing}"
-        )
-        raise malformed(path, 1, reason)
+        reason = f"columns {', '.join(columns)}, separated by tabs, are expected. "
+        raise malformed(path, 1, f"{reason}Missing: {', '.join(missing)}")
     places = [names.index(name) for name in columns]
     return ((number, [fields[i] for i in places]) for number, fields in rows)
 
@@ -87,10 +82,8 @@ def tab_rows(
         fields = line.split("\t")
         n_fields = n_fields or len(fields)
         if len(fields) != n_fields:
-            reason = (
-                f"{n_fields} fields separated by tabs are expected, not {len(fields)}"
-            )
-            raise malformed(path, number, reason)
+            reason = f"{n_fields} fields separated by tabs are expected, not "
+            raise malformed(path, number, reason + str(len(fields)))
         yield number, fields
 
 

@@ -2,16 +2,14 @@
 
 import collections
 import functools
-import gzip
 import itertools
-import zlib
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from elmo_keras.text.files import unzipped
+from elmo_keras.text.files import GZIP_ERRORS, unzipped
 
 LONGEST_LINE = 2**20  # bytes
 LONGEST_WORD = 2**12
@@ -45,7 +43,7 @@ def read_word_vectors(
         try:
             dim, entries = _opened(unzipped(file))
             found = _collected(entries, wanted)
-        except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        except (ValueError, *GZIP_ERRORS) as error:
             raise ValueError(
                 f"{path} should hold word vectors of GloVe or word2vec, plain or "
                 f"gzipped. {error}"
@@ -66,25 +64,18 @@ def read_lower_case_vectors(
     Raises:
         ValueError, OSError: the file is damaged, of another format, or can't be read.
     """
-    forms = _forms(sentences)
-    wanted = {form for of_word in forms.values() for form in of_word}
-    file = read_word_vectors(path, wanted)
-    rows = {form: row for row, form in enumerate(file.words)}
-    chosen = {
-        word: next((rows[form] for form in of_word if form in rows), None)
-        for word, of_word in forms.items()
-    }
-    chosen = {word: row for word, row in chosen.items() if row is not None}
-    return WordVectorFile(tuple(chosen), file.vectors[list(chosen.values())])
-
-
-def _forms(sentences):
-    """The forms of each word by preference: lower case, then by frequency."""
     counts = collections.Counter(token for tokens in sentences for token in tokens)
-    forms: dict[str, list[str]] = {}
+    forms: dict[str, list[str]] = {}  # by preference: lower case, then by frequency
     for token in sorted(counts, key=lambda token: (-counts[token], token)):
         forms.setdefault(token.lower(), [token.lower()]).append(token)
-    return forms
+    file = read_word_vectors(path, {f for of_word in forms.values() for f in of_word})
+    rows = {form: row for row, form in enumerate(file.words)}
+    chosen: dict[str, int] = {}
+    for word, of_word in forms.items():
+        for form in of_word:
+            if form in rows:
+                chosen.setdefault(word, rows[form])
+    return WordVectorFile(tuple(chosen), file.vectors[list(chosen.values())])
 
 
 def _collected(entries, wanted):

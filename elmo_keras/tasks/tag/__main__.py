@@ -50,8 +50,8 @@ def scores(tagger, examples, predictions):
         [tagger.tags[number] for number in numbers[: len(tags)]]
         for numbers, tags in zip(predictions, gold)
     ]
-    pairs = [pair for g, p in zip(gold, predicted) for pair in zip(g, p)]
-    accuracy = {"accuracy": sum(g == p for g, p in pairs) / max(len(pairs), 1)}
+    right = [g == p for pair in zip(gold, predicted) for g, p in zip(*pair)]
+    accuracy = {"accuracy": sum(right) / max(len(right), 1)}
     if tagger.predicate_dim:
         return role_scores(gold, predicted) | accuracy
     if not marks_spans(tagger.tags):

@@ -55,11 +55,9 @@ class LinearChainCRF(keras.layers.Layer):
 
     def build(self, input_shape=None):
         n = self.n_tags
-        self.transitions = self.add_weight(
-            shape=(n, n), initializer="zeros", name="transitions"
-        )
-        self.first = self.add_weight(shape=(n,), initializer="zeros", name="first")
-        self.last = self.add_weight(shape=(n,), initializer="zeros", name="last")
+        self.transitions = self.add_weight((n, n), "zeros", name="transitions")
+        self.first = self.add_weight((n,), "zeros", name="first")
+        self.last = self.add_weight((n,), "zeros", name="last")
 
     def call(self, scores, mask):
         scores, *_ = self._tensors(scores)
@@ -67,7 +65,7 @@ class LinearChainCRF(keras.layers.Layer):
         time = tf.shape(scores)[1]
         scores, mask = _with_a_position(scores, mask)
         best, pointers = self._forward(
-            scores, mask, first=first, transitions=transitions, reduce=_highest
+            scores, mask, first=first, transitions=transitions, reduce=tf.reduce_max
         )
         tag = tf.argmax(best + last, axis=1, output_type=tf.int32)  # (batch,)
         return self._backtrack(tag, pointers, mask)[:, :time]
@@ -80,10 +78,7 @@ class LinearChainCRF(keras.layers.Layer):
         return transitions + penalties[:-1], first + penalties[-1], last
 
     def log_likelihood(self, scores, tags, mask):
-        """log p of tag sequences `(batch, time)`, with any values at padding: `(batch,)`.
-
-        It is 0 for a sentence without tokens.
-        """
+        """log p of tag sequences `(batch, time)`, any values at padding: `(batch,)`, 0 if empty."""
         return self.score(scores, tags, mask) - self.log_partition(scores, mask)
 
     def log_partition(self, scores, mask):
@@ -91,7 +86,11 @@ class LinearChainCRF(keras.layers.Layer):
         scores, transitions, first, last = self._tensors(scores)
         scores, mask = _with_a_position(scores, mask)
         total, _ = self._forward(
-            scores, mask, first=first, transitions=transitions, reduce=_log_sum
+            scores,
+            mask,
+            first=first,
+            transitions=transitions,
+            reduce=tf.reduce_logsumexp,
         )
         total = tf.reduce_logsumexp(total + last, axis=1)
         return tf.where(mask[:, 0], total, tf.zeros_like(total))
@@ -121,7 +120,7 @@ class LinearChainCRF(keras.layers.Layer):
         """The state `(batch, n_tags)` after the last token, and the best previous tags.
 
         The state of a tag is the sum, or the maximum, over all sequences that end in
-        it; `reduce` computes it from (batch, previous tag, tag).
+        it, by `reduce` from (batch, previous tag, tag).
         """
         time = tf.shape(scores)[1]
         scores = tf.transpose(scores, [1, 0, 2])
@@ -135,8 +134,8 @@ class LinearChainCRF(keras.layers.Layer):
         def step(t, state, back):
             paths = state[:, :, None] + transitions
             back = back.write(t, tf.argmax(paths, axis=1, output_type=tf.int32))
-            state = tf.where(real[t][:, None], reduce(paths) + each.read(t), state)
-            return t + 1, state, back
+            reached = reduce(paths, axis=1) + each.read(t)
+            return t + 1, tf.where(real[t][:, None], reached, state), back
 
         _, state, back = tf.while_loop(
             lambda t, *_: t < time, step, (1, first + scores[0], back)
@@ -173,14 +172,6 @@ def _with_a_position(scores, mask):
 
 def _tensor(variable, dtype):
     return tf.cast(tf.convert_to_tensor(variable), dtype)
-
-
-def _log_sum(paths):
-    return tf.reduce_logsumexp(paths, axis=1)
-
-
-def _highest(paths):
-    return tf.reduce_max(paths, axis=1)
 
 
 def constraints(tags: list[str]) -> list[list[bool]]:

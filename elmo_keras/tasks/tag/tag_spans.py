@@ -21,7 +21,6 @@ class TagSpans(NamedTuple):
 
 
 def marks_spans(tags: Sequence[str]) -> bool:
-    """Whether tags mark spans, or parts of speech and the like."""
     return any(tag.startswith("B-") for tag in tags)
 
 
