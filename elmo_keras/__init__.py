@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 from elmo_keras.cli.collection_paused import collection_paused
 from elmo_keras.cli.command import import_problem, report_early
 
-_train = os.path.join(os.path.dirname(os.path.dirname(__file__)), "train.py")
+_top = os.path.dirname(os.path.dirname(__file__))
+if os.path.isfile(os.path.join(os.path.dirname(__file__), "export")):
+    __path__.insert(0, _top)  # a checkout without links, as on Windows
+_train = os.path.join(_top, "train.py")
 # A command of the package, whose modules come next, or the one beside it.
 if sys.argv[:1] == ["-m"] or [*map(os.path.abspath, sys.argv[:1])] == [_train]:
     sys.excepthook = report_early

@@ -110,6 +110,8 @@ def run_command(
 
 def _output_is_closed():
     """Whether standard output is a pipe without a reader; it is written to no more."""
+    if not hasattr(select, "poll"):  # Windows
+        return False
     output, poll = sys.stdout.fileno(), select.poll()
     poll.register(output, 0)
     if not poll.poll(0):

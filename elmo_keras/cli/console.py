@@ -14,8 +14,6 @@ from elmo_keras.cli.command import (
     print_anything,
 )
 
-PACKAGE = Path(__file__).parents[1]
-
 MODULES = {
     "models": "models",
     "train": "train",
@@ -76,8 +74,10 @@ def listing() -> str:
     """All commands, each with the first line of its module's docstring."""
     lines = ["usage: elmo-keras NAME …", ""]
     for name, module in MODULES.items():  # which are read without importing them
-        path = PACKAGE.joinpath(*module.split("."))
-        path = path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
+        folders = sys.modules["elmo_keras"].__path__
+        paths = [Path(folder, *module.split(".")) for folder in folders]
+        files = [f for p in paths for f in (p / "__main__.py", p.with_suffix(".py"))]
+        path = next(file for file in files if file.exists())
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
         lines.append(f"  {name:13} {text.splitlines()[0]}")
     lines += ["", "`elmo-keras NAME --help` lists a command's options."]

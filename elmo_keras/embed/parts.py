@@ -174,7 +174,9 @@ def _as_stored(values):
 
 
 def _synchronize(folder):
-    """Makes the names of the files in a folder survive a power cut."""
+    """Makes the names of the files in a folder survive a power cut, where that is possible."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows opens no folders
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,5 +1,6 @@
 """The cost of a training run: memory, disk, time."""
 
+import math
 import os
 import shutil
 import time
@@ -143,7 +144,9 @@ def check_fits(found: Estimate, n_replicas_here: int, folder: Path) -> None:
     """Refuses a run that needs more memory or disk than there is."""
     sure = {"weights", "optimizer", "scores"}
     needed = n_replicas_here * sum(found.memory[part] for part in sure)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = math.inf
+    if hasattr(os, "sysconf"):  # not on Windows
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if not tf.config.list_physical_devices("GPU") and needed > memory:
         raise ValueError(
             f"Weights, optimizer and scores alone take {_size(needed)}, and this "

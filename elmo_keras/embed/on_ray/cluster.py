@@ -35,7 +35,8 @@ def connected(address: str | None) -> Iterator[None]:
 def _connect(address):
     kinds = {"address": address, "logging_level": "ERROR", "log_to_driver": False}
     if address == LOCAL:
-        kinds |= {"num_cpus": len(os.sched_getaffinity(0)), "include_dashboard": False}
+        affinity = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))
+        kinds |= {"num_cpus": len(affinity(0)), "include_dashboard": False}
         # Little is needed: pieces are small, and vectors go to files.
         kinds |= {"object_store_memory": OBJECT_STORE_BYTES}
     handler = signal.getsignal(signal.SIGTERM)

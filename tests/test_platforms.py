@@ -1,0 +1,83 @@
+"""What other systems lack is not needed, and checkouts of theirs work."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.paths import ROOT
+
+# Names that Windows or macOS have not. Other packages are imported before they go.
+JOBS = """
+import os, select, signal, sys
+import aiohttp, filelock, h5py, keras, numpy as np, tensorflow as tf, tqdm, matplotlib.pyplot
+for name in "sched_getaffinity pread pwrite sysconf fork symlink geteuid O_DIRECTORY".split():
+    delattr(os, name)
+del select.poll, signal.SIGHUP
+for name in "fcntl resource pwd grp termios".split():
+    sys.modules[name] = None
+import elmo_keras
+from elmo_keras import Elmo, ElmoConfig, Embedder, Vocabulary
+from elmo_keras.embed.__main__ import main as embed
+from elmo_keras.export.__main__ import main as export
+from elmo_keras.export.serve.config import batches_at_once
+from elmo_keras.train import main as train
+
+with open("text.txt", "w", encoding="utf-8") as file:
+    file.write("a few words\\nof a text ünd more\\n" * 8)
+options = "--preset test --epochs 1 --vocabulary-size 9 --batch-size 2"
+files = "--train text.txt --valid text.txt.valid --output model"
+open("text.txt.valid", "w").write("of a few words\\n")
+assert train([*options.split(), *files.split()]) == 0
+elmo = Elmo.from_pretrained("model")
+tokens = keras.Input((None,), dtype="string")
+model = keras.Model(tokens, keras.layers.Dense(2)(elmo(tokens)))
+model.compile("adam", "mse")
+model.fit(tf.constant([["a", "few"]]), np.ones((1, 2, 2)), verbose=0)
+model.save("model.keras")
+again = keras.models.load_model("model.keras")
+words = tf.constant([["a", "few"]])
+np.testing.assert_array_equal(again.predict(words, verbose=0), model.predict(words, verbose=0))
+assert len(Embedder("model", pooling="mean")(["a sentence", "two"])) == 2
+assert embed(["text.txt", "vectors.hdf5", "--model", "model"]) == 0
+assert export(["model", "exported", "--no-warmup"]) == 0
+assert batches_at_once() >= 1
+"""
+
+
+@pytest.mark.slow
+def test_the_jobs_work_without_what_other_systems_lack(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", JOBS],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_checkout_whose_links_are_plain_files_works(tmp_path):
+    package = tmp_path / "elmo_keras"
+    linked = shutil.ignore_patterns("__pycache__", "README.md", "export", "train.py")
+    shutil.copytree(ROOT / "elmo_keras", package, ignore=linked)
+    shutil.copytree(ROOT / "export", tmp_path / "export")
+    shutil.copy(ROOT / "train.py", tmp_path)
+    for name in ("export", "train.py"):
+        (package / name).write_text(f"../{name}")
+    code = (
+        "from elmo_keras.cli import console; print(console.listing())\n"
+        "import elmo_keras.export, importlib.util\n"
+        "print(importlib.util.find_spec('elmo_keras.train').origin)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path / "train.py") in done.stdout
+    assert "  train " in done.stdout and "  serve " in done.stdout
