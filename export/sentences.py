@@ -27,16 +27,9 @@ def splitter(
 ) -> Callable[[tf.Tensor], tf.RaggedTensor]:
     """A function: texts `(batch,)` → the tokens of each, ragged `(batch, tokens)`.
 
-    Args:
-        name: the tokenizer: `"spaces"`; `"whitespace"`, ASCII white space, as in the
-            files that a model is trained on; `"unicode_script"`, tensorflow-text's
-            `UnicodeScriptTokenizer`, which separates punctuation from words.
-        normalization: None, or the Unicode normal form that a text is converted to
-            first; bytes that are not UTF-8 stay as they are.
-
-    Raises:
-        ImportError: tensorflow-text is needed but not installed.
-        ValueError: there is no tokenizer of that name.
+    `"whitespace"` is ASCII white space, as in the files that a model is trained on;
+    `"unicode_script"` separates punctuation from words. A text is normalised first;
+    bytes that are not UTF-8 stay as they are.
     """
     if name not in TOKENIZERS:
         raise ValueError(f"`name` should be one of {TOKENIZERS}. Received: {name!r}")

@@ -10,19 +10,10 @@ from elmo_keras.layers.flat_sentences import means, padded
 class Vectors:
     """The outputs of the export: all layers of a biLM, their mix and its mean.
 
-    Args:
-        bilm: a built biLM. If it is not trainable, no gradient reaches it.
-        mix: a built `ScalarMix` in float32.
-        dropout: rate of the dropout on the mix, in training.
-
-    Call arguments:
-        tokens: ragged strings `(batch, tokens)`; an empty string is a word
-            without characters.
-        time: T, the length of the outputs, at least that of the longest sentence.
-        training: whether dropout is applied.
-
-    Output: a dict of float32 tensors, 0 after the end of a sentence. P is
-    `projection_dim`, L the number of LSTM layers:
+    If the biLM is not trainable, no gradient reaches it. The call takes ragged tokens
+    and T, the length of the outputs, at least that of the longest sentence. It returns
+    float32 tensors, 0 after the end of a sentence, for L LSTM layers and
+    P = `projection_dim`:
 
         word_emb          (batch, T, P)
         lstm_outputs1…L   (batch, T, 2P)

@@ -8,14 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import tensorflow as tf
-from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from elmo_keras import Elmo
 from elmo_keras.cli.replacing import replacing
 
-from .reusable import INPUT_NAMES
 from .saved_model import ExportOptions, make_saved_model
-from .session_graph import inputs_of, unfold_signatures
+from .session_graph import edit_saved_model
 from .version_info import elmo_info
 from .version_paths import (
     EXTRA,
@@ -79,9 +77,7 @@ def write_version(
 ) -> Path:
     """Writes the files of a version into a folder that is renamed when it is complete.
 
-    `make` returns the object to save, its signatures, and their description. A session
-    computes only what is asked of it. Calls from TensorFlow 2 take both names
-    of the input of `default`, if it is text alone.
+    `make` returns the object to save, its signatures, and their description.
     """
     output = Path(output)
     output.mkdir(parents=True, exist_ok=True)
@@ -90,37 +86,13 @@ def write_version(
         folder = Path(temporary) / "version"
         root, signatures, info = make()
         tf.saved_model.save(root, folder, signatures=signatures)
-        inputs = set(inputs_of(signatures["default"]))
-        if len(inputs) == 1 and inputs < {*INPUT_NAMES}:
-            (other_name,) = {*INPUT_NAMES} - inputs
-            _add_keyword(folder, ("default", "serving_default"), other_name)
-        unfold_signatures(folder, signatures)
+        edit_saved_model(folder, signatures)
         (folder / EXTRA).mkdir()
         text = json.dumps(info, indent=2, ensure_ascii=False)
         (folder / EXTRA / INFO).write_text(f"{text}\n", encoding="utf-8")
         if warmup:
             write_warmup(folder / EXTRA, MODEL_NAME, signatures)
         return folder.rename(new_version(output, version))
-
-
-def _add_keyword(directory, signatures, keyword):
-    """Lets signatures of one input take it by another keyword too.
-
-    TensorFlow 2 binds the arguments of a loaded signature to the parameters that the
-    file describes and, if they don't fit, to a list of keywords that the file holds
-    apart from them. Sessions and servers read neither.
-    """
-    path = directory / tf.saved_model.SAVED_MODEL_FILENAME_PB
-    saved_model = SavedModel.FromString(path.read_bytes())
-    (meta_graph,) = saved_model.meta_graphs
-    nodes = meta_graph.object_graph_def.nodes
-    for signature in signatures:
-        node = nodes[0]
-        for name in ("signatures", signature):
-            children = {child.local_name: child.node_id for child in node.children}
-            node = nodes[children[name]]
-        node.bare_concrete_function.argument_keywords[:] = [keyword]
-    path.write_bytes(saved_model.SerializeToString(deterministic=True))
 
 
 def write_archive(version: Path) -> Path:

@@ -10,13 +10,7 @@ from elmo_keras.lite.engine import LiteElmo
 
 
 class LiteVectors(SentenceVectors):
-    """The vectors that the model in a `.tflite` file gives.
-
-    Args:
-        path, threads: as in `LiteElmo`.
-        layers: as in `Embedder`: also the weights of a mix.
-        gamma, dtype, pooling: as in `Embedder`.
-    """
+    """The vectors by a `.tflite` file; `layers` can be the weights of a mix."""
 
     def __init__(
         self,

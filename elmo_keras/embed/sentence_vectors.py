@@ -12,8 +12,7 @@ POOLINGS = "mean", "max"
 
 
 class SentenceVectors:
-    """The chosen layers of the sentences of a batch; `flat` and `word_vectors` of a
-    subclass compute them.
+    """The chosen layers of the sentences of a batch, which subclasses compute.
 
     `layers` has a name or an index; the other arguments are those of `Embedder`.
 

@@ -18,10 +18,7 @@ _POOLED = {"mean": means, "max": maxima}
 class TensorFlowVectors(SentenceVectors):
     """Both LSTMs of an `Elmo` layer over the real tokens, in one graph.
 
-    Args:
-        elmo: the layer, whose weights must not change any more.
-        layers: as in `Embedder`: also the weights of a mix.
-        gamma, dtype, pooling: as in `Embedder`.
+    Its weights must not change any more. `layers` can be the weights of a mix.
     """
 
     def __init__(

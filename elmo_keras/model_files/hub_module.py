@@ -3,9 +3,7 @@
 What the variables' shapes don't show is that of google/elmo: `ElmoConfig`'s defaults.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +17,7 @@ from elmo_keras.model_files.checkpoints import (
 )
 from elmo_keras.model_files.folders import Prefix
 from elmo_keras.model_files.mix_file import Mix
+from elmo_keras.model_files.published import SizedWeights
 
 _CHARACTERS = "bilm/char_embed"
 _CELL = "RNN_0/RNN/MultiRNNCell/Cell{}/LSTMCell/W_P_0"
@@ -26,14 +25,7 @@ _CELL = "RNN_0/RNN/MultiRNNCell/Cell{}/LSTMCell/W_P_0"
 _SCALARS, _GAMMA = ("/weights", "_ELMo_W"), ("/scaling", "_ELMo_gamma")
 
 
-class HubModule(NamedTuple):
-    config: ElmoConfig
-    datasets: Mapping[str, Any]
-    mix: Mix | None
-    files: Prefix
-
-
-def read_hub_module(files: Prefix, name: str | Path) -> HubModule:
+def read_hub_module(files: Prefix, name: str | Path) -> SizedWeights:
     """The module whose variables lie in these files; they are read when needed."""
     found = checkpoint_variables(files.path)
     scope = _scope(found, name)
@@ -53,7 +45,7 @@ def read_hub_module(files: Prefix, name: str | Path) -> HubModule:
         own["char_embed"] = _WithoutPadding(own["char_embed"])
     mix = _mix(found, scope.removesuffix("bilm/") + "aggregation/")
     mix = mix and mix.checked(config.n_layers + 1, name)
-    return HubModule(config, own, mix, files)
+    return SizedWeights(config, own, mix, files)
 
 
 def _scope(found, name):

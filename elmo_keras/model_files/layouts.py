@@ -43,20 +43,20 @@ def model_in(folder: Folder, *, prefer_checkpoint: bool = False) -> ModelFiles:
     if weights and folder.matching(f"*{OPTIONS}") and not others_first:
         return options_and_weights(folder)
     if folder.has(TOKEN_EMBEDDER) or folder.has(ENCODER):
-        model = read_many_langs(folder)
-        dictionary = model.config.dictionary
-        return ModelFiles(
-            model.config.to_options(), lambda: model, dictionary=dictionary
-        )
+        return _of_sized(read_many_langs(folder))
     if folder.has("saved_model.pb"):
         index = folder.required("variables/variables.index", "variables.index")
         files = folder.on_disk(index.removesuffix(".index"))
-        module = read_hub_module(files, folder.place)
-        options = module.config.to_options()
-        return ModelFiles(options, lambda: module, own_mix=module.mix)
+        return _of_sized(read_hub_module(files, folder.place))
     if checkpoints:
         return bilm_tf_checkpoint(folder, _latest(folder, checkpoints))
     return options_and_weights(folder)  # which names what is missing
+
+
+def _of_sized(weights):
+    config = weights.config
+    kinds = {"dictionary": config.dictionary, "own_mix": weights.mix}
+    return ModelFiles(config.to_options(), lambda: weights, **kinds)
 
 
 def options_and_weights(folder: Folder) -> ModelFiles:

@@ -15,6 +15,7 @@ from elmo_keras.cli.command import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.blocked_weights import blocked, plain
 from elmo_keras.layers.character_cnn import N_CHARACTERS
+from elmo_keras.model_files.mix_file import Mix
 from elmo_keras.model_files.packed import write_packed
 
 VALUES_AT_ONCE = 2**25  # values of a variable that are assigned together
@@ -51,6 +52,8 @@ class SizedWeights(NamedTuple):
 
     config: ElmoConfig
     datasets: Mapping[str, Any]
+    mix: Mix | None = None
+    files: Any = None  # what the datasets are read from
 
 
 def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -44,9 +45,10 @@ class Corpus:
     @classmethod
     def of(cls, sentences: str | Iterable[Sentence]) -> "Corpus":
         """The corpus of sentences as in `Embedder.encode`, without empty ones."""
-        tokens, ends = _Growing(np.int32), _Growing(np.int64)
+        tokens, ends = io.BytesIO(), io.BytesIO()
         words, digest = _number(words_of_sentences(sentences), tokens, ends)
-        return cls(words, tokens.joined(), ends.joined(), digest)
+        tokens = np.frombuffer(tokens.getbuffer(), np.int32)
+        return cls(words, tokens, np.frombuffer(ends.getbuffer(), np.int64), digest)
 
     @classmethod
     def in_files(
@@ -67,8 +69,7 @@ class Corpus:
         new.mkdir(parents=True)
         try:
             with (new / _TOKENS).open("wb") as t, (new / _ENDS).open("wb") as e:
-                growing = _Growing(np.int32, t), _Growing(np.int64, e)
-                words, digest = _number(sentences, *growing)
+                words, digest = _number(sentences, t, e)
             (new / _WORDS).write_bytes("\n".join(words).encode())
             content = json.dumps({"sources": sources, "digest": digest})
             (new / _ABOUT).write_text(content)
@@ -129,36 +130,17 @@ class Corpus:
         return Corpus(self.words, tokens, ends, f"{self.digest} {first}/{n}")
 
 
-class _Growing:
-    def __init__(self, dtype, file: BinaryIO | None = None):
-        self.dtype, self.file = dtype, file
-        self.waiting: list[int] = []
-        self.pieces: list[np.ndarray] = []
-
-    def extend(self, numbers):
-        self.waiting.extend(numbers)
-        if len(self.waiting) >= _AT_ONCE:
-            self.flush()
-
-    def flush(self):
-        piece = np.array(self.waiting, self.dtype)
-        self.waiting.clear()
-        self.pieces.append(piece) if self.file is None else self.file.write(piece)
-
-    def joined(self):
-        return np.concatenate(self.pieces)
-
-
-def _number(sentences, tokens, ends):
+def _number(sentences, tokens: BinaryIO, ends: BinaryIO):
+    """Writes the sentences' numbers to files; returns the words and the digest."""
     numbers = {"<S>": BEGIN, "</S>": END}
     number = numbers.setdefault
     digest, end = hashlib.sha256(), 0
     for sentence in filter(len, sentences):
         digest.update(" ".join(sentence).encode() + b"\n")
-        tokens.extend([number(word, len(numbers)) for word in sentence])
-        ends.extend([end := end + len(sentence)])
-    tokens.flush()
-    ends.flush()
+        found = [number(word, len(numbers)) for word in sentence]
+        tokens.write(np.array(found, np.int32))
+        end += len(sentence)
+        ends.write(np.int64(end))
     return tuple(numbers), digest.hexdigest()
 
 

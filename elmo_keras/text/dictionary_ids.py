@@ -8,22 +8,18 @@ import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.text.string_search import StringSearch
-from elmo_keras.text.word_ids import DICTIONARY_BOUNDARIES
+from elmo_keras.text.word_ids import DICTIONARY_BOUNDARIES, numbered
 from elmo_keras.token_dictionary import UNKNOWN_WORD, TokenDictionary
 
 
 def dictionary_ids(tokens: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
     """Ids of every token and of its characters, as ELMoForManyLangs makes them.
 
-    A word that is longer than `config.max_characters_per_token` − 2 Unicode characters
-    is cut. Its row is `<eow>`, its characters, `<bow>`, and `<pad>` to the end: the two
-    marks are swapped in the code that trained the published models. The tokens `<bos>`
-    and `<eos>` have one character, which is their own. Bytes that are not UTF-8 are
-    U+FFFD each.
-
     Returns int32 `(tokens, config.ids_per_token)`: the id of the cut word, if the
-    dictionary has words, and then the row of characters, if it has any. Reference:
-    ELMoForManyLangs, `create_one_batch`.
+    dictionary has words, and its characters, if it has any: `<eow>`, the characters,
+    `<bow>` (the code that trained the published models swaps the two marks), and
+    `<pad>`. `<bos>` and `<eos>` have one character. Reference: ELMoForManyLangs,
+    `create_one_batch`.
     """
     tables = _tables(config.dictionary)
     length = config.max_characters_per_token - 2
@@ -57,18 +53,14 @@ class _Tables(NamedTuple):
 
 @functools.lru_cache(maxsize=8)
 def _tables(dictionary: TokenDictionary) -> _Tables:
-    keys = _numbered(dictionary.characters)
+    keys = numbered(dictionary.characters)
     points = {ord(key): i for key, i in keys.items() if len(key) == 1}
     characters = np.full(max(points, default=0) + 2, keys.get("<oov>", 0), np.int32)
     characters[list(points)] = list(points.values())
-    words = _numbered(dictionary.words)
+    words = numbered(dictionary.words)
     with tf.init_scope():  # graphs share the tensors instead of holding copies
         return _Tables(
             marks={key: i for key, i in keys.items() if len(key) > 1},
             characters=tf.constant(characters),
             word_ids=StringSearch(words, words.values(), words.get(UNKNOWN_WORD, 0)),
         )
-
-
-def _numbered(text):
-    return {key: i for i, key in enumerate(text.split("\n")) if key}

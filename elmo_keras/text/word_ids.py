@@ -35,8 +35,8 @@ class WordIds:
         self._config = config
         dictionary = config.dictionary
         if dictionary is not None:
-            self._characters = _numbered(dictionary.characters)
-            self._words = _numbered(dictionary.words)
+            self._characters = numbered(dictionary.characters)
+            self._words = numbered(dictionary.words)
 
     def __call__(self, words: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
         """Ids int32 `(words, config.ids_per_token)`, and where padding begins."""
@@ -102,7 +102,8 @@ class WordIds:
         return ids + 1, ends
 
 
-def _numbered(keys):
+def numbered(keys: str) -> dict[str, int]:
+    """Key → its line in the text of a dictionary, from 0."""
     return {key: i for i, key in enumerate(keys.split("\n")) if key}
 
 

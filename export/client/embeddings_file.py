@@ -19,21 +19,11 @@ BATCH_BYTES = 2**24  # of vectors held in memory before they are written
 def write_embeddings(
     path: Path, sentences: Sequence[Sequence[str]], vectors: Iterable[np.ndarray]
 ) -> None:
-    """Writes the vectors of sentences.
+    """Writes the vectors of sentences to a `.hdf5`, `.h5` or `.npy`.
 
-    A `.hdf5` or `.h5` file has the layout of `allennlp elmo`: the dataset `"i"` holds the
-    array of sentence i, and `sentence_to_index` a JSON object sentence → `"i"`, with
-    the last index of a repeated sentence. A `.npy` file holds one vector for each
-    sentence, `(sentences, vector)`.
-
-    Args:
-        path: ends in `.hdf5`, `.h5` or `.npy`, in upper or lower case.
-        sentences: the tokens of each sentence.
-        vectors: one array for each sentence.
-
-    Raises:
-        ValueError: the file is a `.npy`, and an array is not a vector.
-        OSError: the file can't be written. Nothing is left of it.
+    HDF5 has the layout of `allennlp elmo`: the dataset `"i"` holds the array of sentence
+    i, and `sentence_to_index` a JSON object sentence → `"i"`, with the last index of a
+    repeated sentence. A `.npy` file holds one vector for each sentence.
     """
     shutil.rmtree(path.with_name(f".{path.name}.unfinished"), ignore_errors=True)
     vectors = iter(vectors)

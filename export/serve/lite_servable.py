@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
-from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
+from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
 
 from elmo_keras.embed.lite_vectors import LiteVectors, pooled
 from elmo_keras.embed.word_vectors import WordVectors
@@ -16,14 +16,14 @@ from ..sentences import TOKENIZERS
 from ..version_paths import MODEL_NAME
 from .errors import invalid
 from .joining import LENGTHS
-from .servable import DEFAULT_SIGNATURE, named_signature
+from .servable import DEFAULT_SIGNATURE, Servable
 from .signature import Arrays, Signature
 
 CACHE_BYTES = 2**28  # of the vectors of words
 
 
-class LiteServable:
-    """The model of a `.tflite` file, with the methods of a `Servable`.
+class LiteServable(Servable):
+    """The model of a `.tflite` file.
 
     The signatures and outputs are those of an export of the same model: `default` with
     sentences, split at spaces, and `tokens`.
@@ -56,17 +56,10 @@ class LiteServable:
         outputs[LENGTHS] = lengths = tf.TensorSpec((None,), tf.int32)
         texts = {INPUT_NAMES[0]: tf.TensorSpec((None,), tf.string)}
         tokens = {"tokens": tf.TensorSpec((None, None), tf.string), LENGTHS: lengths}
-        self._signatures = {
-            DEFAULT_SIGNATURE: Signature.made(texts, outputs),
-            "default": Signature.made(texts, outputs),
-            "tokens": Signature.made(tokens, outputs),
-        }
-        self.signature_map = SignatureDefMap(
-            signature_def={k: s.to_proto() for k, s in self._signatures.items()}
+        default, tokens = _signature(texts, outputs), _signature(tokens, outputs)
+        self._set_signatures(
+            {DEFAULT_SIGNATURE: default, "default": default, "tokens": tokens}
         )
-
-    def signature(self, name: str) -> Signature:
-        return named_signature(self._signatures, name)
 
     def run(
         self, signature: Signature, inputs: Arrays, keys: tuple[str, ...], **_
@@ -110,4 +103,20 @@ class LiteServable:
         return {key: makers[key]() for key in keys}
 
     def close(self) -> None:
-        """Nothing is computed any more."""
+        """Frees nothing: the memory goes with the object."""
+
+
+def _signature(*specs):
+    inputs, outputs = (
+        {
+            key: TensorInfo(
+                name=key,
+                dtype=spec.dtype.as_datatype_enum,
+                tensor_shape=spec.shape.as_proto(),
+            )
+            for key, spec in found.items()
+        }
+        for found in specs
+    )
+    method = tf.saved_model.PREDICT_METHOD_NAME
+    return SignatureDef(inputs=inputs, outputs=outputs, method_name=method)

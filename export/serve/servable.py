@@ -61,10 +61,13 @@ class Servable:
                 raise
             tensorflow_text()  # registers its operations
             self._session, graph = _session(directory, config)
-        self.signature_map = SignatureDefMap(signature_def=dict(graph.signature_def))
+        self._set_signatures(dict(graph.signature_def))
+
+    def _set_signatures(self, protos):
+        self.signature_map = SignatureDefMap(signature_def=protos)
         self._signatures = {
             name: Signature.of(proto)
-            for name, proto in self.signature_map.signature_def.items()
+            for name, proto in protos.items()
             if proto.method_name == tf.saved_model.PREDICT_METHOD_NAME
         }
 
@@ -79,7 +82,13 @@ class Servable:
         return servable
 
     def signature(self, name: str) -> Signature:
-        return named_signature(self._signatures, name)
+        name = name or DEFAULT_SIGNATURE
+        if name not in self._signatures:
+            raise RequestError(
+                grpc.StatusCode.FAILED_PRECONDITION,
+                f"The signatures are {sorted(self._signatures)}. Received: {name}",
+            )
+        return self._signatures[name]
 
     def run(
         self,
@@ -131,17 +140,6 @@ class Servable:
     def close(self) -> None:
         """Frees the memory; requests that are computed end with CANCELLED."""
         self._session.close()
-
-
-def named_signature(signatures: dict[str, Signature], name: str) -> Signature:
-    """A signature by its name; an empty name means `serving_default`."""
-    name = name or DEFAULT_SIGNATURE
-    if name not in signatures:
-        raise RequestError(
-            grpc.StatusCode.FAILED_PRECONDITION,
-            f"The signatures are {sorted(signatures)}. Received: {name}",
-        )
-    return signatures[name]
 
 
 def _session(directory, config):

@@ -26,24 +26,6 @@ class Signature(NamedTuple):
             *({key: x.name for key, x in found.items()} for found in tensors),
         )
 
-    @classmethod
-    def made(
-        cls, inputs: dict[str, tf.TensorSpec], outputs: dict[str, tf.TensorSpec]
-    ) -> "Signature":
-        found = [dict(sorted(specs.items())) for specs in (inputs, outputs)]
-        return cls(*found, feeds={}, fetches={})
-
-    def to_proto(self) -> SignatureDef:
-        proto = SignatureDef(method_name=tf.saved_model.PREDICT_METHOD_NAME)
-        for specs, infos in (
-            (self.inputs, proto.inputs),
-            (self.outputs, proto.outputs),
-        ):
-            for key, spec in specs.items():
-                infos[key].name, infos[key].dtype = key, spec.dtype.as_datatype_enum
-                infos[key].tensor_shape.CopyFrom(spec.shape.as_proto())
-        return proto
-
     def chosen(self, output_filter: Iterable[str]) -> tuple[str, ...]:
         """The keys of the requested outputs, sorted; all if the filter is empty."""
         wanted = sorted(output_filter)

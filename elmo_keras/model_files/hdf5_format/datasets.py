@@ -5,6 +5,7 @@ import zlib
 
 import numpy as np
 
+from elmo_keras.model_files.hdf5_format import structures
 from elmo_keras.model_files.hdf5_format.groups import tree_leaves
 from elmo_keras.model_files.hdf5_format.structures import Cursor, Damaged
 
@@ -72,40 +73,71 @@ _REWRITE = (
 )
 
 
-def read(
-    data: memoryview,
-    layout: memoryview,
-    filters: list[int],
-    *,
-    shape: tuple[int, ...],
-    dtype: np.dtype,
-) -> np.ndarray:
-    """The values of a dataset; not copied if they lie in one piece."""
-    cursor = Cursor(layout)
-    version, kind = cursor.require(3, 4), cursor.uint(1)
-    size = math.prod(shape) * dtype.itemsize
-    if size == 0:
-        return np.zeros(shape, dtype)
-    if kind == _CHUNKED:
-        chunks = _chunks if version == 3 else _single_chunk
-        return _assembled(chunks(data, cursor, shape, dtype), filters, shape, dtype)
-    if kind == _COMPACT:
-        cursor.take(2)  # its size
-    elif (address := cursor.address()) is None:
-        raise Damaged("It was never written.")
-    else:
-        cursor = Cursor(data, address)
-    return np.frombuffer(cursor.take(size), dtype).reshape(shape)
+class Dataset:
+    """An array of a file, of which only the header has been read; `shape` may be None."""
 
+    def __init__(self, data: memoryview, name: str, header: dict[int, memoryview]):
+        self.name, self._data = name, data
+        self.shape = shape_of(header[structures.DATASPACE])
+        self.dtype = dtype_of(header[structures.DATATYPE])
+        self._layout = header[structures.LAYOUT]
+        self._filters = header.get(structures.FILTERS)
+        if structures.EXTERNAL in header:
+            raise Damaged(
+                "Its values are in other files (external storage). All data should be "
+                "in the file itself."
+            )
+        cursor = Cursor(self._layout)
+        cursor.require(3, 4)
+        if cursor.uint(1) > _CHUNKED:
+            raise Damaged(
+                "It is a virtual dataset: its values are in other files. All data "
+                "should be in the file itself."
+            )
 
-def check_layout(layout: memoryview) -> None:
-    cursor = Cursor(layout)
-    cursor.require(3, 4)
-    if cursor.uint(1) > _CHUNKED:
-        raise Damaged(
-            "It is a virtual dataset: its values are in other files. All data should be "
-            "in the file itself."
-        )
+    def __getitem__(self, everything) -> np.ndarray:
+        """The values, given `...`; read-only, and not copied where that is possible."""
+        if everything is not ...:
+            raise IndexError(f"A dataset is read whole, by [...]. Got {everything!r}")
+        if self.dtype == TEXT:
+            raise ValueError(f"`{self.name}` should hold numbers. Found: strings")
+        return self._values()
+
+    def text(self) -> str:
+        """The value of a dataset that holds one string of variable length."""
+        array = self._values()
+        if array.dtype != TEXT or array.size != 1:
+            raise ValueError(f"`{self.name}` should hold one string.")
+        return text_at(self._data, array.reshape(-1)[0])
+
+    def _values(self):
+        found = "no value" if self.shape is None else self.dtype
+        if isinstance(found, str):
+            raise ValueError(f"`{self.name}` should hold numbers. Found: {found}")
+        try:
+            filters = filter_ids(self._filters) if self._filters else []
+            return self._read(filters)
+        except (ValueError, OverflowError, MemoryError) as error:
+            raise ValueError(f"`{self.name}` is damaged. {error}") from error
+
+    def _read(self, filters):
+        """The values, which are not copied if they lie in one piece."""
+        cursor, shape, dtype = Cursor(self._layout), self.shape, self.dtype
+        version, kind = cursor.uint(1), cursor.uint(1)
+        size = math.prod(shape) * dtype.itemsize
+        if size == 0:
+            return np.zeros(shape, dtype)
+        if kind == _CHUNKED:
+            chunks = _chunks if version == 3 else _single_chunk
+            found = chunks(self._data, cursor, shape, dtype)
+            return _assembled(found, filters, shape, dtype)
+        if kind == _COMPACT:
+            cursor.take(2)  # its size
+        elif (address := cursor.address()) is None:
+            raise Damaged("It was never written.")
+        else:
+            cursor = Cursor(self._data, address)
+        return np.frombuffer(cursor.take(size), dtype).reshape(shape)
 
 
 def filter_ids(body: memoryview) -> list[int]:
