@@ -17,7 +17,6 @@ TOKENS = {
 
 
 def sentences_spec(name: str = INPUT_NAMES[0], shape=(None,)) -> tf.TensorSpec:
-    """The input of untokenised sentences, strings `(batch,)`."""
     return tf.TensorSpec(shape, tf.string, name=name)
 
 

@@ -64,9 +64,7 @@ def make_saved_model(
 ) -> tuple[tf.train.Checkpoint, dict, ScalarMix]:
     """The object to save with the weights of an `Elmo` layer, and its signatures.
 
-    The object follows the Reusable SavedModel interface: `__call__(inputs,
-    training=False)`, see `make_reusable`, `variables`, `trainable_variables`,
-    `regularization_losses`. Also returns the mix within it.
+    The object is a Reusable SavedModel, see `make_reusable`. Also returns its mix.
     """
     bilm = _copy(elmo.bilm, options.trainable == "all", options.dtype)
     mix = _copy(elmo.mixes[representation], options.trainable != "nothing", "float32")

@@ -50,14 +50,14 @@ def _add_keyword(nodes, signature, keyword):
 
 
 def inputs_of(function) -> dict[str, tf.TensorSpec]:
-    """The inputs of a concrete function that is a signature: name → dtype and shape."""
     specs = tf.nest.flatten(function.structured_input_signature)
     return {spec.name: spec for spec in specs}
 
 
 def _unfold(name, function, *, graph, signature):
     body = function.graph.as_graph_def()
-    call = _node(graph, next(iter(signature.outputs.values())).name)
+    wanted = next(iter(signature.outputs.values())).name.split(":")[0]
+    call = next(node for node in graph.node if node.name == wanted)
     given = dict(zip(_arguments(function, call, graph), call.input, strict=True))
     renamed = {node.name: f"{name}/{node.name}" for node in body.node}
     for node in body.node:
@@ -68,16 +68,8 @@ def _unfold(name, function, *, graph, signature):
     graph.node.remove(call)
 
 
-def _node(graph, tensor):
-    name = tensor.split(":")[0]
-    return next(node for node in graph.node if node.name == name)
-
-
 def _arguments(function, call, graph):
-    """The placeholder within the function for each input of the call.
-
-    The call is to a wrapper, which calls the function.
-    """
+    """The placeholder within the function for each input of the call to its wrapper."""
     library = {f.signature.name: f for f in graph.library.function}
     wrapper = library[call.attr["f"].func.name]
     (inner,) = (node for node in wrapper.node_def if node.op in _CALLS)

@@ -17,12 +17,7 @@ def elmo_of_files(
     gamma: float | None = None,
     **kwargs,
 ) -> Elmo:
-    """A layer with the weights of a trained biLM and the given mix.
-
-    The first `n_cached_words` of `vocab.txt` have cached vectors. `scalars` are the
-    weights of the mix before the softmax, by default those of the model's own mix;
-    `gamma` is 1 by default if they are given.
-    """
+    """A layer with the weights of a trained biLM and the given mix, or the model's own."""
     files, words = find_model(model, weights), ()
     if n_cached_words and files.vocabulary is None:
         raise ValueError(f"--cached-words needs {VOCABULARY} in {model}.")
@@ -35,7 +30,6 @@ def elmo_of_files(
 
 
 def read_keras_model(path: Path, name: str | None = None) -> Elmo | TaskModel:
-    """The model of a task in a `.keras` file, or the `Elmo` layer of another model."""
     if not path.exists():
         raise FileNotFoundError(f"There is no {path}.")
     model = load_keras_model(path)

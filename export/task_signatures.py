@@ -97,11 +97,7 @@ def _answers(model, texts, predicate=None, *, time=None):
 
 
 def _in_pieces(model, texts, predicate=None):
-    """The answers to texts, computed for so many at once as `rows_at_once` says.
-
-    A server merges requests into one batch, in which all texts are padded like the
-    longest one.
-    """
+    """The answers to texts, computed for so many at once as `rows_at_once` says."""
     texts, at_once = rows_at_once(texts, compares_tokens=model.compares_tokens)
     n_rows = next(iter(texts.values())).nrows()
     width = tf.reduce_max([1, *map(longest, texts.values())])
@@ -152,7 +148,6 @@ def _dense(tokens):
 
 
 def _checked(predicate, tokens):
-    """The positions of the predicates, which are those of tokens."""
     lengths = tf.cast(tokens.row_lengths(), tf.int32)
     one_each = tf.size(predicate) == tf.size(lengths)
     inside = tf.cond(

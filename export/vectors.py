@@ -50,7 +50,6 @@ class Vectors:
         }
 
     def _layers(self, tokens, lengths, training):
-        """All layers of the biLM in float32, `(tokens, 2P)` each."""
         layers = self.bilm.layers_of_sentences(tokens, lengths, training=training)
         layers = [tf.cast(h, tf.float32) for h in layers]
         if self.bilm.trainable:

@@ -70,7 +70,6 @@ def check_export(
     archive: bool,
     serving_files: bool,
 ) -> None:
-    """Refuses an export that can't be written, or would replace something."""
     check_folder(output)
     written = [new_version(output, version)]
     if archive:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 def collection_paused() -> Iterator[None]:
     """Objects made in this block are not searched for garbage; after it they count as old.
 
-    Importing TensorFlow and Keras makes half a million, most of which stay, and searching
-    them again and again takes a fifth of the time. A collector that is off stays off.
+    Searching those of TensorFlow and Keras takes a fifth of the time to import them.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -29,7 +29,6 @@ def file_stamp(path: Path) -> dict[str, Any]:
 
 
 def installed_version(package: str) -> str | None:
-    """The version of a package; None if it is not installed, as in a plain checkout."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

@@ -25,13 +25,11 @@ def deviation(values: Sequence[float]) -> float:
 
 
 def spread(values: Sequence[float], digits: int = 2) -> str:
-    """Mean ± standard deviation of a sample, or the only value."""
     mean = f"{np.mean(values):.{digits}f}"
     return f"{mean} ± {deviation(values):.{digits}f}" if len(values) > 1 else mean
 
 
 def percent_spread(scores: Sequence[float]) -> str:
-    """The `spread` of scores from 0 to 1, as percentages."""
     return spread(100 * np.asarray(scores))
 
 

@@ -87,7 +87,6 @@ def _check_name(path):
 
 
 def check_picture(path: Path, inputs: Iterable[Path]) -> None:
-    """Refuses a path that matplotlib can't write a picture to, or that is an input."""
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(
             f"A picture should end in one of {' '.join(SUFFIXES)}. Received: {path}"

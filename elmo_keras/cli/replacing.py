@@ -9,11 +9,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path; the file written there replaces `path` at the end.
-
-    Raises:
-        OSError: the file can't be put in place; the old file stays.
-    """
+    """A temporary path; the file written there replaces `path` at the end."""
     for left_over in left_overs(path):
         left_over.unlink(missing_ok=True)  # of a process that was killed
     temporary = temporary_path(path)

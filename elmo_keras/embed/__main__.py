@@ -181,7 +181,6 @@ def check_options(options: argparse.Namespace) -> None:
 
 
 def output_of(options: argparse.Namespace) -> Path:
-    """The output, checked before the model is read or downloaded."""
     inputs = [*options.inputs, *(options.mix or {}).get("files", [])]
     if options.model:
         inputs += parts_of_model(options.model)
@@ -199,7 +198,6 @@ def output_of(options: argparse.Namespace) -> Path:
 
 
 def chosen_mix(options: argparse.Namespace) -> dict[str, Any]:
-    """The layers, or the weights and the factor of their mix."""
     mix = options.mix
     if not mix and options.layers != "mix":
         return {"layers": "all" if options.layers is None else options.layers}

@@ -33,7 +33,6 @@ def write_part(
 
 
 def note_of(path: Path) -> dict[str, Any] | None:
-    """What a part says about itself; None if it is missing or damaged."""
     try:
         return {"digest": None} | _read(path)[0]
     except Exception:  # reading a damaged header, numpy also raises tokenize's errors
@@ -66,7 +65,6 @@ def _read(path, *, whole=True):
 
 
 def sentence_to_index(paths: Sequence[Path]) -> dict[str, str] | None:
-    """The name of each text's last dataset; None if there are too many texts."""
     last, left = {}, MAX_TEXT_BYTES
     for path in paths:
         note, _ = _read(path, whole=False)

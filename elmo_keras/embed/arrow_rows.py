@@ -15,8 +15,6 @@ ROW_BYTES = 64  # of a row besides its vectors, about
 
 
 class Row(NamedTuple):
-    """A sentence: its vectors, number, text in UTF-8 if there is one, and own id."""
-
     vectors: np.ndarray
     number: int
     text: str | bytes | None = None
@@ -137,7 +135,6 @@ def vector_columns(schema: pa.Schema) -> list[str]:
 
 
 def array_of(column: pa.Array, row: int) -> np.ndarray:
-    """The vectors in a row of a column, `(tokens, dim)` or `(dim,)`."""
     of_tokens = pa.types.is_list(column.type)
     vectors = column.values if of_tokens else column
     if not pa.types.is_fixed_size_list(vectors.type):

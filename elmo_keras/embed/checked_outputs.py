@@ -16,7 +16,6 @@ def checked_output(
     pooling: str | None,
     overwrite: bool,
 ) -> Path:
-    """The path of a shard's output, checked before the work."""
     index, count = shard
     if not 1 <= index <= count:
         raise ValueError(
@@ -39,7 +38,6 @@ def checked_output(
 
 
 def checked_folder(output: Path, inputs: Iterable[Path], *, overwrite: bool) -> Path:
-    """The output, unless no folder of parts can be made there."""
     if output.suffix.lower() in ARRAY_SUFFIXES:
         raise ValueError(
             "A corpus is written as a folder of Parquet files, whose name should not "

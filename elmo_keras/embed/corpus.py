@@ -140,7 +140,6 @@ def write_vectors(
     verbose: int,
     stop: Callable[[], bool],
 ) -> Summary:
-    """Writes the vectors to a path that was checked, see `embed_corpus`."""
     vectors = embedder.vectors
     texts = not (forget_sentences or is_npy(output))
     about = embedder.about_file("{}/{}".format(*shard))
@@ -242,7 +241,6 @@ class _Lines:
                 yield line.split()
 
     def share(self, n_sentences: int) -> float | None:
-        """The share of the file that the first sentences are; None if it is a pipe."""
         return self._rows.share(n_sentences * self._count)
 
     def note(self, batch: Batch, *, texts: bool) -> dict[str, Any]:

@@ -188,13 +188,8 @@ class Embedder:
     ) -> Iterator[np.ndarray]:
         """Yields the array of each sentence in turn, within bounded memory.
 
-        Args:
-            sentences: as in `encode`; an iterator is read as the arrays are needed.
-                For one `str`, its array is the only one.
-            normalize, show_progress_bar: as in `encode`.
-
-        Raises:
-            TypeError, ValueError: as in `encode`.
+        Arguments and errors are those of `encode`; an iterator is read as the arrays
+        are needed.
         """
         sentences = plain(sentences)
         if isinstance(sentences, (str, bytes)):
@@ -288,7 +283,6 @@ class Embedder:
         return self._fingerprint
 
     def _load(self):
-        """Reads the model at the first use."""
         with self._lock:
             if self._vectors is None:
                 self._read(**self._settings)
@@ -350,7 +344,6 @@ class Embedder:
 
 
 def by_litert(model: Any, arithmetic: str | None) -> bool:
-    """Whether LiteRT computes, with the arguments of an `Embedder`."""
     is_path = isinstance(model, (str, os.PathLike))
     return arithmetic == "int8" or (is_path and Path(model).suffix == LITE)
 

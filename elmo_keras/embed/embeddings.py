@@ -116,7 +116,6 @@ def _shards(path) -> Iterator[Path]:
 
 
 def open_npy(path: Path) -> np.ndarray:
-    """The array in a `.npy` file, read when it is used."""
     try:
         array = np.lib.format.open_memmap(path, mode="r")
     except FileNotFoundError:

@@ -139,7 +139,6 @@ class Hdf5Part:
 
 
 def _own_dataset(file, name):
-    """A dataset of floats; one whose values are in another file is refused."""
     if not isinstance(file.get(name, getlink=True), h5py.HardLink):
         raise ValueError("It is missing, or a link to somewhere else.")
     dataset = file[name]

@@ -20,8 +20,7 @@ FORMER = "data", "journal", "journal.new", "converted"  # until elmo-keras 0.3
 class Parts:
     """The folder `OUTPUT.unfinished` of a run, whose parts become OUTPUT.
 
-    A part depends on its sentences and on the values of the run. It is written under
-    another name in `begun` and moved to `parts` when it is whole and on the disk.
+    A part is written in `begun` and moved to `parts` when it is whole and on the disk.
     `note_of(path)` returns what a part says about itself, with the `digest` of its
     sentences, or None if it is missing or damaged.
     """
@@ -119,11 +118,9 @@ class Parts:
             )
 
     def part(self, number: int) -> Path:
-        """The path of a part; the order of the names is that of the parts."""
         return self.path / PARTS / f"part-{number:07}{self._suffix}"
 
     def parts_from(self, number: int) -> list[Path]:
-        """The paths of this part and all after it that are there."""
         paths = (self.path / PARTS).glob("part-*")
         return sorted(path for path in paths if path >= self.part(number))
 

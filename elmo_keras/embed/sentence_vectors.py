@@ -14,8 +14,6 @@ POOLINGS = "mean", "max"
 class SentenceVectors:
     """The chosen layers of the sentences of a batch, which subclasses compute.
 
-    `layers` has a name or an index; the other arguments are those of `Embedder`.
-
     Attributes:
         model: SHA-256 of the biLM's configuration and weights.
         arithmetic: what the numbers are computed in.

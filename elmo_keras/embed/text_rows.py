@@ -56,9 +56,8 @@ class TextRows:
     `.ndjson` and `.json`; anything else, or every one with `only_lines`, is text with a
     sentence a line. JSON lines and text may be gzipped.
 
-    In Parquet and JSON lines, `text_column` has strings or lists of tokens. The ids of
-    the user's are in `id_column`, and `id_type` is their type, `"int64"` or `"string"`,
-    from the first row on.
+    In Parquet and JSON lines, `text_column` has strings or lists of tokens, and
+    `id_column` the ids of the user's, whose type is known from the first row on.
     """
 
     def __init__(
@@ -82,7 +81,6 @@ class TextRows:
         self.id_type: str | None = None
 
     def share(self, n_rows: int) -> float | None:
-        """The share of all files that the first rows are; None if a size is unknown."""
         if self._total is None:
             return None
         with self._asking:
@@ -211,7 +209,6 @@ def missing(column: str, place: str | Path, names: Any) -> str:
 
 
 def sentence_of(value: Any, column: str, place: str) -> bytes | list[bytes]:
-    """A sentence out of a column, in UTF-8."""
     is_text, is_list = isinstance(value, str), isinstance(value, list)
     if not is_text and not (is_list and all(isinstance(t, str) and t for t in value)):
         raise _Refused(

@@ -17,7 +17,6 @@ Batches = Iterable[tuple[Sequence[int], Sequence[np.ndarray]]]
 def write_npy(
     path: Path, batches: Batches, *, shape: Sequence[int], dtype: str, step: int = 1
 ) -> None:
-    """Writes one array with a row for each sentence, as `numpy.save` does."""
     dtype = np.dtype(dtype)
     about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False}
     with path.open("wb") as file:

@@ -43,8 +43,6 @@ class WordVectors:
 
 
 class WordTable:
-    """Words with numbers from 0, and their vectors as far as they were needed."""
-
     def __init__(self, boundaries: Sequence[bytes], empty: np.ndarray, compute):
         self.numbers: dict[bytes, int] = {}
         self._boundaries, self._vectors, self._compute = boundaries, empty, compute
@@ -69,7 +67,6 @@ class WordTable:
         return found, len(new) - (N_BOUNDARIES if before == 0 else 0)
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
-        """The vectors of the words with these numbers, `(words, projection_dim)`."""
         with self._lock:
             for words in self._waiting:
                 self._add_vectors(words)

@@ -74,14 +74,12 @@ class Archive:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is a zip or a tar, plain or compressed by gzip or bzip2."""
     with path.open("rb") as file:
         is_zip = file.read(4) == b"PK\3\4"
     return is_zip or zipfile.is_zipfile(path) or _tar_opener(path) is not None
 
 
 def _tar_opener(path):
-    """The function that opens the stream of a tar; None for anything else."""
     with path.open("rb") as file:
         start = file.read(512)
     if start.startswith(b"PK\3\4"):  # a zip, whatever follows

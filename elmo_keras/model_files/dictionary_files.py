@@ -34,9 +34,8 @@ def dictionary_files(dictionary: TokenDictionary) -> dict[str, bytes]:
 def parse_dic(content: bytes, name: str, n_ids: int) -> str:
     """The keys of a `char.dic` or `word.dic`, one on the line of each id.
 
-    A line holds a key, a tab and an id below `n_ids`. A key of white space is missing in
-    effect, because ELMoForManyLangs strips the lines; it becomes U+3000, and the last one
-    wins.
+    A key of white space is missing in effect, because ELMoForManyLangs strips the lines;
+    it becomes U+3000, and the last one wins.
     """
     ids: dict[str, int] = {}
     lines = _text(content, name).removesuffix("\n").split("\n")

@@ -28,9 +28,7 @@ class Prefix:
 class Folder:
     """The files of a directory, and those of its folders that a layout knows.
 
-    Attributes:
-        place: the directory or archive.
-        names: the names of the model's files; of two checkpoints' the later is younger.
+    Of the names of two checkpoints the later one in `names` is younger.
     """
 
     def __init__(self, place: Path):
@@ -70,7 +68,6 @@ class Folder:
         return any(_last(n) == name for n in self.names)
 
     def content(self, name: str, most: int) -> Content:
-        """The content of the file of this name, in whatever folder, up to `most` bytes."""
         found = [n for n in self.names if n == name or _last(n) == name]
         if not found:
             raise FileNotFoundError(f"{self.place} lacks {name}.")
@@ -90,7 +87,6 @@ class Folder:
         return self.place / name
 
     def on_disk(self, prefix: str) -> Prefix:
-        """The files of a checkpoint where TensorFlow can read them."""
         return Prefix(self.place / prefix)
 
 

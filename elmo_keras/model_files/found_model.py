@@ -47,7 +47,6 @@ class ModelFiles:
 
     @functools.cached_property
     def weights(self) -> Weights:
-        """Its weights, by published names; each is read when it is needed."""
         return self.open_weights()
 
     @property
@@ -74,7 +73,6 @@ class ModelFiles:
 
     @property
     def start_state(self) -> StartState | None:
-        """The state that its biLM reads each sentence from, or None for zero."""
         if self.start_state_file is None:
             return None
         return parse_start_state(self.start_state_file, self._config, self.weights)
@@ -91,11 +89,9 @@ class ModelFiles:
 
     @property
     def is_checkpoint(self) -> bool:
-        """Whether it is a checkpoint of bilm-tf, which holds a softmax itself."""
         return isinstance(self.weights, CheckpointWeights)
 
     def bilm(self, **kwargs) -> BidirectionalLanguageModel:
-        """The language model, with its softmax if it has one, see `load_bilm`."""
         config, n_words = self.config, None
         if self.has_softmax:
             self._softmax()  # it is checked before it takes memory

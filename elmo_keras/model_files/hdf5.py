@@ -38,9 +38,7 @@ def open_hdf5(file: str | Path | Content) -> Hdf5File:
 def new_hdf5(path: Path, userblock_size: int = 0) -> Iterator[h5py.File]:
     """A new file, written to `path` at the end: HDF5 itself dies of a full disk.
 
-    Args:
-        path: replaced if it exists.
-        userblock_size: bytes reserved before the content, for its SHA-256.
+    The user block, if there is one, gets the SHA-256 of the rest.
     """
     content = io.BytesIO()
     with h5py.File(content, "w", userblock_size=userblock_size) as file:

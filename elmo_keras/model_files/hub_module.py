@@ -78,8 +78,6 @@ def _config(variables):
 
 
 class _WithoutPadding:
-    """The rows of characters without the first one, which is that of padding."""
-
     def __init__(self, variable: CheckpointVariable):
         self._variable = variable
         self.shape = variable.shape[0] - 1, *variable.shape[1:]

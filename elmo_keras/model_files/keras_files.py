@@ -24,9 +24,6 @@ def load_keras_model(path: Path) -> keras.Model:
     HDF5 content is first read by this package's own reader, and an `Elmo` layer that
     is larger than the weights is refused. Other layers of a file that is made to harm
     can still ask for any memory; Keras' safe mode keeps code from being run.
-
-    Raises:
-        ValueError: it is not a sound Keras model, or has weights that are not finite.
     """
     if not zipfile.is_zipfile(not_a_pipe(path)):
         raise ValueError(f"{path} should be a complete .keras file.")

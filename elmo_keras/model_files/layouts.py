@@ -85,7 +85,6 @@ def options_and_weights(folder: Folder) -> ModelFiles:
 
 
 def bilm_tf_checkpoint(folder: Folder, prefix: str) -> ModelFiles:
-    """A TensorFlow 1 checkpoint of bilm-tf with its options, and perhaps its words."""
     options = str(PurePosixPath(prefix).with_name(OPTIONS))
     for needed in (f"{prefix}.index", options):
         if needed not in folder.names:
@@ -107,7 +106,6 @@ def _options(folder, name):
 
 
 def _vocabulary(folder):
-    """`vocab.txt`, or the only file of a similar name, or None."""
     found = folder.matching("*vocab*.txt")
     named = [name for name in found if PurePosixPath(name).name == VOCABULARY]
     if len(named or found) != 1:

@@ -1,6 +1,6 @@
-"""Models of ELMoForManyLangs: files, configuration, names and layout of the weights.
+"""Models of https://github.com/HIT-SCIR/ELMoForManyLangs.
 
-They are those of https://github.com/HIT-SCIR/ELMoForManyLangs. A gate's weights come in
+A gate's weights come in
 PyTorch's order i, f, g, o there and in TensorFlow's order i, g, f, o here; matrices are
 transposed; the gate of a highway layer has the opposite sign; the bias of the forget gate
 is in the weights.
@@ -82,7 +82,6 @@ def _settings(folder) -> dict[str, Any] | None:
 
 
 def _with_sizes(settings, embedder, encoder):
-    """The settings with the sizes of the weights."""
     none = np.zeros((0, 0))
     widths = _count(embedder, "convolutions.{}.weight")
     shapes = [embedder[f"convolutions.{i}.weight"].shape for i in range(widths)]

@@ -163,7 +163,6 @@ def read_table(table: dict[str, Entry], found: Mapping[str, Any]) -> None:
 def check_shapes(
     shapes: Mapping[str, tuple[int, ...]], found: Mapping[str, Any]
 ) -> None:
-    """Checks that `found` holds an array of each name and shape."""
     for name, shape in shapes.items():
         if name not in found:
             raise ValueError(
@@ -200,7 +199,6 @@ def finite(name: str, array: np.ndarray) -> np.ndarray:
 
 
 def finite_values(name: str, array: Any) -> np.ndarray:
-    """The values of an array of a file, see `finite`."""
     return finite(_name_in_file(name, array), array[...])
 
 

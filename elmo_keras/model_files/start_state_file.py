@@ -24,8 +24,6 @@ DIGEST = "biases_sha256"  # attribute
 
 
 class StartState(NamedTuple):
-    """The LSTM state before the first token of every sentence."""
-
     output: np.ndarray  # float32 (2, n_layers, projection_dim), forward and backward
     cell: np.ndarray  # float32 (2, n_layers, units)
 

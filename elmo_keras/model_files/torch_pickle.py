@@ -40,8 +40,6 @@ class _Storage(NamedTuple):
 
 
 class _Tensor(NamedTuple):
-    """A part of a storage, counted in values."""
-
     storage: _Storage
     offset: int
     shape: tuple[int, ...]
@@ -121,7 +119,6 @@ def _storages(tensors):
 
 
 def _array(name, tensor, values):
-    """The array of a tensor, after a check that it lies within its storage."""
     if not isinstance(tensor, _Tensor):
         raise ValueError(f"{name!r} is a {type(tensor).__name__}, not a tensor.")
     storage, data = tensor.storage, values[tensor.storage.key]

@@ -66,7 +66,6 @@ def characters_of_words(words: tf.Tensor, config: ElmoConfig) -> tf.Tensor:
 
 
 def _byte_ids(tokens, config):
-    """The published ids for training: (tokens, max_characters_per_token)."""
     length = config.max_characters_per_token
     begins, ends = (tokens == token for token in BOUNDARIES)
     sentence_boundary = tf.where(begins, BEGIN_OF_SENTENCE, 0)

@@ -113,7 +113,6 @@ class Corpus:
         return [*boundary_tokens(config), *self.words[2:]]
 
     def counts(self) -> np.ndarray:
-        """The number of occurrences of each of `words`: int64 `(words,)`."""
         counts = np.zeros(len(self.words), np.int64)
         for first in range(0, len(self.tokens), _AT_ONCE):
             some = self.tokens[first : first + _AT_ONCE]
@@ -159,7 +158,6 @@ class TextStatistics:
     def of(
         cls, corpus: Corpus, vocabulary: Vocabulary, config: ElmoConfig
     ) -> "TextStatistics":
-        """Counts a corpus, and the tokens that vocabulary and model can't represent."""
         from elmo_keras.text.characters import words_cut  # by TensorFlow
 
         counts = corpus.counts()

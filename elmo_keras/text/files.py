@@ -38,17 +38,8 @@ def read_sentences(
 ) -> Iterator[list[str]]:
     """The sentences of text files, plain or gzipped; empty ones are left out.
 
-    Args:
-        patterns: paths or glob patterns, read in the order of `text_files`.
-        tokenizer: None for files of one sentence a line, its tokens separated by
-            ASCII white space; or a function that splits lines of raw text into
-            sentences of tokens, such as `raw_text_tokenizer()`.
-        normalization: None or a Unicode normal form such as `"NFC"`.
-
-    Raises:
-        FileNotFoundError: no file matches a pattern.
-        ValueError: a file is not UTF-8, is a damaged gzip file, or has a line of
-            more than `LONGEST_LINE` bytes; the message names file and line.
+    Without a tokenizer, such as `raw_text_tokenizer()`, a line is a sentence, its tokens
+    separated by ASCII white space. `normalization` is a Unicode normal form.
     """
     for path in text_files(patterns):
         with path.open("rb") as file:
@@ -67,7 +58,7 @@ def read_sentences(
 
 
 def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
-    """The lines of an open file or pipe as UTF-8 bytes; errors as in `read_sentences`."""
+    """The lines of an open file or pipe as UTF-8 bytes; errors name the line."""
     number = 0
     try:
         text = unzipped(file)

@@ -19,11 +19,7 @@ def length_batches(
 ) -> list[list[int]]:
     """Indices of sentences in batches to be padded, the shortest first.
 
-    Args:
-        lengths: the number of positions that each sentence takes in a batch.
-        max_tokens: maximum number of positions in a batch, padding included. A
-            longer sentence is a batch of its own.
-        max_sentences: maximum number of sentences in a batch.
+    A batch has at most `max_tokens` positions, padding included, or is one sentence.
 
     >>> length_batches([3, 1, 2, 3], max_tokens=6)
     [[1, 2], [0, 3]]

@@ -27,11 +27,6 @@ def tokens_of_sentences(
     A `str` is one sentence, split at ASCII white space or by the tokenizer; strings in a
     list or a column are sentences, and lists or rows of them are tokens. `""` at the end
     of a row of a two-dimensional array is padding.
-
-    Raises:
-        TypeError: it is nothing of this kind, such as a table, a mapping or numbers; the
-            message gives the number of the sentence.
-        ValueError: a token is empty, or not UTF-8.
     """
     found = plain(sentences)
     if isinstance(found, (str, bytes)):

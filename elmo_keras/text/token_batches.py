@@ -122,7 +122,6 @@ def dense_tokens(tokens) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def token_mask(tokens: tf.Tensor) -> tf.Tensor:
-    """True up to the last non-empty string of each row of `(..., time)`."""
     return up_to_last(tokens != "")
 
 
@@ -132,7 +131,6 @@ def up_to_last(mask: tf.Tensor) -> tf.Tensor:
 
 
 def positions(mask: tf.Tensor) -> tf.Tensor:
-    """The numbers of the columns of `(..., time)`: int32 `(time,)`."""
     return tf.range(tf.shape(mask)[-1])
 
 

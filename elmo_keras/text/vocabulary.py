@@ -86,7 +86,6 @@ class Vocabulary:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the words in their order; a softmax is saved with it."""
         return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
 
     @classmethod
@@ -109,19 +108,10 @@ class Vocabulary:
         max_size: int | None = None,
         min_count: int = 1,
     ) -> "Vocabulary":
-        """The vocabulary of counted words.
+        """At most `max_size` words, including the special ones, by falling frequency.
 
-        Args:
-            counts: how often each word occurs.
-            max_size: maximum number of words, including the special ones, or None.
-            min_count: words that occur less often are left out.
-
-        Returns:
-            Words by falling frequency; equally frequent ones in the order of
-            their code points, so that the order of sentences does not matter.
-
-        Raises:
-            ValueError: `max_size` leaves no room for the special words.
+        Equally frequent ones are in the order of their code points, so that the order
+        of sentences does not matter.
         """
         if max_size is not None and max_size < len(SPECIAL_WORDS):
             raise ValueError(
@@ -147,7 +137,6 @@ class Vocabulary:
             raise ValueError(f"{name}: {error}") from error
 
     def save(self, path: str | Path) -> None:
-        """Writes a `vocab.txt`, one word a line."""
         lines = "".join(f"{word}\n" for word in self.words)
         Path(path).write_text(lines, encoding="utf-8", newline="\n")
 

@@ -19,7 +19,6 @@ BEGIN_OF_WORD, END_OF_WORD, PADDING = 258, 259, 260
 
 
 def boundary_tokens(config: ElmoConfig) -> tuple[str, str]:
-    """The tokens before and after each sentence."""
     return BOUNDARIES if config.dictionary is None else DICTIONARY_BOUNDARIES
 
 

@@ -76,7 +76,6 @@ def embed_file(options: argparse.Namespace) -> None:
 
 
 def check_output(path: Path, source: Path) -> None:
-    """Refuses other kinds of files, existing files, and what can't be written."""
     check_suffix(path, ARRAY_SUFFIXES)
     check_apart([path], [source])
     check_file(path)

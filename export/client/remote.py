@@ -68,11 +68,6 @@ def embed_text(
     Yields:
         float arrays: `(tokens, 2 · projection)` for `elmo`, `(layers, tokens,
         2 · projection)` for `layers`, `(2 · projection,)` for `default`.
-
-    Raises:
-        ValueError: the output has no vector for a sentence, or the server is an address
-            of HTTP.
-        grpc.RpcError: the server refuses a request, or can't be reached.
     """
     if "://" in server:
         raise ValueError(
@@ -80,7 +75,11 @@ def embed_text(
             f"{server}"
         )
     with contextlib.ExitStack() as stack:
-        channel = stack.enter_context(_channel(server, credentials))
+        if credentials is None:
+            channel = grpc.insecure_channel(server, UNLIMITED)
+        else:
+            channel = grpc.secure_channel(server, credentials, UNLIMITED)
+        stack.enter_context(channel)
         predict = PredictionServiceStub(channel).Predict
         pool = concurrent.futures.ThreadPoolExecutor(in_flight)
         stack.callback(pool.shutdown, cancel_futures=True)
@@ -104,12 +103,6 @@ def embed_text(
             ),
             tokens_at_once=batch_tokens * SORTED_BATCHES,
         )
-
-
-def _channel(server, credentials):
-    if credentials is None:
-        return grpc.insecure_channel(server, UNLIMITED)
-    return grpc.secure_channel(server, credentials, UNLIMITED)
 
 
 def _request(sentences, model, output):
@@ -147,11 +140,7 @@ def _unpadded(row, length, output):
 
 
 def array_of(proto: TensorProto) -> np.ndarray:
-    """The array of a tensor, as `tf.make_ndarray`.
-
-    That function makes a Python object of each number in `float_val`, which both
-    servers answer with by default. Protocol buffers hand them over as a block.
-    """
+    """As `tf.make_ndarray`, but without a Python object of each number in `float_val`."""
     if proto.dtype == tf.float32.as_datatype_enum and len(proto.float_val) > 1:
         shape = [dim.size for dim in proto.tensor_shape.dim]
         return np.array(proto.float_val, np.float32).reshape(shape)
@@ -163,7 +152,6 @@ def read_credentials(
     client_key: Path | None = None,
     client_certificate: Path | None = None,
 ) -> grpc.ChannelCredentials | None:
-    """The credentials of a client, or None without any file: no TLS."""
     if (client_key is None) != (client_certificate is None):
         raise ValueError(
             "--client-key and --client-certificate belong together. Received one of them."

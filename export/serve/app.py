@@ -145,9 +145,7 @@ class App:
         except TimeoutError:
             if self._ended:
                 raise shutting_down() from None
-            raise too_late(
-                f"The request waited for {seconds:g} seconds.",
-            ) from None
+            raise too_late(f"The request waited for {seconds:g} seconds.") from None
         except asyncio.CancelledError:
             raise cancelled() from None
         finally:
@@ -157,7 +155,6 @@ class App:
         return asyncio.wrap_future(self._pool.submit(function, *arguments, **kwargs))
 
     async def _send(self, request, status, content, content_type="application/json"):
-        """Sends the answer; gives up a client that does not read it."""
         headers = HEADERS | (CORS if self._config.rest_cors else {})
         response = web.StreamResponse(status=status, headers=headers)
         response.content_type = content_type

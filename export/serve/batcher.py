@@ -45,7 +45,6 @@ class Request:
         )
 
     def left(self) -> float | None:
-        """Seconds until the client stops waiting, or None if it doesn't."""
         if self.seconds is None:
             return None
         left = self.arrived + self.seconds - time.monotonic()
@@ -112,7 +111,6 @@ class Batcher:
         return request.future
 
     def close(self, grace: float = threading.TIMEOUT_MAX) -> None:
-        """Refuses new requests; waiting ones fail after `grace` seconds."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

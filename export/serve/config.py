@@ -25,8 +25,6 @@ class VersionPolicy(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
-    """A model to serve: its name in requests, the folder of its versions, its labels."""
-
     name: str
     directory: Path
     policy: VersionPolicy = VersionPolicy()
@@ -42,8 +40,6 @@ def batches_at_once() -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """The options of a server; the help of the command describes them."""
-
     models: Sequence[ModelConfig] = ()
     threads: int | None = None
     poll_seconds: float = 2.0

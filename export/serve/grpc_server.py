@@ -73,8 +73,6 @@ def _unimplemented(self, request, context):
 
 
 class Services(PredictionServiceServicer, ModelServiceServicer):
-    """Predict, metadata and status of models; other methods are UNIMPLEMENTED."""
-
     def __init__(self, models: Models, *, tensor_content: bool = False):
         self.models, self.in_flight = models, InFlight()
         self._tensor_content = tensor_content
@@ -155,7 +153,6 @@ class GrpcServer:
             raise OSError(f"Can't listen on --port {port} of {host}.") from error
 
     def leave(self) -> None:
-        """Tells probes that this server is about to end; it still answers."""
         self._health.enter_graceful_shutdown()
 
     def wait(self, end: float) -> None:

@@ -37,7 +37,6 @@ class HttpServer:
         self._thread.start()
 
     def stop(self, grace: float) -> threading.Event:
-        """Refuses new requests, and others after the grace; the event: all is closed."""
         self._grace = min(grace, self._grace)
         with contextlib.suppress(RuntimeError):  # it is closed already
             self._loop.call_soon_threadsafe(self._stopping.set)
@@ -130,7 +129,6 @@ class Connections(web.Server):
         self._by_age.remove(handler)
 
     def _is_waiting(self, connection):
-        """Whether the server waits for the client, not the client for the server."""
         request = self._requests.get(connection)
         return request is None or not request.content.is_eof()
 

@@ -52,7 +52,6 @@ def split(
     *,
     requests: Sequence[Arrays],
 ) -> list[Arrays]:
-    """The outputs of each request: its rows, cut to the length it would have alone."""
     answers, begin = [], 0
     for inputs in requests:
         end = begin + len(next(iter(inputs.values())))

@@ -64,7 +64,7 @@ class Models:
             raise invalid(f"`model_spec` should name a model: {sorted(self._models)}.")
         if name not in self._models:
             raise not_found(
-                f"The models are {sorted(self._models)}. Received: {name!r}",
+                f"The models are {sorted(self._models)}. Received: {name!r}"
             )
         return self._models[name]
 
@@ -83,9 +83,7 @@ class Models:
         found, number = versions.statuses(), versions.number(version_of(spec))
         if number is not None:
             if number not in found:
-                raise not_found(
-                    f"The versions are {list(found)}. Received: {number}",
-                )
+                raise not_found(f"The versions are {list(found)}. Received: {number}")
             found = {number: found[number]}
         response = GetModelStatusResponse()
         for version, status in found.items():
@@ -120,7 +118,6 @@ class Models:
             self.metrics.request(api, method, status.name, seconds, model)
 
     def drain(self, grace: float) -> None:
-        """Refuses new requests, and answers waiting ones for up to `grace` seconds."""
         self._stop.set()
         self.batcher.close(grace)
 

@@ -18,7 +18,6 @@ _FLOAT_VAL = bytes([5 << 3 | 2])
 
 
 def fill(proto: TensorProto, array: np.ndarray, *, as_content: bool = False) -> None:
-    """Writes an output into an empty tensor, as values or as `tensor_content`."""
     if as_content or array.dtype not in (np.float32, np.int32):
         proto.CopyFrom(tf.make_tensor_proto(array))
         return

@@ -194,7 +194,6 @@ def _optimized(file):
 
 
 def _tensors_to_keep(meta_graph):
-    """Names of the tensors that clients and the loader ask for."""
     saver = meta_graph.saver_def
     names = {saver.restore_op_name, saver.filename_tensor_name, saver.save_tensor_name}
     for signature in meta_graph.signature_def.values():

@@ -27,7 +27,6 @@ class Signature(NamedTuple):
         )
 
     def chosen(self, output_filter: Iterable[str]) -> tuple[str, ...]:
-        """The keys of the requested outputs, sorted; all if the filter is empty."""
         wanted = sorted(output_filter)
         if unknown := [key for key in wanted if key not in self.outputs]:
             raise invalid(

@@ -25,8 +25,6 @@ NEWEST = VersionPolicy()
 
 
 class Status(NamedTuple):
-    """The status of a version, with the reason why it failed to load, or `""`."""
-
     state: int
     error: str = ""
 
@@ -76,9 +74,7 @@ class Versions:
             number = max(self._loaded) if wanted is None else wanted
             if number not in self._loaded:
                 found = ", ".join(map(str, sorted(self._loaded)))
-                raise not_found(
-                    f"The loaded version is {found}. Received: {number}",
-                )
+                raise not_found(f"The loaded version is {found}. Received: {number}")
             servable = self._loaded[number]
             self._uses[servable] += 1
         try:
@@ -100,7 +96,6 @@ class Versions:
         return self._labels[version]
 
     def statuses(self) -> dict[int, Status]:
-        """Version → status of all versions seen so far, the newest first."""
         with self._changed:
             return dict(sorted(self._statuses.items(), reverse=True))
 
@@ -201,7 +196,6 @@ class Versions:
 
 
 def _fingerprint(path):
-    """A list that changes when a file of the directory changes."""
     found = []
     for file in [path, *sorted(path.rglob("*"))]:
         found.append(str(file))

@@ -96,7 +96,6 @@ def _to_array(name, value, spec):
 
 
 def _flat(name, value, rank):
-    """Shape and elements of lists nested in `rank` levels."""
     if rank == 0:
         return [], [value]
     if not isinstance(value, list):
@@ -210,7 +209,6 @@ def _dumps(array):
 
 
 def _text(content):
-    """A string as in requests: text, or `{"b64": …}` if it is not UTF-8."""
     try:
         return content.decode()
     except UnicodeDecodeError:

@@ -34,9 +34,6 @@ class BatchEmbedder:
         model: the path of a model, the same on all workers, or its published name.
         text_column: the column of sentences, each a string or a list of tokens.
         **settings: further arguments of `Embedder`.
-
-    Raises:
-        FileNotFoundError, ValueError: as `Embedder`.
     """
 
     def __init__(self, model: str | Path, text_column: str = "text", **settings: Any):
@@ -46,13 +43,7 @@ class BatchEmbedder:
         self._rows = Rows(vectors.shape, vectors.dtype, texts=False, about={})
 
     def __call__(self, batch: Batch) -> Batch:
-        """The batch, a table or a dictionary of arrays, with columns of vectors.
-
-        Raises:
-            TypeError: it is something else.
-            ValueError: there is no column of sentences, one of them is neither a
-                string nor a list of tokens, or there is a column of vectors already.
-        """
+        """The batch, a table or a dictionary of arrays, with columns of vectors."""
         if isinstance(batch, pa.Table):
             return self._with_columns(batch)
         if isinstance(batch, Mapping):

@@ -79,6 +79,5 @@ def division(
 
 
 def divided(workers: int | None) -> tuple[int, float, float]:
-    """Divides the cluster among workers, see `division`."""
     machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     return division([(m.get("CPU", 0), m.get("GPU", 0)) for m in machines], workers)

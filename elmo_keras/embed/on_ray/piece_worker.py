@@ -63,7 +63,6 @@ class PieceWorker:
 
 
 def note_of(path: Path) -> dict[str, Any] | None:
-    """What a part says about its piece; None if it is missing or damaged."""
     with contextlib.suppress(OSError, KeyError, TypeError, ValueError):
         return {"digest": None} | json.loads(pq.read_metadata(path).metadata[PIECE])
     return None

@@ -117,7 +117,6 @@ def _name(name, is_hard):
 
 
 def _dense_links(data: memoryview, cursor: Cursor):
-    """Yields the link messages that a link info message refers to."""
     cursor.require(0)
     flags = cursor.uint(1)
     cursor.take(8 if flags & 1 else 0)
@@ -181,7 +180,6 @@ class _FractalHeap:
         raise Damaged("A heap of it has no object where a link should be.")
 
     def _place(self, offset):
-        """The row and column of an offset in an indirect block, and their offset."""
         row = (offset // (self.first * self.width)).bit_length()
         size = self.first << max(0, row - 1)
         begin = size * self.width if row else 0
@@ -190,7 +188,6 @@ class _FractalHeap:
 
 
 def _tree_records(data, address):
-    """Yields the records of a version 2 B-tree of links."""
     cursor = Cursor(data, address)
     cursor.expect(b"BTHD")
     cursor.require(0)

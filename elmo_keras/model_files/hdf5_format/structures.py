@@ -27,7 +27,6 @@ class Cursor:
         return int.from_bytes(self.take(size), "little")
 
     def address(self) -> int | None:
-        """The next address, None for "undefined"."""
         address = self.uint(8)
         return None if address == UNDEFINED else address
 
