@@ -15,6 +15,8 @@ _MAX_NUMBER = float(np.finfo(np.float32).max)
 
 
 class Mix(NamedTuple):
+    """The weights w before the softmax and the factor γ of a `layers.ScalarMix`."""
+
     scalars: tuple[float, ...]
     gamma: float
 

@@ -89,12 +89,13 @@ class Batcher:
 
     def submit(self, request: Request) -> Future[Arrays]:
         """Puts a request into the queue, unless it or its answer is too large."""
-        size = checked_size(request.inputs, request.servable.tokenizer, self._config)
-        check_answer(size, request.signature, request.keys, self._config)
-        request.rows, request.width = size.rows, size.time
-        if size.tokens > self._config.long_request_tokens:
+        tokenizer, config = request.servable.tokenizer, self._config
+        rows, tokens, width = checked_size(request.inputs, tokenizer, config)
+        check_answer(rows, width, request.signature, request.keys, config)
+        request.rows, request.width = rows, width
+        if tokens > config.long_request_tokens:
             request.lane, request.joinable = Lane.LONG, False
-        maximum = self._config.max_enqueued_requests
+        maximum = config.max_enqueued_requests
         with self._changed:
             if self._closed:
                 raise shutting_down()

@@ -3,7 +3,6 @@
 import functools
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ..sentences import WORDS
 from .config import MEGABYTE, Config
@@ -17,15 +16,10 @@ STRING_BYTES = 24  # of a string without its content
 JOINS, ALONE, CONTINUES = b"j", b"a", b"c"
 
 
-class RequestSize(NamedTuple):
-    """The size of a request; for text, tokens are an upper bound."""
-
-    rows: int
-    tokens: int
-    time: int
-
-
-def checked_size(inputs: Arrays, tokenizer: str, config: Config) -> RequestSize:
+def checked_size(
+    inputs: Arrays, tokenizer: str, config: Config
+) -> tuple[int, int, int]:
+    """The number of rows, tokens and columns; for text, tokens are an upper bound."""
     rows = len(next(iter(inputs.values())))
     _check("max-request-rows", "sentences", config.max_request_rows, rows)
     tokens = time = 0
@@ -39,17 +33,17 @@ def checked_size(inputs: Arrays, tokenizer: str, config: Config) -> RequestSize:
             tokens += int(strings.size if real is None else real)
         time = max(time, longest)
     _check("max-request-tokens", "tokens", config.max_request_tokens, tokens)
-    return RequestSize(rows, tokens, time)
+    return rows, tokens, time
 
 
 def check_answer(
-    size: RequestSize, signature: Signature, keys: Sequence[str], config: Config
+    rows: int, time: int, signature: Signature, keys: Sequence[str], config: Config
 ) -> None:
     total = 0
     for spec in (signature.outputs[key] for key in keys):
         if spec.shape.rank:  # axes of unknown size count tokens
-            axes = [size.time if n is None else n for n in spec.shape[1:]]
-            total += (spec.dtype.size or STRING_BYTES) * math.prod([size.rows, *axes])
+            axes = [time if n is None else n for n in spec.shape[1:]]
+            total += (spec.dtype.size or STRING_BYTES) * math.prod([rows, *axes])
     found = math.ceil(total / MEGABYTE)
     _check("max-answer-mb", "MB in its answer", config.max_answer_mb, found)
 

@@ -10,7 +10,6 @@ from export.sentences import splitter
 from export.serve.config import Config
 from export.serve.errors import RequestError
 from export.serve.request_size import (
-    RequestSize,
     check_answer,
     checked_size,
     token_counts,
@@ -62,7 +61,7 @@ def test_with_punctuation_the_count_is_an_upper_bound(name):
 )
 def test_the_size_is_that_of_the_tokens_and_all_columns(inputs, size):
     """And of two texts, that of both."""
-    assert checked_size(inputs, "spaces", Config()) == RequestSize(*size)
+    assert checked_size(inputs, "spaces", Config()) == size
 
 
 @pytest.mark.parametrize(
@@ -88,10 +87,10 @@ def test_an_answer_that_would_be_too_large_is_refused():
         "tags": tf.TensorSpec((None, None), tf.string),
     }
     signature = Signature({}, outputs, {}, {})
-    size, limits = RequestSize(8, 1000, 512), Config(max_answer_mb=4)
-    check_answer(size, signature, ["elmo"], limits)
+    size, limits = (8, 512), Config(max_answer_mb=4)
+    check_answer(*size, signature, ["elmo"], limits)
     with pytest.raises(RequestError, match=r"4 MB in its answer .* has 5\. "):
-        check_answer(size, signature, ["default", "elmo"], limits)
-    size, limits = RequestSize(4096, 65_536, 512), Config(max_answer_mb=40)
+        check_answer(*size, signature, ["default", "elmo"], limits)
+    size, limits = (4096, 512), Config(max_answer_mb=40)
     with pytest.raises(RequestError, match="40 MB in its answer"):
-        check_answer(size, signature, ["tags"], limits)
+        check_answer(*size, signature, ["tags"], limits)
