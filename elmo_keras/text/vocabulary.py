@@ -8,11 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.cli.command import shortened
-from elmo_keras.text.sentences import (
-    Sentence,
-    check_not_letters,
-    words_of_sentences,
-)
+from elmo_keras.text.sentences import Sentence, check_not_letters, words_of_sentences
 
 SPECIAL_WORDS = ("<S>", "</S>", "<UNK>")
 

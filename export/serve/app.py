@@ -16,18 +16,9 @@ from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
 from ..version_paths import MAX_VERSION
-from . import wire
+from . import errors, wire
 from .bodies import Bodies
 from .config import Config
-from .errors import (
-    RequestError,
-    as_json,
-    cancelled,
-    invalid,
-    not_found,
-    shutting_down,
-    too_late,
-)
 from .models import ONLY_PREDICT, SIGNATURES, Models
 from .wire import Content
 
@@ -82,7 +73,7 @@ class App:
         if path == METRICS:
             page = Content([self._models.metrics.page()])
             return await self._send(request, 200, page, "text/plain")
-        target = Target("stopped", error=shutting_down())
+        target = Target("stopped", error=errors.shutting_down())
         if not self._stopped:
             target = target_of(request.method, path, cors=self._config.rest_cors)
         try:
@@ -94,10 +85,10 @@ class App:
                 else:
                     content = self._page(target)
                 status = 200
-        except RequestError as error:
+        except errors.RequestError as error:
             if request.transport is None:  # nobody is left to read it
                 raise asyncio.CancelledError from None
-            status, content = error.http_status, Content([as_json(str(error))])
+            status, content = error.http_status, Content([errors.as_json(str(error))])
         return await self._send(request, status, content)
 
     def _page(self, target):
@@ -115,7 +106,7 @@ class App:
                     "metadata": {SIGNATURES: _with_defaults(signatures)},
                 }
             case _:
-                raise RequestError(grpc.StatusCode.UNIMPLEMENTED, ONLY_PREDICT)
+                raise errors.RequestError(grpc.StatusCode.UNIMPLEMENTED, ONLY_PREDICT)
         # Indented: scripts look for `"state": "AVAILABLE"`.
         return Content([orjson.dumps(page, option=orjson.OPT_INDENT_2)])
 
@@ -144,10 +135,12 @@ class App:
                 )
         except TimeoutError:
             if self._ended:
-                raise shutting_down() from None
-            raise too_late(f"The request waited for {seconds:g} seconds.") from None
+                raise errors.shutting_down() from None
+            raise errors.too_late(
+                f"The request waited for {seconds:g} seconds."
+            ) from None
         except asyncio.CancelledError:
-            raise cancelled() from None
+            raise errors.cancelled() from None
         finally:
             self._limits.discard(limit)
 
@@ -198,28 +191,28 @@ def _drop(submitting):
 class Target(NamedTuple):
     page: str
     spec: ModelSpec = ModelSpec()
-    error: RequestError | None = None
+    error: errors.RequestError | None = None
 
 
 def target_of(method: str, path: str, *, cors: bool = False) -> Target:
     """What a method and an undecoded path without a query ask for."""
     if not path.lower().startswith(ROOT):
-        error = not_found(f"Not found: {path}")
+        error = errors.not_found(f"Not found: {path}")
         return Target("not_found", error=error)
     if method == "OPTIONS" and cors:
         return Target("options")
     try:
         if method == "GET" and path.lower() == f"{ROOT}models":
-            raise invalid("The name of a model is missing: /v1/models/NAME")
+            raise errors.invalid("The name of a model is missing: /v1/models/NAME")
         found = _PATTERNS[method].fullmatch(path) if method in _PATTERNS else None
         if not found:
-            raise invalid(f"Malformed request: {method} {path}")
+            raise errors.invalid(f"Malformed request: {method} {path}")
         spec = ModelSpec(name=_decoded(found["name"]))
         if found["version"]:
             spec.version.value = _version(found["version"])
         if found["label"]:
             spec.version_label = _decoded(found["label"])
-    except RequestError as error:
+    except errors.RequestError as error:
         return Target("malformed", error=error)
     return Target((found["page"] or "status").lower(), spec)
 
@@ -228,7 +221,9 @@ def _version(digits):
     significant = digits.lstrip("0")
     # `int` refuses to read thousands of digits.
     if len(significant) > 19 or int(significant or 0) > MAX_VERSION:
-        raise invalid(f"A version should fit into 64 bits. Received: {digits[:40]}")
+        raise errors.invalid(
+            f"A version should fit into 64 bits. Received: {digits[:40]}"
+        )
     return int(significant or 0)
 
 
@@ -237,7 +232,7 @@ def _decoded(name):
         decoded = unquote(name, errors="strict")
         decoded.encode()  # bytes of a path that are no text become surrogates
     except UnicodeError:
-        raise invalid(f"Names should be UTF-8. Received: {name}") from None
+        raise errors.invalid(f"Names should be UTF-8. Received: {name}") from None
     return decoded
 
 
