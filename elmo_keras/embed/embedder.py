@@ -216,7 +216,7 @@ class Embedder:
         self._load()
         n_tokens, first = self._settings["tokens_at_once"], 0
         at_once = BATCHES_AT_ONCE * n_tokens
-        for chunk in chunks(sentences, at_once, boundaries=N_BOUNDARIES):
+        for chunk in chunks(sentences, at_once, lambda s: len(s) + N_BOUNDARIES):
             table, numbers, n_new = self._words.numbered(chunk)
             lengths = np.array([len(of_sentence) for of_sentence in numbers])
             for batch in balanced_batches(lengths, n_tokens):

@@ -10,11 +10,7 @@ import numpy as np
 from elmo_keras.cli.command import shortened
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.character_cnn import N_CHARACTERS
-from elmo_keras.model_files.checkpoints import (
-    CheckpointVariable,
-    checkpoint_variables,
-    published_name,
-)
+from elmo_keras.model_files.checkpoints import checkpoint_variables, published_name
 from elmo_keras.model_files.folders import Prefix
 from elmo_keras.model_files.mix_file import Mix
 from elmo_keras.model_files.published import SizedWeights
@@ -42,7 +38,7 @@ def read_hub_module(files: Prefix, name: str | Path) -> SizedWeights:
             f"shape: {error}"
         ) from error
     if own["char_embed"].shape[0] == N_CHARACTERS + 1:
-        own["char_embed"] = _WithoutPadding(own["char_embed"])
+        own["char_embed"] = own["char_embed"][1:]  # without the padding's
     mix = _mix(found, scope.removesuffix("bilm/") + "aggregation/")
     mix = mix and mix.checked(config.n_layers + 1, name)
     return SizedWeights(config, own, mix, files)
@@ -75,15 +71,6 @@ def _config(variables):
         n_highway=len(shapes("CNN_high_{}/W_carry")),
         char_embedding_dim=variables["char_embed"].shape[1],
     )
-
-
-class _WithoutPadding:
-    def __init__(self, variable: CheckpointVariable):
-        self._variable = variable
-        self.shape = variable.shape[0] - 1, *variable.shape[1:]
-
-    def __getitem__(self, index):
-        return self._variable[1:][index]
 
 
 def _mix(found, scope):

@@ -78,7 +78,8 @@ def in_order(
     takes batches of sentences and yields the results of each. About `tokens_at_once`
     tokens are sorted together, which bounds the memory.
     """
-    for chunk in chunks(sentences, tokens_at_once):
+    # Empty sentences count too.
+    for chunk in chunks(sentences, tokens_at_once, lambda sentence: len(sentence) + 1):
         batches = batches_of([len(sentence) for sentence in chunk])
         results = results_of([chunk[i] for i in batch] for batch in batches)
         found = {}
@@ -89,14 +90,14 @@ def in_order(
 
 
 def chunks(
-    sentences: Iterable[S], tokens: int, *, boundaries: int = 1
+    items: Iterable[S], limit: int, size_of: Callable[[S], int]
 ) -> Iterator[list[S]]:
-    """Yields consecutive sentences of at least `tokens` tokens with their boundaries."""
+    """Yields consecutive items that have at least `limit` together."""
     chunk, size = [], 0
-    for sentence in sentences:
-        chunk.append(sentence)
-        size += len(sentence) + boundaries  # empty sentences count too
-        if size >= tokens:
+    for item in items:
+        chunk.append(item)
+        size += size_of(item)
+        if size >= limit:
             yield chunk
             chunk, size = [], 0
     if chunk:

@@ -12,6 +12,7 @@ import numpy as np
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.embed.hdf5_vectors import write_hdf5
 from elmo_keras.embed.vector_files import is_npy, write_npy
+from elmo_keras.text.length_batches import chunks
 
 BATCH_BYTES = 2**24  # of vectors held in memory before they are written
 
@@ -47,12 +48,7 @@ def write_embeddings(
 
 
 def _batches(vectors) -> Iterator[tuple[range, list[np.ndarray]]]:
-    batch, size, done = [], 0, 0
-    for array in vectors:
-        batch.append(array)
-        size += array.nbytes
-        if size >= BATCH_BYTES:
-            yield range(done, done + len(batch)), batch
-            batch, size, done = [], 0, done + len(batch)
-    if batch:
+    done = 0
+    for batch in chunks(vectors, BATCH_BYTES, lambda array: array.nbytes):
         yield range(done, done + len(batch)), batch
+        done += len(batch)

@@ -82,13 +82,11 @@ def embed_on_ray(
         text_column, id_column: see `text_rows.TextRows`. With an `id_column`, `id`
             holds its values, and the column `number` the numbers of the sentences.
         forget_sentences: whether to leave out the column of texts.
-        overwrite: whether to replace an existing output, which stays until the new
-            one is finished, and to discard an unfinished one of another call.
+        overwrite, verbose: as in `embed_corpus`.
         workers: how many processes compute; None for one on each GPU of the cluster,
             or on each processor if there are no GPUs.
         address: of the cluster, see `cluster.connected`.
         piece_bytes: size of a piece in bytes of text, see `text_rows.pieces_of`.
-        verbose: 1 for a progress line on standard error.
         stop: asked from time to time; the call ends soon after it returns True.
         **settings: further arguments of `Embedder`: `weights`, `layers`, `pooling`, …
 
