@@ -18,10 +18,11 @@ from elmo_keras.embed.array_parts import (
     write_part,
 )
 from elmo_keras.embed.checked_outputs import checked_output
-from elmo_keras.embed.embedder import Batch, Embedder, in_turn
+from elmo_keras.embed.embedder import Batch, Embedder
 from elmo_keras.embed.parts import Parts
 from elmo_keras.embed.text_rows import TextRows
 from elmo_keras.embed.vector_files import is_hdf5, is_npy, is_parquet, write_npy
+from elmo_keras.text.length_batches import in_turn
 
 if TYPE_CHECKING:
     from elmo_keras.elmo import Elmo

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,13 +16,12 @@ from elmo_keras.cli.progress import Progress
 from elmo_keras.embed.sentence_vectors import SentenceVectors
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
 from elmo_keras.models.local_files import absolute
-from elmo_keras.text.length_batches import balanced_batches, chunks
+from elmo_keras.text.length_batches import balanced_batches, chunks, in_turn
 from elmo_keras.text.sentences import Sentence, plain, tokens_of_sentences
 
 if TYPE_CHECKING:  # TensorFlow is imported by the models that need it
     from elmo_keras.elmo import Elmo
 
-T = TypeVar("T")
 LITE = ".tflite"  # suffix of a file for LiteRT
 BATCHES_AT_ONCE = 8  # how many batches of sentences are sorted together
 
@@ -346,16 +345,6 @@ class Embedder:
 def by_litert(model: Any, arithmetic: str | None) -> bool:
     is_path = isinstance(model, (str, os.PathLike))
     return arithmetic == "int8" or (is_path and Path(model).suffix == LITE)
-
-
-def in_turn(numbered: Iterable[tuple[int, T]]) -> Iterator[T]:
-    """Yields what has the numbers 0, 1, 2, …, each when all before it are there."""
-    found, following = {}, 0
-    for number, item in numbered:
-        found[number] = item
-        while following in found:
-            yield found.pop(following)
-            following += 1
 
 
 def _normalized(array):

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-S = TypeVar("S", bound=Sequence)
+S = TypeVar("S")
 R = TypeVar("R")
 
 
@@ -82,11 +82,18 @@ def in_order(
     for chunk in chunks(sentences, tokens_at_once, lambda sentence: len(sentence) + 1):
         batches = batches_of([len(sentence) for sentence in chunk])
         results = results_of([chunk[i] for i in batch] for batch in batches)
-        found = {}
-        for batch, batch_results in zip(batches, results):
-            found.update(zip(batch, batch_results))
-        for i in range(len(chunk)):
-            yield found.pop(i)
+        numbered = (zip(*pair) for pair in zip(batches, results))
+        yield from in_turn(itertools.chain.from_iterable(numbered))
+
+
+def in_turn(numbered: Iterable[tuple[int, R]]) -> Iterator[R]:
+    """Yields what has the numbers 0, 1, 2, …, each when all before it are there."""
+    found, following = {}, 0
+    for number, item in numbered:
+        found[number] = item
+        while following in found:
+            yield found.pop(following)
+            following += 1
 
 
 def chunks(
