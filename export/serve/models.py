@@ -41,13 +41,7 @@ class Models:
                 )
             else:
                 load = functools.partial(Servable.warm, name=model.name, config=session)
-            self._models[model.name] = Versions(
-                model.directory,
-                load,
-                model.policy,
-                name=model.name,
-                labels=model.labels,
-            )
+            self._models[model.name] = Versions(model, load)
         self.metrics = Metrics(waiting=lambda: len(self.batcher))
         self.batcher = Batcher(config, self.metrics.batch)
         self._stop = threading.Event()

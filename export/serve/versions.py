@@ -5,15 +5,14 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus
 
-from ..version_paths import MODEL_NAME, versions
-from .config import VersionPolicy
+from ..version_paths import versions
+from .config import ModelConfig
 from .errors import invalid, not_found
 from .servable import Servable
 
@@ -21,7 +20,6 @@ LOG = logging.getLogger(__name__)
 SAVED_MODEL = "saved_model.pb"
 
 State = ModelVersionStatus.State
-NEWEST = VersionPolicy()
 
 
 class Status(NamedTuple):
@@ -37,17 +35,10 @@ class Versions:
     tried again when its files change. If all directories disappear, versions stay.
     """
 
-    def __init__(
-        self,
-        directory: Path,
-        load: Callable[[Path], Servable],
-        policy: VersionPolicy = NEWEST,
-        *,
-        name: str = MODEL_NAME,
-        labels: Mapping[str, int] = MappingProxyType({}),
-    ):
-        self._directory, self._load, self._name = directory, load, name
-        self._policy, self._labels = policy, labels
+    def __init__(self, model: ModelConfig, load: Callable[[Path], Servable]):
+        self._model, self._load = model, load
+        self._name = model.name
+        self._directory = directory = model.directory
         self._changed = threading.Condition()
         self._loaded: dict[int, Servable] = {}
         self._uses: collections.Counter[Servable] = collections.Counter()
@@ -88,12 +79,12 @@ class Versions:
         """The number that a label stands for; any other version as it is."""
         if not isinstance(version, str):
             return version
-        if version not in self._labels:
+        if version not in self._model.labels:
             raise invalid(
-                f"The labels of versions are {sorted(self._labels)}. "
+                f"The labels of versions are {sorted(self._model.labels)}. "
                 f"Received: {version!r}"
             )
-        return self._labels[version]
+        return self._model.labels[version]
 
     def statuses(self) -> dict[int, Status]:
         with self._changed:
@@ -111,7 +102,7 @@ class Versions:
     def refresh(self) -> bool:
         """Loads and unloads versions, in one thread only; returns whether any changed."""
         wanted, changed = [], False
-        newest, only = self._policy
+        newest, only = self._model.policy
         for version in reversed(self._found()):
             if len(wanted) == newest:
                 break

@@ -89,13 +89,16 @@ def numbers(versions):
 def test_a_policy_decides_which_versions_are_loaded(tmp_path, policy, expected):
     for version in (1, 2, 3):
         stand_in.save(tmp_path, version)
-    assert numbers(Versions(tmp_path, Servable, policy)) == expected
+    assert (
+        numbers(Versions(ModelConfig("elmo", tmp_path, policy), Servable)) == expected
+    )
 
 
 def test_versions_beyond_the_newest_ones_are_unloaded(tmp_path):
     for version in (1, 2):
         stand_in.save(tmp_path, version)
-    versions = Versions(tmp_path, Servable, VersionPolicy(2))
+    config = ModelConfig("elmo", tmp_path, VersionPolicy(2))
+    versions = Versions(config, Servable)
     stand_in.save(tmp_path, 3)
     assert versions.refresh() and not versions.refresh()
     assert numbers(versions) == {2, 3}

@@ -6,13 +6,15 @@ import threading
 import numpy as np
 import pytest
 
-from export.serve.config import VersionPolicy
+from export.serve.config import ModelConfig, VersionPolicy
 from export.serve.servable import WARM_UP, Servable
 from export.serve.versions import State, Versions
 from tests.support import stand_in
 from tests.support.waiting import PATIENCE, wait_until
 
-load = Servable.warm
+
+def versions_in(directory, *policy, name="elmo"):
+    return Versions(ModelConfig(name, directory, *policy), Servable.warm)
 
 
 def answer(servable):
@@ -33,7 +35,7 @@ def test_the_newest_version_is_picked_by_number(tmp_path, caplog):
     (tmp_path / "11").mkdir()  # not complete
     (tmp_path / "12").symlink_to("nowhere")
     (tmp_path / "latest").mkdir()
-    versions = Versions(tmp_path, load, name="mine")
+    versions = versions_in(tmp_path, name="mine")
     versions.refresh()
     with versions.lease() as servable:
         assert (servable.version, answer(servable)) == (10, 2)
@@ -43,11 +45,11 @@ def test_the_newest_version_is_picked_by_number(tmp_path, caplog):
         "mine: version 11 is ignored",
     ]
     with pytest.raises(ValueError, match="11: it lacks saved_model.pb"):
-        Versions(tmp_path, load, VersionPolicy(1, frozenset([11])))
+        versions_in(tmp_path, VersionPolicy(1, frozenset([11])))
 
 
 def test_a_new_version_answers_and_the_old_one_is_unloaded_after_its_requests(tmp_path):
-    versions = Versions(stand_in.save(tmp_path, 1), load)
+    versions = versions_in(stand_in.save(tmp_path, 1))
     assert not versions.refresh()
     with versions.lease() as old:
         stand_in.save(tmp_path, 2, scale=2)
@@ -75,7 +77,7 @@ def test_a_broken_version_is_reported_until_it_is_whole(
     tmp_path, caplog, missing, is_link
 ):
     """A file may still be copied, or be a link to nothing. The old version answers."""
-    versions = Versions(stand_in.save(tmp_path, 1), load)
+    versions = versions_in(stand_in.save(tmp_path, 1))
     path = stand_in.save(tmp_path, 2, scale=2) / "2" / missing
     shutil.move(path, tmp_path / "elsewhere")
     if is_link:
@@ -92,13 +94,13 @@ def test_a_broken_version_is_reported_until_it_is_whole(
 
 def test_a_link_to_nothing_that_is_not_read_does_no_harm(tmp_path):
     (stand_in.save(tmp_path, 1) / "1" / "notes").symlink_to("nowhere")
-    versions = Versions(tmp_path, load)
+    versions = versions_in(tmp_path)
     (stand_in.save(tmp_path, 2, scale=2) / "2" / "notes").symlink_to("nowhere")
     assert versions.refresh()
 
 
 def test_a_version_whose_warm_up_fails_is_broken(tmp_path):
-    versions = Versions(stand_in.save(tmp_path, 1, warm_up=["a", "b c"]), load)
+    versions = versions_in(stand_in.save(tmp_path, 1, warm_up=["a", "b c"]))
     with versions.lease() as servable:
         assert servable.warm_up() == 2
     stand_in.save(tmp_path, 2, warm_up=["bad"])
@@ -111,7 +113,7 @@ def test_a_version_whose_warm_up_fails_is_broken(tmp_path):
 
 def test_the_version_before_answers_when_the_newest_disappears(tmp_path):
     stand_in.save(tmp_path, 1)
-    versions = Versions(stand_in.save(tmp_path, 2, scale=2), load)
+    versions = versions_in(stand_in.save(tmp_path, 2, scale=2))
     shutil.rmtree(tmp_path / "2")
     assert versions.refresh() and newest(versions) == 1
     shutil.rmtree(tmp_path / "1")
@@ -120,13 +122,13 @@ def test_the_version_before_answers_when_the_newest_disappears(tmp_path):
 
 def test_a_directory_without_a_version_is_an_error(tmp_path):
     with pytest.raises(ValueError, match="should hold a version"):
-        Versions(tmp_path, load)
+        versions_in(tmp_path)
     (tmp_path / "1").mkdir()
     (tmp_path / "1/saved_model.pb").write_bytes(b"nothing")
     with pytest.raises(ValueError, match="1: "):
-        Versions(tmp_path, load)
+        versions_in(tmp_path)
     with pytest.raises(FileNotFoundError):
-        Versions(tmp_path / "missing", load)
+        versions_in(tmp_path / "missing")
 
 
 def test_the_memory_of_many_choices_of_outputs_is_bounded(tmp_path, monkeypatch):
