@@ -26,12 +26,16 @@ def session_config(
     threads: int | None = None, concurrent: int = 2
 ) -> tf.compat.v1.ConfigProto:
     """The configuration of a session; all sessions share a pool for each lane."""
+    sizes = DIRECTIONS * concurrent, DIRECTIONS
+    _make_pools(threads, sizes)
+    return _config(threads, zip(Lane, sizes))
+
+
+def _config(threads, pools):
     config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads or 0)
-    sizes = {Lane.SHORT: DIRECTIONS * concurrent, Lane.LONG: DIRECTIONS}
-    for lane, size in sizes.items():
+    for lane, size in pools:
         pool = config.session_inter_op_thread_pool.add(num_threads=size)
         pool.global_name = f"elmo_keras {lane.name} {size}"
-    _make_pools(config.SerializeToString())
     return config
 
 
@@ -43,14 +47,9 @@ def run_options(lane: Lane, seconds: float | None = None) -> tf.compat.v1.RunOpt
 
 
 @functools.cache
-def _make_pools(content):
+def _make_pools(threads, sizes):
     """Makes the pools: their threads inherit the niceness of the thread that does."""
-    both = tf.compat.v1.ConfigProto.FromString(content)
-    short, long = (tf.compat.v1.ConfigProto() for _ in Lane)
-    for config, pool in zip((short, long), both.session_inter_op_thread_pool):
-        config.CopyFrom(both)
-        del config.session_inter_op_thread_pool[:]
-        config.session_inter_op_thread_pool.add().CopyFrom(pool)
+    short, long = (_config(threads, [pool]) for pool in zip(Lane, sizes))
     _make_pool(short)  # first, because it also makes the threads within operations
     thread = threading.Thread(target=_make_pool, args=(long, NICENESS))
     thread.start()
