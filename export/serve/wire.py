@@ -13,12 +13,14 @@ import base64
 import binascii
 import codecs
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import orjson
 import tensorflow as tf
+
+from elmo_keras.text.length_batches import chunks
 
 from .batcher import Request
 from .errors import invalid
@@ -133,7 +135,8 @@ class Content(NamedTuple):
 
 def encode(outputs: Arrays, *, as_columns: bool) -> Content:
     """The answer in row or column form; of a large one the beginning is written."""
-    blocks = joined(json_pieces(outputs, as_columns=as_columns))
+    pieces = json_pieces(outputs, as_columns=as_columns)
+    blocks = map(b"".join, chunks(pieces, BLOCK, len))
     found, size = [], 0
     for block in blocks:
         found.append(block)
@@ -141,16 +144,6 @@ def encode(outputs: Arrays, *, as_columns: bool) -> Content:
         if size >= AT_ONCE:
             return Content(found, blocks)
     return Content(found)
-
-
-def joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    block = bytearray()
-    for piece in pieces:
-        block += piece
-        if len(block) >= BLOCK:
-            yield bytes(block)
-            block.clear()
-    yield bytes(block)
 
 
 def json_pieces(outputs: Arrays, *, as_columns: bool) -> Iterator[bytes]:

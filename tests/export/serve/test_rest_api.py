@@ -9,7 +9,7 @@ import pytest
 
 from export.serve import wire
 from export.serve.app import target_of
-from export.serve.wire import encode, joined, json_pieces
+from export.serve.wire import encode, json_pieces
 from tests.support.rest_clients import HEAD, PREDICT, STATUS, ask, open_connections
 
 LARGEST = 2**63 - 1
@@ -334,14 +334,6 @@ def test_strings_are_text_or_coded_bytes(piece):
     rows = read(json_pieces(found, as_columns=False))["predictions"]
     assert [row["tags"] for row in rows] == tags
     assert [row["label"] for row in rows] == columns["label"]
-
-
-def test_pieces_are_joined_to_blocks():
-    half = wire.BLOCK // 2
-    parts = [b"a" * half, b"b" * half, b"c"] * 3
-    found = [*joined(parts)]
-    assert b"".join(found) == b"".join(parts) and 3 <= len(found) <= 4
-    assert [*joined([b"a", b"b"])] == [b"ab"]
 
 
 def test_the_end_of_a_large_content_is_written_when_it_is_taken(monkeypatch):
