@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from elmo_keras.text.files import LONGEST_LINE, lines_of
+from elmo_keras.text.length_batches import chunks
 
 JSON_SUFFIXES = ".jsonl", ".ndjson", ".json"
 # The least text whose work is lost when a process ends. Words are not computed again
@@ -173,25 +174,21 @@ class TextRows:
 
 def pieces_of(rows: TextRows, piece_bytes: int = PIECE_BYTES) -> Iterator[Piece]:
     """Yields the pieces of a corpus, at least one; the same ones each time."""
-    number = first = size = 0
-    sentences, ids = [], []
-
-    def piece():
+    first = 0
+    for number, some in enumerate(chunks(rows, piece_bytes, _size)):
+        sentences, ids = map(list, zip(*some))
         known_ids = None if rows.id_type is None else ids
-        return Piece(number, first, sentences, known_ids, rows.id_type)
+        yield Piece(number, first, sentences, known_ids, rows.id_type)
+        first += len(sentences)
+    if not first:
+        yield Piece(0, 0, [])
 
-    for sentence, own_id in rows:
-        sentences.append(sentence)
-        ids.append(own_id)
-        # With one for the end of the line, and of each token in a list.
-        size += len(sentence) + 1
-        size += 0 if isinstance(sentence, bytes) else sum(map(len, sentence))
-        if size >= piece_bytes:
-            yield piece()
-            number, first, size = number + 1, first + len(sentences), 0
-            sentences, ids = [], []
-    if sentences or not number:
-        yield piece()
+
+def _size(row):
+    sentence, _ = row
+    # With one for the end of the line, and of each token in a list.
+    more = 0 if isinstance(sentence, bytes) else sum(map(len, sentence))
+    return len(sentence) + 1 + more
 
 
 def _stamp(file):
