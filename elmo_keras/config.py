@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from elmo_keras.argument_checks import is_clip, is_count
 from elmo_keras.cli.command import shortened
 from elmo_keras.published_options import field_values, options_of
 from elmo_keras.token_dictionary import TokenDictionary
@@ -21,7 +22,6 @@ _POSITIVE = {
     "char_embedding_dim": 2**12,
 }
 _MAX_HIGHWAY, _MAX_CHARACTERS, _MAX_FILTERS, _MAX_FILTER_GROUPS = 100, 2**12, 2**16, 100
-_MAX_CLIP = 3e38  # of float32
 
 _PUBLISHED_FILTERS = (
     (1, 32),
@@ -108,7 +108,7 @@ class ElmoConfig:
         """Each rule in turn: a field, whether it keeps the rule, and the rule."""
 
         def count(field, most, least=1, rule="a positive integer"):
-            fits = _is_count(getattr(self, field), least, most)
+            fits = is_count(getattr(self, field), least, most)
             return field, fits, f"{rule} up to {most}"
 
         def without(field, none, absent):
@@ -124,15 +124,13 @@ class ElmoConfig:
             if self.has_characters or field != "char_embedding_dim":
                 yield count(field, most)
         for field in ("cell_clip", "proj_clip"):
-            clip = getattr(self, field)
-            yield field, clip is None or _is_bound(clip), "None or above 0"
+            yield field, is_clip(getattr(self, field)), "None or above 0"
         skip = self.use_skip_connections
         yield "use_skip_connections", isinstance(skip, bool), "a boolean"
         yield count("n_highway", _MAX_HIGHWAY, 0, "0 or more,")
         if self.has_characters:
             are_counts = all(
-                _is_count(width, 1, _MAX_CHARACTERS)
-                and _is_count(count, 1, _MAX_FILTERS)
+                is_count(width, 1, _MAX_CHARACTERS) and is_count(count, 1, _MAX_FILTERS)
                 for width, count in self.filters
             )
             fit = are_counts and 0 < len(self.filters) <= _MAX_FILTER_GROUPS
@@ -257,16 +255,6 @@ def _pairs(filters):
             "`filters` should be pairs of (width, count). Received: "
             f"{shortened(filters)}"
         ) from error
-
-
-def _is_count(value, minimum, maximum):
-    is_integer = isinstance(value, int) and not isinstance(value, bool)
-    return is_integer and minimum <= value <= maximum
-
-
-def _is_bound(value):
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 < value <= _MAX_CLIP
 
 
 PRESETS = {

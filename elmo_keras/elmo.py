@@ -9,6 +9,7 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
+from elmo_keras.argument_checks import check_counts, check_flags, check_numbers
 from elmo_keras.bilm import BidirectionalLanguageModel, check_process
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.blocked_weights import values_read_later
@@ -97,11 +98,13 @@ class Elmo(keras.layers.Layer):
         has_start_state=False,
         **kwargs,
     ):
-        if num_representations < 1:
-            raise ValueError(
-                "`num_representations` should be 1 or more. "
-                f"Received: {num_representations}"
-            )
+        check_counts(1, 100, num_representations=num_representations)
+        check_numbers(0, 1, dropout=dropout)
+        check_numbers(0, l2=l2)
+        check_flags(
+            trainable_bilm=trainable_bilm,
+            keep_sentence_boundaries=keep_sentence_boundaries,
+        )
         super().__init__(**kwargs)
         self.supports_masking = True
         self.supports_jit = False  # XLA has no strings

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.argument_checks import check_counts
 from elmo_keras.bilm import BidirectionalLanguageModel, check_process
 from elmo_keras.cli.command import shortened
 from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
@@ -88,6 +89,7 @@ class LanguageModel:
         tokens_at_once: int = 2**12,
     ):
         check_softmax(bilm, vocabulary)
+        check_counts(tokens_at_once=tokens_at_once)
         self.bilm, self.vocabulary = bilm, vocabulary
         self._tokens_at_once = tokens_at_once
         words, numbers = (tf.TensorSpec((None,), d) for d in (tf.string, tf.int32))
@@ -260,8 +262,7 @@ class LanguageModel:
         return tf.concat([both, logs], axis=0)
 
     def _best(self, logs, top, leave_out):
-        if top < 1:
-            raise ValueError(f"`top` should be 1 or more. Received: {top}")
+        check_counts(top=top)
         logs[np.asarray(leave_out)] = -np.inf
         top = min(top, int(np.isfinite(logs).sum()))
         best = np.argsort(-logs, kind="stable")[:top]

@@ -185,7 +185,7 @@ def test_a_sequential_model_without_an_input_names_the_remedy(config, shape):
 
 
 def test_representations_below_one_are_refused(config):
-    with pytest.raises(ValueError, match="1 or more. Received: 0"):
+    with pytest.raises(ValueError, match="integer from 1 to 100. Received: 0"):
         Elmo(config, num_representations=0)
 
 

@@ -56,7 +56,9 @@ def test_one_text_is_one_sentence(model):
     [scores] = model.score(text)
     assert scores.tokens == tuple(SENTENCES[0])
     assert model.likeliest(text, 1) == model.likeliest(SENTENCES[0], 1)
-    with pytest.raises(ValueError, match="`top` should be 1 or more. Received: -1"):
+    with pytest.raises(
+        ValueError, match="`top` should be an integer from 1 to .* Received: -1"
+    ):
         model.likeliest(text, 1, -1)
 
 

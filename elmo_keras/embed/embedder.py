@@ -5,12 +5,12 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from elmo_keras.argument_checks import check_counts
 from elmo_keras.cli.fingerprint import installed_version
 from elmo_keras.cli.progress import Progress
 from elmo_keras.embed.sentence_vectors import SentenceVectors
@@ -103,15 +103,11 @@ class Embedder:
                 "`gamma` is the factor of a mix: give `layers='mix'`, or the weights of "
                 f"one. Received: gamma={gamma} with layers={layers!r}"
             )
-        for name, size in (
-            ("tokens_at_once", tokens_at_once),
-            ("cache_bytes", cache_bytes),
-            ("threads", threads),
-        ):
-            if size is not None and (not isinstance(size, Integral) or size < 1):
-                raise ValueError(
-                    f"`{name}` should be a number of at least 1. Received: {size!r}"
-                )
+        check_counts(most=2**63 - 1, cache_bytes=cache_bytes)
+        if tokens_at_once is not None:
+            check_counts(tokens_at_once=tokens_at_once)
+        if threads is not None:
+            check_counts(threads=threads)
         is_layer = hasattr(model, "bilm")
         if is_layer and (weights or arithmetic):
             raise ValueError(

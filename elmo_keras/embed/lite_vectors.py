@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from elmo_keras.argument_checks import check_finite
 from elmo_keras.embed.sentence_vectors import SentenceVectors
 from elmo_keras.lite.engine import LiteElmo
 
@@ -29,7 +30,7 @@ class LiteVectors(SentenceVectors):
             self.mix = {"mix": _weights(layers, n_layers), "gamma": 1.0}
             self.mix, layers = self.mix | {"layer_norm": False}, "mix"
         if gamma is not None:
-            _require_finite("factor", gamma)
+            check_finite("The factor of the mix", gamma)
             self.mix["gamma"] = float(gamma)
         super().__init__(self._lite.config, layers, dtype=dtype, pooling=pooling)
         self.model = self._lite.about["model"]
@@ -64,7 +65,7 @@ class LiteVectors(SentenceVectors):
 
 
 def _weights(scalars, n_layers):
-    _require_finite("weights", scalars)
+    check_finite("The weights of the mix", scalars, 1)
     if len(scalars) != n_layers:
         raise ValueError(
             f"The mix should have {n_layers} weights, one for each layer. Received: "
@@ -72,13 +73,6 @@ def _weights(scalars, n_layers):
         )
     weights = np.exp(np.float32(scalars) - np.max(scalars))
     return (weights / weights.sum()).tolist()
-
-
-def _require_finite(what, values):
-    if not (np.abs(values) <= np.finfo(np.float32).max).all():
-        raise ValueError(
-            f"The {what} of the mix should be finite in float32. Received: {values}"
-        )
 
 
 def _sum(layers, weights):

@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.argument_checks import check_counts, check_flags, check_numbers
 from elmo_keras.layers.lstm_cell import cell_dtype
 from elmo_keras.layers.packing import pack_sentences
 from elmo_keras.layers.projected_lstm import ProjectedLSTM
@@ -51,6 +52,9 @@ class StackedLSTM(ProjectedLSTM):
         dropout=0.0,
         **kwargs,
     ):
+        check_counts(1, 100, n_layers=n_layers)
+        check_numbers(0, 1, dropout=dropout)
+        check_flags(use_skip_connections=use_skip_connections)
         super().__init__(units, projection_dim, **kwargs)
         self.n_layers = n_layers
         self.use_skip_connections = use_skip_connections
@@ -173,6 +177,7 @@ class BidirectionalLSTM(keras.layers.Layer):
         **kwargs,
     ):
         options = {name: kwargs.pop(name) for name in _OPTIONS if name in kwargs}
+        check_flags(return_state=return_state, has_start_state=has_start_state)
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
         self.return_state = return_state

@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.argument_checks import check_counts
 from elmo_keras.layers.blocked_weights import initial
 from elmo_keras.layers.highway import Highway
 from elmo_keras.layers.loops import HOST, rows_array
@@ -72,8 +73,13 @@ class CharacterCNN(keras.layers.Layer):
             raise ValueError(
                 f"`activation` should be 'relu' or 'tanh'. Received: {activation!r}"
             )
+        check_counts(projection_dim=projection_dim)
+        check_counts(0, embedding_dim=embedding_dim)
+        check_counts(0, 100, n_highway=n_highway)
+        self.filters = tuple((width, count) for width, count in filters)
+        for width, count in self.filters:
+            check_counts(width=width, count=count)
         super().__init__(**kwargs)
-        self.filters = tuple((int(width), int(count)) for width, count in filters)
         self.projection_dim = projection_dim
         self.embedding_dim = embedding_dim
         self.n_highway = n_highway

@@ -5,6 +5,13 @@ import functools
 import keras
 import tensorflow as tf
 
+from elmo_keras.argument_checks import (
+    MAX_FLOAT,
+    check_clips,
+    check_counts,
+    check_flags,
+    check_numbers,
+)
 from elmo_keras.layers.blocked_weights import Blocked, block_shape, initial
 from elmo_keras.layers.full_rows import over_full_rows
 from elmo_keras.layers.lstm_cell import Clips, State, Weights, cell_dtype
@@ -67,6 +74,10 @@ class ProjectedLSTM(keras.layers.Layer):
         return_state=False,
         **kwargs,
     ):
+        check_counts(units=units, projection_dim=projection_dim)
+        check_clips(cell_clip=cell_clip, proj_clip=proj_clip)
+        check_numbers(-MAX_FLOAT, forget_bias=forget_bias)
+        check_flags(reverse=reverse, return_state=return_state)
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
         self.units = units

@@ -4,6 +4,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from elmo_keras.argument_checks import check_finite, check_flags
+
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class ScalarMix(keras.layers.Layer):
@@ -66,12 +68,13 @@ class ScalarMix(keras.layers.Layer):
                 "`initial_weights` should be None unless `scheme` is 'learned'. "
                 f"Received: {initial_weights!r} with {scheme!r}"
             )
-        _require_finite("`initial_gamma`", initial_gamma)
+        check_finite("`initial_gamma`", initial_gamma)
+        check_flags(layer_norm=layer_norm)
         super().__init__(**kwargs)
         self.supports_masking = True
         self.scheme = scheme
         if initial_weights is not None:
-            _require_finite("`initial_weights`", initial_weights)
+            check_finite("`initial_weights`", initial_weights, 1)
             initial_weights = [float(weight) for weight in initial_weights]
         self.initial_weights = initial_weights
         self.initial_gamma = initial_gamma
@@ -97,7 +100,8 @@ class ScalarMix(keras.layers.Layer):
             )
 
     def _initial(self, shape, dtype=None):
-        values = self.initial_weights or [0.0] * self.n_layers
+        values = self.initial_weights
+        values = [0.0] * self.n_layers if values is None else values
         if len(values) != self.n_layers:
             raise ValueError(
                 f"`initial_weights` should hold {self.n_layers} numbers, one for each "
@@ -143,17 +147,18 @@ class ScalarMix(keras.layers.Layer):
 
     def assign(self, scalars=None, gamma=None):
         """Sets w and γ of a built mix, finite numbers; None leaves a value as it is."""
-        _require_finite("The weights of the mix", scalars)
-        _require_finite("The factor of the mix", gamma)
         if scalars is not None:
+            check_finite("The weights of the mix", scalars, 1)
             if len(scalars) != self.n_layers:
                 raise ValueError(
                     f"The mix should have {self.n_layers} weights, one for each layer. "
                     f"Received: {list(scalars)}"
                 )
-            self.scalars.assign(scalars)
         if gamma is not None:
+            check_finite("The factor of the mix", gamma)
             self.gamma.assign(gamma)
+        if scalars is not None:
+            self.scalars.assign(scalars)
 
     def compute_mask(self, inputs, mask=None):
         return mask[0] if isinstance(mask, (list, tuple)) else None
@@ -171,18 +176,6 @@ class ScalarMix(keras.layers.Layer):
             "layer_norm": self.layer_norm,
             "regularizer": keras.regularizers.serialize(self.regularizer),
         }
-
-
-def _require_finite(name, values):
-    if values is None:
-        return
-    values = np.asarray(ops.convert_to_numpy(values))
-    if values.dtype.kind not in "iuf":
-        raise TypeError(f"{name} should be numbers. Received: {values.tolist()}")
-    if not (np.abs(values) <= np.finfo(np.float32).max).all():
-        raise ValueError(
-            f"{name} should be finite in float32. Received: {values.tolist()}"
-        )
 
 
 def _normalized(x):

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from elmo_keras.argument_checks import check_counts
 from elmo_keras.layers.blocked_weights import initial
 
 # How many logits evaluation holds at once: 128 MiB in float32.
@@ -33,6 +34,7 @@ class WordSoftmax(keras.layers.Layer):
     """
 
     def __init__(self, vocabulary_size, **kwargs):
+        check_counts(vocabulary_size=vocabulary_size)
         super().__init__(**kwargs)
         self.supports_masking = True
         self.vocabulary_size = vocabulary_size

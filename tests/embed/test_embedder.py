@@ -176,8 +176,8 @@ def test_letters_and_tables_are_not_taken_for_words(model_directory):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"tokens_at_once": 0}, "`tokens_at_once` should be a number of at least 1"),
-        ({"threads": "two"}, "`threads` should be a number of at least 1"),
+        ({"tokens_at_once": 0}, "`tokens_at_once` should be an integer from 1 to"),
+        ({"threads": "two"}, "`threads` should be an integer from 1 to"),
         ({"arithmetic": "bfloat16"}, "belong to a model that is read"),
         ({"pooling": "sum"}, "`pooling` should be None, 'mean' or 'max'"),
         ({"layers": "last"}, "`layers` should be one of"),

@@ -1,0 +1,67 @@
+"""Checks of what constructors are given: a ValueError names the argument."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+MAX_SIZE = 2**31 - 1  # of a dimension
+MAX_FLOAT = 3e38  # of float32
+
+
+def is_count(value: Any, least: int, most: int) -> bool:
+    """Whether a value is an integer within these bounds, and no boolean."""
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    return is_integer and least <= value <= most
+
+
+def is_clip(value: Any) -> bool:
+    """Whether a value is None or a number above 0."""
+    return value is None or (_is_number(value) and 0 < value <= MAX_FLOAT)
+
+
+def check_counts(least: int = 1, most: int = MAX_SIZE, **values: Any) -> None:
+    """Refuses what is no integer within these bounds."""
+    expected = f"an integer from {least} to {most}"
+    _check(values, lambda value: is_count(value, least, most), expected)
+
+
+def check_numbers(least: float, most: float = MAX_FLOAT, **values: Any) -> None:
+    """Refuses what is no number within these bounds."""
+    expected = f"a number from {least:g} to {most:g}"
+    _check(values, lambda v: _is_number(v) and least <= v <= most, expected)
+
+
+def check_clips(**values: Any) -> None:
+    """Refuses what is neither None nor a number above 0."""
+    _check(values, is_clip, "None or above 0")
+
+
+def check_flags(**values: Any) -> None:
+    """Refuses what is neither True nor False, such as a string."""
+    kinds = bool, np.bool_, Integral
+    _check(values, lambda v: isinstance(v, kinds) and v in (0, 1), "True or False")
+
+
+def check_finite(name: str, values: Any, rank: int = 0) -> None:
+    """Refuses what is no number, or no numbers with rank 1, that float32 can hold."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf" or array.ndim != rank:
+        expected = "numbers" if rank else "a number"
+        raise TypeError(
+            f"{name} should be {expected}. Received: {array.tolist()!s:.200}"
+        )
+    if not (np.abs(array) <= np.finfo(np.float32).max).all():
+        raise ValueError(
+            f"{name} should be finite in float32. Received: {array.tolist()!s:.200}"
+        )
+
+
+def _is_number(value):
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _check(values, is_right, expected):
+    for name, value in values.items():
+        if not is_right(value):
+            raise ValueError(f"`{name}` should be {expected}. Received: {value!r:.200}")
