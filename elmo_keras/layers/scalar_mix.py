@@ -89,7 +89,7 @@ class ScalarMix(keras.layers.Layer):
         gamma = keras.initializers.Constant(self.initial_gamma)
         self.gamma = self.add_weight((), gamma, dtype, name="gamma")
         if self.scheme == "learned":
-            penalty = self.regularizer and self._penalty
+            penalty = self.regularizer and _Penalty(self.regularizer)
             self.scalars = self.add_weight(
                 (n_layers,), self._initial, dtype, regularizer=penalty, name="scalars"
             )
@@ -108,10 +108,6 @@ class ScalarMix(keras.layers.Layer):
                 f"layer. Received: {values}"
             )
         return ops.convert_to_tensor(values, dtype=dtype)
-
-    def _penalty(self, weights):
-        # Keras adds this to the loss, which has the default dtype whatever the layer's.
-        return self.regularizer(ops.cast(weights, keras.config.floatx()))
 
     def call(self, inputs):
         if not isinstance(inputs, (list, tuple)):
@@ -176,6 +172,16 @@ class ScalarMix(keras.layers.Layer):
             "layer_norm": self.layer_norm,
             "regularizer": keras.regularizers.serialize(self.regularizer),
         }
+
+
+class _Penalty(keras.regularizers.Regularizer):
+    """A regularizer in the default dtype, whatever the layer's: Keras sums the losses."""
+
+    def __init__(self, regularizer):
+        self.regularizer = regularizer
+
+    def __call__(self, x):
+        return self.regularizer(ops.cast(x, keras.config.floatx()))
 
 
 def _normalized(x):
