@@ -95,6 +95,8 @@ def run_command(
         if not _output_is_closed():
             return fail(program, WRONG_INPUT, error)
         return OUTPUT_CLOSED
+    except MemoryError as error:
+        return fail(program, FAILED, f"The memory is not enough. {error}")
     except (CommandFailed, FloatingPointError) as error:
         return fail(program, FAILED, error)
     except OSError as error:

@@ -99,7 +99,7 @@ def model_title(model: str | Path) -> str:
 def absolute(model: str | Path) -> str:
     """What names a model, independent of the current directory."""
     check_name(model)
-    return model if _is_name(model) else str(Path(model).resolve())
+    return model if _is_name(model) else os.path.realpath(model)
 
 
 def _is_name(model):

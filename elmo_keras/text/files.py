@@ -62,13 +62,8 @@ def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
     number = 0
     try:
         text = unzipped(file)
-        while line := text.readline(LONGEST_LINE + 1):
+        for line in bounded_lines(text):
             number += 1
-            if len(line) > LONGEST_LINE:
-                raise ValueError(
-                    f"it has more than {LONGEST_LINE:,} bytes, and a line "
-                    "should hold one sentence or paragraph. Split it into lines."
-                )
             line.decode()
             yield line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
     except UnicodeDecodeError as error:
@@ -76,7 +71,27 @@ def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
     except GZIP_ERRORS as error:
         raise incomplete(name, error) from error
     except ValueError as error:
-        raise ValueError(f"{name}, line {number}: {error}") from error
+        raise ValueError(f"{name}, line {number + 1}: {error}") from error
+
+
+def bounded_lines(text: BinaryIO) -> Iterator[bytes]:
+    """The lines of an open file, each of at most `LONGEST_LINE` bytes."""
+    while line := text.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise ValueError(
+                f"it has more than {LONGEST_LINE:,} bytes, and a line "
+                "should hold one sentence or paragraph. Split it into lines."
+            )
+        yield line
+
+
+def whole_file(path: str | Path, most: int) -> bytes:
+    """The content of a file, unless it has more than `most` bytes."""
+    with Path(path).open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"{path} should have at most {most:,} bytes.")
+    return content
 
 
 def incomplete(name: str | Path, error: Exception) -> ValueError:

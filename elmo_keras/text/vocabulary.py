@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.cli.command import shortened
+from elmo_keras.text.files import whole_file
 from elmo_keras.text.sentences import Sentence, check_not_letters, words_of_sentences
 
 SPECIAL_WORDS = ("<S>", "</S>", "<UNK>")
+MAX_VOCABULARY = 2**28  # bytes of a file
 
 
 class Vocabulary:
@@ -121,7 +123,7 @@ class Vocabulary:
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
         """Reads a `vocab.txt`, one word a line; `ValueError` if it is none."""
-        return cls.parse(Path(path).read_bytes(), path)
+        return cls.parse(whole_file(path, MAX_VOCABULARY), path)
 
     @classmethod
     def parse(cls, content: bytes, name: str | Path) -> "Vocabulary":

@@ -15,6 +15,7 @@ from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
+from elmo_keras.text.files import whole_file
 from elmo_keras.text.length_batches import in_order, length_batches, padded_arrays
 from elmo_keras.text.sentences import Sentence, tokens_of_sentences
 
@@ -163,7 +164,7 @@ def read_credentials(
 
 
 def _read_pem(path):
-    content = path.read_bytes()
+    content = whole_file(path, 2**20)
     if b"-----BEGIN" not in content:
         raise ValueError(f"{path} should hold PEM, with a line -----BEGIN …-----.")
     return content

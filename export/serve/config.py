@@ -12,6 +12,8 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
 from google.protobuf.proto_builder import MakeSimpleProtoClass
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
+from elmo_keras.text.files import whole_file
+
 MEGABYTE = 2**20
 PLATFORM = "tensorflow"
 
@@ -129,7 +131,7 @@ def read_ssl_config(path: Path) -> grpc.ServerCredentials:
 
 def _read(path, message):
     try:
-        return text_format.Parse(path.read_text(encoding="utf-8"), message)
+        return text_format.Parse(whole_file(path, 2**20).decode(), message)
     except (text_format.ParseError, UnicodeDecodeError) as error:
         name = message.DESCRIPTOR.name
         raise ValueError(

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .signature import Arrays, Signature
-
-LENGTHS = "sequence_len"
+from .signature import LENGTHS, Arrays, Signature
 
 
 def width(inputs: Arrays) -> int:

@@ -9,6 +9,8 @@ from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 
 from .errors import invalid
 
+LENGTHS = "sequence_len"
+
 Arrays = dict[str, np.ndarray]
 
 
@@ -55,6 +57,8 @@ class Signature(NamedTuple):
                 f"{hint * (set(given) == {'text'})}"
             )
         found = {n: read(n, given[n], spec) for n, spec in self.inputs.items()}
+        if len(found.get(LENGTHS, ())) == 1:  # for all rows, as exports take it
+            found[LENGTHS] = found[LENGTHS].repeat(max(map(len, found.values())))
         if len({len(array) for array in found.values()}) > 1:
             shapes = {name: array.shape for name, array in found.items()}
             raise invalid(

@@ -269,6 +269,10 @@ NOT_TEXT, UNNOTED = b"good\nb\xff\n", "text.txt.top.npy"
         (lambda text: text.unlink(), "No such file"),
         (lambda text: text.write_bytes(gzip.compress(b"a b")[:-1]), "complete gzip"),
         (lambda text: text.write_bytes(b""), "holds no sentence"),
+        (
+            lambda text: text.write_bytes(b"a\n" + bytes(2**20 + 1)),
+            "line 2: it has more",
+        ),
         (lambda text: text.with_name(UNNOTED).touch(), "top.npy.json, which"),
     ],
 )

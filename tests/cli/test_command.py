@@ -78,6 +78,7 @@ def raising(error):
         ),
         (raising(CommandFailed("a worker is gone")), 1, "a worker is gone"),
         (raising(FloatingPointError("not finite")), 1, "not finite"),
+        (raising(MemoryError("1 TB.")), 1, "The memory is not enough. 1 TB."),
         (raising(KeyboardInterrupt()), 130, "Interrupted. Resumes."),
         *((lambda n=n: n, n or 0, "") for n in (None, 0, 130)),
     ],

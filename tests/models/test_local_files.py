@@ -164,3 +164,8 @@ def test_files_that_differ_from_what_is_stated_and_wrong_mirrors_are_refused(
     monkeypatch.setenv("ELMO_KERAS_MIRROR", "/local/folder")
     with pytest.raises(ValueError, match="ELMO_KERAS_MIRROR should start with https"):
         Elmo.from_pretrained("small")
+
+
+def test_links_in_a_circle_are_no_model(tmp_path):
+    (tmp_path / "x").symlink_to(tmp_path / "x")
+    assert absolute(tmp_path / "x") == str(tmp_path / "x")

@@ -219,7 +219,9 @@ class Worker:
                     about = json.loads(mutated_json(text, random))
             case "graphs":
                 one, other = random.sample(sorted(graphs), 2)
-                graphs |= {one: graphs[other]}
+                damaged = mutated(graphs[one].tobytes(), random) or b"x"
+                damaged = np.frombuffer(damaged, np.uint8)
+                graphs |= {one: random.choice((graphs[other], damaged))}
             case "arrays":
                 name = random.choice(sorted(arrays))
                 values = arrays.pop(name)

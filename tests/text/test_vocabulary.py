@@ -3,6 +3,7 @@
 import pytest
 
 from elmo_keras import Vocabulary
+from elmo_keras.text import vocabulary
 
 SENTENCES = [["b", "a", "<UNK>"], ["c", "a", "한글"], ["b", "a"]]
 
@@ -59,3 +60,9 @@ def test_a_bad_file_is_refused_with_its_name_and_line(tmp_path, content, message
     path.write_bytes(content)
     with pytest.raises(ValueError, match="vocab.txt: .*" + message):
         Vocabulary.load(path)
+
+
+def test_an_endless_file_is_refused(monkeypatch):
+    monkeypatch.setattr(vocabulary, "MAX_VOCABULARY", 1000)
+    with pytest.raises(ValueError, match="/dev/zero should have at most 1,000 bytes"):
+        Vocabulary.load("/dev/zero")

@@ -17,7 +17,7 @@ from elmo_keras.embed.checked_outputs import checked_output
 from elmo_keras.embed.corpus import write_vectors
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.vector_files import is_npy
-from elmo_keras.text.files import GZIP_ERRORS, incomplete, unzipped
+from elmo_keras.text.files import GZIP_ERRORS, bounded_lines, incomplete, unzipped
 
 
 class LineIndex(Sequence, contextlib.AbstractContextManager):
@@ -36,11 +36,14 @@ class LineIndex(Sequence, contextlib.AbstractContextManager):
         with contextlib.ExitStack() as stack:
             stack.callback(self._file.close)
             try:
-                for line in self._text:
+                for line in bounded_lines(self._text):
                     digest.update(line)
                     lengths.append(len(line))
             except GZIP_ERRORS as error:
                 raise incomplete(path, error) from error
+            except ValueError as error:
+                number = len(lengths) + 1
+                raise ValueError(f"{path}, line {number}: {error}") from error
             if not lengths:
                 raise ValueError(f"{path} holds no sentence.")
             stack.pop_all()

@@ -16,6 +16,7 @@ from elmo_keras.tasks.experiments.examples import read_data
 from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions, Variant
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.experiments.task import Task
+from elmo_keras.text.files import whole_file
 
 FILE = "results.json"
 
@@ -42,7 +43,7 @@ def read_results(path: Path) -> list[dict]:
     if not path.exists():
         return []
     try:
-        records = json.loads(path.read_text(encoding="utf-8"))
+        records = json.loads(whole_file(path, 2**28))
         if all("variant" in r and "seed" in r and "dev" in r for r in records):
             return records
     except (json.JSONDecodeError, UnicodeDecodeError, TypeError):

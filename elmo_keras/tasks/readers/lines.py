@@ -9,6 +9,7 @@ from elmo_keras.text.files import GZIP_ERRORS, incomplete, lines_of, unzipped
 
 T = TypeVar("T")
 R = TypeVar("R")
+MAX_TEXT = 2**28  # bytes of a file that is read as a whole
 SPACES = " \t"  # what separates columns; a word may hold other white space
 
 
@@ -23,7 +24,10 @@ def whole_text(path: str | Path) -> str:
     """The text of a UTF-8 file, plain or gzipped, whose lines may be megabytes long."""
     try:
         with Path(path).open("rb") as file:
-            return unzipped(file).read().decode("utf-8-sig")
+            content = unzipped(file).read(MAX_TEXT + 1)
+        if len(content) > MAX_TEXT:
+            raise ValueError(f"{path} should have at most {MAX_TEXT:,} bytes.")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise malformed(path, line, f"should be UTF-8. {error}") from None

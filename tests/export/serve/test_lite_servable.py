@@ -105,6 +105,10 @@ def vectors(servable):
 def test_no_sentences_and_lengths_that_do_not_fit(stub):
     found = answer(stub, "default", {"sentences": np.array([], object)}, ["elmo"])
     assert found["elmo"].shape[:2] == (0, 0)
+    ones = np.ones(1, np.int32)
+    inputs = {"tokens": [["a", "b"], ["c", ""]], "sequence_len": ones}
+    found = answer(stub, "tokens", inputs, ["sequence_len"])
+    assert found["sequence_len"].tolist() == [1, 1]  # one length for all rows
     inputs = {"tokens": [["a"]], "sequence_len": np.array([2], np.int32)}
     with refused(grpc.StatusCode.INVALID_ARGUMENT, "from 0 to the number of columns"):
         stub.Predict(request("tokens", inputs))
