@@ -53,7 +53,7 @@ class MirroredStrategy(tf.distribute.MirroredStrategy):
 def _have_a_mean(values):
     return len(values) == 1 or all(
         not isinstance(v, tf.RaggedTensor)
-        and v.dtype != tf.string
+        and v.dtype not in (tf.string, tf.bool)
         and v.shape.is_compatible_with(values[0].shape)
         for v in values
     )

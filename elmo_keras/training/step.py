@@ -79,13 +79,16 @@ def train_step(
             tf.IndexedSlices(gradient, rows, tf.convert_to_tensor(weight.shape))
             for gradient, weight in zip(gradients[-2:], softmax)
         ]
-    weights = {"weights": others + softmax}
-    replicas.merge_call(_update, args=(optimizer, gradients), kwargs=weights)
+    weights = others + softmax
+    if replicas.num_replicas_in_sync == 1:
+        optimizer.apply(gradients, weights)
+    else:
+        replicas.merge_call(_update, args=(optimizer, gradients, weights))
     state = tf.nest.map_structure(lambda *rows: tf.concat(rows, axis=0), *states)
     return loss, n_predictions, state
 
 
-def _update(strategy, optimizer, gradients, *, weights):
+def _update(strategy, optimizer, gradients, weights):
     """Applies gradients that are already summed over all replicas.
 
     In a replica context `optimizer.apply` would sum them again, and repeat the rows

@@ -46,7 +46,7 @@ class Streams:
         self.n_negatives = n_negatives
         self.seed = seed
         self.zero_state_share = zero_state_share
-        self.vocabulary_size = len(vocabulary)
+        self.vocabulary, self.vocabulary_size = vocabulary, len(vocabulary)
         self.ids = vocabulary.encode(corpus.words)
         self.plan = functools.lru_cache(maxsize=1)(self._plan)
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -117,6 +118,15 @@ def test_the_size_of_the_first_axis_of_a_batch_may_be_unknown(bilm, share):
     )
     expected, _ = stream_losses(bilm, batch, state)
     np.testing.assert_allclose(losses(batch), expected, atol=1e-5)
+
+
+def test_a_decay_of_the_weights_is_part_of_a_step(bilm):
+    parts, before = batches(bilm)[0], [np.copy(w) for w in bilm.get_weights()]
+    optimizer = keras.optimizers.AdamW(1e-6, weight_decay=1e5)
+    optimizer.build(bilm.trainable_weights)
+    train_step(bilm, optimizer, parts, bilm.lstm.zero_state(2), options=OPTIONS)
+    for now, weight in zip(bilm.get_weights(), before, strict=True):
+        np.testing.assert_allclose(now, 0.9 * weight, atol=1e-5)  # and Adam's 1e-6
 
 
 def test_words_that_are_not_candidates_keep_their_rows_of_the_softmax(bilm):
