@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from elmo_keras.model_files.folders import Folder
+from elmo_keras.models.file_names import CHARACTERS, WORDS
 from elmo_keras.published_options import has_characters
 from elmo_keras.token_dictionary import TokenDictionary
 
-CHARACTERS, WORDS = "characters.txt", "words.txt"
 MAX_SIZE = 2**28  # bytes
 _SPACE = "\u3000"  # the key that stands for white space
 

@@ -16,6 +16,7 @@ from elmo_keras.models.cache import (
 )
 from elmo_keras.models.catalogue import PublishedModel, RemoteFile
 from elmo_keras.models.file_kinds import START, check_start, check_whole, kind_of
+from elmo_keras.models.file_names import OPTIONAL, OPTIONS
 from elmo_keras.models.hugging_face import hub_files
 from elmo_keras.models.transfer import Transfer, TransferFailed
 
@@ -25,8 +26,8 @@ def download(
 ) -> tuple[Path, Path | None]:
     """Downloads the files of a model that are not in the cache, `extra` ones on request.
 
-    Returns the archive, or the folder of the files, and None; for a repository at Hugging
-    Face its archive and None, or its options and its weights.
+    Returns the archive, or the folder of the files, and None; for files of other names at
+    Hugging Face its options and its weights.
 
     Raises:
         FileNotFoundError: the model can't be downloaded, or not in offline mode.
@@ -39,8 +40,13 @@ def download(
             f"{model.name} can't be downloaded: {model.unavailable}."
         )
     if model.is_on_hub:
-        path, *weights = hub_files([file.address for file in model.files])
-        return path, weights[0] if weights else None
+        addresses = [file.address for file in model.files]
+        place, name = addresses[0].rsplit("/", 1)
+        optional = [f"{place}/{n}" for n in OPTIONAL] if name == OPTIONS else []
+        path, *others = hub_files(addresses, optional)
+        if name == OPTIONS:
+            return path.parent, None
+        return path, others[0] if others else None
     folder = cache_folder() / folder_name(model.name)
     for file in (*model.files, *(model.extra if with_extra else ())):
         fetch(file, folder, shown)

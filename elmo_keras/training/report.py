@@ -8,6 +8,7 @@ from pathlib import Path
 from elmo_keras.cli.command import CommandFailed
 from elmo_keras.cli.fingerprint import installed_version
 from elmo_keras.cli.markdown_table import markdown_table
+from elmo_keras.models.file_names import CARD, CURVES
 from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.cost import n_parameters
 from elmo_keras.training.curves import draw_curves
@@ -17,7 +18,6 @@ from elmo_keras.training.progress import Progress
 from elmo_keras.training.run import TrainingRun
 from elmo_keras.training.streams import Streams
 
-CARD, CURVES = "model_card.md", "curves.png"
 MANY_UNKNOWN = 0.5  # share of the training text
 _PACKAGES = ("elmo-keras", "tensorflow", "keras", "numpy")
 

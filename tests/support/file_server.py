@@ -42,9 +42,10 @@ class FileServer(http.server.ThreadingHTTPServer):
     """Serves `files` with strong tags and ranges, and remembers all requests but HEAD."""
 
     daemon_threads = True
+    handler = Handler
 
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", 0), self.handler)
         self.files: dict[str, bytes] = {}  # by path, as the next two
         self.answers: dict[str, list[Callable]] = {}  # to the next requests, each once
         self.headers: dict[str, dict[str, str]] = {}  # further ones of all answers
@@ -63,9 +64,9 @@ class FileServer(http.server.ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[FileServer]:
+def serving(kind: type[FileServer] = FileServer) -> Iterator[FileServer]:
     """A server, until the block ends."""
-    with FileServer() as server:
+    with kind() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
