@@ -36,7 +36,7 @@ NEEDS = {  # modules that the Python of a README imports, and that may be missin
     "elmo_keras/embed/on_ray/README.md": "ray",
     "elmo_keras/embed/on_spark/README.md": "pyspark",
 }
-PROGRAMS = "curl", "elmo-keras", "pip", "python", "python3"
+PROGRAMS = "curl", "elmo-keras", "grpcurl", "pip", "python", "python3"
 SEPARATOR = "\x1f"
 
 
@@ -283,7 +283,12 @@ def test_the_shell_of_the_readmes_runs_with_an_installed_wheel(readme, printed, 
     script = re.sub(
         "85[01][01]", lambda port: ports[port[0]], "\n".join(blocks_of(readme, "sh"))
     )
-    programs = {CLI: ELMO_KERAS, "pip": "", "curl": 'exec /usr/bin/curl "$@"'}
+    programs = {
+        CLI: ELMO_KERAS,
+        "pip": "",
+        "grpcurl": "",
+        "curl": 'exec /usr/bin/curl "$@"',
+    }
     done = run_shell(script, programs, user)
     assert done.returncode == 0, done.stdout + done.stderr
     assert printed in done.stdout

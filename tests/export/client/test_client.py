@@ -4,12 +4,16 @@ import json
 import re
 import shutil
 import sys
+from pathlib import Path
 from unittest import mock
 
 import grpc
 import h5py
 import numpy as np
 import pytest
+from google.protobuf import json_format, message_factory
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
 
 from elmo_keras import read_embeddings
 from export.client import __main__ as client
@@ -66,14 +70,23 @@ def test_any_output_can_be_requested(address):
         list(embed_text(SENTENCES, address, output="sequence_len"))
 
 
-def test_the_client_of_the_readme_gets_vectors(address):
+def test_the_clients_of_the_readme_get_vectors(address, tmp_path, monkeypatch):
+    """grpcurl itself is not at hand: protobuf reads its messages and its request."""
     readme = (ROOT / "export" / "README.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```py\n(.*?)```", readme, re.S)
+    client, descriptions = re.findall(r"```py\n(.*?)```", readme, re.S)
     names = {}
-    exec(code.replace("localhost:8500", address), names)
+    exec(client.replace("localhost:8500", address), names)
     names["channel"].close()
     sentence = "A sentence of tokens".split()
     np.testing.assert_array_equal(names["vectors"], [stand_in.vectors(sentence)])
+    monkeypatch.chdir(tmp_path)
+    exec(descriptions, {})
+    protos = FileDescriptorSet.FromString(Path("serving.protoset").read_bytes())
+    kinds = message_factory.GetMessages(protos.file, pool=DescriptorPool())
+    (content,) = re.findall(r"^R='(.*)'$", readme, re.M)
+    kind = kinds["tensorflow.serving.PredictRequest"]
+    request = json_format.Parse(content, kind())
+    assert request.SerializeToString() == names["request"].SerializeToString()
 
 
 def refused(code, times):
