@@ -93,7 +93,7 @@ def model_title(model: str | Path) -> str:
     """
     if _is_name(model):
         return folder_name(published_model(model).name)
-    return Path(model).resolve().stem
+    return Path(os.path.realpath(model)).stem
 
 
 def absolute(model: str | Path) -> str:

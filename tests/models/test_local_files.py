@@ -13,7 +13,12 @@ from elmo_keras.cli.command import WRONG_INPUT
 from elmo_keras.embed import __main__ as embed
 from elmo_keras.lite.lite_file import read_lite
 from elmo_keras.model_files.keras_files import load_keras_model
-from elmo_keras.models.local_files import absolute, local_files, path_or_name
+from elmo_keras.models.local_files import (
+    absolute,
+    local_files,
+    model_title,
+    path_or_name,
+)
 from elmo_keras.tasks.experiments.experiment_arguments import Variant
 from elmo_keras.training.arguments import parser, settings_of
 from export import __main__ as export
@@ -169,3 +174,4 @@ def test_files_that_differ_from_what_is_stated_and_wrong_mirrors_are_refused(
 def test_links_in_a_circle_are_no_model(tmp_path):
     (tmp_path / "x").symlink_to(tmp_path / "x")
     assert absolute(tmp_path / "x") == str(tmp_path / "x")
+    assert model_title(tmp_path / "x") == "x"
