@@ -59,13 +59,16 @@ class ExportedElmo(keras.layers.Layer):
         self.directory = str(directory)
         self.output_key = output_key
         self.loaded = _load(self.directory)
-        self.output_shapes = _output_shapes(self.loaded)
+        outputs = self.loaded.signatures["tokens"].structured_outputs
+        self.output_shapes = {name: tuple(spec.shape) for name, spec in outputs.items()}
         if output_key not in self.output_shapes:
             raise ValueError(
                 f"`output_key` should be one of {sorted(self.output_shapes)}. "
                 f"Received: {output_key!r}"
             )
-        self.options = _call_options(self.loaded)
+        # With these a call returns all outputs; earlier exports need none.
+        has_option = "as_dict" in self.loaded.__call__.function_type.parameters
+        self.options = {"as_dict": True} if has_option else {}
         for variable in self.loaded.variables:
             self._track_variable(_adopted(variable))
         self.built = True
@@ -127,17 +130,6 @@ def _load(directory):
             f"Received: {directory}"
         )
     return loaded
-
-
-def _output_shapes(loaded):
-    outputs = loaded.signatures["tokens"].structured_outputs
-    return {name: tuple(spec.shape) for name, spec in outputs.items()}
-
-
-def _call_options(loaded):
-    """Arguments with which a call returns all outputs; earlier exports need none."""
-    parameters = loaded.__call__.function_type.parameters
-    return {"as_dict": True} if "as_dict" in parameters else {}
 
 
 def _adopted(variable):

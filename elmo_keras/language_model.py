@@ -144,7 +144,6 @@ class LanguageModel:
         )
 
     def _scores(self, batch):
-        """The scores of each sentence of a batch."""
         check_process()
         words = [[token.decode() for token in sentence] for sentence in batch]
         lengths = np.array([len(sentence) for sentence in words], np.int32)

@@ -90,7 +90,6 @@ def weights_table(mixes: Sequence[LearnedMix]) -> str:
 
 
 def draw_weights(mixes: Sequence[LearnedMix], path: Path) -> None:
-    """Draws the layers' shares as heat maps, one panel for each place."""
     from matplotlib.figure import Figure
 
     panels = {p: [mix for mix in mixes if mix.place == p] for p in ("input", "output")}

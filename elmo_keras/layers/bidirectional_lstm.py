@@ -125,13 +125,7 @@ class StackedLSTM(ProjectedLSTM):
 
 
 # The arguments of a `StackedLSTM` that have defaults there.
-_OPTIONS = (
-    "cell_clip",
-    "proj_clip",
-    "forget_bias",
-    "use_skip_connections",
-    "dropout",
-)
+_OPTIONS = ("cell_clip", "proj_clip", "forget_bias", "use_skip_connections", "dropout")
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

@@ -20,7 +20,6 @@ def rows_array(dtype, length, width: int, *, rows: int | None = None, read=False
 
 
 def write_all(arrays, indices, values):
-    """Writes a value to each array, at its own index."""
     return tuple(a.write(i, v) for a, i, v in zip(arrays, indices, values))
 
 

@@ -26,7 +26,6 @@ class Weights(NamedTuple):
     projection_kernel: tf.Tensor | None = None  # (units, projection)
 
     def plain(self):
-        """The weights without blocks."""
         kernel, recurrent_kernel, bias, projection_kernel = self
         return Weights(kernel, plain(recurrent_kernel), bias, plain(projection_kernel))
 
@@ -89,7 +88,6 @@ def through_tanh(d_hidden, o, tanh):
 
 
 def clip(x, bound):
-    """x within ± bound, if there is one."""
     if bound is None:
         return x
     # One operation where `tf.clip_by_value` takes two.

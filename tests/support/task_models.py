@@ -90,7 +90,7 @@ def learned(task, model, train, held_out):
         epochs=10,
         patience=5,
     )
-    return fitted.losses, next(iter(fitted.scores.values()))
+    return fitted.losses, next(iter(fitted.dev.values()))
 
 
 def questions(*rows):

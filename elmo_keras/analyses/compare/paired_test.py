@@ -31,14 +31,9 @@ def paired_test(
     *,
     shuffles: int = 1000,
 ) -> Outcome:
-    """Tests the difference of two variants' scores on the same examples.
+    """Tests two variants' predictions, for each seed a list of one for each example.
 
-    Args:
-        first, second: for each seed, a list of predictions, one for each example.
-        scores: for each seed, what computes the score of a list of predictions.
-        shuffles: the number of random exchanges; p is at least 1 / (shuffles + 1).
-
-    Example:
+    `scores` compute the score of such a list, for each seed.
 
     >>> right, wrong = [[1] * 20], [[1, 0] * 10]
     >>> paired_test(wrong, right, [lambda some: sum(some) / 20], shuffles=99)

@@ -57,7 +57,7 @@ def probe(options: argparse.Namespace) -> None:
     elmo = Embedder(options.elmo, layers="all", arithmetic=options.arithmetic)
     cache = LayerCache(elmo, [example["tokens"] for example in train + dev], verbose=1)
     of_sentences = options.format != CONLLU
-    runs = [accuracies(train, dev, cache, options, seed=s) for s in options.seeds]
+    runs = [accuracies(train, dev, cache, options, s) for s in options.seeds]
     kind = "most frequent label" if of_sentences else "each word's most frequent tag"
     rows = [(kind, percent_spread([majority(train, dev, of_sentences)]))]
     for layer, values in enumerate(zip(*runs)):
@@ -78,14 +78,7 @@ def read(path: str, format: str) -> list[dict]:
     ]
 
 
-def accuracies(
-    train: Sequence[dict],
-    dev: Sequence[dict],
-    cache: LayerCache,
-    options: argparse.Namespace,
-    *,
-    seed: int,
-) -> np.ndarray:
+def accuracies(train, dev, cache, options, seed) -> np.ndarray:
     """The accuracy of each layer's classifier on the tokens, or sentences, of `dev`."""
     keras.utils.set_random_seed(seed)
     tags = sorted({tag for example in train for tag in example["tags"]})
@@ -107,9 +100,7 @@ def numbers(example: dict, tags: Sequence[str]) -> np.ndarray:
     return np.array([tags.index(t) if t in tags else UNKNOWN for t in example["tags"]])
 
 
-def majority(
-    train: Sequence[dict], dev: Sequence[dict], of_sentences: bool = False
-) -> float:
+def majority(train: list[dict], dev: list[dict], of_sentences: bool = False) -> float:
     """Accuracy of each word's most frequent tag, or else of all tags' most frequent one."""
     counts = collections.Counter(
         pair for example in train for pair in tagged(example, of_sentences)

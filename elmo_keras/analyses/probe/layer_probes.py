@@ -11,19 +11,11 @@ from elmo_keras.text.token_batches import token_mask
 class LayerProbes(keras.Model):
     """Independent linear classifiers, one for each layer, trained side by side.
 
-    Args:
-        n_layers: number of layers, and so of classifiers.
-        n_classes: number of classes.
-        of_sentences: whether the mean vector of a sentence's tokens is classified.
-
-    Call arguments:
-        inputs: `{"tokens": (batch, time), "tokens_layers": (batch, n_layers, time,
-            dim)}`, as `Batches` with a cache gives them.
-
-    Output: scores `(batch, n_layers, time, n_classes)`. Labels for `fit` are int32
-    `(batch, time)`, −1 at padding. The loss is the sum over the layers, so that each
-    one trains as if alone; `predict` returns classes, int32 `(batch, n_layers, time)`,
-    −1 at padding. For sentences, the time of all these is 1.
+    They classify the tokens, or the mean vector of a sentence's tokens if `of_sentences`.
+    The inputs are those of `Batches` with a cache. Scores are `(batch, n_layers, time,
+    n_classes)`, labels int32 `(batch, time)` and predicted classes int32 `(batch,
+    n_layers, time)`, both −1 at padding; for sentences, time is 1. The loss is the sum
+    over the layers, so that each one trains as if alone.
 
     Reference: Peters et al. 2018, Table 6.
     """

@@ -28,7 +28,6 @@ class SearchIndex:
         )
 
     def closest(self, query: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
-        """The sentences closest to a query."""
         query = np.asarray(query - self.mean, np.float32)
         # `(rows - mean) @ query` would copy all rows.
         cosines = self._of_rows(lambda rows: rows @ query) - self.mean @ query

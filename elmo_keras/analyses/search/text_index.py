@@ -2,7 +2,7 @@
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from elmo_keras.embed.vector_files import is_npy
 from elmo_keras.text.files import GZIP_ERRORS, bounded_lines, incomplete, unzipped
 
 
-class LineIndex(Sequence, contextlib.AbstractContextManager):
+class LineIndex(contextlib.AbstractContextManager):
     """The lines of a text file, plain or gzipped, without holding them in memory.
 
     The file is read once for its SHA-256, `digest`, and to find where each line begins;
@@ -50,16 +50,10 @@ class LineIndex(Sequence, contextlib.AbstractContextManager):
         self.digest = digest.hexdigest()
         self._starts = np.cumsum([0, *lengths])
 
-    def __len__(self) -> int:
-        return len(self._starts) - 1
-
-    def __getitem__(self, i: int) -> str:
-        self._text.seek(self._starts[i])
-        return self._text.readline().decode("utf-8-sig").strip()
-
     def named(self, i: int) -> tuple[int, str]:
         """The number of a line, from 1, and the line."""
-        return int(i) + 1, self[i]
+        self._text.seek(self._starts[i])
+        return int(i) + 1, self._text.readline().decode("utf-8-sig").strip()
 
     def __exit__(self, *_):
         self._file.close()

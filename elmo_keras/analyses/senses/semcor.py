@@ -23,8 +23,6 @@ class Instance(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """Tokens, and the instances among them."""
-
     tokens: list[str]
     instances: list[Instance]
 

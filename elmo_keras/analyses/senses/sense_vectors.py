@@ -16,12 +16,7 @@ DIGITS = 5
 class SenseInventory:
     """The senses of each word in training, the most frequent one first.
 
-    Attributes:
-        senses: `(word, key)` of each sense, by its number.
-        number: sense → its number.
-        numbers: word, a lemma with its part of speech → the numbers of its senses.
-        of_lemmas: lemma → the number of its most frequent sense as any part of
-            speech.
+    A word is a lemma with its part of speech, a sense is a word with a key.
     """
 
     def __init__(self, training: Sequence[Sentence]):
@@ -33,14 +28,13 @@ class SenseInventory:
         )
         self.senses = [sense for sense, _ in counts.most_common()]
         self.number = {sense: i for i, sense in enumerate(self.senses)}
-        self.numbers = collections.defaultdict(list)
-        self.of_lemmas: dict[str, int] = {}
+        self.numbers = collections.defaultdict(list)  # word → its senses
+        self.of_lemmas: dict[str, int] = {}  # lemma → most frequent sense of any word
         for i, (word, _) in enumerate(self.senses):
             self.numbers[word].append(i)
             self.of_lemmas.setdefault(word[0], i)
 
     def of(self, word: tuple[str, str]) -> list[int]:
-        """The senses to choose from; none if the word is not in training."""
         return self.numbers.get(word, [])
 
     def first_sense(self, word: tuple[str, str]) -> int:
@@ -91,7 +85,6 @@ def _nearest(candidates, vector):
 
 
 def _vectors(embedder, sentences):
-    """Each instance with its vectors (layers, dim)."""
     tokens = [sentence.tokens for sentence in sentences]
     arrays = embedder.stream(tokens, show_progress_bar=True)
     for sentence, layers in zip(sentences, arrays):

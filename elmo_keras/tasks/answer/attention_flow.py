@@ -21,10 +21,9 @@ class TrilinearScores(keras.layers.Layer):
         self.supports_masking = True
 
     def build(self, texts_shape):
-        shape = (texts_shape[-1],)
-        self.of_text = self.add_weight(shape=shape, initializer=_small, name="u")
-        self.of_question = self.add_weight(shape=shape, initializer=_small, name="v")
-        self.of_both = self.add_weight(shape=shape, initializer=_small, name="w")
+        self.of_text, self.of_question, self.of_both = (
+            self.add_weight(texts_shape[-1:], _small, name=name) for name in "uvw"
+        )
 
     def call(self, texts, questions):
         alone = ops.matmul(texts, self.of_text)[:, :, None]

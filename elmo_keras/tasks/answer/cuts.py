@@ -26,9 +26,7 @@ class CharacterCuts(keras.layers.Layer):
     characters, `(batch, LONGEST_CUT + 1)`, are very low where no character would remain.
     """
 
-    def __init__(
-        self, at_end: bool, units: int = 50, character_dim: int = 16, **kwargs
-    ):
+    def __init__(self, at_end, units=50, character_dim=16, **kwargs):
         super().__init__(**kwargs)
         self.supports_jit = False  # XLA has no strings
         self.at_end = at_end
@@ -44,9 +42,7 @@ class CharacterCuts(keras.layers.Layer):
         self.around.build((None, None, self.character_dim))
         self.of_token.build(vectors_shape)
         self.score.build((None, None, self.units))
-        self.of_number = self.add_weight(
-            shape=(LONGEST_CUT + 1,), initializer="zeros", name="of_number"
-        )
+        self.of_number = self.add_weight((LONGEST_CUT + 1,), "zeros", name="of_number")
 
     def call(self, tokens, vectors):
         n_tokens = tf.shape(tokens)[0]
@@ -91,9 +87,8 @@ class SpanCuts(keras.layers.Layer):
 
     def call(self, context, starts, ends, *, spans, training=False):
         def scores(layer, vectors, places):
-            tokens, vectors = (
-                tf.gather(x, places, batch_dims=1) for x in (context, vectors)
-            )
+            vectors = tf.gather(vectors, places, batch_dims=1)
+            tokens = tf.gather(context, places, batch_dims=1)
             return layer(tokens, self.dropout(vectors, training=training))
 
         before = scores(self.before, starts, spans[:, 0])
@@ -102,17 +97,14 @@ class SpanCuts(keras.layers.Layer):
     def best(self, context, starts, ends, *, spans) -> tf.Tensor:
         """The best cuts of each span, int32 `(batch, 2)`: before and after it."""
         before, after = self(context, starts, ends, spans=spans)
-        lengths = tf.strings.length(
-            tf.gather(context, spans[:, 0], batch_dims=1), unit="UTF8_CHAR"
-        )
+        tokens = tf.gather(context, spans[:, 0], batch_dims=1)
+        lengths = tf.strings.length(tokens, unit="UTF8_CHAR")
         is_one_token = spans[:, 0] == spans[:, 1]
         room = tf.where(is_one_token, lengths - 1, 2 * LONGEST_CUT)
         return tf.stack(best_cuts(before, after, room), axis=1)
 
 
-def best_cuts(
-    before: tf.Tensor, after: tf.Tensor, room: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
+def best_cuts(before, after, room) -> tuple[tf.Tensor, tf.Tensor]:
     """The cuts with the highest sum of scores, at most `room` in total, int32 `(batch,)`."""
     n_cuts = tf.shape(before)[1]
     total = tf.range(n_cuts)[:, None] + tf.range(n_cuts)

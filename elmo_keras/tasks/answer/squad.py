@@ -101,7 +101,6 @@ def _example(text, offsets: OffsetTokens, question, *, place):
 
 
 def _answers(question, place):
-    """Text and offset of each answer, both without white space around it."""
     if isinstance(question, dict) and question.get("is_impossible"):
         return
     for answer_place, answer in _items(question, "answers", place):

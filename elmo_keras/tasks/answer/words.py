@@ -24,8 +24,6 @@ class AnswerSpan(NamedTuple):
 
 
 class OffsetTokens(NamedTuple):
-    """Tokens, and the offsets where each begins and ends in the text."""
-
     tokens: list[str]
     begins: list[int]
     ends: list[int]
@@ -79,8 +77,6 @@ _STEPS = (
 
 
 class PlacedWords(NamedTuple):
-    """The words of each text, and where they are."""
-
     texts: tf.Tensor  # (batch,), with a space for bytes that are not UTF-8
     words: tf.RaggedTensor  # (batch, words)
     begins: tf.RaggedTensor  # int32, the number of bytes of the text before a word

@@ -49,7 +49,6 @@ def read_conll_2012(path: str | Path) -> list[dict]:
 
 
 def _columns(line):
-    """The columns of a line; none of a blank one."""
     columns = [column.strip(SPACES) for column in line.split("\t")]
     if len(columns) >= _N_COLUMNS:
         return columns

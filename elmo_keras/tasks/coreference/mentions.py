@@ -141,12 +141,9 @@ class AntecedentScores(keras.layers.Layer):
     def _features(self, places, speakers):
         """φ: (mentions, k, 2 · feature_dim)."""
         distance = tf.range(tf.shape(places)[0])[:, None] - places
-        bucket = tf.searchsorted(
-            tf.constant(DISTANCES), tf.reshape(distance, [-1]), side="right"
-        )
+        flat = tf.reshape(distance, [-1])
+        bucket = tf.searchsorted(tf.constant(DISTANCES), flat, side="right")
         bucket = tf.reshape(tf.maximum(bucket - 1, 0), tf.shape(places))
         same = tf.gather(speakers, places) == speakers[:, None]
-        return tf.concat(
-            [self.distances(bucket), self.same_speaker(tf.cast(same, tf.int32))],
-            axis=-1,
-        )
+        same = self.same_speaker(tf.cast(same, tf.int32))
+        return tf.concat([self.distances(bucket), same], axis=-1)

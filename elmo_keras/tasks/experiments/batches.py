@@ -105,7 +105,6 @@ class Batches:
         )
 
     def _signature(self):
-        """The signature of a batch, with open sizes, so that all share one graph."""
         labels = keras.tree.map_structure(
             lambda x: tf.TensorSpec((None,) * x.shape.rank, x.dtype), self.targets([0])
         )

@@ -19,8 +19,6 @@ HELD_OUT_RUNS = 4  # of neighbouring examples, often from one document
 
 
 class Data(NamedTuple):
-    """The examples of an experiment; `test` may be empty."""
-
     train: list[dict]
     dev: list[dict]
     test: list[dict]

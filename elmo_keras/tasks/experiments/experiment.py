@@ -46,7 +46,6 @@ USUAL_SETTINGS = {
 def main(
     task: Task, description: str | None, arguments: Sequence[str] | None = None
 ) -> int:
-    """The command of a task; returns its exit status."""
     program = f"elmo_keras.tasks.{task.name}"
     parser = experiment_arguments.parser(program, task, description)
     options, _ = experiment_arguments.parse(parser, task, arguments)
@@ -87,7 +86,6 @@ class Experiment:
         self._cached = None, None  # a model, and the cache of its layers
 
     def check(self, variants: Sequence[Variant]) -> None:
-        """Finds errors before hours of training."""
         for record in read_results(self.results):
             if (name := record.get("task", self.task.name)) != self.task.name:
                 raise ValueError(
@@ -168,15 +166,11 @@ class Experiment:
             "variant": variant.name,
             "seed": seed,
             "model": self._digest_of(variant.elmo),
-            "dev": fitted.scores,
+            **fitted._asdict(),
             "test": scores(self.data.test) if self.data.test else {},
             "examples": len(train),
-            "best_epoch": fitted.best_epoch,
-            "epochs": fitted.epochs,
             "seconds": round(time.perf_counter() - start, 2),
-            "seconds_per_epoch": round(fitted.seconds_per_epoch, 3),
             "cached": cache is not None,
-            "losses": fitted.losses,
             "mixes": {
                 place: {
                     "weights": [round(float(w), 6) for w in mix.layer_weights()],

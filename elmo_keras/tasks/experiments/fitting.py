@@ -15,9 +15,9 @@ from elmo_keras.tasks.experiments.batches import Batches
 
 
 class Fitted(NamedTuple):
-    """The result of a training run."""
+    """What the record of a training run says of it."""
 
-    scores: dict[str, float]  # of the best epoch
+    dev: dict[str, float]  # the scores of the best epoch
     best_epoch: int  # counted from 1
     epochs: int
     losses: list[float]  # the mean loss of each epoch
@@ -74,12 +74,11 @@ def fit_until_best(
             break
     for variable, value in zip(model.trainable_variables, weights):
         variable.assign(value)
-    return Fitted(best, best_epoch, epoch, losses, float(np.median(seconds)))
+    median = round(float(np.median(seconds)), 3)
+    return Fitted(best, best_epoch, epoch, losses, median)
 
 
 class _Steps(keras.callbacks.Callback):
-    """Shows the steps of an epoch, and keeps the times of its begin and of their ends."""
-
     def on_epoch_begin(self, epoch, logs=None):
         self.times = [time.perf_counter()]
 

@@ -74,7 +74,6 @@ class Task(NamedTuple):
         examples: list[dict],
         options: SimpleNamespace,
     ) -> TaskModel:
-        """The Keras model for training examples; `experiment` compiles it."""
         given = {
             settings["argument"]: getattr(options, name)
             for name, settings in self.options.items()

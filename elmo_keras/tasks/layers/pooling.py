@@ -38,7 +38,6 @@ def masked_max(x, mask):
 
 
 def masked_min(x, mask):
-    """Minimum over the real tokens: `(batch, time, dim)` → `(batch, dim)`."""
     return -masked_max(-x, mask)
 
 

@@ -243,10 +243,6 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
             return vectors
         return (vectors, None) if self.elmo_at == "input" else (None, vectors)
 
-    def compute_output_shape(self, input_shape, layers=None):
-        at_output = (*input_shape, self.output_dim) if self.output_dim else None
-        return (*input_shape, self.input_dim), at_output, input_shape
-
 
 def frequent_words(sentences: list[list[str]], min_count: int = 2) -> list[str]:
     """The words, in lower case, that occur at least `min_count` times, most frequent first."""

@@ -165,7 +165,6 @@ def _objects_of_list(text):
 
 
 def _rows(path, records, fields):
-    """The fields of numbered JSON objects."""
     for number, record in records:
         row = [record.get(f) for f in fields] if isinstance(record, dict) else [None]
         if not all(isinstance(value, str) for value in row):

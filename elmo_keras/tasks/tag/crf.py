@@ -156,9 +156,6 @@ class LinearChainCRF(keras.layers.Layer):
         _, _, tags = tf.while_loop(lambda t, *_: t >= 0, step, (time - 1, tag, tags))
         return tf.transpose(tags.stack())
 
-    def compute_output_shape(self, input_shape, mask=None):
-        return input_shape[:2]
-
     def get_config(self):
         return super().get_config() | {"n_tags": self.n_tags, "allowed": self.allowed}
 

@@ -1,23 +1,14 @@
 """Entities and semantic roles in tag sequences: their precision, recall and F1."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 OUTSIDE = "O"
 BEGIN, INSIDE = "BSU", "IEL"
 END = "ESLU"
 
 
-class Entity(NamedTuple):
-    """An entity: its first token, the one after its last, and its type."""
-
-    begin: int
-    end: int
-    type: str
-
-
-def entities(tags: Sequence[str]) -> list[Entity]:
-    """The entities of a sentence, as conlleval finds them.
+def entities(tags: Sequence[str]) -> list[tuple[int, int, str]]:
+    """The entities of a sentence, as conlleval finds them: first token, end and type.
 
     An entity begins at `B-X`, or at an `I-X` that follows no tag of type X, and
     continues through the `I-X` that follow. `S-`, `E-` (BIOES) and `U-`, `L-` (BILOU)
@@ -27,7 +18,7 @@ def entities(tags: Sequence[str]) -> list[Entity]:
     previous = OUTSIDE
     for i, tag in enumerate([*tags, OUTSIDE]):
         if begin is not None and _has_ended(previous, tag):
-            found.append(Entity(begin, i, previous[2:]))
+            found.append((begin, i, previous[2:]))
             begin = None
         if begin is None and tag != OUTSIDE:
             begin = i
@@ -54,10 +45,8 @@ def entity_scores(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 ) -> dict[str, float]:
     """Precision, recall and F1 of entities, right in tokens and type; 0 where undefined."""
-    return span_scores(
-        (set(entities(tags)) for tags in gold),
-        (set(entities(tags)) for tags in predicted),
-    )
+    found = ([set(entities(tags)) for tags in rows] for rows in (gold, predicted))
+    return span_scores(*found)
 
 
 def span_scores(gold: Iterable[set], predicted: Iterable[set]) -> dict[str, float]:

@@ -64,9 +64,7 @@ def _columns(marked):
     return tf.tensor_scatter_nd_update(nowhere, targets, places[:, 1])
 
 
-def crf_marginals(
-    scores: tf.Tensor, mask: tf.Tensor, weights: tuple[tf.Tensor, ...]
-) -> tuple[tf.Tensor, tf.Tensor]:
+def crf_marginals(scores, mask, weights) -> tuple[tf.Tensor, tf.Tensor]:
     """The probability of each tag, and the scores of all that follows each tag.
 
         α_t(k) = x_t(k) + log Σ_j exp(α_{t−1}(j) + A[j, k]),   α_1 = x_1 + a

@@ -145,9 +145,4 @@ def _check_roles(n_predicates, line):
         to_bio([tag])
 
 
-READERS = {
-    "pos": read_conllu,
-    "ner": read_conll,
-    "klue": read_klue,
-    "srl": read_roles,
-}
+READERS = {"pos": read_conllu, "ner": read_conll, "klue": read_klue, "srl": read_roles}

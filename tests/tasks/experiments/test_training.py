@@ -154,7 +154,7 @@ def test_training_ends_when_the_score_no_longer_rises(model):
 
     fitted = fit_until_best(model, Line(), score, epochs=9, patience=2)
     assert (fitted.best_epoch, fitted.epochs) == (2, 4)
-    assert fitted.scores == {"F1": 0.5} and len(fitted.losses) == 4
+    assert fitted.dev == {"F1": 0.5} and len(fitted.losses) == 4
     np.testing.assert_array_equal(model.get_weights()[0], kept[1])
     assert np.any(kept[1] != kept[3])
 

@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from elmo_keras.tasks.tag.__main__ import TASK
 from elmo_keras.tasks.tag.entities import (
-    Entity,
     arguments,
     entities,
     entity_scores,
@@ -118,10 +117,10 @@ def test_all_schemes_become_bio(tags, bio):
 def test_entities_are_those_of_conlleval():
     # conlleval begins a chunk at an I- that follows no chunk of its type.
     assert entities("I-A I-B B-B O I-B".split()) == [
-        Entity(0, 1, "A"),
-        Entity(1, 2, "B"),
-        Entity(2, 3, "B"),
-        Entity(4, 5, "B"),
+        (0, 1, "A"),
+        (1, 2, "B"),
+        (2, 3, "B"),
+        (4, 5, "B"),
     ]
     assert entities([]) == []
 
