@@ -7,8 +7,8 @@ from elmo_keras.layers.lstm_cell import (
     Clips,
     State,
     Weights,
+    cell,
     clip,
-    fused_step,
     gate_gradients,
     not_clipped,
     through_tanh,
@@ -99,8 +99,15 @@ def _forward(x, continuing, weights, state, clips):
 
 
 def _step(inputs, recurrent, bias, before, continuing, bound):
-    """`fused_step` of rows that continue, or start from the zero state."""
-    return fused_step(inputs, recurrent, bias, continuing * before, bound)
+    """From x W and h R: gates (rows, 4 · units), c' and o · tanh(c')."""
+    dtype, units = inputs.dtype, before.shape[1]
+    x = tf.cast(inputs, before.dtype) + tf.cast(recurrent, before.dtype) + bias
+    x = tf.reshape(x, [-1, 4, units])
+    # `gates_of` in one expression: sigmoid(x) = (1 + tanh(x / 2)) / 2.
+    scale = tf.constant([0.5, 1, 0.5, 0.5], x.dtype)[:, None]
+    gates = scale * tf.tanh(scale * x) + (1 - scale)
+    state, hidden = cell(tf.unstack(gates, axis=1), continuing * before, bound)
+    return tf.reshape(gates, [-1, 4 * units]), state, tf.cast(hidden, dtype)
 
 
 def _backward(

@@ -62,18 +62,6 @@ def cell(gates, before, bound):
     return state, o * tf.tanh(state)
 
 
-def fused_step(inputs, recurrent, bias, before, bound):
-    """For XLA, from x W and h R: gates (rows, 4 · units), c' and o · tanh(c')."""
-    dtype, units = inputs.dtype, before.shape[1]
-    x = tf.cast(inputs, before.dtype) + tf.cast(recurrent, before.dtype) + bias
-    x = tf.reshape(x, [-1, 4, units])
-    # `gates_of` in one expression: sigmoid(x) = (1 + tanh(x / 2)) / 2.
-    scale = tf.constant([0.5, 1, 0.5, 0.5], x.dtype)[:, None]
-    gates = scale * tf.tanh(scale * x) + (1 - scale)
-    state, hidden = cell(tf.unstack(gates, axis=1), before, bound)
-    return tf.reshape(gates, [-1, 4 * units]), state, tf.cast(hidden, dtype)
-
-
 def gate_gradients(gates, tanh, before, *, d_cell, d_hidden):
     """Gradients of the gates' inputs (rows, 4 · units); with 1.0s, their factors."""
     i, j, f, o = gates

@@ -51,12 +51,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     p = command_parser(PROGRAM, __doc__, usage="%(prog)s TASK --table TABLE OPTIONS")
     p.add_argument("task", type=_task, metavar="TASK")
     task = p.parse_args(arguments[:1]).task
-    options, own = experiment_arguments.parse(parser(task), task, arguments[1:])
-    return run_command(PROGRAM, lambda: compare(task, options, **own))
-
-
-def parser(task: Task) -> argparse.ArgumentParser:
-    """The command line of a task, with the options of the comparison."""
     p = experiment_arguments.parser(PROGRAM, task, __doc__)
     p.prog += f" {task.name}"
     add = p.add_argument_group("comparison").add_argument
@@ -71,7 +65,8 @@ def parser(task: Task) -> argparse.ArgumentParser:
         metavar="SHUFFLES",
         help="test each row against the one before (default: 1000 random exchanges)",
     )
-    return p
+    options, own = experiment_arguments.parse(p, task, arguments[1:])
+    return run_command(PROGRAM, lambda: compare(task, options, **own))
 
 
 def compare(
