@@ -8,6 +8,7 @@ from keras import ops
 
 from elmo_keras.argument_checks import check_counts, check_flags
 from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.layers.dictionary_character_cnn import DictionaryCharacterCNN
@@ -22,7 +23,7 @@ _process: int | None = None  # the one whose TensorFlow has computed
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class BidirectionalLanguageModel(keras.layers.Layer):
+class BidirectionalLanguageModel(ArgumentsConfig, keras.layers.Layer):
     """The biLM: token representation, LSTMs of both directions, softmax.
 
     Θ_x (`token_representation`) and Θ_s (`softmax`) are shared by the two
@@ -256,14 +257,7 @@ class BidirectionalLanguageModel(keras.layers.Layer):
         return (layers, state) if self.return_state else layers
 
     def get_config(self):
-        return super().get_config() | {
-            "config": self.config.to_dict(),
-            "vocabulary_size": self.vocabulary_size,
-            "dropout": self.dropout,
-            "return_state": self.return_state,
-            "n_cached_words": self.n_cached_words,
-            "has_start_state": self.has_start_state,
-        }
+        return super().get_config() | {"config": self.config.to_dict()}
 
 
 def _token_representation(config, dtype):

@@ -12,6 +12,7 @@ import tensorflow as tf
 from elmo_keras.argument_checks import check_counts, check_flags, check_numbers
 from elmo_keras.bilm import BidirectionalLanguageModel, check_process
 from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.scalar_mix import ScalarMix
@@ -30,7 +31,7 @@ from elmo_keras.text.token_batches import (
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class Elmo(keras.layers.Layer):
+class Elmo(ArgumentsConfig, keras.layers.Layer):
     """ELMo vectors of sentences: `γ Σ_j s_j h_j` over the layers of a biLM.
 
     No state is kept: a sentence has the same vectors alone and in any batch.
@@ -326,18 +327,7 @@ class Elmo(keras.layers.Layer):
         return shape if self.num_representations == 1 else [shape] * len(self.mixes)
 
     def get_config(self):
-        return super().get_config() | {
-            "config": self.config.to_dict(),
-            "num_representations": self.num_representations,
-            "scheme": self.scheme,
-            "dropout": self.dropout,
-            "l2": self.l2,
-            "layer_norm": self.layer_norm,
-            "trainable_bilm": self.trainable_bilm,
-            "keep_sentence_boundaries": self.keep_sentence_boundaries,
-            "n_cached_words": self.n_cached_words,
-            "has_start_state": self.has_start_state,
-        }
+        return super().get_config() | {"config": self.config.to_dict()}
 
 
 class _Graph:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import keras
 import tensorflow as tf
 
+from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.text.mirrored_strategy import warn_of_replicas
 from elmo_keras.text.token_batches import (
     dense_tokens,
@@ -17,7 +18,7 @@ LENGTHS = "sequence_len"
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class ExportedElmo(keras.layers.Layer):
+class ExportedElmo(ArgumentsConfig, keras.layers.Layer):
     """The vectors of a SavedModel that `python -m export` wrote.
 
     The export determines what is trained: nothing, the mix, or the biLM too. It
@@ -109,12 +110,6 @@ class ExportedElmo(keras.layers.Layer):
         time = inputs.shape[1] if len(inputs.shape) == 2 else None
         rest = [time if size is None else size for size in rest]
         return keras.KerasTensor((inputs.shape[0], *rest), "float32")
-
-    def get_config(self):
-        return super().get_config() | {
-            "directory": self.directory,
-            "output_key": self.output_key,
-        }
 
 
 def _load(directory):

@@ -116,13 +116,6 @@ class StackedLSTM(ProjectedLSTM):
         state = (batch, self.projection_dim), (batch, self.units)
         return shapes, [state] * self.n_layers
 
-    def get_config(self):
-        return super().get_config() | {
-            "n_layers": self.n_layers,
-            "use_skip_connections": self.use_skip_connections,
-            "dropout": self.dropout,
-        }
-
 
 # The arguments of a `StackedLSTM` that have defaults there.
 _OPTIONS = ("cell_clip", "proj_clip", "forget_bias", "use_skip_connections", "dropout")

@@ -5,6 +5,7 @@ import tensorflow as tf
 from keras import ops
 
 from elmo_keras.argument_checks import check_counts
+from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.blocked_weights import initial
 from elmo_keras.layers.highway import Highway
 from elmo_keras.layers.loops import HOST, rows_array
@@ -18,7 +19,7 @@ WORDS_AT_ONCE = 512
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class CharacterCNN(keras.layers.Layer):
+class CharacterCNN(ArgumentsConfig, keras.layers.Layer):
     """The token representation x of ELMo.
 
     Character embedding, n-gram convolutions, max over positions, activation,
@@ -213,15 +214,6 @@ class CharacterCNN(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.projection_dim)
-
-    def get_config(self):
-        return super().get_config() | {
-            "filters": self.filters,
-            "projection_dim": self.projection_dim,
-            "embedding_dim": self.embedding_dim,
-            "n_highway": self.n_highway,
-            "activation": self.activation,
-        }
 
 
 def _ends(words):

@@ -93,10 +93,3 @@ class DictionaryCharacterCNN(CharacterCNN):
         numbers = tf.maximum(tf.cast(words[..., 0], tf.int64) - 1, 0)
         table = tf.convert_to_tensor(self.word_embeddings)
         return tf.cast(tf.gather(table, numbers), self.compute_dtype)
-
-    def get_config(self):
-        return super().get_config() | {
-            "n_characters": self.n_characters,
-            "n_words": self.n_words,
-            "word_dim": self.word_dim,
-        }

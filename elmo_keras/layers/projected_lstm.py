@@ -12,6 +12,7 @@ from elmo_keras.argument_checks import (
     check_flags,
     check_numbers,
 )
+from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.blocked_weights import Blocked, block_shape, initial
 from elmo_keras.layers.full_rows import over_full_rows
 from elmo_keras.layers.lstm_cell import Clips, State, Weights, cell_dtype
@@ -20,7 +21,7 @@ from elmo_keras.layers.recurrence import over_packed
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class ProjectedLSTM(keras.layers.Layer):
+class ProjectedLSTM(ArgumentsConfig, keras.layers.Layer):
     """An LSTM whose output is a clipped projection of the cell's output.
 
         i, j, f, o = x W + h R + b
@@ -162,14 +163,3 @@ class ProjectedLSTM(keras.layers.Layer):
         output = (*input_shape[:2], self.projection_dim)
         state = (input_shape[0], self.projection_dim), (input_shape[0], self.units)
         return (output, state) if self.return_state else output
-
-    def get_config(self):
-        return super().get_config() | {
-            "units": self.units,
-            "projection_dim": self.projection_dim,
-            "cell_clip": self.cell_clip,
-            "proj_clip": self.proj_clip,
-            "forget_bias": self.forget_bias,
-            "reverse": self.reverse,
-            "return_state": self.return_state,
-        }

@@ -5,10 +5,11 @@ import numpy as np
 from keras import ops
 
 from elmo_keras.argument_checks import check_finite, check_flags
+from elmo_keras.layers.arguments_config import ArgumentsConfig
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class ScalarMix(keras.layers.Layer):
+class ScalarMix(ArgumentsConfig, keras.layers.Layer):
     """ELMo's task-specific combination of the biLM layers.
 
     `γ Σ_j s_j h_j` with `s = softmax(w)`.
@@ -163,15 +164,6 @@ class ScalarMix(keras.layers.Layer):
         if isinstance(input_shape[0], (list, tuple)):
             return input_shape[0]
         return (input_shape[0], *input_shape[2:])
-
-    def get_config(self):
-        return super().get_config() | {
-            "scheme": self.scheme,
-            "initial_weights": self.initial_weights,
-            "initial_gamma": self.initial_gamma,
-            "layer_norm": self.layer_norm,
-            "regularizer": keras.regularizers.serialize(self.regularizer),
-        }
 
 
 class _Penalty(keras.regularizers.Regularizer):

@@ -72,11 +72,11 @@ class LabelModel(TaskModel):
     """A model whose output `(batch, labels)` is a probability for each label."""
 
     compares_tokens = True
+    multi_label = False
 
-    def __init__(self, token_vectors, labels, multi_label=False, **kwargs):
+    def __init__(self, token_vectors, labels, **kwargs):
         super().__init__(token_vectors, **kwargs)
         self.labels = list(labels)
-        self.multi_label = multi_label
 
     def answers(self, inputs):
         """All `labels` and their `scores` `(batch, labels)`, and those that are predicted.

@@ -1,7 +1,6 @@
 """The token vectors of task models: trained words and characters, and ELMo."""
 
 import collections
-import inspect
 from collections.abc import Sequence
 
 import keras
@@ -9,28 +8,16 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
+from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.token_batches import token_mask
 
 
-class LayerArgument:
-    """The config of the arguments: attributes of their names, one of which is a layer."""
+class LayerArgument(ArgumentsConfig):
+    """A layer, or model, one of whose arguments is a layer."""
 
     layer_argument = "token_vectors"
-
-    def get_config(self):
-        config = super().get_config()
-        for name in inspect.signature(type(self).__init__).parameters:
-            if name in ("self", "kwargs"):
-                continue
-            value = getattr(self, name)
-            if name == self.layer_argument:
-                value = keras.saving.serialize_keras_object(value)
-            elif isinstance(value, keras.layers.Dropout):
-                value = value.rate
-            config[name] = list(value) if isinstance(value, tuple) else value
-        return config
 
     @classmethod
     def from_config(cls, config):
