@@ -24,11 +24,8 @@ class _Filters(NamedTuple):
 def ngram_maxima(words, ends, table, *, kernels):
     """The highest scores (words, filters) of words sorted by length, without biases.
 
-    Args:
-        words: int32 (words, characters), indices of rows of `table`.
-        ends: int32 (words,), where the padding of each word begins.
-        table: (ids, dim), the vectors of the characters.
-        kernels: (width, dim, count) of each group of filters.
+    `words` int32 (words, characters) are rows of `table` (ids, dim); their padding begins
+    at `ends` int32 (words,). `kernels` are (width, dim, count) for each group of filters.
     """
     outside = table.shape[0]
     width = max(kernel.shape[0] for kernel in kernels)

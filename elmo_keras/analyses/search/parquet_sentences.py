@@ -20,12 +20,8 @@ SAME = "model", "layers", "pooling"  # in all files of a folder
 class ParquetSentences(contextlib.AbstractContextManager):
     """The rows of a Parquet file, or of all `.parquet` files of a folder.
 
-    `sentences[first:end]` reads vectors, `(rows, dim)` in their dtype, and
-    `sentences.named(i)` the id and the text of a row. A `with` block closes the files.
-
-    In a folder, names that begin with `.` or `_` are skipped. Each file has the columns
-    `id`, `text` and `vector`, as `embed_corpus` writes them with `pooling`, and all
-    hold vectors of the same model and size.
+    `sentences[first:end]` reads vectors, `(rows, dim)` in their dtype. The files are those
+    that `embed_corpus` writes with `pooling`, all with vectors of the same model and size.
     """
 
     number = "id"

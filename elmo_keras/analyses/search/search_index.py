@@ -6,14 +6,11 @@ ROWS_AT_ONCE = 2**14
 
 
 class SearchIndex:
-    """The mean vectors of sentences, searched by cosine.
+    """The mean vectors of sentences `(sentences, dim)`, searched by cosine.
 
-    Args:
-        vectors: `(sentences, dim)`, a memory map if there are many; 0 for a sentence
-            without tokens, which is never found.
-        center: whether to subtract the mean of all sentences first. Mean vectors share
-            what every sentence has, such as articles and a full stop, so that their
-            cosines are all near 1.
+    A sentence without tokens, whose vector is 0, is never found. `center` subtracts the
+    mean of all sentences: what they have in common, such as articles and a full stop,
+    brings all cosines near 1.
     """
 
     def __init__(self, vectors: np.ndarray, center: bool = False):

@@ -13,8 +13,9 @@ from elmo_keras.embed.embedder import Embedder
 class LayerCache:
     """All layers of sentences, in one file that is mapped into memory.
 
-    Each distinct sentence is computed once. The file has no name, so that nothing is left over however the process ends; its
-    size is 4 bytes · tokens · `(num_layers + 1)` · 2 · `projection_dim`.
+    Each distinct sentence is computed once. The file has no name, so that nothing is left
+    over however the process ends; its size is 4 bytes · tokens · `(num_layers + 1)` · 2 ·
+    `projection_dim`.
 
     Args:
         elmo: computes the layers: an `Elmo` layer, whose mixes are not used, or an
