@@ -1,5 +1,6 @@
 """From an `Elmo` layer to a `.tflite` file."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,14 @@ CHARACTERS = 16, 20, 28
 
 
 def convert(
-    elmo: Elmo, path: Path, arithmetic: str = "int8", *, mix: ScalarMix | None = None
+    elmo: Elmo,
+    path: Path,
+    arithmetic: str = "int8",
+    *,
+    mix: ScalarMix | None = None,
+    steps: Mapping[int, Sequence[int]] = STEPS,
+    words: Sequence[int] = WORDS,
+    characters: Sequence[int] = CHARACTERS,
 ) -> None:
     """Writes the biLM and a mix of an `Elmo` layer as one `.tflite` file.
 
@@ -35,6 +43,9 @@ def convert(
         arithmetic: `"int8"`: weights have a scale for each output, and inputs of matrix
             products are quantised row by row, when they are known; or `"float32"`.
         mix: one of the layer's mixes, by default the first.
+        steps: steps of LSTM blocks by the number of their rows, the longest first.
+        words, characters: sizes of token graphs; words of the model's maximum of
+            characters always have one.
 
     Raises:
         ImportError: `ai-edge-litert` is not installed.
@@ -47,22 +58,24 @@ def convert(
         )
     kind = quantised if arithmetic == "int8" else _exact
     config, bilm = elmo.config, elmo.bilm
-    characters = _characters(config)
+    characters = _characters(config, characters)
     directions = {
-        name: _lstm_model(config, [_lstm_layer(config, lstm, kind) for lstm in d.lstms])
+        name: _lstm_model(
+            config, [_lstm_layer(config, lstm, kind) for lstm in d.lstms], steps
+        )
         for name, d in (
             ("forward", bilm.lstm.forward),
             ("backward", bilm.lstm.backward),
         )
     }
-    tokens = _token_model(config, bilm.token_representation, kind, characters)
+    tokens = _token_model(config, bilm.token_representation, kind, words, characters)
     about = {
         "config": config.to_dict(),
         "arithmetic": arithmetic,
         "model": model_digest(elmo),
         "mix": (mix or elmo.mixes[0]).values(),
-        "steps": STEPS,
-        "words": WORDS,
+        "steps": steps,
+        "words": words,
         "characters": characters,
     }
     graphs = {
@@ -90,9 +103,9 @@ def _lstm_layer(config, lstm, kind):
     )
 
 
-def _lstm_model(config, layers):
+def _lstm_model(config, layers, sizes):
     model = Model()
-    for rows, steps in ((r, s) for r, some in STEPS.items() for s in some):
+    for rows, steps in ((r, s) for r, some in sizes.items() for s in some):
         graph = lstm_graph(
             Graph(model),
             layers,
@@ -106,7 +119,7 @@ def _lstm_model(config, layers):
     return model
 
 
-def _token_model(config, cnn, kind, characters):
+def _token_model(config, cnn, kind, words, characters):
     layers = TokenLayers(
         kernels=[_matrix(_numpy(k)[:, None], kind) for k in cnn.kernels],
         biases=[_numpy(b) for b in cnn.biases],
@@ -114,28 +127,28 @@ def _token_model(config, cnn, kind, characters):
         projection=None if cnn.projection is None else _dense(cnn.projection, kind),
     )
     model = Model()
-    for words in WORDS:
+    for rows in words:
         for count in characters:
             graph = token_graph(
                 Graph(model),
                 layers,
                 config.activation,
-                words=words,
+                words=rows,
                 characters=count,
                 character_dim=config.char_embedding_dim,
                 word_dim=config.word_embedding_dim,
             )
-            model.add(f"w{words}_{count}", graph)
+            model.add(f"w{rows}_{count}", graph)
     return model
 
 
-def _characters(config):
+def _characters(config, sizes):
     """Numbers of characters that words are padded to; 0 for words without."""
     if not config.has_characters:
         return (0,)
     most = config.max_characters_per_token
     widest = max(width for width, _ in config.filters)
-    return *(c for c in CHARACTERS if widest <= c < most), most
+    return *(c for c in sizes if widest <= c < most), most
 
 
 def _highway(highway, kind):

@@ -1,0 +1,141 @@
+"""Builds the live page: ELMo in the visitor's own browser.
+
+    python docs/live/build.py site/live en=MODEL ko=MODEL
+
+The models are what `Elmo.from_pretrained` reads. It needs the extra `litert`, Node.js
+with npm, and the network, unless npm has the packages in its cache.
+"""
+
+import argparse
+import gzip
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from elmo_keras import Elmo
+from elmo_keras.lite.convert import convert
+from elmo_keras.lite.graph import quantised
+from elmo_keras.lite.lite_file import read_lite
+from elmo_keras.model_files.model_directory import find_model
+
+HERE = Path(__file__).parent
+PAGE = "index.html", "live.css", "live.js"
+RUNTIMES = "litert_wasm_internal", "litert_wasm_compat_internal"
+FIRST_CLICK = 16_000_000  # bytes at most, of the runtime and a model
+STEPS, WORDS = 8, 8  # each size of a graph costs the visitor memory
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, help="the page's files go there")
+    parser.add_argument("models", nargs="+", metavar="LANGUAGE=MODEL")
+    arguments = parser.parse_args()
+    languages = json.loads((HERE / "languages.json").read_text("utf-8"))
+    models = dict(text.partition("=")[::2] for text in arguments.models)
+    if unknown := models.keys() - languages.keys():
+        parser.error(f"languages.json should have an entry for {', '.join(unknown)}.")
+    build(arguments.folder, {k: languages[k] | {"model": m} for k, m in models.items()})
+    return 0
+
+
+def build(folder: Path, languages: dict[str, dict]) -> None:
+    """Writes everything that the page fetches into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in PAGE:
+        shutil.copy(HERE / name, folder)
+    runtime = add_runtime(folder)
+    entries = {}
+    for language, entry in languages.items():
+        sizes = add_model(folder, language, entry.pop("model"))
+        entries[language] = entry | sizes
+        first = runtime + sizes["bytes"]
+        print(
+            f"{language}: first click {first:,} bytes, second {sizes['softmaxBytes']:,}"
+        )
+        if first > FIRST_CLICK:
+            raise ValueError(
+                f"The runtime and the model of {language} should have at most "
+                f"{FIRST_CLICK:,} bytes. They have {first:,}: take a smaller model."
+            )
+    about = {"runtimeBytes": runtime, "languages": entries}
+    (folder / "models.json").write_text(json.dumps(about, ensure_ascii=False), "utf-8")
+
+
+def add_runtime(folder: Path) -> int:
+    """Bundles the worker and adds LiteRT.js; returns the bytes that a visitor fetches."""
+    with tempfile.TemporaryDirectory() as temporary:
+        for name in ("package.json", "worker.js"):
+            shutil.copy(HERE / name, temporary)
+        npm = [shutil.which("npm") or "npm", "--prefix", temporary]
+        run([*npm, "install", "--prefer-offline", "--no-package-lock"], temporary)
+        bundle = ["--bundle", "--minify", "--format=iife", "--log-level=warning"]
+        out = f"--outfile={(folder / 'worker.js').resolve()}"
+        run([*npm, "exec", "--", "esbuild", "worker.js", *bundle, out], temporary)
+        wasm = Path(temporary) / "node_modules/@litertjs/core/wasm"
+        for name in RUNTIMES:
+            shutil.copy(wasm / f"{name}.js", folder)
+            # Not named .gz: some servers would announce that as an encoding.
+            packed(folder / f"{name}.bin", (wasm / f"{name}.wasm").read_bytes())
+    fetched = [f"{RUNTIMES[0]}.js", f"{RUNTIMES[0]}.bin", "worker.js"]
+    return sum((folder / name).stat().st_size for name in fetched)
+
+
+def run(command: list[str], folder: str) -> None:
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+def add_model(folder: Path, language: str, model: str) -> dict:
+    """Writes a model and its softmax, if it has one; returns what the page needs."""
+    elmo, files = Elmo.from_pretrained(model), find_model(model)
+    if elmo.config.dictionary is not None:
+        raise ValueError(f"{model} reads tokens of a dictionary; the page reads bytes.")
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary) / "model.tflite"
+        convert(elmo, path, steps={1: (STEPS,)}, words=(WORDS,), characters=())
+        lite = read_lite(path)
+        parts = {**lite.graphs, **lite.arrays}
+        about = {"config": lite.about["config"], "steps": STEPS, "words": WORDS}
+        name = f"{language}.bin"
+        size = write_parts(folder / name, about, parts)
+    sizes = {"file": name, "bytes": size, "dim": elmo.config.projection_dim}
+    sizes["softmaxBytes"] = 0
+    softmax = files.bilm().softmax
+    if softmax is not None:
+        values, scales = quantised(np.asarray(softmax.kernel, np.float32))
+        parts = {"kernel": values, "scales": scales, "bias": np.asarray(softmax.bias)}
+        about = {"words": files.vocabulary.words, "special": files.vocabulary.special}
+        name = f"{language}-words.bin"
+        size = write_parts(folder / name, about, parts)
+        sizes |= {"softmaxFile": name, "softmaxBytes": size}
+    return sizes
+
+
+def write_parts(path: Path, about: dict, parts: dict[str, np.ndarray]) -> int:
+    """A gzip file: the length of a JSON header, the header, and arrays after it."""
+    arrays = {name: np.ascontiguousarray(part) for name, part in parts.items()}
+    lengths = [-(-array.nbytes // 64) * 64 for array in arrays.values()]
+    starts = itertools.accumulate(lengths, initial=0)
+    places = {n: [start, a.nbytes] for (n, a), start in zip(arrays.items(), starts)}
+    header = json.dumps(about | {"parts": places}, default=list).encode()
+    header += b" " * (-(len(header) + 4) % 64)
+    content = [len(header).to_bytes(4, "little"), header]
+    for array, length in zip(arrays.values(), lengths):
+        content.append(array.tobytes().ljust(length, b"\0"))
+    return packed(path, b"".join(content))
+
+
+def packed(path: Path, content: bytes) -> int:
+    path.write_bytes(gzip.compress(content, 9, mtime=0))
+    return path.stat().st_size
+
+
+if __name__ == "__main__":
+    sys.exit(main())

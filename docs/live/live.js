@@ -1,0 +1,340 @@
+// The page: sentences, a chosen word, and what the worker computes of them.
+const MOST_SENTENCES = 20, MOST_WORDS = 60, NEAREST = 8, TOP = 10;
+const $ = id => document.getElementById(id);
+const about = await fetch("models.json").then(r => r.json()).catch(() => null);
+
+let language, names = [], sentences = [], chosen = [0, 0], layer = 0, hasWords = false;
+let worker, version = 0, vectorsOf = new Map(), points = new Map();
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+const megabytes = bytes => `${(bytes / 1e6).toFixed(1)} MB`;
+const say = text => { $("status").textContent = text; };
+const fail = text => { $("error").textContent = text; };
+const isSame = (a, b) => a.toLowerCase() === b.toLowerCase();
+
+// The worker's answers.
+
+const waiting = new Map();
+let asked = 0;
+
+function ask(job, rest = {}, report = () => {}) {
+  if (!worker) {
+    worker = new Worker("worker.js");
+    worker.onmessage = ({data}) => {
+      const {resolve, reject, report} = waiting.get(data.id);
+      if (data.bytes) return report(data.bytes);
+      waiting.delete(data.id);
+      "error" in data ? reject(Error(data.error)) : resolve(data.result);
+    };
+    worker.onerror = () => {
+      for (const {reject} of waiting.values()) reject(Error("The worker could not be started. Reload the page."));
+      waiting.clear();
+      worker = undefined;
+    };
+  }
+  return new Promise((resolve, reject) => {
+    waiting.set(++asked, {resolve, reject, report});
+    worker.postMessage({id: asked, job, ...rest});
+  });
+}
+
+async function fetching(button, job, file, bytes) {
+  fail("");
+  const buttons = document.querySelectorAll("#models button, #substitutes button");
+  buttons.forEach(b => { b.disabled = true; });
+  Object.assign($("bar"), {max: bytes, value: 0});
+  $("progress").hidden = false;
+  say(`Loading ${megabytes(bytes)}.`);
+  try {
+    await ask(job, {file}, n => { $("bar").value += n; });
+    return true;
+  } catch (error) {
+    say("");
+    fail(error.message);
+    return false;
+  } finally {
+    $("progress").hidden = true;
+    buttons.forEach(b => { b.disabled = false; });
+    button.focus();
+  }
+}
+
+// Loading.
+
+function showModels() {
+  const isFirst = language === undefined;
+  $("models").replaceChildren(...Object.entries(about.languages)
+    .filter(([key]) => key !== language)
+    .map(([key, {name, bytes}]) => {
+      const size = megabytes(bytes + (isFirst ? about.runtimeBytes : 0));
+      const button = element("button", {type: "button"}, `Load ${name} (${size})`);
+      button.onclick = () => load(key, button);
+      return button;
+    }));
+}
+
+async function load(key, button) {
+  const {name, file, bytes, examples} = about.languages[key];
+  const size = bytes + (language === undefined ? about.runtimeBytes : 0);
+  const begin = performance.now();
+  if (!await fetching(button, "load", file, size)) return;
+  language = key;
+  hasWords = false;
+  vectorsOf = new Map();
+  showModels();
+  $("work").hidden = false;
+  for (const id of ["text", "words", "uses", "near", "substitutes"]) $(id).lang = key;
+  $("examples").replaceChildren(...examples.map(example => {
+    const button = element("button", {type: "button", lang: key}, example.word);
+    button.onclick = () => take(example);
+    return button;
+  }));
+  await take(examples[0]);
+  say(`${name} is ready after ${((performance.now() - begin) / 1e3).toFixed(1)} s. ${$("status").textContent}`);
+  $("sentences-title").focus();
+}
+
+function take({word, sentences}) {
+  $("text").value = sentences.join("\n");
+  $("text").rows = sentences.length + 1;
+  return update([0, tokens(sentences[0]).findIndex(token => isSame(token, word))]);
+}
+
+// Sentences.
+
+const PART = /^(?:n['’]t|['’](?:s|ll|re|ve|d|m))$/i;
+
+function tokens(sentence) {
+  return sentence.split(/[ \t\r\f\v]+/).flatMap(piece => {
+    const [, before, word, after] = /^([^\p{L}\p{N}]*)(.*?)([^\p{L}\p{N}\p{M}]*)$/su.exec(piece);
+    const [, stem, part] = /^(.+?)(n['’]t|['’](?:s|ll|re|ve|d|m))$/i.exec(word) ?? [, word, ""];
+    if (PART.test(piece)) return [piece.replace("’", "'")];
+    return [...before, stem, part.replace("’", "'"), ...after].filter(Boolean);
+  });
+}
+
+async function update(choice = chosen) {
+  const mine = ++version;
+  const read = $("text").value.split("\n").map(tokens).filter(s => s.length);
+  const long = read.findIndex(s => s.length > MOST_WORDS);
+  fail(read.length > MOST_SENTENCES ? `The page takes ${MOST_SENTENCES} sentences at most. You have ${read.length}.`
+    : long >= 0 ? `Sentence ${long + 1} has ${read[long].length} words. The page takes ${MOST_WORDS} at most.`
+    : !read.length ? "Type a sentence first." : "");
+  if ($("error").textContent) return;
+  const begin = performance.now(), old = vectorsOf;
+  let count = 0;
+  try {
+    const made = new Map();
+    for (const words of read) {
+      const key = words.join(" ");
+      if (!old.has(key) && !made.has(key)) count += words.length;
+      made.set(key, made.get(key) ?? old.get(key) ?? await ask("encode", {tokens: words}));
+      if (mine !== version) return;
+    }
+    vectorsOf = made;
+  } catch (error) {
+    return fail(error.message);
+  }
+  sentences = read.map(words => ({words, vectors: vectorsOf.get(words.join(" "))}));
+  if (count) {
+    const seconds = (performance.now() - begin) / 1e3;
+    say(`${count} words in ${(seconds * 1e3).toFixed(0)} ms (${Math.round(count / seconds).toLocaleString("en")} words a second).`);
+  }
+  const n = sentences[0].vectors.length / sentences[0].words.length;
+  showLayers(n / (2 * about.languages[language].dim));
+  const [s, t] = choice, has = sentences[s]?.words[t] !== undefined;
+  showWords();
+  choose(...(has ? choice : [0, 0]));
+}
+
+function vector(s, t, layer) {
+  const {words, vectors} = sentences[s], size = vectors.length / words.length / names.length;
+  const first = (layer * words.length + t) * size;
+  return vectors.subarray(first, first + size);
+}
+
+const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+const cosine = (a, b) => dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+
+function showLayers(count) {
+  if (names.length === count) return;
+  names = [...Array(count - 1).keys(), "mean"].map(String);
+  layer = names.length - 2;
+  $("layers").replaceChildren($("layers").firstElementChild, ...names.map((name, i) => {
+    const input = element("input", {type: "radio", name: "layer", checked: i === layer});
+    input.onchange = () => { layer = i; show(); };
+    return element("label", {}, input, name);
+  }));
+}
+
+// Words: one of them is in the order of Tab, arrow keys move between them.
+
+function showWords() {
+  $("words").replaceChildren(...sentences.map(({words}, s) => element("p", {},
+    element("span", {className: "number"}, String(s + 1)),
+    ...words.map((word, t) => {
+      const button = element("button", {type: "button", tabIndex: -1}, word);
+      button.onclick = () => choose(s, t);
+      button.dataset.place = `${s} ${t}`;
+      return button;
+    }))));
+}
+
+$("words").onkeydown = event => {
+  const steps = {ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0]};
+  const step = steps[event.key], place = event.target.dataset.place;
+  if (!step || !place) return;
+  event.preventDefault();
+  const all = [...$("words").querySelectorAll("button")], [s, t] = place.split(" ").map(Number);
+  const words = sentences[s + step[0]]?.words;
+  const next = step[1] ? all[all.indexOf(event.target) + step[1]]
+    : words && button(s + step[0], Math.min(t, words.length - 1));
+  next?.focus();
+};
+
+const button = (s, t) => $("words").querySelector(`[data-place="${s} ${t}"]`);
+
+function choose(s, t) {
+  chosen = [s, t];
+  const word = sentences[s].words[t];
+  for (const b of $("words").querySelectorAll("button")) {
+    b.tabIndex = -1;
+    b.setAttribute("aria-pressed", "false");
+    b.classList.toggle("same", isSame(b.textContent, word));
+  }
+  button(s, t).tabIndex = 0;
+  button(s, t).setAttribute("aria-pressed", "true");
+  points = new Map();
+  show();
+}
+
+// Results.
+
+function show() {
+  const [s, t] = chosen, word = sentences[s].words[t], own = names.map((_, l) => vector(s, t, l));
+  const all = sentences.flatMap(({words}, i) => words.map((other, j) => ({
+    s: i, t: j, word: other, cosines: names.map((_, l) => cosine(own[l], vector(i, j, l)))})));
+  const others = all.filter(use => use.s !== s || use.t !== t).sort((a, b) => b.cosines[layer] - a.cosines[layer]);
+  const uses = others.filter(use => isSame(use.word, word));
+  $("result-title").replaceChildren(element("span", {lang: language}, `“${word}”`), ` in sentence ${s + 1}`);
+  const nearest = uses.length ? `, nearest in sentence ${uses[0].s + 1} (${uses[0].cosines[layer].toFixed(2)} in layer ${names[layer]})` : "";
+  $("summary").textContent = `It occurs ${uses.length ? `${uses.length + 1} times` : "once"}${nearest}.`;
+  $("uses").replaceChildren(uses.length ? table(uses)
+    : "Type another sentence with this word.");
+  $("near").replaceChildren(...others.slice(0, NEAREST).map(use => element("li", {},
+    element("span", {className: "value"}, use.cosines[layer].toFixed(2)), ...context(use))));
+  showPlane([...uses, {s, t}].sort((a, b) => a.s - b.s || a.t - b.t));
+  showSubstitutes();
+}
+
+function context({s, t}) {
+  const {words} = sentences[s], first = Math.max(0, t - 3), last = t + 4;
+  const before = `${first ? "… " : ""}${words.slice(first, t).join(" ")} `;
+  const after = ` ${words.slice(t + 1, last).join(" ")}${last < words.length ? " …" : ""}`;
+  return [element("span", {className: "number"}, String(s + 1)), before, element("mark", {}, words[t]), after];
+}
+
+function table(uses) {
+  const head = ["Sentence", ...names].map((name, i) => element("th", {scope: "col", className: i - 1 === layer ? "chosen" : ""}, name));
+  const rows = uses.map(use => element("tr", {}, element("th", {scope: "row"}, ...context(use)),
+    ...use.cosines.map((x, l) => {
+      const cell = element("td", {className: l === layer ? "chosen" : ""}, x.toFixed(2));
+      cell.style.setProperty("--part", `${Math.max(0, x) * 100}%`);
+      return cell;
+    })));
+  const made = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
+  made.setAttribute("aria-labelledby", "uses-title");
+  return made;
+}
+
+// The two directions in which unit vectors differ most, by power iteration on their products.
+function plane(vectors) {
+  const n = vectors.length, units = vectors.map(v => v.map(x => x / Math.sqrt(dot(v, v))));
+  const mean = units[0].map((_, i) => units.reduce((sum, u) => sum + u[i], 0) / n);
+  const centred = units.map(u => u.map((x, i) => x - mean[i]));
+  const products = centred.map(a => centred.map(b => dot(a, b)));
+  const total = products.reduce((sum, row, i) => sum + row[i], 0);
+  const axes = [0, 1].map(() => {
+    let axis = products.map((_, i) => Math.sin(i + 1)), value = 0;
+    for (let round = 0; round < 200; round++) {
+      const next = products.map(row => dot(row, axis));
+      value = Math.sqrt(dot(next, next));
+      if (value < 1e-9) return axis.fill(0);
+      axis = next.map(x => x / value);
+    }
+    products.forEach((row, i) => row.forEach((_, j) => { row[j] -= value * axis[i] * axis[j]; }));
+    return axis.map(x => x * Math.sqrt(value));
+  });
+  return {axes, total, part: axes.reduce((sum, a) => sum + dot(a, a), 0) / total};
+}
+
+function showPlane(uses) {
+  if (uses.length < 3) return $("plane").replaceChildren("It takes at least three sentences with the word.");
+  const {axes, total, part} = plane(uses.map(({s, t}) => vector(s, t, layer)));
+  if (total < 1e-3) return $("plane").replaceChildren("All uses are one point: this layer sees the word alone.");
+  const [width, height, edge] = [320, 220, 24], ns = "http://www.w3.org/2000/svg";
+  const most = Math.max(...axes.flat().map(Math.abs)), scale = Math.min(width, height) / 2 - edge;
+  const svg = document.createElementNS(ns, "svg");
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", `Points of ${uses.length} uses, by their first two principal components. Sentences with a high cosine lie close together; the table has the numbers.`);
+  for (const [i, {s, t}] of uses.entries()) {
+    const g = document.createElementNS(ns, "g"), isChosen = s === chosen[0] && t === chosen[1];
+    const x = width / 2 + axes[0][i] / most * (width / 2 - edge), y = height / 2 - axes[1][i] / most * scale;
+    const to = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`, key = `${s} ${t}`;
+    g.setAttribute("class", isChosen ? "chosen" : "");
+    g.style.transform = points.get(key) ?? to;
+    points.set(key, to);
+    g.innerHTML = `<circle r="11"/><text>${s + 1}</text>`;
+    svg.append(g);
+    requestAnimationFrame(() => { g.style.transform = to; });
+  }
+  $("plane").replaceChildren(svg, element("p", {className: "note"},
+    `The numbers are those of the sentences. The plane holds ${Math.round(part * 100)} % of the differences in layer ${names[layer]}.`));
+}
+
+async function showSubstitutes() {
+  const {softmaxFile, softmaxBytes} = about.languages[language], [s, t] = chosen, target = $("substitutes");
+  if (!softmaxFile) return target.replaceChildren("This model has no softmax.");
+  if (!hasWords) {
+    const get = element("button", {type: "button"}, `Load the words of the language model (${megabytes(softmaxBytes)})`);
+    get.onclick = async () => {
+      if (!await fetching(get, "loadWords", softmaxFile, softmaxBytes)) return;
+      hasWords = true;
+      await showSubstitutes();
+      say("The words are loaded.");
+      target.focus();
+    };
+    return target.replaceChildren(get);
+  }
+  const key = `${sentences[s].words.join(" ")} ${t}`;
+  if (target.dataset.of === key && target.querySelector("ol")) return;
+  target.dataset.of = key;
+  const found = await ask("substitutes", {tokens: sentences[s].words, position: t, top: TOP}).catch(error => fail(error.message));
+  if (found && target.dataset.of === key) {
+    target.replaceChildren(element("ol", {}, ...found.map(([word, p]) => element("li", {},
+      element("span", {className: "value"}, `${(p * 100).toFixed(1)} %`), word))));
+  }
+}
+
+// The start.
+
+let timer;
+$("text").oninput = () => {
+  clearTimeout(timer);
+  timer = setTimeout(update, 300);
+};
+if (typeof WebAssembly !== "object" || typeof DecompressionStream !== "function") {
+  say("");
+  fail("This page needs WebAssembly and DecompressionStream: use a newer browser.");
+} else if (!about) {
+  say("");
+  fail("models.json could not be fetched. Reload the page.");
+} else {
+  showModels();
+}

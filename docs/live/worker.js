@@ -1,0 +1,191 @@
+// ELMo in a worker: words to vectors, as elmo_keras/lite/engine.py computes them, and
+// the softmax. A classic worker: the runtime calls importScripts.
+import {loadAndCompile, loadLiteRt, supportsFeature, Tensor} from "@litertjs/core";
+
+const BEGIN = "<S>", END = "</S>", KNOWN_MOST = 20000;
+let runtime, model, softmax;
+
+async function fetched(name, report) {
+  const response = await fetch(name).catch(() => null);
+  if (!response?.ok) throw Error(`${name} could not be fetched. Check the connection and try again.`);
+  const reader = response.body.getReader(), pieces = [];
+  for (let next; !(next = await reader.read().catch(() => ({lost: true}))).done;) {
+    if (next.lost) throw Error(`The connection was lost while ${name} was fetched. Try again.`);
+    pieces.push(next.value);
+    report(next.value.length);
+  }
+  const body = new Blob(pieces).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(body).arrayBuffer());
+}
+
+function unpacked(bytes) {
+  const length = new DataView(bytes.buffer).getUint32(0, true) + 4;
+  const about = JSON.parse(new TextDecoder().decode(bytes.subarray(4, length)));
+  for (const [name, [start, size]] of Object.entries(about.parts)) {
+    about.parts[name] = bytes.slice(length + start, length + start + size);
+  }
+  return about;
+}
+
+const floats = bytes => bytes && new Float32Array(bytes.buffer);
+
+async function load({file}, report) {
+  const relaxed = await supportsFeature("relaxedSimd");
+  const name = relaxed ? "litert_wasm_internal" : "litert_wasm_compat_internal";
+  const [about, wasm] = await Promise.all([
+    fetched(file, report).then(unpacked), runtime ?? fetched(`${name}.bin`, report)]);
+  if (!runtime) {
+    self.Module = {wasmBinary: wasm};
+    await loadLiteRt(new URL(`${name}.js`, location.href).href);
+    runtime = true;
+  }
+  for (const graph of Object.values(model?.graphs ?? {})) graph.delete();
+  model = softmax = undefined;
+  const {parts, config, steps, words} = about, graphs = {};
+  for (const part of ["forward", "backward", "tokens"]) {
+    graphs[part] = await loadAndCompile(parts[part], {accelerator: "wasm"});
+  }
+  const start = [floats(parts.start_output), floats(parts.start_cell)];
+  model = {config, steps, words, graphs, start, table: floats(parts.characters), known: new Map()};
+}
+
+// A word's ids: elmo_keras/text/characters.py.
+function ids(word) {
+  const {max_characters_per_token: length, unicode_normalization: form, cut_at} = model.config;
+  const ids = new Int32Array(length).fill(261);
+  let bytes = new TextEncoder().encode(form ? word.normalize(form) : word);
+  if (bytes.length > length - 2) {
+    const limit = length - 2, first = cut_at === "character" ? Math.max(limit - 3, 0) : limit;
+    const continues = place => (bytes[place] & 0xc0) === 0x80;
+    let end = limit;
+    while (end > first && continues(end)) end--;
+    bytes = bytes.subarray(0, continues(end) ? limit : end);
+  }
+  const content = word === BEGIN ? [257] : word === END ? [258] : Array.from(bytes, b => b + 1);
+  ids.set([259, ...content, 260]);
+  return ids;
+}
+
+async function run(graph, signature, arrays, kept = {}) {
+  const given = Object.fromEntries(
+    Object.entries(arrays).map(([name, a]) => [name, new Tensor(a, [a.length])]));
+  const outputs = await graph.run(signature, {...given, ...kept});
+  for (const tensor of Object.values(given)) tensor.delete();
+  return outputs;
+}
+
+function taken(tensor) {
+  const array = tensor.toTypedArray().slice();
+  tensor.delete();
+  return array;
+}
+
+async function wordVectors(words) {
+  const {known, config, table, graphs} = model, {projection_dim: dim} = config;
+  const characters = config.max_characters_per_token, width = config.char_embedding_dim;
+  if (known.size > KNOWN_MOST) known.clear();
+  const fresh = [...new Set(words)].filter(word => !known.has(word));
+  for (let first = 0; first < fresh.length; first += model.words) {
+    const some = fresh.slice(first, first + model.words);
+    const x = new Float32Array(model.words * characters * width);
+    some.forEach((word, row) => ids(word).forEach((id, place) =>
+      x.set(table.subarray(id * width, (id + 1) * width), (row * characters + place) * width)));
+    const {y} = await run(graphs.tokens, `w${model.words}_${characters}`, {characters: x});
+    const vectors = taken(y);
+    some.forEach((word, row) => known.set(word, vectors.slice(row * dim, (row + 1) * dim)));
+  }
+  return words.map(word => known.get(word));
+}
+
+// Outputs (steps, dim) of each layer of one direction. The state stays in WebAssembly.
+async function outputs(direction, vectors) {
+  const {config, steps, start, graphs} = model, {projection_dim: dim, units, n_layers} = config;
+  const layers = Array.from({length: n_layers}, () => []), state = {};
+  const initial = (values, size, layer) => {
+    const first = (direction * n_layers + layer) * size;
+    const array = values ? values.slice(first, first + size) : new Float32Array(size);
+    return new Tensor(array, [size]);
+  };
+  for (let i = 0; i < n_layers; i++) {
+    state[`h${i}`] = initial(start[0], dim, i);
+    state[`c${i}`] = initial(start[1], units, i);
+  }
+  for (let first = 0; first < vectors.length; first += steps) {
+    const x = new Float32Array(steps * dim), some = vectors.slice(first, first + steps);
+    some.forEach((vector, step) => x.set(vector, step * dim));
+    const result = await run(direction ? graphs.backward : graphs.forward, `r1_${steps}`, {x}, state);
+    for (const tensor of Object.values(state)) tensor.delete();
+    for (let i = 0; i < n_layers; i++) {
+      [state[`h${i}`], state[`c${i}`]] = [result[`H${i}`], result[`C${i}`]];
+      const y = taken(result[`y${i}`]);
+      some.forEach((_, step) => layers[i].push(y.subarray(step * dim, (step + 1) * dim)));
+    }
+  }
+  for (const tensor of Object.values(state)) tensor.delete();
+  return layers;
+}
+
+async function directions(tokens) {
+  const x = await wordVectors([BEGIN, ...tokens, END]);
+  const forward = await outputs(0, x), backward = await outputs(1, x.toReversed());
+  return {x, forward, backward: backward.map(layer => layer.toReversed())};
+}
+
+// Vectors (layers + 1, tokens, 2 dim): each layer, and at the end their mean.
+async function encode({tokens}) {
+  const {x, forward, backward} = await directions(tokens);
+  const n = model.config.n_layers + 1, dim = model.config.projection_dim;
+  const size = tokens.length * 2 * dim, vectors = new Float32Array((n + 1) * size);
+  [[x, x], ...forward.map((layer, i) => [layer, backward[i]])].forEach((halves, layer) =>
+    tokens.forEach((_, t) => halves.forEach((half, side) =>
+      vectors.set(half[t + 1], layer * size + (2 * t + side) * dim))));
+  for (let i = 0; i < n * size; i++) vectors[n * size + (i % size)] += vectors[i] / n;
+  return vectors;
+}
+
+async function loadWords({file}, report) {
+  const {words, special, parts} = unpacked(await fetched(file, report));
+  const kernel = new Int8Array(parts.kernel.buffer);
+  softmax = {words, special, kernel, scales: floats(parts.scales), bias: floats(parts.bias)};
+}
+
+function logProbabilities(vector) {
+  const {kernel, scales, bias} = softmax, dim = vector.length;
+  const logits = bias.map((shift, word) => {
+    let sum = 0;
+    for (let i = 0, at = word * dim; i < dim; i++) sum += kernel[at + i] * vector[i];
+    return sum * scales[word] + shift;
+  });
+  return normalised(logits);
+}
+
+function normalised(logits) {
+  const most = logits.reduce((a, b) => Math.max(a, b));
+  const total = most + Math.log(logits.reduce((sum, x) => sum + Math.exp(x - most), 0));
+  return logits.map(x => x - total);
+}
+
+// The likeliest words by the tokens before times those after: LanguageModel.substitutes.
+async function substitutes({tokens, position, top}) {
+  const {forward, backward} = await directions(tokens);
+  const ahead = logProbabilities(forward.at(-1)[position]);
+  const back = logProbabilities(backward.at(-1)[position + 2]);
+  const both = normalised(ahead.map((x, i) => x + back[i]));
+  const left = new Set(softmax.special), own = tokens[position].toLowerCase();
+  return Array.from(both.keys()).filter(i => !left.has(i) && softmax.words[i].toLowerCase() !== own)
+    .sort((a, b) => both[b] - both[a]).slice(0, top)
+    .map(i => [softmax.words[i], Math.exp(both[i])]);
+}
+
+const jobs = {load, encode, loadWords, substitutes};
+let last = Promise.resolve();
+onmessage = ({data: {id, job, ...rest}}) => {
+  last = last.then(async () => {
+    const report = bytes => postMessage({id, bytes});
+    try {
+      postMessage({id, result: await jobs[job](rest, report)});
+    } catch (error) {
+      postMessage({id, error: error?.message ?? String(error)});
+    }
+  });
+};

@@ -1,0 +1,153 @@
+"""The live page in browsers, against the engine in Python."""
+
+import dataclasses
+import functools
+import http.server
+import importlib.util
+import json
+import queue
+import shutil
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+
+from elmo_keras import Embedder, LanguageModel
+from elmo_keras.config import ElmoConfig
+from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.text.vocabulary import Vocabulary
+from tests.support.models import random_bilm
+from tests.support.paths import ROOT
+
+pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
+pytestmark = pytest.mark.slow
+
+LIVE = ROOT / "docs" / "live"
+SENTENCES = [
+    "The bank of the river .".split(),
+    ["bank"],
+    "나는 어제 배를 먹었다 . 🙂 é <S>".split(),
+    ["unbelievablylong", "가나다라마바사", "aaaaaa한국어", "\U0001f642" * 4, "word"]
+    * 5,
+]
+TEXT = "It’s a bank, (isn't it)?\nThe bank of 3.5\nA well-known bank."
+TOKENS = [
+    ["It", "'s", "a", "bank", ",", "(", "is", "n't", "it", ")", "?"],
+    ["The", "bank", "of", "3.5"],
+    ["A", "well-known", "bank", "."],
+]
+BROWSERS = {
+    "chromium": ["--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir={}"],
+    "firefox": ["--headless", "--no-remote", "--profile", "{}"],
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    sizes = {"max_characters_per_token": 12, "cut_at": "character"}
+    config = dataclasses.replace(ElmoConfig.preset("test"), **sizes)
+    words = Vocabulary.count([[*"abcdefgh", "bank", "Bank", "river"]])
+    bilm = random_bilm(config, len(words), has_start_state=True, seed=3)
+    folder = tmp_path_factory.mktemp("live") / "model"
+    save_model(folder, bilm, words)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(model, tmp_path_factory):
+    """The built page."""
+    if shutil.which("npm") is None:
+        pytest.skip("needs Node.js with npm")
+    spec = importlib.util.spec_from_file_location("build", LIVE / "build.py")
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    folder = tmp_path_factory.mktemp("site")
+    languages = json.loads((LIVE / "languages.json").read_text("utf-8"))
+    try:
+        build.build(folder, {"en": languages["en"] | {"model": str(model)}})
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"needs packages that npm could not fetch: {error}")
+    shutil.copy(ROOT / "tests/support/live_check.html", folder)
+    given = {"sentences": SENTENCES, "text": TEXT}
+    (folder / "given.json").write_text(json.dumps(given))
+    return folder
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.results.put(json.loads(body))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module", params=BROWSERS)
+def result(request, site, tmp_path_factory):
+    """What a browser found."""
+    program = shutil.which(request.param)
+    if program is None:
+        pytest.skip(f"needs {request.param}")
+    profile = tmp_path_factory.mktemp(request.param)
+    arguments = [argument.format(profile) for argument in BROWSERS[request.param]]
+    handler = functools.partial(Handler, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads, server.results = True, queue.Queue()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/live_check.html"
+        nothing = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        browser = subprocess.Popen([program, *arguments, address], **nothing)
+        try:
+            found = server.results.get(timeout=120)
+        finally:
+            browser.terminate()
+            browser.wait(30)
+            server.shutdown()
+    assert "error" not in found, found["error"]
+    return found
+
+
+def cosines(a, b):
+    return (a * b).sum(-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)
+
+
+def test_the_vectors_are_those_of_the_engine_in_python(result, model):
+    expected = Embedder(model, layers="all", arithmetic="int8")(SENTENCES)
+    for found, layers in zip(result["worker"]["vectors"], expected, strict=True):
+        with_mean = np.concatenate([layers, layers.mean(0, keepdims=True)])
+        found = np.array(found).reshape(with_mean.shape)
+        assert cosines(found, with_mean).min() > 0.9999
+        np.testing.assert_allclose(found, with_mean, atol=0.01)
+
+
+def test_substitutes_are_those_of_the_language_model(result, model):
+    expected = LanguageModel.from_pretrained(model).substitutes(SENTENCES[0], 1, 3)
+    words, probabilities = zip(*result["worker"]["substitutes"])
+    assert words == tuple(word for word, _ in expected)
+    logs = [log_probability for _, log_probability in expected]
+    np.testing.assert_allclose(np.log(probabilities), logs, atol=0.05)
+
+
+def test_the_page_shows_the_cosines_of_a_word_that_the_keyboard_chose(result, model):
+    page = result["page"]
+    assert page["focus"] == "sentences-title"
+    assert page["tokens"] == TOKENS
+    assert page["title"] == "“bank” in sentence 2"
+    layers = Embedder(model, layers="all", arithmetic="int8")(TOKENS)
+    own, *others = (
+        np.concatenate([v[:, place], v[:, place].mean(0, keepdims=True)])
+        for v, place in ((layers[1], 1), (layers[0], 3), (layers[2], 2))
+    )
+    expected = sorted((cosines(own, x) for x in others), key=lambda x: -x[2])
+    np.testing.assert_allclose(page["cosines"], expected, atol=0.011)
+    assert page["substitutes"] == 9  # all words but "bank" and "Bank"
+
+
+def test_what_goes_wrong_is_one_line(result):
+    limit = "Sentence 1 has 61 words. The page takes 60 at most."
+    assert result["page"]["error"] == limit
+    missing = "no-such.bin could not be fetched. Check the connection and try again."
+    assert result["worker"]["missing"] == missing
