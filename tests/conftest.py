@@ -1,14 +1,19 @@
 """Fixtures for all tests, and two logical CPUs for the tests with replicas."""
 
+import contextlib
+import gc
 import os
 import signal
 import time
+from types import FunctionType
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework import ops
+from tensorflow.python.saved_model import function_deserialization
 
 import elmo_keras
 from elmo_keras.layers import recurrence
@@ -23,18 +28,58 @@ tf.config.set_logical_device_configuration(
 collect_ignore = ["benchmarks"]
 
 
+def pytest_collection_finish():
+    """Garbage is looked for among the objects of tests, not in what was imported."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded_graphs_are_freed():
+    """TensorFlow keeps each SavedModel that was loaded, 130 MB, by its gradients."""
+    yield
+    gradients = ops.gradient_registry._registry
+    loaded = [
+        name
+        for name, entry in gradients.items()
+        if entry["type"].__class__ is FunctionType
+        and entry["type"].__module__ == function_deserialization.__name__
+    ]
+    for name in loaded:
+        del gradients[name]
+    if loaded:
+        gc.collect()
+
+
 @pytest.fixture(scope="session", autouse=True)
-def operations_of_eager_calls():
-    """Tracing a graph for a layer takes longer than its operations on a few words."""
+def as_for_users():
+    """A context in which graphs are traced, which takes longer than a few words do."""
+    from elmo_keras.elmo import _Graph
 
     def run(graph, *tensors):
         return graph._arguments[0](*tensors)
 
-    from elmo_keras.elmo import _Graph
-
     traced = _Graph.__call__
+
+    @contextlib.contextmanager
+    def restored():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_Graph, "__call__", traced)
+            yield
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_Graph, "__call__", run)
+        yield restored
+
+
+@pytest.fixture(scope="session", autouse=True)
+def operations_of_embedders():
+    """Those of an `Embedder` are not traced either, but in `tests/embed`."""
+    from elmo_keras.embed import tensorflow_vectors
+
+    with pytest.MonkeyPatch.context() as patch:
+        traced = tensorflow_vectors._graph
+        patch.setattr(tensorflow_vectors, "_graph", lambda function, *_: function)
         yield traced
 
 

@@ -13,10 +13,10 @@ WORDS = [["Rivers", "bend", "."], ["One"]]
 
 
 @pytest.fixture(autouse=True)
-def graphs_of_eager_calls(operations_of_eager_calls, monkeypatch):
-    """As for users, eager calls run in a graph."""
-    traced = operations_of_eager_calls
-    monkeypatch.setattr("elmo_keras.elmo._Graph.__call__", traced)
+def graphs_of_eager_calls(as_for_users):
+    """Eager calls run in a graph."""
+    with as_for_users():
+        yield
 
 
 def layer(config, **kwargs):

@@ -40,17 +40,21 @@ def test_an_exported_layer_trains_saves_and_loads(
     )
 
 
-def test_an_exported_layer_passes_a_mask_on(exported_version):
+@pytest.fixture(scope="module")
+def layer(exported_version):
+    """One for all tests that only call it: loading takes seconds."""
+    return ExportedElmo(exported_version)
+
+
+def test_an_exported_layer_passes_a_mask_on(exported_version, layer):
     mask = tf.sequence_mask([4, 2, 0, 1])
-    layer = ExportedElmo(exported_version)
     for inputs in (tf.constant(SENTENCES), padded()["tokens"], padded("junk")):
         np.testing.assert_array_equal(layer.compute_mask(inputs), mask)
     whole = ExportedElmo(exported_version, output_key="default")
     assert whole.compute_mask(tf.constant(SENTENCES)) is None
 
 
-def test_tokens_and_lengths_are_given_as_to_google_elmo(exported_version, check):
-    layer = ExportedElmo(exported_version)
+def test_tokens_and_lengths_are_given_as_to_google_elmo(layer, check):
     check("ExportedElmo, lengths", layer(padded("junk")).numpy())
     entries = {
         "tokens": keras.Input((None,), dtype="string", name="tokens"),
@@ -90,8 +94,7 @@ def test_an_export_of_an_earlier_version_whose_calls_always_gave_a_dict(tmp_path
     np.testing.assert_array_equal(layer([["a", "b"], ["c"]]), [[4], [2]])
 
 
-def test_lists_arrays_and_ragged_tokens_are_taken(exported_version):
-    layer = ExportedElmo(exported_version)
+def test_lists_arrays_and_ragged_tokens_are_taken(layer):
     expected = layer(tf.constant(["a b", "c"]))
     tokens = [["a", "b"], ["c"]]
     for inputs in (["a b", "c"], tokens, np.array(tokens, object)):
@@ -101,8 +104,7 @@ def test_lists_arrays_and_ragged_tokens_are_taken(exported_version):
     np.testing.assert_array_equal(layer.compute_mask(ragged), [[1, 1], [1, 0]])
 
 
-def test_other_inputs_are_refused(exported_version):
-    layer = ExportedElmo(exported_version)
+def test_other_inputs_are_refused(layer):
     for inputs in (tf.constant("a b"), tf.zeros((2, 3)), {"tokens": [["a"]]}):
         with pytest.raises(ValueError, match=r"sentences \(batch,\) or tokens .*Rec"):
             layer(inputs)

@@ -14,6 +14,14 @@ def elmo(model_directory):
     return Elmo.from_pretrained(model_directory)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def graphs_are_traced(operations_of_embedders):
+    """As for users: words have the same bits in any batch."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tensorflow_vectors, "_graph", operations_of_embedders)
+        yield
+
+
 traced_once = functools.cache(TensorFlowVectors)
 
 

@@ -7,7 +7,7 @@ from tests.support import stand_in
 from tests.support.exported import session_of
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def loaded(exported_version):
     """The export as TensorFlow 2 loads it."""
     return tf.saved_model.load(str(exported_version))

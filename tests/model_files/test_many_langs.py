@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from elmo_keras import Elmo, character_ids
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
-from export.version_directory import export_elmo
+from export.saved_model import ExportOptions, make_saved_model
 from tests.model_files.conftest import (
     assert_same,
     contents,
@@ -151,8 +151,8 @@ def test_a_model_of_words_only_learns_and_is_exported(tmp_path):
     ids = character_ids(tokens, elmo.config)
     assert ids.numpy()[..., 0].tolist() == [[5, 6, 1], [5, 0, 0]]
     np.testing.assert_allclose(elmo(ids), elmo(tokens), rtol=0, atol=1e-6)
-    exported = tf.saved_model.load(export_elmo(elmo, tmp_path / "export"))
-    found = exported.signatures["default"](tf.constant(["a naïve new", "a"]))["elmo"]
+    _, exported, _ = make_saved_model(elmo, ExportOptions())
+    found = exported["default"](tf.constant(["a naïve new", "a"]))["elmo"]
     np.testing.assert_allclose(found, elmo(tokens), rtol=0, atol=1e-6)
 
 

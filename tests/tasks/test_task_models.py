@@ -42,7 +42,7 @@ TEXTS = [["ein", "drei", "neu"], ["zwei"], [], ["sechs", "ein", "ein", "vier"]]
 OTHERS = [["drei"], ["vier", "ein"], [], ["zwei", "zwei"]]
 BIO = ["B-AN", "I-AN", "O"]
 LABELS = ["no", "maybe", "yes"]
-CONTEXT, QUESTION = "Ann met Bob (of Busan) in 2018.", "Where, zwei?"
+CONTEXT, QUESTION = "Bob (of Ulm)", "zwei?"
 DOCUMENT = [["Ann", "met", "Bob", "."], ["She"], ["He", "saw", "her"]]
 SPEAKERS = [["a"] * 4, ["b"], ["a"] * 3]
 TABLE = "sentence1\tsentence2\tscore\n"
@@ -264,12 +264,13 @@ def test_the_penalty_of_the_mixes_is_in_the_loss(made):
     assert penalty > 0.1
 
 
-def test_a_graph_predicts_the_same(plain):
+def test_a_graph_predicts_the_same(plain, unoptimized_graphs):
     name, model = plain
     inputs = CASES[name].inputs
+    expected = model.predict_on_batch(inputs)
     graph = tf.function(model.predict_step, autograph=False)
     # A graph may sum products in another order.
-    assert_same(graph((inputs,)), model.predict_on_batch(inputs), 1e-6)
+    assert_same(graph((inputs,)), expected, 1e-6)
 
 
 def test_gradients_are_finite_with_texts_without_tokens(plain):
