@@ -26,7 +26,8 @@ function ask(job, rest = {}, report = () => {}) {
   if (!worker) {
     worker = new Worker("worker.js");
     worker.onmessage = ({data}) => {
-      const {resolve, reject, report} = waiting.get(data.id);
+      const {resolve, reject, report} = waiting.get(data.id) ?? {};
+      if (!resolve) return; // the other file of a job that failed
       if (data.bytes) return report(data.bytes);
       waiting.delete(data.id);
       "error" in data ? reject(Error(data.error)) : resolve(data.result);
@@ -273,20 +274,34 @@ function plane(vectors) {
   return {axes, total, part: axes.reduce((sum, a) => sum + dot(a, a), 0) / total};
 }
 
+// Moves points apart that are closer than their numbers are wide.
+function spread(places, least) {
+  for (let round = 0; round < 50; round++) {
+    places.forEach((a, i) => places.slice(0, i).forEach(b => {
+      const [x, y] = [a[0] - b[0] || 0.01, a[1] - b[1]], distance = Math.hypot(x, y);
+      const move = Math.max(0, least - distance) / 2 / distance;
+      [a[0], a[1]] = [a[0] + x * move, a[1] + y * move];
+      [b[0], b[1]] = [b[0] - x * move, b[1] - y * move];
+    }));
+  }
+}
+
 function showPlane(uses) {
   if (uses.length < 3) return $("plane").replaceChildren("It takes at least three sentences with the word.");
   const {axes, total, part} = plane(uses.map(({s, t}) => vector(s, t, layer)));
   if (total < 1e-3) return $("plane").replaceChildren("All uses are one point: this layer sees the word alone.");
   const [width, height, edge] = [320, 220, 24], ns = "http://www.w3.org/2000/svg";
-  const most = Math.max(...axes.flat().map(Math.abs)), scale = Math.min(width, height) / 2 - edge;
+  const room = [width / 2 - edge, height / 2 - edge];
+  const scale = Math.min(...axes.map((axis, i) => room[i] / Math.max(1e-9, ...axis.map(Math.abs))));
+  const places = uses.map((_, i) => [width / 2 + axes[0][i] * scale, height / 2 - axes[1][i] * scale]);
+  spread(places, 23);
   const svg = document.createElementNS(ns, "svg");
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", `Points of ${uses.length} uses, by their first two principal components. Sentences with a high cosine lie close together; the table has the numbers.`);
   for (const [i, {s, t}] of uses.entries()) {
     const g = document.createElementNS(ns, "g"), isChosen = s === chosen[0] && t === chosen[1];
-    const x = width / 2 + axes[0][i] / most * (width / 2 - edge), y = height / 2 - axes[1][i] / most * scale;
-    const to = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`, key = `${s} ${t}`;
+    const [x, y] = places[i].map(at => at.toFixed(1)), to = `translate(${x}px, ${y}px)`, key = `${s} ${t}`;
     g.setAttribute("class", isChosen ? "chosen" : "");
     g.style.transform = points.get(key) ?? to;
     points.set(key, to);
@@ -295,7 +310,7 @@ function showPlane(uses) {
     requestAnimationFrame(() => { g.style.transform = to; });
   }
   $("plane").replaceChildren(svg, element("p", {className: "note"},
-    `The numbers are those of the sentences. The plane holds ${Math.round(part * 100)} % of the differences in layer ${names[layer]}.`));
+    `The numbers are those of the sentences, moved apart where they touch. The plane holds ${Math.round(part * 100)} % of the differences in layer ${names[layer]}.`));
 }
 
 async function showSubstitutes() {

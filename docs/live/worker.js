@@ -47,6 +47,7 @@ async function load({file}, report) {
   }
   const start = [floats(parts.start_output), floats(parts.start_cell)];
   model = {config, steps, words, graphs, start, table: floats(parts.characters), known: new Map()};
+  await encode({tokens: []}); // the first run of a graph takes longer
 }
 
 // A word's ids: elmo_keras/text/characters.py.
