@@ -108,14 +108,15 @@ function take({word, sentences}) {
 
 // Sentences.
 
-const PART = /^(?:n['’]t|['’](?:s|ll|re|ve|d|m))$/i;
+const ENDING = "n't|'(?:s|ll|re|ve|d|m)";
+const PIECE = new RegExp(`^(?:(${ENDING})|([^\\p{L}\\p{N}]*)(.*?)(${ENDING})?([^\\p{L}\\p{N}\\p{M}]*))$`, "isu");
 
 function tokens(sentence) {
-  return sentence.split(/[ \t\r\f\v]+/).flatMap(piece => {
-    const [, before, word, after] = /^([^\p{L}\p{N}]*)(.*?)([^\p{L}\p{N}\p{M}]*)$/su.exec(piece);
-    const [, stem, part] = /^(.+?)(n['’]t|['’](?:s|ll|re|ve|d|m))$/i.exec(word) ?? [, word, ""];
-    if (PART.test(piece)) return [piece.replace("’", "'")];
-    return [...before, stem, part.replace("’", "'"), ...after].filter(Boolean);
+  const straight = sentence.replace(/(?<=\p{L})’(?=\p{L})/gu, "'").trim();
+  return straight.split(/\s+/).flatMap(piece => {
+    const [, alone, before = "", word, ending, after = ""] = PIECE.exec(piece);
+    const marks = text => text.match(/(.)\1*/gsu) ?? []; // "..." is one
+    return [alone, ...marks(before), word, ending, ...marks(after)].filter(Boolean);
   });
 }
 
