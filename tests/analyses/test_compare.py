@@ -134,12 +134,12 @@ def recorded(monkeypatch):
         def model(self, variant, seed):
             return variant
 
-        def predictions(self, model):
+        def numbers(self, model):
             asked.append(model)
-            return [1, 0] * 10 if model.elmo is None else [1] * 20
+            return column([1, 0] * 10 if model.elmo is None else [1] * 20)
 
-        def score(self, model, predicted):
-            return sum(predicted) / len(predicted)
+        def score(self, numbers):
+            return np.mean(numbers)
 
     monkeypatch.setattr(compare, "ScoredRuns", Recorded)
     return asked
@@ -275,8 +275,8 @@ def test_a_picture_of_shares_has_both_curves_and_the_deviations_of_the_table(
     assert "one seed" in texts_of(picture)
 
 
-def exact_match(predicted):
-    return float(np.mean(predicted))
+def column(numbers):
+    return np.array(numbers)[:, None]
 
 
 def test_p_is_the_share_of_all_exchanges_with_as_large_a_difference():
@@ -288,20 +288,22 @@ def test_p_is_the_share_of_all_exchanges_with_as_large_a_difference():
         for signs in itertools.product((1, -1), repeat=len(differing))
     ]
     exact = np.mean(np.array(sums) >= abs(sum(differing)))
-    found = paired_test([first], [second], [exact_match], shuffles=4000)
+    found = paired_test([column(first)], [column(second)], np.mean, shuffles=4000)
     assert found.difference == pytest.approx(0.4)
     assert found.p == pytest.approx(exact, abs=0.03) and exact == pytest.approx(0.21875)
 
 
 def test_the_same_predictions_do_not_differ():
-    assert paired_test([[1, 0]], [[1, 0]], [exact_match], shuffles=9) == (0, 1)
+    same = [column([1, 0])]
+    assert paired_test(same, same, np.mean, shuffles=9) == (0, 1)
 
 
 def test_seeds_are_exchanged_together_and_averaged():
     # Each example is as good in both variants, averaged over the seeds.
-    first, second = [[1, 1, 0, 0], [0, 0, 1, 1]], [[0, 0, 1, 1], [1, 1, 0, 0]]
-    assert paired_test(first, second, [exact_match] * 2, shuffles=50) == (0, 1)
+    first, second = column([1, 1, 0, 0]), column([0, 0, 1, 1])
+    both = [first, second], [second, first]
+    assert paired_test(*both, np.mean, shuffles=50) == (0, 1)
     # With a score that is no mean over examples, such as F1.
-    product = [lambda some: some[0] * some[1]] * 2
-    found = paired_test([[0, 0]] * 2, [[1, 1]] * 2, product, shuffles=2000)
+    none, all_right = [column([0, 0])] * 2, [column([1, 1])] * 2
+    found = paired_test(none, all_right, np.prod, shuffles=2000)
     assert found.difference == 1 and found.p == pytest.approx(0.5, abs=0.05)

@@ -16,8 +16,7 @@ by spaces. The tables show
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -153,7 +152,7 @@ def scores(
         all_words = [str(word) for word in (*words, *more)]
         return experiment_arguments.parse(parser, task, all_words)[0]
 
-    predicted, models = {}, {}
+    found, models = {}, {}
     for name, kind, own in (
         (FLOAT32, FLOAT32, seeds),
         (INT8, INT8, seeds),
@@ -175,19 +174,15 @@ def scores(
         (OTHERS, FLOAT32),
     ):
         trained, scored = ways
-        predicted[ways] = [runs.predictions(m, caches[scored]) for m in models[trained]]
-    score: Sequence[Callable] = [partial(runs.score, m) for m in models[FLOAT32]]
-    first = predicted[FLOAT32, FLOAT32]
-    for ways, own in predicted.items():
-        mean = np.mean([s(p) for s, p in zip(score, own)])
+        found[ways] = [runs.numbers(m, caches[scored]) for m in models[trained]]
+    first = found[FLOAT32, FLOAT32]
+    for ways, own in found.items():
+        mean = np.mean([runs.score(numbers) for numbers in own])
         cells = [", ".join(ways), f"{100 * mean:.2f}"]
         if own is not first:
-            test = paired_test(first, own, score)
+            test = paired_test(first, own, runs.score)
             cells += [f"{100 * test.difference:+.2f}", f"{test.p:.3f}"]
-        yield [
-            next(iter(task.scores(models[FLOAT32][0], runs.examples, own[0]))),
-            *cells,
-        ]
+        yield [next(iter(task.scores(own[0]))), *cells]
 
 
 if __name__ == "__main__":

@@ -127,3 +127,8 @@ def trained(task, folder, options, capsys, **texts):
         print(f"\n{task.name}: {record['dev']}, {record['seconds']} s")
     model = keras.models.load_model(folder / "out" / "baseline-1.keras")
     return record["dev"], model, printed
+
+
+def scores_of(task, model, examples, predictions):
+    """The scores of a model's predictions, by name."""
+    return task.scores(task.numbers(model, examples, predictions))

@@ -1,10 +1,12 @@
 """The text classifier's losses and scores, and correlations worked out by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from elmo_keras.tasks.classify.classifier import Maxout, TextClassifier
-from elmo_keras.tasks.layers.task_model import multi_label_f1
+from elmo_keras.tasks.layers.task_model import label_numbers, label_scores
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.tasks.similarity.__main__ import pearson, ranks, spearman
 from tests.support.task_models import built, text_inputs, token_vectors
@@ -51,16 +53,22 @@ def test_maxout_takes_the_maximum_of_its_maps():
     np.testing.assert_allclose(layer(x), [[1.5, 2.0], [2.0, 6.0]])
 
 
+def f1_of_labels(expected, found, labels):
+    model = SimpleNamespace(labels=labels, multi_label=True, decide=lambda _: found)
+    examples = [{"labels": row} for row in expected]
+    return label_scores(label_numbers(model, examples, found and [[0]]))
+
+
 def test_f1_of_several_labels_by_hand():
     expected = [["a", "b"], ["a"], ["c"], []]
     found = [["a"], ["b", "a"], [], ["b"]]
-    scores = multi_label_f1(expected, found, ["a", "b", "c", "d"])
+    scores = f1_of_labels(expected, found, ["a", "b", "c", "d"])
     # a: 2 of 2 and 2; b: 0 of 1 and 2; c: 0 of 1 and 0; d: nowhere. In all 2 of 4 and 4.
     assert scores == {"macro F1": 0.25, "micro F1": 0.5}
 
 
 def test_no_labels_at_all_score_0():
-    assert multi_label_f1([[]], [[]], ["a"]) == {"macro F1": 0, "micro F1": 0}
+    assert f1_of_labels([[]], [[]], ["a"]) == {"macro F1": 0, "micro F1": 0}
 
 
 def test_pearson_by_hand():

@@ -33,6 +33,7 @@ from tests.support.task_models import (
     entities,
     learned,
     questions,
+    scores_of,
     task_options,
     text_inputs,
     token_vectors,
@@ -486,5 +487,5 @@ def test_a_label_that_only_dev_has_counts_as_wrong():
     classifier = TextClassifier(token_vectors(), ["1", "2"], units=2)
     made = [{"tokens": ["a"], "label": label} for label in ("2", "3")]
     predictions = [np.array([0.1, 0.9])] * 2
-    scores = task_of("classify").scores(classifier, made, predictions)
+    scores = scores_of(task_of("classify"), classifier, made, predictions)
     assert scores == {"accuracy": 0.5}

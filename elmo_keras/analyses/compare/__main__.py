@@ -105,17 +105,16 @@ def _tests(task, options, compared, *, shuffles):
     runs = ScoredRuns(task, options)
 
     @functools.lru_cache(2)  # a variant is in two pairs, one after the other
-    def predicted(variant):
-        return [runs.predictions(runs.model(variant, seed)) for seed in options.seeds]
+    def numbers(variant):
+        return [runs.numbers(runs.model(variant, seed)) for seed in options.seeds]
 
     tests = []
     for first, second in itertools.pairwise(compared):
         if first.share != second.share:
             continue
-        models = [runs.model(first, seed) for seed in options.seeds]
-        scores = [functools.partial(runs.score, model) for model in models]
-        pair = predicted(first), predicted(second)
-        found = paired_test(*pair, scores, shuffles=shuffles)
+        found = paired_test(
+            numbers(first), numbers(second), runs.score, shuffles=shuffles
+        )
         tests.append((first.name, second.name, found))
     return tests
 

@@ -24,6 +24,7 @@ from elmo_keras.tasks.answer.squad import (
     CONVENTIONS,
     misplaced_answers,
     read_squad,
+    squad_numbers,
     squad_scores,
 )
 from elmo_keras.tasks.answer.words import AnswerSpan
@@ -77,7 +78,7 @@ def label(example):
     return span
 
 
-def scores(answerer, examples, predictions):
+def numbers(answerer, examples, predictions):
     texts = [
         example["offsets"].text(example["text"], AnswerSpan(*span))
         if span[0] != NO_ANSWER
@@ -85,7 +86,7 @@ def scores(answerer, examples, predictions):
         for example, span in zip(examples, predictions)
     ]
     answers = [example["answers"] for example in examples]
-    return squad_scores(texts, answers, CONVENTIONS[examples[0]["scores"]])
+    return squad_numbers(texts, answers, CONVENTIONS[examples[0]["scores"]])
 
 
 TASK = Task(
@@ -108,7 +109,8 @@ TASK = Task(
     read=read,
     of_examples=of_examples,
     targets=targets,
-    scores=scores,
+    numbers=numbers,
+    scores=squad_scores,
 )
 
 

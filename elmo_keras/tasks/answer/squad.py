@@ -3,9 +3,11 @@
 import collections
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from elmo_keras.tasks.answer.words import OffsetTokens, offset_tokens
 from elmo_keras.tasks.readers.lines import decoded_json, whole_text
@@ -155,37 +157,42 @@ def f1(prediction: str, gold: str, convention: Convention = SQUAD) -> float:
     return 2 * common.total() / (len(predicted) + len(wanted))
 
 
-def squad_scores(
+def squad_numbers(
     predictions: Sequence[str],
     answers: Sequence[Sequence[str]],
     convention: Convention = SQUAD,
-) -> Mapping[str, float]:
-    """Scores over all questions, from 0 to 1, as in SQuAD 1.1, 2.0 and KorQuAD 1.0.
+) -> np.ndarray:
+    """Of each question: F1, exact match, and whether it has an answer: (questions, 3).
 
     The best match among several right answers counts. Answers without any words are
-    ignored; if none remain, no answer (`""`) is right. If some questions have no answer,
-    there are also both scores over those that have one, and `no answer`, the share of the
-    others that were left unanswered.
+    ignored; if none remain, no answer (`""`) is right.
     """
-    right = [list(filter(convention.normalized, texts)) for texts in answers]
-    pairs = list(zip(predictions, right, strict=True))
-    answerable = [pair for pair in pairs if pair[1]]
-    scores = _means(pairs, convention)
-    if len(answerable) < len(pairs):
-        rest = [pair for pair in pairs if not pair[1]]
-        scores["no answer"] = _means(rest, convention)["F1"]
-        if answerable:
-            means = _means(answerable, convention)
+    rows = []
+    for prediction, texts in zip(predictions, answers, strict=True):
+        right = list(filter(convention.normalized, texts))
+        best = [
+            max(score(prediction, text, convention) for text in right or [""])
+            for score in (f1, exact_match)
+        ]
+        rows.append([*best, bool(right)])
+    return np.array(rows, float)
+
+
+def squad_scores(numbers: np.ndarray) -> dict[str, float]:
+    """Scores over all questions, from 0 to 1, as in SQuAD 1.1, 2.0 and KorQuAD 1.0.
+
+    If some questions have no answer, there are also both scores over those that have
+    one, and `no answer`, the share of the others that were left unanswered.
+    """
+    scores = _means(numbers)
+    is_answerable = numbers[:, 2] > 0
+    if not is_answerable.all():
+        scores["no answer"] = _means(numbers[~is_answerable])["F1"]
+        if is_answerable.any():
+            means = _means(numbers[is_answerable])
             scores |= {f"{name} of answerable": mean for name, mean in means.items()}
     return scores
 
 
-def _means(pairs, convention):
-    return {
-        name: sum(
-            max(score(prediction, text, convention) for text in right or [""])
-            for prediction, right in pairs
-        )
-        / len(pairs)
-        for name, score in (("F1", f1), ("exact match", exact_match))
-    }
+def _means(numbers):
+    return dict(zip(("F1", "exact match"), map(float, numbers.mean(axis=0))))

@@ -17,7 +17,11 @@ from pathlib import Path
 from elmo_keras.tasks.classify.classifier import TextClassifier
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
-from elmo_keras.tasks.layers.task_model import label_scores, label_targets
+from elmo_keras.tasks.layers.task_model import (
+    label_numbers,
+    label_scores,
+    label_targets,
+)
 from elmo_keras.tasks.readers.labelled_texts import READERS, read_label_names
 from elmo_keras.tasks.readers.words import SPLITS
 
@@ -58,6 +62,7 @@ TASK = Task(
     read=read,
     of_examples=of_examples,
     targets=label_targets,
+    numbers=label_numbers,
     scores=label_scores,
 )
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from elmo_keras.cli.argument_types import positive
 from elmo_keras.tasks.coreference.coreference_scores import (
+    coreference_numbers,
     coreference_scores,
     linear_sum_assignment,
 )
@@ -59,11 +60,11 @@ def targets(examples, coreferent):
     ]
 
 
-def scores(coreferent, examples, predictions):
-    """F1 of the clusters; entities mentioned once count if the model learned such."""
+def numbers(coreferent, examples, predictions):
+    """Entities mentioned once count if the model learned such."""
     if not coreferent.singletons:
         examples = [without_singletons(example) for example in examples]
-    return coreference_scores(
+    return coreference_numbers(
         [example["clusters"] for example in examples],
         [clusters(links, coreferent.singletons) for links in predictions],
     )
@@ -90,7 +91,8 @@ TASK = Task(
     read=read,
     of_examples=lambda examples, options: {"singletons": has_singletons(examples)},
     targets=targets,
-    scores=scores,
+    numbers=numbers,
+    scores=coreference_scores,
     batches_class=DocumentBatches,
 )
 

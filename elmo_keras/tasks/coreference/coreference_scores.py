@@ -1,6 +1,6 @@
 """Scores of coreference: MUC, B³, CEAF, and the average of CoNLL-2012."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -52,32 +52,38 @@ METRICS = {
 }
 
 
-def score(
-    metric: Callable[[Clusters, Clusters], tuple[float, float]],
-    keys: Sequence[Clusters],
-    responses: Sequence[Clusters],
-) -> tuple[float, float, float]:
-    """Precision, recall and F1, summed over documents as in the official scorer.
+def coreference_numbers(
+    keys: Sequence[Clusters], responses: Sequence[Clusters]
+) -> np.ndarray:
+    """Of each document, both parts of each metric's recall and precision: (documents, 16).
 
     Precision is the metric with keys and responses exchanged.
     """
-    recall = _ratio(metric(k, r) for k, r in zip(keys, responses, strict=True))
-    precision = _ratio(metric(r, k) for k, r in zip(keys, responses, strict=True))
-    total = precision + recall
-    return precision, recall, 2 * precision * recall / total if total else 0.0
+    return np.array(
+        [
+            [*metric(k, r), *metric(r, k)]
+            for k, r in zip(keys, responses, strict=True)
+            for metric in METRICS.values()
+        ]
+    ).reshape(len(keys), -1)
 
 
-def coreference_scores(
-    keys: Sequence[Clusters], responses: Sequence[Clusters]
-) -> Mapping[str, float]:
+def metric_scores(numbers: np.ndarray) -> dict[str, tuple[float, float, float]]:
+    """Precision, recall and F1 of each metric, summed over documents as officially."""
+    found = {}
+    totals = numbers.sum(axis=0).reshape(len(METRICS), 2, 2)
+    for name, sides in zip(METRICS, totals.tolist()):
+        recall, precision = (n / of if of else 0.0 for n, of in sides)
+        total = precision + recall
+        f1 = 2 * precision * recall / total if total else 0.0
+        found[name] = precision, recall, f1
+    return found
+
+
+def coreference_scores(numbers: np.ndarray) -> dict[str, float]:
     """F1 of each metric, and `CoNLL F1`, the mean of MUC, B³ and CEAF φ₄."""
-    f1s = {name: score(m, keys, responses)[2] for name, m in METRICS.items()}
+    f1s = {name: scores[2] for name, scores in metric_scores(numbers).items()}
     return {"CoNLL F1": sum(f1s[name] for name in ("MUC", "B³", "CEAF φ4")) / 3} | f1s
-
-
-def _ratio(pairs):
-    numerator, denominator = map(sum, zip(*pairs))
-    return numerator / denominator if denominator else 0.0
 
 
 def linear_sum_assignment() -> Callable:

@@ -14,7 +14,11 @@ import sys
 from elmo_keras.tasks.entail.esim import ESIM
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
-from elmo_keras.tasks.layers.task_model import label_scores, label_targets
+from elmo_keras.tasks.layers.task_model import (
+    label_numbers,
+    label_scores,
+    label_targets,
+)
 from elmo_keras.tasks.readers.labelled_texts import PAIR_READERS
 from elmo_keras.tasks.readers.words import SPLITS
 
@@ -43,6 +47,7 @@ TASK = Task(
     read=read,
     of_examples=of_examples,
     targets=label_targets,
+    numbers=label_numbers,
     scores=label_scores,
     loss="sparse_categorical_crossentropy",
 )

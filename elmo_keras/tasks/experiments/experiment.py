@@ -149,7 +149,7 @@ class Experiment:
 
         def scores(examples):
             found = predictions(model, self.task.batches(examples, **given))
-            found = self.task.scores(model, examples, found)
+            found = self.task.scores(self.task.numbers(model, examples, found))
             return {name: float(value) for name, value in found.items()}
 
         fitted = fit_until_best(

@@ -96,13 +96,17 @@ class ScoredRuns:
         path = self._options.output / model_file(variant.name, seed)
         return keras.models.load_model(path, compile=False)
 
-    def predictions(self, model: keras.Model, cache: LayerCache | None = None) -> list:
-        """A model's predictions, from the layers of a cache or of its own biLM."""
+    def numbers(
+        self, model: keras.Model, cache: LayerCache | None = None
+    ) -> np.ndarray:
+        """Those of each example that `score` takes.
+
+        The layers are those of a cache, or of the model's own biLM.
+        """
         size = self._options.batch_size
         batches = self._task.batches(self.examples, cache=cache, batch_size=size)
-        return predictions(model, batches)
+        return self._task.numbers(model, self.examples, predictions(model, batches))
 
-    def score(self, model: keras.Model, predicted: Sequence) -> float:
-        """The first score of predictions by this model, or by one of the same labels."""
-        scores = self._task.scores(model, self.examples, predicted)
-        return float(next(iter(scores.values())))
+    def score(self, numbers: np.ndarray) -> float:
+        """The first score of examples with these numbers."""
+        return float(next(iter(self._task.scores(numbers).values())))

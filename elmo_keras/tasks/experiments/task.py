@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import keras
+import numpy as np
 
 from elmo_keras.cli.argument_types import positive, rate
 from elmo_keras.tasks.experiments.batches import Batches
@@ -32,8 +33,10 @@ class Task(NamedTuple):
     read: Callable[[Path, SimpleNamespace], list[dict]]
     # The label of each example, see `Batches`.
     targets: Callable[[list[dict], keras.Model], Sequence]
-    # Scores by name of what `batches.predictions` gives; the first one stops training.
-    scores: Callable[[keras.Model, list[dict], list], dict[str, float]]
+    # Numbers of each example (examples, n), of what `batches.predictions` gives.
+    numbers: Callable[[keras.Model, list[dict], list], np.ndarray]
+    # Scores by name of these numbers; the first one stops training.
+    scores: Callable[[np.ndarray], dict[str, float]]
     # The arguments of the model that the training examples decide.
     of_examples: Callable[[list[dict], SimpleNamespace], dict[str, Any]] = (
         lambda examples, options: {}

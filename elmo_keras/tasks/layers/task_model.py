@@ -1,6 +1,6 @@
 """The bases of the task models, and targets and scores of labels."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 import keras
 import numpy as np
@@ -113,29 +113,27 @@ def label_targets(examples: list[dict], model: LabelModel) -> list:
     return [model.labels.index(example["label"]) for example in examples]
 
 
-def label_scores(
+def label_numbers(
     model: LabelModel, examples: list[dict], predictions: list
-) -> dict[str, float]:
-    """Accuracy; where there may be several labels, macro and micro F1."""
+) -> np.ndarray:
+    """Whether an example's label is right; or where labels are right, expected and found."""
     found = model.decide(np.stack(predictions))
-    if model.multi_label:
-        return multi_label_f1([e["labels"] for e in examples], found, model.labels)
-    right = [e["label"] == label for e, label in zip(examples, found, strict=True)]
-    return {"accuracy": float(np.mean(right))}
-
-
-def multi_label_f1(
-    expected: Sequence[Iterable[str]],
-    found: Sequence[Iterable[str]],
-    labels: Sequence[str],
-) -> dict[str, float]:
-    """F1 = 2 · both / (expected + found): the mean over labels, and over all together."""
-    is_expected, is_found = (
-        np.array([np.isin(labels, list(row)) for row in rows])
-        for rows in (expected, found)
+    if not model.multi_label:
+        pairs = zip(examples, found, strict=True)
+        return np.array([[example["label"] == label] for example, label in pairs])
+    sets = [example["labels"] for example in examples], found
+    expected, found = (
+        np.array([np.isin(model.labels, list(row)) for row in rows]) for rows in sets
     )
-    both = (is_expected & is_found).sum(axis=0)
-    either = is_expected.sum(axis=0) + is_found.sum(axis=0)
+    return np.hstack([expected & found, expected, found])
+
+
+def label_scores(numbers: np.ndarray) -> dict[str, float]:
+    """Accuracy; or F1 = 2 · right / (expected + found), by label and over all together."""
+    if numbers.shape[1] == 1:
+        return {"accuracy": float(numbers.mean())}
+    both, expected, found = np.split(numbers.sum(axis=0), 3)
+    either = expected + found
     macro = 2 * both / np.maximum(either, 1)
     micro = 2 * both.sum() / max(1, either.sum())
     return {"macro F1": float(macro.mean()), "micro F1": float(micro)}

@@ -65,12 +65,12 @@ def targets(examples, similarity):
     return [example["score"] for example in examples]
 
 
-def scores(similarity, examples, predictions):
-    gold = [example["score"] for example in examples]
-    return {
-        "Pearson": pearson(gold, predictions),
-        "Spearman": spearman(gold, predictions),
-    }
+def numbers(similarity, examples, predictions):
+    return np.column_stack([targets(examples, similarity), predictions])
+
+
+def scores(numbers):
+    return {"Pearson": pearson(*numbers.T), "Spearman": spearman(*numbers.T)}
 
 
 TASK = Task(
@@ -87,6 +87,7 @@ TASK = Task(
     },
     read=lambda path, options: read_korsts(path, SPLITS[options.split]),
     targets=targets,
+    numbers=numbers,
     scores=scores,
     loss="mean_squared_error",
 )

@@ -10,13 +10,19 @@ the predicate and a column of BIO tags for each predicate (--kind srl: F1 of arg
 as the script of CoNLL-2005 counts, without the predicate itself, which is given).
 """
 
+import operator
 import sys
 
 import numpy as np
 
 from elmo_keras.tasks.experiments.experiment import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
-from elmo_keras.tasks.tag.entities import entity_scores, role_scores
+from elmo_keras.tasks.tag.entities import (
+    arguments,
+    entities,
+    span_numbers,
+    span_scores,
+)
 from elmo_keras.tasks.tag.tag_spans import marks_spans
 from elmo_keras.tasks.tag.tagged_text import READERS
 from elmo_keras.tasks.tag.tagger import Tagger
@@ -44,19 +50,27 @@ def targets(examples, tagger):
     return [np.array([tagger.tags.index(tag) for tag in e["tags"]]) for e in examples]
 
 
-def scores(tagger, examples, predictions):
-    gold = [example["tags"] for example in examples]
-    predicted = [
-        [tagger.tags[number] for number in numbers[: len(tags)]]
-        for numbers, tags in zip(predictions, gold)
-    ]
-    right = [g == p for pair in zip(gold, predicted) for g, p in zip(*pair)]
-    accuracy = {"accuracy": sum(right) / max(len(right), 1)}
-    if tagger.predicate_dim:
-        return role_scores(gold, predicted) | accuracy
-    if not marks_spans(tagger.tags):
-        return accuracy
-    return entity_scores(gold, predicted) | accuracy
+def numbers(tagger, examples, predictions):
+    """Tags that are right, tags; if they mark spans also spans right, there and found.
+
+    Spans are entities, or arguments as `srl-eval.pl` of CoNLL-2005 counts them.
+    """
+    spans_of = arguments if tagger.predicate_dim else entities
+    rows = []
+    for example, found in zip(examples, predictions, strict=True):
+        gold = example["tags"]
+        own = [tagger.tags[number] for number in found[: len(gold)]]
+        row = [sum(map(operator.eq, gold, own)), len(gold)]
+        if tagger.predicate_dim or marks_spans(tagger.tags):
+            row += span_numbers(spans_of(gold), spans_of(own))
+        rows.append(row)
+    return np.array(rows)
+
+
+def scores(numbers):
+    n_right, n_tags, *spans = numbers.sum(axis=0)
+    accuracy = {"accuracy": n_right / max(n_tags, 1)}
+    return (span_scores(*spans) if spans else {}) | accuracy
 
 
 TASK = Task(
@@ -73,6 +87,7 @@ TASK = Task(
     read=read,
     of_examples=of_examples,
     targets=targets,
+    numbers=numbers,
     scores=scores,
     number_fields=("predicate",),
 )

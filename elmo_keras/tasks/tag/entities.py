@@ -41,21 +41,14 @@ def to_bio(tags: Sequence[str]) -> list[str]:
     return bio
 
 
-def entity_scores(
-    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
-) -> dict[str, float]:
-    """Precision, recall and F1 of entities, right in tokens and type; 0 where undefined."""
-    found = ([set(entities(tags)) for tags in rows] for rows in (gold, predicted))
-    return span_scores(*found)
+def span_numbers(gold: Iterable, predicted: Iterable) -> tuple[int, int, int]:
+    """The spans of a sentence: how many are right, how many there are, and were found."""
+    gold, predicted = set(gold), set(predicted)
+    return len(gold & predicted), len(gold), len(predicted)
 
 
-def span_scores(gold: Iterable[set], predicted: Iterable[set]) -> dict[str, float]:
-    """Precision, recall and F1 over the spans of all sentences."""
-    n_gold = n_predicted = n_right = 0
-    for right, own in zip(gold, predicted, strict=True):
-        n_gold += len(right)
-        n_predicted += len(own)
-        n_right += len(right & own)
+def span_scores(n_right: int, n_gold: int, n_predicted: int) -> dict[str, float]:
+    """Precision, recall and F1 of spans, right in tokens and type; 0 where undefined."""
     precision = n_right / max(n_predicted, 1)
     recall = n_right / max(n_gold, 1)
     f1 = 2 * n_right / max(n_gold + n_predicted, 1)
@@ -81,10 +74,3 @@ def arguments(tags: Sequence[str]) -> set[tuple]:
             found.append(last[continued])
         last[continued].append((begin, end))
     return {tuple(argument) for argument in found if argument[0] != PREDICATE}
-
-
-def role_scores(
-    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
-) -> dict[str, float]:
-    """Precision, recall and F1 of whole arguments, as by CoNLL-2005's `srl-eval.pl`."""
-    return span_scores(map(arguments, gold), map(arguments, predicted))

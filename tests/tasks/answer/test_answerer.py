@@ -13,6 +13,7 @@ from elmo_keras.tasks.answer.answerer import NO_ANSWER, NOT_KNOWN, Answerer
 from tests.support.task_models import (
     built,
     questions,
+    scores_of,
     task_options,
     text_inputs,
     token_vectors,
@@ -172,4 +173,4 @@ def test_answers_that_training_leaves_out_are_reported(tmp_path, capsys):
     known = [label(example)[0] != NOT_KNOWN for example in examples]
     assert known == [True, False, False]
     gold = [example["span"] or (0, 1, 0, 0) for example in examples]
-    assert TASK.scores(None, examples, gold)["exact match"] == pytest.approx(2 / 3)
+    assert scores_of(TASK, None, examples, gold)["exact match"] == pytest.approx(2 / 3)

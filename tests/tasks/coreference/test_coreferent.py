@@ -13,6 +13,7 @@ from elmo_keras.tasks.coreference.documents import document_inputs, read_conll_2
 from tests.support.task_models import (
     built,
     document,
+    scores_of,
     task_options,
     token_vectors,
     trained,
@@ -139,7 +140,7 @@ def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
         documents = TASK.read(single, options)
         pairs = [max(document["clusters"], key=len) for document in documents]
         links = [np.array([(*first, -1), (*second, 0)]) for first, second in pairs]
-        scores = TASK.scores(model, documents, links)
+        scores = scores_of(TASK, model, documents, links)
         # The single mention is missing: 4 of 5 mentions, 2 of 3 entities.
         assert scores["MUC"] == 1
         assert scores["B³"] == pytest.approx(2 * 4 / 9 if learned else 1)

@@ -10,8 +10,8 @@ from elmo_keras.tasks.tag.__main__ import TASK
 from elmo_keras.tasks.tag.entities import (
     arguments,
     entities,
-    entity_scores,
-    role_scores,
+    span_numbers,
+    span_scores,
     to_bio,
 )
 from elmo_keras.tasks.tag.tag_spans import marks_spans, tag_spans
@@ -20,6 +20,7 @@ from elmo_keras.tasks.tag.tagger import Tagger
 from tests.support.task_models import (
     built,
     check_loaded,
+    scores_of,
     text_inputs,
     token_vectors,
 )
@@ -145,42 +146,41 @@ def test_arguments_are_roles_with_their_pieces(tags, expected):
 
 
 @pytest.mark.parametrize(
-    "scores_of, gold, found, f1, precision, recall",
+    "spans_of, gold, found, f1, precision, recall",
     [
         # 3 entities, 4 found, 1 right: another type, one token too many, nothing there.
         (
-            entity_scores,
+            entities,
             ["B-A I-A O B-B O", "B-A O", "O"],
             ["B-A I-A O B-C O", "B-A I-A", "B-A"],
             *(2 / 7, 1 / 4, 1 / 3),
         ),
         # 3 arguments: A0 is right, A1 too short, the pieces of A1 wrong. 5 were found.
         (
-            role_scores,
+            arguments,
             ["B-A0 B-V B-A1 I-A1 O", "B-A1 B-V B-C-A1 O O", "O B-V O O O"],
             ["B-A0 B-V B-A1 O B-A2", "B-A1 B-V O B-C-A1 O", "B-V B-A0 O O O"],
             *(2 * 1 / (3 + 5), 1 / 5, 1 / 3),
         ),
-        (entity_scores, ["O"], ["O"], 0, 0, 0),
-        (role_scores, ["B-V"], ["B-V"], 0, 0, 0),
+        (entities, ["O"], ["O"], 0, 0, 0),
+        (arguments, ["B-V"], ["B-V"], 0, 0, 0),
     ],
 )
-def test_scores_are_those_counted_by_hand(
-    scores_of, gold, found, f1, precision, recall
-):
-    gold, found = ([row.split() for row in rows] for rows in (gold, found))
+def test_scores_are_those_counted_by_hand(spans_of, gold, found, f1, precision, recall):
+    rows = [[spans_of(tags.split()) for tags in pair] for pair in zip(gold, found)]
+    numbers = np.sum([span_numbers(*row) for row in rows], axis=0)
     expected = {"F1": f1, "precision": precision, "recall": recall}
-    assert scores_of(gold, found) == pytest.approx(expected)
+    assert span_scores(*numbers) == pytest.approx(expected)
 
 
 def test_the_task_scores_roles_without_their_predicate_and_learns_it():
     examples = [{"predicate": [0, 1, 0], "tags": ["B-A0", "B-V", "O"]}]
     tagger = Tagger(token_vectors(), ["B-A0", "B-V", "O"], units=2, predicate_dim=3)
     assert TASK.targets(examples, tagger)[0].tolist() == [0, 1, 2]
-    scores = TASK.scores(tagger, examples, [[2, 1, 2]])
+    scores = scores_of(TASK, tagger, examples, [[2, 1, 2]])
     assert scores["F1"] == 0 and scores["accuracy"] == pytest.approx(2 / 3)
     entities = Tagger(token_vectors(), ["B-A0", "B-V", "O"], units=2)
-    assert TASK.scores(entities, examples, [[2, 1, 2]])["recall"] == 1 / 2
+    assert scores_of(TASK, entities, examples, [[2, 1, 2]])["recall"] == 1 / 2
 
 
 def test_the_predicates_of_real_roles_are_a_third_of_their_spans(data):
