@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmo_keras.cli.collection_paused import collection_paused
 from elmo_keras.cli.command import import_problem, report_early
+from elmo_keras.cli.quiet_import import quiet_tensorflow
 
 _top = os.path.dirname(os.path.dirname(__file__))
 if os.path.isfile(os.path.join(os.path.dirname(__file__), "export")):
@@ -15,6 +16,7 @@ _train = os.path.join(_top, "train.py")
 # A command of the package, whose modules come next, or the one beside it.
 if sys.argv[:1] == ["-m"] or [*map(os.path.abspath, sys.argv[:1])] == [_train]:
     sys.excepthook = report_early
+    quiet_tensorflow()
 
 # Public name → its module. TensorFlow and Keras are imported with the first name that
 # needs them: not with `Embedder`, if LiteRT computes.

@@ -43,12 +43,17 @@ def command_parser(
     if description:
         shown = rf"python (-m {name}|{name}\.py)(?![.\w])"
         description = re.sub(shown, typed, description)
-    return argparse.ArgumentParser(
+    return _Parser(
         prog=typed,
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         **options,
     )
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(fail(self.prog, WRONG_INPUT, f"{message}. See {self.prog} --help"))
 
 
 def print_anything() -> None:
@@ -149,6 +154,8 @@ def report_early(kind, error, traceback) -> None:
 
 def fail(program: str, status: int, error: object) -> int:
     """Prints an error as one line on standard error; returns the status."""
+    if sys.argv[0].startswith("elmo-keras "):  # by cli/console.py, as it was typed
+        program = sys.argv[0]
     print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
     return status
 

@@ -13,6 +13,7 @@ from elmo_keras.cli.command import (
     import_problem,
     print_anything,
 )
+from elmo_keras.cli.quiet_import import quiet_tensorflow
 
 MODULES = {
     "models": "models",
@@ -53,6 +54,7 @@ def main() -> int:
         error = f"there is no command {name}. Known: {', '.join(MODULES)}"
         return fail("elmo-keras", WRONG_INPUT, error)
     sys.argv[:2] = [f"elmo-keras {name}"]  # for the command's usage line
+    quiet_tensorflow()
     try:
         runpy.run_module(f"elmo_keras.{MODULES[name]}", run_name="__main__")
     except KeyboardInterrupt:

@@ -9,12 +9,9 @@ in the layout of `allennlp elmo`, a .npy file one vector for each sentence.
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import grpc
 

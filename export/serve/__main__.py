@@ -17,8 +17,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-
 import tensorflow as tf
 
 from elmo_keras.cli.argument_types import non_negative, port, positive, seconds

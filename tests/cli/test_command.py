@@ -58,6 +58,17 @@ def test_examples_in_the_help_work_as_they_are_shown(start):
     )
 
 
+def test_a_wrong_option_and_an_error_name_what_was_typed(start, capsys):
+    start("elmo-keras embed")
+    with pytest.raises(SystemExit, match="2"):
+        command_parser("elmo_keras.embed", None).parse_args(["--x"])
+    assert run_command("elmo_keras.embed", raising(ValueError("bad"))) == 2
+    assert capsys.readouterr().err == (
+        "elmo-keras embed: unrecognized arguments: --x. See elmo-keras embed --help\n"
+        "elmo-keras embed: bad\n"
+    )
+
+
 def raising(error):
     def work():
         raise error
@@ -133,6 +144,35 @@ def test_a_command_that_ends_while_modules_are_imported_says_why(
     (tmp_path / "early/__main__.py").write_text(f"raise {raised}")
     found = run("-m", "early", PYTHONPATH=f"{tmp_path}:{ROOT}")
     assert found == (status, "", f"early: {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("level", "then", "error"),
+    [
+        (None, "", ""),
+        ("0", "", "I0000 log\n"),
+        (None, "raise ImportError('broken')", "I0000 log\nearly: broken\n"),
+        (None, "raise KeyboardInterrupt", "early: Interrupted.\n"),
+    ],
+)
+def test_a_command_shows_what_tensorflow_logs_if_its_import_fails_or_on_request(
+    tmp_path, monkeypatch, level, then, error
+):
+    monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
+    modules = {
+        "early/__init__": "import elmo_keras",
+        "early/__main__": "import tensorflow",
+        "tensorflow/__init__": f"import os; os.write(2, b'I0000 log\\n')\n{then}",
+    }
+    for name, text in modules.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.py").write_text(text)
+    given = {} if level is None else {"TF_CPP_MIN_LOG_LEVEL": level}
+    found = run("-m", "early", PYTHONPATH=f"{tmp_path}:{ROOT}", **given)
+    assert found[2] == error
+    if not then:  # never in other programs
+        library = run("-c", "import early, tensorflow", PYTHONPATH=f"{tmp_path}:{ROOT}")
+        assert library[2] == "I0000 log\n"
 
 
 @pytest.mark.parametrize(

@@ -338,13 +338,14 @@ def test_a_picture_does_not_replace_the_results(capsys, inputs):
     check_refused(status, "is an input", capsys, inputs, before)
 
 
-def test_usage_names_the_command(capsys):
+def test_a_wrong_command_line_names_the_command(capsys):
     with pytest.raises(SystemExit) as caught:
         main(tag.TASK, "", ["--train", "x"])
     assert caught.value.code == 2
-    usage, *_, error = capsys.readouterr().err.splitlines()
-    assert usage.startswith("usage: python -m elmo_keras.tasks.tag ")
-    assert error.startswith("python -m elmo_keras.tasks.tag: error: ")
+    assert capsys.readouterr().err == (
+        "python -m elmo_keras.tasks.tag: the following arguments are required: --output. "
+        "See python -m elmo_keras.tasks.tag --help\n"
+    )
 
 
 def test_a_share_of_one_file_is_held_out():
