@@ -102,7 +102,7 @@ def test_missing_and_wrong_files_are_named(directory, tmp_path):
 def test_a_failed_save_leaves_the_model_that_was_there(bilm, directory, monkeypatch):
     before = {p: p.read_bytes() for p in directory.rglob("*.*")}
 
-    def fails(*_):
+    def fails(*_, **__):
         raise OSError("no space left")
 
     monkeypatch.setattr("elmo_keras.model_files.model_directory.write_weights", fails)
