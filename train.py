@@ -13,36 +13,19 @@ import functools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elmo_keras import Embedder
 from elmo_keras.analyses.neighbors import context_vectors, occurrences, print_uses
 from elmo_keras.cli.command import INTERRUPTED, run_command, stopping
-from elmo_keras.model_files.model_directory import find_model, load_bilm
 from elmo_keras.text.corpus import TextStatistics
-from elmo_keras.training import report
 from elmo_keras.training.arguments import data_of, limits_of, parser, settings_of
-from elmo_keras.training.cost import check_fits, estimate
-from elmo_keras.training.distribution import (
-    failures_of_training,
-    is_chief,
-    make_strategy,
-    n_local_replicas,
-    sum_over_workers,
-    worker,
-)
-from elmo_keras.training.inputs import (
-    Inputs,
-    check_vocabulary,
-    read_inputs,
-    validation_text,
-)
-from elmo_keras.training.loop import fit
 from elmo_keras.training.options import Limits, RunSettings, TextData
-from elmo_keras.training.output import check_output, has_model, reserved, write_model
-from elmo_keras.training.perplexity import held_out_perplexity
-from elmo_keras.training.run import make_run, make_streams, restore
+
+if TYPE_CHECKING:
+    from elmo_keras.training.inputs import Inputs
 
 EXAMPLE_WORD = "return"  # a word of Python's language reference
 NEIGHBORS = 3
@@ -81,11 +64,27 @@ def train(
     dry_run: bool,
 ) -> int:
     """Trains a model and compares the uses of `word`; returns the exit status."""
+    # By TensorFlow, without which the command line is read.
+    from elmo_keras.training import output as outputs
+    from elmo_keras.training import report
+    from elmo_keras.training.cost import check_fits, estimate
+    from elmo_keras.training.distribution import (
+        failures_of_training,
+        is_chief,
+        make_strategy,
+        n_local_replicas,
+        sum_over_workers,
+        worker,
+    )
+    from elmo_keras.training.inputs import check_vocabulary, read_inputs
+    from elmo_keras.training.loop import fit
+    from elmo_keras.training.run import make_run, make_streams, restore
+
     strategy = make_strategy(settings.replicas)
     n_replicas, chief = strategy.num_replicas_in_sync, is_chief(strategy)
     say = functools.partial(print, flush=True) if chief else lambda *_: None
-    check_output(output, data, settings)
-    with reserved(output, lock=chief and not dry_run):
+    outputs.check_output(output, data, settings)
+    with outputs.reserved(output, lock=chief and not dry_run):
         say("Reading the text")
         cache = output / f"training/corpus-{worker(strategy)}"
         inputs = read_inputs(data, settings, cache=cache)
@@ -107,8 +106,8 @@ def train(
                 say(report.beginning(run.progress, limits, checkpoint))
             with stopping() as stop:
                 finished = fit(run, limits, output, stop=stop.is_set)
-            if not has_model(output):
-                write_model(run, output)
+            if not outputs.has_model(output):
+                outputs.write_model(run, output)
             if chief:
                 report.write_card(run, data, output)
             say(f"The model is in {output}\n{report.result(run.progress, finished)}")
@@ -123,6 +122,9 @@ def train(
 
 def evaluate(output: Path, data: TextData) -> int:
     """Prints the full-softmax perplexity of a model directory."""
+    from elmo_keras import find_model, held_out_perplexity, load_bilm
+    from elmo_keras.training.inputs import validation_text
+
     vocabulary = find_model(output).vocabulary
     bilm = load_bilm(output)
     if bilm.softmax is None:
@@ -134,7 +136,7 @@ def evaluate(output: Path, data: TextData) -> int:
     return 0
 
 
-def uses_to_show(inputs: Inputs, word: str) -> list:
+def uses_to_show(inputs: "Inputs", word: str) -> list:
     """Uses of the word whose neighbors are printed at the end."""
     texts = inputs.train, inputs.valid
     uses = [use for text in texts for use in occurrences(text, word, MAX_USES)]

@@ -7,8 +7,9 @@ from pathlib import Path
 from elmo_keras.cli.argument_types import non_negative, positive, rate, seed, share
 from elmo_keras.cli.command import command_parser
 from elmo_keras.config import PRESETS
-from elmo_keras.training.optimizers import OPTIMIZERS, SCHEDULES
 from elmo_keras.training.options import (
+    SCHEDULES,
+    SLOTS,
     ZERO_STATE_SHARE,
     Limits,
     RunSettings,
@@ -94,7 +95,7 @@ def parser(description: str) -> argparse.ArgumentParser:
     add("--dropout", type=rate)
     norm = {"dest": "all_clip_norm_val", "type": positive(float), "metavar": "NORM"}
     add("--clip-norm", **norm)
-    add("--optimizer", default="adagrad", choices=sorted(OPTIMIZERS))
+    add("--optimizer", default="adagrad", choices=sorted(SLOTS))
     add("--learning-rate", type=positive(float))
     add("--schedule", default="constant", choices=SCHEDULES)
     add("--dtype", default="float32", choices=["float32", "mixed_bfloat16"])

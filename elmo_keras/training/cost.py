@@ -13,8 +13,7 @@ import tensorflow as tf
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.character_cnn import N_CHARACTERS
-from elmo_keras.training.optimizers import SLOTS
-from elmo_keras.training.options import RunSettings
+from elmo_keras.training.options import SLOTS, RunSettings
 from elmo_keras.training.streams import Streams
 from elmo_keras.training.windows import window
 

@@ -54,9 +54,6 @@ OPTIMIZERS = {
     "rmsprop": keras.optimizers.RMSprop,
     "sgd": keras.optimizers.SGD,
 }
-# Variables for each weight.
-SLOTS = {"adagrad": 1, "adam": 2, "lion": 1, "rmsprop": 1, "sgd": 0}
-SCHEDULES = ("constant", "cosine", "linear")
 
 
 def make_optimizer(

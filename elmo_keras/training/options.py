@@ -3,12 +3,17 @@
 import dataclasses
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from elmo_keras.text.vocabulary import SPECIAL_WORDS
-from elmo_keras.training.progress import Progress
+
+if TYPE_CHECKING:
+    from elmo_keras.training.progress import Progress
 
 ZERO_STATE_SHARE = 0.1
+# The optimizers, with their variables for each weight.
+SLOTS = {"adagrad": 1, "adam": 2, "lion": 1, "rmsprop": 1, "sgd": 0}
+SCHEDULES = ("constant", "cosine", "linear")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,8 +57,8 @@ class RunSettings:
     # The probability that a sentence is read from the zero state, as `Elmo` reads it;
     # 0 for the published procedure, None for `ZERO_STATE_SHARE` in a new run.
     zero_state_share: float | None = None
-    optimizer: str = "adagrad"  # one of `optimizers.OPTIMIZERS`
-    schedule: str = "constant"  # one of `optimizers.SCHEDULES`
+    optimizer: str = "adagrad"  # one of `SLOTS`
+    schedule: str = "constant"  # one of `SCHEDULES`
     dtype: str = "float32"  # or "mixed_bfloat16"
     replicas: int | None = None  # on this machine; None for all GPUs
     accumulation_steps: int = 1  # parts of a replica's rows, computed in turn
@@ -97,7 +102,7 @@ class Limits:
     checkpoint_every: int = 500  # steps
     evaluate_every: int | None = None  # steps; besides, each epoch ends with one
 
-    def reached(self, progress: Progress) -> list[str]:
+    def reached(self, progress: "Progress") -> list[str]:
         """The options of the command line that end training, with their values."""
         limits = {
             "epochs": (self.n_epochs, progress.epoch),
@@ -110,11 +115,15 @@ class Limits:
             if limit is not None and value >= limit
         ]
 
-    def total_steps(self, steps_an_epoch: int, progress: Progress | None = None) -> int:
+    def total_steps(
+        self, steps_an_epoch: int, progress: "Progress | None" = None
+    ) -> int:
         """The number of steps, unless patience ends training earlier."""
-        progress = progress or Progress()
         n_steps = self.n_steps or sys.maxsize
         if self.n_epochs is None:
             return n_steps
-        rest = (self.n_epochs - progress.epoch) * steps_an_epoch
-        return min(n_steps, progress.step - progress.epoch_step + rest)
+        steps = self.n_epochs * steps_an_epoch
+        if progress:
+            steps -= progress.epoch * steps_an_epoch + progress.epoch_step
+            steps += progress.step
+        return min(n_steps, steps)

@@ -21,17 +21,11 @@ from elmo_keras.cli.argument_types import positive
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.outputs import check_apart, check_file, check_folder
 from elmo_keras.cli.replacing import replacing
-from elmo_keras.layers.scalar_mix import ScalarMix
-from elmo_keras.model_files.model_directory import find_model, save_model
 from elmo_keras.model_files.model_parts import PARTS, parts_of_model
-from elmo_keras.model_files.start_state_file import start_state_content
 from elmo_keras.models.file_names import OPTIONS, START_STATE, WEIGHTS
 from elmo_keras.models.local_files import MODEL_HELP
 from elmo_keras.text.files import text_files
-from elmo_keras.training.inputs import python_reference, sentences_of
-from elmo_keras.training.mean_end_state import mean_end_state
 from elmo_keras.training.options import TextData
-from elmo_keras.training.output import has_model
 
 PROGRAM = "elmo_keras.training.start_state"
 
@@ -67,6 +61,12 @@ def keep_start_state(
     model: str, data: TextData, *, n_sentences: int, output: Path | None
 ) -> None:
     """Computes the start state of a model and writes it, by default beside the model."""
+    from elmo_keras.layers.scalar_mix import ScalarMix  # by Keras
+    from elmo_keras.model_files.model_directory import find_model, save_model
+    from elmo_keras.model_files.start_state_file import start_state_content
+    from elmo_keras.training.inputs import python_reference, sentences_of
+    from elmo_keras.training.mean_end_state import mean_end_state
+
     check_output(model, data, output)
     # The state is made again.
     files = dataclasses.replace(find_model(model), start_state_file=None)
@@ -95,6 +95,9 @@ def keep_start_state(
 
 def check_output(model: str, data: TextData, output: Path | None) -> None:
     """Refuses an output that can't be written, or would replace an input."""
+    from elmo_keras.model_files.model_directory import find_model
+    from elmo_keras.training.output import has_model
+
     texts = text_files(data.train or [])
     if output is not None:
         check_folder(output)

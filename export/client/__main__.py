@@ -28,7 +28,6 @@ from elmo_keras.embed.vector_files import ARRAY_SUFFIXES, check_suffix, is_npy
 from elmo_keras.text.files import lines_of
 
 from .embeddings_file import write_embeddings
-from .remote import embed_text, read_credentials
 
 PROGRAM = __package__  # `export.client`, or `elmo_keras.export.client` when installed
 REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
@@ -41,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def embed_file(options: argparse.Namespace) -> None:
     check_output(options.output_file, options.input_file)
+    from .remote import embed_text, read_credentials  # by TensorFlow
+
     credentials = read_credentials(
         options.root_certificates, options.client_key, options.client_certificate
     )

@@ -17,8 +17,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import tensorflow as tf
-
 from elmo_keras.cli.argument_types import non_negative, port, positive, seconds
 from elmo_keras.cli.command import (
     INTERRUPTED,
@@ -30,7 +28,6 @@ from elmo_keras.cli.command import (
 
 from ..version_paths import MODEL_NAME
 from .config import MEGABYTE, Config, ModelConfig, read_model_configs, read_ssl_config
-from .server import Server
 
 CLOSING_SECONDS = 0.1  # for the last answers to reach their clients
 PROGRAM = __package__  # `export.serve`, or `elmo_keras.export.serve` when installed
@@ -82,12 +79,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(format=style, level=logging.INFO, stream=sys.stderr)
     # Malformed messages are the client's errors, and the client gets a status.
     logging.getLogger("grpc._common").disabled = True
-    tf.get_logger().setLevel(logging.ERROR)
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)
     return run_command(PROGRAM, lambda: serve(read_config(options)))
 
 
 def serve(config: Config) -> None:
     """Serves until Ctrl-C or SIGTERM, then answers the waiting requests and exits."""
+    from .server import Server  # by TensorFlow
+
     with stopping() as stop:
         server = Server(config)
         try:

@@ -13,7 +13,7 @@ import pytest
 import train
 from elmo_keras import Vocabulary
 from elmo_keras.text.corpus import Corpus
-from elmo_keras.training import loop, report
+from elmo_keras.training import loop, report, run
 from elmo_keras.training.arguments import data_of, limits_of, parser, settings_of
 from elmo_keras.training.checkpoint import checkpoints
 from elmo_keras.training.distribution import make_strategy
@@ -116,12 +116,13 @@ class ReusedRun:
         """
         with self.compiled_once(around) as patch:
             for name, made in {
-                "read_inputs": self.run.inputs,
-                "make_streams": self.run.streams,
-                "make_run": self.run,
+                "inputs.read_inputs": self.run.inputs,
+                "run.make_streams": self.run.streams,
+                "run.make_run": self.run,
             }.items():
-                patch.setattr(train, name, lambda *args, made=made, **kwargs: made)
-            patch.setattr(train, "restore", lambda run, output: self.begin(output))
+                name = f"elmo_keras.training.{name}"
+                patch.setattr(name, lambda *args, made=made, **kwargs: made)
+            patch.setattr(run, "restore", lambda run, output: self.begin(output))
             patch.setattr(report, "write_card", lambda *args: None)
             if stop is not None:
                 answer = types.SimpleNamespace(is_set=stop)

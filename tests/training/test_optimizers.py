@@ -5,12 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.training.optimizers import (
-    OPTIMIZERS,
-    SCHEDULES,
-    RowAdagrad,
-    make_optimizer,
-)
+from elmo_keras.training.optimizers import OPTIMIZERS, RowAdagrad, make_optimizer
+from elmo_keras.training.options import SCHEDULES
 
 RATE, ROWS = 0.3, [5, 0, 2]
 RNG = np.random.default_rng(0)

@@ -35,7 +35,8 @@ def numbered(monkeypatch):
         parts = bilm.lstm.start_values()
         return StartState(*(np.full(part.shape, n, np.float32) for part in parts))
 
-    monkeypatch.setattr(command, "mean_end_state", of_numbers)
+    computed = "elmo_keras.training.mean_end_state.mean_end_state"
+    monkeypatch.setattr(computed, of_numbers)
 
 
 def expected(bilm, rows):

@@ -18,7 +18,7 @@ import pytest
 import train
 from elmo_keras import Elmo
 from elmo_keras.model_files.model_directory import load_bilm
-from elmo_keras.training import cost, step
+from elmo_keras.training import cost, loop, step
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.run import CHECKPOINTS
 from tests.support.paths import ROOT
@@ -168,7 +168,7 @@ def test_bad_input_is_an_error_in_one_line(files, tmp_path, capsys, change, mess
 def test_the_status_shows_why_training_ended_early(
     files, outcome, status, message, monkeypatch, capsys
 ):
-    monkeypatch.setattr(train, "fit", mock.Mock(side_effect=[outcome]))
+    monkeypatch.setattr(loop, "fit", mock.Mock(side_effect=[outcome]))
     assert train.main(files) == status
     assert message in capsys.readouterr().err
 

@@ -13,23 +13,17 @@ import collections
 import sys
 from collections.abc import Iterable, Sequence
 
-import keras
 import numpy as np
 
-from elmo_keras.analyses.probe.layer_probes import LayerProbes
 from elmo_keras.cli.argument_types import Distinct, positive, seed
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.markdown_table import markdown_table, percent_spread
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP
-from elmo_keras.tasks.experiments.batches import Batches, predictions
-from elmo_keras.tasks.experiments.layer_cache import LayerCache
-from elmo_keras.tasks.readers.labelled_texts import READERS
-from elmo_keras.tasks.tag.tagged_text import read_conllu
 
 PROGRAM = "elmo_keras.analyses.probe"
 CONLLU = "conllu"
-TEXTS = {name: READERS[name] for name in ("fasttext", "trees", "nsmc")}
+TEXTS = "fasttext", "trees", "nsmc"
 UNKNOWN = -2  # a tag that the training examples lack
 
 
@@ -52,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def probe(options: argparse.Namespace) -> None:
+    from elmo_keras.tasks.experiments.layer_cache import LayerCache  # by Keras
+
     train = read(options.train, options.format)[: options.limit]
     dev = read(options.dev, options.format)
     elmo = Embedder(options.elmo, layers="all", arithmetic=options.arithmetic)
@@ -70,16 +66,24 @@ def probe(options: argparse.Namespace) -> None:
 
 def read(path: str, format: str) -> list[dict]:
     """The examples of a file: `tokens`, and the `tags` of all or one of the text."""
+    from elmo_keras.tasks.readers.labelled_texts import READERS
+    from elmo_keras.tasks.tag.tagged_text import read_conllu
+
     if format == CONLLU:
         return read_conllu(path)
     return [
         {"tokens": text["tokens"], "tags": [text["label"]]}
-        for text in TEXTS[format](path)
+        for text in READERS[format](path)
     ]
 
 
 def accuracies(train, dev, cache, options, seed) -> np.ndarray:
     """The accuracy of each layer's classifier on the tokens, or sentences, of `dev`."""
+    import keras
+
+    from elmo_keras.analyses.probe.layer_probes import LayerProbes
+    from elmo_keras.tasks.experiments.batches import Batches, predictions
+
     keras.utils.set_random_seed(seed)
     tags = sorted({tag for example in train for tag in example["tags"]})
     gold = [numbers(example, tags) for example in dev]

@@ -14,13 +14,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from elmo_keras.analyses.senses.semcor import read_semcor
-from elmo_keras.analyses.senses.sense_vectors import (
-    UNKNOWN,
-    SenseInventory,
-    average_senses,
-    nearest_senses,
-)
 from elmo_keras.cli.argument_types import positive
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.markdown_table import markdown_table
@@ -44,6 +37,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def senses(options: argparse.Namespace) -> None:
+    from elmo_keras.analyses.senses.semcor import read_semcor  # by Keras
+    from elmo_keras.analyses.senses.sense_vectors import (
+        UNKNOWN,
+        SenseInventory,
+        average_senses,
+        nearest_senses,
+    )
+
     train, test = (
         read_semcor(path, options.limit) for path in (options.train, options.test)
     )
