@@ -43,6 +43,12 @@ def check_flags(**values: Any) -> None:
     _check(values, lambda v: isinstance(v, kinds) and v in (0, 1), "True or False")
 
 
+def check_names(**values: Any) -> None:
+    """Refuses what is no list of different names, such as a string."""
+    expected = "a list of one or more names, each once"
+    _check(values, lambda v: np.ndim(v) == 1 and 0 < len(v) == len({*v}), expected)
+
+
 def check_finite(name: str, values: Any, rank: int = 0) -> None:
     """Refuses what is no number, or no numbers with rank 1, that float32 can hold."""
     array = np.asarray(values)

@@ -19,7 +19,7 @@ from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.model_files.found_model import ModelFiles
 from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.text.mirrored_strategy import warn_of_replicas
-from elmo_keras.text.sentences import check_not_letters
+from elmo_keras.text.sentences import str_tokens
 from elmo_keras.text.token_batches import (
     dense_tokens,
     kind_and_rank,
@@ -206,8 +206,7 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
             ValueError: a file doesn't fit; the message says what was expected.
         """
         files = find_model(model, weights)
-        check_not_letters(cached_words)
-        words = list(dict.fromkeys(cached_words))
+        words = list(dict.fromkeys(str_tokens(cached_words)))
         kwargs = {"has_start_state": files.has_start_state} | kwargs
         with values_read_later():
             elmo = cls(files.config, n_cached_words=len(words), **kwargs)

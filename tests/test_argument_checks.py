@@ -11,9 +11,19 @@ from elmo_keras.layers import (
     ScalarMix,
     WordSoftmax,
 )
+from elmo_keras.tasks import (
+    ESIM,
+    Answerer,
+    Coreferent,
+    SimilarityModel,
+    Tagger,
+    TextClassifier,
+    TokenVectors,
+)
 
 CONFIG = ElmoConfig.preset("test")
 GROUPS = ((1, 2),)
+VECTORS = TokenVectors(character_dim=2)
 CASES = [
     (Elmo, (CONFIG,), "num_representations", ("2", 1.5, 2**40, True, None)),
     (Elmo, (CONFIG,), "dropout", ("0.5", -0.1, 1.5, None, np.nan)),
@@ -35,6 +45,16 @@ CASES = [
     (ProjectedLSTM, (4, 5), "reverse", ("False",)),
     (BidirectionalLSTM, (2, 4, 5), "use_skip_connections", ("False",)),
     (WordSoftmax, (), "vocabulary_size", (None, -1)),
+    (TokenVectors, (), "word_dim", (-1, "5", None)),
+    (TokenVectors, (), "character_dim", (-2, "2", None)),
+    (SimilarityModel, (), "token_vectors", (None, CONFIG, "x")),
+    (SimilarityModel, (VECTORS,), "units", (0, "x", 2.5, None)),
+    (SimilarityModel, (VECTORS,), "dropout", (2, "x", None)),
+    (TextClassifier, (VECTORS,), "labels", ([], "ab", ["a", "a"], None, 3)),
+    (ESIM, (VECTORS, ["a"]), "units", (-1,)),
+    (Tagger, (VECTORS,), "tags", ([], "BIO", ["O", "O"], None)),
+    (Answerer, (VECTORS,), "units", ("3",)),
+    (Coreferent, (VECTORS,), "dropout", (2,)),
 ]
 
 

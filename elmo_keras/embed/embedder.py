@@ -108,8 +108,10 @@ class Embedder:
             check_counts(tokens_at_once=tokens_at_once)
         if threads is not None:
             check_counts(threads=threads)
+        if not (tokenizer is None or callable(tokenizer)):
+            raise ValueError(f"`tokenizer` should be callable. Received: {tokenizer!r}")
         is_layer = hasattr(model, "bilm")
-        if is_layer and (weights or arithmetic):
+        if is_layer and not (weights is None and arithmetic is None):
             raise ValueError(
                 "`weights` and `arithmetic` belong to a model that is read. Received "
                 "them with an `Elmo` layer."
@@ -117,8 +119,8 @@ class Embedder:
         is_lite = by_litert(model, arithmetic)
         settings = {
             "model": model if is_layer else absolute(model),
-            "weights": weights and absolute(weights),
-            "layers": layers if isinstance(layers, (str, int)) else tuple(layers),
+            "weights": None if weights is None else absolute(weights),
+            "layers": tuple(layers) if np.ndim(layers) == 1 else layers,
             "gamma": gamma,
             "pooling": pooling,
             "dtype": dtype,

@@ -33,7 +33,7 @@ class SentenceVectors:
         self.dtype, self.pooling = dtype, pooling
         check_kinds(dtype, pooling)
         allowed = (*CHOICES, *range(config.n_layers + 1))
-        if layers not in allowed or isinstance(layers, bool):
+        if layers not in allowed or type(layers) not in (str, int):
             raise ValueError(
                 f"`layers` should be one of {allowed}. Received: {layers!r}"
             )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from elmo_keras.text.files import LONGEST_LINE, lines_of
+from elmo_keras.text.files import LONGEST_LINE, check_unchanged, lines_of
 from elmo_keras.text.length_batches import chunks
 
 JSON_SUFFIXES = ".jsonl", ".ndjson", ".json"
@@ -91,16 +91,12 @@ class TextRows:
     def __iter__(self) -> Iterator[Row]:
         for path, size in zip(self._paths, self._sizes):
             with path.open("rb") as file:
-                begun = _stamp(file)
+                begun = os.fstat(file.fileno())
                 try:
                     for row in self._rows_of(file, path, size):
                         self._n_read += 1
                         yield row
-                    if _stamp(file) != begun:
-                        raise ValueError(
-                            f"{path} changed while it was read. Wait until it is "
-                            "complete, or embed a copy of it."
-                        )
+                    check_unchanged(file, begun, path)
                 finally:  # before the file is closed: nobody may ask a closed one
                     with self._asking:
                         self._before, self._position = self._before + size, lambda: 0
@@ -189,11 +185,6 @@ def _size(row):
     # With one for the end of the line, and of each token in a list.
     more = 0 if isinstance(sentence, bytes) else sum(map(len, sentence))
     return len(sentence) + 1 + more
-
-
-def _stamp(file):
-    about = os.fstat(file.fileno())
-    return stat.S_ISREG(about.st_mode) and (about.st_size, about.st_mtime_ns)
 
 
 class _Refused(ValueError):

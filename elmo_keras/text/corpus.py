@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from elmo_keras.cli.fingerprint import file_stamp
 from elmo_keras.config import ElmoConfig
 from elmo_keras.text.sentences import Sentence, words_of_sentences
 from elmo_keras.text.vocabulary import Vocabulary
@@ -62,7 +63,7 @@ class Corpus:
         # A folder that is missing or damaged is written again.
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             found = json.loads((folder / _ABOUT).read_text())
-            if found["sources"] == sources:
+            if found["sources"] == sources and found["files"] == _stamps(folder):
                 return cls._open(folder, found["digest"])
         # Written beside it: another run may be reading the old files.
         new = folder.with_name(f"{folder.name}.{os.getpid()}")
@@ -71,8 +72,8 @@ class Corpus:
             with (new / _TOKENS).open("wb") as t, (new / _ENDS).open("wb") as e:
                 words, digest = _number(sentences, t, e)
             (new / _WORDS).write_bytes("\n".join(words).encode())
-            content = json.dumps({"sources": sources, "digest": digest})
-            (new / _ABOUT).write_text(content)
+            about = {"sources": sources, "digest": digest, "files": _stamps(new)}
+            (new / _ABOUT).write_text(json.dumps(about))
             shutil.rmtree(folder, ignore_errors=True)
             os.replace(new, folder)
         finally:
@@ -141,6 +142,10 @@ def _number(sentences, tokens: BinaryIO, ends: BinaryIO):
         end += len(sentence)
         ends.write(np.int64(end))
     return tuple(numbers), digest.hexdigest()
+
+
+def _stamps(folder):
+    return [file_stamp(folder / name) for name in (_TOKENS, _ENDS, _WORDS)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,6 +3,8 @@
 import glob
 import gzip
 import itertools
+import os
+import stat
 import unicodedata
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -59,7 +61,7 @@ def read_sentences(
 
 def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
     """The lines of an open file or pipe as UTF-8 bytes; errors name the line."""
-    number = 0
+    number, begun = 0, os.fstat(file.fileno())
     try:
         text = unzipped(file)
         for line in bounded_lines(text):
@@ -72,6 +74,17 @@ def lines_of(file: BinaryIO, name: str | Path) -> Iterator[bytes]:
         raise incomplete(name, error) from error
     except ValueError as error:
         raise ValueError(f"{name}, line {number + 1}: {error}") from error
+    check_unchanged(file, begun, name)
+
+
+def check_unchanged(file: BinaryIO, begun: os.stat_result, name: str | Path) -> None:
+    now = os.fstat(file.fileno())
+    same = now.st_size == begun.st_size and now.st_mtime_ns == begun.st_mtime_ns
+    if stat.S_ISREG(now.st_mode) and not same:
+        raise ValueError(
+            f"{name} changed while it was read. Wait until it is complete, or read a "
+            "copy of it."
+        )
 
 
 def bounded_lines(text: BinaryIO) -> Iterator[bytes]:

@@ -66,10 +66,13 @@ def is_table(value: Any) -> bool:
     return hasattr(value, "columns") or hasattr(value, "column_names")
 
 
-def check_not_letters(tokens: Iterable[str]) -> None:
-    """Refuses one string where several are expected, as its letters would be taken."""
-    if isinstance(tokens, (str, bytes)):
+def str_tokens(tokens: Iterable[str]) -> list[str]:
+    """Tokens as a list; one string is refused, as its letters would be taken."""
+    is_string = isinstance(tokens, (str, bytes))
+    found = list(tokens) if isinstance(tokens, Iterable) and not is_string else None
+    if found is None or not all(isinstance(token, str) for token in found):
         raise TypeError(f"Tokens should be a list of str. Received: {_shown(tokens)}")
+    return found
 
 
 def encoded(text: str | bytes) -> bytes:

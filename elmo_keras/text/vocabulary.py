@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from elmo_keras.argument_checks import check_counts
 from elmo_keras.cli.command import shortened
 from elmo_keras.text.files import whole_file
-from elmo_keras.text.sentences import Sentence, check_not_letters, words_of_sentences
+from elmo_keras.text.sentences import Sentence, str_tokens, words_of_sentences
 
 SPECIAL_WORDS = ("<S>", "</S>", "<UNK>")
 MAX_VOCABULARY = 2**28  # bytes of a file
@@ -39,7 +40,7 @@ class Vocabulary:
     """
 
     def __init__(self, words: Sequence[str]):
-        self.words = tuple(words)
+        self.words = tuple(str_tokens(words))
         self._ids: dict[str, int] = {}
         for i, word in enumerate(self.words):
             first = self._ids.setdefault(word, i)
@@ -69,8 +70,7 @@ class Vocabulary:
 
     def encode(self, tokens: Iterable[str]) -> np.ndarray:
         """Ids of tokens, with `<UNK>` for unknown words: int32 `(tokens,)`."""
-        check_not_letters(tokens)
-        unknown = self.unknown
+        unknown, tokens = self.unknown, str_tokens(tokens)
         return np.array([self._ids.get(t, unknown) for t in tokens], dtype=np.int32)
 
     @property
@@ -111,11 +111,9 @@ class Vocabulary:
         Equally frequent ones are in the order of their code points, so that the order
         of sentences does not matter.
         """
-        if max_size is not None and max_size < len(SPECIAL_WORDS):
-            raise ValueError(
-                f"`max_size` should be at least {len(SPECIAL_WORDS)}, for the special "
-                f"words. Received: {max_size}"
-            )
+        check_counts(least=0, min_count=min_count)
+        if max_size is not None:  # the special words are among them
+            check_counts(least=len(SPECIAL_WORDS), max_size=max_size)
         kept = [w for w in counts if counts[w] >= min_count and w not in SPECIAL_WORDS]
         kept.sort(key=lambda word: (-counts[word], word))
         return cls((*SPECIAL_WORDS, *kept)[:max_size])

@@ -179,7 +179,11 @@ def save(run: TrainingRun, folder: Path) -> None:
 def restore(run: TrainingRun, folder: Path) -> Path | None:
     """Resumes from the newest undamaged checkpoint; returns its path, if there is one."""
     found = newest_checkpoint(folder / CHECKPOINTS)
-    run.reset_state() if found is None else _read(run, *found)
+    try:
+        run.reset_state() if found is None else _read(run, *found)
+    except (KeyError, TypeError) as error:
+        problem = f"{found[-1]} is of another version: {error!r}."
+        raise ValueError(f"{problem} Give another --output.") from error
     step = run.progress.step
     total = sum_over_workers(run.strategy, np.array(float(step)))
     if total != step * n_workers(run.strategy):

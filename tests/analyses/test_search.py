@@ -2,7 +2,6 @@
 
 import functools
 import gzip
-import io
 import json
 import os
 import shutil
@@ -113,10 +112,14 @@ def test_parquet_of_other_vectors_is_refused(in_parquet, model, error_of, tmp_pa
         assert "another model, layer, pooling or size" in error(tmp_path)
 
 
-def test_queries_come_from_standard_input_where_none_is_given(text, find, monkeypatch):
-    lines = io.BytesIO(f"{SENTENCES[5]}\n\n{SENTENCES[4]}\n".encode())
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(lines)))
-    found = find(text, "--top", 9)
+def test_queries_come_from_standard_input_where_none_is_given(
+    text, find, tmp_path, monkeypatch
+):
+    queries = tmp_path / "queries.txt"
+    queries.write_text(f"{SENTENCES[5]}\n\n{SENTENCES[4]}\n")
+    with queries.open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        found = find(text, "--top", 9)
     assert [hits[0] for hits in found] == [("6", SENTENCES[5]), ("5", SENTENCES[4])]
     assert [len(hits) for hits in found] == [5, 5], "the empty line is none"
 

@@ -181,7 +181,12 @@ def test_letters_and_tables_are_not_taken_for_words(model_directory):
         ({"arithmetic": "bfloat16"}, "belong to a model that is read"),
         ({"pooling": "sum"}, "`pooling` should be None, 'mean' or 'max'"),
         ({"layers": "last"}, "`layers` should be one of"),
+        ({"layers": None}, "`layers` should be one of"),
+        ({"layers": np.int64(1)}, "`layers` should be one of"),
+        ({"layers": 1.0}, "`layers` should be one of"),
         ({"layers": [1, 2]}, "The mix should have 3 weights"),
+        ({"arithmetic": []}, "belong to a model that is read"),
+        ({"tokenizer": 3}, "`tokenizer` should be callable"),
         ({"dtype": "int8"}, "`dtype` should be 'float32' or 'float16'"),
     ],
 )

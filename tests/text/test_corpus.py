@@ -49,9 +49,11 @@ def test_other_sources_are_read_again(tmp_path):
     other = Corpus.in_files([["b"]], tmp_path, {"size": 2})
     assert [*other.sentences()] == [["b"]] and other.digest != first
     assert Corpus.in_files(never(), tmp_path, {"size": 2}).digest == other.digest
-    (tmp_path / "about.json").write_text("{")  # damaged
-    again = Corpus.in_files([["b"]], tmp_path, {"size": 2})
-    assert again.digest == other.digest
+    damaged = {"about.json": b"{", "ends.int64": b"", "tokens.int32": b"\1\0\0\0"}
+    for name, content in damaged.items():
+        (tmp_path / name).write_bytes(content)
+        again = Corpus.in_files([["b"]], tmp_path, {"size": 2})
+        assert [*again.sentences()] == [["b"]] and again.digest == other.digest
 
 
 @pytest.mark.parametrize("before", [None, "old"])

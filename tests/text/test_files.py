@@ -34,6 +34,18 @@ def test_files_come_in_the_order_of_patterns_and_sorted_within_one(tmp_path):
             list(read_sentences([str(tmp_path / pattern)]))
 
 
+@pytest.mark.parametrize("change", ["a c\n", ""])
+def test_a_text_that_changes_while_it_is_read_is_refused(tmp_path, change):
+    path = tmp_path / "text.txt"
+    path.write_text("a b\n" * 3)
+    sentences = read_sentences([str(path)])
+    assert next(sentences) == ["a", "b"]
+    with path.open("a" if change else "w") as file:
+        file.write(change)
+    with pytest.raises(ValueError, match=r"text.txt changed while it was read. Wait"):
+        list(sentences)
+
+
 def test_lines_are_split_by_ascii_space_and_empty_ones_left_out(read):
     assert read(b"c", "en1.txt") == [["c"]]
     assert read(b"a b", "en[1].txt") == [["a", "b"]]  # a name like a pattern

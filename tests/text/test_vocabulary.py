@@ -19,8 +19,15 @@ def test_words_are_sorted_by_frequency_then_by_code_point():
 def test_size_and_count_limit_the_words():
     assert Vocabulary.count(SENTENCES, max_size=4).words[3:] == ("a",)
     assert Vocabulary.count(SENTENCES, min_count=2).words[3:] == ("a", "b")
-    with pytest.raises(ValueError, match="`max_size` should be at least 3"):
+    with pytest.raises(ValueError, match="`max_size` should be an integer from 3"):
         Vocabulary.count(SENTENCES, max_size=2)
+
+
+@pytest.mark.parametrize("tokens", [None, 3, "abc", [b"a"], [None], [["a"]]])
+def test_tokens_that_are_no_str_are_refused_and_not_unknown(tokens):
+    for read in Vocabulary, Vocabulary.count([]).encode:
+        with pytest.raises(TypeError, match="Tokens should be a list of str. Received"):
+            read(tokens)
 
 
 def test_the_special_words_of_a_published_file_keep_their_ids(tmp_path):

@@ -260,6 +260,19 @@ def test_a_finished_run_says_so_and_how_to_continue(reused, finished, capsys):
     assert newest_checkpoint(finished / CHECKPOINTS)[1]["progress"]["step"] == 3
 
 
+@pytest.mark.parametrize("change", [{"identity": {}}, {"progress": {"new": 1}}])
+def test_a_checkpoint_of_another_version_is_refused(reused, tmp_path, change):
+    assert reused.attempt(tmp_path, n_steps=1)
+    arrays, about, path = newest_checkpoint(tmp_path / CHECKPOINTS)
+    if "progress" in change:
+        about["progress"] |= change["progress"]
+    else:
+        del about["identity"]
+    checkpoint.save_checkpoint(path.parent, 1, arrays, about=about)
+    with pytest.raises(ValueError, match="is of another version: "):
+        reused.attempt(tmp_path)
+
+
 def test_weights_that_are_not_finite_replace_nothing(reused, tmp_path):
     def explode(number):
         reused.run.optimizer.learning_rate = 1e38

@@ -76,9 +76,8 @@ class Answerer(TaskModel):
         longest_answer: int = LONGEST_ANSWER,
         **kwargs,
     ):
-        super().__init__(token_vectors, **kwargs)
+        super().__init__(token_vectors, units, dropout, **kwargs)
         self.unanswerable = unanswerable
-        self.units = units
         self.within_tokens = within_tokens
         self.longest_answer = longest_answer
         self.dropout = keras.layers.Dropout(dropout)

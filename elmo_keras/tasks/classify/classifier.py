@@ -80,9 +80,8 @@ class TextClassifier(LabelModel):
         dropout=0.2,
         **kwargs,
     ):
-        super().__init__(token_vectors, labels, **kwargs)
+        super().__init__(token_vectors, labels, units, dropout, **kwargs)
         self.multi_label = multi_label
-        self.units = units
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
         self.integrator = Bidirectional(units, name="integrator")
         self.attention = SelfAttentivePooling(name="attention")

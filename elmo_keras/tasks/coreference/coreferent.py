@@ -79,8 +79,7 @@ class Coreferent(TaskModel):
         singletons: bool = False,
         **kwargs,
     ):
-        super().__init__(token_vectors, **kwargs)
-        self.units = units
+        super().__init__(token_vectors, units, dropout, **kwargs)
         self.hidden_units = hidden_units
         self.longest = longest
         self.mentions_per_token = mentions_per_token

@@ -50,8 +50,7 @@ class ESIM(LabelModel):
     text_fields = "premise", "hypothesis"
 
     def __init__(self, token_vectors, labels, units=50, *, dropout=0.3, **kwargs):
-        super().__init__(token_vectors, labels, **kwargs)
-        self.units = units
+        super().__init__(token_vectors, labels, units, dropout, **kwargs)
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
         self.inference = keras.layers.Dense(units, "relu", name="inference")
         self.composition = Bidirectional(units, name="composition")

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.argument_checks import check_counts, check_names, check_numbers
 from elmo_keras.tasks.layers.token_vectors import LayerArgument, TokenVectors
 
 THRESHOLD = 0.3  # lowest probability of a predicted label, as for GoEmotions
@@ -35,9 +36,17 @@ class TaskModel(LayerArgument, keras.Model):
     text_fields: tuple[str, ...] = ("tokens",)
     compares_tokens = False
 
-    def __init__(self, token_vectors: TokenVectors, **kwargs):
+    def __init__(self, token_vectors, units, dropout, **kwargs):
+        if not isinstance(token_vectors, TokenVectors):
+            kind = type(token_vectors).__name__
+            raise ValueError(
+                f"`token_vectors` should be TokenVectors. Received: {kind}"
+            )
+        check_counts(units=units)
+        check_numbers(0, 1, dropout=dropout)
         super().__init__(**kwargs)
         self.token_vectors = token_vectors
+        self.units = units
 
     def read(self, inputs, field, training):
         layers = inputs.get(f"{field}_layers")
@@ -74,8 +83,9 @@ class LabelModel(TaskModel):
     compares_tokens = True
     multi_label = False
 
-    def __init__(self, token_vectors, labels, **kwargs):
-        super().__init__(token_vectors, **kwargs)
+    def __init__(self, token_vectors, labels, units, dropout, **kwargs):
+        check_names(labels=labels)
+        super().__init__(token_vectors, units, dropout, **kwargs)
         self.labels = list(labels)
 
     def answers(self, inputs):

@@ -7,10 +7,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.argument_checks import check_counts
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.text.characters import characters_of_words
+from elmo_keras.text.sentences import str_tokens
 from elmo_keras.text.token_batches import token_mask
 
 
@@ -86,9 +88,10 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
         trainable_words=True,
         **kwargs,
     ):
+        check_counts(least=0, word_dim=word_dim, character_dim=character_dim)
         super().__init__(**kwargs)
         self.supports_jit = False  # XLA has no strings
-        self.words = tuple(words)
+        self.words = tuple(str_tokens(words))
         self.word_dim = word_dim
         self.character_dim = character_dim
         self.elmo = elmo

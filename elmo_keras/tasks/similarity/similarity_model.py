@@ -46,8 +46,7 @@ class SimilarityModel(TaskModel):
     text_fields = "first", "second"
 
     def __init__(self, token_vectors, units=100, dropout=0.2, **kwargs):
-        super().__init__(token_vectors, **kwargs)
-        self.units = units
+        super().__init__(token_vectors, units, dropout, **kwargs)
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
         self.dropout = keras.layers.Dropout(dropout, name="dropout")
         self.hidden = keras.layers.Dense(units, "relu", name="hidden")

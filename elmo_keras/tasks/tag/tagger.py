@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
+from elmo_keras.argument_checks import check_names
 from elmo_keras.tasks.layers.bilstm import Bidirectional
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
@@ -55,9 +56,9 @@ class Tagger(TaskModel):
         predicate_dim: int = 0,
         **kwargs,
     ):
-        super().__init__(token_vectors, **kwargs)
+        check_names(tags=tags)
+        super().__init__(token_vectors, units, dropout, **kwargs)
         self.tags = tuple(tags)
-        self.units = units
         self.predicate_dim = predicate_dim
         self.lstm = Bidirectional(units)
         self.dropout = keras.layers.Dropout(dropout)
