@@ -19,10 +19,8 @@ import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import tensorflow as tf
-
-from elmo_keras import Elmo
 from elmo_keras.cli.argument_types import (
     finite_number,
     non_negative,
@@ -32,19 +30,22 @@ from elmo_keras.cli.argument_types import (
 )
 from elmo_keras.cli.command import CommandFailed, command_parser, run_command
 from elmo_keras.cli.outputs import check_apart, check_file, check_folder
-from elmo_keras.lite.convert import ARITHMETICS, convert
-from elmo_keras.model_files.model_directory import find_model, save_model
+from elmo_keras.lite.lite_file import ARITHMETICS
 from elmo_keras.model_files.model_parts import parts_of_model
-from elmo_keras.tasks.layers.task_model import TaskModel
 
-from .reusable import GOOGLE_INPUT_NAME, INPUT_NAMES
-from .saved_model import DTYPES, TRAINABLE, ExportOptions
-from .sentences import TOKENIZERS
-from .source_model import elmo_of_files, read_keras_model
-from .task_export import export_task
-from .version_directory import export_elmo, write_archive, write_serving_files
-from .version_info import read_info
+from .options import (
+    DTYPES,
+    GOOGLE_INPUT_NAME,
+    INPUT_NAMES,
+    TOKENIZERS,
+    TRAINABLE,
+    ExportOptions,
+)
 from .version_paths import check_export
+
+if TYPE_CHECKING:
+    from elmo_keras import Elmo
+    from elmo_keras.tasks.layers.task_model import TaskModel
 
 # Options that a format has no use for.
 OF_SAVED_MODEL = (
@@ -79,6 +80,10 @@ def export(arguments: argparse.Namespace) -> None:
         archive=arguments.archive,
         serving_files=arguments.serving_files,
     )
+    import tensorflow as tf
+
+    from .version_directory import write_archive, write_serving_files
+
     source = read_source(arguments)
     try:
         version, use = write(source, arguments)
@@ -110,6 +115,9 @@ def export_packed(arguments: argparse.Namespace, inputs: Sequence[Path]) -> None
     check_apart([output], inputs)
     if output.exists():
         raise FileExistsError(f"{output} exists. Move it, or give another name.")
+    from elmo_keras import Elmo
+    from elmo_keras.model_files.model_directory import find_model, save_model
+
     files = find_model(*given_model(arguments))
     mix = None if files.mix is None else Elmo.from_pretrained(files).mixes[0]
     bilm, words = files.bilm(), files.vocabulary
@@ -125,6 +133,9 @@ def export_lite(arguments: argparse.Namespace, inputs: Sequence[Path]) -> None:
     check_apart([output], inputs)
     if output.exists():
         raise FileExistsError(f"{output} exists. Move it, or give another name.")
+    from elmo_keras.lite.convert import convert
+    from elmo_keras.tasks.layers.task_model import TaskModel
+
     source = read_source(arguments)
     if isinstance(source, TaskModel):
         raise ValueError(
@@ -137,8 +148,14 @@ def export_lite(arguments: argparse.Namespace, inputs: Sequence[Path]) -> None:
 
 
 def write(
-    source: Elmo | TaskModel, arguments: argparse.Namespace
+    source: "Elmo | TaskModel", arguments: argparse.Namespace
 ) -> tuple[Path, Sequence[str]]:
+    from elmo_keras.tasks.layers.task_model import TaskModel
+
+    from .task_export import export_task
+    from .version_directory import export_elmo
+    from .version_info import read_info
+
     fields = dataclasses.fields(ExportOptions)
     options = ExportOptions(**{f.name: getattr(arguments, f.name) for f in fields})
     more = {"version": arguments.version, "warmup": arguments.warmup}
@@ -183,8 +200,12 @@ def given_model(arguments: argparse.Namespace) -> tuple[str, str | None]:
     return arguments.model or arguments.options, arguments.weights
 
 
-def read_source(arguments: argparse.Namespace) -> Elmo | TaskModel:
+def read_source(arguments: argparse.Namespace) -> "Elmo | TaskModel":
     """The layer or the model to export."""
+    from elmo_keras.tasks.layers.task_model import TaskModel
+
+    from .source_model import elmo_of_files, read_keras_model
+
     model, weights = given_model(arguments)
     choices = {
         "scalars": arguments.mix,

@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping
 
 import tensorflow as tf
 
+from .options import INPUT_NAMES
 from .sentences import real_tokens
 from .vectors import Vectors
 
 # Of the input of the signature `default`.
-GOOGLE_INPUT_NAME = "text"
-INPUT_NAMES = ("sentences", GOOGLE_INPUT_NAME)
 TOKENS = {
     "tokens": tf.TensorSpec((None, None), tf.string, name="tokens"),
     "sequence_len": tf.TensorSpec((None,), tf.int32, name="sequence_len"),

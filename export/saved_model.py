@@ -1,62 +1,14 @@
 """A biLM and a mix as an object for `tf.saved_model.save`."""
 
-import dataclasses
-
 import tensorflow as tf
 
 from elmo_keras import Elmo
 from elmo_keras.layers import ScalarMix
 
-from .reusable import INPUT_NAMES, TOKENS, longest, make_reusable, sentences_spec
-from .sentences import TOKENIZERS, columns_with_rows, real_tokens, splitter
+from .options import ExportOptions
+from .reusable import TOKENS, longest, make_reusable, sentences_spec
+from .sentences import columns_with_rows, real_tokens, splitter
 from .vectors import Vectors
-
-TRAINABLE = ("nothing", "mix", "all")
-DTYPES = ("float32", "bfloat16")
-
-
-@dataclasses.dataclass(frozen=True)
-class ExportOptions:
-    """Options of an export.
-
-    Args:
-        trainable: the part that is trained when a model uses the SavedModel:
-            `"nothing"`, the `"mix"`, or `"all"`, the mix and the biLM.
-        dtype: dtype of the biLM's weights and matrix products, `"float32"` or
-            `"bfloat16"`. Outputs, mix and cell state are float32 either way.
-        tokenizer: name of the tokenizer of the signature `default`, see
-            `sentences.splitter`.
-        normalization: None, or `"NFC"` to normalize the text of `default` first.
-        as_dict: whether a call of the SavedModel returns all outputs as a dict unless
-            it says otherwise. If not, it returns `default`, as google/elmo does.
-        input_name: the name of the input of `default` in requests, `"sentences"` or
-            google/elmo's `"text"`. Calls from TensorFlow 2 take both.
-
-    Raises:
-        ValueError: a value is out of range; the message names the field.
-    """
-
-    trainable: str = "mix"
-    dtype: str = "float32"
-    tokenizer: str = "spaces"
-    normalization: str | None = None
-    as_dict: bool = False
-    input_name: str = "sentences"
-
-    def __post_init__(self):
-        allowed = {
-            "trainable": TRAINABLE,
-            "dtype": DTYPES,
-            "tokenizer": TOKENIZERS,
-            "normalization": (None, "NFC"),
-            "input_name": INPUT_NAMES,
-        }
-        for field, values in allowed.items():
-            if getattr(self, field) not in values:
-                raise ValueError(
-                    f"`{field}` should be one of {values}. "
-                    f"Received: {getattr(self, field)!r}"
-                )
 
 
 def make_saved_model(

@@ -6,8 +6,9 @@ import tensorflow as tf
 
 from elmo_keras.text.token_batches import tokenize
 
+from .options import TOKENIZERS
+
 # The tokenizers that the signature `default` can split its sentences with.
-TOKENIZERS = ("spaces", "whitespace", "unicode_script")
 # The words of models that answer questions, see `tasks.answer.words`.
 WORDS = "words"
 

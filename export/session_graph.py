@@ -12,7 +12,7 @@ from pathlib import Path
 import tensorflow as tf
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-from .reusable import INPUT_NAMES
+from .options import INPUT_NAMES
 
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 

@@ -11,7 +11,7 @@ from elmo_keras.tasks import Answerer, TokenVectors
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.text.string_search import StringSearch
 
-from .saved_model import ExportOptions
+from .options import ExportOptions
 from .sentences import splitter
 from .task_signatures import task_signatures
 from .version_directory import write_version

@@ -12,7 +12,8 @@ import tensorflow as tf
 from elmo_keras import Elmo
 from elmo_keras.cli.replacing import replacing
 
-from .saved_model import ExportOptions, make_saved_model
+from .options import ExportOptions
+from .saved_model import make_saved_model
 from .session_graph import edit_saved_model
 from .version_info import elmo_info
 from .version_paths import (

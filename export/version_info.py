@@ -11,7 +11,7 @@ from elmo_keras.published_options import read_options
 from elmo_keras.tasks import Answerer
 from elmo_keras.tasks.layers.task_model import TaskModel
 
-from .saved_model import ExportOptions
+from .options import ExportOptions
 from .sentences import WORDS
 from .session_graph import inputs_of
 from .version_paths import EXTRA, INFO

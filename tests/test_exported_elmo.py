@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import ExportedElmo, MirroredStrategy
-from export.saved_model import ExportOptions
+from export.options import ExportOptions
 from export.version_directory import export_elmo
 from tests.support.exported import SENTENCES, elmo_layer, padded, tagger
 from tests.support.replicas import check_like_one_replica, fitted

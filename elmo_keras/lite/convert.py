@@ -10,10 +10,9 @@ from elmo_keras.layers.blocked_weights import plain
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.lite.graph import Graph, Matrix, Model, quantised
 from elmo_keras.lite.graphs import LstmLayer, TokenLayers, lstm_graph, token_graph
-from elmo_keras.lite.lite_file import LiteFile, write_lite
+from elmo_keras.lite.lite_file import ARITHMETICS, LiteFile, write_lite
 from elmo_keras.lite.runtime import compiled
 
-ARITHMETICS = "int8", "float32"
 # Steps of LSTM blocks by the number of their rows; words and characters of a token
 # graph. Between two of them the next larger one is run, with rows that nobody reads.
 STEPS = (

@@ -20,6 +20,7 @@ from elmo_keras.cli.replacing import replacing
 from elmo_keras.lite.runtime import ALIGNMENT
 from elmo_keras.models.local_files import not_a_pipe
 
+ARITHMETICS = "int8", "float32"  # of the products
 VERSION = 1
 _ABOUT = "elmo.json"
 # What reading values of other kinds raises.

@@ -11,8 +11,7 @@ from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
 from elmo_keras.embed.lite_vectors import LiteVectors, pooled
 from elmo_keras.embed.word_vectors import WordVectors
 
-from ..reusable import INPUT_NAMES
-from ..sentences import TOKENIZERS
+from ..options import INPUT_NAMES, TOKENIZERS
 from ..version_paths import MODEL_NAME
 from .errors import invalid
 from .joining import LENGTHS

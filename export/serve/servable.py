@@ -18,7 +18,8 @@ from tensorflow.python.grappler import tf_optimizer
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
-from ..sentences import TOKENIZERS, tensorflow_text
+from ..options import TOKENIZERS
+from ..sentences import tensorflow_text
 from ..version_paths import EXTRA, INFO, MODEL_NAME
 from .errors import RequestError, of_tensorflow
 from .lanes import Lane, run_options, session_config

@@ -118,7 +118,7 @@ def run(*arguments, **environment):
 
 
 # Their modules define the models.
-BY_KERAS = "export tag classify entail similarity answer coreference compare".split()
+BY_KERAS = "tag classify entail similarity answer coreference compare".split()
 
 
 def test_help_comes_without_tensorflow():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from export.saved_model import ExportOptions
+from export.options import ExportOptions
 from export.version_directory import export_elmo
 from tests.support.exported import LENGTHS, SENTENCES, STRINGS, TOKENS, padded
 

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import ElmoConfig
-from export.saved_model import ExportOptions
+from export.options import ExportOptions
 from export.sentences import real_tokens, splitter
 from export.version_directory import export_elmo
 from export.version_info import read_info

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from export.saved_model import ExportOptions
+from export.options import ExportOptions
 from export.task_export import export_task
 from export.version_directory import export_elmo
 from tests.support.cpp_program import lines_of_cpp_program

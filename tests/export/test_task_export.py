@@ -7,7 +7,7 @@ import tensorflow as tf
 from elmo_keras.tasks import Coreferent, Tagger
 from elmo_keras.tasks.tag.entities import entities
 from export.__main__ import about_signatures, main
-from export.saved_model import ExportOptions
+from export.options import ExportOptions
 from export.task_export import check_task, export_task
 from export.version_info import read_info
 from tests.support.exported_tasks import BIO, SENTENCES, TASKS, constants, tokens_of

@@ -59,7 +59,7 @@ def test_an_output_beside_or_in_the_model_is_fine(folder, monkeypatch, output):
     exported = []
     monkeypatch.setattr(command, "read_source", lambda arguments: "elmo")
     export = lambda elmo, output, *_, **__: exported.append(output)
-    monkeypatch.setattr(command, "export_elmo", export)
+    monkeypatch.setattr("export.version_directory.export_elmo", export)
     before = sorted(folder.rglob("*"))
     assert command.main(["model", output]) == 0
     assert exported == [Path(output)] and sorted(folder.rglob("*")) == before

@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from elmo_keras import Elmo, character_ids
 from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
-from export.saved_model import ExportOptions, make_saved_model
+from export.options import ExportOptions
+from export.saved_model import make_saved_model
 from tests.model_files.conftest import (
     assert_same,
     contents,
