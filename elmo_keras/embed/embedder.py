@@ -313,9 +313,8 @@ class Embedder:
             from elmo_keras.embed.tensorflow_vectors import TensorFlowVectors
 
             if isinstance(model, str):
-                model = Elmo.from_pretrained(
-                    model, weights, dtype=arithmetic or "float32"
-                )
+                dtype = "float32" if arithmetic is None else arithmetic
+                model = Elmo.from_pretrained(model, weights, dtype=dtype)
             self._vectors = TensorFlowVectors(model, **chosen)
         self._words = WordVectors(self._vectors, settings["cache_bytes"])
 

@@ -165,6 +165,12 @@ def test_what_names_no_model_is_refused(model):
         Elmo(model)
 
 
+@pytest.mark.parametrize("arithmetic", [[], 0, "x"])
+def test_an_unknown_arithmetic_is_refused(model_directory, arithmetic):
+    with pytest.raises(ValueError, match="Cannot"):
+        Embedder(model_directory, arithmetic=arithmetic)
+
+
 def test_letters_and_tables_are_not_taken_for_words(model_directory):
     words = pd.DataFrame({"word": ["a"]})
     with pytest.raises(TypeError, match="Tokens should be a list of str. .* 'word'"):
