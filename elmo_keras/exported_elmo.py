@@ -39,8 +39,8 @@ class ExportedElmo(ArgumentsConfig, keras.layers.Layer):
         training: whether dropout is applied.
 
     Output: float32 `(batch, time, 2 · projection_dim)` for `"elmo"`, 0 at
-    padding; see the README for the other outputs. Outputs with one vector per
-    token have a mask.
+    padding; the reference of SavedModels lists the other outputs. Outputs with one
+    vector per token have a mask.
 
     Raises:
         ValueError: `directory` is not such a SavedModel, or has no such output; or

@@ -25,27 +25,28 @@ from elmo_keras import ElmoConfig, Vocabulary
 from elmo_keras.cli import console
 from elmo_keras.model_files.model_directory import save_model
 from tests.support.models import random_bilm
-from tests.support.paths import READMES, ROOT, unlinked
+from tests.support.paths import PAGES, ROOT, unlinked
 from tests.support.waiting import PATIENCE
 
 CLI = "elmo-keras"
-NEEDS = {  # modules that the Python of a README imports, and that may be missing
-    "elmo_keras/adapters/README.md": "sklearn spacy datasets qdrant_client gensim",
-    "elmo_keras/analyses/search/README.md": "faiss",
-    "elmo_keras/embed/on_beam/README.md": "apache_beam",
-    "elmo_keras/embed/on_ray/README.md": "ray",
-    "elmo_keras/embed/on_spark/README.md": "pyspark",
+GUIDES = "docs/pages/how-to"
+NEEDS = {  # modules that the Python of a page imports, and that may be missing
+    f"{GUIDES}/other-libraries.md": "sklearn spacy datasets qdrant_client gensim",
+    f"{GUIDES}/search.md": "faiss",
+    f"{GUIDES}/beam.md": "apache_beam",
+    f"{GUIDES}/ray.md": "ray",
+    f"{GUIDES}/spark.md": "pyspark",
 }
 PROGRAMS = "curl", "elmo-keras", "grpcurl", "pip", "python", "python3"
 SEPARATOR = "\x1f"
 
 
-def text_of(readme):
-    return (ROOT / readme).read_text(encoding="utf-8")
+def text_of(page):
+    return (ROOT / page).read_text(encoding="utf-8")
 
 
-def blocks_of(readme, language):
-    return re.findall(rf"```{language}\n(.*?)```", text_of(readme), re.S)
+def blocks_of(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", text_of(page), re.S)
 
 
 def run_shell(script, programs, folder):
@@ -65,10 +66,10 @@ def run_shell(script, programs, folder):
     )
 
 
-def command_lines(readme, folder):
-    """Every command of a README as the shell splits it, without running any."""
+def command_lines(page, folder):
+    """Every command of a page as the shell splits it, without running any."""
     show = f'printf \'%s{SEPARATOR}\' "${{0##*/}}" "$@"; echo'
-    script = "\n".join(blocks_of(readme, "sh"))
+    script = "\n".join(blocks_of(page, "sh"))
     done = run_shell(script, dict.fromkeys(PROGRAMS, show), folder)
     assert done.returncode == 0, done.stderr
     return [line.split(SEPARATOR)[:-1] for line in done.stdout.splitlines()]
@@ -132,10 +133,10 @@ def test_a_wheel_of_the_source_distribution_is_the_same(wheel, tmp_path, monkeyp
 
 
 @pytest.mark.slow
-def test_an_installed_wheel_works_and_knows_all_commands_of_the_readmes(
+def test_an_installed_wheel_works_and_knows_all_commands_of_the_pages(
     site, folder, tmp_path
 ):
-    lines = [line for readme in READMES for line in command_lines(readme, tmp_path)]
+    lines = [line for page in PAGES for line in command_lines(page, tmp_path)]
     commands = [line for line in lines if line[0] == CLI]
     assert {command[1] for command in commands} == set(console.MODULES)
     commands += [line for line in lines if line[2:3] and "benchmarks" in line[2]]
@@ -189,35 +190,35 @@ def quickly(request, monkeypatch, exported_version):
 @pytest.mark.filterwarnings("ignore:.*this option does not apply to tf.data functions")
 @pytest.mark.filterwarnings(r"ignore::Warning:ray\..*")  # of Ray about itself
 @pytest.mark.parametrize(
-    ("readme", "quickly"),
+    ("page", "quickly"),
     [
         ("README.md", "eager"),
         *(
-            pytest.param(readme, "traced", marks=pytest.mark.slow)
-            for readme in READMES
-            if "```python" in text_of(readme)
+            pytest.param(page, "traced", marks=pytest.mark.slow)
+            for page in PAGES
+            if "```python" in text_of(page)
         ),
     ],
     indirect=["quickly"],
 )
-def test_the_python_of_the_readmes_runs(readme, quickly, folder, monkeypatch):
+def test_the_python_of_the_pages_runs(page, quickly, folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for workers of Beam and Spark
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     for file in "text.hdf5", "tagger.keras":
-        Path(file).unlink(missing_ok=True)  # by another README
+        Path(file).unlink(missing_ok=True)  # by another page
     names: dict = {}
-    blocks = blocks_of(readme, "python")
+    blocks = blocks_of(page, "python")
     assert blocks
-    if readme in NEEDS:
+    if page in NEEDS:
         warnings.simplefilter("ignore")  # those of other packages; until the test ends
     for block in blocks:
         try:
-            exec(compile(block, readme, "exec"), names)
+            exec(compile(block, page, "exec"), names)
         except ModuleNotFoundError as error:
-            if error.name not in NEEDS.get(readme, "").split():
+            if error.name not in NEEDS.get(page, "").split():
                 raise
-            pytest.skip(f"{readme} needs {error.name}")
+            pytest.skip(f"{page} needs {error.name}")
 
 
 def test_another_backend_is_refused(monkeypatch):
@@ -267,22 +268,22 @@ def user(folder, tmp_path, site, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("readme", "printed"),
+    ("page", "printed"),
     [
-        ("elmo_keras/embed/README.md", "means.npy"),
-        ("export/README.md", '"predictions"'),
+        ("corpus.md", "means.npy"),
+        ("export-tasks.md", '"predictions"'),
+        ("serve.md", '"predictions"'),
     ],
 )
-def test_the_shell_of_the_readmes_runs_with_an_installed_wheel(readme, printed, user):
+def test_the_shell_of_the_guides_runs_with_an_installed_wheel(page, printed, user):
     with contextlib.ExitStack() as stack:
         ports = {}
         for port in "8500", "8501", "8510", "8511":
             free = stack.enter_context(socket.socket())
             free.bind(("localhost", 0))
             ports[port] = str(free.getsockname()[1])
-    script = re.sub(
-        "85[01][01]", lambda port: ports[port[0]], "\n".join(blocks_of(readme, "sh"))
-    )
+    script = "\n".join(blocks_of(f"{GUIDES}/{page}", "sh"))
+    script = re.sub("85[01][01]", lambda port: ports[port[0]], script)
     programs = {
         CLI: ELMO_KERAS,
         "pip": "",

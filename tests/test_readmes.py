@@ -1,12 +1,15 @@
-"""Links of the READMEs, and the direction of imports."""
+"""The pages of documentation: links and the site, and the direction of imports."""
 
+import os
 import re
 import subprocess
 import sys
 
 import pytest
 
-from tests.support.paths import READMES, ROOT
+import elmo_keras
+from elmo_keras.cli.console import MODULES
+from tests.support.paths import PAGES, ROOT
 
 
 def test_imports_point_down():
@@ -18,17 +21,36 @@ def test_imports_point_down():
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("readme", READMES, ids=str)
-def test_readmes_name_files_and_headings_that_exist(readme):
-    text = (ROOT / readme).read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_pages_name_files_and_headings_that_exist(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
     text = re.sub(r"```python\n.*?```", "", text, flags=re.S)
     for link in re.findall(r"\]\((?!http)(.+?)\)", text):
         path, _, heading = link.partition("#")
-        target = (ROOT / readme).parent / path if path else ROOT / readme
+        target = (ROOT / page).parent / path if path else ROOT / page
         assert target.exists(), link
         assert not heading or heading in headings(target), link
     for path in re.findall(r"`?((?:tests|elmo_keras)/[\w/]+\.\w+)", text):
         assert (ROOT / path).exists(), path
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_warnings(tmp_path):
+    """Links, anchors, docstrings, and a place in the navigation for each page."""
+    pytest.importorskip("mkdocs", reason="needs the extra docs")
+    build = ["build", "--strict", "-f", ROOT / "docs" / "mkdocs.yml", "-d", tmp_path]
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", *build],
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    reference = (tmp_path / "reference" / "api.html").read_text(encoding="utf-8")
+    missing = [name for name in elmo_keras.__all__ if f">{name}<" not in reference]
+    assert missing == ["layers"]  # which have a page of their own
+    commands = (tmp_path / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert all(f"usage: elmo-keras {name} " in commands for name in MODULES)
 
 
 def headings(path):

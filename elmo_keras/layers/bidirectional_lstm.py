@@ -19,8 +19,8 @@ class StackedLSTM(ProjectedLSTM):
 
     Args:
         n_layers: number of layers.
-        units, projection_dim, cell_clip, proj_clip, forget_bias, reverse,
-        return_state: as in `ProjectedLSTM`.
+        **kwargs: `units`, `projection_dim`, `cell_clip`, `proj_clip`, `forget_bias`,
+            `reverse` and `return_state`, as in `ProjectedLSTM`.
         use_skip_connections: whether the layers have skip connections.
         dropout: rate of the dropout on the input of each layer and on the
             output of the last one.
@@ -129,8 +129,8 @@ class BidirectionalLSTM(keras.layers.Layer):
     LSTM reads each row from its own last real token to its first.
 
     Args:
-        n_layers, units, projection_dim, cell_clip, proj_clip, forget_bias,
-        use_skip_connections, dropout, return_state: as in `StackedLSTM`.
+        n_layers, units, projection_dim, cell_clip, proj_clip: as in `StackedLSTM`.
+        forget_bias, use_skip_connections, dropout, return_state: as in `StackedLSTM`.
         has_start_state: whether the layer holds the state before the first token,
             which `assign_start_state` sets and training leaves as it is. Without it
             that state is zero.

@@ -1,7 +1,7 @@
 """Code that people posted in threads about google/elmo, with only the handle changed.
 
 `hub.Module` is written `hub.load`, and Keras' layers around `hub.KerasLayer` are those of
-tf_keras; see "Code for google/elmo" in the README of exports.
+tf_keras; see docs/pages/how-to/google-elmo.md.
 """
 
 import keras

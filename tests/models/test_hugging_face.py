@@ -149,8 +149,8 @@ def test_a_model_is_pushed_and_comes_back_byte_for_byte(
     for name, content in (first | others).items():
         Path("my_model", name).write_bytes(content)
     names = {}
-    readme = (ROOT / "elmo_keras/models/README.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```py\n(.*?)```", readme, re.S)
+    page = (ROOT / "docs/pages/how-to/push.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```py\n(.*?)```", page, re.S)
     exec(code, names)
     assert "me/my_model" in hub.private
     card = ModelCard(hub.trees["me/my_model"]["README.md"].decode())

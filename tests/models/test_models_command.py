@@ -26,11 +26,11 @@ def run(capsys):
     return run
 
 
-def test_the_readme_shows_the_listing_and_words_choose_rows(run):
+def test_the_reference_shows_the_listing_and_words_choose_rows(run):
     status, printed, _ = run()
     assert status == 0
-    readme = (ROOT / "elmo_keras/models/README.md").read_text(encoding="utf-8")
-    assert readme.endswith(printed)
+    page = ROOT / "docs/pages/reference/published-models.md"
+    assert page.read_text(encoding="utf-8").endswith(printed)
     _, printed, _ = run("list", "KOREAN", "elmoformany")
     head, rule, row = printed.splitlines()
     expected = "| nlpl:161 | Korean | | ELMoForManyLangs | | | |"

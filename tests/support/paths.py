@@ -1,4 +1,4 @@
-"""Where the checkout, its READMEs and the real data are."""
+"""Where the checkout, its pages of documentation and the real data are."""
 
 import os
 from collections.abc import Iterable
@@ -15,9 +15,10 @@ def unlinked(root: Path, patterns: Iterable[str]) -> list[Path]:
     return sorted(p for p in paths if p.resolve() == real / p.relative_to(root))
 
 
-FOLDERS = "", "elmo_keras/**/", "export/", "tests/**/"
 # Not the page of instructions that goes with an export.
-READMES = [
-    str(path.relative_to(ROOT))
-    for path in unlinked(ROOT, [f"{folder}README.md" for folder in FOLDERS])
+PAGES = [
+    path.relative_to(ROOT).as_posix()
+    for path in unlinked(
+        ROOT, ["README.md", "CHANGELOG.md", "docs/**/*.md", "tests/**/README.md"]
+    )
 ]

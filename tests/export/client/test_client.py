@@ -70,10 +70,10 @@ def test_any_output_can_be_requested(address):
         list(embed_text(SENTENCES, address, output="sequence_len"))
 
 
-def test_the_clients_of_the_readme_get_vectors(address, tmp_path, monkeypatch):
+def test_the_clients_of_the_guide_get_vectors(address, tmp_path, monkeypatch):
     """grpcurl itself is not at hand: protobuf reads its messages and its request."""
-    readme = (ROOT / "export" / "README.md").read_text(encoding="utf-8")
-    client, descriptions = re.findall(r"```py\n(.*?)```", readme, re.S)
+    page = (ROOT / "docs/pages/how-to/grpc.md").read_text(encoding="utf-8")
+    client, descriptions = re.findall(r"```py\n(.*?)```", page, re.S)
     names = {}
     exec(client.replace("localhost:8500", address), names)
     names["channel"].close()
@@ -83,7 +83,7 @@ def test_the_clients_of_the_readme_get_vectors(address, tmp_path, monkeypatch):
     exec(descriptions, {})
     protos = FileDescriptorSet.FromString(Path("serving.protoset").read_bytes())
     kinds = message_factory.GetMessages(protos.file, pool=DescriptorPool())
-    (content,) = re.findall(r"^R='(.*)'$", readme, re.M)
+    (content,) = re.findall(r"^R='(.*)'$", page, re.M)
     kind = kinds["tensorflow.serving.PredictRequest"]
     request = json_format.Parse(content, kind())
     assert request.SerializeToString() == names["request"].SerializeToString()
