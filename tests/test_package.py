@@ -193,10 +193,11 @@ def quickly(request, monkeypatch, exported_version):
     ("page", "quickly"),
     [
         ("README.md", "eager"),
+        pytest.param(f"{GUIDES}/google-elmo.md", "eager", marks=pytest.mark.slow),
         *(
             pytest.param(page, "traced", marks=pytest.mark.slow)
             for page in PAGES
-            if "```python" in text_of(page)
+            if "```python" in text_of(page) and "google-elmo" not in page
         ),
     ],
     indirect=["quickly"],
@@ -271,6 +272,7 @@ def user(folder, tmp_path, site, monkeypatch):
     ("page", "printed"),
     [
         ("corpus.md", "means.npy"),
+        ("int8.md", "vectors.npy"),
         ("export-tasks.md", '"predictions"'),
         ("serve.md", '"predictions"'),
     ],

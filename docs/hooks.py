@@ -1,4 +1,4 @@
-"""Puts what every command prints with `--help` into the page of the commands."""
+"""Changes to pages when the site is built: options of commands, numbers in tables."""
 
 import os
 import re
@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PRINT = """
-import runpy, sys
+PRINT_OPTIONS = """
+import sys
 from elmo_keras.cli import console
 for name in console.MODULES:
     print(f"## {name}", flush=True)
@@ -21,16 +21,24 @@ for name in console.MODULES:
 
 
 def on_page_markdown(markdown, **_):
-    return re.sub("<!-- options -->", lambda _: sections(), markdown)
+    """Puts what each command prints with `--help` into the page of the commands."""
+    return re.sub("<!-- options -->", lambda _: options(), markdown)
 
 
-def sections():
-    """A section for each command: its usage and options."""
-    environment = os.environ | {"COLUMNS": "88", "TF_CPP_MIN_LOG_LEVEL": "3"}
+def on_page_content(html, **_):
+    """Keeps `1.0 ± 0.5` and `2 %` on one line of a table's cell."""
+    return re.sub("<td>.*?</td>", lambda cell: unbroken(cell[0]), html)
+
+
+def unbroken(text):
+    return re.sub(r"(?<=\d) (?=[±%])|(?<=±) (?=\d)", "\N{NO-BREAK SPACE}", text)
+
+
+def options():
     done = subprocess.run(
-        [sys.executable, "-c", PRINT],
+        [sys.executable, "-c", PRINT_OPTIONS],
         cwd=ROOT,
-        env=environment,
+        env=os.environ | {"COLUMNS": "88", "TF_CPP_MIN_LOG_LEVEL": "3"},
         capture_output=True,
         text=True,
         encoding="utf-8",
