@@ -193,11 +193,10 @@ def quickly(request, monkeypatch, exported_version):
     ("page", "quickly"),
     [
         ("README.md", "eager"),
-        pytest.param(f"{GUIDES}/google-elmo.md", "eager", marks=pytest.mark.slow),
         *(
             pytest.param(page, "traced", marks=pytest.mark.slow)
             for page in PAGES
-            if "```python" in text_of(page) and "google-elmo" not in page
+            if "```python" in text_of(page)
         ),
     ],
     indirect=["quickly"],
