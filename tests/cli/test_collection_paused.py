@@ -12,6 +12,14 @@ from tests.support.paths import ROOT
 MANY = 100_000  # objects, of which a collection begins after each 700
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_kept_apart():
+    """As in a program of its own."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
 @pytest.fixture
 def collections():
     """The generations that were searched."""

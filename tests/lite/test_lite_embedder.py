@@ -107,7 +107,7 @@ def test_the_command_embeds_without_tensorflow(exact, tmp_path):
     output = tmp_path / "out.npy"
     command = [sys.executable, "-c", code, tmp_path / "text", output, "--model", exact]
     subprocess.run(command, check=True)
-    expected = Embedder(exact, "", "all", pooling="mean")(["A short sentence ."])
+    expected = Embedder(exact, None, "all", pooling="mean")(["A short sentence ."])
     np.testing.assert_array_equal(read_embeddings(output)[0], expected[0])
 
 
