@@ -86,7 +86,7 @@ def learned(task, model, train, held_out):
     fitted = fit_until_best(
         model,
         batches,
-        lambda: task.scores(model, held_out, predictions(model, dev)),
+        lambda: scores_of(task, model, held_out, predictions(model, dev)),
         epochs=10,
         patience=5,
     )

@@ -213,7 +213,7 @@ def test_a_dry_run_prints_the_cost_or_refuses_it_and_leaves_nothing(
     ],
 )
 def test_options_of_training_lower_the_perplexity(files, arguments, capsys):
-    assert train.main([*files, *arguments, "--epochs", "6"]) == 0
+    assert train.main([*files, *arguments, "--epochs", "8"]) == 0
     shown = capsys.readouterr().out
     before, after = (
         re.search(f"{time} training: +forward ([\\d.]+), backward ([\\d.]+)", shown)
