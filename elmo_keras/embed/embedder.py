@@ -225,6 +225,7 @@ class Embedder:
             first += len(chunk)
 
     def vectors_of(self, batch: Batch) -> list[np.ndarray]:
+        """The array of each sentence of a batch of `batches`."""
         return self.vectors.of(batch.table.of(batch.words), batch.lengths)
 
     @property
@@ -240,6 +241,7 @@ class Embedder:
 
     @property
     def dim(self) -> int:
+        """The size of a vector, `2 · projection_dim`."""
         return 2 * self.vectors.config.projection_dim
 
     @property

@@ -1,9 +1,8 @@
 """Models of https://github.com/HIT-SCIR/ELMoForManyLangs.
 
-A gate's weights come in
-PyTorch's order i, f, g, o there and in TensorFlow's order i, g, f, o here; matrices are
-transposed; the gate of a highway layer has the opposite sign; the bias of the forget gate
-is in the weights.
+A gate's weights come in PyTorch's order i, f, g, o there and in TensorFlow's order
+i, g, f, o here; matrices are transposed; the gate of a highway layer has the opposite
+sign; the bias of the forget gate is in the weights.
 """
 
 import re

@@ -36,7 +36,9 @@ def find_model(
     *,
     prefer_checkpoint: bool = False,
 ) -> ModelFiles:
-    """The files of a model, downloaded if it is a published name or address.
+    """The files of a model.
+
+    The name or address of a published model is downloaded, see `models.local_files`.
 
     Args:
         model: a model directory, or a directory or archive (`.zip`, `.tar.gz`,
@@ -44,8 +46,13 @@ def find_model(
             of bilm-tf and its `options.json`, with a TF 1 Hub module, or with a model
             of ELMoForManyLangs; the prefix of a checkpoint; or, with `weights`, the
             path of an `options.json`. Files that were found are returned as they are.
+        weights: the path of HDF5 weights.
         prefer_checkpoint: whether a checkpoint of bilm-tf, which holds a softmax, comes
             before HDF5 weights in the same directory or archive.
+
+    Raises:
+        FileNotFoundError: a file is missing; the message names it.
+        ValueError: a file is not what it should be.
     """
     if isinstance(model, ModelFiles):
         return model

@@ -95,13 +95,16 @@ class Corpus:
         return len(self.ends)
 
     def sentence(self, i: int) -> np.ndarray:
+        """The word numbers of sentence i."""
         return self.tokens[self.ends[i - 1] if i else 0 : self.ends[i]]
 
     def sentences(self) -> Iterator[list[str]]:
+        """The tokens of each sentence."""
         for i in range(len(self)):
             yield [self.words[number] for number in self.sentence(i)]
 
     def lengths(self) -> np.ndarray:
+        """The number of tokens of each sentence."""
         return np.diff(self.ends, prepend=0)
 
     @property
@@ -114,6 +117,7 @@ class Corpus:
         return [*boundary_tokens(config), *self.words[2:]]
 
     def counts(self) -> np.ndarray:
+        """The number of occurrences of each of `words`: int64 `(words,)`."""
         counts = np.zeros(len(self.words), np.int64)
         for first in range(0, len(self.tokens), _AT_ONCE):
             some = self.tokens[first : first + _AT_ONCE]

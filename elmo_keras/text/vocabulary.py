@@ -75,15 +75,18 @@ class Vocabulary:
 
     @property
     def unknown(self) -> int:
+        """The id of `<UNK>`."""
         return self._ids["<UNK>"]
 
     @property
     def special(self) -> tuple[int, int, int]:
+        """The ids of `<S>`, `</S>` and `<UNK>`."""
         begin, end, unknown = (self._ids[word] for word in SPECIAL_WORDS)
         return begin, end, unknown
 
     @property
     def digest(self) -> str:
+        """SHA-256 of the words in their order; a softmax is saved with it."""
         return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
 
     @classmethod
@@ -106,10 +109,19 @@ class Vocabulary:
         max_size: int | None = None,
         min_count: int = 1,
     ) -> "Vocabulary":
-        """At most `max_size` words, including the special ones, by falling frequency.
+        """The vocabulary of counted words.
 
-        Equally frequent ones are in the order of their code points, so that the order
-        of sentences does not matter.
+        Args:
+            counts: how often each word occurs.
+            max_size: maximum number of words, including the special ones, or None.
+            min_count: words that occur less often are left out.
+
+        Returns:
+            Words by falling frequency; equally frequent ones in the order of
+            their code points, so that the order of sentences does not matter.
+
+        Raises:
+            ValueError: `max_size` leaves no room for the special words.
         """
         check_counts(least=0, min_count=min_count)
         if max_size is not None:  # the special words are among them
@@ -133,6 +145,7 @@ class Vocabulary:
             raise ValueError(f"{name}: {error}") from error
 
     def save(self, path: str | Path) -> None:
+        """Writes a `vocab.txt`, one word a line."""
         lines = "".join(f"{word}\n" for word in self.words)
         Path(path).write_text(lines, encoding="utf-8", newline="\n")
 

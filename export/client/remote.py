@@ -69,6 +69,11 @@ def embed_text(
     Yields:
         float arrays: `(tokens, 2 · projection)` for `elmo`, `(layers, tokens,
         2 · projection)` for `layers`, `(2 · projection,)` for `default`.
+
+    Raises:
+        ValueError: the output has no vector for a sentence, or the server is an address
+            of HTTP.
+        grpc.RpcError: the server refuses a request, or can't be reached.
     """
     if "://" in server:
         raise ValueError(

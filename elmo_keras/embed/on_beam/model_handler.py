@@ -89,6 +89,7 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         )
 
     def load_model(self) -> Embedder:
+        """Reads the model; refuses one with another fingerprint."""
         embedder = Embedder(**self._settings)
         if self._fingerprint not in (None, embedder.fingerprint):
             raise ValueError(
@@ -104,11 +105,13 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         model: Embedder,
         inference_args: dict[str, Any] | None = None,
     ) -> Iterator[PredictionResult]:
+        """Computes the vectors of a batch, which may be empty."""
         arrays = model.encode(list(batch), normalize=self.normalize)
         model_id = self._settings["model"]
         return (PredictionResult(*pair, model_id) for pair in zip(batch, arrays))
 
     def validate_inference_args(self, inference_args: dict[str, Any] | None) -> None:
+        """Refuses arguments of a call: the handler takes them all."""
         if inference_args:
             raise ValueError(
                 "`inference_args` should be empty: give the arguments to "
@@ -121,6 +124,7 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
             self._settings |= {"model": absolute(model_path)}
 
     def get_metrics_namespace(self) -> str:
+        """The name under which `RunInference` counts."""
         return "BeamML_Elmo"
 
 

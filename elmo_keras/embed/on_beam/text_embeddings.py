@@ -61,9 +61,11 @@ class ElmoTextEmbeddings(EmbeddingsManager):
         self.get_model_handler()  # refuses wrong arguments now
 
     def get_model_handler(self) -> ElmoModelHandler:
+        """The handler that computes the vectors of texts."""
         return ElmoModelHandler(**self._arguments)
 
     def get_ptransform_for_processing(self, **_) -> beam.PTransform:
+        """What `MLTransform` applies, and keeps in its artifacts."""
         return RunInference(ElmoRowHandler(self.type_adapter, self._arguments))
 
 

@@ -34,6 +34,9 @@ class BatchEmbedder:
         model: the path of a model, the same on all workers, or its published name.
         text_column: the column of sentences, each a string or a list of tokens.
         **settings: further arguments of `Embedder`.
+
+    Raises:
+        FileNotFoundError, ValueError: as `Embedder`.
     """
 
     def __init__(self, model: str | Path, text_column: str = "text", **settings: Any):

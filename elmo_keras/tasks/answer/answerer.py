@@ -179,6 +179,7 @@ class Answerer(TaskModel):
         return before + after
 
     def decode(self, inputs, outputs):
+        """The answers: int32 `(batch, 2)`, or `(batch, 4)` if `within_tokens`."""
         starts, ends, none, *hidden = outputs
         first, last, score = best_spans(starts, ends, self.longest_answer)
         spans = tf.stack([first, last], axis=1)

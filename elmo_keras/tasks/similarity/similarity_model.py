@@ -66,6 +66,7 @@ class SimilarityModel(TaskModel):
         return HIGHEST_SCORE * ops.squeeze(score, axis=-1)
 
     def answers(self, inputs):
+        """The `score` of each pair, `(batch,)`."""
         return {"score": tf.cast(self(inputs, training=False), tf.float32)}
 
     def similarity(
