@@ -142,9 +142,11 @@ def source(folder: Path) -> str:
 
 
 def cached_folder(name: str) -> Path:
-    """The folder of a model in the cache, by its name or that of the folder."""
+    """The folder of a model in the cache or in the package, by its name or the folder's."""
     found = {folder.name: folder for folder in cached_folders()}
     model = None if name in found else published_model(name)
+    if model and model.in_package:
+        return model.in_package
     folder = found.get(folder_name(model.name) if model else name)
     if folder is None:
         there = ", ".join(found) or "nothing"
@@ -159,6 +161,8 @@ def cached_folder(name: str) -> Path:
 def remove(name: str) -> Path:
     """Deletes a model in the cache; returns its folder, see `cached_folder`."""
     folder = cached_folder(name)
+    if not folder.is_relative_to(cache_folder()):
+        raise ValueError(f"{name} is part of the package, and stays there.")
     with only_process(folder, f"{folder} is in use by a download."):
         shutil.rmtree(folder)
     return folder

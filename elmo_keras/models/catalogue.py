@@ -5,7 +5,7 @@ import functools
 import importlib.resources
 import re
 import tomllib
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -14,6 +14,8 @@ from elmo_keras.models.file_names import OPTIONS, WEIGHTS
 ARCHIVES = ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar"
 NLPL, NLPL_ADDRESS = "nlpl:", "http://vectors.nlpl.eu/repository/20/{}.zip"
 HUB = "hf://"
+IN_PACKAGE = "in the package"  # a layout
+BOX = Path(__file__).parent.parent / "box"
 ADDRESS = (
     r"https?://[\w.-]+(:\d+)?([/?#][!-~]*)?|hf://[\w.-]+/[\w.-]+(@[!-.0-~]+)?(/[!-~]*)?"
 )
@@ -44,6 +46,11 @@ class PublishedModel(NamedTuple):
     @property
     def is_archive(self) -> bool:
         return len(self.files) == 1 and self.files[0].name.endswith(ARCHIVES)
+
+    @property
+    def in_package(self) -> Path | None:
+        """Its folder, if it comes with this package."""
+        return BOX / self.name if self.layout == IN_PACKAGE else None
 
     @property
     def is_on_hub(self) -> bool:

@@ -27,7 +27,7 @@ def download(
     """Downloads the files of a model that are not in the cache, `extra` ones on request.
 
     Returns the archive, or the folder of the files, and None; for files of other names at
-    Hugging Face its options and its weights.
+    Hugging Face its options and its weights. A model of the package needs no download.
 
     Raises:
         FileNotFoundError: the model can't be downloaded, or not in offline mode.
@@ -39,6 +39,8 @@ def download(
         raise FileNotFoundError(
             f"{model.name} can't be downloaded: {model.unavailable}."
         )
+    if model.in_package:
+        return model.in_package, None
     if model.is_on_hub:
         addresses = [file.address for file in model.files]
         place, name = addresses[0].rsplit("/", 1)
