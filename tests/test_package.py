@@ -201,24 +201,29 @@ def quickly(request, monkeypatch, exported_version):
     ],
     indirect=["quickly"],
 )
-def test_the_python_of_the_pages_runs(page, quickly, folder, monkeypatch):
+def test_the_python_of_the_pages_prints_what_they_show(
+    page, quickly, folder, monkeypatch, capsys
+):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for workers of Beam and Spark
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     for file in "text.hdf5", "tagger.keras":
         Path(file).unlink(missing_ok=True)  # by another page
     names: dict = {}
-    blocks = blocks_of(page, "python")
+    output = r"(?:\n\n```text\n(.*?)```)?"
+    blocks = re.findall(rf"```python\n(.*?)```{output}", text_of(page), re.S)
     assert blocks
     if page in NEEDS:
         warnings.simplefilter("ignore")  # those of other packages; until the test ends
-    for block in blocks:
+    for block, shown in blocks:
+        capsys.readouterr()
         try:
             exec(compile(block, page, "exec"), names)
         except ModuleNotFoundError as error:
             if error.name not in NEEDS.get(page, "").split():
                 raise
             pytest.skip(f"{page} needs {error.name}")
+        assert not shown or capsys.readouterr().out == shown
 
 
 def test_another_backend_is_refused(monkeypatch):
