@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import tensorflow as tf
 
 from elmo_keras.tasks import Answerer
-from elmo_keras.tasks.answer.words import text_answers, words_in_graph
+from elmo_keras.tasks.answer.words_in_graph import text_answers, words_in_graph
 from elmo_keras.tasks.layers.task_model import TaskModel
 
 from .reusable import TOKENS, longest, sentences_spec

@@ -78,6 +78,20 @@ def as_typed(program: str) -> str:
     return f"python -m {module if f'.{module}'.endswith(f'.{name}') else name}"
 
 
+def started_command() -> str:
+    """The name of the package's command that runs or is imported; "" in other programs."""
+    if sys.argv[0].startswith("elmo-keras "):  # by cli/console.py
+        return sys.argv[0].split()[1]
+    package, _, command = _run_by_m().removesuffix(".__main__").rpartition(".")
+    return command if package.startswith("elmo_keras.") else ""
+
+
+def _run_by_m():
+    """The module that `python -m` runs, or is about to, as it was typed."""
+    arguments = sys.orig_argv
+    return arguments[arguments.index("-m") + 1] if "-m" in arguments else ""
+
+
 def run_command(
     program: str,
     work: Callable[[], int | None],
@@ -139,9 +153,7 @@ def import_problem(error: ImportError) -> str:
 
 def report_early(kind, error, traceback) -> None:
     """The `sys.excepthook` of a command whose modules are imported, as `run_command`."""
-    program = os.path.basename(sys.argv[0])
-    if "-m" in sys.orig_argv:
-        program = sys.orig_argv[sys.orig_argv.index("-m") + 1]
+    program = _run_by_m() or os.path.basename(sys.argv[0])
     if issubclass(kind, KeyboardInterrupt):
         status = fail(program, INTERRUPTED, "Interrupted.")
     elif issubclass(kind, ImportError):

@@ -16,6 +16,7 @@ from elmo_keras.analyses.compare.sample_efficiency import (
     draw_shares,
     shares_table,
 )
+from elmo_keras.tasks.experiments import command as task_command
 from elmo_keras.tasks.experiments import experiment
 from elmo_keras.tasks.experiments.fitting import Fitted
 from elmo_keras.tasks.tag import __main__ as tag
@@ -55,7 +56,7 @@ def runs(monkeypatch):
             for seed in options.seeds
         ]
 
-    monkeypatch.setattr(compare.experiment, "run", run)
+    monkeypatch.setattr(experiment, "run", run)
     return asked
 
 
@@ -150,7 +151,7 @@ def test_runs_are_shared_with_the_command_of_the_task_and_tested(
     command, untrained, capsys, tmp_path
 ):
     command += ["--elmo-at", "both", "--no-cache"]
-    assert experiment.main(tag.TASK, "", command) == 0
+    assert task_command.main(tag.TASK, "", command) == 0
     table = ["tag", "--table", "shares", "--shares", "1", *command]
     assert compare.main(table) == 0
     results = tmp_path / "out" / "results.json"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elmo_keras.tasks.classify.classifier import Maxout, TextClassifier
-from elmo_keras.tasks.layers.task_model import label_numbers, label_scores
+from elmo_keras.tasks.experiments.label_scores import label_numbers, label_scores
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.tasks.similarity.__main__ import pearson, ranks, spearman
 from tests.support.task_models import built, text_inputs, token_vectors

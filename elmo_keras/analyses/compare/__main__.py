@@ -34,11 +34,10 @@ from elmo_keras.cli.argument_types import Distinct, positive, share
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.outputs import check_picture
 from elmo_keras.model_files.model_parts import parts_of_model
-from elmo_keras.tasks.experiments import experiment, experiment_arguments
+from elmo_keras.tasks.experiments import experiment_arguments
 from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions, Variant
-from elmo_keras.tasks.experiments.results import ScoredRuns, results_table
 from elmo_keras.tasks.experiments.task import Task
-from elmo_keras.tasks.layers.token_vectors import PLACES
+from elmo_keras.tasks.layers import PLACES
 
 PROGRAM = "elmo_keras.analyses.compare"
 TABLES = "models", "mixes", "places", "shares"
@@ -86,6 +85,8 @@ def compare(
         raise ValueError("--picture needs --table shares.")
     if picture:
         check_picture(picture, parts_of_model(options.elmo[0]))
+    from elmo_keras.tasks.experiments import experiment, results  # by Keras
+
     compared = variants(options, table, shares)
     records = experiment.run(task, options, compared)
     if table == "shares":
@@ -94,19 +95,20 @@ def compare(
         if picture:
             draw_shares(points, score, picture)
     else:
-        print(results_table(records))
+        print(results.results_table(records))
     if paired:
         print()
-        print(outcomes_table(_tests(task, options, compared, shuffles=paired)))
+        runs = results.ScoredRuns(task, options)
+        tests = _tests(runs, compared, options.seeds, shuffles=paired)
+        print(outcomes_table(tests))
 
 
-def _tests(task, options, compared, *, shuffles):
+def _tests(runs, compared, seeds, *, shuffles):
     """Tests each variant against the one before it, if it has as much data."""
-    runs = ScoredRuns(task, options)
 
     @functools.lru_cache(2)  # a variant is in two pairs, one after the other
     def numbers(variant):
-        return [runs.numbers(runs.model(variant, seed)) for seed in options.seeds]
+        return [runs.numbers(runs.model(variant, seed)) for seed in seeds]
 
     tests = []
     for first, second in itertools.pairwise(compared):

@@ -13,13 +13,6 @@ import sys
 
 import numpy as np
 
-from elmo_keras.tasks.answer.answerer import (
-    LONGEST_ANSWER,
-    NO_ANSWER,
-    NOT_KNOWN,
-    Answerer,
-)
-from elmo_keras.tasks.answer.cuts import LONGEST_CUT
 from elmo_keras.tasks.answer.squad import (
     CONVENTIONS,
     misplaced_answers,
@@ -27,8 +20,14 @@ from elmo_keras.tasks.answer.squad import (
     squad_numbers,
     squad_scores,
 )
-from elmo_keras.tasks.answer.words import AnswerSpan
-from elmo_keras.tasks.experiments.experiment import main
+from elmo_keras.tasks.answer.words import (
+    LONGEST_ANSWER,
+    LONGEST_CUT,
+    NO_ANSWER,
+    NOT_KNOWN,
+    AnswerSpan,
+)
+from elmo_keras.tasks.experiments.command import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
 
 
@@ -91,10 +90,12 @@ def numbers(answerer, examples, predictions):
 
 TASK = Task(
     name="answer",
-    model_class=Answerer,
+    model_path="answer.answerer.Answerer",
     options={
-        "units": dict(help=UNITS, argument="units"),
-        "layer_dropout": dict(help="on the inputs of layers", argument="dropout"),
+        "units": dict(help=UNITS, argument="units", default=100),
+        "layer_dropout": dict(
+            help="on the inputs of layers", argument="dropout", default=0.2
+        ),
         "scores": dict(
             help="whose script: F1 of words (squad, default) or of characters (korquad)",
             choices=CONVENTIONS,
@@ -103,6 +104,7 @@ TASK = Task(
         "longest_answer": dict(
             help=f"the model gives none that is longer (default: {LONGEST_ANSWER})",
             argument="longest_answer",
+            default=LONGEST_ANSWER,
             metavar="TOKENS",
         ),
     },

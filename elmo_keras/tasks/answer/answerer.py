@@ -5,16 +5,19 @@ import tensorflow as tf
 
 from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
 from elmo_keras.tasks.answer.cuts import SpanCuts
-from elmo_keras.tasks.answer.words import AnswerSpan, offset_tokens
+from elmo_keras.tasks.answer.words import (
+    LONGEST_ANSWER,
+    NO_ANSWER,
+    AnswerSpan,
+    offset_tokens,
+)
 from elmo_keras.tasks.layers.bilstm import Bidirectional
 from elmo_keras.tasks.layers.pooling import NEVER
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.token_batches import padded_tokens
 
-LONGEST_ANSWER = 30  # tokens
 LONGEST_BEFORE = 16  # of models whose files name no number
-NO_ANSWER, NOT_KNOWN = -1, -2  # labels instead of tokens
 
 
 @keras.saving.register_keras_serializable("elmo_keras")

@@ -3,9 +3,9 @@
 import keras
 import tensorflow as tf
 
+from elmo_keras.tasks.answer.words import LONGEST_CUT
 from elmo_keras.tasks.layers.pooling import NEVER
 
-LONGEST_CUT = 8  # characters of a token that may not belong to an answer
 # A boundary is judged by these numbers of characters that it cuts off and keeps.
 CUT_OFF, KEPT = 5, 3
 BUCKETS = 2**12  # of characters, which share a vector by the remainder of their code

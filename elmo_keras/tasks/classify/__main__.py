@@ -14,14 +14,13 @@ scores are macro and micro F1.
 import sys
 from pathlib import Path
 
-from elmo_keras.tasks.classify.classifier import TextClassifier
-from elmo_keras.tasks.experiments.experiment import main
-from elmo_keras.tasks.experiments.task import UNITS, Task
-from elmo_keras.tasks.layers.task_model import (
+from elmo_keras.tasks.experiments.command import main
+from elmo_keras.tasks.experiments.label_scores import (
     label_numbers,
     label_scores,
     label_targets,
 )
+from elmo_keras.tasks.experiments.task import UNITS, Task
 from elmo_keras.tasks.readers.labelled_texts import READERS, read_label_names
 from elmo_keras.tasks.readers.words import SPLITS
 
@@ -46,7 +45,7 @@ def of_examples(examples, options):
 
 TASK = Task(
     name="classify",
-    model_class=TextClassifier,
+    model_path="classify.classifier.TextClassifier",
     options={
         "format": dict(help="default: fasttext", choices=READERS, default="fasttext"),
         "labels": dict(
@@ -56,8 +55,10 @@ TASK = Task(
             help="how to split text (default: punctuation; fasttext and trees: spaces)",
             choices=SPLITS,
         ),
-        "units": dict(help=UNITS, argument="units"),
-        "lstm_dropout": dict(help="on the LSTMs' outputs", argument="dropout"),
+        "units": dict(help=UNITS, argument="units", default=50),
+        "lstm_dropout": dict(
+            help="on the LSTMs' outputs", argument="dropout", default=0.2
+        ),
     },
     read=read,
     of_examples=of_examples,

@@ -22,15 +22,13 @@ from elmo_keras.tasks.coreference.coreference_scores import (
     coreference_scores,
     linear_sum_assignment,
 )
-from elmo_keras.tasks.coreference.coreferent import Coreferent, clusters
 from elmo_keras.tasks.coreference.documents import (
-    DocumentBatches,
     has_singletons,
     read_conll_2012,
     windows,
     without_singletons,
 )
-from elmo_keras.tasks.experiments.experiment import main
+from elmo_keras.tasks.experiments.command import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
 
 
@@ -62,6 +60,8 @@ def targets(examples, coreferent):
 
 def numbers(coreferent, examples, predictions):
     """Entities mentioned once count if the model learned such."""
+    from elmo_keras.tasks.coreference.coreferent import clusters  # by Keras
+
     if not coreferent.singletons:
         examples = [without_singletons(example) for example in examples]
     return coreference_numbers(
@@ -72,16 +72,27 @@ def numbers(coreferent, examples, predictions):
 
 TASK = Task(
     name="coreference",
-    model_class=Coreferent,
+    model_path="coreference.coreferent.Coreferent",
     options={
-        "units": dict(help=UNITS, argument="units"),
-        "hidden_units": dict(help="scoring layers' size", argument="hidden_units"),
-        "layer_dropout": dict(help="on LSTM and hidden layers", argument="dropout"),
-        "longest": dict(help="maximum tokens of a mention", argument="longest"),
-        "mentions_per_token": dict(
-            help="how many spans are kept", argument="mentions_per_token", metavar="λ"
+        "units": dict(help=UNITS, argument="units", default=100),
+        "hidden_units": dict(
+            help="scoring layers' size", argument="hidden_units", default=150
         ),
-        "most_antecedents": dict(help="per mention", argument="most_antecedents"),
+        "layer_dropout": dict(
+            help="on LSTM and hidden layers", argument="dropout", default=0.3
+        ),
+        "longest": dict(
+            help="maximum tokens of a mention", argument="longest", default=10
+        ),
+        "mentions_per_token": dict(
+            help="how many spans are kept",
+            argument="mentions_per_token",
+            default=0.4,
+            metavar="λ",
+        ),
+        "most_antecedents": dict(
+            help="per mention", argument="most_antecedents", default=50
+        ),
         "sentences": dict(help="per part, in training", type=positive(int), default=25),
         "no_singletons": dict(
             help="leave out entities mentioned once, even if --train has such",
@@ -93,7 +104,7 @@ TASK = Task(
     targets=targets,
     numbers=numbers,
     scores=coreference_scores,
-    batches_class=DocumentBatches,
+    batches_path="coreference.document_batches.DocumentBatches",
 )
 
 

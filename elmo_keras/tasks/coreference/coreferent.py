@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.tasks.coreference.documents import document_inputs
+from elmo_keras.tasks.coreference.document_batches import document_inputs
 from elmo_keras.tasks.coreference.mentions import AntecedentScores, Spans, SpanVectors
 from elmo_keras.tasks.layers.bilstm import Bidirectional
 from elmo_keras.tasks.layers.task_model import TaskModel

@@ -11,14 +11,13 @@ SNLI's and MultiNLI's lines of JSON (snli), KorNLI's table (kornli), or KLUE's J
 
 import sys
 
-from elmo_keras.tasks.entail.esim import ESIM
-from elmo_keras.tasks.experiments.experiment import main
-from elmo_keras.tasks.experiments.task import UNITS, Task
-from elmo_keras.tasks.layers.task_model import (
+from elmo_keras.tasks.experiments.command import main
+from elmo_keras.tasks.experiments.label_scores import (
     label_numbers,
     label_scores,
     label_targets,
 )
+from elmo_keras.tasks.experiments.task import UNITS, Task
 from elmo_keras.tasks.readers.labelled_texts import PAIR_READERS
 from elmo_keras.tasks.readers.words import SPLITS
 
@@ -34,15 +33,17 @@ def of_examples(examples, options):
 
 TASK = Task(
     name="entail",
-    model_class=ESIM,
+    model_path="entail.esim.ESIM",
     options={
         "format": dict(help="default: tabs", choices=PAIR_READERS, default="tabs"),
         "split": dict(
             help="how to split text (default: spaces for tabs, else punctuation)",
             choices=SPLITS,
         ),
-        "units": dict(help=UNITS, argument="units"),
-        "lstm_dropout": dict(help="on the LSTMs' outputs", argument="dropout"),
+        "units": dict(help=UNITS, argument="units", default=50),
+        "lstm_dropout": dict(
+            help="on the LSTMs' outputs", argument="dropout", default=0.3
+        ),
     },
     read=read,
     of_examples=of_examples,

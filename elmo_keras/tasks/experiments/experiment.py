@@ -1,16 +1,15 @@
-"""Trains and compares a task's models over seeds, for the commands of all tasks."""
+"""Trains and compares a task's models over seeds."""
 
 import time
 from collections.abc import Sequence
 
 import keras
 
-from elmo_keras.cli.command import CommandFailed, run_command
+from elmo_keras.cli.command import CommandFailed
 from elmo_keras.cli.fingerprint import check_same_run
 from elmo_keras.cli.replacing import replacing
 from elmo_keras.elmo import Elmo, model_digest
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.tasks.experiments import experiment_arguments
 from elmo_keras.tasks.experiments.batches import predictions
 from elmo_keras.tasks.experiments.examples import (
     Data,
@@ -26,7 +25,6 @@ from elmo_keras.tasks.experiments.results import (
     check_output,
     model_file,
     read_results,
-    results_table,
     write_results,
 )
 from elmo_keras.tasks.experiments.task import Task
@@ -41,19 +39,6 @@ USUAL_SETTINGS = {
     "gamma": None,
     "arithmetic": None,
 }
-
-
-def main(
-    task: Task, description: str | None, arguments: Sequence[str] | None = None
-) -> int:
-    program = f"elmo_keras.tasks.{task.name}"
-    parser = experiment_arguments.parser(program, task, description)
-    options, _ = experiment_arguments.parse(parser, task, arguments)
-
-    def work():
-        print(results_table(run(task, options, options.variants())))
-
-    return run_command(program, work, "Interrupted. The same command resumes.")
 
 
 def run(

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from elmo_keras.cli.argument_types import (
     Distinct,
@@ -18,7 +18,6 @@ from elmo_keras.cli.argument_types import (
     share,
 )
 from elmo_keras.cli.command import command_parser
-from elmo_keras.elmo import Elmo
 from elmo_keras.models.local_files import (
     ARITHMETIC,
     MODEL_HELP,
@@ -26,7 +25,10 @@ from elmo_keras.models.local_files import (
     path_or_name,
 )
 from elmo_keras.tasks.experiments.task import Task
-from elmo_keras.tasks.layers.token_vectors import PLACES
+from elmo_keras.tasks.layers import PLACES
+
+if TYPE_CHECKING:
+    from elmo_keras.elmo import Elmo
 
 
 class Variant(NamedTuple):
@@ -63,7 +65,9 @@ class Variant(NamedTuple):
         parts += [f"share-{self.share:g}"] * (self.share != USUAL.share)
         return "-".join(parts)
 
-    def layer(self) -> Elmo | None:
+    def layer(self) -> "Elmo | None":
+        from elmo_keras.elmo import Elmo  # by Keras
+
         if self.elmo is None:
             return None
         elmo = Elmo.from_pretrained(

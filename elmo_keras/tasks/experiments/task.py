@@ -1,18 +1,21 @@
 """The parts of a task."""
 
-import inspect
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import keras
 import numpy as np
 
 from elmo_keras.cli.argument_types import positive, rate
-from elmo_keras.tasks.experiments.batches import Batches
-from elmo_keras.tasks.layers.task_model import TaskModel
-from elmo_keras.tasks.layers.token_vectors import TokenVectors
+
+if TYPE_CHECKING:
+    import keras
+
+    from elmo_keras.tasks.experiments.batches import Batches
+    from elmo_keras.tasks.layers.task_model import TaskModel
+    from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
 UNITS = "LSTM size per direction"
 
@@ -24,17 +27,17 @@ class Task(NamedTuple):
     """
 
     name: str  # of the task's folder and command
-    model_class: type[TaskModel]
+    model_path: str  # the class below `elmo_keras.tasks`, imported with its first use
     # The task's own options by name, in the order of the results: the arguments of
-    # argparse's `add_argument`. An `argument` of the model's constructor that an option
-    # sets gives its type and its default.
+    # argparse's `add_argument`, and the `argument` of the model's constructor that an
+    # option sets, which has the same default.
     options: Mapping[str, Mapping[str, Any]]
     # Reads a file; raises a `ValueError` that begins with `file:line:`.
     read: Callable[[Path, SimpleNamespace], list[dict]]
     # The label of each example, see `Batches`.
-    targets: Callable[[list[dict], keras.Model], Sequence]
+    targets: Callable[[list[dict], "keras.Model"], Sequence]
     # Numbers of each example (examples, n), of what `batches.predictions` gives.
-    numbers: Callable[[keras.Model, list[dict], list], np.ndarray]
+    numbers: Callable[["keras.Model", list[dict], list], np.ndarray]
     # Scores by name of these numbers; the first one stops training.
     scores: Callable[[np.ndarray], dict[str, float]]
     # The arguments of the model that the training examples decide.
@@ -44,12 +47,20 @@ class Task(NamedTuple):
     defaults: Mapping[str, Any] = {}  # of options, where the task has others
     number_fields: Sequence[str] = ()  # that the model reads, see `Batches`
     loss: str | None = None  # for `compile`; None if the model has a `compute_loss`
-    batches_class: type[Batches] = Batches
+    batches_path: str = "experiments.batches.Batches"
+
+    @property
+    def model_class(self) -> "type[TaskModel]":
+        return _class_at(self.model_path)
+
+    @property
+    def batches_class(self) -> "type[Batches]":
+        return _class_at(self.batches_path)
 
     def texts(self, examples: list[dict]) -> list[list[str]]:
         return self.batches_class.texts(examples, self.model_class.text_fields)
 
-    def batches(self, examples: list[dict], **options) -> Batches:
+    def batches(self, examples: list[dict], **options) -> "Batches":
         return self.batches_class(
             examples,
             self.model_class.text_fields,
@@ -60,23 +71,20 @@ class Task(NamedTuple):
 
     def add_arguments(self, parser) -> None:
         group = parser.add_argument_group(self.name)
-        arguments = inspect.signature(self.model_class.__init__).parameters
         for name, settings in self.options.items():
             settings = dict(settings)
             if argument := settings.pop("argument", None):
-                default = arguments[argument].default
-                is_rate = argument == "dropout"
-                settings["default"] = default
-                settings["type"] = rate if is_rate else positive(type(default))
+                number = positive(type(settings["default"]))
+                settings["type"] = rate if argument == "dropout" else number
             group.add_argument(f"--{name.replace('_', '-')}", **settings)
         parser.set_defaults(**self.defaults)
 
     def model(
         self,
-        token_vectors: TokenVectors,
+        token_vectors: "TokenVectors",
         examples: list[dict],
         options: SimpleNamespace,
-    ) -> TaskModel:
+    ) -> "TaskModel":
         given = {
             settings["argument"]: getattr(options, name)
             for name, settings in self.options.items()
@@ -85,3 +93,8 @@ class Task(NamedTuple):
         return self.model_class(
             token_vectors, **self.of_examples(examples, options), **given
         )
+
+
+def _class_at(path):
+    module, name = path.rsplit(".", 1)
+    return getattr(importlib.import_module(f"elmo_keras.tasks.{module}"), name)

@@ -11,6 +11,7 @@ from elmo_keras.argument_checks import check_counts
 from elmo_keras.config import ElmoConfig
 from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.character_cnn import CharacterCNN
+from elmo_keras.tasks.layers import PLACES
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.sentences import str_tokens
 from elmo_keras.text.token_batches import token_mask
@@ -27,7 +28,6 @@ class LayerArgument(ArgumentsConfig):
         return cls(**config | {cls.layer_argument: layer})
 
 
-PLACES = "input", "output", "both"
 # Words become characters as in the published models.
 CHARACTERS = ElmoConfig.preset("original")
 WIDTHS = 3, 6  # bytes: three or six letters, one or two Hangul syllables

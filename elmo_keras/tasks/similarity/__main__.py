@@ -16,16 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.tasks.experiments.experiment import main
+from elmo_keras.tasks.experiments.command import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
 from elmo_keras.tasks.readers.labelled_texts import examples_of
 from elmo_keras.tasks.readers.lines import table_rows
 from elmo_keras.tasks.readers.words import SPLITS, Split, words_and_punctuation
-from elmo_keras.tasks.similarity.similarity_model import HIGHEST_SCORE, SimilarityModel
 
 
 def read_korsts(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
     """A table such as KorSTS gives `{"first": […], "second": […], "score": 3.8}`."""
+    from elmo_keras.tasks.similarity.similarity_model import HIGHEST_SCORE  # by Keras
 
     def score(cell):
         try:
@@ -75,15 +75,17 @@ def scores(numbers):
 
 TASK = Task(
     name="similarity",
-    model_class=SimilarityModel,
+    model_path="similarity.similarity_model.SimilarityModel",
     options={
         "split": dict(
             help="how to split text (default: punctuation)",
             choices=SPLITS,
             default="punctuation",
         ),
-        "units": dict(help=UNITS, argument="units"),
-        "lstm_dropout": dict(help="on the LSTM's output", argument="dropout"),
+        "units": dict(help=UNITS, argument="units", default=100),
+        "lstm_dropout": dict(
+            help="on the LSTM's output", argument="dropout", default=0.2
+        ),
     },
     read=lambda path, options: read_korsts(path, SPLITS[options.split]),
     targets=targets,

@@ -15,17 +15,16 @@ import sys
 
 import numpy as np
 
-from elmo_keras.tasks.experiments.experiment import main
+from elmo_keras.tasks.experiments.command import main
 from elmo_keras.tasks.experiments.task import UNITS, Task
 from elmo_keras.tasks.tag.entities import (
     arguments,
     entities,
+    marks_spans,
     span_numbers,
     span_scores,
 )
-from elmo_keras.tasks.tag.tag_spans import marks_spans
 from elmo_keras.tasks.tag.tagged_text import READERS
-from elmo_keras.tasks.tag.tagger import Tagger
 
 PREDICATE_DIM = 10
 
@@ -75,11 +74,13 @@ def scores(numbers):
 
 TASK = Task(
     name="tag",
-    model_class=Tagger,
+    model_path="tag.tagger.Tagger",
     options={
         "kind": dict(help="default: pos for *.conllu, ner for others", choices=READERS),
-        "units": dict(help=UNITS, argument="units"),
-        "lstm_dropout": dict(help="on the LSTM's output", argument="dropout"),
+        "units": dict(help=UNITS, argument="units", default=100),
+        "lstm_dropout": dict(
+            help="on the LSTM's output", argument="dropout", default=0.5
+        ),
         "no_crf": dict(help="decide each tag independently", action="store_true"),
     },
     # With a learning rate of 0.001, ten epochs of 2,000 sentences find no entity.

@@ -20,10 +20,6 @@ class TagSpans(NamedTuple):
     count: tf.Tensor  # int32 (batch,), the number of spans
 
 
-def marks_spans(tags: Sequence[str]) -> bool:
-    return any(tag.startswith("B-") for tag in tags)
-
-
 def tag_spans(numbers: tf.Tensor, tags: Sequence[str]) -> TagSpans:
     """The spans that `entities.entities` finds in int32 tags `(batch, time)`."""
     names = [*tags, OUTSIDE]  # the last one for padding

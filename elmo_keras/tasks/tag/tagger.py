@@ -10,7 +10,8 @@ from elmo_keras.tasks.layers.bilstm import Bidirectional
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
-from elmo_keras.tasks.tag.tag_spans import marks_spans, tag_probabilities, tag_spans
+from elmo_keras.tasks.tag.entities import marks_spans
+from elmo_keras.tasks.tag.tag_spans import tag_probabilities, tag_spans
 from elmo_keras.text.token_batches import padded_tokens, token_mask
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.answer.words import words_in_graph
+from elmo_keras.tasks.answer.words_in_graph import words_in_graph
 from export.sentences import splitter
 from export.serve.config import Config
 from export.serve.errors import RequestError

@@ -9,7 +9,8 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.tasks.answer.__main__ import TASK, label
-from elmo_keras.tasks.answer.answerer import NO_ANSWER, NOT_KNOWN, Answerer
+from elmo_keras.tasks.answer.answerer import Answerer
+from elmo_keras.tasks.answer.words import NO_ANSWER, NOT_KNOWN
 from tests.support.task_models import (
     built,
     questions,

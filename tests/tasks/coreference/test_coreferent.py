@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from elmo_keras.tasks.coreference.__main__ import TASK
 from elmo_keras.tasks.coreference.coreferent import Coreferent, clusters
-from elmo_keras.tasks.coreference.documents import document_inputs, read_conll_2012
+from elmo_keras.tasks.coreference.document_batches import document_inputs
+from elmo_keras.tasks.coreference.documents import read_conll_2012
 from tests.support.task_models import (
     built,
     document,

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.coreference.documents import (
+from elmo_keras.tasks.coreference.document_batches import (
     DocumentBatches,
     document_inputs,
+)
+from elmo_keras.tasks.coreference.documents import (
     has_singletons,
     windows,
     without_singletons,

@@ -1,6 +1,7 @@
 """The commands of tasks: what they write, resume and refuse."""
 
 import importlib
+import inspect
 import json
 import os
 import shutil
@@ -15,7 +16,7 @@ from elmo_keras.analyses import layer_weights
 from elmo_keras.analyses.compare import __main__ as compare
 from elmo_keras.tasks.answer import __main__ as answer
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
-from elmo_keras.tasks.experiments.experiment import main
+from elmo_keras.tasks.experiments.command import main
 from elmo_keras.tasks.experiments.experiment_arguments import Variant
 from elmo_keras.tasks.experiments.fitting import Fitted
 from elmo_keras.tasks.experiments.results import read_results, results_table
@@ -229,6 +230,16 @@ def test_settings_are_recorded_by_the_names_of_the_options(name):
     assert task.name == name
     options = parsed(task, "--train", "x", "--output", "y")
     assert list(options.settings()) == [*SHARED, *OF_TASKS[name].split()]
+
+
+@pytest.mark.parametrize("name", OF_TASKS)
+def test_options_of_a_model_have_the_defaults_of_its_constructor(name):
+    task = importlib.import_module(f"elmo_keras.tasks.{name}.__main__").TASK
+    arguments = inspect.signature(task.model_class.__init__).parameters
+    of_model = [o for o in task.options.values() if "argument" in o]
+    assert of_model
+    for option in of_model:
+        assert option["default"] == arguments[option["argument"]].default
 
 
 @pytest.fixture

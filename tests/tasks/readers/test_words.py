@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.answer.words import offset_tokens, words_in_graph
+from elmo_keras.tasks.answer.words import offset_tokens
+from elmo_keras.tasks.answer.words_in_graph import words_in_graph
 from elmo_keras.tasks.readers.words import (
     joined_at_marks,
     split_at_spaces,

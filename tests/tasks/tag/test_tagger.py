@@ -10,11 +10,12 @@ from elmo_keras.tasks.tag.__main__ import TASK
 from elmo_keras.tasks.tag.entities import (
     arguments,
     entities,
+    marks_spans,
     span_numbers,
     span_scores,
     to_bio,
 )
-from elmo_keras.tasks.tag.tag_spans import marks_spans, tag_spans
+from elmo_keras.tasks.tag.tag_spans import tag_spans
 from elmo_keras.tasks.tag.tagged_text import read_roles
 from elmo_keras.tasks.tag.tagger import Tagger
 from tests.support.task_models import (
