@@ -43,7 +43,7 @@ def command_parser(
     if description:
         shown = rf"python (-m {name}|{name}\.py)(?![.\w])"
         description = re.sub(shown, typed, description)
-    return _Parser(
+    return CommandParser(
         prog=typed,
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -51,7 +51,7 @@ def command_parser(
     )
 
 
-class _Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     def error(self, message):
         self.exit(fail(self.prog, WRONG_INPUT, f"{message}. See {self.prog} --help"))
 

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.metadata
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from elmo_keras.cli.command import (
     import_problem,
     print_anything,
 )
+from elmo_keras.cli.completion import complete
 from elmo_keras.cli.quiet_import import quiet_tensorflow
 
 MODULES = {
@@ -43,6 +45,8 @@ EXTRAS = {"train": "train", "export": "serve", "tasks": "tasks", "analyses": "ta
 
 def main() -> int:
     print_anything()
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks
+        complete(MODULES)
     name = sys.argv[1] if len(sys.argv) > 1 else "--help"
     if name in ("--help", "-h"):
         print(listing())

@@ -10,9 +10,9 @@ from elmo_keras.cli.command import started_command
 
 # Keras loads saved models whose classes are imported. The commands of the tasks, and
 # `compare`, import them after their arguments have been read.
-COMMANDS = "tag classify entail similarity answer coreference compare".split()
+COMMANDS = "tag classify entail similarity answer coreference".split()
 
-if TYPE_CHECKING or started_command() not in COMMANDS:
+if TYPE_CHECKING or started_command() not in (*COMMANDS, "compare"):
     from elmo_keras.tasks.answer.answerer import Answerer
     from elmo_keras.tasks.classify.classifier import TextClassifier
     from elmo_keras.tasks.coreference.coreferent import Coreferent

@@ -17,7 +17,7 @@ from elmo_keras.analyses.compare.sample_efficiency import (
     shares_table,
 )
 from elmo_keras.tasks.experiments import command as task_command
-from elmo_keras.tasks.experiments import experiment
+from elmo_keras.tasks.experiments import experiment, results
 from elmo_keras.tasks.experiments.fitting import Fitted
 from elmo_keras.tasks.tag import __main__ as tag
 
@@ -142,7 +142,7 @@ def recorded(monkeypatch):
         def score(self, numbers):
             return np.mean(numbers)
 
-    monkeypatch.setattr(compare, "ScoredRuns", Recorded)
+    monkeypatch.setattr(results, "ScoredRuns", Recorded)
     return asked
 
 

@@ -135,6 +135,38 @@ def test_help_and_refusals_come_without_tensorflow():
     assert found == (0, "", "")
 
 
+def test_shells_complete_commands_options_and_choices(tmp_path):
+    pytest.importorskip("argcomplete", reason="needs the extra completion")
+    (tmp_path / "train.conllu").touch()
+    lines = {
+        "lay": {"layer-weights "},
+        "tag --tra": {"--train "},
+        "tag --kind pos --elmo-at o": {"output "},
+        f"tag --train {tmp_path}/tr": {f"{tmp_path}/train.conllu "},
+        "search --layers top --app": {"--approximate "},
+        "compare sim": {"similarity "},
+        "compare tag --table m": {"models", "mixes"},
+        "compare tag --lstm-d": {"--lstm-dropout "},
+        "nothing --x": set(),
+    }
+    code = (
+        "import contextlib, os, sys; from elmo_keras.cli import console\n"
+        "_, out, *lines = sys.argv\n"
+        "for number, line in enumerate(lines):\n"
+        "    os.environ |= {'COMP_LINE': line, 'COMP_POINT': str(len(line))}\n"
+        "    os.environ |= {'_ARGCOMPLETE': '1'}\n"
+        "    os.environ |= {'_ARGCOMPLETE_STDOUT_FILENAME': f'{out}/{number}'}\n"
+        "    with contextlib.suppress(SystemExit): console.main()\n"
+        "    assert not {'tensorflow', 'keras'} & {*sys.modules}, line"
+    )
+    asked = [f"elmo-keras {line}" for line in lines]
+    assert run("-W", "ignore", "-c", code, tmp_path, *asked)[0] == 0
+    for number, (line, expected) in enumerate(lines.items()):
+        answer = tmp_path / str(number)
+        found = answer.read_text().split("\v") if answer.exists() else []
+        assert {*filter(None, found)} == expected, line
+
+
 @pytest.mark.parametrize(
     ("raised", "status", "line"),
     [

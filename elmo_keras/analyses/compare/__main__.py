@@ -34,6 +34,7 @@ from elmo_keras.cli.argument_types import Distinct, positive, share
 from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.cli.outputs import check_picture
 from elmo_keras.model_files.model_parts import parts_of_model
+from elmo_keras.tasks import COMMANDS
 from elmo_keras.tasks.experiments import experiment_arguments
 from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions, Variant
 from elmo_keras.tasks.experiments.task import Task
@@ -48,7 +49,8 @@ STRONG, WEAK = 1.0, 0.001  # the paper's λ
 def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     p = command_parser(PROGRAM, __doc__, usage="%(prog)s TASK --table TABLE OPTIONS")
-    p.add_argument("task", type=_task, metavar="TASK")
+    of_task = p.add_argument("task", type=_task, metavar="TASK")
+    of_task.completer = lambda **_: COMMANDS  # of argcomplete
     task = p.parse_args(arguments[:1]).task
     p = experiment_arguments.parser(PROGRAM, task, __doc__)
     p.prog += f" {task.name}"
