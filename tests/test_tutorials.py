@@ -64,6 +64,6 @@ def test_a_tagger_with_elmo_finds_more_from_few_sentences(printed, data):
     text = printed("entity-tagger.ipynb")
     baseline, elmo = (
         [float(f1) for f1 in re.search(rf"{name} +([\d. ]+)\n", text)[1].split()]
-        for name in ("words and characters", "with ELMo")
+        for name in ("without ELMo", "with ELMo")
     )
     assert len(elmo) == 5 and elmo[-1] > baseline[-1] + 5
