@@ -57,7 +57,7 @@ class _CalmFile(io.FileIO):
 
     def __init__(self, path: Path):
         super().__init__(path, "w+")
-        self._error: OSError | None = None
+        self._problem = 0  # the first `errno`: an error would refer to this file
 
     def write(self, data) -> int:
         data = memoryview(data).cast("B")
@@ -66,19 +66,19 @@ class _CalmFile(io.FileIO):
             while len(data):
                 data = data[super().write(data) :]
         except OSError as error:
-            self._error = self._error or error
+            self._problem = self._problem or error.errno
         return size
 
     def truncate(self, size: int | None = None) -> int:
         try:
             return super().truncate(size)
         except OSError as error:
-            self._error = self._error or error
+            self._problem = self._problem or error.errno
             return self.tell()
 
     def check(self) -> None:
-        if self._error is not None:
-            raise self._error
+        if self._problem:
+            raise OSError(self._problem, os.strerror(self._problem))
 
     def __exit__(self, *_):
         try:

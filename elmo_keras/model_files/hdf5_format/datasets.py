@@ -88,7 +88,7 @@ class Dataset:
                 "in the file itself."
             )
         cursor = Cursor(self._layout)
-        cursor.require(3, 4)
+        cursor.require(3, 4, 5)
         if cursor.uint(1) > _CHUNKED:
             raise Damaged(
                 "It is a virtual dataset: its values are in other files. All data "

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from unittest import mock
 
@@ -14,6 +15,7 @@ import pytest
 from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
+from packaging.version import Version
 
 from elmo_keras import read_embeddings
 from export.client import __main__ as client
@@ -70,6 +72,10 @@ def test_any_output_can_be_requested(address):
         list(embed_text(SENTENCES, address, output="sequence_len"))
 
 
+@pytest.mark.skipif(
+    Version(version("tensorflow-serving-api")) < Version("2.21"),
+    reason="its description of the service is one for protobuf 3",
+)
 def test_the_clients_of_the_guide_get_vectors(address, tmp_path, monkeypatch):
     """grpcurl itself is not at hand: protobuf reads its messages and its request."""
     page = (ROOT / "docs/pages/how-to/grpc.md").read_text(encoding="utf-8")
