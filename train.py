@@ -33,7 +33,6 @@ MAX_USES = 1000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the program; returns its exit status."""
     given = parser(__doc__).parse_args(arguments)
 
     def work():
@@ -63,7 +62,7 @@ def train(
     word: str | None,
     dry_run: bool,
 ) -> int:
-    """Trains a model and compares the uses of `word`; returns the exit status."""
+    """Trains a model and compares the uses of `word`."""
     # By TensorFlow, without which the command line is read.
     from elmo_keras.training import output as outputs
     from elmo_keras.training import report
@@ -121,7 +120,6 @@ def train(
 
 
 def evaluate(output: Path, data: TextData) -> int:
-    """Prints the full-softmax perplexity of a model directory."""
     from elmo_keras import find_model, held_out_perplexity, load_bilm
     from elmo_keras.training.inputs import validation_text
 

@@ -42,25 +42,12 @@ MAX_OPTIONS = 2**20  # bytes of an options.json
 
 
 def read_options(path: str | Path) -> dict[str, Any]:
-    """The content of an `options.json`.
-
-    Raises:
-        ValueError: the file is not a JSON object.
-    """
     with Path(path).open("rb") as file:
         return parse_options(file.read(MAX_OPTIONS + 1), path)
 
 
 def parse_options(content: bytes, name: str | Path) -> dict[str, Any]:
-    """The options in the content of an `options.json`.
-
-    Args:
-        content: the bytes of the file.
-        name: the name of the file in error messages.
-
-    Raises:
-        ValueError: the content is not a JSON object.
-    """
+    """The options in the content of an `options.json`; errors give its name."""
     if len(content) > MAX_OPTIONS:
         raise ValueError(
             f"{name} should hold options. It has over {MAX_OPTIONS} bytes."
@@ -79,27 +66,17 @@ def parse_options(content: bytes, name: str | Path) -> dict[str, Any]:
 
 
 def has_dictionary(options: Mapping[str, Any]) -> bool:
-    """Whether the options are those of a model with a `TokenDictionary`."""
     return _lookup(options, _DICTIONARY) is not None
 
 
 def has_characters(options: Mapping[str, Any]) -> bool:
-    """Whether the options are not those of a model of words only."""
     return _lookup(options, _N_CHARACTERS) != 0
 
 
 def field_values(
     options: Mapping[str, Any], dictionary: TokenDictionary | None
 ) -> dict[str, Any]:
-    """The fields of an `ElmoConfig` that the options give.
-
-    Args:
-        options: the content of an `options.json`. Keys for training are ignored.
-        dictionary: of a model of ELMoForManyLangs.
-
-    Raises:
-        ValueError: a key is missing, or the dictionary is not that of the options.
-    """
+    """The fields of an `ElmoConfig` that the options give; keys for training are ignored."""
     _check_characters(options, dictionary)
     values = {field: _lookup(options, path) for field, path in _KEYS.items()}
     given = {field: value for field, value in values.items() if value is not None}
@@ -142,14 +119,7 @@ def options_of(
     defaults: Mapping[str, Any],
     dictionary: TokenDictionary | None,
 ) -> dict[str, Any]:
-    """The content of an `options.json` with the fields of an `ElmoConfig`.
-
-    Args:
-        fields: field → value, as JSON can hold it.
-        defaults: field → default; fields that only this package knows are left out
-            where they have it.
-        dictionary: of a model of ELMoForManyLangs.
-    """
+    """The content of an `options.json`; fields of this package only, where they differ."""
     options: dict[str, Any] = {}
     for field, path in _KEYS.items():
         value = fields.get(field, defaults[field])

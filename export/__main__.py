@@ -97,7 +97,6 @@ def export(arguments: argparse.Namespace) -> None:
 
 
 def check_options(arguments: argparse.Namespace) -> None:
-    """Refuses options that the format has no use for."""
     default = parser().get_default
     only = "for a SavedModel, " if arguments.format == "litert" else ""
     for name in UNUSED[arguments.format]:
@@ -201,7 +200,6 @@ def given_model(arguments: argparse.Namespace) -> tuple[str, str | None]:
 
 
 def read_source(arguments: argparse.Namespace) -> "Elmo | TaskModel":
-    """The layer or the model to export."""
     from elmo_keras.tasks.layers.task_model import TaskModel
 
     from .source_model import elmo_of_files, read_keras_model

@@ -15,7 +15,6 @@ LENGTHS = "sequence_len"
 
 
 def write_warmup(extra: Path, model_name: str, signatures: Mapping) -> None:
-    """Writes the warm-up requests of a version: several sizes for each signature."""
     try:  # optional: only servers need these requests
         from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
     except ImportError as error:

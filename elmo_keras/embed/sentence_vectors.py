@@ -39,16 +39,14 @@ class SentenceVectors:
             )
 
     def word_vectors(self, words: Sequence[bytes]) -> np.ndarray:
-        """The context-independent vectors of words: `(words, projection_dim)`."""
+        """Context-independent: `(words, projection_dim)`."""
         raise NotImplementedError
 
     def flat(self, words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """The vectors of a batch: `(tokens, dim)`, or of `(sentences, dim)` if pooled;
-        with all layers, `(layers, …)`.
+        """`(tokens, dim)`, pooled `(sentences, dim)`; with all layers `(layers, …)`.
 
-        Takes the vectors of words `(tokens + 2 · sentences, projection_dim)`, with
-        those of the boundaries around each sentence, and `(sentences,)` the number of
-        its tokens.
+        Takes the vectors of words, with those of the boundaries around each sentence, and
+        the number of each sentence's tokens.
         """
         raise NotImplementedError
 

@@ -44,13 +44,11 @@ class Blocked(keras.initializers.Initializer):
 
 
 def blocked(matrix: tf.Tensor) -> tf.Tensor:
-    """Stores a matrix (depth, width) in blocks."""
     deep, wide, depth, width = block_shape(*matrix.shape)
     return tf.transpose(tf.reshape(matrix, [deep, depth, wide, width]), [0, 2, 1, 3])
 
 
 def plain(blocks: tf.Tensor) -> tf.Tensor:
-    """The plain matrix (depth, width)."""
     deep, wide, depth, width = blocks.shape
     if deep == wide == 1:
         return tf.reshape(blocks, [depth, width])
@@ -58,7 +56,6 @@ def plain(blocks: tf.Tensor) -> tf.Tensor:
 
 
 def transposed(blocks: tf.Tensor) -> tf.Tensor:
-    """The transposed matrix in blocks."""
     deep, wide, depth, width = blocks.shape
     matrix = tf.transpose(blocks, [1, 3, 0, 2])  # (wide, width, deep, depth)
     return blocked(tf.reshape(matrix, [wide * width, deep * depth]))

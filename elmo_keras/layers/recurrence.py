@@ -97,7 +97,6 @@ class Steps:
 
 
 def number_at(numbers, step):
-    """The number with this index: (1,)."""
     # With a GPU, integers are sliced on the host, where the next slice needs them. A
     # gather would run on the device, and each step would wait for a copy.
     return tf.slice(numbers, tf.reshape(step, [1]), [1])

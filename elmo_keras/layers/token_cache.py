@@ -12,19 +12,10 @@ _FACTORS = np.random.default_rng(0).integers(2**62, size=256) * 2 + 1
 class TokenCache(keras.layers.Layer):
     """Stores the context-independent vectors x of known words.
 
-    All character ids of a word are compared, so that no word gets the vector of
-    another. There is no lookup table: core operations search for each word's key in
-    a sorted array. Until `fill` is called, no word is known.
-
+    All character ids of a word are compared, so that no word gets the vector of another.
+    There is no lookup table: core operations search for each word's key in a sorted array.
     A call takes int32 character ids `(words, characters)`. It returns the vectors
     `(words, projection_dim)`, arbitrary for unknown words, and whether each is known.
-
-    >>> cache = TokenCache(n_words=1, projection_dim=2)
-    >>> cache.build((None, 3))
-    >>> cache.fill([[1, 5, 9]], [[0.5, 0.25]])
-    >>> vectors, known = cache(keras.ops.array([[1, 6, 9], [1, 5, 9]]))
-    >>> vectors[1].numpy(), known.numpy()
-    (array([0.5 , 0.25], dtype=float32), array([False,  True]))
     """
 
     def __init__(self, n_words, projection_dim, **kwargs):

@@ -17,17 +17,7 @@ FOLDER = "litert"  # in the cache
 def converted(
     model: str | Path, weights: str | Path | None = None, arithmetic: str = "int8"
 ) -> Path:
-    """The path of a model's `.tflite` file, which is made at the first use.
-
-    TensorFlow is imported only then. A model whose files have changed is made again.
-
-    Args:
-        model, weights: as in `Elmo.from_pretrained`.
-        arithmetic: as in `convert`.
-
-    Raises:
-        FileNotFoundError, ValueError: as `Elmo.from_pretrained`.
-    """
+    """The path of a model's `.tflite` file, made at the first use and when its files change."""
     options, weights_file = local_files(model, weights)
     parts = [p for p in (options, weights_file) if p is not None]
     files = sorted({f for part in parts for f in parts_of_model(part) if f.is_file()})

@@ -34,22 +34,12 @@ def convert(
     words: Sequence[int] = WORDS,
     characters: Sequence[int] = CHARACTERS,
 ) -> None:
-    """Writes the biLM and a mix of an `Elmo` layer as one `.tflite` file.
+    """Writes the biLM and a mix, by default the first, of an `Elmo` layer as a `.tflite` file.
 
-    Args:
-        elmo: an `Elmo` layer with its weights.
-        path: the file; its folder exists.
-        arithmetic: `"int8"`: weights have a scale for each output, and inputs of matrix
-            products are quantised row by row, when they are known; or `"float32"`.
-        mix: one of the layer's mixes, by default the first.
-        steps: steps of LSTM blocks by the number of their rows, the longest first.
-        words, characters: sizes of token graphs; words of the model's maximum of
-            characters always have one.
-
-    Raises:
-        ImportError: `ai-edge-litert` is not installed.
-        ValueError: there is no such arithmetic, the file would be larger than 2 GB, or
-            LiteRT has no fast kernels for the model.
+    With `"int8"` weights have a scale for each output, and inputs of matrix products are
+    quantised row by row, when they are known. `steps` are those of LSTM blocks by the number
+    of their rows, the longest first; `words` and `characters` the sizes of token graphs,
+    where words of the model's maximum of characters always have one.
     """
     if arithmetic not in ARITHMETICS:
         raise ValueError(

@@ -18,19 +18,10 @@ _N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding
 
 
 class LiteElmo:
-    """The biLM of a `.tflite` file.
+    """The biLM of a `.tflite` file, on one thread or on one for each direction.
 
     A word or a sentence has the same vectors alone and in any batch. Several threads
     can use one object; each waits for the one before.
-
-    Args:
-        path: a file that `export --format litert` wrote.
-        threads: 1, or 2 for a thread for each direction.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ImportError: `ai-edge-litert` is not installed.
-        ValueError: the file is not ours, damaged, or can't be run.
     """
 
     def __init__(self, path: str | Path, threads: int | None = None):
@@ -50,20 +41,15 @@ class LiteElmo:
         self._lock, self._other = threading.RLock(), None
 
     def word_vectors(self, words: Sequence[bytes]) -> np.ndarray:
-        """The context-independent vectors of words: float32 `(words, projection_dim)`."""
+        """Context-independent: float32 `(words, projection_dim)`."""
         with self._lock:
             return self._tokens.vectors(words, self._both)
 
     def layers_of_vectors(self, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """All layers of flat sentences.
+        """All layers of flat sentences: float32 `(n_layers + 1, tokens, 2 · projection_dim)`.
 
-        Args:
-            x: float32 `(tokens + 2 · sentences, projection_dim)`, with the vectors of
-                the boundaries around each sentence.
-            lengths: int `(sentences,)`, the number of tokens of each, without them.
-
-        Returns:
-            float32 `(config.n_layers + 1, tokens, 2 · projection_dim)`.
+        `x` are the vectors `(tokens + 2 · sentences, projection_dim)`, with those of the
+        boundaries around each sentence, which `lengths` `(sentences,)` leave out.
         """
         dim, n_tokens = x.shape[1], int(lengths.sum())
         rows = np.repeat(np.arange(len(lengths)), lengths)
@@ -82,7 +68,6 @@ class LiteElmo:
         return layers[:, :-1]
 
     def _both(self, jobs):
-        """Runs two functions, on two threads if there are two."""
         if self._threads == 1:
             for job in jobs:
                 job()

@@ -22,10 +22,7 @@ _AT_ONCE = 4  # XNNPACK concatenates no more
 
 
 class Matrix(NamedTuple):
-    """Weights with a row for each output, in int8 with the rows' scales, or in float32.
-
-    `values` (outputs, ...), `scales` float32 (outputs,) or None.
-    """
+    """Weights `(outputs, …)` in int8, with float32 scales `(outputs,)`, or in float32."""
 
     values: np.ndarray
     scales: np.ndarray | None
@@ -91,7 +88,6 @@ class Model:
         return found
 
     def add(self, name: str, graph: "Graph") -> None:
-        """Adds a finished graph as the signature `name`."""
         signature = schema.SignatureDefT()
         signature.signatureKey = name.encode()
         signature.subgraphIndex = len(self._model.subgraphs)
@@ -106,7 +102,6 @@ class Model:
         self._model.subgraphs.append(graph.subgraph)
 
     def to_bytes(self) -> bytes:
-        """The flatbuffer."""
         builder = flatbuffers.Builder(self._size + (1 << 20))
         builder.Finish(self._model.Pack(builder), b"TFL3")
         return bytes(builder.Output())
@@ -141,16 +136,13 @@ class Graph:
         self._constants = {}
 
     def shape(self, tensor: int) -> list[int]:
-        """The shape of a tensor."""
         return self.subgraph.tensors[tensor].shape
 
     def input(self, name: str, *shape: int) -> int:
-        """An input of this shape, given as a flat array."""
         self.inputs[name] = tensor = self._tensor([math.prod(shape)], _FLOAT)
         return self.reshape(tensor, *shape)
 
     def output(self, name: str, tensor: int) -> None:
-        """Returns a tensor as a flat array."""
         self.outputs[name] = self.reshape(tensor, math.prod(self.shape(tensor)))
 
     def dense(self, x: int, weights: Matrix, bias: np.ndarray | None = None) -> int:
@@ -231,7 +223,6 @@ class Graph:
         return self._ops(Op.SPLIT, inputs, shapes, options)
 
     def rows(self, x: int, first: int, count: int) -> int:
-        """Some rows of x (rows, dim)."""
         total, dim = self.shape(x)
         if count == total:
             return x
@@ -239,7 +230,6 @@ class Graph:
         return self._op(Op.SLICE, [x, *where], [count, dim], schema.SliceOptionsT())
 
     def concatenate(self, parts: list[int], axis: int) -> int:
-        """Parts (rows, dim) along an axis."""
         while len(parts) > _AT_ONCE:
             parts = [
                 self.concatenate(parts[i : i + _AT_ONCE], axis)
@@ -254,7 +244,6 @@ class Graph:
         return self._op(Op.CONCATENATION, parts, shape, options)
 
     def reshape(self, x: int, *shape: int) -> int:
-        """x in another shape."""
         options = schema.ReshapeOptionsT()
         options.newShape = list(shape)
         return self._op(

@@ -23,7 +23,6 @@ class LstmLayer(NamedTuple):
 
     @property
     def units(self) -> int:
-        """Size of the cell state."""
         return len(self.bias) // 4
 
 

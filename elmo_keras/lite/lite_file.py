@@ -31,22 +31,14 @@ DAMAGES = (
 
 
 class LiteFile(NamedTuple):
-    """What a `.tflite` file of ours holds.
+    """The parts of a `.tflite` file of ours."""
 
-    Attributes:
-        about: JSON values: `config`, `arithmetic`, `mixes` and so on.
-        graphs: uint8, the flatbuffers `forward`, `backward` and `tokens`.
-        arrays: `characters`, `words`, `start_output`, `start_cell`, as far as the
-            model has them.
-    """
-
-    about: Mapping[str, Any]
-    graphs: Mapping[str, np.ndarray]
-    arrays: Mapping[str, np.ndarray]
+    about: Mapping[str, Any]  # JSON values: `config`, `arithmetic`, `mix` and so on
+    graphs: Mapping[str, np.ndarray]  # uint8: `forward`, `backward` and `tokens`
+    arrays: Mapping[str, np.ndarray]  # of `characters`, `words`, the start state
 
 
 def write_lite(path: Path, file: LiteFile) -> None:
-    """Writes a file whole, or leaves the one that is there."""
     forward = file.graphs["forward"]
     about = dict(file.about) | {
         "version": VERSION,
@@ -67,12 +59,7 @@ def write_lite(path: Path, file: LiteFile) -> None:
 
 
 def read_lite(path: Path) -> LiteFile:
-    """Maps a file into memory.
-
-    Raises:
-        ValueError: it is cut off or damaged, was not written here, or by another
-            version.
-    """
+    """Maps a file into memory, refused if it is damaged or of another version."""
     not_a_pipe(path)
     try:
         data = np.memmap(path, np.uint8, "r")
@@ -105,7 +92,6 @@ def _array(part):
 
 
 def not_whole(path: Path) -> ValueError:
-    """The error of a file that was not written here, or not as a whole."""
     return ValueError(
         f"{path} is not a whole `.tflite` file of elmo-keras. Write it again: "
         "elmo-keras export MODEL FILE.tflite --format litert"

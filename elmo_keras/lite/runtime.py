@@ -32,15 +32,7 @@ def aligned(*shape: int, dtype=np.float32) -> np.ndarray:
 
 
 def compiled(data: np.ndarray) -> "CompiledModel | PythonModel":
-    """Compiles a flatbuffer for one processor.
-
-    Args:
-        data: uint8, its bytes, which stay where they are.
-
-    Raises:
-        ImportError: `ai-edge-litert` is not installed.
-        ValueError: LiteRT can't run all of the model by XNNPACK.
-    """
+    """Compiles a flatbuffer, uint8, for one processor, by kernels of XNNPACK only."""
     if importlib.util.find_spec("ai_edge_litert") is None:
         raise ImportError("LiteRT is missing: pip install 'elmo-keras[litert]'.")
     if data.ctypes.data % ALIGNMENT:
@@ -60,11 +52,7 @@ def compiled(data: np.ndarray) -> "CompiledModel | PythonModel":
 
 
 class CompiledModel:
-    """A model that LiteRT's C functions run.
-
-    Args:
-        data: as in `compiled`.
-    """
+    """A model that LiteRT's C functions run."""
 
     def __init__(self, data: np.ndarray):
         self._data = data
@@ -83,17 +71,13 @@ class CompiledModel:
             self._signatures[key] = number, *sides
 
     def is_fully_accelerated(self) -> bool:
-        """Whether XNNPACK runs all operations."""
         name = "CompiledModelIsFullyAccelerated"
         return _made(name, self._handle, kind=ctypes.c_bool)
 
     def bind(
         self, signature: str, arrays: Mapping[str, np.ndarray]
     ) -> Callable[[], None]:
-        """A function that runs a signature on these arrays, by name, in place.
-
-        They are contiguous and begin at a multiple of `ALIGNMENT`.
-        """
+        """A function that runs a signature on these `aligned` arrays, by name, in place."""
         number, *sides = self._signatures.get(signature, (0, {}, {}))
         tensors = [tensor for side in sides for tensor in side.items()]
         sizes = {name: array.size for name, array in arrays.items()}
@@ -123,11 +107,7 @@ class CompiledModel:
 
 
 class PythonModel:
-    """A model that LiteRT's Python interface runs; with the methods of `CompiledModel`.
-
-    Args:
-        data: as in `compiled`.
-    """
+    """A model that LiteRT's Python interface runs; with the methods of `CompiledModel`."""
 
     def __init__(self, data: np.ndarray):
         from ai_edge_litert.compiled_model import CompiledModel as Model
@@ -141,13 +121,11 @@ class PythonModel:
         self._model = Model.from_buffer(data.tobytes(), options=options)
 
     def is_fully_accelerated(self) -> bool:
-        """Whether XNNPACK runs all operations."""
         return self._model.is_fully_accelerated()
 
     def bind(
         self, signature: str, arrays: Mapping[str, np.ndarray]
     ) -> Callable[[], None]:
-        """As `CompiledModel.bind`."""
         from ai_edge_litert.tensor_buffer import TensorBuffer
 
         number = self._model.get_signature_index(signature)

@@ -36,7 +36,6 @@ N_TEXTS = 5  # columns that hold no numbers
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("action", nargs="?", default="list", choices=["list", *ACTIONS])
@@ -50,7 +49,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit status."""
     p = parser()
     options = p.parse_args(arguments)
     needs_name = options.action not in ("list", "path")

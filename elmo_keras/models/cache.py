@@ -34,7 +34,6 @@ def cache_folder() -> Path:
 
 
 def is_offline() -> bool:
-    """Whether `ELMO_KERAS_OFFLINE` forbids downloads."""
     return os.environ.get(OFFLINE, "").strip().casefold() not in NO
 
 

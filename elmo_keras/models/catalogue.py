@@ -109,7 +109,6 @@ def similar_names(name: str, most: int = 4) -> list[str]:
 
 
 def is_address(name: str) -> bool:
-    """Whether a string is an address rather than a path or a name."""
     return "://" in name
 
 
@@ -130,12 +129,10 @@ def model_at(address: str) -> PublishedModel:
 
 
 def file_at(address: str) -> RemoteFile:
-    """The single file at an address, in the folder `files`."""
     return RemoteFile(address, f"files/{_ending(checked(address)) or 'file'}")
 
 
 def checked(address: str) -> str:
-    """The address, if one can download from it."""
     if not re.fullmatch(ADDRESS, address, re.ASCII):
         raise ValueError(
             "An address should be https://HOST/PATH, http://HOST/PATH or "

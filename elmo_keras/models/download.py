@@ -28,12 +28,6 @@ def download(
 
     Returns the archive, or the folder of the files, and None; for files of other names at
     Hugging Face its options and its weights. A model of the package needs no download.
-
-    Raises:
-        FileNotFoundError: the model can't be downloaded, or not in offline mode.
-        ConnectionError: a server can't be reached, refuses or breaks off.
-        ValueError: a file is not what it should be.
-        OSError, ImportError: a file can't be written; Hugging Face's package is missing.
     """
     if model.unavailable:
         raise FileNotFoundError(

@@ -32,20 +32,13 @@ def local_files(
 ) -> tuple[Path, Path | None]:
     """The paths of a model, downloaded if needed.
 
-    Args:
-        model: a path; or a string with the name of a published model, `nlpl:NUMBER`,
-            `hf://OWNER/NAME[@REVISION]` or an `https://` address. A path that exists,
-            or that is the prefix of a TensorFlow checkpoint, comes first, and a `Path`
-            is never a name. With `weights`, the path or address of options.
-        weights: the path or address of weights, or None.
+    A model is a path; or a string with the name of a published model, `nlpl:NUMBER`,
+    `hf://OWNER/NAME[@REVISION]` or an `https://` address. A path that exists, or that is the
+    prefix of a TensorFlow checkpoint, comes first, and a `Path` is never a name. With
+    `weights` both are paths or addresses of single files.
 
     Returns without `weights` a model directory or archive and None, or options and weights
     at Hugging Face. A user's paths are returned whether they exist or not.
-
-    Raises:
-        FileNotFoundError: there is neither a path nor a model of that name.
-        ValueError: the path is that of a pipe or a device, or see `download`.
-        ConnectionError, ImportError: see `download`.
     """
     for name in (model,) if weights is None else (model, weights):
         check_name(name)

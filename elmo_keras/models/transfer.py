@@ -28,7 +28,7 @@ NETWORK_ERRORS = OSError, http.client.HTTPException
 
 
 class TransferFailed(Exception):
-    """A file could not be downloaded; the text says what happened."""
+    """The server can't be reached, or failed too often; the text says what happened."""
 
 
 class PassingFault(Exception):
@@ -49,13 +49,6 @@ class Transfer:
     shown: bool  # whether to show the progress
 
     def run(self) -> None:
-        """Downloads the whole content.
-
-        Raises:
-            TransferFailed: the server can't be reached, or failed too often.
-            ValueError: the content is a wrong one, or too long.
-            OSError: the content can't be written.
-        """
         most, failures = self._size(), 0
         while True:
             try:

@@ -154,8 +154,6 @@ def _stamps(folder):
 
 @dataclasses.dataclass(frozen=True)
 class TextStatistics:
-    """Counts of a corpus, and shares of its tokens that are unknown or cut."""
-
     sentences: int
     tokens: int
     distinct_words: int

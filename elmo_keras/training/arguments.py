@@ -23,7 +23,6 @@ CHANGES = "max_characters_per_token", "cut_at", "unicode_normalization"
 
 
 def parser(description: str) -> argparse.ArgumentParser:
-    """The parser of the command line; most names are fields of the options."""
     p = command_parser("train.py", description)
     flag = {"action": "store_true"}
 
@@ -116,7 +115,6 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 
 def data_of(given: argparse.Namespace) -> TextData:
-    """The texts that are asked for."""
     if given.evaluate and not given.valid:
         raise ValueError("--evaluate needs the text of --valid.")
     if bool(given.train) != bool(given.valid) and not given.evaluate:
@@ -125,7 +123,6 @@ def data_of(given: argparse.Namespace) -> TextData:
 
 
 def settings_of(given: argparse.Namespace) -> RunSettings:
-    """The settings of the run; the options are the published ones by default."""
     if (given.published_options is None) != (given.weights is None):
         raise ValueError("--options and --weights should be given together.")
     init = given.init or given.published_options
@@ -150,7 +147,6 @@ def limits_of(given: argparse.Namespace, options: TrainingOptions) -> Limits:
 
 
 def _fields(options, given):
-    """The given values of a dataclass's fields."""
     names = [field.name for field in dataclasses.fields(options)]
     values = {name: getattr(given, name, None) for name in names}
     return {name: value for name, value in values.items() if value is not None}

@@ -23,8 +23,6 @@ _EFFICIENCY = 0.7  # speed of a training step, relative to a large matrix produc
 
 
 class Estimate(NamedTuple):
-    """The estimated cost of a run."""
-
     parameters: int  # including the softmax
     softmax_parameters: int
     memory: dict[str, int]  # part of a replica's memory → bytes
@@ -140,7 +138,6 @@ def _gemm_speed(dtype) -> float:
 
 
 def check_fits(found: Estimate, n_replicas_here: int, folder: Path) -> None:
-    """Refuses a run that needs more memory or disk than there is."""
     sure = {"weights", "optimizer", "scores"}
     needed = n_replicas_here * sum(found.memory[part] for part in sure)
     memory = math.inf

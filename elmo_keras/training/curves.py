@@ -10,7 +10,6 @@ FINE, COARSE = 400, 40  # points of the two curves of the loss
 
 
 def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
-    """Draws the loss and the held-out perplexity over the tokens read."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4), layout="constrained")
@@ -28,7 +27,6 @@ def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
 
 
 def _draw_loss(axes, rows):
-    """Means over short and over long stretches of the text."""
     if not len(rows):
         return
     thin = {"color": "tab:gray", "linewidth": 0.7, "alpha": 0.7}

@@ -53,7 +53,6 @@ def _n_workers():
 
 
 def n_workers(strategy: tf.distribute.Strategy) -> int:
-    """Number of processes that train together."""
     cluster = _cluster(strategy)
     return sum(map(cluster.num_tasks, cluster.jobs)) if cluster else 1
 
@@ -68,12 +67,10 @@ def worker(strategy: tf.distribute.Strategy) -> int:
 
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:
-    """Whether this process writes the files."""
     return worker(strategy) == 0
 
 
 def n_local_replicas(strategy: tf.distribute.Strategy) -> int:
-    """Number of replicas in this process."""
     return strategy.num_replicas_in_sync // n_workers(strategy)
 
 

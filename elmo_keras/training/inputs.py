@@ -30,8 +30,6 @@ _NOT_PROSE = re.compile(r"::=|>>>|\|  |---|Related help topics")
 
 @dataclasses.dataclass(frozen=True)
 class Inputs:
-    """The checked inputs of a run."""
-
     pretrained: ModelFiles | None  # the model that training starts from
     config: ElmoConfig
     vocabulary: Vocabulary  # of the softmax
@@ -48,7 +46,6 @@ class Inputs:
 
     @functools.cached_property
     def statistics(self) -> list[TextStatistics]:
-        """The statistics of both texts."""
         return [
             TextStatistics.of(text, self.vocabulary, self.config)
             for text in (self.train, self.valid)
@@ -164,7 +161,6 @@ def _sentences_of_topic(text):
 
 
 def _uncounted_vocabulary(data, known):
-    """The vocabulary of the file, or of the model to start from."""
     for name in ("vocabulary_size", "vocabulary_text", "min_count"):
         if getattr(data, name) is not None:
             raise ValueError(

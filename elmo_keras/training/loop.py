@@ -175,7 +175,6 @@ class Monitor(contextlib.AbstractContextManager):
         self.bar.close()
 
     def start_epoch(self) -> None:
-        """Announces the epoch."""
         progress, limits = self.run.progress, self.limits
         place = f", from step {progress.epoch_step}" if progress.epoch_step else ""
         of = f"/{limits.n_epochs}" if limits.n_epochs else ""

@@ -12,12 +12,6 @@ class RowAdagrad(keras.optimizers.Adagrad):
     square root of every row at each step. A row may occur only once in the slices:
     its gradients must be summed first.
 
-    Args:
-        learning_rate: number, schedule, or function.
-        initial_accumulator_value: initial value of the accumulators.
-        epsilon: added to the root of the accumulator.
-        **kwargs: arguments of `keras.optimizers.Adagrad`.
-
     Reference: Duchi et al. 2011; the released models start at 1.0 with epsilon 0.
     """
 
@@ -27,7 +21,6 @@ class RowAdagrad(keras.optimizers.Adagrad):
         super().__init__(learning_rate, initial_accumulator_value, epsilon, **kwargs)
 
     def set_accumulators(self, values) -> None:
-        """Sets the accumulators from arrays in the order of the variables."""
         for accumulator, value in zip(self._accumulators, values, strict=True):
             accumulator.assign(value)
 

@@ -37,7 +37,6 @@ class TrainingOptions:
         return self.n_negative_samples_batch if sampled else None
 
     def to_options(self, n_train_tokens: int, n_tokens_vocab: int) -> dict[str, Any]:
-        """The keys that training adds to an options.json."""
         counts = {"n_train_tokens": n_train_tokens, "n_tokens_vocab": n_tokens_vocab}
         return {"bidirectional": True} | dataclasses.asdict(self) | counts
 

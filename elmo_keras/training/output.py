@@ -52,12 +52,10 @@ def reserved(output: Path, *, lock: bool) -> Iterator[None]:
 
 
 def has_model(output: Path) -> bool:
-    """Whether a model was written to the directory."""
     return (output / OPTIONS).exists()
 
 
 def write_model(run: TrainingRun, output: Path) -> None:
-    """Writes the model, on the chief only."""
     if is_chief(run.strategy):
         vocabulary, n_tokens = run.inputs.vocabulary, len(run.inputs.train.tokens)
         options = run.settings.options.to_options(n_tokens, len(vocabulary))

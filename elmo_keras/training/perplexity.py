@@ -27,25 +27,20 @@ MAX_TOKENS = 2048  # in a window
 
 
 class Perplexity(NamedTuple):
-    """The perplexities of both directions.
-
-    `mean`, the exp of their mean loss, is the number published for the released
-    models.
-    """
+    """The perplexities of both directions."""
 
     forward: float
     backward: float
 
     @classmethod
     def of(cls, sums: np.ndarray, n_predictions: int) -> "Perplexity":
-        """The perplexities for log probabilities `(2,)` summed over predictions."""
         with np.errstate(over="ignore"):  # after training that diverged
             forward, backward = np.exp(-np.asarray(sums) / n_predictions)
         return cls(float(forward), float(backward))
 
     @property
     def mean(self) -> float:
-        """exp of the mean loss of both directions, their geometric mean."""
+        """exp of the mean loss of both directions: the number that is published."""
         return float(np.sqrt(self.forward * self.backward))
 
     def __str__(self):
@@ -56,23 +51,14 @@ class Perplexity(NamedTuple):
 
 
 class HeldOutPerplexity(NamedTuple):
-    """The perplexities of a text for the ways to read it.
+    """The perplexities of a text for the ways to read it; None was not measured."""
 
-    Attributes:
-        zero: each sentence from the zero state, as `Elmo` reads it without a start
-            state.
-        carried: the state carried over from sentence to sentence, as for published
-            perplexities; None if it was not measured.
-        start: each sentence from the model's start state; None if it has none.
-    """
-
-    zero: Perplexity
-    carried: Perplexity | None = None
-    start: Perplexity | None = None
+    zero: Perplexity  # each sentence from the zero state, as `Elmo` reads it by default
+    carried: Perplexity | None = None  # the state carried over, as for published ones
+    start: Perplexity | None = None  # each sentence from the model's start state
 
     @classmethod
     def of(cls, sums: np.ndarray, n_predictions: int) -> "HeldOutPerplexity":
-        """The perplexities for the result of `validation_sums`."""
         return cls(*(Perplexity.of(some, n_predictions) for some in sums))
 
     def __str__(self):

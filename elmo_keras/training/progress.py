@@ -12,7 +12,7 @@ RECENT_ROWS = 10  # rows of the recent loss
 
 @dataclasses.dataclass
 class Progress:
-    """The progress of a training run, part of its checkpoints."""
+    """Part of the checkpoints of a training run."""
 
     epoch: int = 0  # number of the current epoch
     epoch_step: int = 0  # steps done in the current epoch
@@ -66,7 +66,6 @@ class Progress:
         return self.chosen_mean(result)
 
     def chosen_mean(self, result: HeldOutPerplexity) -> float:
-        """The mean perplexity that chooses the model."""
         return getattr(result, self.chosen_by).mean
 
     def evaluations(self) -> list[HeldOutPerplexity]:

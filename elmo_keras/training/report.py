@@ -61,7 +61,6 @@ def remarks(text: TextStatistics, streams: Streams) -> list[str]:
 
 
 def beginning(progress: Progress, limits: Limits, checkpoint: Path) -> str:
-    """A line about the checkpoint that a run starts from."""
     reached = limits.reached(progress)
     if not reached:
         return f"Resuming from step {progress.step:,}, {checkpoint}"
@@ -88,7 +87,6 @@ def result(progress: Progress, finished: bool) -> str:
 
 
 def write_card(run: TrainingRun, data: TextData, output: Path) -> None:
-    """Writes the model card and draws the curves."""
     try:
         (output / CARD).write_text(model_card(run, data), encoding="utf-8")
         draw_curves(run.progress, output / CURVES, run.loss_name)

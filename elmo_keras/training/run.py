@@ -32,8 +32,6 @@ WARM_UP_STEPS = 500  # default for a new softmax of a pretrained model
 
 @dataclasses.dataclass
 class TrainingRun:
-    """Everything that a step reads and changes."""
-
     strategy: tf.distribute.Strategy  # model and optimizer were built in its scope
     bilm: BidirectionalLanguageModel
     optimizer: keras.optimizers.Optimizer
@@ -52,7 +50,6 @@ class TrainingRun:
         return "loss" if self.streams.n_negatives is None else "sampled loss"
 
     def reset_state(self):
-        """Sets the LSTM state of all rows to zeros."""
         self.state = scatter_rows(
             self.strategy, self.bilm.lstm.zero_state(self.streams.n_rows)
         )
@@ -61,7 +58,6 @@ class TrainingRun:
 def make_streams(
     inputs: Inputs, settings: RunSettings, strategy: tf.distribute.Strategy
 ) -> Streams:
-    """The batches of the training text for all replicas."""
     options, share = settings.options, settings.zero_state_share
     return Streams(
         inputs.train,
@@ -133,7 +129,6 @@ def _read_pretrained(inputs, settings, bilm, optimizer) -> int:
 
 
 def _identity(inputs, streams, settings) -> dict[str, Any]:
-    """The values that must not change when the run is resumed."""
     identity = dataclasses.asdict(settings.options) | {
         "rows of text in all": streams.n_rows,
         "parts": settings.accumulation_steps,
@@ -155,7 +150,6 @@ def _identity(inputs, streams, settings) -> dict[str, Any]:
 
 
 def variables_of(run: TrainingRun) -> dict[str, keras.Variable]:
-    """Name in the checkpoint → variable."""
     of_model = {f"weights/{i}": w for i, w in enumerate(run.bilm.trainable_weights)}
     of_optimizer = {f"optimizer/{i}": v for i, v in enumerate(run.optimizer.variables)}
     return of_model | of_optimizer

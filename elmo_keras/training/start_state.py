@@ -31,7 +31,6 @@ PROGRAM = "elmo_keras.training.start_state"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("model", metavar="MODEL", help=MODEL_HELP)
@@ -46,7 +45,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the program; returns its exit status."""
     given = parser().parse_args(arguments)
     data = TextData(train=given.text, raw_text=given.raw_text)
     return run_command(
@@ -94,7 +92,6 @@ def keep_start_state(
 
 
 def check_output(model: str, data: TextData, output: Path | None) -> None:
-    """Refuses an output that can't be written, or would replace an input."""
     from elmo_keras.model_files.model_directory import find_model
     from elmo_keras.training.output import has_model
 

@@ -53,7 +53,6 @@ class Plan(NamedTuple):
 
     @property
     def longest_row(self) -> int:
-        """The number of places of the longest row."""
         return int(np.diff(self.rows).max())
 
     def n_steps(self, unroll_steps: int) -> int:

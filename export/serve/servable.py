@@ -124,7 +124,6 @@ class Servable:
         return keys
 
     def warm_up(self) -> int:
-        """Answers the warm-up requests of the version; returns their number."""
         path = self.directory / WARM_UP
         if not path.exists():
             return 0

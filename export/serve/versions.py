@@ -128,7 +128,6 @@ class Versions:
         return changed
 
     def close(self) -> None:
-        """Frees all versions; what is being computed ends."""
         for servable in list(self._loaded.values()):
             servable.close()
 

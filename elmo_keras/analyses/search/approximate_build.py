@@ -38,30 +38,12 @@ def make_approximate_index(
     stop: Callable[[], bool] = lambda: False,
     files: Any = None,
 ) -> bool:
-    """Makes the file of an `ApproximateIndex`, unless it exists.
+    """Makes the file of an `ApproximateIndex`, unless it exists; returns whether it is finished.
 
-    The file grows as `PATH.unfinished`, which is saved now and then and when the call
-    is stopped; the same call resumes from it.
-
-    Args:
-        vectors: `(sentences, dim)`, an array or what is sliced like one, such as
-            `ParquetSentences`, a block at a time; 0 for a sentence without tokens,
-            which is never found.
-        path: the file; see `index_note` for the file beside it.
-        made_of: JSON values that tell these vectors from others, such as a digest.
-        center: whether to subtract the mean of all sentences, as in `SearchIndex`.
-        overwrite: whether to replace an index that exists, as soon as the new one is
-            finished, and to discard an unfinished one of other vectors.
-        verbose: 1 for a progress bar on standard error.
-        stop: called before every block; the call ends if it returns True.
-        files: JSON values for the note, such as stamps of the files of the vectors.
-
-    Returns:
-        Whether the index is finished. If not, the same call resumes.
-
-    Raises:
-        ValueError: the file is the index of other vectors, or no index.
-        OSError: the file can't be written; what was saved is kept.
+    `vectors` `(sentences, dim)` is sliced like an array, a block at a time; 0 is a sentence
+    without tokens, which is never found. `made_of` tells them from others, and `files` are
+    for the note. The file grows as `PATH.unfinished`, saved now and then and when `stop`
+    returns True; the same call resumes.
     """
     made_of = made_of | {"rows": len(vectors), "center": center}
     if path.exists() and not overwrite:

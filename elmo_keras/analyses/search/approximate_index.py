@@ -15,24 +15,10 @@ class ApproximateIndex:
     """The sentences near a query, found without comparing it with all of them.
 
     It is faiss's IVF: the unit vectors are divided into lists by their nearest centroid
-    (k-means), and a query is compared with the sentences in the lists nearest to it. It
-    finds nearly all of the closest ones, and cosines up to about 1e-5, since float16
-    holds the differences from the centroids. The file is mapped into memory, so that
-    it opens at once, and processes share it.
-
-    Args:
-        path: a file of `make_approximate_index`, with its note beside it. faiss reads
-            it, which a file that is made to harm can crash: open only files whose
-            origin you trust.
-        cells: how many lists a query searches, a sixteenth of them by default and at
-            least 16. In more of them it finds more of the closest sentences.
-
-    Attributes:
-        n_lists: how many lists there are, of about 256 sentences each.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is damaged, another kind of file, or of an earlier version.
+    (k-means), and a query is compared with the sentences in the `cells` lists nearest to
+    it, by default a sixteenth and at least 16. Cosines are right up to about 1e-5, since
+    float16 holds the differences from the centroids. The file is mapped into memory, so
+    that it opens at once. faiss can crash on a file that is made to harm.
     """
 
     def __init__(self, path: Path, cells: int | None = None):
@@ -49,20 +35,10 @@ class ApproximateIndex:
         ivf.nprobe = min(ivf.nlist, cells or usual)
 
     def __len__(self) -> int:
-        """The number of sentences with a token."""
         return self._index.ntotal
 
     def closest(self, query: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
-        """The sentences closest to a query, as far as they are in the lists searched.
-
-        Args:
-            query: `(dim,)`.
-            top: the number of sentences.
-
-        Returns:
-            Their indices and cosines, the closest first; fewer than `top` if the
-            lists hold fewer.
-        """
+        """Indices and cosines, the closest first; fewer than `top` if the lists hold fewer."""
         query = np.asarray(query, np.float32)[None]
         (cosines,), (indices,) = self._index.search(query, top)
         found = indices >= 0

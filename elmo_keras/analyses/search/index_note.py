@@ -49,5 +49,4 @@ def check_written(index: Path, inputs: Iterable[Path]) -> None:
 
 
 def unfinished(index: Path) -> Path:
-    """Where an approximate index grows."""
     return index.with_name(f"{index.name}.unfinished")

@@ -28,13 +28,11 @@ class Sentence(NamedTuple):
 
 
 def read_semcor(path: str | Path, limit: int | None = None) -> list[Sentence]:
-    """The sentences of a file.
+    """The sentences of a file: word, lemma, part of speech and sense key, separated by tabs.
 
-    A line holds word, lemma, part of speech and sense key, separated by tabs, with
-    `_` for a missing one. An expression of several words (`took_place`) becomes several
-    tokens. Two keys of one lemma are written `play%1:04:05::;1:04:04::`. Parts of
-    speech are distinguished by the first letter of their tag. Lines without a tab that
-    begin with `#` are comments; an empty line ends a sentence.
+    `_` is a missing one. An expression of several words (`took_place`) becomes several
+    tokens. Two keys of one lemma are written `play%1:04:05::;1:04:04::`. Lines without a tab
+    that begin with `#` are comments; an empty line ends a sentence.
     """
     sentences = (_sentence(path, block) for block in blocks(path))
     return list(itertools.islice(filter(lambda s: s.tokens, sentences), limit))

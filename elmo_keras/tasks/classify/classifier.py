@@ -110,7 +110,6 @@ class TextClassifier(LabelModel):
         return self.decision(self.dropout(self.maxout(pooled), training=training))
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
-        """The mean cross entropy plus the regularization losses."""
         kind = keras.losses.BinaryCrossentropy
         if not self.multi_label:
             kind = keras.losses.SparseCategoricalCrossentropy
