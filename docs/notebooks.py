@@ -59,7 +59,7 @@ def contents(notebook, name):
 def printed(cell):
     """What a cell printed, without standard error, to which TensorFlow logs."""
     texts = [o.text for o in cell.outputs if o.get("name") == "stdout"]
-    return "".join(texts).rstrip("\n")
+    return "".join(texts).strip("\n")
 
 
 def pictures(cell):
