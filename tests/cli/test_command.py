@@ -11,7 +11,13 @@ import types
 import pytest
 
 from elmo_keras.cli import console
-from elmo_keras.cli.command import CommandFailed, command_parser, run_command, stopping
+from elmo_keras.cli.command import (
+    CommandFailed,
+    command_parser,
+    run_command,
+    started_command,
+    stopping,
+)
 from tests.support.paths import ROOT
 
 
@@ -42,6 +48,20 @@ def start(monkeypatch):
 def test_the_usage_shows_what_was_typed(start, program, argument, module, typed):
     start(argument, module)
     assert command_parser(program, None).format_usage() == f"usage: {typed} [-h]\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("python -m elmo_keras.tasks.tag --help", "tag"),
+        ("python -m elmo_keras.analyses.compare.__main__", "compare"),
+        ("python -m pytest -m slow", ""),
+        ("python script.py tag", ""),
+    ],
+)
+def test_a_command_is_known_while_its_modules_are_imported(monkeypatch, line, name):
+    monkeypatch.setattr(sys, "orig_argv", line.split())
+    assert started_command() == name
 
 
 def test_examples_in_the_help_work_as_they_are_shown(start):
