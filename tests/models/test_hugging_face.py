@@ -107,7 +107,7 @@ UNKNOWN = {OPTIONS: {"X-Error-Code": "RepoNotFound"}}
     ("spoil", "message"),
     [
         (lambda hub: hub.files.clear() or hub.headers.update(UNKNOWN), ""),
-        (lambda hub: hub.headers.clear(), ".*X-Repo-Commit"),  # it is no hub
+        (lambda hub: hub.headers.clear(), ".*(X-Repo-Commit|locate)"),  # it is no hub
         (lambda hub: hub.fail(OPTIONS, *9 * [status(403)]), ".*403"),
     ],
 )
