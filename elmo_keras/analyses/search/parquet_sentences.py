@@ -46,7 +46,7 @@ class ParquetSentences(contextlib.AbstractContextManager):
 
     def __getitem__(self, rows: slice) -> np.ndarray:
         first, end, _ = rows.indices(len(self))
-        dtype = self._kind.value_type.to_pandas_dtype()
+        dtype = pa.array([], self._kind.value_type).to_numpy().dtype
         vectors, done = np.empty((max(0, end - first), self.shape[1]), dtype), 0
         while done < len(vectors):
             group, place = self._rows.group_of(first + done, "vector")
