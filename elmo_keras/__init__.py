@@ -42,49 +42,31 @@ _MODULES = {
     "tokenize": "text.token_batches",
 }
 
-if TYPE_CHECKING:
-    from elmo_keras import layers
-    from elmo_keras.bilm import BidirectionalLanguageModel
-    from elmo_keras.config import ElmoConfig
-    from elmo_keras.elmo import Elmo
-    from elmo_keras.embed import Embedder, embed_corpus, read_embeddings
-    from elmo_keras.exported_elmo import ExportedElmo
-    from elmo_keras.language_model import LanguageModel
-    from elmo_keras.model_files.model_directory import find_model, load_bilm
-    from elmo_keras.text.characters import character_ids
-    from elmo_keras.text.corpus import Corpus
-    from elmo_keras.text.mirrored_strategy import MirroredStrategy
-    from elmo_keras.text.token_batches import tokenize
-    from elmo_keras.text.vocabulary import Vocabulary
-    from elmo_keras.training.mean_end_state import mean_end_state
+if TYPE_CHECKING:  # `X as X` says that X is public
+    from elmo_keras import layers as layers
+    from elmo_keras.bilm import BidirectionalLanguageModel as BidirectionalLanguageModel
+    from elmo_keras.config import ElmoConfig as ElmoConfig
+    from elmo_keras.elmo import Elmo as Elmo
+    from elmo_keras.embed.corpus import embed_corpus as embed_corpus
+    from elmo_keras.embed.embedder import Embedder as Embedder
+    from elmo_keras.embed.embeddings import read_embeddings as read_embeddings
+    from elmo_keras.exported_elmo import ExportedElmo as ExportedElmo
+    from elmo_keras.language_model import LanguageModel as LanguageModel
+    from elmo_keras.model_files.model_directory import find_model as find_model
+    from elmo_keras.model_files.model_directory import load_bilm as load_bilm
+    from elmo_keras.text.characters import character_ids as character_ids
+    from elmo_keras.text.corpus import Corpus as Corpus
+    from elmo_keras.text.mirrored_strategy import MirroredStrategy as MirroredStrategy
+    from elmo_keras.text.token_batches import tokenize as tokenize
+    from elmo_keras.text.vocabulary import Vocabulary as Vocabulary
+    from elmo_keras.training.mean_end_state import mean_end_state as mean_end_state
     from elmo_keras.training.perplexity import (
-        held_out_perplexity,
-        log_probabilities,
-        perplexity,
+        held_out_perplexity as held_out_perplexity,
     )
+    from elmo_keras.training.perplexity import log_probabilities as log_probabilities
+    from elmo_keras.training.perplexity import perplexity as perplexity
 
-__all__ = [
-    "BidirectionalLanguageModel",
-    "Corpus",
-    "Elmo",
-    "ElmoConfig",
-    "Embedder",
-    "ExportedElmo",
-    "LanguageModel",
-    "MirroredStrategy",
-    "Vocabulary",
-    "character_ids",
-    "embed_corpus",
-    "find_model",
-    "held_out_perplexity",
-    "layers",
-    "load_bilm",
-    "log_probabilities",
-    "mean_end_state",
-    "perplexity",
-    "read_embeddings",
-    "tokenize",
-]
+__all__ = sorted([*_MODULES, "layers"])
 
 
 def __getattr__(name: str) -> Any:

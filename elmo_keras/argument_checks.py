@@ -16,24 +16,20 @@ def is_count(value: Any, least: int, most: int) -> bool:
 
 
 def is_clip(value: Any) -> bool:
-    """Whether a value is None or a number above 0."""
     return value is None or (_is_number(value) and 0 < value <= MAX_FLOAT)
 
 
 def check_counts(least: int = 1, most: int = MAX_SIZE, **values: Any) -> None:
-    """Refuses what is no integer within these bounds."""
     expected = f"an integer from {least} to {most}"
     _check(values, lambda value: is_count(value, least, most), expected)
 
 
 def check_numbers(least: float, most: float = MAX_FLOAT, **values: Any) -> None:
-    """Refuses what is no number within these bounds."""
     expected = f"a number from {least:g} to {most:g}"
     _check(values, lambda v: _is_number(v) and least <= v <= most, expected)
 
 
 def check_clips(**values: Any) -> None:
-    """Refuses what is neither None nor a number above 0."""
     _check(values, is_clip, "None or above 0")
 
 

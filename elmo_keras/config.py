@@ -23,15 +23,8 @@ _POSITIVE = {
 }
 _MAX_HIGHWAY, _MAX_CHARACTERS, _MAX_FILTERS, _MAX_FILTER_GROUPS = 100, 2**12, 2**16, 100
 
-_PUBLISHED_FILTERS = (
-    (1, 32),
-    (2, 32),
-    (3, 64),
-    (4, 128),
-    (5, 256),
-    (6, 512),
-    (7, 1024),
-)
+# Of the published models.
+_FILTERS = (1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -258,9 +251,9 @@ def _pairs(filters):
 
 
 PRESETS = {
-    "small": ElmoConfig(1024, 128, _PUBLISHED_FILTERS),
-    "medium": ElmoConfig(2048, 256, _PUBLISHED_FILTERS),
-    "original": ElmoConfig(4096, 512, _PUBLISHED_FILTERS, n_highway=2),
+    "small": ElmoConfig(1024, 128, _FILTERS),
+    "medium": ElmoConfig(2048, 256, _FILTERS),
+    "original": ElmoConfig(4096, 512, _FILTERS, n_highway=2),
     "tiny": ElmoConfig(256, 64, ((1, 16), (2, 32), (3, 64), (4, 64), (5, 64))),
     "test": ElmoConfig(
         7, 5, ((1, 2), (2, 3), (3, 4)), char_embedding_dim=3, max_characters_per_token=9

@@ -191,12 +191,7 @@ class LanguageModel:
         return tf.split(layers[-1], 2, axis=-1)
 
     def likeliest(
-        self,
-        tokens: Sentence,
-        position: int,
-        top: int = 10,
-        *,
-        direction: str = "both",
+        self, tokens: Sentence, position: int, top: int = 10, *, direction: str = "both"
     ) -> list[tuple[str, float]]:
         """The words that are likeliest at a position, whatever word is there.
 

@@ -111,16 +111,12 @@ def export_packed(arguments: argparse.Namespace, inputs: Sequence[Path]) -> None
     """Writes the model as it is, with its softmax, vocabulary, mix and start state."""
     output = arguments.output
     check_folder(output)
-    check_apart([output], inputs)
-    if output.exists():
-        raise FileExistsError(f"{output} exists. Move it, or give another name.")
-    from elmo_keras import Elmo
+    check_new(output, inputs)
     from elmo_keras.model_files.model_directory import find_model, save_model
 
     files = find_model(*given_model(arguments))
-    mix = None if files.mix is None else Elmo.from_pretrained(files).mixes[0]
-    bilm, words = files.bilm(), files.vocabulary
-    save_model(output, bilm, words, options=files.options, mix=mix, packed=True)
+    kept = {"options": files.options, "mix": files.mix}
+    save_model(output, files.bilm(), files.vocabulary, **kept, packed=True)
     print(f"The model is in {output}")
 
 
@@ -129,9 +125,7 @@ def export_lite(arguments: argparse.Namespace, inputs: Sequence[Path]) -> None:
     if output.suffix != ".tflite":
         raise ValueError(f"The output should end in .tflite. Received: {output}")
     check_file(output)
-    check_apart([output], inputs)
-    if output.exists():
-        raise FileExistsError(f"{output} exists. Move it, or give another name.")
+    check_new(output, inputs)
     from elmo_keras.lite.convert import convert
     from elmo_keras.tasks.layers.task_model import TaskModel
 
@@ -144,6 +138,12 @@ def export_lite(arguments: argparse.Namespace, inputs: Sequence[Path]) -> None:
     mix = source.mixes[arguments.representation]
     convert(source, output, arguments.arithmetic or "int8", mix=mix)
     print(f"The model is in {output}")
+
+
+def check_new(output: Path, inputs: Sequence[Path]) -> None:
+    check_apart([output], inputs)
+    if output.exists():
+        raise FileExistsError(f"{output} exists. Move it, or give another name.")
 
 
 def write(

@@ -6,9 +6,6 @@ import tensorflow as tf
 
 from elmo_keras.text.token_batches import tokenize
 
-from .options import TOKENIZERS
-
-# The tokenizers that the signature `default` can split its sentences with.
 # The words of models that answer questions, see `tasks.answer.words`.
 WORDS = "words"
 
@@ -32,8 +29,6 @@ def splitter(
     `"unicode_script"` separates punctuation from words. A text is normalised first;
     bytes that are not UTF-8 stay as they are.
     """
-    if name not in TOKENIZERS:
-        raise ValueError(f"`name` should be one of {TOKENIZERS}. Received: {name!r}")
     if name == "unicode_script":
         tokenizer = tensorflow_text().UnicodeScriptTokenizer()
     else:  # None is the default of `tokenize`: white space
@@ -41,9 +36,8 @@ def splitter(
     normalize = tensorflow_text().normalize_utf8 if normalization else None
 
     def split(text):
-        return tokenize(
-            normalize(text, normalization) if normalize else text, tokenizer
-        )
+        text = normalize(text, normalization) if normalize else text
+        return tokenize(text, tokenizer)
 
     return split
 

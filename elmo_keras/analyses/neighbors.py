@@ -30,8 +30,6 @@ MAX_WORDS = 20_000  # the most frequent ones are candidates
 
 
 class Occurrence(NamedTuple):
-    """One use of a word: its sentence, and its position there."""
-
     sentence: Sequence[str]
     position: int
 

@@ -223,10 +223,8 @@ def _write_parquet(path, parts, vectors, about, step, *, texts):
 
 class _Lines:
     def __init__(self, source: Path, shard: tuple[int, int]):
-        self._rows, (self._index, self._count) = (
-            TextRows([source], only_lines=True),
-            shard,
-        )
+        self._rows = TextRows([source], only_lines=True)
+        self._index, self._count = shard
         self._texts: dict[int, bytes] = {}
 
     def __iter__(self) -> Iterator[list[bytes]]:

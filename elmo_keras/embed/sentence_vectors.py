@@ -12,18 +12,11 @@ POOLINGS = "mean", "max"
 
 
 class SentenceVectors:
-    """The chosen layers of the sentences of a batch, which subclasses compute.
+    """The chosen layers of the sentences of a batch, which subclasses compute."""
 
-    Attributes:
-        model: SHA-256 of the biLM's configuration and weights.
-        arithmetic: what the numbers are computed in.
-        mix: the layers' weights, `gamma` and `layer_norm` of a mix, as JSON values.
-        word_dtype: dtype of the vectors of words.
-    """
-
-    model: str
-    arithmetic: str
-    mix: dict[str, Any]
+    model: str  # SHA-256 of the biLM's configuration and weights
+    arithmetic: str  # that the numbers are computed in
+    mix: dict[str, Any]  # its layers' weights, `gamma` and `layer_norm`, as JSON values
     word_dtype = np.dtype(np.float32)
 
     def __init__(

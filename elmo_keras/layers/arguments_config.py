@@ -16,6 +16,17 @@ class ArgumentsConfig:
         return super().get_config() | arguments
 
 
+class LayerArgument(ArgumentsConfig):
+    """A layer, or model, one of whose arguments is a layer."""
+
+    layer_argument = "token_vectors"
+
+    @classmethod
+    def from_config(cls, config):
+        layer = keras.saving.deserialize_keras_object(config[cls.layer_argument])
+        return cls(**config | {cls.layer_argument: layer})
+
+
 def _plain(value):
     if isinstance(value, keras.layers.Dropout):
         return value.rate

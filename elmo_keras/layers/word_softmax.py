@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts
+from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.blocked_weights import initial
 
 # How many logits evaluation holds at once: 128 MiB in float32.
@@ -11,7 +12,7 @@ LOGITS_AT_ONCE = 2**25
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class WordSoftmax(keras.layers.Layer):
+class WordSoftmax(ArgumentsConfig, keras.layers.Layer):
     """The scores of all words of a vocabulary.
 
     `logits = x Wᵀ + b` with one row of W for each word.
@@ -82,9 +83,6 @@ class WordSoftmax(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.vocabulary_size)
-
-    def get_config(self):
-        return super().get_config() | {"vocabulary_size": self.vocabulary_size}
 
 
 def word_logits(inputs, kernel, bias):

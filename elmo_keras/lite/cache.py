@@ -11,30 +11,28 @@ from elmo_keras.model_files.model_parts import parts_of_model
 from elmo_keras.models.cache import cache_folder
 from elmo_keras.models.local_files import local_files, model_title
 
-FOLDER = "litert"  # in the cache
+FOLDER, ARITHMETIC = "litert", "int8"
 
 
-def converted(
-    model: str | Path, weights: str | Path | None = None, arithmetic: str = "int8"
-) -> Path:
+def converted(model: str | Path, weights: str | Path | None = None) -> Path:
     """The path of a model's `.tflite` file, made at the first use and when its files change."""
     options, weights_file = local_files(model, weights)
     parts = [p for p in (options, weights_file) if p is not None]
     files = sorted({f for part in parts for f in parts_of_model(part) if f.is_file()})
     stamps = [file_stamp(file) for file in files]
-    key = hashlib.sha256(json.dumps([VERSION, arithmetic, stamps]).encode()).hexdigest()
+    key = hashlib.sha256(json.dumps([VERSION, ARITHMETIC, stamps]).encode()).hexdigest()
     folder = cache_folder() / FOLDER
-    path = folder / f"{model_title(model)}-{arithmetic}-{key[:16]}.tflite"
+    path = folder / f"{model_title(model)}-{ARITHMETIC}-{key[:16]}.tflite"
     if not path.exists():
         waiting = f"Waiting for another process, which converts {model}."
         with only_process(folder, waiting, wait=True):
             if not path.exists():
-                _convert(options, weights_file, path, arithmetic)
+                _convert(options, weights_file, path)
     return path
 
 
-def _convert(model, weights, path, arithmetic):
+def _convert(model, weights, path):
     from elmo_keras.elmo import Elmo
     from elmo_keras.lite.convert import convert
 
-    convert(Elmo.from_pretrained(model, weights), path, arithmetic)
+    convert(Elmo.from_pretrained(model, weights), path, ARITHMETIC)

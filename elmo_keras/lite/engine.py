@@ -84,7 +84,6 @@ class LiteElmo:
 
 
 def _check(config, file):
-    """Refuses sizes that are not those of the configuration."""
     shapes, about = {}, file.about
     dictionary = config.dictionary
     if config.has_characters:
@@ -212,7 +211,6 @@ class _Tokens:
         self._models, self._bound = [compiled(self._graph)], [{}, {}]
 
     def vectors(self, words, both):
-        """The vectors of words; `both` runs two functions at once."""
         ids, ends = self._ids(words)
         result = np.empty((len(words), self._config.projection_dim), np.float32)
         jobs = self._jobs(ends)

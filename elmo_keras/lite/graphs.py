@@ -9,17 +9,12 @@ from elmo_keras.lite.graph import Graph, Matrix
 
 
 class LstmLayer(NamedTuple):
-    """One layer in one direction: kernels with a row for each output.
+    """One layer in one direction: kernels with a row for each output."""
 
-    `kernel` (4 · units, in), `recurrent_kernel` (4 · units, projection),
-    `projection_kernel` (projection, units); `bias` float32 (4 · units), with the
-    forget gate's.
-    """
-
-    kernel: Matrix
-    recurrent_kernel: Matrix
-    bias: np.ndarray
-    projection_kernel: Matrix
+    kernel: Matrix  # (4 · units, in)
+    recurrent_kernel: Matrix  # (4 · units, projection)
+    bias: np.ndarray  # float32 (4 · units), with the forget gate's
+    projection_kernel: Matrix  # (projection, units)
 
     @property
     def units(self) -> int:
@@ -27,17 +22,13 @@ class LstmLayer(NamedTuple):
 
 
 class TokenLayers(NamedTuple):
-    """The layers of the token representation.
+    """The layers of the token representation."""
 
-    `kernels` (count, width, 1, dim) and `biases` of the n-gram filters; `highways`:
-    for each the carry's and then the transform's rows (2 · filters, filters), and
-    bias; `projection` and its bias, or None.
-    """
-
-    kernels: Sequence[Matrix]
+    kernels: Sequence[Matrix]  # (count, width, 1, dim), of the n-gram filters
     biases: Sequence[np.ndarray]
+    # The carry's and then the transform's rows (2 · filters, filters), and bias.
     highways: Sequence[tuple[Matrix, np.ndarray]]
-    projection: tuple[Matrix, np.ndarray] | None
+    projection: tuple[Matrix, np.ndarray] | None  # and its bias
 
 
 def token_graph(

@@ -10,7 +10,7 @@ import keras
 from elmo_keras.config import ElmoConfig
 from elmo_keras.model_files.archives import open_archive
 from elmo_keras.model_files.hdf5 import Content, open_hdf5
-from elmo_keras.model_files.published import finite, published_shapes
+from elmo_keras.model_files.published import finite, n_parameters
 from elmo_keras.models.local_files import not_a_pipe
 
 _CONFIG, _WEIGHTS = "config.json", "model.weights.h5"
@@ -65,7 +65,7 @@ def _check_sizes(config, n_numbers):
         todo.extend(part.values())
         if part.get("registered_name") == "elmo_keras>Elmo":
             elmo = ElmoConfig(**part["config"]["config"])
-            expected = sum(map(math.prod, published_shapes(elmo).values()))
+            expected = n_parameters(elmo)
             if expected > n_numbers:
                 raise ValueError(
                     f"Its Elmo layer has {expected:,} weights, but {_WEIGHTS} holds "

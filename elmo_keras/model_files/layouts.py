@@ -1,6 +1,5 @@
 """The layouts in which models are published: which files hold what, in each of them."""
 
-import math
 import re
 from pathlib import PurePosixPath
 
@@ -14,7 +13,7 @@ from elmo_keras.model_files.hdf5 import open_hdf5
 from elmo_keras.model_files.hub_module import read_hub_module
 from elmo_keras.model_files.many_langs import ENCODER, TOKEN_EMBEDDER, read_many_langs
 from elmo_keras.model_files.mix_file import MAX_MIX
-from elmo_keras.model_files.published import published_shapes
+from elmo_keras.model_files.published import n_parameters
 from elmo_keras.model_files.start_state_file import MAX_START_STATE
 from elmo_keras.models.file_names import (
     MIX,
@@ -66,8 +65,7 @@ def options_and_weights(folder: Folder) -> ModelFiles:
 
     def most_bytes():
         config = ElmoConfig.from_options(options, dictionary)
-        expected = 4 * sum(map(math.prod, published_shapes(config).values()))
-        return _FREE_WEIGHTS + _MAX_WEIGHTS_RATIO * expected
+        return _FREE_WEIGHTS + _MAX_WEIGHTS_RATIO * 4 * n_parameters(config)
 
     weights = folder.required(WEIGHTS, "*.hdf5", but=PUBLISHED_SOFTMAX)
     source = folder.source(weights, most_bytes)

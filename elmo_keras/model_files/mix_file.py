@@ -45,12 +45,12 @@ def parse_mix(file: Content, n_layers: int) -> Mix:
     return mix.checked(n_layers, file.name)
 
 
-def mix_content(mix: ScalarMix) -> bytes:
-    if mix.scheme != "learned":
+def mix_content(mix: ScalarMix | Mix) -> bytes:
+    if isinstance(mix, ScalarMix) and mix.scheme != "learned":
         raise ValueError(
             "A mix that is kept should have weights, those of the scheme 'learned'. "
             f"Received: {mix.scheme!r}"
         )
     scalars = np.asarray(mix.scalars, np.float32).tolist()
-    values = {"scalars": scalars, "gamma": float(mix.gamma.numpy())}
+    values = {"scalars": scalars, "gamma": float(np.float32(mix.gamma))}
     return f"{json.dumps(values, indent=2)}\n".encode()

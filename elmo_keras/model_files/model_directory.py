@@ -14,7 +14,7 @@ from elmo_keras.model_files.folders import ArchiveFolder, Folder
 from elmo_keras.model_files.found_model import SOFTMAX_DIGEST, ModelFiles
 from elmo_keras.model_files.hdf5 import new_hdf5, open_hdf5
 from elmo_keras.model_files.layouts import bilm_tf_checkpoint, model_in
-from elmo_keras.model_files.mix_file import mix_content
+from elmo_keras.model_files.mix_file import Mix, mix_content
 from elmo_keras.model_files.published import softmax_table, write_table, write_weights
 from elmo_keras.model_files.start_state_file import start_state_content
 from elmo_keras.models.file_names import (
@@ -106,7 +106,7 @@ def save_model(
     vocabulary: Vocabulary | None = None,
     *,
     options: dict[str, Any] | None = None,
-    mix: ScalarMix | None = None,
+    mix: ScalarMix | Mix | None = None,
     packed: bool = False,
 ) -> None:
     """Writes a model directory; no file is replaced before all are written.

@@ -49,10 +49,7 @@ def unpacked(datasets: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_packed(file: h5py.File, name: str, array: np.ndarray, parts: int) -> None:
-    """Writes a matrix as int8, or what should stay exact as it is.
-
-    `parts` is the number of matrices that the rows are made of.
-    """
+    """Writes a matrix, made of `parts` ones, as int8, or what should stay exact as it is."""
     if array.ndim == 1 or name in _EXACT:
         file[name] = array
         return

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -84,6 +85,11 @@ def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
         shapes[f"{cell}/B"] = (4 * config.units,)
         shapes[f"{cell}/W_P_0"] = (config.units, dim)
     return shapes
+
+
+def n_parameters(config: ElmoConfig) -> int:
+    """Number of parameters of a biLM without its softmax."""
+    return sum(map(math.prod, published_shapes(config).values()))
 
 
 def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
@@ -208,20 +214,16 @@ def _name_in_file(name, array):
 
 
 def assign(entry: Entry, array: np.ndarray) -> None:
-    """Assigns an array of the published layout to the entry's variables."""
     for variable, rows in split(entry, array):
         of_replicas = isinstance(variable.value, tf.distribute.DistributedValues)
         if rows.size <= VALUES_AT_ONCE or of_replicas:
             variable.assign(rows)
             continue
         # Without a copy of all rows, such as those of a large softmax.
-        variable, n_rows = (
-            variable.value,
-            max(1, VALUES_AT_ONCE * len(rows) // rows.size),
-        )
+        n_rows = max(1, VALUES_AT_ONCE * len(rows) // rows.size)
         for first in range(0, len(rows), n_rows):
             part = slice(first, first + n_rows)
-            variable[part].assign(tf.cast(rows[part], variable.dtype))
+            variable.value[part].assign(tf.cast(rows[part], variable.dtype))
 
 
 def split(
@@ -254,7 +256,7 @@ def write_weights(
 def write_table(
     table: dict[str, Entry], file: h5py.File, *, packed: bool = False
 ) -> None:
-    """Writes every entry of `table` to `file` as float32, or matrices as int8."""
+    """Writes every entry as float32, or matrices as int8."""
     for name, entry in table.items():
         if packed:
             write_packed(file, name, array_of(entry), len(entry.variables))

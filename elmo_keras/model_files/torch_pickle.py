@@ -192,13 +192,9 @@ def _is_size(value):
     return isinstance(value, int) and 0 <= value < 2**40
 
 
-def _rebuilt_parameter(tensor, *_):
-    return tensor
-
-
 _ALLOWED = {
     ("collections", "OrderedDict"): _Names,
     ("torch._utils", "_rebuild_tensor"): _rebuilt,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuilt,
-    ("torch._utils", "_rebuild_parameter"): _rebuilt_parameter,
+    ("torch._utils", "_rebuild_parameter"): lambda tensor, *_: tensor,
 }

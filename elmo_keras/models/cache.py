@@ -23,6 +23,8 @@ OFFLINE = "ELMO_KERAS_OFFLINE"
 MIRROR = "ELMO_KERAS_MIRROR"
 NO = "", "0", "false", "no", "off"
 RECORDS = ".downloads.json"
+# What reading records that are missing or damaged raises.
+DAMAGES = AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError
 
 
 def cache_folder() -> Path:
@@ -70,14 +72,7 @@ def records(folder: Path) -> dict[str, Any]:
             for name, about in files
             if all(isinstance(about[key], kind) for key, kind in kinds.items())
         }
-    except (
-        AttributeError,
-        LookupError,
-        OSError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ):
+    except DAMAGES:
         return {}
 
 

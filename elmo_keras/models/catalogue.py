@@ -30,8 +30,6 @@ class RemoteFile(NamedTuple):
 
 
 class PublishedModel(NamedTuple):
-    """A model that was published, under the name it has here."""
-
     name: str
     language: str = "not stated"  # or the kind of its sequences
     files: tuple[RemoteFile, ...] = ()  # for vectors: an archive, or those of a folder

@@ -22,7 +22,7 @@ from elmo_keras.models.transfer import Transfer, TransferFailed
 
 
 def download(
-    model: PublishedModel, shown: bool = True, *, with_extra: bool = False
+    model: PublishedModel, *, with_extra: bool = False
 ) -> tuple[Path, Path | None]:
     """Downloads the files of a model that are not in the cache, `extra` ones on request.
 
@@ -45,11 +45,11 @@ def download(
         return path, others[0] if others else None
     folder = cache_folder() / folder_name(model.name)
     for file in (*model.files, *(model.extra if with_extra else ())):
-        fetch(file, folder, shown)
+        fetch(file, folder)
     return folder / model.files[0].name if model.is_archive else folder, None
 
 
-def fetch(file: RemoteFile, folder: Path, shown: bool = True) -> Path:
+def fetch(file: RemoteFile, folder: Path) -> Path:
     """Downloads a file unless it is there; several processes may ask for it at once."""
     target = folder / file.name
     if is_known(folder, file):
@@ -68,7 +68,7 @@ def fetch(file: RemoteFile, folder: Path, shown: bool = True) -> Path:
         if target.exists():
             _check_present(file, folder)
         else:
-            _download(file, folder, shown)
+            _download(file, folder)
     return target
 
 
@@ -87,17 +87,15 @@ def _check_present(file, folder):
         ) from error
 
 
-def _download(file, folder, shown):
+def _download(file, folder):
     target, address = folder / file.name, mirrored(file.address)
     transfer = Transfer(
         address,
         target.with_name(f"{target.name}.part"),
         lambda start: check_start(file.name, start),
         kind_of(file.name)[-1] if file.size is None else file.size,
-        shown,
     )
-    if shown:
-        print(f"Downloading {address} to {target}", file=sys.stderr, flush=True)
+    print(f"Downloading {address} to {target}", file=sys.stderr, flush=True)
     try:
         transfer.run()
         check_whole(file.name, transfer.part)

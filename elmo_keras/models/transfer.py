@@ -46,7 +46,6 @@ class Transfer:
     part: Path
     check_start: Callable[[bytes], None]  # raises if the first bytes are wrong ones
     max_bytes: int
-    shown: bool  # whether to show the progress
 
     def run(self) -> None:
         most, failures = self._size(), 0
@@ -81,19 +80,16 @@ class Transfer:
             response = opener.open(request, timeout=TIMEOUT)
         except NETWORK_ERRORS as error:
             return self._refused(error)
+        headers = response.headers
         with response:
             if response.status != 206:
                 self.part.unlink(missing_ok=True)
-            elif not response.headers.get("Content-Range", "").startswith(
-                f"bytes {done}-"
-            ):
+            elif not headers.get("Content-Range", "").startswith(f"bytes {done}-"):
                 self.part.unlink()
                 raise PassingFault("the server sent another part than it was asked for")
             # The server's name for the content: a strong tag, or its time.
-            tag = response.headers.get("ETag", "")
-            known = (
-                tag if tag.startswith('"') else response.headers.get("Last-Modified")
-            )
+            tag = headers.get("ETag", "")
+            known = tag if tag.startswith('"') else headers.get("Last-Modified")
             text = json.dumps({"address": self.address, "validator": known})
             self._validator_file().write_text(text, encoding="utf-8")
             self._receive(response)
@@ -107,7 +103,7 @@ class Transfer:
         if total is not None and total - done > free:
             text = f"{total - done:,} bytes are needed, and {free:,} are free"
             raise OSError(errno.ENOSPC, text)
-        progress = Progress(total=total, initial=done, unit="B", disable=not self.shown)
+        progress = Progress(total=total, initial=done, unit="B")
         with self.part.open("ab") as file, progress:
             for block in _blocks(response):
                 if file.tell() == 0:

@@ -88,7 +88,6 @@ def check_unchanged(file: BinaryIO, begun: os.stat_result, name: str | Path) -> 
 
 
 def bounded_lines(text: BinaryIO) -> Iterator[bytes]:
-    """The lines of an open file, each of at most `LONGEST_LINE` bytes."""
     while line := text.readline(LONGEST_LINE + 1):
         if len(line) > LONGEST_LINE:
             raise ValueError(
@@ -99,7 +98,6 @@ def bounded_lines(text: BinaryIO) -> Iterator[bytes]:
 
 
 def whole_file(path: str | Path, most: int) -> bytes:
-    """The content of a file, unless it has more than `most` bytes."""
     with Path(path).open("rb") as file:
         content = file.read(most + 1)
     if len(content) > most:

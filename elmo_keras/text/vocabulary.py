@@ -104,10 +104,7 @@ class Vocabulary:
 
     @classmethod
     def from_counts(
-        cls,
-        counts: Mapping[str, int],
-        max_size: int | None = None,
-        min_count: int = 1,
+        cls, counts: Mapping[str, int], max_size: int | None = None, min_count: int = 1
     ) -> "Vocabulary":
         """The vocabulary of counted words.
 

@@ -23,12 +23,7 @@ def boundary_tokens(config: ElmoConfig) -> tuple[str, str]:
 
 
 class WordIds:
-    """From words to ids, as `text.characters.characters_of_words` makes them, in NumPy.
-
-    Args:
-        config: gives the length of a row, where longer words are cut, whether words
-            are normalised, and the dictionary.
-    """
+    """From words to ids, as `text.characters.characters_of_words` makes them, in NumPy."""
 
     def __init__(self, config: ElmoConfig):
         self._config = config

@@ -11,8 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.config import ElmoConfig
-from elmo_keras.layers.character_cnn import N_CHARACTERS
+from elmo_keras.model_files.published import n_parameters
 from elmo_keras.training.options import SLOTS, RunSettings
 from elmo_keras.training.streams import Streams
 from elmo_keras.training.windows import window
@@ -76,19 +75,6 @@ def estimate(
         n_steps=n_steps,
         seconds=n_steps * flops / (_EFFICIENCY * _gemm_speed(settings.dtype)),
     )
-
-
-def n_parameters(config: ElmoConfig) -> int:
-    """Number of parameters of a biLM without its softmax."""
-    units, dim, n = config.units, config.projection_dim, config.n_filters
-    characters = config.char_embedding_dim
-    cnn = N_CHARACTERS * characters
-    if (dictionary := config.dictionary) is not None:
-        cnn = dictionary.n_characters * characters
-        cnn += config.word_embedding_dim * (dictionary.n_words + dim)
-    cnn += sum(width * characters * count + count for width, count in config.filters)
-    cnn += config.n_highway * 2 * (n * n + n) + (n * dim + dim) * (n != dim)
-    return cnn + 2 * config.n_layers * (2 * dim * 4 * units + 4 * units + units * dim)
 
 
 def _first_words(streams, n_rows):

@@ -43,9 +43,8 @@ def make_strategy(n_replicas: int | None = None) -> tf.distribute.Strategy:
 def _n_workers():
     try:
         config = json.loads(os.environ.get("TF_CONFIG") or "{}")
-        return sum(
-            len(config.get("cluster", {}).get(k, ())) for k in ("chief", "worker")
-        )
+        cluster = config.get("cluster", {})
+        return sum(len(cluster.get(kind, ())) for kind in ("chief", "worker"))
     except (ValueError, AttributeError, TypeError) as error:
         raise ValueError(
             f"TF_CONFIG should be JSON with `cluster` and `task`. {error}"

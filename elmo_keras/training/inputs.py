@@ -102,7 +102,6 @@ def _new_config(settings):
 def sentences_of(
     data: TextData, patterns: Iterable[str], config: ElmoConfig
 ) -> Iterator[list[str]]:
-    """The sentences of files, read as the text and the model ask for."""
     tokenizer = raw_text_tokenizer() if data.raw_text else None
     return read_sentences(patterns, tokenizer, config.unicode_normalization)
 

@@ -7,6 +7,7 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.language_model import check_softmax
+from elmo_keras.layers.arguments_config import LayerArgument
 from elmo_keras.training.options import TrainingOptions
 from elmo_keras.training.perplexity import held_out_perplexity
 from elmo_keras.training.step import train_step
@@ -19,7 +20,7 @@ OF_APPLY = (
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class TrainableLanguageModel(keras.Model):
+class TrainableLanguageModel(LayerArgument, keras.Model):
     """A biLM that `fit` trains in the steps of `train.py`.
 
     `compile` takes an optimizer and no loss: it is the mean of both directions in nats
@@ -29,6 +30,8 @@ class TrainableLanguageModel(keras.Model):
         bilm: a biLM with a softmax.
         all_clip_norm_val: the global norm at which the gradient is clipped.
     """
+
+    layer_argument = "bilm"
 
     def __init__(self, bilm, all_clip_norm_val=10.0, **kwargs):
         super().__init__(**kwargs)
@@ -93,16 +96,6 @@ class TrainableLanguageModel(keras.Model):
         self._loss.update_state(loss, n_predictions)
         name = "sampled_loss" if "candidates" in parts[0] else "loss"
         return {name: self._loss.result()}
-
-    @classmethod
-    def from_config(cls, config):
-        bilm = keras.saving.deserialize_keras_object(config["bilm"])
-        return cls(**config | {"bilm": bilm})
-
-    def get_config(self):
-        bilm = keras.saving.serialize_keras_object(self.bilm)
-        config = {"bilm": bilm, "all_clip_norm_val": self.all_clip_norm_val}
-        return super().get_config() | config
 
 
 class _HeldOut(keras.callbacks.Callback):

@@ -8,6 +8,7 @@ from elmo_keras.training.perplexity import HeldOutPerplexity, Perplexity
 
 ROW_STEPS = 10  # steps of a row of `losses`
 RECENT_ROWS = 10  # rows of the recent loss
+Rows = list[tuple[int, float, float]]
 
 
 @dataclasses.dataclass
@@ -26,10 +27,8 @@ class Progress:
     open_loss: float = 0.0
     # Rows of (tokens, forward perplexity, backward perplexity): each sentence from the
     # zero state, and with the state carried over.
-    held_out: list[tuple[int, float, float]] = dataclasses.field(default_factory=list)
-    held_out_carried: list[tuple[int, float, float]] = dataclasses.field(
-        default_factory=list
-    )
+    held_out: Rows = dataclasses.field(default_factory=list)
+    held_out_carried: Rows = dataclasses.field(default_factory=list)
     # The field of `HeldOutPerplexity` that `best` is about; also in the checkpoints of
     # versions without a choice.
     chosen_by: str = "zero"

@@ -8,9 +8,9 @@ from pathlib import Path
 from elmo_keras.cli.command import CommandFailed
 from elmo_keras.cli.fingerprint import installed_version
 from elmo_keras.cli.markdown_table import markdown_table
+from elmo_keras.model_files.published import n_parameters
 from elmo_keras.models.file_names import CARD, CURVES
 from elmo_keras.text.corpus import TextStatistics
-from elmo_keras.training.cost import n_parameters
 from elmo_keras.training.curves import draw_curves
 from elmo_keras.training.inputs import Inputs
 from elmo_keras.training.options import Limits, TextData

@@ -50,9 +50,8 @@ class TrainingRun:
         return "loss" if self.streams.n_negatives is None else "sampled loss"
 
     def reset_state(self):
-        self.state = scatter_rows(
-            self.strategy, self.bilm.lstm.zero_state(self.streams.n_rows)
-        )
+        zeros = self.bilm.lstm.zero_state(self.streams.n_rows)
+        self.state = scatter_rows(self.strategy, zeros)
 
 
 def make_streams(

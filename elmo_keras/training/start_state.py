@@ -59,8 +59,10 @@ def keep_start_state(
     model: str, data: TextData, *, n_sentences: int, output: Path | None
 ) -> None:
     """Computes the start state of a model and writes it, by default beside the model."""
-    from elmo_keras.layers.scalar_mix import ScalarMix  # by Keras
-    from elmo_keras.model_files.model_directory import find_model, save_model
+    from elmo_keras.model_files.model_directory import (
+        find_model,
+        save_model,
+    )  # by Keras
     from elmo_keras.model_files.start_state_file import start_state_content
     from elmo_keras.training.inputs import python_reference, sentences_of
     from elmo_keras.training.mean_end_state import mean_end_state
@@ -81,12 +83,7 @@ def keep_start_state(
             path.write_bytes(start_state_content(bilm))
     else:
         vocabulary = files.vocabulary if files.has_softmax else None
-        mix = None
-        if files.mix is not None:
-            mix = ScalarMix()
-            mix.build([(None, 2 * bilm.config.projection_dim)] * len(files.mix.scalars))
-            mix.assign(*files.mix)
-        save_model(output, bilm, vocabulary, options=files.options, mix=mix)
+        save_model(output, bilm, vocabulary, options=files.options, mix=files.mix)
     kept = (output or Path(model)) / START_STATE
     print(f"The start state, a mean over {len(sentences):,} sentences, is in {kept}")
 

@@ -20,12 +20,7 @@ BATCH_BYTES = 2**24  # of vectors held in memory before they are written
 def write_embeddings(
     path: Path, sentences: Sequence[Sequence[str]], vectors: Iterable[np.ndarray]
 ) -> None:
-    """Writes the vectors of sentences to a `.hdf5`, `.h5` or `.npy`.
-
-    HDF5 has the layout of `allennlp elmo`: the dataset `"i"` holds the array of sentence
-    i, and `sentence_to_index` a JSON object sentence → `"i"`, with the last index of a
-    repeated sentence. A `.npy` file holds one vector for each sentence.
-    """
+    """Writes the vectors of sentences to a `.hdf5` or `.h5`, or one of each to a `.npy`."""
     shutil.rmtree(path.with_name(f".{path.name}.unfinished"), ignore_errors=True)
     vectors = iter(vectors)
     first = next(vectors)

@@ -105,7 +105,7 @@ class Batcher:
             if len(self._waiting) >= maximum:
                 raise too_much(
                     f"The queue holds {len(self._waiting)} requests, its maximum. Try "
-                    "again later.",
+                    "again later."
                 )
             self._waiting.append(request)
             self._changed.notify_all()

@@ -108,7 +108,8 @@ class Versions:
                 break
             if only is not None and version not in only:
                 continue
-            if not self._is_complete(version):
+            path = self._path(version)
+            if not (path.is_file() or os.path.lexists(path / SAVED_MODEL)):
                 if version not in self._incomplete:
                     found = self._name, version, SAVED_MODEL
                     LOG.warning("%s: version %d is ignored while it lacks %s", *found)
@@ -144,10 +145,6 @@ class Versions:
         if self._directory.is_file():
             return self._directory
         return self._directory / str(version)
-
-    def _is_complete(self, version):
-        path = self._path(version)
-        return path.is_file() or os.path.lexists(path / SAVED_MODEL)
 
     def _load_version(self, version):
         """Whether the version answers now; it doesn't if it is broken."""

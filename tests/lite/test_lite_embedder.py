@@ -15,7 +15,7 @@ from elmo_keras.analyses.search.__main__ import main as search
 from elmo_keras.embed.__main__ import main as embed
 from elmo_keras.export.__main__ import main as export
 from elmo_keras.lite.lite_file import LiteFile, read_lite, write_lite
-from elmo_keras.tasks.experiments.command import main as experiment
+from elmo_keras.tasks.experiments.experiment_arguments import main as experiment
 from elmo_keras.tasks.tag.__main__ import TASK
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")

@@ -9,7 +9,7 @@ import numpy as np
 from elmo_keras import Elmo, ElmoConfig
 from elmo_keras.tasks.experiments import experiment_arguments
 from elmo_keras.tasks.experiments.batches import predictions
-from elmo_keras.tasks.experiments.command import main
+from elmo_keras.tasks.experiments.experiment_arguments import main
 from elmo_keras.tasks.experiments.fitting import fit_until_best
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.token_batches import padded_tokens

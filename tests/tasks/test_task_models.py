@@ -22,7 +22,7 @@ from elmo_keras.tasks import (
     TextClassifier,
 )
 from elmo_keras.tasks.coreference.document_batches import document_inputs
-from elmo_keras.tasks.experiments.command import main
+from elmo_keras.tasks.experiments.experiment_arguments import main
 from elmo_keras.text.token_batches import padded_tokens
 from tests.support.task_models import (
     WORDS,

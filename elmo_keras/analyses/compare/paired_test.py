@@ -30,9 +30,6 @@ def paired_test(
 ) -> Outcome:
     """Tests two variants, for each seed the numbers of each example: (examples, n).
 
-    `score` computes the score of such numbers. Exchanging them takes milliseconds, where
-    scoring predictions anew takes as long as the first time.
-
     >>> right, wrong = np.ones((20, 1)), np.array([[1], [0]] * 10)
     >>> paired_test([wrong], [right], np.mean, shuffles=99)
     Outcome(difference=0.5, p=0.01)

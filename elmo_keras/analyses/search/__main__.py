@@ -20,11 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from elmo_keras.analyses.projector import MAX_POINTS, OPTION, write_projector
-from elmo_keras.analyses.search.index_note import (
-    check_written,
-    read_note,
-    unfinished,
-)
+from elmo_keras.analyses.search.index_note import check_written, read_note, unfinished
 from elmo_keras.analyses.search.search_index import SearchIndex
 from elmo_keras.analyses.search.text_index import LineIndex, check_index, make_index
 from elmo_keras.cli.argument_types import layer_or, positive

@@ -57,12 +57,10 @@ class ParquetSentences(contextlib.AbstractContextManager):
         return vectors
 
     def named(self, i: int) -> tuple[Any, str]:
-        """The id and the text of a row."""
         group, place = self._rows.group_of(i, ID, TEXT)
         return group[ID][place].as_py(), group[TEXT][place].as_py()
 
     def digest(self) -> str:
-        """SHA-256 of all vectors; reads them all."""
         digest = hashlib.sha256(f"{self.shape} {self._kind}".encode())
         for first in range(0, len(self), ROWS_AT_ONCE):
             digest.update(self[first : first + ROWS_AT_ONCE].tobytes())

@@ -77,7 +77,6 @@ def make_index(
     overwrite: bool,
     stop: Callable[[], bool],
 ) -> bool:
-    """Makes the file of a text's mean vectors, unless it exists."""
     vectors, replaces = embedder.vectors, index.exists()
     made_of = {"text": digest, "model": vectors.model, "layers": str(vectors.layers)}
     if vectors.arithmetic != "float32":

@@ -129,10 +129,7 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
 
 
 def n_tokens(example: Any) -> int:
-    """The number of tokens of an example with `<S>` and `</S>`; 2 if it is none.
-
-    `RunInference` reports what is wrong with an example after the batches are made.
-    """
+    """The number of tokens of an example with `<S>` and `</S>`; 2 of a wrong one, for later."""
     if isinstance(example, tuple) and len(example) == 2:  # (key, sentence)
         example = example[1]
     if isinstance(example, (str, bytes)):

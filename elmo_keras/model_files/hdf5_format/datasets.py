@@ -15,11 +15,7 @@ _CLASSES = (
     "an enumeration/values of variable length/arrays"
 ).split("/")
 # Size → bits of exponent and mantissa: their places and sizes, and the bias.
-_IEEE = {
-    2: (10, 5, 0, 10, 15),
-    4: (23, 8, 0, 23, 127),
-    8: (52, 11, 0, 52, 1023),
-}
+_IEEE = {2: (10, 5, 0, 10, 15), 4: (23, 8, 0, 23, 127), 8: (52, 11, 0, 52, 1023)}
 _MAX_RANK = 32
 _NULL = 2
 # A string of variable length: its length, the address of its heap, and its index there.
@@ -163,7 +159,6 @@ def filter_ids(body: memoryview) -> list[int]:
 
 
 def _unfiltered(content, filters, itemsize, size):
-    """The values of a chunk as bytes."""
     for identity in reversed(filters):
         if identity == _FLETCHER32:
             content = content[:-4]  # without the checksum, which is not compared

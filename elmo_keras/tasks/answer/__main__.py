@@ -27,8 +27,8 @@ from elmo_keras.tasks.answer.words import (
     NOT_KNOWN,
     AnswerSpan,
 )
-from elmo_keras.tasks.experiments.command import main
-from elmo_keras.tasks.experiments.task import UNITS, Task
+from elmo_keras.tasks.experiments.experiment_arguments import main
+from elmo_keras.tasks.experiments.task import UNITS, Task, of_model
 
 
 def read(path, options):
@@ -92,19 +92,17 @@ TASK = Task(
     name="answer",
     model_path="answer.answerer.Answerer",
     options={
-        "units": dict(help=UNITS, argument="units", default=100),
-        "layer_dropout": dict(
-            help="on the inputs of layers", argument="dropout", default=0.2
-        ),
+        "units": of_model("units", 100, UNITS),
+        "layer_dropout": of_model("dropout", 0.2, "on the inputs of layers"),
         "scores": dict(
             help="whose script: F1 of words (squad, default) or of characters (korquad)",
             choices=CONVENTIONS,
             default="squad",
         ),
-        "longest_answer": dict(
-            help=f"the model gives none that is longer (default: {LONGEST_ANSWER})",
-            argument="longest_answer",
-            default=LONGEST_ANSWER,
+        "longest_answer": of_model(
+            "longest_answer",
+            LONGEST_ANSWER,
+            f"the model gives none that is longer (default: {LONGEST_ANSWER})",
             metavar="TOKENS",
         ),
     },

@@ -14,13 +14,9 @@ scores are macro and micro F1.
 import sys
 from pathlib import Path
 
-from elmo_keras.tasks.experiments.command import main
-from elmo_keras.tasks.experiments.label_scores import (
-    label_numbers,
-    label_scores,
-    label_targets,
-)
-from elmo_keras.tasks.experiments.task import UNITS, Task
+from elmo_keras.tasks.experiments.experiment_arguments import main
+from elmo_keras.tasks.experiments.label_scores import OF_LABELS
+from elmo_keras.tasks.experiments.task import DROPOUT, UNITS, Task, of_model
 from elmo_keras.tasks.readers.labelled_texts import READERS, read_label_names
 from elmo_keras.tasks.readers.words import SPLITS
 
@@ -55,16 +51,12 @@ TASK = Task(
             help="how to split text (default: punctuation; fasttext and trees: spaces)",
             choices=SPLITS,
         ),
-        "units": dict(help=UNITS, argument="units", default=50),
-        "lstm_dropout": dict(
-            help="on the LSTMs' outputs", argument="dropout", default=0.2
-        ),
+        "units": of_model("units", 50, UNITS),
+        "lstm_dropout": of_model("dropout", 0.2, DROPOUT),
     },
     read=read,
     of_examples=of_examples,
-    targets=label_targets,
-    numbers=label_numbers,
-    scores=label_scores,
+    **OF_LABELS,
 )
 
 

@@ -28,8 +28,8 @@ from elmo_keras.tasks.coreference.documents import (
     windows,
     without_singletons,
 )
-from elmo_keras.tasks.experiments.command import main
-from elmo_keras.tasks.experiments.task import UNITS, Task
+from elmo_keras.tasks.experiments.experiment_arguments import main
+from elmo_keras.tasks.experiments.task import UNITS, Task, of_model
 
 
 def read(path, options):
@@ -74,25 +74,14 @@ TASK = Task(
     name="coreference",
     model_path="coreference.coreferent.Coreferent",
     options={
-        "units": dict(help=UNITS, argument="units", default=100),
-        "hidden_units": dict(
-            help="scoring layers' size", argument="hidden_units", default=150
+        "units": of_model("units", 100, UNITS),
+        "hidden_units": of_model("hidden_units", 150, "scoring layers' size"),
+        "layer_dropout": of_model("dropout", 0.3, "on LSTM and hidden layers"),
+        "longest": of_model("longest", 10, "maximum tokens of a mention"),
+        "mentions_per_token": of_model(
+            "mentions_per_token", 0.4, "how many spans are kept", metavar="λ"
         ),
-        "layer_dropout": dict(
-            help="on LSTM and hidden layers", argument="dropout", default=0.3
-        ),
-        "longest": dict(
-            help="maximum tokens of a mention", argument="longest", default=10
-        ),
-        "mentions_per_token": dict(
-            help="how many spans are kept",
-            argument="mentions_per_token",
-            default=0.4,
-            metavar="λ",
-        ),
-        "most_antecedents": dict(
-            help="per mention", argument="most_antecedents", default=50
-        ),
+        "most_antecedents": of_model("most_antecedents", 50, "per mention"),
         "sentences": dict(help="per part, in training", type=positive(int), default=25),
         "no_singletons": dict(
             help="leave out entities mentioned once, even if --train has such",

@@ -9,10 +9,8 @@ from elmo_keras.text.token_batches import padded_tokens
 
 
 def document_inputs(
-    sentences: Sequence[Sequence[str]],
-    speakers: Sequence[Sequence[str]] | None = None,
+    sentences: Sequence[Sequence[str]], speakers: Sequence[Sequence[str]] | None = None
 ) -> dict[str, tf.Tensor]:
-    """The inputs of `Coreferent`; see `Coreferent.resolve`."""
     if speakers is None:
         speakers = [[""] * len(sentence) for sentence in sentences]
     lengths, turns = ([len(row) for row in rows] for rows in (sentences, speakers))

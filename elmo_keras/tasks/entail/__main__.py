@@ -11,13 +11,9 @@ SNLI's and MultiNLI's lines of JSON (snli), KorNLI's table (kornli), or KLUE's J
 
 import sys
 
-from elmo_keras.tasks.experiments.command import main
-from elmo_keras.tasks.experiments.label_scores import (
-    label_numbers,
-    label_scores,
-    label_targets,
-)
-from elmo_keras.tasks.experiments.task import UNITS, Task
+from elmo_keras.tasks.experiments.experiment_arguments import main
+from elmo_keras.tasks.experiments.label_scores import OF_LABELS
+from elmo_keras.tasks.experiments.task import DROPOUT, UNITS, Task, of_model
 from elmo_keras.tasks.readers.labelled_texts import PAIR_READERS
 from elmo_keras.tasks.readers.words import SPLITS
 
@@ -40,16 +36,12 @@ TASK = Task(
             help="how to split text (default: spaces for tabs, else punctuation)",
             choices=SPLITS,
         ),
-        "units": dict(help=UNITS, argument="units", default=50),
-        "lstm_dropout": dict(
-            help="on the LSTMs' outputs", argument="dropout", default=0.3
-        ),
+        "units": of_model("units", 50, UNITS),
+        "lstm_dropout": of_model("dropout", 0.3, DROPOUT),
     },
     read=read,
     of_examples=of_examples,
-    targets=label_targets,
-    numbers=label_numbers,
-    scores=label_scores,
+    **OF_LABELS,
     loss="sparse_categorical_crossentropy",
 )
 

@@ -1,4 +1,4 @@
-"""The options that the commands of all tasks share, and the variants that they choose."""
+"""The command of a task: the options that all tasks share, and the variants they choose."""
 
 import argparse
 import dataclasses
@@ -17,7 +17,7 @@ from elmo_keras.cli.argument_types import (
     seed,
     share,
 )
-from elmo_keras.cli.command import command_parser
+from elmo_keras.cli.command import command_parser, run_command
 from elmo_keras.models.local_files import (
     ARITHMETIC,
     MODEL_HELP,
@@ -214,3 +214,19 @@ def parse(
     shared = {field.name: values.pop(field.name) for field in SHARED}
     of_task = SimpleNamespace(train=shared["train"], **of_task)
     return ExperimentOptions(**shared, of_task=of_task), values
+
+
+def main(
+    task: Task, description: str | None, arguments: Sequence[str] | None = None
+) -> int:
+    program = f"elmo_keras.tasks.{task.name}"
+    p = parser(program, task, description)
+    options, _ = parse(p, task, arguments)
+
+    def work():
+        from elmo_keras.tasks.experiments import experiment, results  # by Keras
+
+        records = experiment.run(task, options, options.variants())
+        print(results.results_table(records))
+
+    return run_command(program, work, "Interrupted. The same command resumes.")

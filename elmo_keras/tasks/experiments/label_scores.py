@@ -39,3 +39,6 @@ def label_scores(numbers: np.ndarray) -> dict[str, float]:
     macro = 2 * both / np.maximum(either, 1)
     micro = 2 * both.sum() / max(1, either.sum())
     return {"macro F1": float(macro.mean()), "micro F1": float(micro)}
+
+
+OF_LABELS = {"targets": label_targets, "numbers": label_numbers, "scores": label_scores}

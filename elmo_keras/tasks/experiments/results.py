@@ -99,10 +99,7 @@ class ScoredRuns:
     def numbers(
         self, model: keras.Model, cache: LayerCache | None = None
     ) -> np.ndarray:
-        """Those of each example that `score` takes.
-
-        The layers are those of a cache, or of the model's own biLM.
-        """
+        """Those of each example that `score` takes, by layers of a cache, or the model's biLM."""
         size = self._options.batch_size
         batches = self._task.batches(self.examples, cache=cache, batch_size=size)
         return self._task.numbers(model, self.examples, predictions(model, batches))

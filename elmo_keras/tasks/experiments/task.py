@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from elmo_keras.tasks.layers.task_model import TaskModel
     from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
-UNITS = "LSTM size per direction"
+UNITS, DROPOUT = "LSTM size per direction", "on the LSTMs' outputs"
+
+
+def of_model(argument: str, default: float, help: str, **more: Any) -> dict[str, Any]:
+    """An option that sets an argument of the model's constructor, with its default."""
+    kind = rate if argument == "dropout" else positive(type(default))
+    given = {"argument": argument, "default": default, "help": help, "type": kind}
+    return given | more
 
 
 class Task(NamedTuple):
@@ -29,8 +36,7 @@ class Task(NamedTuple):
     name: str  # of the task's folder and command
     model_path: str  # the class below `elmo_keras.tasks`, imported with its first use
     # The task's own options by name, in the order of the results: the arguments of
-    # argparse's `add_argument`, and the `argument` of the model's constructor that an
-    # option sets, which has the same default.
+    # argparse's `add_argument`; see also `of_model`.
     options: Mapping[str, Mapping[str, Any]]
     # Reads a file; raises a `ValueError` that begins with `file:line:`.
     read: Callable[[Path, SimpleNamespace], list[dict]]
@@ -72,10 +78,7 @@ class Task(NamedTuple):
     def add_arguments(self, parser) -> None:
         group = parser.add_argument_group(self.name)
         for name, settings in self.options.items():
-            settings = dict(settings)
-            if argument := settings.pop("argument", None):
-                number = positive(type(settings["default"]))
-                settings["type"] = rate if argument == "dropout" else number
+            settings = {k: x for k, x in settings.items() if k != "argument"}
             group.add_argument(f"--{name.replace('_', '-')}", **settings)
         parser.set_defaults(**self.defaults)
 

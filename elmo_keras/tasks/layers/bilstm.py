@@ -7,12 +7,12 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from elmo_keras.layers.arguments_config import LayerArgument
 from elmo_keras.layers.blocked_weights import blocked
 from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.lstm_cell import Clips, State, Weights
 from elmo_keras.layers.packing import pack_sentences
 from elmo_keras.layers.recurrence import over_packed
-from elmo_keras.tasks.layers.token_vectors import LayerArgument
 
 # While Keras loads a model, it takes two objects that had the same address, one after
 # the other, for one shared object. So the LSTM that `Bidirectional` copies twice stays

@@ -7,7 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts, check_names, check_numbers
-from elmo_keras.tasks.layers.token_vectors import LayerArgument, TokenVectors
+from elmo_keras.layers.arguments_config import LayerArgument
+from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
 THRESHOLD = 0.3  # lowest probability of a predicted label, as for GoEmotions
 

@@ -9,24 +9,12 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts
 from elmo_keras.config import ElmoConfig
-from elmo_keras.layers.arguments_config import ArgumentsConfig
+from elmo_keras.layers.arguments_config import LayerArgument
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.tasks.layers import PLACES
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.sentences import str_tokens
 from elmo_keras.text.token_batches import token_mask
-
-
-class LayerArgument(ArgumentsConfig):
-    """A layer, or model, one of whose arguments is a layer."""
-
-    layer_argument = "token_vectors"
-
-    @classmethod
-    def from_config(cls, config):
-        layer = keras.saving.deserialize_keras_object(config[cls.layer_argument])
-        return cls(**config | {cls.layer_argument: layer})
-
 
 # Words become characters as in the published models.
 CHARACTERS = ElmoConfig.preset("original")

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.tasks.experiments.command import main
-from elmo_keras.tasks.experiments.task import UNITS, Task
+from elmo_keras.tasks.experiments.experiment_arguments import main
+from elmo_keras.tasks.experiments.task import DROPOUT, UNITS, Task, of_model
 from elmo_keras.tasks.readers.labelled_texts import examples_of
 from elmo_keras.tasks.readers.lines import table_rows
 from elmo_keras.tasks.readers.words import SPLITS, Split, words_and_punctuation
@@ -82,10 +82,8 @@ TASK = Task(
             choices=SPLITS,
             default="punctuation",
         ),
-        "units": dict(help=UNITS, argument="units", default=100),
-        "lstm_dropout": dict(
-            help="on the LSTM's output", argument="dropout", default=0.2
-        ),
+        "units": of_model("units", 100, UNITS),
+        "lstm_dropout": of_model("dropout", 0.2, DROPOUT),
     },
     read=lambda path, options: read_korsts(path, SPLITS[options.split]),
     targets=targets,

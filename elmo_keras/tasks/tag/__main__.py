@@ -15,8 +15,8 @@ import sys
 
 import numpy as np
 
-from elmo_keras.tasks.experiments.command import main
-from elmo_keras.tasks.experiments.task import UNITS, Task
+from elmo_keras.tasks.experiments.experiment_arguments import main
+from elmo_keras.tasks.experiments.task import DROPOUT, UNITS, Task, of_model
 from elmo_keras.tasks.tag.entities import (
     arguments,
     entities,
@@ -50,10 +50,7 @@ def targets(examples, tagger):
 
 
 def numbers(tagger, examples, predictions):
-    """Tags that are right, tags; if they mark spans also spans right, there and found.
-
-    Spans are entities, or arguments as `srl-eval.pl` of CoNLL-2005 counts them.
-    """
+    """Tags that are right, tags; if they mark spans also spans right, there and found."""
     spans_of = arguments if tagger.predicate_dim else entities
     rows = []
     for example, found in zip(examples, predictions, strict=True):
@@ -77,10 +74,8 @@ TASK = Task(
     model_path="tag.tagger.Tagger",
     options={
         "kind": dict(help="default: pos for *.conllu, ner for others", choices=READERS),
-        "units": dict(help=UNITS, argument="units", default=100),
-        "lstm_dropout": dict(
-            help="on the LSTM's output", argument="dropout", default=0.5
-        ),
+        "units": of_model("units", 100, UNITS),
+        "lstm_dropout": of_model("dropout", 0.5, DROPOUT),
         "no_crf": dict(help="decide each tag independently", action="store_true"),
     },
     # With a learning rate of 0.001, ten epochs of 2,000 sentences find no entity.

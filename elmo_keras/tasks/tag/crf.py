@@ -4,9 +4,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.layers.arguments_config import ArgumentsConfig
+
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class LinearChainCRF(keras.layers.Layer):
+class LinearChainCRF(ArgumentsConfig, keras.layers.Layer):
     """Scores whole tag sequences by their tags and the transitions between them.
 
         score(y) = a[y_1] + Σ_t x[t, y_t] + Σ_t A[y_{t−1}, y_t] + b[y_n]
@@ -155,9 +157,6 @@ class LinearChainCRF(keras.layers.Layer):
 
         _, _, tags = tf.while_loop(lambda t, *_: t >= 0, step, (time - 1, tag, tags))
         return tf.transpose(tags.stack())
-
-    def get_config(self):
-        return super().get_config() | {"n_tags": self.n_tags, "allowed": self.allowed}
 
 
 def _with_a_position(scores, mask):

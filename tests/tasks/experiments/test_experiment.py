@@ -16,8 +16,7 @@ from elmo_keras.analyses import layer_weights
 from elmo_keras.analyses.compare import __main__ as compare
 from elmo_keras.tasks.answer import __main__ as answer
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
-from elmo_keras.tasks.experiments.command import main
-from elmo_keras.tasks.experiments.experiment_arguments import Variant
+from elmo_keras.tasks.experiments.experiment_arguments import Variant, main
 from elmo_keras.tasks.experiments.fitting import Fitted
 from elmo_keras.tasks.experiments.results import read_results, results_table
 from elmo_keras.tasks.tag import __main__ as tag
