@@ -212,7 +212,10 @@ class BidirectionalLSTM(keras.layers.Layer):
         return (outputs, (ahead_state, back_state)) if self.return_state else outputs
 
     def of_sentences(self, x, lengths, *, wanted=None, training=False):
-        """The layers at the tokens `wanted`, or all, of flat sentences `(tokens, dim)`."""
+        """The layers over flat sentences `(tokens, dim)`, see `layers.flat_sentences`.
+
+        `wanted` are the indices of the tokens whose outputs are returned, None for all.
+        """
         outputs = []
         states = self.start_state(tf.size(lengths))
         for direction, state in zip((self.forward, self.backward), states):

@@ -124,6 +124,15 @@ class Corpus:
             counts += np.bincount(some, minlength=len(counts))
         return counts
 
+    def every(self, n: int, first: int) -> "Corpus":
+        """Every n-th sentence from number `first` on: the share of one of n workers."""
+        if n == 1:
+            return self
+        parts = [self.sentence(i) for i in range(first, len(self), n)]
+        tokens = np.concatenate([np.zeros(0, np.int32), *parts])
+        ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+        return Corpus(self.words, tokens, ends, f"{self.digest} {first}/{n}")
+
 
 def _number(sentences, tokens: BinaryIO, ends: BinaryIO):
     """Writes the sentences' numbers to files; returns the words and the digest."""

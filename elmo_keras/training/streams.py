@@ -60,6 +60,7 @@ class Streams:
         )
 
     def carry_state(self) -> None:
+        """From now on, no sentence is read from the zero state."""
         self.zero_state_share = 0.0
         self.plan.cache_clear()
 

@@ -76,6 +76,7 @@ def test_the_digest_is_that_of_the_sentences():
     assert CORPUS.digest == hashlib.sha256(text.encode()).hexdigest()
     digests = [CORPUS.digest, Corpus.of(SENTENCES[::-1]).digest]
     digests += [Corpus.of([["a"], ["b"]]).digest, Corpus.of([["a", "b"]]).digest]
+    digests += [CORPUS.every(2, first).digest for first in range(2)]
     assert len(set(digests)) == len(digests)
 
 
@@ -86,6 +87,15 @@ def test_words_are_counted_in_pieces(monkeypatch, at_once):
     counts = CORPUS.counts()
     assert counts.dtype == np.int64
     assert counts.tolist() == [tokens.count(word) for word in CORPUS.words]
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 7])
+def test_workers_share_the_sentences(n):
+    for first in range(n):
+        part = CORPUS.every(n, first)
+        assert [*part.sentences()] == SENTENCES[first::n]
+        assert part.words == CORPUS.words
+        assert part.ends.dtype == np.int64 and part.tokens.dtype == np.int32
 
 
 @pytest.mark.parametrize("at_once", [2, 2**20])

@@ -127,6 +127,7 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
 
     @property
     def output_dim(self) -> int:
+        """Size of a vector at the output, 0 if there is none."""
         return 0 if self.elmo_at == "input" else self._elmo_dim
 
     @property
