@@ -26,11 +26,9 @@ def task_signatures(
 ) -> dict[str, tf.types.experimental.ConcreteFunction]:
     """The signatures of a model: name → concrete function.
 
-    `default`, also named `serving_default`, takes one string for each text; `tokens`
-    takes tokens: with `sequence_len` for a model of one text, else padded with `""`.
-    The inputs of a model of two texts are named as its fields. A model of semantic roles
-    takes the position of the predicate as well. A model that answers questions finds
-    words and their places itself, so that it has no signature `tokens`.
+    `default`, also named `serving_default`, takes one string for each text; `tokens` takes
+    tokens: with `sequence_len` for a model of one text, else padded with `""`. A model that
+    answers questions finds words and their places itself, and has no `tokens`.
     """
     if isinstance(model, Answerer):
         return _named(_of_questions(model))
@@ -187,12 +185,7 @@ def _of_questions(model):
 def rows_at_once(
     texts: Mapping[str, tf.RaggedTensor], *, compares_tokens: bool
 ) -> tuple[dict[str, tf.RaggedTensor], tf.Tensor]:
-    """The tokens of each field, and how many rows fit into the bounds: int64.
-
-    With `compares_tokens` the model compares each token with all others of the longer
-    text. The graph refuses a text that is too long alone, and fields with different
-    numbers of texts.
-    """
+    """The tokens of each field, and how many rows fit into the bounds: int64."""
     lengths = [text.row_lengths() for text in texts.values()]
     longest = tf.reduce_max(tf.concat([[1], *lengths], axis=0))
     rows = tf.size(lengths[0], tf.int64)

@@ -110,11 +110,7 @@ def write_archive(version: Path) -> Path:
 
 
 def write_serving_files(output: str | Path) -> Path:
-    """Copies the files for TensorFlow Serving's image to `output/serving`.
-
-    Existing files are not overwritten, so that changes to them stay. A new one appears
-    only when it is complete.
-    """
+    """Copies what `output/serving` lacks of the files for TensorFlow Serving's image."""
     folder = Path(output) / SERVING_FILES
     folder.mkdir(parents=True, exist_ok=True)
     for file in (Path(__file__).parent / "tensorflow_serving").iterdir():

@@ -89,15 +89,11 @@ def _graph(function, *signature):
 
 def _mix(elmo, layers, gamma):
     """The layer's first mix, or one with these weights and this factor."""
-    own = elmo.mixes[0]
-    if not isinstance(layers, tuple) and gamma is None:
+    own, given = elmo.mixes[0], isinstance(layers, tuple)
+    if not given and gamma is None:
         return own
-    given = isinstance(layers, tuple)
-    mix = (
-        ScalarMix(dtype=elmo.dtype_policy)
-        if given
-        else type(own).from_config(own.get_config())
-    )
+    config = {"dtype": elmo.dtype_policy} if given else own.get_config()
+    mix = ScalarMix.from_config(config)
     mix.build([(None, 2 * elmo.config.projection_dim)] * (elmo.config.n_layers + 1))
     if given:
         mix.assign(layers, 1.0 if gamma is None else gamma)

@@ -48,16 +48,12 @@ def convert(
     kind = quantised if arithmetic == "int8" else _exact
     config, bilm = elmo.config, elmo.bilm
     characters = _characters(config, characters)
-    directions = {
-        name: _lstm_model(
-            config, [_lstm_layer(config, lstm, kind) for lstm in d.lstms], steps
-        )
-        for name, d in (
-            ("forward", bilm.lstm.forward),
-            ("backward", bilm.lstm.backward),
-        )
-    }
-    tokens = _token_model(config, bilm.token_representation, kind, words, characters)
+    models = {}
+    for direction in (bilm.lstm.forward, bilm.lstm.backward):
+        layers = [_lstm_layer(config, lstm, kind) for lstm in direction.lstms]
+        models[direction.name] = _lstm_model(config, layers, steps)
+    cnn = bilm.token_representation
+    models["tokens"] = _token_model(config, cnn, kind, words, characters)
     about = {
         "config": config.to_dict(),
         "arithmetic": arithmetic,
@@ -67,10 +63,7 @@ def convert(
         "words": words,
         "characters": characters,
     }
-    graphs = {
-        name: np.frombuffer(model.to_bytes(), np.uint8)
-        for name, model in (directions | {"tokens": tokens}).items()
-    }
+    graphs = {k: np.frombuffer(m.to_bytes(), np.uint8) for k, m in models.items()}
     for graph in graphs.values():
         compiled(graph)  # refuses what it can't run
     write_lite(path, LiteFile(about, graphs, _arrays(bilm)))

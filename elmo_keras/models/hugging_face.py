@@ -18,11 +18,7 @@ PERPLEXITY = re.compile(r"as `Elmo` reads it: .* mean ([\d.]+)")  # in a model c
 
 
 def hub_files(addresses: Sequence[str], optional: Sequence[str] = ()) -> list[Path]:
-    """The paths of files of one commit of a repository, downloaded if needed.
-
-    Each address is `hf://OWNER/NAME[@REVISION]/FILE`; optional ones may be missing.
-    Errors are those of `download`.
-    """
+    """The paths of `hf://OWNER/NAME[@REVISION]/FILE`, of one commit, downloaded if needed."""
     hub = _huggingface_hub(addresses[0])
     errors, paths, commit = hub.errors, [], None
     of_cache = errors.LocalEntryNotFoundError, errors.FileMetadataError

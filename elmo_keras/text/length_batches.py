@@ -74,9 +74,8 @@ def in_order(
 ) -> Iterator[R]:
     """Yields the result of each sentence, in the order of the sentences.
 
-    `batches_of` makes batches of indices of lengths, as `length_batches`; `results_of`
-    takes batches of sentences and yields the results of each. About `tokens_at_once`
-    tokens are sorted together, which bounds the memory.
+    `batches_of` makes batches of indices of lengths; `results_of` takes batches of sentences.
+    About `tokens_at_once` tokens are sorted together, which bounds the memory.
     """
     # Empty sentences count too.
     for chunk in chunks(sentences, tokens_at_once, lambda sentence: len(sentence) + 1):

@@ -22,11 +22,7 @@ CACHE_BYTES = 2**28  # of the vectors of words
 
 
 class LiteServable(Servable):
-    """The model of a `.tflite` file.
-
-    The signatures and outputs are those of an export of the same model: `default` with
-    sentences, split at spaces, and `tokens`.
-    """
+    """The model of a `.tflite` file, with the signatures and outputs of an export."""
 
     tokenizer = TOKENIZERS[0]
     version = 1

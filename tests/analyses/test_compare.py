@@ -16,8 +16,8 @@ from elmo_keras.analyses.compare.sample_efficiency import (
     draw_shares,
     shares_table,
 )
-from elmo_keras.tasks.experiments import command as task_command
 from elmo_keras.tasks.experiments import experiment, results
+from elmo_keras.tasks.experiments import experiment_arguments as task_command
 from elmo_keras.tasks.experiments.fitting import Fitted
 from elmo_keras.tasks.tag import __main__ as tag
 

@@ -40,7 +40,7 @@ def main(
     print(f"{len(searched):,} vectors of {rows.shape[1]} numbers, {queries} queries\n")
     with tempfile.TemporaryDirectory(dir=vectors.absolute().parent) as folder:
         path, start = Path(folder) / "approximate", time.perf_counter()
-        make_approximate_index(searched, path, {}, verbose=1)
+        make_approximate_index(searched, path, {})
         built = f"{time.perf_counter() - start:,.0f} s"
         size = f"{path.stat().st_size / 1e6:,.0f} MB"
         faiss.omp_set_num_threads(1)

@@ -119,7 +119,7 @@ def search(options: argparse.Namespace) -> None:
                 from elmo_keras.analyses.search import approximate_build as build
                 from elmo_keras.analyses.search import approximate_index as built
 
-                given |= {"center": options.center, "verbose": 1}
+                given |= {"center": options.center}
                 if not build.make_approximate_index(rows, path, **note, **given):
                     raise KeyboardInterrupt
                 found = built.ApproximateIndex(path, options.cells)

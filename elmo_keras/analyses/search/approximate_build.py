@@ -34,7 +34,6 @@ def make_approximate_index(
     *,
     center: bool = False,
     overwrite: bool = False,
-    verbose: int = 0,
     stop: Callable[[], bool] = lambda: False,
     files: Any = None,
 ) -> bool:
@@ -59,7 +58,7 @@ def make_approximate_index(
             work.unlink()
     if not work.exists():
         write_note(work, made_of | {"files": files})
-    with Progress(total=len(vectors), unit=" rows", disable=not verbose) as progress:
+    with Progress(total=len(vectors), unit=" rows") as progress:
         if not _grow(work, vectors, center=center, progress=progress, stop=stop):
             return False
     about = made_of | {"files": files, "bytes": work.stat().st_size}

@@ -21,11 +21,7 @@ from elmo_keras.text.files import GZIP_ERRORS, bounded_lines, incomplete, unzipp
 
 
 class LineIndex(contextlib.AbstractContextManager):
-    """The lines of a text file, plain or gzipped, without holding them in memory.
-
-    The file is read once for its SHA-256, `digest`, and to find where each line begins;
-    8 bytes a line are kept. A gzipped file has no random access: its lines are slow.
-    """
+    """The lines of a text file; of a gzipped one, which has no random access, they are slow."""
 
     number = "line"
 

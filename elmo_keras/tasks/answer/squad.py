@@ -179,11 +179,7 @@ def squad_numbers(
 
 
 def squad_scores(numbers: np.ndarray) -> dict[str, float]:
-    """Scores over all questions, from 0 to 1, as in SQuAD 1.1, 2.0 and KorQuAD 1.0.
-
-    If some questions have no answer, there are also both scores over those that have
-    one, and `no answer`, the share of the others that were left unanswered.
-    """
+    """Scores from 0 to 1 as in SQuAD 1.1, 2.0 and KorQuAD 1.0, over all questions and by kind."""
     scores = _means(numbers)
     is_answerable = numbers[:, 2] > 0
     if not is_answerable.all():

@@ -144,7 +144,6 @@ class Experiment:
             epochs=self.options.epochs,
             patience=self.options.patience,
             seed=seed,
-            verbose=1,
         )
         record = {
             "task": self.task.name,

@@ -32,7 +32,6 @@ def fit_until_best(
     epochs: int,
     patience: int,
     seed: int = 0,
-    verbose: int = 0,
 ) -> Fitted:
     """Trains a compiled model and leaves it with the weights of its best epoch.
 
@@ -49,7 +48,6 @@ def fit_until_best(
             desc=f"  epoch {epoch:3}",
             unit=" steps",
             leave=False,
-            disable=not verbose,
         ) as steps.bar:
             fitted = model.fit(dataset, shuffle=False, verbose=0, callbacks=[steps])
         losses.append(float(fitted.history["loss"][0]))
@@ -62,10 +60,9 @@ def fit_until_best(
             aside = f", besides {first:.1f} s for the first step, which is traced"
         seconds.append(took)
         scores = score()
-        if verbose:
-            shown = ", ".join(f"{name} {100 * x:.2f}" for name, x in scores.items())
-            line = f"  epoch {epoch:3}  loss {losses[-1]:.4f}  dev {shown}"
-            print(f"{line}  {took:.1f} s{aside}", flush=True)
+        shown = ", ".join(f"{name} {100 * x:.2f}" for name, x in scores.items())
+        line = f"  epoch {epoch:3}  loss {losses[-1]:.4f}  dev {shown}"
+        print(f"{line}  {took:.1f} s{aside}", flush=True)
         key = next(iter(scores.values())), -losses[-1]
         if best_key is None or key > best_key:
             best, best_key, best_epoch = scores, key, epoch

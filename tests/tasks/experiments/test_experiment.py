@@ -97,7 +97,7 @@ def untrained(monkeypatch, interrupted_at=None):
     """Skips training, with Ctrl-C at a given run; returns the list of seeds."""
     made = []
 
-    def fit(model, batches, score, *, epochs, patience, seed, verbose):
+    def fit(model, batches, score, *, epochs, patience, seed):
         made.append(seed)
         if len(made) == interrupted_at:
             raise KeyboardInterrupt
