@@ -42,7 +42,9 @@ def elmo():
 
 
 def each(function, lines):
-    return [function([line.split()])[0].numpy() for line in lines]
+    sentences = [line.split() for line in lines]
+    vectors = function(sentences).numpy()
+    return [v[..., : len(s), :] for v, s in zip(vectors, sentences)]
 
 
 @pytest.fixture

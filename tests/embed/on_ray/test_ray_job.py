@@ -9,17 +9,14 @@ import pytest
 
 from elmo_keras import Embedder
 from elmo_keras.embed.__main__ import main
-from elmo_keras.embed.on_ray import piece_worker
 
 LINES = [f"line {i} has w{i % 7} " + "more " * (i % 5) for i in range(60)]
 PIECE = 300  # bytes
 
 
 @pytest.fixture
-def embed(ray, loaded, settings, tmp_path, monkeypatch):
+def embed(ray, settings, tmp_path):
     """Runs a job over `text.txt` into `out`."""
-    # The model is read once for all tests.
-    monkeypatch.setattr(piece_worker, "Embedder", lambda **_: loaded._embedder)
     source = tmp_path / "text.txt"
     source.write_text("\n".join(LINES))
     module = importlib.import_module("elmo_keras.embed.on_ray.ray_job")
@@ -145,9 +142,8 @@ def command(model, tmp_path, *arguments, source="text.txt"):
 
 
 def test_the_command_mixes_layers_as_the_file_command(
-    embed, monkeypatch, model_directory, tmp_path, capsys
+    embed, model_directory, tmp_path, capsys
 ):
-    monkeypatch.setattr(piece_worker, "Embedder", Embedder)
     mix = ["--mix", "0.5,-1,2", "--gamma", "3", "--float16", "--pooling", "mean"]
     assert command(model_directory, tmp_path, *mix) == 0
     assert "60 sentences" in capsys.readouterr().out
@@ -168,9 +164,8 @@ def test_the_command_mixes_layers_as_the_file_command(
     ],
 )
 def test_a_wrong_argument_is_one_line(
-    embed, monkeypatch, model_directory, tmp_path, capsys, arguments, message
+    embed, model_directory, tmp_path, capsys, arguments, message
 ):
-    monkeypatch.setattr(piece_worker, "Embedder", Embedder)
     assert command(model_directory, tmp_path, *arguments) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
