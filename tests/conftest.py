@@ -7,25 +7,27 @@ import signal
 import time
 from types import FunctionType
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
-import numpy as np
+import filelock
 import pytest
-import tensorflow as tf
-from tensorflow.python.framework import ops
-from tensorflow.python.saved_model import function_deserialization
 
-import elmo_keras
-from elmo_keras.layers import recurrence
 from tests.support.paths import DATA
 
-CPU = tf.config.list_physical_devices("CPU")[0]
-tf.config.set_logical_device_configuration(
-    CPU, [tf.config.LogicalDeviceConfiguration()] * 2
-)
+# TensorFlow is imported in functions: xdist's first process runs no tests.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 # A doctest run would import the benchmarks, and so the other systems they need.
 collect_ignore = ["benchmarks"]
+
+
+def pytest_sessionstart(session):
+    """Two logical CPUs in processes that run tests; xdist's first one runs none."""
+    if session.config.getoption("dist", "no") == "no":
+        import tensorflow as tf
+
+        (cpu,) = tf.config.list_physical_devices("CPU")
+        tf.config.set_logical_device_configuration(
+            cpu, [tf.config.LogicalDeviceConfiguration()] * 2
+        )
 
 
 def pytest_collection_finish():
@@ -37,6 +39,9 @@ def pytest_collection_finish():
 @pytest.fixture(scope="module", autouse=True)
 def loaded_graphs_are_freed():
     """TensorFlow keeps each SavedModel that was loaded, 130 MB, by its gradients."""
+    from tensorflow.python.framework import ops
+    from tensorflow.python.saved_model import function_deserialization
+
     yield
     gradients = ops.gradient_registry._registry
     loaded = [
@@ -97,17 +102,20 @@ def data():
 
 @pytest.fixture
 def config():
+    import elmo_keras
+
     return elmo_keras.ElmoConfig.preset("test")
 
 
 @pytest.fixture(scope="session")
 def model_directory(tmp_path_factory):
     """The path `…/lm` of a model directory with random weights."""
+    from elmo_keras import ElmoConfig
     from elmo_keras.model_files.model_directory import save_model
     from tests.support.models import random_bilm
 
     folder = tmp_path_factory.mktemp("models") / "lm"
-    save_model(folder, random_bilm(elmo_keras.ElmoConfig.preset("test"), seed=3))
+    save_model(folder, random_bilm(ElmoConfig.preset("test"), seed=3))
     return folder
 
 
@@ -121,15 +129,24 @@ def exported_elmo():
 
 @pytest.fixture(scope="session")
 def exported_version(exported_elmo, tmp_path_factory):
-    """One export for all tests that only read it."""
+    """One export for all tests that only read it, also for those of other workers."""
     from export.version_directory import export_elmo
 
-    return export_elmo(exported_elmo, tmp_path_factory.mktemp("exports"))
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    folder = folder / "exports"
+    with filelock.FileLock(f"{folder}.lock"):
+        if (folder / "1").exists():
+            return folder / "1"
+        return export_elmo(exported_elmo, folder)
 
 
 @pytest.fixture
 def check(exported_elmo, capsys):
     """Compares vectors of `SENTENCES` with the layer's; prints the difference."""
+    import numpy as np
+
     from tests.support.exported import expected
 
     def compare(name, vectors, output="elmo"):
@@ -166,6 +183,8 @@ def clock(monkeypatch):
 @pytest.fixture
 def unoptimized_graphs():
     """Runs graphs as they were traced: optimising one takes longer than running it."""
+    import tensorflow as tf
+
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     yield
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
@@ -174,6 +193,7 @@ def unoptimized_graphs():
 @pytest.fixture
 def tokens_at_once(monkeypatch):
     """Sets how many tokens go through one product in an LSTM with these units."""
+    from elmo_keras.layers import recurrence
 
     def set_to(tokens, units):
         monkeypatch.setattr(recurrence, "PIECE_SIZE", tokens * 4 * units)

@@ -97,7 +97,7 @@ def test_empty_tokens_at_the_end_count_in_ragged_input_only(elmo):
 
 
 @pytest.mark.parametrize("characters", [False, True])
-def test_batches_without_any_token_give_zeros(config, characters):
+def test_batches_without_any_token_give_zeros(config, unoptimized_graphs, characters):
     elmo = elmo_layer(config, num_representations=2)
     spec = tf.TensorSpec((None, None), tf.string)
     if characters:
@@ -220,7 +220,7 @@ def saved_and_loaded(model, path):
     return loaded
 
 
-def test_fit_save_load_predict_from_strings(config, tmp_path):
+def test_fit_save_load_predict_from_strings(config, unoptimized_graphs, tmp_path):
     elmo = Elmo(config, dropout=0.1, l2=0.01)
     model = tagger(elmo, **STRINGS)
     in_bilm, in_mix = changed_by_fit(model, TOKENS, elmo.bilm, elmo.mixes[0])

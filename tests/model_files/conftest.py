@@ -6,7 +6,6 @@ import zipfile
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from elmo_keras import ElmoConfig, Vocabulary
 from elmo_keras.model_files.model_directory import save_model
@@ -15,7 +14,7 @@ from tests.support.models import random_bilm
 from tests.support.tf1_checkpoints import arrays, write_model
 
 VOCABULARY = Vocabulary.count([["a", "b", "a"]])
-TOKENS = tf.constant([["a", "b", "unseen"]])
+TOKENS = [["a", "b", "unseen"]]
 
 
 def zipped(path, files, folder="", **options):

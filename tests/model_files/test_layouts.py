@@ -18,12 +18,21 @@ PROJECTION, BIAS = "CNN_proj/W_proj", "CNN_proj/b_proj"
 FINITE = "should hold finite numbers. Found:"
 
 
+@pytest.fixture(scope="module")
+def targets(source):
+    """The model that each layout is read into: tests check that none is changed."""
+    of_modules = BidirectionalLanguageModel(source.config)
+    of_modules.build()
+    return {"hdf5": built(), "checkpoint": built(), "module": of_modules}
+
+
 @pytest.fixture
-def changed(directory, source, tmp_path):
+def changed(request, source, tmp_path):
     """Writes a model in a layout after a change of its arrays; returns its path."""
 
     def write(layout, change):
         if layout == "hdf5":
+            directory = request.getfixturevalue("directory")
             with h5py.File(directory / "weights.hdf5", "a") as file:
                 for name in ("char_embed", f"{CELL}/B"):
                     file[name][...] = 7
@@ -105,12 +114,9 @@ CHANGES = {
     [(layout, *row) for layout, rows in CHANGES.items() for row in rows],
 )
 def test_arrays_that_do_not_fit_are_refused_and_nothing_is_changed(
-    layout, change, message, changed, source
+    layout, change, message, changed, targets
 ):
-    bilm = built()
-    if layout == "module":
-        bilm = BidirectionalLanguageModel(source.config)
-        bilm.build()
+    bilm = targets[layout]
     before, path = [np.copy(w) for w in bilm.get_weights()], changed(layout, change)
     with pytest.raises(ValueError, match=message):
         files = find_model(path)

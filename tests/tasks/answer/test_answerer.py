@@ -103,7 +103,7 @@ def test_an_answer_is_a_piece_of_the_text():
         model.answer(" ", "Who?")
 
 
-def test_a_graph_builds_a_model_and_predicts_the_same():
+def test_a_graph_builds_a_model_and_predicts_the_same(unoptimized_graphs):
     keras.utils.clear_session()  # no random numbers were drawn, as in a new process
     vectors = token_vectors(None, words=["ann", "who"])
     new = Answerer(vectors, unanswerable=True, units=3, within_tokens=True)
