@@ -16,7 +16,7 @@ LENGTHS = "sequence_len"
 
 def write_warmup(extra: Path, model_name: str, signatures: Mapping) -> None:
     try:  # optional: only servers need these requests
-        from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
+        from tensorflow_serving.apis import prediction_log_pb2
     except ImportError as error:
         raise ImportError(
             "Warm-up requests need tensorflow-serving-api: "
@@ -24,13 +24,12 @@ def write_warmup(extra: Path, model_name: str, signatures: Mapping) -> None:
         ) from error
     with tf.io.TFRecordWriter(str(extra / WARMUP)) as file:
         for signature, inputs in _requests(signatures):
-            request = predict_pb2.PredictRequest()
+            log = prediction_log_pb2.PredictionLog()
+            request = log.predict_log.request
             request.model_spec.name = model_name
             request.model_spec.signature_name = signature
             for name, value in inputs.items():
                 request.inputs[name].CopyFrom(tf.make_tensor_proto(value))
-            log = prediction_log_pb2.PredictLog(request=request)
-            log = prediction_log_pb2.PredictionLog(predict_log=log)
             file.write(log.SerializeToString())
 
 

@@ -64,8 +64,7 @@ def _check_sizes(config, n_numbers):
             continue
         todo.extend(part.values())
         if part.get("registered_name") == "elmo_keras>Elmo":
-            elmo = ElmoConfig(**part["config"]["config"])
-            expected = n_parameters(elmo)
+            expected = n_parameters(ElmoConfig(**part["config"]["config"]))
             if expected > n_numbers:
                 raise ValueError(
                     f"Its Elmo layer has {expected:,} weights, but {_WEIGHTS} holds "

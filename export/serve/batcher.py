@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import dataclasses
+import functools
 import threading
 import time
 from collections.abc import Callable
@@ -174,19 +175,13 @@ class Batcher:
         """Computes a batch; if it fails, each request is computed alone."""
         first, inputs = batch[0], [request.inputs for request in batch]
         servable, signature, keys = first.servable, first.signature, first.keys
+        run = functools.partial(servable.run, signature, lane=first.lane)
         try:
             if len(batch) == 1:
-                seconds = first.left()
-                answers = [
-                    servable.run(
-                        signature, *inputs, keys, lane=first.lane, seconds=seconds
-                    )
-                ]
+                answers = [run(*inputs, keys, seconds=first.left())]
             else:
                 fetched = outputs_to_fetch(keys, signature)
-                outputs = servable.run(
-                    signature, join(inputs), fetched, lane=first.lane, seconds=None
-                )
+                outputs = run(join(inputs), fetched, seconds=None)
                 answers = split(outputs, keys, signature, requests=inputs)
         except Exception as error:
             if len(batch) == 1:
