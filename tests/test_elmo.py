@@ -97,7 +97,7 @@ def test_empty_tokens_at_the_end_count_in_ragged_input_only(elmo):
 
 
 @pytest.mark.parametrize("characters", [False, True])
-def test_batches_without_any_token_give_zeros(config, unoptimized_graphs, characters):
+def test_batches_without_any_token_give_zeros(config, characters):
     elmo = elmo_layer(config, num_representations=2)
     spec = tf.TensorSpec((None, None), tf.string)
     if characters:

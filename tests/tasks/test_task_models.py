@@ -203,13 +203,13 @@ def check_padding(model, inputs, *, expected, by_token=False):
     if not by_token:
         assert np.ptp(np.array(expected), axis=0).min() > 1e-4
     lengths = np.count_nonzero(next(iter(inputs.values())).numpy(), axis=1)
-    for first in range(2):  # every second example, and the others
-        half = {
-            name: tf.pad(x[first::2], [[0, 0], [0, extra]], constant_values="")
+    for part in (slice(1), slice(1, None)):  # the first example alone, and the others
+        padded = {
+            name: tf.pad(x[part], [[0, 0], [0, extra]], constant_values="")
             for extra, (name, x) in enumerate(inputs.items(), 1)
         }
-        outputs = model(half)
-        for row, i in enumerate(range(first, len(lengths), 2)):
+        outputs = model(padded)
+        for row, i in enumerate(range(len(lengths))[part]):
             together, apart = (
                 keras.tree.map_structure(lambda x, i=i: x[i].numpy(), found)
                 for found, i in ((expected, i), (outputs, row))
