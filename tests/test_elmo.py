@@ -220,7 +220,7 @@ def saved_and_loaded(model, path):
     return loaded
 
 
-def test_fit_save_load_predict_from_strings(config, unoptimized_graphs, tmp_path):
+def test_fit_save_load_predict_from_strings(config, tmp_path):
     elmo = Elmo(config, dropout=0.1, l2=0.01)
     model = tagger(elmo, **STRINGS)
     in_bilm, in_mix = changed_by_fit(model, TOKENS, elmo.bilm, elmo.mixes[0])
