@@ -7,8 +7,9 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from elmo_keras.tasks import Answerer, TokenVectors
+from elmo_keras.tasks.answer.answerer import Answerer
 from elmo_keras.tasks.layers.task_model import TaskModel
+from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.string_search import StringSearch
 
 from .options import ExportOptions

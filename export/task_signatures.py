@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import tensorflow as tf
 
-from elmo_keras.tasks import Answerer
+from elmo_keras.tasks.answer.answerer import Answerer
 from elmo_keras.tasks.answer.words_in_graph import text_answers, words_in_graph
 from elmo_keras.tasks.layers.task_model import TaskModel
 

@@ -8,7 +8,7 @@ from elmo_keras.cli.fingerprint import installed_version
 from elmo_keras.elmo import model_digest
 from elmo_keras.layers import ScalarMix
 from elmo_keras.published_options import read_options
-from elmo_keras.tasks import Answerer
+from elmo_keras.tasks.answer.answerer import Answerer
 from elmo_keras.tasks.layers.task_model import TaskModel
 
 from .options import ExportOptions

@@ -152,6 +152,7 @@ HUGE = b"\x80\x02(r" + (2**31 - 1).to_bytes(4, "little") + b"."
         (torch.as_zip({}, {}).replace(torch.pickled({}), HUGE), ""),
         (torch.in_a_row({}, {"a": FLAT.tobytes()}), ".*values of no tensor"),
     ],
+    ids="nothing text pickle start_of_zip many_objects no_tensor".split(),
 )
 def test_other_files_are_refused(content, message):
     with pytest.raises(
