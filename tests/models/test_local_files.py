@@ -13,6 +13,8 @@ from elmo_keras.cli.command import WRONG_INPUT
 from elmo_keras.embed import __main__ as embed
 from elmo_keras.lite.lite_file import read_lite
 from elmo_keras.model_files.keras_files import load_keras_model
+from elmo_keras.models import catalogue
+from elmo_keras.models.cache import cached_folder, remove
 from elmo_keras.models.local_files import (
     absolute,
     local_files,
@@ -45,6 +47,20 @@ def test_names_and_addresses_give_the_files_which_are_downloaded_once(
         for one, other in zip(found.weights, expected.weights, strict=True):
             np.testing.assert_array_equal(one, other)
         assert len(small.requests) == 2
+
+
+def test_a_model_of_the_package_needs_no_download(
+    model_directory, tmp_path, monkeypatch, cache
+):
+    monkeypatch.setenv("ELMO_KERAS_OFFLINE", "1")
+    monkeypatch.setattr(catalogue, "BOX", tmp_path)
+    shutil.copytree(model_directory, tmp_path / "en")
+    assert local_files("EN") == (tmp_path / "en", None)
+    assert find_model("en").options == find_model(model_directory).options
+    assert cached_folder("en") == tmp_path / "en"
+    with pytest.raises(ValueError, match="en is part of the package"):
+        remove("en")
+    assert (tmp_path / "en").exists() and not cache.exists()
 
 
 def test_an_archive_is_handed_over_as_it_is(mirror, tmp_path, model_directory, cache):

@@ -1,0 +1,69 @@
+"""The tutorials: notebooks that run, and that show what their text says."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.paths import DATA, ROOT
+
+TUTORIALS = ROOT / "docs" / "pages" / "tutorials"
+EN = ROOT / "elmo_keras" / "box" / "en" / "weights.hdf5"
+WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
+NOTEBOOKS = sorted(TUTORIALS.glob("*.ipynb"))
+EXECUTE = "import sys; from nbclient.cli import main; sys.exit(main())"
+
+
+@pytest.fixture
+def printed(tmp_path):
+    """Runs a notebook in a process of its own, and returns what its cells printed."""
+    pytest.importorskip("nbclient", reason="needs the extra docs")
+    pytest.importorskip("ipykernel", reason="needs the extra docs")
+    if not EN.exists():
+        pytest.skip("needs the model en in the package")
+
+    def run(name):
+        output = tmp_path / "executed.ipynb"
+        done = subprocess.run(
+            [sys.executable, "-c", EXECUTE, TUTORIALS / name, "--output", output],
+            env=os.environ | {"PYTHONPATH": str(ROOT), "ELMO_KERAS_DATA": str(DATA)},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        cells = json.loads(output.read_text(encoding="utf-8"))["cells"]
+        outputs = [part for cell in cells for part in cell.get("outputs", ())]
+        texts = [part["text"] for part in outputs if part.get("name") == "stdout"]
+        return "".join("".join(text) for text in texts)
+
+    return run
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_holds_no_outputs_and_its_plots_have_a_text(notebook):
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    for cell in cells:
+        assert not cell.get("outputs") and not cell.get("execution_count")
+        assert ("plt.show()" in "".join(cell["source"])) == ("alt" in cell["metadata"])
+
+
+@pytest.mark.slow
+def test_the_meanings_of_a_word_separate_from_layer_to_layer(printed):
+    text = printed("word-meanings.ipynb")
+    rows = re.findall(r"layer \d: same ([\d.]+), other ([\d.]+)", text)
+    gaps = [float(same) - float(other) for same, other in rows]
+    assert gaps[0] == 0 and 0.05 < gaps[1] < gaps[2] - 0.05
+
+
+@pytest.mark.slow
+def test_a_tagger_with_elmo_finds_more_from_few_sentences(printed, data):
+    data(WIKIGOLD)
+    text = printed("entity-tagger.ipynb")
+    baseline, elmo = (
+        [float(f1) for f1 in re.search(rf"{name} +([\d. ]+)\n", text)[1].split()]
+        for name in ("without ELMo", "with ELMo")
+    )
+    assert len(elmo) == 5 and elmo[-1] > baseline[-1] + 5
