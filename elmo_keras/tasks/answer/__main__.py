@@ -88,6 +88,27 @@ def numbers(answerer, examples, predictions):
     return squad_numbers(texts, answers, CONVENTIONS[examples[0]["scores"]])
 
 
+def calibrate(answerer, examples, batches):
+    """Moves the score of no answer to where F1 of the examples is the highest."""
+    if not answerer.unanswerable or not examples:
+        return
+    from elmo_keras.tasks.experiments.batches import predictions  # by TensorFlow
+
+    margins = np.empty(len(examples))
+    for rows in batches.by_length():
+        margins[rows] = answerer.margins(batches.inputs(rows))
+    bias = answerer.no_answer_score.bias
+    (kept,) = bias.numpy()
+    bias.assign([kept + margins.min() - 1])  # below all spans
+    found = predictions(answerer, batches)
+    f1, _, has_answer = numbers(answerer, examples, found).T
+    order = np.argsort(-margins)
+    gains = np.cumsum((f1 - ~has_answer.astype(bool))[order])
+    n_answered = 1 + int(np.argmax(gains)) if gains.max() > 0 else 0
+    edges = [margins.max() + 1, *margins[order], margins.min() - 1]
+    bias.assign([kept + np.mean(edges[n_answered : n_answered + 2])])
+
+
 TASK = Task(
     name="answer",
     model_path="answer.answerer.Answerer",
@@ -111,6 +132,7 @@ TASK = Task(
     targets=targets,
     numbers=numbers,
     scores=squad_scores,
+    calibrate=calibrate,
 )
 
 

@@ -191,6 +191,12 @@ class Answerer(TaskModel):
             spans = tf.concat([spans, cuts], axis=1)
         return tf.where((score >= none)[:, None], spans, NO_ANSWER)
 
+    @tf.function(reduce_retracing=True)
+    def margins(self, inputs):
+        """How far the best span's score is above that of no answer: `(batch,)`."""
+        starts, ends, none, *_ = self(inputs, training=False)
+        return best_spans(starts, ends, self.longest_answer)[2] - none
+
     def answers(self, inputs):
         """`span` and `score` `(batch,)`, its probability, and `no_answer_score` if `unanswerable`.
 

@@ -137,10 +137,15 @@ class Experiment:
             found = self.task.scores(self.task.numbers(model, examples, found))
             return {name: float(value) for name, value in found.items()}
 
+        def dev_scores():
+            dev = self.data.dev
+            self.task.calibrate(model, dev, self.task.batches(dev, **given))
+            return scores(dev)
+
         fitted = fit_until_best(
             model,
             batches,
-            lambda: scores(self.data.dev),
+            dev_scores,
             epochs=self.options.epochs,
             patience=self.options.patience,
             seed=seed,

@@ -50,6 +50,10 @@ class Task(NamedTuple):
     of_examples: Callable[[list[dict], SimpleNamespace], dict[str, Any]] = (
         lambda examples, options: {}
     )
+    # Changes the model after each epoch so that it scores best on held-out examples.
+    calibrate: "Callable[[keras.Model, list[dict], Batches], None]" = (
+        lambda model, examples, batches: None
+    )
     defaults: Mapping[str, Any] = {}  # of options, where the task has others
     number_fields: Sequence[str] = ()  # that the model reads, see `Batches`
     loss: str | None = None  # for `compile`; None if the model has a `compute_loss`

@@ -11,6 +11,7 @@ import tensorflow as tf
 from elmo_keras.tasks.answer.__main__ import TASK, label
 from elmo_keras.tasks.answer.answerer import Answerer
 from elmo_keras.tasks.answer.words import NO_ANSWER, NOT_KNOWN
+from elmo_keras.tasks.experiments.batches import predictions
 from tests.support.task_models import (
     built,
     questions,
@@ -175,3 +176,23 @@ def test_answers_that_training_leaves_out_are_reported(tmp_path, capsys):
     assert known == [True, False, False]
     gold = [example["span"] or (0, 1, 0, 0) for example in examples]
     assert scores_of(TASK, None, examples, gold)["exact match"] == pytest.approx(2 / 3)
+
+
+def test_no_answer_is_given_where_that_raises_f1_most(tmp_path):
+    rng, names = np.random.default_rng(3), ["Ann", "saw", "Bob", "too"]
+    contexts = [" ".join(rng.permutation(names)) for _ in range(9)]
+    rows = zip(contexts, "?" * 9, ["Ann", None, "saw"] * 3)
+    (tmp_path / "a.json").write_text(questions(*rows))
+    examples = TASK.read(tmp_path / "a.json", task_options(TASK))
+    model, batches = answerer(), TASK.batches(examples)
+    bias = model.no_answer_score.bias
+
+    def f1_with(shift):
+        bias.assign([shift])
+        return scores_of(TASK, model, examples, predictions(model, batches))["F1"]
+
+    TASK.calibrate(model, examples, batches)
+    (chosen,) = bias.numpy()
+    best = max(f1_with(shift) for shift in np.linspace(chosen - 1, chosen + 1, 9))
+    assert f1_with(chosen) == best
+    assert f1_with(-99.0) < best > f1_with(99.0)
