@@ -5,7 +5,8 @@
         --elmo MODEL --baseline --seeds 1 2 3
 
 Files are SQuAD's JSON, version 1.1 or 2.0; a model learns that some questions have no
-answer if --train has such questions. The scores are F1 and exact match as SQuAD's
+answer if --train has such questions, and gives none where that raises F1 on the
+held-out ones. The scores are F1 and exact match as SQuAD's
 scripts compute them.
 """
 
