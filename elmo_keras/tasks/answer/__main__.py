@@ -91,7 +91,7 @@ def numbers(answerer, examples, predictions):
 
 def calibrate(answerer, examples, batches):
     """Moves the score of no answer to where F1 of the examples is the highest."""
-    if not answerer.unanswerable or not examples:
+    if not answerer.unanswerable:
         return
     from elmo_keras.tasks.experiments.batches import predictions  # by TensorFlow
 
