@@ -11,7 +11,7 @@ import pytest
 from tests.support.paths import DATA, ROOT
 
 TUTORIALS = ROOT / "docs" / "pages" / "tutorials"
-EN = ROOT / "elmo_keras" / "box" / "en" / "weights.hdf5"
+REVIEWS = "ko_nsmc/ratings_train.txt"
 WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
 NOTEBOOKS = sorted(TUTORIALS.glob("*.ipynb"))
 EXECUTE = "import sys; from nbclient.cli import main; sys.exit(main())"
@@ -22,8 +22,6 @@ def printed(tmp_path):
     """Runs a notebook in a process of its own, and returns what its cells printed."""
     pytest.importorskip("nbclient", reason="needs the extra docs")
     pytest.importorskip("ipykernel", reason="needs the extra docs")
-    if not EN.exists():
-        pytest.skip("needs the model en in the package")
 
     def run(name):
         output = tmp_path / "executed.ipynb"
@@ -67,3 +65,18 @@ def test_a_tagger_with_elmo_finds_more_from_few_sentences(printed, data):
         for name in ("without ELMo", "with ELMo")
     )
     assert len(elmo) == 5 and elmo[-1] > baseline[-1] + 5
+
+
+@pytest.mark.slow
+def test_the_korean_model_tells_meanings_and_reviews_apart(printed, data):
+    data(REVIEWS)
+    text = printed("korean.ipynb")
+    for word, gap in ("전기를", 0.05), ("전", 0.1):
+        pattern = rf"{word} layer \d: same ([\d.]+), other ([\d.]+)"
+        gaps = [float(same) - float(other) for same, other in re.findall(pattern, text)]
+        assert gaps[0] == 0 and gaps[2] > gap
+    eojeols, elmo = (
+        [float(x) for x in re.search(rf"{name} +([\d. ]+)\n", text)[1].split()]
+        for name in ("eojeols", "ELMo")
+    )
+    assert elmo[0] > eojeols[0] + 2 and sum(elmo) > sum(eojeols)

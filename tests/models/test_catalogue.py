@@ -69,7 +69,7 @@ def test_an_address_in_another_form_is_refused(name, message):
 def test_a_path_is_no_published_model_and_similar_names_are_suggested():
     for path in "model", "models/en", "a.zip", "../original", "C:/original", "":
         assert published_model(path) is None
-    assert similar_names("Korean") == ["ratsgo_ko", "nlpl:161"]
+    assert similar_names("Korean") == ["ko", "ratsgo_ko", "nlpl:161"]
     assert similar_names("orignal")[0] == "original"
     assert similar_names("pub-med") == ["pubmed"]
     assert similar_names("ukranian")[0] == "nlpl:176"

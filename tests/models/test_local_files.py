@@ -138,7 +138,7 @@ def test_a_path_comes_before_a_name(tmp_path, monkeypatch, capsys, small):
     ("name", "message"),
     [
         ("tiny", r"names sizes \(ElmoConfig.preset\), and no weights of these sizes"),
-        ("korean", "Did you mean ratsgo_ko or nlpl:161?"),
+        ("korean", "Did you mean ko or ratsgo_ko or nlpl:161?"),
         ("qqqq", "neither a path nor the name .* python -m elmo_keras.models lists"),
         ("no/model.zip", "^There is no no/model.zip.$"),
         ("pt_brwac", "pt_brwac can't be downloaded: only the address of its options"),
