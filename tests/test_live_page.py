@@ -133,6 +133,13 @@ def test_substitutes_are_those_of_the_language_model(result, model):
     np.testing.assert_allclose(np.log(probabilities), logs, atol=0.05)
 
 
+def test_words_that_the_language_model_does_not_know_have_their_share(result, model):
+    language_model = LanguageModel.from_pretrained(model)
+    tokens = [token.encode() for token in SENTENCES[0]]
+    log = language_model._logs(tokens, 1, "both")[language_model.vocabulary.unknown]
+    assert abs(np.log(result["worker"]["unknown"]) - log) < 0.05
+
+
 def test_the_page_shows_the_cosines_of_a_word_that_the_keyboard_chose(result, model):
     page = result["page"]
     assert page["focus"] == "sentences-title"

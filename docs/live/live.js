@@ -12,6 +12,7 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
+const percent = p => `${(p * 100).toLocaleString("en", {maximumSignificantDigits: 2})} %`;
 const megabytes = bytes => `${(bytes / 1e6).toFixed(1)} MB`;
 const say = text => { $("status").textContent = text; };
 const fail = text => { $("error").textContent = text; };
@@ -333,8 +334,11 @@ async function showSubstitutes() {
   target.dataset.of = key;
   const found = await ask("substitutes", {tokens: sentences[s].words, position: t, top: TOP}).catch(error => fail(error.message));
   if (found && target.dataset.of === key) {
-    target.replaceChildren(element("ol", {}, ...found.map(([word, p]) => element("li", {},
-      element("span", {className: "value"}, `${(p * 100).toFixed(1)} %`), word))));
+    target.replaceChildren(
+      element("ol", {}, ...found.words.map(([word, p]) => element("li", {},
+        element("span", {className: "value"}, percent(p)), word))),
+      element("p", {className: "note", lang: "en"},
+        `Words outside of the language model's vocabulary share ${percent(found.unknown)}.`));
   }
 }
 

@@ -173,9 +173,10 @@ async function substitutes({tokens, position, top}) {
   const back = logProbabilities(backward.at(-1)[position + 2]);
   const both = normalised(ahead.map((x, i) => x + back[i]));
   const left = new Set(softmax.special), own = tokens[position].toLowerCase();
-  return Array.from(both.keys()).filter(i => !left.has(i) && softmax.words[i].toLowerCase() !== own)
+  const words = Array.from(both.keys()).filter(i => !left.has(i) && softmax.words[i].toLowerCase() !== own)
     .sort((a, b) => both[b] - both[a]).slice(0, top)
     .map(i => [softmax.words[i], Math.exp(both[i])]);
+  return {words, unknown: Math.exp(both[softmax.words.indexOf("<UNK>")])};
 }
 
 const jobs = {load, encode, loadWords, substitutes};
