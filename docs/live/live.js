@@ -338,7 +338,7 @@ async function showSubstitutes() {
       element("ol", {}, ...found.words.map(([word, p]) => element("li", {},
         element("span", {className: "value"}, percent(p)), word))),
       element("p", {className: "note", lang: "en"},
-        `Words outside of the language model's vocabulary share ${percent(found.unknown)}.`));
+        `Words outside of the language model's vocabulary have ${percent(found.unknown)}.`));
   }
 }
 
