@@ -176,7 +176,8 @@ async function substitutes({tokens, position, top}) {
   const words = Array.from(both.keys()).filter(i => !left.has(i) && softmax.words[i].toLowerCase() !== own)
     .sort((a, b) => both[b] - both[a]).slice(0, top)
     .map(i => [softmax.words[i], Math.exp(both[i])]);
-  return {words, unknown: Math.exp(both[softmax.words.indexOf("<UNK>")])};
+  const [, , unknown] = softmax.special;
+  return {words, unknown: Math.exp(both[unknown])};
 }
 
 const jobs = {load, encode, loadWords, substitutes};
