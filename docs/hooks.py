@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PRINT_OPTIONS = """
 import sys
-from elmo_keras.cli import console
+from elmo_keras.util import console
 for name in console.MODULES:
     print(f"## {name}", flush=True)
     sys.argv = ["elmo-keras", name, "--help"]

@@ -5,16 +5,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from elmo_keras.cli.collection_paused import collection_paused
-from elmo_keras.cli.command import import_problem, report_early
-from elmo_keras.cli.quiet_import import quiet_tensorflow
+from elmo_keras.util.collection_paused import collection_paused
+from elmo_keras.util.command import import_problem, report_early
+from elmo_keras.util.quiet_import import quiet_tensorflow
 
-_top = os.path.dirname(os.path.dirname(__file__))
-if os.path.isfile(os.path.join(os.path.dirname(__file__), "export")):
-    __path__.insert(0, _top)  # a checkout without links, as on Windows
-_train = os.path.join(_top, "train.py")
-# A command of the package, whose modules come next, or the one beside it.
-if sys.argv[:1] == ["-m"] or [*map(os.path.abspath, sys.argv[:1])] == [_train]:
+# A command of the package, whose modules come next.
+if sys.argv[:1] == ["-m"]:
     sys.excepthook = report_early
     quiet_tensorflow()
 
@@ -32,9 +28,9 @@ _MODULES = {
     "Vocabulary": "text.vocabulary",
     "character_ids": "text.characters",
     "embed_corpus": "embed.corpus",
-    "find_model": "model_files.model_directory",
+    "find_model": "formats.model_directory",
     "held_out_perplexity": "training.perplexity",
-    "load_bilm": "model_files.model_directory",
+    "load_bilm": "formats.model_directory",
     "log_probabilities": "training.perplexity",
     "mean_end_state": "training.mean_end_state",
     "perplexity": "training.perplexity",
@@ -51,9 +47,9 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.embed.embedder import Embedder as Embedder
     from elmo_keras.embed.embeddings import read_embeddings as read_embeddings
     from elmo_keras.exported_elmo import ExportedElmo as ExportedElmo
+    from elmo_keras.formats.model_directory import find_model as find_model
+    from elmo_keras.formats.model_directory import load_bilm as load_bilm
     from elmo_keras.language_model import LanguageModel as LanguageModel
-    from elmo_keras.model_files.model_directory import find_model as find_model
-    from elmo_keras.model_files.model_directory import load_bilm as load_bilm
     from elmo_keras.text.characters import character_ids as character_ids
     from elmo_keras.text.corpus import Corpus as Corpus
     from elmo_keras.text.mirrored_strategy import MirroredStrategy as MirroredStrategy

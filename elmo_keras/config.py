@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from elmo_keras.argument_checks import is_clip, is_count
-from elmo_keras.cli.command import shortened
 from elmo_keras.published_options import field_values, options_of
 from elmo_keras.token_dictionary import TokenDictionary
+from elmo_keras.util.command import shortened
 
 _ALLOWED = {
     "activation": ("relu", "tanh"),

@@ -12,12 +12,12 @@ import tensorflow as tf
 from elmo_keras.argument_checks import check_counts, check_flags, check_numbers
 from elmo_keras.bilm import BidirectionalLanguageModel, check_process
 from elmo_keras.config import ElmoConfig
+from elmo_keras.formats.found_model import ModelFiles
+from elmo_keras.formats.model_directory import find_model
 from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.scalar_mix import ScalarMix
-from elmo_keras.model_files.found_model import ModelFiles
-from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.text.mirrored_strategy import warn_of_replicas
 from elmo_keras.text.sentences import str_tokens
 from elmo_keras.text.token_batches import (
@@ -183,7 +183,7 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
     ) -> "Elmo":
         """An `Elmo` layer with the weights of a trained biLM.
 
-        The name of a published model (`python -m elmo_keras.models` lists them) or
+        The name of a published model (`python -m elmo_keras.hub` lists them) or
         its address is downloaded to a cache.
 
         If the model comes with a mix (`mix.json`, or that of a TF Hub module), the

@@ -10,12 +10,12 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts
 from elmo_keras.bilm import BidirectionalLanguageModel, check_process
-from elmo_keras.cli.command import shortened
+from elmo_keras.formats.model_directory import find_model
 from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
-from elmo_keras.model_files.model_directory import find_model
 from elmo_keras.text.length_batches import balanced_batches, in_order
 from elmo_keras.text.sentences import Sentence, tokens_of_sentences
 from elmo_keras.text.vocabulary import Vocabulary
+from elmo_keras.util.command import shortened
 
 DIRECTIONS = "both", "forward", "backward"
 CHUNK_BATCHES = 8  # how many batches of sentences are sorted by length together

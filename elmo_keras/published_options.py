@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.cli.command import shortened
 from elmo_keras.token_dictionary import TokenDictionary
+from elmo_keras.util.command import shortened
 
 # Field of `ElmoConfig` → where the published options.json keeps it.
 _PUBLISHED_KEYS = {

@@ -111,7 +111,7 @@ def config():
 def model_directory(tmp_path_factory):
     """The path `…/lm` of a model directory with random weights."""
     from elmo_keras import ElmoConfig
-    from elmo_keras.model_files.model_directory import save_model
+    from elmo_keras.formats.model_directory import save_model
     from tests.support.models import random_bilm
 
     folder = tmp_path_factory.mktemp("models") / "lm"
@@ -130,7 +130,7 @@ def exported_elmo():
 @pytest.fixture(scope="session")
 def exported_version(exported_elmo, tmp_path_factory):
     """One export for all tests that only read it, also for those of other workers."""
-    from export.version_directory import export_elmo
+    from elmo_keras.export.version_directory import export_elmo
 
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:

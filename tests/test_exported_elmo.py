@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import ExportedElmo, MirroredStrategy
-from export.options import ExportOptions
-from export.version_directory import export_elmo
+from elmo_keras.export.options import ExportOptions
+from elmo_keras.export.version_directory import export_elmo
 from tests.support.exported import SENTENCES, elmo_layer, padded, tagger
 from tests.support.replicas import check_like_one_replica, fitted
 

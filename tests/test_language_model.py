@@ -5,7 +5,7 @@ import pytest
 
 from elmo_keras import ElmoConfig, LanguageModel
 from elmo_keras.analyses import score, substitutes
-from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.formats.model_directory import save_model
 from tests.support.models import random_bilm
 from tests.support.oracle_losses import expected_losses
 from tests.support.training_runs import SENTENCES, VOCABULARY

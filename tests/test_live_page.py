@@ -15,7 +15,7 @@ import pytest
 
 from elmo_keras import Embedder, LanguageModel
 from elmo_keras.config import ElmoConfig
-from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.formats.model_directory import save_model
 from elmo_keras.text.vocabulary import Vocabulary
 from tests.support.models import random_bilm
 from tests.support.paths import ROOT

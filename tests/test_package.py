@@ -22,8 +22,8 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import ElmoConfig, Vocabulary
-from elmo_keras.cli import console
-from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.formats.model_directory import save_model
+from elmo_keras.util import console
 from tests.support.models import random_bilm
 from tests.support.paths import PAGES, ROOT, unlinked
 from tests.support.waiting import PATIENCE
@@ -116,7 +116,7 @@ def test_a_wheel_holds_each_module_once_and_only_in_the_library(wheel):
     expected = [str(path.relative_to(ROOT)) for path in inside]
     expected += [f"elmo_keras/{path.relative_to(ROOT)}" for path in linked]
     assert modules == sorted(expected)
-    assert "elmo_keras/models/catalogue.toml" in names
+    assert "elmo_keras/hub/catalogue.toml" in names
     readmes = [name for name in names if name.endswith("README.md")]
     assert readmes == ["elmo_keras/export/tensorflow_serving/README.md"]
 
@@ -244,7 +244,7 @@ def test_the_code_is_formatted_and_linted():
 
 ELMO_KERAS = f"""
 run() {{
-  exec {sys.executable} -P -c 'import sys; from elmo_keras.cli.console import main; sys.exit(main())' "$@"
+  exec {sys.executable} -P -c 'import sys; from elmo_keras.util.console import main; sys.exit(main())' "$@"
 }}
 [ "$1" = serve ] || run "$@"
 rm -f serve.log

@@ -22,7 +22,7 @@ import elmo_keras
 from elmo_keras import Elmo, ElmoConfig, Embedder, Vocabulary
 from elmo_keras.embed.__main__ import main as embed
 from elmo_keras.export.__main__ import main as export
-from elmo_keras.export.serve.config import batches_at_once
+from elmo_keras.serve.config import batches_at_once
 from elmo_keras.train import main as train
 
 with open("text.txt", "w", encoding="utf-8") as file:
@@ -68,7 +68,7 @@ def test_a_checkout_whose_links_are_plain_files_works(tmp_path):
     for name in ("export", "train.py"):
         (package / name).write_text(f"../{name}")
     code = (
-        "from elmo_keras.cli import console; print(console.listing())\n"
+        "from elmo_keras.util import console; print(console.listing())\n"
         "import elmo_keras.export, importlib.util\n"
         "print(importlib.util.find_spec('elmo_keras.train').origin)"
     )

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import elmo_keras
-from elmo_keras.cli.console import MODULES
+from elmo_keras.util.console import MODULES
 from tests.support.paths import PAGES, ROOT
 
 OWN = (

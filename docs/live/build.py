@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras import Elmo
+from elmo_keras.formats.model_directory import find_model
 from elmo_keras.lite.convert import convert
 from elmo_keras.lite.graph import quantised
 from elmo_keras.lite.lite_file import read_lite
-from elmo_keras.model_files.model_directory import find_model
 
 HERE = Path(__file__).parent
 PAGE = "index.html", "live.css", "live.js"

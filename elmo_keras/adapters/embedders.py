@@ -11,10 +11,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from elmo_keras.cli.replacing import replacing
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.text.length_batches import padded_arrays
 from elmo_keras.text.sentences import Sentence
+from elmo_keras.util.replacing import replacing
 
 _CHOICES = {
     "all": lambda layers: layers,

@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.cli.command import command_parser, run_command
-from elmo_keras.cli.markdown_table import (
+from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.markdown_table import (
     deviation,
     markdown_table,
     meaning_of_spread,
     spread,
 )
-from elmo_keras.cli.outputs import check_picture
-from elmo_keras.cli.replacing import replacing
+from elmo_keras.util.outputs import check_picture
+from elmo_keras.util.replacing import replacing
 
 PROGRAM = "elmo_keras.analyses.layer_weights"
 

@@ -16,14 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from elmo_keras.analyses.projector import OPTION, write_projector
-from elmo_keras.cli.argument_types import positive
-from elmo_keras.cli.command import command_parser, run_command
-from elmo_keras.cli.outputs import check_folder
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.word_vectors import WORDS_AT_ONCE
-from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP
+from elmo_keras.hub.local_files import ARITHMETIC, MODEL_HELP
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.files import read_sentences
+from elmo_keras.util.argument_types import positive
+from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.outputs import check_folder
 
 PROGRAM = "elmo_keras.analyses.neighbors"
 MAX_WORDS = 20_000  # the most frequent ones are candidates

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.cli.replacing import replacing
+from elmo_keras.util.replacing import replacing
 
 OPTION = {
     "type": Path,

@@ -15,13 +15,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmo_keras.cli.command import command_parser, run_command
-from elmo_keras.cli.outputs import check_apart, check_file
-from elmo_keras.cli.progress import Progress
-from elmo_keras.cli.replacing import replacing
-from elmo_keras.model_files.model_parts import parts_of_model
-from elmo_keras.models.local_files import MODEL_HELP
+from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.hub.local_files import MODEL_HELP
 from elmo_keras.text.files import lines_of
+from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.outputs import check_apart, check_file
+from elmo_keras.util.progress import Progress
+from elmo_keras.util.replacing import replacing
 
 if TYPE_CHECKING:
     from elmo_keras.language_model import SentenceScores

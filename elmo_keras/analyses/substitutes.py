@@ -13,9 +13,9 @@ import math
 import sys
 from collections.abc import Sequence
 
-from elmo_keras.cli.argument_types import non_negative, positive
-from elmo_keras.cli.command import command_parser, run_command
-from elmo_keras.models.local_files import MODEL_HELP
+from elmo_keras.hub.local_files import MODEL_HELP
+from elmo_keras.util.argument_types import non_negative, positive
+from elmo_keras.util.command import command_parser, run_command
 
 PROGRAM = "elmo_keras.analyses.substitutes"
 DIRECTIONS = "both", "forward", "backward"

@@ -21,8 +21,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.cli.argument_types import finite_number, layer_or, numbers, positive
-from elmo_keras.cli.command import (
+from elmo_keras.embed.checked_outputs import checked_folder, checked_output
+from elmo_keras.embed.corpus import pooling_of, write_vectors
+from elmo_keras.embed.embedder import LITE, Embedder
+from elmo_keras.embed.sentence_vectors import CHOICES, POOLINGS
+from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.hub.local_files import ARITHMETIC, MODEL_HELP, local_files
+from elmo_keras.util.argument_types import finite_number, layer_or, numbers, positive
+from elmo_keras.util.command import (
     DISK_ERRORS,
     INTERRUPTED,
     CommandFailed,
@@ -31,12 +37,6 @@ from elmo_keras.cli.command import (
     run_command,
     stopping,
 )
-from elmo_keras.embed.checked_outputs import checked_folder, checked_output
-from elmo_keras.embed.corpus import pooling_of, write_vectors
-from elmo_keras.embed.embedder import LITE, Embedder
-from elmo_keras.embed.sentence_vectors import CHOICES, POOLINGS
-from elmo_keras.model_files.model_parts import parts_of_model
-from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP, local_files
 
 PROGRAM = "elmo_keras.embed"
 OF_RAY = "address", "workers", "text_column", "id_column", "part_kilobytes"
@@ -204,7 +204,7 @@ def chosen_mix(options: argparse.Namespace) -> dict[str, Any]:
     if not mix and Path(options.model or "").suffix == LITE:
         return {"layers": "mix", "gamma": options.gamma}
     if not mix:
-        from elmo_keras.model_files.model_directory import find_model
+        from elmo_keras.formats.model_directory import find_model
 
         model = options.model or options.options
         own = find_model(model, options.weights).mix

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from elmo_keras.cli.outputs import check_apart, check_file, check_folder
 from elmo_keras.embed.parts import folder_of
 from elmo_keras.embed.vector_files import ARRAY_SUFFIXES, check_suffix, is_hdf5
+from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 
 def checked_output(

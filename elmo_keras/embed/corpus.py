@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from elmo_keras.cli.progress import Progress
 from elmo_keras.embed.array_parts import (
     note_of,
     read_parts,
@@ -23,6 +22,7 @@ from elmo_keras.embed.parts import Parts
 from elmo_keras.embed.text_rows import TextRows
 from elmo_keras.embed.vector_files import is_hdf5, is_npy, is_parquet, write_npy
 from elmo_keras.text.length_batches import in_turn
+from elmo_keras.util.progress import Progress
 
 if TYPE_CHECKING:
     from elmo_keras.elmo import Elmo

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from elmo_keras.argument_checks import check_counts
-from elmo_keras.cli.fingerprint import installed_version
-from elmo_keras.cli.progress import Progress
 from elmo_keras.embed.sentence_vectors import SentenceVectors
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
-from elmo_keras.models.local_files import absolute
+from elmo_keras.hub.local_files import absolute
 from elmo_keras.text.length_batches import balanced_batches, chunks, in_turn
 from elmo_keras.text.sentences import Sentence, plain, tokens_of_sentences
+from elmo_keras.util.fingerprint import installed_version
+from elmo_keras.util.progress import Progress
 
 if TYPE_CHECKING:  # TensorFlow is imported by the models that need it
     from elmo_keras.elmo import Elmo

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from elmo_keras.cli.fingerprint import OtherRun, check_same_run
-from elmo_keras.cli.locking import LOCK, only_process
-from elmo_keras.cli.replacing import replacing
+from elmo_keras.util.fingerprint import OtherRun, check_same_run
+from elmo_keras.util.locking import LOCK, only_process
+from elmo_keras.util.replacing import replacing
 
 JOB, PARTS, BEGUN, WHOLE, EARLIER = "job.json", "parts", "begun", "whole", "earlier"
 FORMER = "data", "journal", "journal.new", "converted"  # until elmo-keras 0.3

@@ -4,12 +4,12 @@ import hashlib
 import json
 from pathlib import Path
 
-from elmo_keras.cli.fingerprint import file_stamp
-from elmo_keras.cli.locking import only_process
+from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.hub.cache import cache_folder
+from elmo_keras.hub.local_files import local_files, model_title
 from elmo_keras.lite.lite_file import VERSION
-from elmo_keras.model_files.model_parts import parts_of_model
-from elmo_keras.models.cache import cache_folder
-from elmo_keras.models.local_files import local_files, model_title
+from elmo_keras.util.fingerprint import file_stamp
+from elmo_keras.util.locking import only_process
 
 FOLDER, ARITHMETIC = "litert", "int8"
 

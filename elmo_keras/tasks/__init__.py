@@ -6,7 +6,7 @@ The command is `python -m elmo_keras.tasks.NAME`, where NAME is `tag`, `classify
 
 from typing import TYPE_CHECKING
 
-from elmo_keras.cli.command import started_command
+from elmo_keras.util.command import started_command
 
 # Keras loads saved models whose classes are imported. The commands of the tasks, and
 # `compare`, import them after their arguments have been read.

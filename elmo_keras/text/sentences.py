@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.cli.command import shortened
+from elmo_keras.util.command import shortened
 
 Sentence = str | bytes | Sequence[str | bytes]
 

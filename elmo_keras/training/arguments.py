@@ -4,8 +4,6 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from elmo_keras.cli.argument_types import non_negative, positive, rate, seed, share
-from elmo_keras.cli.command import command_parser
 from elmo_keras.config import PRESETS
 from elmo_keras.training.options import (
     SCHEDULES,
@@ -16,6 +14,8 @@ from elmo_keras.training.options import (
     TextData,
     TrainingOptions,
 )
+from elmo_keras.util.argument_types import non_negative, positive, rate, seed, share
+from elmo_keras.util.command import command_parser
 
 # Defaults for Python's language reference, which is a small text.
 EXAMPLE = {"n_epochs": 14, "batch_size": 32, "learning_rate": 0.1}

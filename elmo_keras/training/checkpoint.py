@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from elmo_keras.cli.replacing import replacing
-from elmo_keras.model_files.hdf5 import new_hdf5, open_hdf5
+from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
+from elmo_keras.util.replacing import replacing
 
 KEPT = 2
 _ABOUT = "about"

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.model_files.published import n_parameters
+from elmo_keras.formats.published import n_parameters
 from elmo_keras.training.options import SLOTS, RunSettings
 from elmo_keras.training.streams import Streams
 from elmo_keras.training.windows import window

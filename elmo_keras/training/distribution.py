@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from elmo_keras.cli.command import CommandFailed
+from elmo_keras.util.command import CommandFailed
 
 
 def make_strategy(n_replicas: int | None = None) -> tf.distribute.Strategy:

@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from elmo_keras.cli.fingerprint import file_stamp
 from elmo_keras.config import ElmoConfig
-from elmo_keras.model_files.found_model import ModelFiles
-from elmo_keras.model_files.model_directory import find_model
+from elmo_keras.formats.found_model import ModelFiles
+from elmo_keras.formats.model_directory import find_model
 from elmo_keras.text.corpus import Corpus, TextStatistics, unknown_share
 from elmo_keras.text.files import raw_text_tokenizer, read_sentences, text_files
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.options import RunSettings, TextData
+from elmo_keras.util.fingerprint import file_stamp
 
 VALIDATION_TOPICS = slice(5, None, 10)  # topics of Python's reference
 MIN_COUNT = 2  # rarer words are <UNK>

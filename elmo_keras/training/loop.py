@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.cli.progress import Progress as ProgressBar
 from elmo_keras.training.distribution import (
     is_chief,
     n_workers,
@@ -24,6 +23,7 @@ from elmo_keras.training.output import write_model
 from elmo_keras.training.perplexity import HeldOutPerplexity, validation_sums
 from elmo_keras.training.run import TrainingRun, save
 from elmo_keras.training.step import compiled_step
+from elmo_keras.util.progress import Progress as ProgressBar
 
 LOGS = "training/logs"
 DIVERGED = (

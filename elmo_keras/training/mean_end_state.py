@@ -7,9 +7,9 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.formats.start_state_file import StartState
 from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
 from elmo_keras.layers.packing import pack_sentences
-from elmo_keras.model_files.start_state_file import StartState
 from elmo_keras.text.sentences import tokens_of_sentences
 from elmo_keras.text.word_ids import boundary_tokens
 

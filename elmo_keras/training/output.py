@@ -5,15 +5,15 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from elmo_keras.cli.locking import only_process
-from elmo_keras.cli.outputs import check_apart, check_file, check_folder
-from elmo_keras.model_files.model_directory import OPTIONS, save_model
-from elmo_keras.model_files.model_parts import PARTS, TRAINING, parts_of_model
+from elmo_keras.formats.model_directory import OPTIONS, save_model
+from elmo_keras.formats.model_parts import PARTS, TRAINING, parts_of_model
 from elmo_keras.text.files import text_files
 from elmo_keras.training.checkpoint import checkpoints
 from elmo_keras.training.distribution import is_chief
 from elmo_keras.training.options import RunSettings, TextData
 from elmo_keras.training.run import CHECKPOINTS, TrainingRun
+from elmo_keras.util.locking import only_process
+from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 
 def check_output(output: Path, data: TextData, settings: RunSettings) -> None:

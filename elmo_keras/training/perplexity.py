@@ -14,12 +14,12 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.cli.progress import Progress
 from elmo_keras.language_model import LanguageModel, check_softmax
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.windows import Plan, window
+from elmo_keras.util.progress import Progress
 
 MAX_ROWS = 32
 SENTENCES_A_ROW = 32  # the first of them is read from the zero state in any case

@@ -5,11 +5,8 @@ import json
 import platform
 from pathlib import Path
 
-from elmo_keras.cli.command import CommandFailed
-from elmo_keras.cli.fingerprint import installed_version
-from elmo_keras.cli.markdown_table import markdown_table
-from elmo_keras.model_files.published import n_parameters
-from elmo_keras.models.file_names import CARD, CURVES
+from elmo_keras.formats.published import n_parameters
+from elmo_keras.hub.file_names import CARD, CURVES
 from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.curves import draw_curves
 from elmo_keras.training.inputs import Inputs
@@ -17,6 +14,9 @@ from elmo_keras.training.options import Limits, TextData
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.run import TrainingRun
 from elmo_keras.training.streams import Streams
+from elmo_keras.util.command import CommandFailed
+from elmo_keras.util.fingerprint import installed_version
+from elmo_keras.util.markdown_table import markdown_table
 
 MANY_UNKNOWN = 0.5  # share of the training text
 _PACKAGES = ("elmo-keras", "tensorflow", "keras", "numpy")

@@ -9,8 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.cli.fingerprint import check_same_run
-from elmo_keras.models.local_files import absolute
+from elmo_keras.hub.local_files import absolute
 from elmo_keras.training.checkpoint import newest_checkpoint, save_checkpoint
 from elmo_keras.training.distribution import (
     gather_rows,
@@ -24,6 +23,7 @@ from elmo_keras.training.optimizers import RowAdagrad, make_optimizer
 from elmo_keras.training.options import ZERO_STATE_SHARE, RunSettings
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.streams import Streams
+from elmo_keras.util.fingerprint import check_same_run
 
 CHECKPOINTS = "training/checkpoints"
 ZERO_STATE = "share of the sentences read from the zero state"  # in the identity

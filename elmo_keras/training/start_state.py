@@ -17,15 +17,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from elmo_keras.cli.argument_types import positive
-from elmo_keras.cli.command import command_parser, run_command
-from elmo_keras.cli.outputs import check_apart, check_file, check_folder
-from elmo_keras.cli.replacing import replacing
-from elmo_keras.model_files.model_parts import PARTS, parts_of_model
-from elmo_keras.models.file_names import OPTIONS, START_STATE, WEIGHTS
-from elmo_keras.models.local_files import MODEL_HELP
+from elmo_keras.formats.model_parts import PARTS, parts_of_model
+from elmo_keras.hub.file_names import OPTIONS, START_STATE, WEIGHTS
+from elmo_keras.hub.local_files import MODEL_HELP
 from elmo_keras.text.files import text_files
 from elmo_keras.training.options import TextData
+from elmo_keras.util.argument_types import positive
+from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.outputs import check_apart, check_file, check_folder
+from elmo_keras.util.replacing import replacing
 
 PROGRAM = "elmo_keras.training.start_state"
 
@@ -59,11 +59,11 @@ def keep_start_state(
     model: str, data: TextData, *, n_sentences: int, output: Path | None
 ) -> None:
     """Computes the start state of a model and writes it, by default beside the model."""
-    from elmo_keras.model_files.model_directory import (
+    from elmo_keras.formats.model_directory import (
         find_model,
         save_model,
     )  # by Keras
-    from elmo_keras.model_files.start_state_file import start_state_content
+    from elmo_keras.formats.start_state_file import start_state_content
     from elmo_keras.training.inputs import python_reference, sentences_of
     from elmo_keras.training.mean_end_state import mean_end_state
 
@@ -89,7 +89,7 @@ def keep_start_state(
 
 
 def check_output(model: str, data: TextData, output: Path | None) -> None:
-    from elmo_keras.model_files.model_directory import find_model
+    from elmo_keras.formats.model_directory import find_model
     from elmo_keras.training.output import has_model
 
     texts = text_files(data.train or [])

@@ -1,1 +1,1 @@
-"""A client of the embedded server and of TensorFlow Serving."""
+"""`python -m export.client` in a checkout is `elmo-keras client`."""

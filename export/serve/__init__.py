@@ -1,1 +1,1 @@
-"""The embedded server, with the interface of TensorFlow Serving."""
+"""`python -m export.serve` in a checkout is `elmo-keras serve`."""

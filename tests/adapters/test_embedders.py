@@ -9,7 +9,7 @@ import pytest
 
 from elmo_keras import LanguageModel, Vocabulary, load_bilm
 from elmo_keras.adapters.embedders import ElmoEmbedder, ElmoModel
-from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.formats.model_directory import save_model
 from tests.benchmarks import runner
 from tests.support.models import assert_all_close, published_weights, random_bilm
 from tests.support.reference import bilm_layers

@@ -28,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.cli.command import CommandFailed
+from elmo_keras.util.command import CommandFailed
 from tests.benchmarks import runner, training
 from tests.benchmarks.embedding import batches_of, saved
 from tests.benchmarks.serving import Clients, Server, called, expected_of, measures

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from elmo_keras.cli.command import CommandFailed
+from elmo_keras.util.command import CommandFailed
 from tests.benchmarks import runner
 from tests.benchmarks.embedding import n_tokens
 from tests.support.processes import descendants, processor_seconds

@@ -28,10 +28,10 @@ import keras
 import numpy as np
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
-from elmo_keras.cli.argument_types import positive
-from elmo_keras.cli.command import CommandFailed, command_parser, run_command
 from elmo_keras.config import PRESETS
-from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.formats.model_directory import save_model
+from elmo_keras.util.argument_types import positive
+from elmo_keras.util.command import CommandFailed, command_parser, run_command
 from tests.support.processes import peak_megabytes
 
 HERE = Path(__file__).parent

@@ -32,7 +32,7 @@ from typing import Annotated
 
 import numpy as np
 
-from export.version_paths import versions
+from elmo_keras.export.version_paths import versions
 from tests.benchmarks import runner
 from tests.support.processes import megabytes
 from tests.support.serving_load import Load, grpc_client, rest_client

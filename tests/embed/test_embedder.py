@@ -14,7 +14,7 @@ import pytest
 
 from elmo_keras import Elmo, Embedder, LanguageModel, tokenize
 from elmo_keras.embed import tensorflow_vectors
-from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.formats.model_directory import save_model
 from tests.support.models import assert_all_close
 from tests.support.paths import ROOT
 

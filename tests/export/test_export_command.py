@@ -11,12 +11,12 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo
+from elmo_keras.export.__main__ import about_use, main, parser
+from elmo_keras.export.source_model import elmo_of_files, read_keras_model
+from elmo_keras.export.version_directory import write_archive, write_serving_files
+from elmo_keras.export.version_info import read_info
+from elmo_keras.export.version_paths import versions
 from elmo_keras.text.vocabulary import Vocabulary
-from export.__main__ import about_use, main, parser
-from export.source_model import elmo_of_files, read_keras_model
-from export.version_directory import write_archive, write_serving_files
-from export.version_info import read_info
-from export.version_paths import versions
 from tests.support.exported import SENTENCES, TOKENS, elmo_layer
 
 
@@ -88,7 +88,7 @@ def test_a_failing_export_is_one_line_and_leaves_no_files(
     def full(*args, **kwargs):
         raise error
 
-    monkeypatch.setattr("export.version_directory.make_saved_model", full)
+    monkeypatch.setattr("elmo_keras.export.version_directory.make_saved_model", full)
     assert main([str(model_directory), str(tmp_path)]) == status
     assert capsys.readouterr().err == "export: No space left\n"
     assert not list(tmp_path.iterdir())

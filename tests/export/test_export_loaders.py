@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from export.version_directory import write_archive
+from elmo_keras.export.version_directory import write_archive
 from tests.support import file_server
 from tests.support.cpp_program import lines_of_cpp_program, run, values_of_cpp_program
 from tests.support.exported import SENTENCES, expected, padded

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from export.options import ExportOptions
-from export.version_directory import export_elmo
+from elmo_keras.export.options import ExportOptions
+from elmo_keras.export.version_directory import export_elmo
 from tests.support.exported import LENGTHS, SENTENCES, STRINGS, TOKENS, padded
 
 hub = pytest.importorskip("tensorflow_hub")

@@ -8,10 +8,10 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import ElmoConfig
-from export.options import ExportOptions
-from export.sentences import real_tokens, splitter
-from export.version_directory import export_elmo
-from export.version_info import read_info
+from elmo_keras.export.options import ExportOptions
+from elmo_keras.export.sentences import real_tokens, splitter
+from elmo_keras.export.version_directory import export_elmo
+from elmo_keras.export.version_info import read_info
 from tests.support.exported import (
     LENGTHS,
     SENTENCES,

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from export.options import ExportOptions
-from export.task_export import export_task
-from export.version_directory import export_elmo
+from elmo_keras.export.options import ExportOptions
+from elmo_keras.export.task_export import export_task
+from elmo_keras.export.version_directory import export_elmo
 from tests.support.cpp_program import lines_of_cpp_program
 from tests.support.exported import TOKENS, elmo_layer
 from tests.support.exported_tasks import SENTENCES, TASKS

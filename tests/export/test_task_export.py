@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elmo_keras.export.__main__ import about_signatures, main
+from elmo_keras.export.options import ExportOptions
+from elmo_keras.export.task_export import check_task, export_task
+from elmo_keras.export.version_info import read_info
 from elmo_keras.tasks import Coreferent, Tagger
 from elmo_keras.tasks.tag.entities import entities
-from export.__main__ import about_signatures, main
-from export.options import ExportOptions
-from export.task_export import check_task, export_task
-from export.version_info import read_info
 from tests.support.exported_tasks import BIO, SENTENCES, TASKS, constants, tokens_of
 from tests.support.task_models import token_vectors
 

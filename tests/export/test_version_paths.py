@@ -4,8 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from export import __main__ as command
-from export.version_paths import MAX_VERSION, archive_path, new_version, versions
+from elmo_keras.export import __main__ as command
+from elmo_keras.export.version_paths import (
+    MAX_VERSION,
+    archive_path,
+    new_version,
+    versions,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +64,7 @@ def test_an_output_beside_or_in_the_model_is_fine(folder, monkeypatch, output):
     exported = []
     monkeypatch.setattr(command, "read_source", lambda arguments: "elmo")
     export = lambda elmo, output, *_, **__: exported.append(output)
-    monkeypatch.setattr("export.version_directory.export_elmo", export)
+    monkeypatch.setattr("elmo_keras.export.version_directory.export_elmo", export)
     before = sorted(folder.rglob("*"))
     assert command.main(["model", output]) == 0
     assert exported == [Path(output)] and sorted(folder.rglob("*")) == before

@@ -28,16 +28,16 @@ import numpy as np
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
 from elmo_keras.embed.array_parts import note_of, write_part
 from elmo_keras.embed.parts import JOB, Parts
+from elmo_keras.export.version_info import read_info
+from elmo_keras.export.version_paths import EXTRA, INFO
+from elmo_keras.formats.keras_files import load_keras_model
+from elmo_keras.formats.model_directory import find_model, save_model
+from elmo_keras.hub.cache import RECORDS, check_digest, is_known, source
+from elmo_keras.hub.catalogue import RemoteFile
 from elmo_keras.lite.convert import convert
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.lite_file import LiteFile, read_lite, write_lite
-from elmo_keras.model_files.keras_files import load_keras_model
-from elmo_keras.model_files.model_directory import find_model, save_model
-from elmo_keras.models.cache import RECORDS, check_digest, is_known, source
-from elmo_keras.models.catalogue import RemoteFile
 from elmo_keras.training.checkpoint import read_checkpoint, save_checkpoint
-from export.version_info import read_info
-from export.version_paths import EXTRA, INFO
 from tests.support.many_langs_models import model_files, write_files
 from tests.support.models import published_weights
 from tests.support.mutations import (

@@ -14,7 +14,7 @@ import runpy
 import sys
 from pathlib import Path
 
-from elmo_keras.cli import console
+from elmo_keras.util import console
 
 
 class Parsed(BaseException):

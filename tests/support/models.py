@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel
-from elmo_keras.model_files.published import array_of, published_table
+from elmo_keras.formats.published import array_of, published_table
 
 
 def randomize(layer, seed=0, scale=0.5):

@@ -13,7 +13,7 @@ import grpc
 import numpy as np
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-from export.client.remote import array_of
+from elmo_keras.serve.client.remote import array_of
 from tests.support.serving_requests import text_request
 from tests.support.waiting import PATIENCE, wait_until
 

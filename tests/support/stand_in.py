@@ -22,9 +22,9 @@ import tensorflow as tf
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-from export.serve.config import Config, ModelConfig
-from export.serve.servable import WARM_UP
-from export.serve.server import Server
+from elmo_keras.serve.config import Config, ModelConfig
+from elmo_keras.serve.servable import WARM_UP
+from elmo_keras.serve.server import Server
 from tests.support.paths import ROOT
 from tests.support.serving_requests import text_request
 from tests.support.waiting import PATIENCE, wait_until

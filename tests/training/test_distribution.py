@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.cli.command import CommandFailed
 from elmo_keras.training import distribution
 from elmo_keras.training.distribution import (
     failures_of_training,
@@ -14,6 +13,7 @@ from elmo_keras.training.distribution import (
     n_workers,
     scatter_rows,
 )
+from elmo_keras.util.command import CommandFailed
 
 
 def test_one_replica_needs_no_strategy_and_two_mirror_the_weights():

@@ -9,8 +9,8 @@ import pytest
 
 import train
 from elmo_keras import BidirectionalLanguageModel, Vocabulary
-from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
-from elmo_keras.model_files.published import write_weights
+from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
+from elmo_keras.formats.published import write_weights
 from elmo_keras.training import report
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.run import CHECKPOINTS, WARM_UP_STEPS

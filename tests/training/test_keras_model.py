@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, MirroredStrategy, Vocabulary
-from elmo_keras.model_files.model_directory import save_model
+from elmo_keras.formats.model_directory import save_model
 from elmo_keras.training import loop
 from elmo_keras.training.keras_model import TrainableLanguageModel
 from elmo_keras.training.optimizers import make_optimizer

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import train
-from elmo_keras.cli.command import CommandFailed
-from elmo_keras.cli.locking import only_process
-from elmo_keras.model_files.model_directory import load_bilm
+from elmo_keras.formats.model_directory import load_bilm
 from elmo_keras.training import checkpoint, loop
 from elmo_keras.training.checkpoint import checkpoints, newest_checkpoint
 from elmo_keras.training.options import ZERO_STATE_SHARE
 from elmo_keras.training.run import CHECKPOINTS, ZERO_STATE
+from elmo_keras.util.command import CommandFailed
+from elmo_keras.util.locking import only_process
 from tests.support.paths import ROOT
 from tests.support.training_runs import DYING_PROGRAM, ReusedRun
 

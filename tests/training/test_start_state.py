@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo
-from elmo_keras.model_files.model_directory import find_model, load_bilm, save_model
-from elmo_keras.model_files.start_state_file import StartState
+from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
+from elmo_keras.formats.start_state_file import StartState
 from elmo_keras.training import mean_end_state as module
 from elmo_keras.training import start_state as command
 from elmo_keras.training.inputs import python_reference

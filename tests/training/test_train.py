@@ -17,7 +17,7 @@ import pytest
 
 import train
 from elmo_keras import Elmo
-from elmo_keras.model_files.model_directory import load_bilm
+from elmo_keras.formats.model_directory import load_bilm
 from elmo_keras.training import cost, loop, step
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.run import CHECKPOINTS

@@ -30,15 +30,15 @@ from elmo_keras.analyses.compare.sample_efficiency import (
     draw_shares,
     shares_table,
 )
-from elmo_keras.cli.argument_types import Distinct, positive, share
-from elmo_keras.cli.command import command_parser, run_command
-from elmo_keras.cli.outputs import check_picture
-from elmo_keras.model_files.model_parts import parts_of_model
+from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.tasks import COMMANDS
 from elmo_keras.tasks.experiments import experiment_arguments
 from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions, Variant
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.layers import PLACES
+from elmo_keras.util.argument_types import Distinct, positive, share
+from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.outputs import check_picture
 
 PROGRAM = "elmo_keras.analyses.compare"
 TABLES = "models", "mixes", "places", "shares"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.cli.markdown_table import markdown_table
+from elmo_keras.util.markdown_table import markdown_table
 
 
 class Outcome(NamedTuple):

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.cli.markdown_table import (
+from elmo_keras.util.markdown_table import (
     deviation,
     markdown_table,
     meaning_of_spread,
     percent_spread,
 )
-from elmo_keras.cli.replacing import replacing
+from elmo_keras.util.replacing import replacing
 
 
 class Point(NamedTuple):

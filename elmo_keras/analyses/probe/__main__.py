@@ -15,11 +15,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from elmo_keras.cli.argument_types import Distinct, positive, seed
-from elmo_keras.cli.command import command_parser, run_command
-from elmo_keras.cli.markdown_table import markdown_table, percent_spread
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP
+from elmo_keras.hub.local_files import ARITHMETIC, MODEL_HELP
+from elmo_keras.util.argument_types import Distinct, positive, seed
+from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.markdown_table import markdown_table, percent_spread
 
 PROGRAM = "elmo_keras.analyses.probe"
 CONLLU = "conllu"

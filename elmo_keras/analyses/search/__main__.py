@@ -23,17 +23,17 @@ from elmo_keras.analyses.projector import MAX_POINTS, OPTION, write_projector
 from elmo_keras.analyses.search.index_note import check_written, read_note, unfinished
 from elmo_keras.analyses.search.search_index import SearchIndex
 from elmo_keras.analyses.search.text_index import LineIndex, check_index, make_index
-from elmo_keras.cli.argument_types import layer_or, positive
-from elmo_keras.cli.command import command_parser, run_command, stopping
-from elmo_keras.cli.fingerprint import OtherRun
-from elmo_keras.cli.outputs import check_folder
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.embeddings import open_npy
 from elmo_keras.embed.vector_files import is_parquet
-from elmo_keras.model_files.model_parts import parts_of_model
-from elmo_keras.models.local_files import ARITHMETIC, MODEL_HELP
+from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.hub.local_files import ARITHMETIC, MODEL_HELP
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.sentences import words_of_sentences
+from elmo_keras.util.argument_types import layer_or, positive
+from elmo_keras.util.command import command_parser, run_command, stopping
+from elmo_keras.util.fingerprint import OtherRun
+from elmo_keras.util.outputs import check_folder
 
 PROGRAM = "elmo_keras.analyses.search"
 

@@ -16,9 +16,9 @@ from elmo_keras.analyses.search.index_note import (
     write_note,
 )
 from elmo_keras.analyses.search.search_index import ROWS_AT_ONCE
-from elmo_keras.cli.fingerprint import OtherRun
-from elmo_keras.cli.progress import Progress
-from elmo_keras.cli.replacing import replacing
+from elmo_keras.util.fingerprint import OtherRun
+from elmo_keras.util.progress import Progress
+from elmo_keras.util.replacing import replacing
 
 ROWS_OF_LIST = 256  # on average
 MAX_LISTS = 2**16

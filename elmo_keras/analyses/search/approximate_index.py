@@ -6,7 +6,7 @@ import faiss
 import numpy as np
 
 from elmo_keras.analyses.search.index_note import ADVICE, note_path, read_note
-from elmo_keras.cli.fingerprint import OtherRun
+from elmo_keras.util.fingerprint import OtherRun
 
 SHARE_OF_LISTS, FEWEST_LISTS = 1 / 16, 16  # that a query searches
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from elmo_keras.cli.fingerprint import OtherRun, check_same_run
-from elmo_keras.cli.outputs import check_apart, check_file
-from elmo_keras.cli.replacing import replacing
 from elmo_keras.published_options import read_options
+from elmo_keras.util.fingerprint import OtherRun, check_same_run
+from elmo_keras.util.outputs import check_apart, check_file
+from elmo_keras.util.replacing import replacing
 
 ADVICE = "Ask to overwrite it, or name another."
 

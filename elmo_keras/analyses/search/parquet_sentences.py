@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from elmo_keras.analyses.search.search_index import ROWS_AT_ONCE
-from elmo_keras.cli.fingerprint import file_stamp
 from elmo_keras.embed.arrow_rows import ID, TEXT, about_of
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.parquet_rows import ParquetRows
+from elmo_keras.util.fingerprint import file_stamp
 
 SAME = "model", "layers", "pooling"  # in all files of a folder
 

@@ -11,7 +11,7 @@ from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.sentence_vectors import check_kinds
 from elmo_keras.embed.word_vectors import N_BOUNDARIES
-from elmo_keras.models.local_files import absolute
+from elmo_keras.hub.local_files import absolute
 from elmo_keras.text.sentences import Sentence
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pyarrow as pa
 from apache_beam.ml.inference.base import PredictionResult
 
-from elmo_keras.cli.fingerprint import installed_version
 from elmo_keras.embed.arrow_rows import ID, TEXT, Rows
 from elmo_keras.embed.on_beam.model_handler import ElmoModelHandler
+from elmo_keras.util.fingerprint import installed_version
 
 
 class VectorRows:

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import ray
 
-from elmo_keras.cli.progress import Progress
 from elmo_keras.embed.checked_outputs import checked_folder
 from elmo_keras.embed.on_ray.cluster import connected, divided
 from elmo_keras.embed.on_ray.piece_worker import SUFFIX, PieceWorker, note_of
 from elmo_keras.embed.on_ray.worker_pool import results
 from elmo_keras.embed.parts import Parts
 from elmo_keras.embed.text_rows import PIECE_BYTES, TextRows, pieces_of
-from elmo_keras.models.local_files import absolute, local_files
+from elmo_keras.hub.local_files import absolute, local_files
 from elmo_keras.text.files import text_files
+from elmo_keras.util.progress import Progress
 
 
 class JobSummary(NamedTuple):

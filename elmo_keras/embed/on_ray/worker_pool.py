@@ -11,8 +11,8 @@ from typing import Any
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from elmo_keras.cli.command import CommandFailed
 from elmo_keras.embed.text_rows import Piece
+from elmo_keras.util.command import CommandFailed
 
 MAX_LOSSES = 6  # of workers with the same piece, or while they read the model
 BETWEEN_CHECKS = 0.5  # seconds

@@ -16,7 +16,6 @@ import sys
 
 import numpy as np
 
-from elmo_keras.cli.argument_types import positive
 from elmo_keras.tasks.coreference.coreference_scores import (
     coreference_numbers,
     coreference_scores,
@@ -30,6 +29,7 @@ from elmo_keras.tasks.coreference.documents import (
 )
 from elmo_keras.tasks.experiments.experiment_arguments import main
 from elmo_keras.tasks.experiments.task import UNITS, Task, of_model
+from elmo_keras.util.argument_types import positive
 
 
 def read(path, options):

@@ -5,9 +5,6 @@ from collections.abc import Sequence
 
 import keras
 
-from elmo_keras.cli.command import CommandFailed
-from elmo_keras.cli.fingerprint import check_same_run
-from elmo_keras.cli.replacing import replacing
 from elmo_keras.elmo import Elmo, model_digest
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.tasks.experiments.batches import predictions
@@ -29,6 +26,9 @@ from elmo_keras.tasks.experiments.results import (
 )
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.layers.token_vectors import TokenVectors, frequent_words
+from elmo_keras.util.command import CommandFailed
+from elmo_keras.util.fingerprint import check_same_run
+from elmo_keras.util.replacing import replacing
 
 # The settings of runs that were recorded before there was a choice.
 USUAL_SETTINGS = {

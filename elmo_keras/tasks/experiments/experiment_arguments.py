@@ -8,7 +8,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from elmo_keras.cli.argument_types import (
+from elmo_keras.hub.local_files import (
+    ARITHMETIC,
+    MODEL_HELP,
+    model_title,
+    path_or_name,
+)
+from elmo_keras.tasks.experiments.task import Task
+from elmo_keras.tasks.layers import PLACES
+from elmo_keras.util.argument_types import (
     Distinct,
     layer_or,
     non_negative,
@@ -17,15 +25,7 @@ from elmo_keras.cli.argument_types import (
     seed,
     share,
 )
-from elmo_keras.cli.command import command_parser, run_command
-from elmo_keras.models.local_files import (
-    ARITHMETIC,
-    MODEL_HELP,
-    model_title,
-    path_or_name,
-)
-from elmo_keras.tasks.experiments.task import Task
-from elmo_keras.tasks.layers import PLACES
+from elmo_keras.util.command import command_parser, run_command
 
 if TYPE_CHECKING:
     from elmo_keras.elmo import Elmo

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import keras
 import numpy as np
 
-from elmo_keras.cli.progress import Progress
 from elmo_keras.tasks.experiments.batches import Batches
+from elmo_keras.util.progress import Progress
 
 # Keras' EarlyStopping is not used: an epoch may have more batches than the one before,
 # for which `fit` has no place, and with equal scores the lower loss decides.

@@ -7,16 +7,16 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from elmo_keras.cli.markdown_table import markdown_table, percent_spread
-from elmo_keras.cli.outputs import check_apart, check_file, check_folder
-from elmo_keras.cli.replacing import replacing
-from elmo_keras.model_files.model_parts import parts_of_model
+from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.tasks.experiments.batches import predictions
 from elmo_keras.tasks.experiments.examples import read_data
 from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions, Variant
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.text.files import whole_file
+from elmo_keras.util.markdown_table import markdown_table, percent_spread
+from elmo_keras.util.outputs import check_apart, check_file, check_folder
+from elmo_keras.util.replacing import replacing
 
 FILE = "results.json"
 

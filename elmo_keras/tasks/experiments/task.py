@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from elmo_keras.cli.argument_types import positive, rate
+from elmo_keras.util.argument_types import positive, rate
 
 if TYPE_CHECKING:
     import keras

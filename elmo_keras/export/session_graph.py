@@ -1,0 +1,101 @@
+"""The graph that sessions run: TensorFlow Serving, C++, TensorFlow 1.
+
+`tf.saved_model.save` writes a signature as a call of one function, and a session always
+runs a whole function: a client that requests only `word_emb` would wait for the LSTMs
+too. This module moves the operations of the function into the graph itself, and a
+session then runs only those that the requested outputs need. The loader of TensorFlow 2
+reads the functions, not this graph.
+"""
+
+from pathlib import Path
+
+import tensorflow as tf
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+from elmo_keras.export.options import INPUT_NAMES
+
+_CALLS = ("PartitionedCall", "StatefulPartitionedCall")
+
+
+def edit_saved_model(directory: Path, signatures: dict) -> None:
+    """Moves the operations of each signature into the graph of a SavedModel.
+
+    `default` then also takes the other name of its input, if it is text alone.
+    """
+    path = directory / tf.saved_model.SAVED_MODEL_FILENAME_PB
+    saved_model = SavedModel.FromString(path.read_bytes())
+    (meta_graph,) = saved_model.meta_graphs
+    for name, function in signatures.items():
+        signature = meta_graph.signature_def[name]
+        _unfold(name, function, graph=meta_graph.graph_def, signature=signature)
+    inputs = set(inputs_of(signatures["default"]))
+    if len(inputs) == 1 and inputs < {*INPUT_NAMES}:
+        (other_name,) = {*INPUT_NAMES} - inputs
+        for name in ("default", "serving_default"):
+            _add_keyword(meta_graph.object_graph_def.nodes, name, other_name)
+    path.write_bytes(saved_model.SerializeToString(deterministic=True))
+    # It is the fingerprint of the file before the change.
+    (directory / "fingerprint.pb").unlink(missing_ok=True)
+
+
+def _add_keyword(nodes, signature, keyword):
+    # TensorFlow 2 binds the arguments of a loaded signature to the parameters that the
+    # file describes and, if they don't fit, to a list of keywords that the file holds
+    # apart from them. Sessions and servers read neither.
+    node = nodes[0]
+    for name in ("signatures", signature):
+        children = {child.local_name: child.node_id for child in node.children}
+        node = nodes[children[name]]
+    node.bare_concrete_function.argument_keywords[:] = [keyword]
+
+
+def inputs_of(function) -> dict[str, tf.TensorSpec]:
+    specs = tf.nest.flatten(function.structured_input_signature)
+    return {spec.name: spec for spec in specs}
+
+
+def _unfold(name, function, *, graph, signature):
+    body = function.graph.as_graph_def()
+    wanted = next(iter(signature.outputs.values())).name.split(":")[0]
+    call = next(node for node in graph.node if node.name == wanted)
+    given = dict(zip(_arguments(function, call, graph), call.input, strict=True))
+    renamed = {node.name: f"{name}/{node.name}" for node in body.node}
+    for node in body.node:
+        if node.name not in given:
+            _add(graph, node, given=given, renamed=renamed)
+    for output, tensor in function.structured_outputs.items():
+        signature.outputs[output].name = _moved(tensor.name, given, renamed)
+    graph.node.remove(call)
+
+
+def _arguments(function, call, graph):
+    """The placeholder within the function for each input of the call to its wrapper."""
+    library = {f.signature.name: f for f in graph.library.function}
+    wrapper = library[call.attr["f"].func.name]
+    (inner,) = (node for node in wrapper.node_def if node.op in _CALLS)
+    placeholders = [tensor.op.name for tensor in function.inputs]
+    by_name = dict(zip(inner.input, placeholders))
+    return [by_name[argument.name] for argument in wrapper.signature.input_arg]
+
+
+def _add(graph, node, *, given, renamed):
+    new = graph.node.add()
+    new.CopyFrom(node)
+    new.name = renamed[node.name]
+    new.input[:] = [_moved(tensor, given, renamed) for tensor in node.input]
+    if "_class" in new.attr:  # nodes placed on the same device
+        places = new.attr["_class"].list.s
+        places[:] = [_moved_place(place, given, renamed) for place in places]
+
+
+def _moved(tensor, given, renamed):
+    """The graph's name for the function's tensor `^node`, `node` or `node:1`."""
+    if tensor.startswith("^"):
+        return f"^{renamed[tensor[1:]]}"
+    node, *index = tensor.split(":")
+    return given.get(node) or ":".join([renamed[node], *index])
+
+
+def _moved_place(place, given, renamed):
+    node = place.decode().removeprefix("loc:@")
+    return f"loc:@{given.get(node) or renamed[node]}".encode()

@@ -1,0 +1,72 @@
+"""Saved Keras models: `.keras` files, looked through before Keras loads them."""
+
+import json
+import math
+import zipfile
+from pathlib import Path
+
+import keras
+
+from elmo_keras.config import ElmoConfig
+from elmo_keras.formats.archives import open_archive
+from elmo_keras.formats.hdf5 import Content, open_hdf5
+from elmo_keras.formats.published import finite, n_parameters
+from elmo_keras.hub.local_files import not_a_pipe
+
+_CONFIG, _WEIGHTS = "config.json", "model.weights.h5"
+_MAX_CONFIG, _MAX_WEIGHTS = 2**26, 2**40  # bytes
+
+
+def load_keras_model(path: Path) -> keras.Model:
+    """The model in a `.keras` file, which may come from anywhere.
+
+    Keras reads the file with libhdf5 and builds what its configuration says. So the
+    HDF5 content is first read by this package's own reader, and an `Elmo` layer that
+    is larger than the weights is refused. Other layers of a file that is made to harm
+    can still ask for any memory; Keras' safe mode keeps code from being run.
+    """
+    if not zipfile.is_zipfile(not_a_pipe(path)):
+        raise ValueError(f"{path} should be a complete .keras file.")
+    with open_archive(path) as archive:
+        missing = {_CONFIG, _WEIGHTS} - archive.sizes.keys()
+        if missing:
+            raise ValueError(f"{path} should be a .keras file. It lacks {missing}.")
+        content = Content(f"{_WEIGHTS} in {path}", archive.read(_WEIGHTS, _MAX_WEIGHTS))
+        n_numbers = sum(
+            math.prod(d.shape or ()) for d in open_hdf5(content).datasets.values()
+        )
+        config = archive.read(_CONFIG, _MAX_CONFIG)
+    try:
+        _check_sizes(json.loads(config.decode()), n_numbers)
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{_CONFIG} in {path} should describe a Keras model. {error}"
+        ) from error
+    try:
+        model = keras.models.load_model(path, compile=False)
+    except Exception as error:  # Keras raises all kinds
+        raise ValueError(
+            f"{path} should be a sound Keras model. {error!s:.500}"
+        ) from error
+    for weight in model.weights:
+        if weight.dtype.startswith(("float", "bfloat")):
+            finite(weight.path, keras.ops.convert_to_numpy(weight).astype("float32"))
+    return model
+
+
+def _check_sizes(config, n_numbers):
+    """Refuses an `Elmo` layer anywhere in a configuration that is larger than the weights."""
+    todo = [config]
+    for part in todo:
+        if isinstance(part, list):
+            todo.extend(part)
+        if not isinstance(part, dict):
+            continue
+        todo.extend(part.values())
+        if part.get("registered_name") == "elmo_keras>Elmo":
+            expected = n_parameters(ElmoConfig(**part["config"]["config"]))
+            if expected > n_numbers:
+                raise ValueError(
+                    f"Its Elmo layer has {expected:,} weights, but {_WEIGHTS} holds "
+                    f"{n_numbers:,} numbers."
+                )

@@ -1,0 +1,180 @@
+"""Models of https://github.com/HIT-SCIR/ELMoForManyLangs.
+
+A gate's weights come in PyTorch's order i, f, g, o there and in TensorFlow's order
+i, g, f, o here; matrices are transposed; the gate of a highway layer has the opposite
+sign; the bias of the forget gate is in the weights.
+"""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from elmo_keras.config import ElmoConfig
+from elmo_keras.formats.dictionary_files import MAX_SIZE, parse_dic
+from elmo_keras.formats.folders import Folder
+from elmo_keras.formats.published import SizedWeights, finite
+from elmo_keras.formats.torch_pickle import read_tensors
+from elmo_keras.published_options import parse_options
+from elmo_keras.token_dictionary import TokenDictionary
+
+TOKEN_EMBEDDER, ENCODER = "token_embedder.pkl", "encoder.pkl"
+_MAX_CONFIG, _MAX_PICKLE = 2**20, 2**33  # bytes; published ones have less than a tenth
+
+# cnn_50_100_512_4096_sample.json, which the published models were trained with and
+# which their zips lack. The sizes are those of the weights.
+_SAMPLE = {
+    "encoder": dict(name="elmo", cell_clip=3, proj_clip=3),
+    "token_embedder": dict(name="cnn", activation="relu", max_characters_per_token=50),
+}
+
+_WORD_EMBEDDING = "word_emb_layer.embedding.weight"
+_CHARACTER_EMBEDDING = "char_emb_layer.embedding.weight"
+
+
+def read_many_langs(folder: Folder) -> SizedWeights:
+    """Reads a model; without its configuration, by the one of the published models."""
+    embedder, encoder = (_tensors(folder, name) for name in (TOKEN_EMBEDDER, ENCODER))
+    settings = _settings(folder)
+    try:
+        settings = settings or _with_sizes(_SAMPLE, embedder, encoder)
+        dictionary = _dictionary(folder, embedder, settings["token_embedder"])
+        config = _config(settings, dictionary)
+        datasets = _of_embedder(embedder, config) | _of_encoder(encoder, config)
+        surplus = [*embedder, *encoder]  # what they have not taken out
+    except KeyError as error:
+        raise ValueError(
+            f"{folder.place} lacks {error} in its weights or its configuration."
+        ) from error
+    if surplus:
+        raise ValueError(
+            f"{folder.place} holds weights that its configuration doesn't ask for: "
+            f"{', '.join(surplus[:4])}"
+        )
+    return SizedWeights(config, datasets)
+
+
+def _tensors(folder, name) -> dict[str, np.ndarray]:
+    file = folder.content(name, _MAX_PICKLE)
+    tensors = read_tensors(file.data, file.name)
+    return {key: finite(f"{key} of {file.name}", x) for key, x in tensors.items()}
+
+
+def _settings(folder) -> dict[str, Any] | None:
+    """The configuration that `config.json` names, or None if it isn't there."""
+    settings = {"config_path": "config.json"}
+    for _ in range(2):
+        path = str(settings.get("config_path", ""))  # that on the trainer's machine
+        name = re.split(r"[\\/]", path)[-1]
+        if not folder.has(name):
+            return None
+        file = folder.content(name, _MAX_CONFIG)
+        settings = parse_options(file.data, file.name)
+    for part, expected in {"encoder": "elmo", "token_embedder": "cnn"}.items():
+        name = settings.get(part, {}).get("name")
+        if str(name).lower() != expected:
+            raise ValueError(
+                f"The {part} of a model of ELMoForManyLangs should be {expected!r}, "
+                f"the one of the published models. Received: {name!r}"
+            )
+    return settings
+
+
+def _with_sizes(settings, embedder, encoder):
+    none = np.zeros((0, 0))
+    widths = _count(embedder, "convolutions.{}.weight")
+    shapes = [embedder[f"convolutions.{i}.weight"].shape for i in range(widths)]
+    of_embedder = {
+        "filters": [[shape[2], shape[0]] for shape in shapes],
+        "n_highway": _count(embedder, "highways._layers.{}.weight"),
+        "char_dim": embedder.get(_CHARACTER_EMBEDDING, none).shape[1],
+        "word_dim": embedder.get(_WORD_EMBEDDING, none).shape[1],
+    }
+    rows, projection_dim = encoder["forward_layer_0.input_linearity.weight"].shape
+    n_layers = _count(encoder, "forward_layer_{}.input_linearity.weight")
+    of_encoder = dict(dim=rows // 4, projection_dim=projection_dim, n_layers=n_layers)
+    return {
+        "token_embedder": settings["token_embedder"] | of_embedder,
+        "encoder": settings["encoder"] | of_encoder,
+    }
+
+
+def _count(tensors, name):
+    return next(i for i in range(len(tensors) + 1) if name.format(i) not in tensors)
+
+
+def _dictionary(folder, embedder, settings):
+    def keys(name, vectors):
+        file = folder.content(name, MAX_SIZE)
+        return parse_dic(file.data, file.name, len(embedder[vectors]))
+
+    characters = keys("char.dic", _CHARACTER_EMBEDDING) if settings["char_dim"] else ""
+    words = keys("word.dic", _WORD_EMBEDDING) if settings["word_dim"] else ""
+    try:
+        return TokenDictionary(characters, words)
+    except ValueError as error:
+        raise ValueError(f"char.dic or word.dic in {folder.place}: {error}") from error
+
+
+def _config(settings, dictionary):
+    embedder, encoder = settings["token_embedder"], settings["encoder"]
+    if not dictionary.characters:  # their configuration names filters all the same
+        embedder = embedder | {"filters": (), "n_highway": 0}
+    return ElmoConfig(
+        encoder["dim"],
+        encoder["projection_dim"],
+        embedder["filters"],
+        n_layers=encoder["n_layers"],
+        n_highway=embedder["n_highway"],
+        char_embedding_dim=embedder["char_dim"],
+        max_characters_per_token=embedder["max_characters_per_token"],
+        activation=embedder["activation"],
+        cell_clip=encoder.get("cell_clip") or None,
+        proj_clip=encoder.get("proj_clip") or None,
+        dictionary=dictionary,
+        word_embedding_dim=embedder["word_dim"],
+    )
+
+
+def _of_embedder(tensors, config):
+    arrays = {}
+    if config.has_characters:
+        arrays["char_embed"] = tensors.pop(_CHARACTER_EMBEDDING)
+    if config.word_embedding_dim:
+        arrays["word_embed"] = tensors.pop(_WORD_EMBEDDING)
+    for i in range(len(config.filters)):
+        kernel = tensors.pop(f"convolutions.{i}.weight")
+        arrays[f"CNN/W_cnn_{i}"] = kernel.transpose(2, 1, 0)[None]
+        arrays[f"CNN/b_cnn_{i}"] = tensors.pop(f"convolutions.{i}.bias")
+    for i in range(config.n_highway):
+        kernels = np.split(tensors.pop(f"highways._layers.{i}.weight"), 2)
+        biases = np.split(tensors.pop(f"highways._layers.{i}.bias"), 2)
+        # Their gate weighs the input, bilm-tf's the transformed part.
+        for gate, sign in ("transform", 1), ("carry", -1):
+            arrays[f"CNN_high_{i}/W_{gate}"] = sign * kernels.pop(0).T
+            arrays[f"CNN_high_{i}/b_{gate}"] = sign * biases.pop(0)
+    arrays["CNN_proj/W_proj"] = tensors.pop("projection.weight").T
+    arrays["CNN_proj/b_proj"] = tensors.pop("projection.bias")
+    return arrays
+
+
+def _of_encoder(tensors, config):
+    arrays = {}
+    for d, direction in enumerate(("forward", "backward")):
+        for j in range(config.n_layers):
+            theirs = f"{direction}_layer_{j}"
+            ours = f"RNN_{d}/RNN/MultiRNNCell/Cell{j}/LSTMCell"
+            kernels = (
+                _gates(tensors.pop(f"{theirs}.{part}_linearity.weight")).T
+                for part in ("input", "state")
+            )
+            arrays[f"{ours}/W_0"] = np.concatenate([*kernels])
+            arrays[f"{ours}/B"] = _gates(tensors.pop(f"{theirs}.state_linearity.bias"))
+            arrays[f"{ours}/W_P_0"] = tensors.pop(f"{theirs}.state_projection.weight").T
+    return arrays
+
+
+def _gates(rows):
+    """Rows of the gates i, f, g, o in the order i, g, f, o."""
+    i, f, g, o = np.split(rows, 4)
+    return np.concatenate([i, g, f, o])

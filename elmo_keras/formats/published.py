@@ -1,0 +1,275 @@
+"""Published HDF5 weights: the one table of their names, for reading and writing."""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import h5py
+import keras
+import numpy as np
+import tensorflow as tf
+
+from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.config import ElmoConfig
+from elmo_keras.formats.mix_file import Mix
+from elmo_keras.formats.packed import write_packed
+from elmo_keras.layers.blocked_weights import blocked, plain
+from elmo_keras.layers.character_cnn import N_CHARACTERS
+from elmo_keras.util.command import shortened
+
+VALUES_AT_ONCE = 2**25  # values of a variable that are assigned together
+_CHECKED_AT_ONCE = 2**24  # what is checked together; a softmax has 4e8 values
+
+
+@dataclasses.dataclass(frozen=True)
+class BlockedMatrix:
+    """A variable that holds a matrix in blocks (`layers.blocked_weights`)."""
+
+    variable: keras.Variable
+
+    @property
+    def shape(self):
+        deep, wide, depth, width = self.variable.shape
+        return deep * depth, wide * width
+
+
+class Entry(NamedTuple):
+    """An array of the file: its shape, and the variables it is made of, along axis 0."""
+
+    shape: tuple[int, ...]
+    variables: tuple[keras.Variable | BlockedMatrix, ...]
+
+
+class Weights(Protocol):
+    """What weights are read from, such as an open HDF5 file."""
+
+    datasets: Mapping[str, Any]  # of arrays with a `shape`, read by `[...]`
+
+
+class SizedWeights(NamedTuple):
+    """Weights of another layout, which tell the sizes themselves."""
+
+    config: ElmoConfig
+    datasets: Mapping[str, Any]
+    mix: Mix | None = None
+    files: Any = None  # what the datasets are read from
+
+
+def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
+    """Name → shape of every dataset of the published layout; nothing is built."""
+    n_filters, dim = config.n_filters, config.projection_dim
+    dictionary, word_dim = config.dictionary, config.word_embedding_dim
+    n_characters = dictionary.n_characters if dictionary else N_CHARACTERS
+    shapes = {}
+    if config.has_characters:
+        shapes["char_embed"] = n_characters, config.char_embedding_dim
+    if word_dim:
+        shapes["word_embed"] = (dictionary.n_words, word_dim)
+    for i, (width, count) in enumerate(config.filters):
+        shapes[f"CNN/W_cnn_{i}"] = (1, width, config.char_embedding_dim, count)
+        shapes[f"CNN/b_cnn_{i}"] = (count,)
+    for i in range(config.n_highway):
+        for gate in ("carry", "transform"):
+            shapes[f"CNN_high_{i}/W_{gate}"] = (n_filters, n_filters)
+            shapes[f"CNN_high_{i}/b_{gate}"] = (n_filters,)
+    if config.has_projection:
+        kernel = word_dim + n_filters, dim
+        shapes |= {"CNN_proj/W_proj": kernel, "CNN_proj/b_proj": (dim,)}
+    for direction, layer in itertools.product(range(2), range(config.n_layers)):
+        cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
+        shapes[f"{cell}/W_0"] = (2 * dim, 4 * config.units)
+        # Without the forget gate's bias of 1.0, which is added at run time, unless
+        # `config.forget_bias` is 0.
+        shapes[f"{cell}/B"] = (4 * config.units,)
+        shapes[f"{cell}/W_P_0"] = (config.units, dim)
+    return shapes
+
+
+def n_parameters(config: ElmoConfig) -> int:
+    """Number of parameters of a biLM without its softmax."""
+    return sum(map(math.prod, published_shapes(config).values()))
+
+
+def published_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
+    """Name → entry of each published dataset; gates are in the order i, j, f, o."""
+    return _table(published_shapes(bilm.config), _variables(bilm))
+
+
+def _table(shapes, variables):
+    pairs = zip(shapes.items(), variables, strict=True)
+    return {name: Entry(shape, parts) for (name, shape), parts in pairs}
+
+
+def _variables(bilm):
+    """The variables of each dataset, in the order of `published_shapes`."""
+    cnn = bilm.token_representation
+    if bilm.config.has_characters:
+        yield (cnn.embeddings,)
+    if bilm.config.word_embedding_dim:
+        yield (cnn.word_embeddings,)
+    pairs = [*zip(cnn.kernels, cnn.biases)]
+    for highway in cnn.highways:
+        pairs.append((highway.carry_kernel, highway.carry_bias))
+        pairs.append((highway.transform_kernel, highway.transform_bias))
+    if cnn.projection is not None:
+        pairs.append((cnn.projection.kernel, cnn.projection.bias))
+    yield from ((variable,) for pair in pairs for variable in pair)
+    for direction in (bilm.lstm.forward, bilm.lstm.backward):
+        for lstm in direction.lstms:
+            yield lstm.kernel, BlockedMatrix(lstm.recurrent_kernel)
+            yield (lstm.bias,)
+            yield (BlockedMatrix(lstm.projection_kernel),)
+
+
+def softmax_table(bilm: BidirectionalLanguageModel) -> dict[str, Entry]:
+    """Name → entry of the softmax, which published HDF5 files leave out."""
+    shapes = softmax_shapes(bilm.config, bilm.vocabulary_size)
+    return _table(shapes, [(bilm.softmax.kernel,), (bilm.softmax.bias,)])
+
+
+def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...]]:
+    return {"softmax/W": (n_words, config.projection_dim), "softmax/b": (n_words,)}
+
+
+def check_weights(config: ElmoConfig, file: Weights) -> None:
+    """Checks that a file has the names and shapes of a configuration; reads no values."""
+    shapes, found = published_shapes(config), file.datasets
+    kernel, dim = found.get("CNN_proj/W_proj"), config.projection_dim
+    if (
+        not config.has_projection
+        and kernel is not None
+        and (kernel.shape != (dim, dim) or not np.array_equal(kernel[...], np.eye(dim)))
+    ):  # bilm-tf would not apply it
+        raise ValueError(
+            "The weights hold `CNN_proj/W_proj`, but there is no projection where "
+            f"`lstm.projection_dim` is the number of filters ({dim})."
+        )
+    published = "char_embed", "word_embed", "CNN/", "CNN_high_", "RNN_"
+    surplus = [n for n in found if n not in shapes and n.startswith(published)]
+    if surplus:
+        names = shortened(sorted(_name_in_file(name, found[name]) for name in surplus))
+        raise ValueError(
+            f"The weights hold {names}, which a biLM of these options doesn't have. "
+            "Check that options and weights belong together."
+        )
+    check_shapes(shapes, found)
+
+
+def read_table(table: dict[str, Entry], found: Mapping[str, Any]) -> None:
+    """Reads every entry of `table`; no weight is changed if an array is damaged."""
+    check_shapes({name: entry.shape for name, entry in table.items()}, found)
+    # All are read before any is assigned. Arrays of HDF5 files are not copied here.
+    arrays = {name: finite_values(name, found[name]) for name in table}
+    for name, entry in table.items():
+        assign(entry, arrays[name])
+
+
+def check_shapes(
+    shapes: Mapping[str, tuple[int, ...]], found: Mapping[str, Any]
+) -> None:
+    for name, shape in shapes.items():
+        if name not in found:
+            raise ValueError(
+                f"The weights should hold `{name}` of shape {list(shape)}. "
+                f"Found: {shortened(sorted(map(_name_in_file, found, found.values())))}"
+            )
+        actual = found[name].shape
+        if actual != shape:
+            actual = "no value" if actual is None else list(actual)
+            raise ValueError(
+                f"`{_name_in_file(name, found[name])}` should have the shape "
+                f"{list(shape)} by the options. "
+                f"Found: {actual}"
+            )
+
+
+def finite(name: str, array: np.ndarray) -> np.ndarray:
+    """An array as float32, not copied if it is; refused with NaN, infinity or text."""
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"`{name}` should hold numbers. Found: {array.dtype}")
+    with np.errstate(over="ignore"):
+        array = np.asarray(array, np.float32)
+    values = array.reshape(-1)
+    starts = range(0, len(values), _CHECKED_AT_ONCE)  # in pieces, to take little memory
+    if all(np.isfinite(values[i : i + _CHECKED_AT_ONCE]).all() for i in starts):
+        return array
+    is_finite = np.isfinite(array)
+    place = np.unravel_index(np.argmin(is_finite), array.shape)
+    raise ValueError(
+        f"`{name}` should hold finite numbers. Found: {array[place]} at "
+        f"{[int(i) for i in place]}, and {np.sum(~is_finite) - 1:,} more. Get the "
+        "file again, or use weights from before the training diverged."
+    )
+
+
+def finite_values(name: str, array: Any) -> np.ndarray:
+    return finite(_name_in_file(name, array), array[...])
+
+
+def _name_in_file(name, array):
+    """The name that users find in their file, such as `lm/…` in a checkpoint."""
+    return getattr(array, "name", name)
+
+
+def assign(entry: Entry, array: np.ndarray) -> None:
+    for variable, rows in split(entry, array):
+        of_replicas = isinstance(variable.value, tf.distribute.DistributedValues)
+        if rows.size <= VALUES_AT_ONCE or of_replicas:
+            variable.assign(rows)
+            continue
+        # Without a copy of all rows, such as those of a large softmax.
+        n_rows = max(1, VALUES_AT_ONCE * len(rows) // rows.size)
+        for first in range(0, len(rows), n_rows):
+            part = slice(first, first + n_rows)
+            variable.value[part].assign(tf.cast(rows[part], variable.dtype))
+
+
+def split(
+    entry: Entry, array: np.ndarray
+) -> Iterator[tuple[keras.Variable, np.ndarray]]:
+    """Yields each variable of an entry with its values, which are rows of the array."""
+    first = 0
+    for variable in entry.variables:
+        n_rows = variable.shape[0] if len(entry.variables) > 1 else array.shape[0]
+        rows = array[first : first + n_rows]
+        first += n_rows
+        if isinstance(variable, BlockedMatrix):
+            yield variable.variable, blocked(rows).numpy()
+        else:
+            yield variable, rows.reshape(variable.shape)
+
+
+def write_weights(
+    bilm: BidirectionalLanguageModel, file: h5py.File, *, packed: bool = False
+) -> None:
+    write_table(published_table(bilm), file, packed=packed)
+    if bilm.token_representation.projection is None:
+        # If the projection would keep the size, bilm-tf reads none. AllenNLP always
+        # reads one.
+        dim = bilm.config.projection_dim
+        file["CNN_proj/W_proj"] = np.eye(dim, dtype=np.float32)
+        file["CNN_proj/b_proj"] = np.zeros(dim, dtype=np.float32)
+
+
+def write_table(
+    table: dict[str, Entry], file: h5py.File, *, packed: bool = False
+) -> None:
+    """Writes every entry as float32, or matrices as int8."""
+    for name, entry in table.items():
+        if packed:
+            write_packed(file, name, array_of(entry), len(entry.variables))
+        else:
+            file[name] = array_of(entry)
+
+
+def array_of(entry: Entry) -> np.ndarray:
+    arrays = [_rows(variable) for variable in entry.variables]
+    return np.concatenate(arrays).reshape(entry.shape)
+
+
+def _rows(variable):
+    if isinstance(variable, BlockedMatrix):
+        return plain(_rows(variable.variable)).numpy()
+    return keras.ops.convert_to_numpy(keras.ops.cast(variable.value, "float32"))

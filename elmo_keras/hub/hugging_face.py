@@ -1,0 +1,139 @@
+"""Files of repositories at Hugging Face, in the cache of `huggingface_hub`.
+
+Its settings apply: `HF_TOKEN` or `hf auth login` for private repositories, `HF_HOME`
+for the folder of the cache, `HF_ENDPOINT` for another hub.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from elmo_keras.hub.cache import OFFLINE, is_offline, mirrored
+from elmo_keras.hub.file_kinds import kind_of
+from elmo_keras.hub.file_names import CARD, CURVES, OPTIONAL, OPTIONS, WEIGHTS
+
+PARTS = re.compile(r"hf://([^/]+/[^/@]+)(?:@([^/]+))?/(.+)")
+PERPLEXITY = re.compile(r"as `Elmo` reads it: .* mean ([\d.]+)")  # in a model card
+
+
+def hub_files(addresses: Sequence[str], optional: Sequence[str] = ()) -> list[Path]:
+    """The paths of `hf://OWNER/NAME[@REVISION]/FILE`, of one commit, downloaded if needed."""
+    hub = _huggingface_hub(addresses[0])
+    errors, paths, commit = hub.errors, [], None
+    of_cache = errors.LocalEntryNotFoundError, errors.FileMetadataError
+    for address in (*addresses, *optional):
+        parts = PARTS.fullmatch(address)
+        if parts is None:
+            raise ValueError(
+                f"The address of a file should be hf://OWNER/NAME/FILE. Received: {address}"
+            )
+        repository, revision, file = parts.groups()
+        where = {
+            "repo_id": repository,
+            "filename": file,
+            "revision": commit or (revision and unquote(revision)),
+            "library_name": "elmo-keras",
+            "local_files_only": is_offline(),
+            "endpoint": mirrored(hub.constants.ENDPOINT),
+        }
+        try:
+            about = hub.hf_hub_download(**where, dry_run=True)
+            if about.file_size > kind_of(file)[-1]:
+                raise ValueError(
+                    f"{address} is not the right file: it should have at most "
+                    f"{kind_of(file)[-1]:,} bytes. It has {about.file_size:,}"
+                )
+            paths.append(Path(hub.hf_hub_download(**where)))
+        except errors.HFValidationError as error:
+            raise ValueError(
+                f"{address} should name a repository, hf://OWNER/NAME. {error}"
+            ) from error
+        except (errors.HTTPError, *of_cache) as error:
+            missing = is_offline() or isinstance(error, errors.RemoteEntryNotFoundError)
+            if missing and address in optional:
+                continue
+            if is_offline():
+                raise FileNotFoundError(
+                    f"{address} is not in the cache of huggingface_hub, and {OFFLINE} "
+                    "forbids downloads."
+                ) from error
+            text = f"{address} could not be downloaded: {_reason(error)}"
+            raise ConnectionError(text) from error
+        commit = about.commit_hash  # the next file should belong to the same one
+    return paths
+
+
+def push_to_hub(model: str | Path, repository: str, *, private=None, **metadata) -> str:
+    """Uploads a model directory to a repository at Hugging Face, as one commit.
+
+    The directory's `model_card.md` becomes its README, with metadata in front.
+
+    Args:
+        model: the path of a model directory.
+        repository: `OWNER/NAME`; it is made if it is missing.
+        private: whether a new repository is private; None for its owner's default.
+        **metadata: further arguments of `huggingface_hub.ModelCardData`, such as
+            `language="en"`, `license="mit"` and `datasets=["wikipedia"]`.
+
+    Returns:
+        `hf://OWNER/NAME@COMMIT`, which names this model also after another push.
+
+    Raises:
+        ValueError: there is no model directory, no token, or no `OWNER/NAME`.
+        ConnectionError, ImportError: the hub refuses; huggingface_hub is missing.
+    """
+    hub, folder = _huggingface_hub("push_to_hub"), Path(model)
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
+        raise ValueError(f"`repository` should be OWNER/NAME. Received: {repository}")
+    if not ((folder / OPTIONS).is_file() and (folder / WEIGHTS).is_file()):
+        raise ValueError(
+            f"`model` should be a folder with {OPTIONS} and {WEIGHTS}. Received: {model}"
+        )
+    if is_offline():
+        raise ConnectionError(f"{repository} can't be written: {OFFLINE} forbids it.")
+    if hub.get_token() is None:
+        raise ValueError(
+            f"Writing {repository} needs a token: set HF_TOKEN, or run `hf auth login`."
+        )
+    files = [n for n in (OPTIONS, WEIGHTS, *OPTIONAL, CURVES) if (folder / n).is_file()]
+    changes = [hub.CommitOperationAdd(name, folder / name) for name in files]
+    card = _card(hub, folder / CARD, repository.split("/")[1], metadata)
+    changes.append(hub.CommitOperationAdd("README.md", card.encode()))
+    api = hub.HfApi(mirrored(hub.constants.ENDPOINT), library_name="elmo-keras")
+    try:
+        api.create_repo(repository, private=private, exist_ok=True)
+        outdated = {*api.list_repo_files(repository)} & {*OPTIONAL} - {*files}
+        changes += map(hub.CommitOperationDelete, sorted(outdated))
+        commit = api.create_commit(repository, changes, commit_message="Upload a model")
+    except (hub.errors.HTTPError, RuntimeError) as error:
+        text = f"{repository} could not be written: {_reason(error)}"
+        raise ConnectionError(text) from error
+    return f"hf://{repository}@{commit.oid}"
+
+
+def _card(hub, path, name, metadata):
+    """A model card, or a new one, with the metadata in front."""
+    text = path.read_text(encoding="utf-8") if path.exists() else f"# {name}\n"
+    about = hub.ModelCardData(library_name="elmo-keras", tags=["elmo"], **metadata)
+    if found := PERPLEXITY.search(text):
+        about.model_name = name
+        kinds = "text-generation", "text", "held-out text", "perplexity"
+        about.eval_results = [hub.EvalResult(*kinds, metric_value=float(found[1]))]
+    return f"---\n{about.to_yaml()}\n---\n\n{text}"
+
+
+def _reason(error):
+    cause = error.__cause__ if isinstance(error, RuntimeError) else ""  # of an upload
+    return " ".join(f"{error} {cause}".split())
+
+
+def _huggingface_hub(needed_by):
+    try:
+        import huggingface_hub
+        from huggingface_hub import constants, errors  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"{needed_by} needs huggingface_hub: pip install 'elmo-keras[hub]'"
+        ) from error
+    return huggingface_hub

@@ -1,0 +1,1 @@
+"""The embedded server, with the interface of TensorFlow Serving."""

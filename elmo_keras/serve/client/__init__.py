@@ -1,0 +1,1 @@
+"""A client of the embedded server and of TensorFlow Serving."""

@@ -1,0 +1,162 @@
+"""TensorFlow Serving's services and `grpc.health.v1` over gRPC."""
+
+import functools
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from tensorflow_serving.apis.model_service_pb2_grpc import (
+    ModelServiceServicer,
+    add_ModelServiceServicer_to_server,
+)
+from tensorflow_serving.apis.predict_pb2 import PredictResponse
+from tensorflow_serving.apis.prediction_service_pb2_grpc import (
+    PredictionServiceServicer,
+    add_PredictionServiceServicer_to_server,
+)
+
+from elmo_keras.serve.batcher import Request
+from elmo_keras.serve.config import Config
+from elmo_keras.serve.errors import RequestError, invalid
+from elmo_keras.serve.models import ONLY_PREDICT, SIGNATURES, Models, answered_spec
+from elmo_keras.serve.proto_tensors import decode, fill
+from elmo_keras.serve.servable import DEFAULT_SIGNATURE
+
+NO_DEADLINE = 1e9  # seconds; gRPC gives a number near 2**63 then
+STATUS_THREADS = 8  # in addition to those of requests that wait or are computed
+SENDING_SECONDS = 1.0  # for errors, after the last answer that the grace allows
+KINDS = "Prediction", "Model"
+SERVICES = "", *(f"tensorflow.serving.{kind}Service" for kind in KINDS)
+
+
+class InFlight:
+    """Counts requests from their arrival until their answer is sent."""
+
+    def __init__(self):
+        self._changed, self._number = threading.Condition(), 0
+
+    def add(self, context: grpc.ServicerContext) -> None:
+        self._add(1)
+        # gRPC calls it after the answer is sent, and when the client hangs up.
+        if not context.add_callback(lambda: self._add(-1)):
+            self._add(-1)
+
+    def wait(self, seconds: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._number, seconds)
+
+    def _add(self, change):
+        with self._changed:
+            self._number += change
+            self._changed.notify_all()
+
+
+def _answering(method):
+    """A method of a service whose requests are counted and whose errors are a status."""
+
+    @functools.wraps(method)
+    def answer(self, request, context):
+        name = request.model_spec.name
+        try:
+            with self.models.answering("gRPC", method.__name__, name):
+                return method(self, request, context)
+        except RequestError as error:
+            context.abort(error.code, str(error))
+
+    return answer
+
+
+def _unimplemented(self, request, context):
+    context.abort(grpc.StatusCode.UNIMPLEMENTED, ONLY_PREDICT)
+
+
+class Services(PredictionServiceServicer, ModelServiceServicer):
+    def __init__(self, models: Models, *, tensor_content: bool = False):
+        self.models, self.in_flight = models, InFlight()
+        self._tensor_content = tensor_content
+
+    @_answering
+    def Predict(self, request, context):
+        self.in_flight.add(context)
+        name = request.model_spec.signature_name or DEFAULT_SIGNATURE
+
+        def read(servable):
+            signature = servable.signature(name)
+            inputs = signature.arrays(request.inputs, decode)
+            keys = signature.chosen(request.output_filter)
+            left = context.time_remaining()
+            seconds = left if left < NO_DEADLINE else None
+            return Request(servable, signature, inputs, keys, seconds)
+
+        waiting = self.models.submit(request.model_spec, read)
+        # Called when the client hangs up or the deadline passes.
+        if not context.add_callback(waiting.future.cancel):
+            waiting.future.cancel()
+        outputs = waiting.future.result()
+        response = PredictResponse(model_spec=answered_spec(waiting.servable, name))
+        for key in waiting.keys:
+            array = outputs.pop(key)  # the answer takes its place in memory
+            fill(response.outputs[key], array, as_content=self._tensor_content)
+        return response
+
+    @_answering
+    def GetModelMetadata(self, request, context):
+        if set(request.metadata_field) != {SIGNATURES}:
+            raise invalid(
+                f"`metadata_field` should be [{SIGNATURES!r}]. Received: "
+                f"{list(request.metadata_field)}"
+            )
+        return self.models.metadata(request.model_spec)
+
+    @_answering
+    def GetModelStatus(self, request, context):
+        return self.models.status(request.model_spec)
+
+    Classify = Regress = MultiInference = HandleReloadConfigRequest = _unimplemented
+
+
+class GrpcServer:
+    def __init__(self, models: Models, config: Config):
+        # A request holds a thread while it waits or is computed.
+        computed = config.num_batch_threads * config.max_batch_size + 1  # a long one
+        threads = config.max_enqueued_requests + computed + STATUS_THREADS
+        self._server = grpc.server(
+            ThreadPoolExecutor(threads, thread_name_prefix="grpc"),
+            maximum_concurrent_rpcs=threads,
+            options=[
+                ("grpc.max_receive_message_length", config.max_message_bytes),
+                ("grpc.max_send_message_length", -1),
+                ("grpc.so_reuseport", 0),  # a taken port is an error
+            ],
+        )
+        self._health = health.HealthServicer()
+        services = Services(models, tensor_content=config.tensor_content)
+        self._in_flight = services.in_flight
+        add_PredictionServiceServicer_to_server(services, self._server)
+        add_ModelServiceServicer_to_server(services, self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        self.port = self._bind(config)
+        for service in SERVICES:
+            self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
+        self._server.start()
+
+    def _bind(self, config):
+        host, port = config.host, config.port
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"  # IPv6
+        try:
+            if config.credentials is None:
+                return self._server.add_insecure_port(address)
+            return self._server.add_secure_port(address, config.credentials)
+        except RuntimeError as error:
+            raise OSError(f"Can't listen on --port {port} of {host}.") from error
+
+    def leave(self) -> None:
+        self._health.enter_graceful_shutdown()
+
+    def wait(self, end: float) -> None:
+        self._in_flight.wait(max(end - time.monotonic(), SENDING_SECONDS))
+
+    def close(self) -> None:
+        self._server.stop(0).wait()

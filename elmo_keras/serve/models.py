@@ -1,0 +1,183 @@
+"""The models behind gRPC and REST, with the queue and the metrics that they share."""
+
+import contextlib
+import functools
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import grpc
+import prometheus_client as prometheus
+from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataResponse
+from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
+from tensorflow_serving.apis.model_pb2 import ModelSpec
+
+from elmo_keras.embed.embedder import LITE
+from elmo_keras.serve.batcher import Batcher, Request
+from elmo_keras.serve.config import Config
+from elmo_keras.serve.errors import invalid, not_found, request_error, without_paths
+from elmo_keras.serve.lanes import session_config
+from elmo_keras.serve.lite_servable import LiteServable
+from elmo_keras.serve.servable import Servable
+from elmo_keras.serve.versions import Versions
+
+SIGNATURES = "signature_def"
+ONLY_PREDICT = "Only Predict is implemented. Use Predict."
+ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
+MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # as in TensorFlow Serving
+
+
+class Models:
+    def __init__(self, config: Config):
+        session = session_config(config.threads, config.num_batch_threads)
+        self._models = {}
+        for model in config.models:
+            if model.directory.suffix == LITE:
+                load = functools.partial(LiteServable, name=model.name)
+            elif model.directory.is_file():
+                raise ValueError(
+                    f"{model.directory} should be a folder of versions or a {LITE} file."
+                )
+            else:
+                load = functools.partial(Servable.warm, name=model.name, config=session)
+            self._models[model.name] = Versions(model, load)
+        self.metrics = Metrics(waiting=lambda: len(self.batcher))
+        self.batcher = Batcher(config, self.metrics.batch)
+        self._stop = threading.Event()
+        for name, versions in self._models.items():
+            threading.Thread(
+                target=versions.watch,
+                args=(config.poll_seconds, self._stop),
+                name=f"versions of {name}",
+                daemon=True,
+            ).start()
+
+    def __getitem__(self, name: str) -> Versions:
+        if not name:
+            raise invalid(f"`model_spec` should name a model: {sorted(self._models)}.")
+        if name not in self._models:
+            raise not_found(
+                f"The models are {sorted(self._models)}. Received: {name!r}"
+            )
+        return self._models[name]
+
+    def submit(self, spec: ModelSpec, read: Callable[[Servable], Request]) -> Request:
+        """Queues a request; its version stays loaded until it is answered or dropped."""
+        with contextlib.ExitStack() as leased:
+            lease = self[spec.name].lease(version_of(spec))
+            request = read(leased.enter_context(lease))
+            self.batcher.submit(request)
+            keep = leased.pop_all()
+        request.future.add_done_callback(lambda _: keep.close())
+        return request
+
+    def status(self, spec: ModelSpec) -> GetModelStatusResponse:
+        versions = self[spec.name]
+        found, number = versions.statuses(), versions.number(version_of(spec))
+        if number is not None:
+            if number not in found:
+                raise not_found(f"The versions are {list(found)}. Received: {number}")
+            found = {number: found[number]}
+        response = GetModelStatusResponse()
+        for version, status in found.items():
+            entry = response.model_version_status.add(version=version)
+            entry.state = status.state
+            entry.status.error_code = 2 if status.error else 0  # UNKNOWN or OK
+            entry.status.error_message = without_paths(status.error)
+        return response
+
+    def metadata(self, spec: ModelSpec) -> GetModelMetadataResponse:
+        with self[spec.name].lease(version_of(spec)) as servable:
+            response = GetModelMetadataResponse(model_spec=answered_spec(servable))
+            response.metadata[SIGNATURES].Pack(servable.signature_map)
+        return response
+
+    @contextlib.contextmanager
+    def answering(self, api: str, method: str, model: str = "") -> Iterator[None]:
+        """Counts a request; each error within the context becomes a `RequestError`."""
+        begin, status = time.perf_counter(), grpc.StatusCode.OK
+        try:
+            yield
+        except Exception as error:
+            refused = request_error(error)
+            status = refused.code
+            raise refused from None
+        finally:
+            if len(self._models) == 1:
+                (model,) = self._models
+            elif model not in self._models:
+                model = ""  # any text that clients send would fill the memory
+            seconds = time.perf_counter() - begin
+            self.metrics.request(api, method, status.name, seconds, model)
+
+    def drain(self, grace: float) -> None:
+        self._stop.set()
+        self.batcher.close(grace)
+
+    def close(self) -> None:
+        self.drain(0)
+        for versions in self._models.values():
+            versions.close()
+
+
+def version_of(spec: ModelSpec) -> int | str | None:
+    return (
+        spec.version.value if spec.HasField("version") else spec.version_label or None
+    )
+
+
+def answered_spec(servable: Servable, signature_name: str = "") -> ModelSpec:
+    spec = ModelSpec(name=servable.name, signature_name=signature_name)
+    spec.version.value = servable.version
+    return spec
+
+
+class Metrics:
+    """Counters of one server, and those of them that TensorFlow Serving has, too."""
+
+    def __init__(self, waiting: Callable[[], float]):
+        self._registry = prometheus.CollectorRegistry()
+        counter, gauge, histogram = (
+            functools.partial(kind, registry=self._registry)
+            for kind in (prometheus.Counter, prometheus.Gauge, prometheus.Histogram)
+        )
+        self._requests = counter(
+            "elmo_requests",
+            "Requests answered or refused, by status.",
+            ["model_name", "api", "method", "status"],
+        )
+        self._seconds = histogram(
+            "elmo_request_seconds",
+            "Time from a request to its answer.",
+            ["model_name", "api", "method"],
+        )
+        self._rows = histogram(
+            "elmo_batch_rows", "Sentences in a batch.", ["model_name"], buckets=ROWS
+        )
+        gauge("elmo_waiting_requests", "Requests in the queue.").set_function(waiting)
+        self._count = gauge(  # the name of a Counter would end in `_total`
+            ":tensorflow:serving:request_count",
+            "The total number of requests.",
+            ["model_name", "status"],
+        )
+        self._latency = histogram(
+            ":tensorflow:serving:request_latency",
+            "Time from a request to its answer, in microseconds.",
+            ["model_name", "API", "entrypoint"],
+            buckets=MICROSECONDS,
+        )
+
+    def request(
+        self, api: str, method: str, status: str, seconds: float, model: str
+    ) -> None:
+        self._requests.labels(model, api, method, status).inc()
+        self._seconds.labels(model, api, method).observe(seconds)
+        if method.lower() == "predict":
+            self._count.labels(model, status).inc()
+            self._latency.labels(model, method, api.upper()).observe(seconds * 1e6)
+
+    def batch(self, rows: int, model: str) -> None:
+        self._rows.labels(model).observe(rows)
+
+    def page(self) -> bytes:
+        return prometheus.generate_latest(self._registry)

@@ -1,0 +1,192 @@
+"""The versions of a model in a directory; the newest loaded one answers requests."""
+
+import collections
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus
+
+from elmo_keras.export.version_paths import versions
+from elmo_keras.serve.config import ModelConfig
+from elmo_keras.serve.errors import invalid, not_found
+from elmo_keras.serve.servable import Servable
+
+LOG = logging.getLogger(__name__)
+SAVED_MODEL = "saved_model.pb"
+
+State = ModelVersionStatus.State
+
+
+class Status(NamedTuple):
+    state: int
+    error: str = ""
+
+
+class Versions:
+    """Loads the versions of a policy, and others when they appear.
+
+    An old version answers until the new one is loaded and warm, and is unloaded after
+    its last request. A version that fails to load has the error in its status, and is
+    tried again when its files change. If all directories disappear, versions stay.
+    """
+
+    def __init__(self, model: ModelConfig, load: Callable[[Path], Servable]):
+        self._model, self._load = model, load
+        self._name = model.name
+        self._directory = directory = model.directory
+        self._changed = threading.Condition()
+        self._loaded: dict[int, Servable] = {}
+        self._uses: collections.Counter[Servable] = collections.Counter()
+        self._statuses: dict[int, Status] = {}
+        self._broken: dict[int, list] = {}
+        self._incomplete: set[int] = set()
+        self._file: tuple[list, int] = [], 0
+        self.refresh()
+        if not self._loaded:
+            errors = [f"{v}: {s.error}" for v, s in self._statuses.items()]
+            errors += [f"{v}: it lacks {SAVED_MODEL}" for v in self._incomplete]
+            if os.path.lexists(directory / SAVED_MODEL):
+                errors = [f"It is itself a version: give {directory.parent}"]
+            raise ValueError(
+                f"{directory} should hold a version that can be loaded, such as "
+                f"{directory / '1' / SAVED_MODEL}. {'; '.join(errors)}".strip()
+            )
+
+    @contextlib.contextmanager
+    def lease(self, version: int | str | None = None) -> Iterator[Servable]:
+        """The version of a number or label, or the newest; it stays within the context."""
+        wanted = self.number(version)
+        with self._changed:
+            number = max(self._loaded) if wanted is None else wanted
+            if number not in self._loaded:
+                found = ", ".join(map(str, sorted(self._loaded)))
+                raise not_found(f"The loaded version is {found}. Received: {number}")
+            servable = self._loaded[number]
+            self._uses[servable] += 1
+        try:
+            yield servable
+        finally:
+            with self._changed:
+                self._uses[servable] -= 1
+                self._changed.notify_all()
+
+    def number(self, version: int | str | None) -> int | None:
+        """The number that a label stands for; any other version as it is."""
+        if not isinstance(version, str):
+            return version
+        if version not in self._model.labels:
+            raise invalid(
+                f"The labels of versions are {sorted(self._model.labels)}. "
+                f"Received: {version!r}"
+            )
+        return self._model.labels[version]
+
+    def statuses(self) -> dict[int, Status]:
+        with self._changed:
+            return dict(sorted(self._statuses.items(), reverse=True))
+
+    def watch(self, seconds: float, stop: threading.Event) -> None:
+        while not stop.wait(seconds):
+            try:
+                self.refresh()
+            except OSError as error:  # an unmounted disk may come back
+                LOG.error(
+                    "%s: %s can't be read: %s", self._name, self._directory, error
+                )
+
+    def refresh(self) -> bool:
+        """Loads and unloads versions, in one thread only; returns whether any changed."""
+        wanted, changed = [], False
+        newest, only = self._model.policy
+        for version in reversed(self._found()):
+            if len(wanted) == newest:
+                break
+            if only is not None and version not in only:
+                continue
+            path = self._path(version)
+            if not (path.is_file() or os.path.lexists(path / SAVED_MODEL)):
+                if version not in self._incomplete:
+                    found = self._name, version, SAVED_MODEL
+                    LOG.warning("%s: version %d is ignored while it lacks %s", *found)
+                self._incomplete.add(version)
+                continue
+            self._incomplete.discard(version)
+            if version not in self._loaded:
+                if not self._load_version(version):
+                    continue
+                changed = True
+            wanted.append(version)
+        if not wanted:
+            return False
+        for version in sorted(set(self._loaded) - set(wanted)):
+            self._unload(version)
+            changed = True
+        return changed
+
+    def close(self) -> None:
+        for servable in list(self._loaded.values()):
+            servable.close()
+
+    def _found(self):
+        """The numbers of the versions that are there; a file's grows when it changes."""
+        if not self._directory.is_file():
+            return versions(self._directory)
+        files, number = self._file
+        if (found := _fingerprint(self._directory)) != files:
+            self._file = found, number + 1
+        return [self._file[1]]
+
+    def _path(self, version):
+        if self._directory.is_file():
+            return self._directory
+        return self._directory / str(version)
+
+    def _load_version(self, version):
+        """Whether the version answers now; it doesn't if it is broken."""
+        path = self._path(version)
+        files = _fingerprint(path)
+        if self._broken.get(version) == files:
+            return False
+        self._set_status(version, State.LOADING)
+        try:
+            servable = self._load(path)
+            servable.version = version
+        except Exception as error:  # whatever the reason, the old version stays
+            self._broken[version] = files
+            self._set_status(version, State.END, f"{type(error).__name__}: {error}")
+            LOG.error("%s: version %d can't be loaded: %s", self._name, version, error)
+            return False
+        self._broken.pop(version, None)
+        with self._changed:
+            self._loaded[version] = servable
+            self._statuses[version] = Status(State.AVAILABLE)
+        LOG.info("%s: version %d answers", self._name, version)
+        return True
+
+    def _unload(self, version):
+        self._set_status(version, State.UNLOADING)
+        with self._changed:
+            old = self._loaded.pop(version)
+            self._changed.wait_for(lambda: not self._uses[old])
+            del self._uses[old]
+        old.close()
+        self._set_status(version, State.END)
+
+    def _set_status(self, version, state, error=""):
+        with self._changed:
+            self._statuses[version] = Status(state, error)
+
+
+def _fingerprint(path):
+    found = []
+    for file in [path, *sorted(path.rglob("*"))]:
+        found.append(str(file))
+        with contextlib.suppress(OSError):  # a link to nothing, or it was just removed
+            about = file.stat()
+            found.append((about.st_ino, about.st_size, about.st_mtime_ns))
+    return found

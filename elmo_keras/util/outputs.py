@@ -1,0 +1,97 @@
+"""Checks of a command's outputs, made before its work: none takes the place of an input."""
+
+import importlib.util
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from elmo_keras.util.command import DISK_ERRORS
+from elmo_keras.util.replacing import left_overs, temporary_path
+
+# What matplotlib writes without further programs.
+SUFFIXES = ".png .svg .svgz .pdf .eps .ps .jpg .jpeg .tif .tiff .webp".split()
+
+
+def check_apart(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Refuses outputs that would change an input: are one, lie in one, or hold one.
+
+    Paths are compared as the files that they lead to: by symbolic links, hard links,
+    `..` and other spellings too. Outputs may be missing.
+    """
+    inputs = list(inputs)
+    for output in outputs:
+        for written in (output, *left_overs(output)):
+            for read in inputs:
+                _check_pair(written, read)
+
+
+def _check_pair(output, read):
+    written, real = Path(os.path.realpath(output)), Path(os.path.realpath(read))
+    if written == real or _is_same_file(output, read):
+        same = "" if str(output) == str(read) else f"; it is the same file as {read}"
+        problem = f"is an input{same}"
+    elif real in written.parents:
+        problem = f"is in {read}, which is an input"
+    elif written in real.parents:
+        problem = f"holds the input {read}"
+    else:
+        return
+    raise ValueError(f"The output {output} {problem}. Give another output.")
+
+
+def _is_same_file(one, other):
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them is missing
+        return False
+
+
+def check_file(path: Path) -> None:
+    """Refuses a path at which no file can be written; its folder is not made."""
+    if path.is_dir():
+        raise ValueError(f"{path} should be a file, but is a folder. Name a file.")
+    if not os.path.lexists(path.parent):
+        raise ValueError(f"There is no folder {path.parent} for {path}. Make it first.")
+    check_folder(path.parent)
+    _check_name(temporary_path(path))  # the longest name that is used
+
+
+def check_folder(path: Path) -> None:
+    """Refuses a path at which no folder can be made, with parents, or written to."""
+    found = next(p for p in (path, *path.absolute().parents) if os.path.lexists(p))
+    if not found.is_dir():
+        needed = "" if found == path else f" for {path}"
+        raise ValueError(
+            f"{found} should be a folder{needed}, but is none. Give another output."
+        )
+    _check_name(path)
+    try:
+        tempfile.TemporaryFile(dir=found).close()
+    except OSError as error:
+        if error.errno in DISK_ERRORS:
+            raise
+        raise ValueError(
+            f"Nothing can be written to the folder {found}: {error.strerror}. Give "
+            "another output."
+        ) from error
+
+
+def _check_name(path):
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # such as a name that is too long
+        raise ValueError(f"{path} can't be written: {error.strerror}.") from error
+
+
+def check_picture(path: Path, inputs: Iterable[Path]) -> None:
+    if path.suffix.lower() not in SUFFIXES:
+        raise ValueError(
+            f"A picture should end in one of {' '.join(SUFFIXES)}. Received: {path}"
+        )
+    check_apart([path], inputs)
+    check_file(path)
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ImportError("A picture needs matplotlib: pip install matplotlib")

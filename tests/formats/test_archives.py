@@ -1,0 +1,137 @@
+"""Zips and tars: what is read, and what is refused within bounds."""
+
+import io
+import tarfile
+import tracemalloc
+import zipfile
+
+import pytest
+
+from elmo_keras.formats.archives import FREE_BYTES, open_archive
+from elmo_keras.formats.model_directory import find_model
+from tests.formats.conftest import contents, tarred, zipped
+
+
+def patched(path, offsets, value):
+    """Changes a field in the local header and in the central directory of a zip."""
+    content = bytearray(path.read_bytes())
+    for signature, offset in zip((b"PK\3\4", b"PK\1\2"), offsets):
+        start = content.rindex(signature) + offset
+        content[start : start + len(value)] = value
+    path.write_bytes(content)
+
+
+def refused(path, message):
+    with pytest.raises(ValueError, match=message), open_archive(path) as archive:
+        for name in archive.sizes:
+            archive.read(name, 2**40)
+
+
+def test_errors_name_the_archive_and_its_file(directory, tmp_path):
+    files, path = contents(directory), tmp_path / "m.zip"
+    for name, content, message in [
+        ("options.json", b"[" * 100_000, " should hold JSON"),
+        ("weights.hdf5", b"no", " should be an HDF5 file"),
+        ("vocab.txt", b"a", ": A vocabulary should hold <S>"),
+        ("weights.hdf5", bytes(FREE_BYTES + 2**20), " should have at most"),
+    ]:
+        zipped(path, files | {name: content})
+        with pytest.raises(ValueError, match=f"{name} in {path}{message}"):
+            found = find_model(path)
+            found.weights, found.vocabulary  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("offsets", "value", "message"),
+    [
+        ((6, 8), b"\1", "It is encrypted: unpack the archive"),
+        *(((8, 10), bytes([m]), "Its compression should be") for m in (14, 95, 200)),
+        ((22, 24), (100).to_bytes(4, "little"), "Bad CRC-32"),  # more than declared
+        ((26, 28), (50_000).to_bytes(2, "little"), "File name in directory.{,480}$"),
+    ],
+)
+def test_a_file_of_an_unusual_kind_is_refused(tmp_path, offsets, value, message):
+    path = zipped(tmp_path / "m.zip", {"a": bytes(60_000)})
+    patched(path, offsets, value)
+    refused(path, f"^a in .*m.zip can't be read. {message}")
+
+
+def tar(path, names, **options):
+    """Writes a tar of empty files, and returns its path."""
+    with tarfile.open(path, "w", **options) as archive:
+        for name in names:
+            archive.addfile(tarfile.TarInfo(name))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        *(([name], "lies outside of it") for name in ("../a", "/etc/a", "b/../../a")),
+        (map(str, range(22)), "more than 20 files"),
+        (["x" * 2**21], "It has a header that is too long"),
+    ],
+)
+def test_names_that_are_no_files_of_a_model_are_refused(
+    tmp_path, monkeypatch, names, message
+):
+    monkeypatch.setattr("elmo_keras.formats.archives.MAX_MEMBERS", 20)
+    names = list(names)
+    refused(
+        tar(tmp_path / "m.tar", names, format=tarfile.PAX_FORMAT), f"m.tar .*{message}"
+    )
+    if len(names[0]) < 2**16:
+        refused(zipped(tmp_path / "m.zip", dict.fromkeys(names, b"")), message)
+
+
+def test_links_are_left_out_and_files_of_one_name_refused(tmp_path):
+    path = tmp_path / "m.tar"
+    link = tarfile.TarInfo("vocab.txt")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    with tarfile.open(path, "w") as archive:
+        archive.addfile(link)
+    with open_archive(path) as archive:
+        assert archive.sizes == {}
+    with tarfile.open(path, "a") as archive:
+        for _ in range(2):
+            archive.addfile(tarfile.TarInfo("twice"))
+    refused(path, "m.tar .*two files of one name")
+    zipped(tmp_path / "m.zip", {"a": b"1"})
+    with (
+        pytest.warns(UserWarning, match="Duplicate"),
+        zipfile.ZipFile(tmp_path / "m.zip", "a") as archive,
+    ):
+        archive.writestr("a", b"2")
+    refused(tmp_path / "m.zip", "m.zip .*two files of one name")
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_a_bomb_is_refused_without_filling_the_memory(tmp_path, kind):
+    path, content = tmp_path / "bomb", bytes(FREE_BYTES * 3 // 2)
+    if kind == "zip":
+        zipped(path, {"a": content}, compression=zipfile.ZIP_DEFLATED)
+    else:
+        with tarfile.open(path, "w:gz") as archive:
+            info = tarfile.TarInfo("a")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    del content
+    tracemalloc.start()
+    try:
+        refused(path, "bomb should be a complete zip or tar. Its .* bytes unpack to")
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+
+
+def test_cut_archives_are_refused(directory, tmp_path):
+    zip_file, tar_file = tmp_path / "m.zip", tmp_path / "m.tar.gz"
+    zipped(zip_file, {"options.json": "{}", "a": bytes(999)})
+    tarred(tar_file, directory, "model")
+    for path in (zip_file, tar_file):
+        content = path.read_bytes()
+        for size in range(8, len(content) - 8, len(content) // 17):
+            path.write_bytes(content[:size])
+            with pytest.raises(ValueError, match=f"{path.name}") as error:
+                find_model(path)
+            assert "\n" not in str(error.value)

@@ -1,0 +1,217 @@
+"""The reader of untrusted HDF5 files, against libhdf5, and what it refuses."""
+
+import hashlib
+import io
+import zlib
+
+import h5py
+import numpy as np
+import pytest
+
+from elmo_keras.formats.hdf5 import Content, new_hdf5, open_hdf5
+from elmo_keras.formats.hdf5_format.datasets import dtype_of
+
+VALUES = np.random.default_rng(0).normal(size=(37, 23))
+
+
+def content(fill, **options):
+    """The bytes of a file that `fill` writes to."""
+    target = io.BytesIO()
+    with h5py.File(target, "w", **options) as file:
+        fill(file)
+    return target.getvalue()
+
+
+def reading(data):
+    return open_hdf5(Content("file", data))
+
+
+def made(*args, **kwargs):
+    """Makes a dataset."""
+    return lambda file: file.create_dataset(*args, **kwargs)
+
+
+def put(name, value):
+    return lambda file: file.__setitem__(name, value)
+
+
+def varied(file):
+    file.attrs["words"] = "Wörter"
+    file["scalar"] = 3.5
+    file["empty"] = np.zeros((0, 3), "float32")
+    file["big_endian"] = VALUES.astype(">f4")
+    file["half"] = VALUES.astype("float16")
+    file["counts"] = np.arange(5, dtype="uint8")
+    file["flags"] = np.array([True, False])
+    for i in range(700):  # more than fit one block of links, in any version
+        file[f"many/nested/{i}"] = np.full(i % 5, i, "float32")
+
+
+def chunked(file):
+    chunks = {"chunks": (10, 7)}
+    file.create_dataset("gzip", data=VALUES, compression="gzip", **chunks)
+    file.create_dataset("all", data=VALUES, compression=9, shuffle=True, **chunks)
+    file.create_dataset("checked", data=VALUES, fletcher32=True, **chunks)
+    file.create_dataset("plain", data=VALUES, **chunks)
+    file.create_dataset("small", data=np.zeros((40, 600)), chunks=(3, 7))
+
+
+def in_one_chunk(file):
+    file.create_dataset("gzip", data=VALUES, chunks=(37, 23), compression="gzip")
+    file.create_dataset("plain", data=VALUES, chunks=(37, 23))
+
+
+V108, LATEST = {"libver": ("v108", "v108")}, {"libver": "latest"}
+
+
+@pytest.mark.parametrize(
+    ("fill", "options"),
+    [
+        *((varied, o) for o in ({}, V108, LATEST, {"track_order": True})),
+        (varied, {"userblock_size": 1024}),
+        (chunked, {}),
+        (chunked, V108),
+        (in_one_chunk, LATEST),
+    ],
+)
+def test_arrays_are_those_that_libhdf5_reads(fill, options):
+    data, names = content(fill, **options), []
+    found = reading(data).datasets
+    with h5py.File(io.BytesIO(data)) as file:
+        file.visit(names.append)
+        items = {name: file[name] for name in names}
+        expected = {n: x[()] for n, x in items.items() if isinstance(x, h5py.Dataset)}
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        assert found[name].shape == values.shape
+        np.testing.assert_array_equal(found[name][...], values)
+
+
+@pytest.mark.parametrize(
+    ("of_file", "of_dataset", "message"),
+    [
+        (LATEST, {"chunks": (37, 7)}, "chunks in the layout of HDF5 1.10"),
+        ({}, {"compression": "lzf"}, "HDF5 filter 32000. Only gzip can be read"),
+    ],
+)
+def test_other_storage_is_refused_with_the_command_that_rewrites_it(
+    of_file, of_dataset, message, tmp_path, monkeypatch
+):
+    data = content(made("b/a", data=VALUES, **of_dataset), **of_file)
+    with pytest.raises(ValueError, match=f"`b/a` is damaged. .*{message}") as error:
+        reading(data).datasets["b/a"][...]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "OLD").write_bytes(data)
+    exec(str(error.value).split('python -c "')[1].split('"')[0], {})
+    with h5py.File("NEW"):  # its writing has ended
+        found = open_hdf5("NEW").datasets["b/a"]
+    np.testing.assert_array_equal(found[...], VALUES)
+
+
+@pytest.mark.parametrize("options", [{}, LATEST, {"track_order": True}])
+def test_texts_are_read(options):
+    def fill(file):
+        file.attrs["number"] = 3
+        file.attrs["words"] = "Wörter"
+        file["about"] = "x" * 100_000
+
+    found = reading(content(fill, **options))
+    assert found.text_attribute("words") == "Wörter"
+    assert found.text_attribute("number") is found.text_attribute("none") is None
+    assert found.datasets["about"].text() == "x" * 100_000
+
+
+def virtual(file):
+    """A virtual dataset."""
+    layout = h5py.VirtualLayout((3,), "float32")
+    layout[:] = h5py.VirtualSource("other.hdf5", "a", (3,))
+    file.create_virtual_dataset("a", layout)
+
+
+@pytest.mark.parametrize("options", [{}, LATEST])
+@pytest.mark.parametrize(
+    ("fill", "message"),
+    [
+        (made("a", 3, "f4", external=[("/etc/passwd", 0, 12)]), "`a`: .*external stor"),
+        (virtual, "`a`: .*virtual"),
+        (put("a", h5py.SoftLink("/b")), "`a` is a soft or external link"),
+        (put("a", h5py.ExternalLink("/other", "b")), "`a` is a soft or external link"),
+        (lambda f: f.__setitem__("a", f.create_group("b")), "object twice"),
+        (lambda f: f.create_group("a").__setitem__("b", f["/"]), "object twice"),
+        (put("a", np.dtype("f4")), "no group and no dataset"),
+    ],
+)
+def test_what_refers_to_other_places_is_refused(fill, message, options):
+    with pytest.raises(ValueError, match=f"file should be an HDF5 file.*{message}"):
+        reading(content(fill, **options))
+
+
+@pytest.mark.parametrize(
+    ("fill", "message"),
+    [
+        (put("a", h5py.Empty("f4")), "no value"),
+        (put("a", np.zeros(3, "f4,i4")), "compound values"),
+        (put("a", b"abc"), "strings"),
+        (made("a", (3,), h5py.ref_dtype), "references"),
+        (made("a", (3,), "f4"), "never written"),
+        (made("a", (3,), "f4", chunks=(2,)), "lacks a part"),
+        (made("a", (2**50,), "f4", chunks=(2,)), "Unable to allocate|lacks a part"),
+        (made("a", 5, "f8", chunks=2**22, maxshape=(None,)), "chunks of wrong sizes"),
+    ],
+)
+def test_values_that_are_no_arrays_in_the_file_are_refused(fill, message):
+    dataset = reading(content(fill)).datasets["a"]
+    with pytest.raises(ValueError, match=f"`a` .*({message})"):
+        dataset[...]
+
+
+def test_a_chunk_inflates_to_its_size_and_no_further():
+    noise = np.random.default_rng(0).integers(0, 256, 1000).astype("u1")
+    data = content(made("a", data=noise, chunks=(1000,), compression=9))
+    start = data.index(zlib.compress(noise.tobytes(), 9))
+    bomb = zlib.compress(bytes(500_000), 9)
+    data = data[:start] + bomb + data[start + len(bomb) :]
+    with pytest.raises(ValueError, match="A compressed chunk is damaged"):
+        reading(data).datasets["a"][...]
+
+
+def test_every_cut_is_refused_in_one_line():
+    data = content(varied)
+    for size in range(0, len(data), 997):
+        with pytest.raises(ValueError, match=r"^file should be an HDF5 file\. .+$"):
+            reading(data[:size])
+
+
+def test_a_loop_in_a_tree_of_links_ends():
+    data = bytearray(content(varied))
+    nodes = [i for i in range(len(data)) if data[i : i + 4] == b"TREE"]
+    inner = next(i for i in nodes if data[i + 5])  # a node with nodes below
+    data[inner + 32 : inner + 40] = inner.to_bytes(8, "little")
+    with pytest.raises(ValueError, match="a loop|the wrong level"):
+        reading(bytes(data))
+
+
+def test_a_long_header_is_not_read_to_its_end():
+    data = bytearray(content(put("a", np.zeros(10**6))))
+    root = int.from_bytes(data[64:72], "little")
+    data[root + 8 : root + 12] = (4 * 10**6).to_bytes(4, "little")
+    with pytest.raises(ValueError, match="a header of more than 1 MiB"):
+        reading(bytes(data))
+    nested = bytes([0x38, 0, 0, 0, 4, 0, 0, 0]) * 8000  # enumerations of enumerations
+    assert dtype_of(memoryview(nested)) == "an enumeration"
+
+
+def test_a_file_appears_whole_with_its_checksum_or_not_at_all(tmp_path):
+    path = tmp_path / "file"
+    with pytest.raises(KeyError), new_hdf5(path):
+        raise KeyError
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(FileNotFoundError, match="There is no file .*file"):
+        open_hdf5(path)
+    with new_hdf5(path, 512) as file:
+        file["a"] = np.arange(3)
+    content = path.read_bytes()
+    assert content[:32] == hashlib.sha256(content[512:]).digest()
+    path.write_text("text")
+    with pytest.raises(ValueError, match="file should be an HDF5 file"):
+        open_hdf5(path)

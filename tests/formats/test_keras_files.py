@@ -1,0 +1,103 @@
+"""Saved Keras models that were damaged or made to harm."""
+
+import io
+import json
+import zipfile
+from functools import partial
+
+import h5py
+import keras
+import numpy as np
+import pytest
+
+from elmo_keras import Elmo
+from elmo_keras.formats.keras_files import load_keras_model
+from tests.formats.conftest import assert_same, zipped
+
+WEIGHTS, CONFIG = "model.weights.h5", "config.json"
+
+
+@pytest.fixture
+def saved(config, tmp_path):
+    """The path of a saved model."""
+    tokens = keras.Input((None,), dtype="string")
+    keras.Model(tokens, Elmo(config)(tokens)).save(tmp_path / "model.keras")
+    return tmp_path / "model.keras"
+
+
+def change(path, name, edit):
+    """Replaces a file in a zip by what `edit` makes of its content; None removes it."""
+    with zipfile.ZipFile(path) as archive:
+        files = {n: archive.read(n) for n in archive.namelist()}
+    files[name] = edit(files[name])
+    zipped(path, {n: c for n, c in files.items() if c is not None})
+
+
+def in_hdf5(edit, content):
+    """Edits the first array of an HDF5 file."""
+    target, names = io.BytesIO(content), []
+    with h5py.File(target, "a") as file:
+        file.visit(names.append)
+        edit(next(x for x in map(file.get, names) if getattr(x, "shape", ())))
+    return target.getvalue()
+
+
+def with_sizes(content, **sizes):
+    """Edits the sizes of the `Elmo` layer."""
+    config = json.loads(content)
+    (layer,) = (x for x in config["config"]["layers"] if x["class_name"] == "Elmo")
+    layer["config"]["config"].update(sizes)
+    return json.dumps(config).encode()
+
+
+def virtual(array):
+    group, name, shape = array.parent, array.name, array.shape
+    del group[name]
+    layout = h5py.VirtualLayout(shape, "float32")
+    layout[...] = h5py.VirtualSource("/etc/other.hdf5", "a", shape)
+    group.create_virtual_dataset(name, layout)
+
+
+def filled_with_nan(array):
+    array[...] = np.nan
+
+
+def test_a_sound_model_is_loaded_and_another_file_named(saved):
+    expected = keras.models.load_model(saved).get_weights()
+    assert_same(expected, load_keras_model(saved).get_weights())
+    saved.write_text("no zip")
+    with pytest.raises(ValueError, match="model.keras should be a complete .keras"):
+        load_keras_model(saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "message"),
+    [
+        (WEIGHTS, lambda c: c[: len(c) // 2], "model.weights.h5 in .* an HDF5 file"),
+        (WEIGHTS, lambda c: None, "lacks {'model.weights.h5'}"),
+        (WEIGHTS, partial(in_hdf5, virtual), "model.weights.h5 in .* virtual"),
+        (
+            WEIGHTS,
+            partial(in_hdf5, filled_with_nan),
+            "should hold finite numbers. Found: nan at",
+        ),
+        (CONFIG, lambda c: None, "lacks {'config.json'}"),
+        (CONFIG, lambda c: b"[" * 100_000, "config.json in .* should describe a"),
+        (CONFIG, lambda c: b"{}", "should be a sound Keras model"),
+        (
+            CONFIG,
+            partial(with_sizes, units=60_000),
+            "Its Elmo layer has .* model.weights.h5 holds",
+        ),
+        (
+            CONFIG,
+            partial(with_sizes, n_layers=10**5),
+            "config.json in .*`n_layers` should be a po",
+        ),
+    ],
+)
+def test_what_is_not_sound_is_refused(saved, name, edit, message):
+    change(saved, name, edit)
+    with pytest.raises(ValueError, match=message) as error:
+        load_keras_model(saved)
+    assert str(saved) in str(error.value) or "finite" in message

@@ -1,0 +1,143 @@
+"""Arrays that do not fit, and archives, in each layout that publishes them by name."""
+
+import h5py
+import numpy as np
+import pytest
+
+from elmo_keras import BidirectionalLanguageModel
+from elmo_keras.formats.model_directory import find_model
+from tests.formats.conftest import assert_same, filled, replaced, tarred, without
+from tests.support import hub_modules
+from tests.support.tf1_checkpoints import arrays, built, write_model
+
+CELL = "RNN_1/RNN/MultiRNNCell/Cell1/LSTMCell"
+KERNEL = "lm/RNN_1/rnn/multi_rnn_cell/cell_1/lstm_cell/kernel"
+SURPLUS = "which a biLM of these options doesn't have"
+SHAPE, SOFTMAX = "should have the shape", "lm/softmax/W"
+PROJECTION, BIAS = "CNN_proj/W_proj", "CNN_proj/b_proj"
+FINITE = "should hold finite numbers. Found:"
+
+
+@pytest.fixture(scope="module")
+def targets(source):
+    """The model that each layout is read into: tests check that none is changed."""
+    of_modules = BidirectionalLanguageModel(source.config)
+    of_modules.build()
+    return {"hdf5": built(), "checkpoint": built(), "module": of_modules}
+
+
+@pytest.fixture
+def changed(request, source, tmp_path):
+    """Writes a model in a layout after a change of its arrays; returns its path."""
+
+    def write(layout, change):
+        if layout == "hdf5":
+            directory = request.getfixturevalue("directory")
+            with h5py.File(directory / "weights.hdf5", "a") as file:
+                for name in ("char_embed", f"{CELL}/B"):
+                    file[name][...] = 7
+                change(file)
+            return directory
+        if layout == "checkpoint":
+            values, written = arrays(), write_model
+        else:
+            values, written = hub_modules.variables(source), hub_modules.write
+        change(values)
+        return written(tmp_path / layout, values)
+
+    return write
+
+
+def ones(name, *shape):
+    return replaced(name, np.ones(shape, "float32"))
+
+
+# The changes of arrays and what is said of them.
+CHANGES = {
+    "hdf5": [
+        (without("char_embed"), "should hold `char_embed` of shape"),
+        (
+            ones(f"{CELL}/W_0", 10, 24),
+            rf"`RNN_1.*W_0` {SHAPE} \[10, 28\] .* \[10, 24\]",
+        ),
+        (ones("char_embed", 262, 3), r"\[261, 3\] .* Found: \[262, 3\]"),
+        (ones(CELL.replace("ll1", "ll2") + "/B", 28), f"Cell2.* {SURPLUS}"),
+        (ones("CNN_high_1/W_carry", 9, 9), "hold .*CNN_high_1/W_carry"),
+        (
+            filled(PROJECTION, (4, 3), np.nan),
+            rf"{FINITE} nan at \[4, 3\], and 0 more. G",
+        ),
+        (
+            filled(f"{CELL}/B", slice(3, 5), -np.inf),
+            rf"{FINITE} -inf at \[3\], and 1 m",
+        ),
+        (replaced(BIAS, np.full(5, 1e39)), rf"`{BIAS}` {FINITE} inf at \[0\]"),
+        (
+            replaced(BIAS, h5py.Empty("f4")),
+            rf"`{BIAS}` {SHAPE} \[5\] .* Found: no value",
+        ),
+        (replaced(BIAS, np.array([b"a"] * 5)), "hold numbers. Found: strings"),
+    ],
+    "checkpoint": [
+        (without("lm/char_embed"), r"hold `char_embed` of shape \[261, 3\]. Found: "),
+        (ones(KERNEL, 10, 24), rf"`{KERNEL}` .* \[10, 28\] .* Found: \[10, 24\]"),
+        (
+            ones(KERNEL.replace("l_1", "l_2"), 10, 28),
+            rf"'lm/R.*l_2.*kernel'\], {SURPLUS}",
+        ),
+        (without("softmax/b"), r"should hold `softmax/b` of shape \[11\]"),
+        (
+            ones(SOFTMAX, 13, 5),
+            rf"`{SOFTMAX}` .* the 11 words .* Found: \[13, 5\]. Give",
+        ),
+        (without(f"{KERNEL}/Adagrad"), r"`RNN_1.*W_0/Adagrad` of shape \[10, 28\]"),
+        (filled(SOFTMAX, (1, 2), np.inf), rf"`{SOFTMAX}` {FINITE} inf at \[1, 2\]"),
+        (filled(f"{SOFTMAX}/Adagrad", 1, np.inf), f"`{SOFTMAX}/Adagrad` {FINITE}"),
+        (ones("lm/softmax/b/Adagrad", 13), r"x/b/Adagrad` .* \[11\] .* Found: \[13\]"),
+    ],
+    "module": [
+        (without("char_embed"), "TF 1 Hub module of ELMo, with one variable"),
+        (without("RNN_"), "Missing, or of another shape: 'RNN_0/.*Cell0"),
+        (without("CNN_proj"), "should hold `CNN_proj/W_proj`"),
+        (without("W_cnn_2"), "there is no projection where"),
+        (without("W_carry"), rf"'bilm/CNN_high_0/W_transform', .* {SURPLUS}"),
+        (ones("bilm/CNN/W_cnn_0", 1), "Missing, or of another"),
+        (ones("aggregation/weights", 1), "3 finite `scalars`"),
+        (replaced("aggregation/scaling", np.float32(np.nan)), "a finite `gamma`"),
+        (filled("bilm/CNN/b_cnn_0", 1, np.inf), f"`bilm/CNN/b_cnn_0` {FINITE}"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("layout", "change", "message"),
+    [(layout, *row) for layout, rows in CHANGES.items() for row in rows],
+)
+def test_arrays_that_do_not_fit_are_refused_and_nothing_is_changed(
+    layout, change, message, changed, targets
+):
+    bilm = targets[layout]
+    before, path = [np.copy(w) for w in bilm.get_weights()], changed(layout, change)
+    with pytest.raises(ValueError, match=message):
+        files = find_model(path)
+        files.config, files.accumulators(bilm)  # noqa: B018
+        files.read_into(bilm, with_softmax=layout == "checkpoint")
+    assert_same(before, bilm.get_weights())
+
+
+@pytest.mark.parametrize(
+    ("layout", "prefix"), [("trained", "model.ckpt-9"), ("module", "variables")]
+)
+def test_files_of_an_archive_are_unpacked_as_long_as_they_are_needed(
+    layout, prefix, tmp_path, request
+):
+    archive = tarred(tmp_path / "m.tar.gz", request.getfixturevalue(layout), "elmo")
+    files = find_model(archive, prefer_checkpoint=True)
+    folder = files.weights.files.path.parent
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == [f"{prefix}.data-00000-of-00001", f"{prefix}.index"]
+    found = {name: array[...] for name, array in files.weights.datasets.items()}
+    del files
+    assert not folder.exists()
+    other = find_model(request.getfixturevalue(layout)).weights.datasets
+    assert_same((other[name][...] for name in found), found.values())

@@ -1,0 +1,265 @@
+"""Models of ELMoForManyLangs: vectors, files, and what is refused."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import Elmo, character_ids
+from elmo_keras.export.options import ExportOptions
+from elmo_keras.export.saved_model import make_saved_model
+from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
+from tests.formats.conftest import (
+    assert_same,
+    contents,
+    filled,
+    tarred,
+    without,
+    zipped,
+)
+from tests.support.many_langs_models import (
+    CHARACTERS,
+    SETTINGS,
+    dic,
+    model_files,
+    write_files,
+)
+from tests.support.reference import direction_layers
+
+
+def layers(bilm, sentences):
+    """All layers of each sentence, computed in one batch: (layers, tokens, dim)."""
+    tokens = [token for sentence in sentences for token in sentence]
+    lengths = [len(sentence) for sentence in sentences]
+    found = bilm.layers_of_sentences(
+        tf.constant(tokens, tf.string), tf.constant(lengths, tf.int32)
+    )
+    return np.split(np.stack(found), np.cumsum(lengths)[:-1], axis=1)
+
+
+# Rounding of their float32 alone is up to 9.1e-6 of values up to 7.6; ours comes on top.
+@pytest.mark.parametrize(("dtype", "bound"), [("float64", 1e-5), ("float32", 1.5e-5)])
+@pytest.mark.parametrize("legacy", [False, True], ids=["torch", "torch_of_2018"])
+@pytest.mark.parametrize("model", ["char_only", "word_and_char"])
+def test_vectors_are_those_of_the_published_code(
+    data, tmp_path, capsys, model, legacy, dtype, bound
+):
+    source = data(f"fixtures/elmoformanylangs/{model}")
+    shutil.copytree(source, tmp_path / "model", copy_function=shutil.copyfile)
+    if legacy:
+        for path in (source / "legacy").iterdir():
+            shutil.copyfile(path, tmp_path / "model" / path.name)
+    sentences = json.loads((source / "sentences.json").read_text(encoding="utf-8"))
+    expected = np.load(source / "vectors.npz")
+    bilm = Elmo.from_pretrained(tmp_path / "model", dtype=dtype).bilm
+    found = layers(bilm, sentences)
+    pairs = [(vectors, expected[str(i)]) for i, vectors in enumerate(found)]
+    assert all(a.shape == b.shape for a, b in pairs)
+    largest = max(np.abs(a - b).max(initial=0) for a, b in pairs)
+    with capsys.disabled():
+        print(f"\nELMoForManyLangs, {model}, {dtype}: largest difference {largest:.2e}")
+    assert largest < bound
+
+
+def test_the_default_output_is_the_mean_of_all_layers(data):
+    source = data("fixtures/elmoformanylangs/word_and_char")
+    expected = np.load(source / "vectors.npz")["average_1"]
+    sentence = json.loads((source / "sentences.json").read_text(encoding="utf-8"))[1]
+    vectors = Elmo.from_pretrained(source)([sentence])[0]
+    np.testing.assert_allclose(vectors, expected, rtol=0, atol=1e-5)
+
+
+def test_a_sentence_alone_has_the_vectors_of_any_batch(tmp_path):
+    bilm = load_bilm(write_files(tmp_path / "m", model_files()))
+    sentences = [["a", "naïve", "한국어"], [""], [], ["<bos>", "🙂"], ["unknown"] * 5]
+    for sentence, together in zip(sentences, layers(bilm, sentences)):
+        alone = layers(bilm, [["b"], sentence])[1]
+        assert alone.shape == (3, len(sentence), 8)
+        np.testing.assert_allclose(alone, together, rtol=0, atol=1e-6)
+    assert layers(bilm, [[]])[0].shape == (3, 0, 8)
+
+
+def with_values(part="token_embedder", **values):
+    """The settings with other values in a part of them."""
+    return SETTINGS | {part: SETTINGS[part] | values}
+
+
+def test_a_directory_and_its_archives_are_the_same_model(tmp_path):
+    new, old = model_files(), model_files(legacy=True)
+    expected = find_model(write_files(tmp_path / "new", new))
+    for source in (
+        write_files(tmp_path / "old", old),
+        zipped(tmp_path / "161.zip", new),
+        zipped(tmp_path / "in_folder.zip", old, folder="161/"),
+        tarred(tmp_path / "zhs.model.tar.gz", tmp_path / "new", "."),
+    ):
+        found = find_model(source)
+        arrays, wanted = found.weights.datasets, expected.weights.datasets
+        assert list(arrays) == list(wanted) and found.config == expected.config
+        assert_same(arrays.values(), wanted.values())
+
+
+FILTERS = (1, 2), (2, 3), (3, 5)
+
+
+@pytest.mark.parametrize(("char_dim", "sizes"), [(3, (FILTERS, 2)), (0, ((), 0))])
+@pytest.mark.parametrize("missing", [["config.json", "sample.json"], ["sample.json"]])
+def test_published_files_lack_the_configuration(tmp_path, char_dim, sizes, missing):
+    settings = with_values(max_characters_per_token=50, char_dim=char_dim)
+    files = model_files(settings)  # as published
+    config = find_model(write_files(tmp_path / "with", files)).config
+    assert (config.filters, config.n_highway) == sizes
+    for name in missing if char_dim else [*missing, "char.dic"]:
+        del files[name]
+    assert find_model(zipped(tmp_path / "161.zip", files)).config == config
+    assert config.has_characters == (char_dim > 0)
+
+
+def test_a_model_of_words_only_has_the_vectors_of_its_words(tmp_path):
+    """x = word W + b, by the published code; then the LSTMs, as the oracle has them."""
+    files = model_files(with_values(char_dim=0, max_characters_per_token=9))
+    del files["char.dic"]
+    model = find_model(write_files(tmp_path / "m", files))
+    sentence = ["<bos>", "a", "naïve", "antidisestablishment", "new", "<eos>"]
+    rows = [1, 4, 5, 0, 0, 2]  # "antidis", which is not in the dictionary, and "new"
+    weights = {n: np.float64(x[...]) for n, x in model.weights.datasets.items()}
+    for name in weights:
+        if name.endswith("/B"):  # the oracle adds the forget gate's 1 of bilm-tf
+            weights[name][2 * 7 : 3 * 7] -= 1
+    x = weights["word_embed"][rows] @ weights["CNN_proj/W_proj"]
+    x += weights["CNN_proj/b_proj"]
+    ahead, _ = direction_layers(x, weights, model.config, direction=0)
+    back, _ = direction_layers(x[::-1], weights, model.config, direction=1)
+    pairs = [(x, x)] + [(a, b[::-1]) for a, b in zip(ahead, back)]
+    expected = np.array([np.concatenate(pair, axis=1)[1:-1] for pair in pairs])
+    for dtype, bound in (("float64", 1e-12), ("float32", 1e-5)):
+        bilm = load_bilm(tmp_path / "m", dtype=dtype)
+        assert bilm.config.ids_per_token == 1
+        [found] = layers(bilm, [sentence[1:-1]])
+        np.testing.assert_allclose(found, expected, rtol=0, atol=bound)
+
+
+def test_a_model_of_words_only_learns_and_is_exported(tmp_path):
+    source = write_files(tmp_path / "m", model_files(with_values(char_dim=0)))
+    elmo = Elmo.from_pretrained(source, trainable_bilm=True)
+    tokens = tf.constant([["a", "naïve", "new"], ["a", "", ""]])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(elmo(tokens, training=True) ** 2)
+    gradients = tape.gradient(loss, elmo.trainable_variables)
+    assert all(gradient is not None for gradient in gradients)
+    ids = character_ids(tokens, elmo.config)
+    assert ids.numpy()[..., 0].tolist() == [[5, 6, 1], [5, 0, 0]]
+    np.testing.assert_allclose(elmo(ids), elmo(tokens), rtol=0, atol=1e-6)
+    _, exported, _ = make_saved_model(elmo, ExportOptions())
+    found = exported["default"](tf.constant(["a naïve new", "a"]))["elmo"]
+    np.testing.assert_allclose(found, elmo(tokens), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("word_dim", "char_dim"), [(0, 3), (6, 3), (6, 0)])
+def test_a_model_directory_of_ours_reads_back_bit_for_bit(tmp_path, word_dim, char_dim):
+    settings = with_values(word_dim=word_dim, char_dim=char_dim, activation="tanh")
+    theirs = model_files(settings)
+    if not word_dim:
+        del theirs["word.dic"]
+    bilm = load_bilm(write_files(tmp_path / "theirs", theirs))
+    save_model(tmp_path / "ours", bilm)
+    files = contents(tmp_path / "ours")
+    assert bool(bilm.config.dictionary.words) == (word_dim > 0)
+    keys = {"words.txt"} if word_dim else set()
+    keys |= {"characters.txt"} if char_dim else set()
+    assert files.keys() == {"options.json", "weights.hdf5"} | keys
+    for source in (tmp_path / "ours", zipped(tmp_path / "ours.zip", files, "ours/")):
+        same = load_bilm(source)
+        assert same.config == bilm.config
+        assert_same(same.get_weights(), bilm.get_weights())
+
+
+def test_a_model_directory_needs_its_own_dictionary(tmp_path):
+    bilm = load_bilm(write_files(tmp_path / "theirs", model_files()))
+    save_model(tmp_path / "ours", bilm)
+    words = tmp_path / "ours" / "words.txt"
+    words.write_text(words.read_text(encoding="utf-8") + "more\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="should come with the dictionary"):
+        load_bilm(tmp_path / "ours")
+    (tmp_path / "ours" / "characters.txt").unlink()
+    with pytest.raises(FileNotFoundError, match=r"characters\.txt"):
+        load_bilm(tmp_path / "ours")
+
+
+def test_white_space_is_one_character_and_a_clip_of_0_is_none(tmp_path):
+    settings = with_values("encoder", cell_clip=0, proj_clip=None)
+    characters = ["a", " ", "\u3000", "\u00a0", *CHARACTERS[-6:]]
+    files = model_files(settings, characters=characters)
+    config = find_model(write_files(tmp_path / "m", files)).config
+    # The last id of white space counts.
+    assert config.dictionary.characters.split("\n")[:4] == ["a", "", "", "\u3000"]
+    assert config.cell_clip is None and config.proj_clip is None
+
+
+def changed(part, **values):
+    """Files whose configuration has other values."""
+    return model_files() | {"sample.json": json.dumps(with_values(part, **values))}
+
+
+def put(name, content):
+    return model_files() | {name: content}
+
+
+def embedder(change):
+    return model_files(change=lambda weights, _: change(weights))
+
+
+def encoder(change):
+    return model_files(change=lambda _, weights: change(weights))
+
+
+BIAS = "backward_layer_1.state_linearity.bias"
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (changed("encoder", name="lstm"), "encoder .* should be 'elmo'.* 'lstm'"),
+        (changed("token_embedder", name="lstm"), "token_embedder .* should be 'cnn'"),
+        (changed("encoder", dim=8), r"should have the shape .* by the options"),
+        (changed("encoder", n_layers=1), r"doesn't ask for: forward_layer_1\."),
+        (changed("encoder", n_layers=3), "lacks 'forward_layer_2"),
+        (changed("token_embedder", filters=[[1, 2], [2, 3]]), "for: convolutions.2"),
+        (changed("token_embedder", word_dim=0), "ask for: word_emb_layer"),
+        (changed("token_embedder", char_dim=0), "ask for: char_emb_layer"),
+        (changed("token_embedder", activation="gelu"), "activation.*relu"),
+        (put("sample.json", b"{"), r"sample\.json .* should hold JSON"),
+        (put("config.json", b"[]"), r"config\.json .* JSON object"),
+        (embedder(filled("projection.weight", 0, np.nan)), "`projection.* of token_em"),
+        (
+            encoder(filled(BIAS, 3, np.inf)),
+            rf"`{BIAS} of encoder\.pkl in .* finite num",
+        ),
+        (embedder(without("char_emb_layer")), "lacks 'char_emb_layer"),
+        (embedder(without("projection.bias")), "lacks 'projection.bias'"),
+        (put("char.dic", b"a\tx\n"), r"char\.dic in .*, line 1, should be a key"),
+        (put("char.dic", b"a\t99\n"), r"char\.dic in .*, line 1, .* below \d\d, the"),
+        (put("char.dic", b"\xff\t1\n"), r"char\.dic in .* should be UTF-8"),
+        (put("char.dic", b"a\t1\nb\t1\n"), "one id for each key"),
+        (put("char.dic", dic(CHARACTERS[:-1])), "Missing: <eow>"),
+        (put("word.dic", dic(["a", "b"])), "Missing: <oov>"),
+        (put("encoder.pkl", b"junk"), r"encoder\.pkl in .* should be a complete"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused(tmp_path, files, message):
+    with pytest.raises(ValueError, match=message):
+        load_bilm(zipped(tmp_path / "161.zip", files))
+
+
+@pytest.mark.parametrize(
+    "name", ["token_embedder.pkl", "encoder.pkl", "char.dic", "word.dic"]
+)
+def test_a_missing_file_is_named(tmp_path, name):
+    files = model_files()
+    del files[name]
+    folder, archive = tmp_path / "m", zipped(tmp_path / "m.zip", files)
+    for source in (write_files(folder, files), archive):
+        with pytest.raises(FileNotFoundError, match=f"{source} lacks {name}"):
+            find_model(source)

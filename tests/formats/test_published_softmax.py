@@ -1,0 +1,119 @@
+"""Softmax files and vocabularies as published, beside options and weights."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+import train
+from elmo_keras import Elmo, ElmoConfig, LanguageModel, Vocabulary
+from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
+from elmo_keras.formats.published import array_of, softmax_table, write_weights
+from elmo_keras.training.perplexity import perplexity
+from tests.support.models import random_bilm
+from tests.support.training_runs import (
+    CORPUS,
+    SENTENCES,
+    VOCABULARY,
+    prepared,
+    write_text,
+)
+
+STEM = "elmo_2x7_5_9cnn_1xhighway"
+ORDER = [1, 3, 0, 5, 4, 2]  # `</S>` comes first, `<UNK>` last
+
+
+@pytest.fixture(scope="module")
+def own():
+    """A biLM with its softmax over `VOCABULARY`."""
+    return random_bilm(ElmoConfig.preset("test"), len(VOCABULARY))
+
+
+@pytest.fixture
+def published(own, tmp_path):
+    """The same model under published names, its words in another order."""
+    directory = tmp_path / "published"
+    directory.mkdir()
+    options = json.dumps(own.config.to_options())
+    (directory / f"{STEM}_options.json").write_text(options)
+    with h5py.File(directory / f"{STEM}_weights.hdf5", "w") as file:
+        write_weights(own, file)
+    with h5py.File(directory / f"{STEM}_softmax_weights.hdf5", "w") as file:
+        for name, entry in softmax_table(own).items():
+            file[name] = array_of(entry)[ORDER]
+    words = [VOCABULARY.words[i] for i in ORDER]
+    (directory / "vocab-2016-09-10.txt").write_text("\n".join(words) + "\n")
+    return directory
+
+
+def test_a_published_softmax_scores_as_an_own_one(own, published):
+    ours = LanguageModel(own, VOCABULARY)
+    theirs = LanguageModel.from_pretrained(published)
+    assert theirs.vocabulary.words == tuple(VOCABULARY.words[i] for i in ORDER)
+    for a, b in zip(ours.score(SENTENCES), theirs.score(SENTENCES), strict=True):
+        for part in ("forward", "backward", "boundaries"):
+            np.testing.assert_allclose(getattr(a, part), getattr(b, part), atol=1e-5)
+        np.testing.assert_array_equal(a.unknown, b.unknown)
+    expected, found = (dict(m.likeliest(["a", "b"], 1)) for m in (ours, theirs))
+    assert set(found) == set(expected) and not set(found) & {"<S>", "</S>", "<UNK>"}
+    for word, value in expected.items():
+        assert found[word] == pytest.approx(value, abs=1e-5)
+
+
+@pytest.mark.slow
+def test_perplexity_does_not_depend_on_the_order_of_the_words(own, published):
+    words = find_model(published).vocabulary
+    other = perplexity(load_bilm(published), CORPUS, words)
+    np.testing.assert_allclose(perplexity(own, CORPUS, VOCABULARY), other, rtol=1e-5)
+
+
+@pytest.fixture
+def tuning(published, tmp_path):
+    """Arguments of a training run that starts from the model."""
+    output = ["--output", str(tmp_path / "tuned"), "--batch-size", "4"]
+    return [*write_text(tmp_path), *output, "--init", str(published)]
+
+
+def test_training_starts_from_it_and_writes_its_words(own, published, tuning, tmp_path):
+    run = prepared(tuning).run
+    assert run.warm_up_steps == 0
+    expected = own.softmax.kernel.numpy()[ORDER]
+    np.testing.assert_array_equal(run.bilm.softmax.kernel, expected)
+    words = Vocabulary.load(published / "vocab-2016-09-10.txt")
+    assert run.identity["vocabulary"] == words.digest
+    save_model(tmp_path / "tuned", run.bilm, words)
+    tuned = LanguageModel.from_pretrained(tmp_path / "tuned")
+    assert tuned.vocabulary.words == words.words
+
+
+def test_without_its_words_a_softmax_is_left_out_unless_training_gets_them(
+    published, tuning, tmp_path
+):
+    words = (published / "vocab-2016-09-10.txt").rename(tmp_path / "words.txt")
+    assert prepared([*tuning, "--vocabulary", str(words)]).run.warm_up_steps == 0
+    assert load_bilm(published).softmax is None
+    with pytest.raises(ValueError, match="should have a softmax and its vocabulary"):
+        LanguageModel.from_pretrained(published)
+
+
+def test_a_vocabulary_of_another_softmax_is_refused(published, tuning, capsys):
+    with (published / "vocab-2016-09-10.txt").open("a") as file:
+        file.write("surplus\n")
+    message = "row for each of the 7 words of the vocabulary. Found: [6, 5]. Give the"
+    with pytest.raises(ValueError, match="row for each of the 7 words"):
+        load_bilm(published)
+    assert train.main(tuning) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+def test_files_that_could_both_be_meant_are_named(published):
+    other = published / "elmo_2x1_1_1cnn_1xhighway_softmax_weights.hdf5"
+    other.touch()
+    message = rf"softmax.hdf5 or one .* Found: {other.name}, elmo_2x7"
+    with pytest.raises(ValueError, match=message):
+        load_bilm(published)
+    other.rename(published / "other_weights.hdf5")
+    with pytest.raises(ValueError, match="hold weights.hdf5 or one file of another"):
+        Elmo.from_pretrained(published)

@@ -1,0 +1,161 @@
+"""Files of torch.save: what they hold, and that nothing of theirs is called."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from elmo_keras.formats.torch_pickle import read_tensors
+from tests.formats.conftest import assert_same
+from tests.support import torch_files as torch
+from tests.support.torch_files import Raw, called, storage, tensor
+
+FLAT = np.arange(12, dtype=np.float32)
+FORMATS = [torch.as_zip, torch.in_a_row]
+EACH_FORMAT = pytest.mark.parametrize("file_of", FORMATS)
+
+
+@EACH_FORMAT
+def test_tensors_are_parts_of_storages(file_of):
+    where, whole = storage("7", 12), FLAT.reshape(3, 4)
+    items = {
+        "whole": tensor(where, (3, 4)),
+        "transposed": tensor(where, (4, 3), (1, 4)),
+        "part": tensor(where, (2, 2), (4, 1), offset=5),
+        "one": tensor(where, ()),
+    }
+    found = read_tensors(file_of(items, {"7": FLAT.tobytes()}), "w.pkl")
+    assert list(found) == list(items)
+    assert_same(found.values(), (whole, whole.T, whole[1:, 1:3], FLAT[0]))
+
+
+def test_doubles_halves_and_parameters():
+    items = {
+        "double": tensor(storage("a", 2, "DoubleStorage"), (2,)),
+        "half": tensor(storage("b", 2, "HalfStorage"), (2,)),
+    }
+    old, parameter = (f"ctorch._utils\n_rebuild_{n}\n" for n in ("tensor", "parameter"))
+    half = storage("b", 2, "HalfStorage")
+    items["old"] = called(old.encode(), half, 0, (2,), (1,))
+    items["parameter"] = called(parameter.encode(), items["double"], True)
+    a, b = np.array([1.5, -2.0]), np.array([0.5, 3.0], np.float16)
+    content = torch.as_zip(items, {"a": a.tobytes(), "b": b.tobytes()})
+    assert_same(read_tensors(content, "w.pkl").values(), (a, b, b, a))
+
+
+@EACH_FORMAT
+@pytest.mark.parametrize(
+    "function", ["os system", "builtins exec", "torch load", "collections UserDict"]
+)
+def test_no_function_but_those_of_tensors_is_called(file_of, function, tmp_path):
+    made, names = tmp_path / "made", "c{}\n{}\n".format(*function.split())
+    items = {"x": called(names.encode(), f"touch {made}")}
+    with pytest.raises(ValueError, match=r"w\.pkl should be .* It asks for \w+\.\w+"):
+        read_tensors(file_of(items, {}), "w.pkl")
+    assert not made.exists()
+
+
+def test_state_of_objects_changes_nothing():
+    state = torch.opcodes((None, {"__defaults__": (1, 2)}))
+    items = {"x": Raw(torch.REBUILD + state + b"b")}
+    with pytest.raises(ValueError, match="'x' is a function, not a tensor"):
+        read_tensors(torch.as_zip(items, {}), "w.pkl")
+    items = {"x": tensor(storage("a", 12), (12,))}
+    read_tensors(torch.as_zip(items, {"a": FLAT.tobytes()}), "w.pkl")
+
+
+def one(shape, strides=None, offset=0, count=12, **kwargs):
+    return {"x": tensor(storage("a", count, **kwargs), shape, strides, offset)}
+
+
+@EACH_FORMAT
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (one((13,)), "'x' is not within its 12 values"),
+        (one((3, 4), (5, 1)), "not within"),
+        (one((3,), offset=10), "not within"),
+        (one((3,), (-1,), offset=5), "no sizes"),
+        (one((2**39, 2**39), (0, 0)), "not within"),
+        (one((0, 4)), "not within"),
+        (one((1.5,), (1,)), "no sizes"),
+        (one((12,), kind="LongStorage"), r"asks for torch\.LongStorage"),
+        (one((3, 3), count=11), "'x' should have 11 values"),
+        (one((3, 3), count=13), "'x' should have 13 values"),
+        (one((3, 3), count=2**39), "'x' should have .* values"),
+        ({"x": tensor("storage", (1,))}, "no storage"),
+        (Raw(torch.opcodes([1, 2])), "holds a list"),
+        ({"y": 7} | one((12,)), "'y' is a int, not a tensor"),
+    ],
+)
+def test_what_does_not_fit_is_refused(file_of, items, message):
+    storages = {"a": FLAT.tobytes()} if isinstance(items, dict) else {}
+    with pytest.raises(ValueError, match=message):
+        read_tensors(file_of(items, storages), "w.pkl")
+
+
+@EACH_FORMAT
+def test_every_cut_or_changed_file_is_read_or_refused(file_of):
+    content = file_of(one((3, 4)), {"a": FLAT.tobytes()})
+    for length in range(len(content)):
+        with pytest.raises(ValueError, match=r"w\.pkl should be a complete"):
+            read_tensors(content[:length], "w.pkl")
+    random = np.random.default_rng(0)
+    for place in range(0, len(content), 3):
+        changed = bytearray(content)
+        changed[place] = random.integers(256)
+        try:
+            read_tensors(bytes(changed), "w.pkl")
+        except ValueError as error:
+            assert str(error).startswith("w.pkl should be")
+
+
+# Tuples in each other, whose hash and text take as long as 2**24 of them.
+NESTED = Raw(b")q\0" + b"0h\0h\0\x86q\0" * 24)
+MANY = {str(i): tensor(storage("a", 10_000), (10_000,)) for i in range(9)}
+NO_SETS = "a set or a bytearray"
+
+
+@EACH_FORMAT
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (Raw(b"}(" + NESTED + b"K\1u"), "key should be a string. It is a tuple"),
+        (Raw(b"}" + NESTED + b"K\1s"), "key should be a string"),
+        (Raw(b"(" + NESTED + b"K\1d"), "key should be a string"),
+        (called(torch.EMPTY[:-2], Raw(b"](" + NESTED + b"K\1\x86e")), "be a string"),
+        (Raw(b"(X\7\0\0\0storage" + NESTED + b"K\1K\1K\1tQ"), "unknown storage"),
+        (Raw(b"\x8f(" + NESTED + b"\x90"), NO_SETS),
+        (Raw(b"(" + NESTED + b"\x91"), NO_SETS),
+        (Raw(b"\x96" + (2**36).to_bytes(8, "little")), NO_SETS),
+        ({"y" * 500_000: 7} | MANY, f"'{'y' * 100}"),
+        (MANY, "larger than"),
+    ],
+)
+def test_small_files_neither_take_long_nor_much_memory(file_of, items, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        read_tensors(file_of(items, {"a": bytes(40_000)}), "w.pkl")
+    assert len(str(raised.value)) < 500
+
+
+# It asks for as many objects as would fill the memory.
+HUGE = b"\x80\x02(r" + (2**31 - 1).to_bytes(4, "little") + b"."
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        *(
+            (x, "")
+            for x in (b"", b"text", pickle.dumps({"x": 1}), b"PK\3\4" + bytes(99))
+        ),
+        (torch.as_zip({}, {}).replace(torch.pickled({}), HUGE), ""),
+        (torch.in_a_row({}, {"a": FLAT.tobytes()}), ".*values of no tensor"),
+    ],
+    ids="nothing text pickle start_of_zip many_objects no_tensor".split(),
+)
+def test_other_files_are_refused(content, message):
+    with pytest.raises(
+        ValueError, match=rf"w\.pkl should be a complete dic.*{message}"
+    ):
+        read_tensors(content, "w.pkl")

@@ -1,0 +1,83 @@
+"""The names of published models, and what is downloaded for them."""
+
+import pytest
+
+from elmo_keras.hub.cache import folder_name
+from elmo_keras.hub.catalogue import (
+    catalogue,
+    checked,
+    published_model,
+    similar_names,
+)
+from elmo_keras.hub.file_names import SOFTMAX, VOCABULARY
+
+
+def test_each_name_is_one_model_with_files_or_a_reason_why_not():
+    names = [n.casefold() for m in catalogue() for n in (m.name, *m.aliases)]
+    assert len(set(names)) == len(names)
+    folders = [folder_name(model.name) for model in catalogue()]
+    assert len(set(folders)) == len(folders) and "5.5B" in folders
+    for model in catalogue():
+        ways = [model.files, model.unavailable, model.in_package]
+        assert sum(map(bool, ways)) == 1, model.name
+        for file in (*model.files, *model.extra):
+            assert checked(file.address)
+        assert published_model(model.name) == published_model(model.name.upper())
+    for name in "original", "5.5B":
+        names = [file.name for file in published_model(name).extra]
+        assert names == [SOFTMAX, VOCABULARY]
+
+
+PAIR = "options.json", "weights.hdf5"
+
+
+@pytest.mark.parametrize(
+    ("name", "stem", "names"),
+    [
+        ("https://host/a/elmo_small_options.json", "https://host/a/elmo_small_", PAIR),
+        ("https://host/a/", "https://host/a/", PAIR),
+        ("hf://owner/name", "hf://owner/name/", PAIR),
+        ("hf://owner/name@v2/en/x_options.json", "hf://owner/name@v2/en/x_", PAIR),
+        ("hf://owner/name/b.zip", "hf://owner/name/", ["b.zip"]),
+        ("https://h/b.tar.gz", "https://h/", ["b.tar.gz"]),
+        ("nlpl:7", "http://vectors.nlpl.eu/repository/20/", ["7.zip"]),
+    ],
+)
+def test_an_address_names_options_with_weights_or_an_archive(name, stem, names):
+    assert published_model(name).files == tuple((stem + n, n, "", None) for n in names)
+    (archive,) = published_model("https://h/b.tar.gz?a=1").files
+    assert archive.name == "b.tar.gz" and archive.address.endswith("?a=1")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nlpl:korean", "the number of a model .*nlpl:161. Received: nlpl:korean"),
+        ("hf://owner", "OWNER/NAME of a repository"),
+        ("ftp://host/a.zip", "https://HOST/PATH, .* Received: ftp:"),
+        ("https:///a.zip", "https://HOST/PATH"),
+        ("https://host/a b.zip", "without spaces"),
+        ("hf://owner/na me", "without spaces"),
+        ("hf://owner/name@", "OWNER/NAME of a repository"),
+    ],
+)
+def test_an_address_in_another_form_is_refused(name, message):
+    with pytest.raises(ValueError, match=message):
+        published_model(name)
+
+
+def test_a_path_is_no_published_model_and_similar_names_are_suggested():
+    for path in "model", "models/en", "a.zip", "../original", "C:/original", "":
+        assert published_model(path) is None
+    assert similar_names("Korean") == ["ko", "ratsgo_ko", "nlpl:161"]
+    assert similar_names("orignal")[0] == "original"
+    assert similar_names("pub-med") == ["pubmed"]
+    assert similar_names("ukranian")[0] == "nlpl:176"
+    assert similar_names("qqqq") == []
+
+
+def test_folders_of_addresses_are_short_and_distinct():
+    long = "https://host/" + 300 * "a"
+    names = [folder_name(f"{long}{ending}") for ending in "12"]
+    assert names[0] != names[1] and all(len(name) < 80 for name in names)
+    assert folder_name("hf://a/b").startswith("hf-a-b-")

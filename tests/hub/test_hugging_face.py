@@ -1,0 +1,200 @@
+"""Models of repositories at Hugging Face, from and to a hub on this machine."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard, constants
+
+from elmo_keras import find_model
+from elmo_keras.hub.__main__ import main
+from elmo_keras.hub.hugging_face import push_to_hub
+from elmo_keras.hub.local_files import local_files
+from elmo_keras.published_options import MAX_OPTIONS
+from tests.support.file_server import serving, status
+from tests.support.hub_server import FIRST, SECOND, TOKEN, HubServer
+from tests.support.paths import ROOT
+
+
+@pytest.fixture
+def files(model_directory):
+    """Name → content of a tiny model."""
+    names = "options.json", "weights.hdf5"
+    return {name: (model_directory / name).read_bytes() for name in names}
+
+
+@pytest.fixture
+def server():
+    with serving(HubServer) as server:
+        yield server
+
+
+@pytest.fixture
+def hub(server, files, monkeypatch):
+    """A server that is the hub, with the tiny model as owner/name."""
+    server.publish(files)
+    monkeypatch.setattr(constants, "ENDPOINT", server.address)
+    template = server.address + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    return server
+
+
+def contents(folder):
+    """Name → content of the files below a folder."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def test_options_and_weights_are_downloaded_once_to_the_cache_of_the_hub(
+    hub, files, hub_cache, model_directory, monkeypatch
+):
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    for _ in range(2):
+        folder, none = local_files("hf://owner/name")
+        assert contents(folder) == files and none is None
+        assert hub_cache in folder.parents and folder.name == FIRST
+    asked = [r.token for r in hub.requests if "/resolve/" in r.path]
+    assert asked == 2 * [f"Bearer {TOKEN}"]
+    found = find_model("hf://owner/name")
+    assert found.options == find_model(model_directory).options
+
+
+def test_a_revision_is_a_branch_a_tag_or_a_commit(hub, files):
+    second = {**files, "weights.hdf5": b"second"}
+    hub.publish(second, SECOND, "refs%2Fpr%2F1")
+    for revision in "refs%2Fpr%2F1", SECOND:
+        assert contents(local_files(f"hf://owner/name@{revision}")[0]) == second
+    hub.files["/owner/name/resolve/main/weights.hdf5"] = b"of the next commit"
+    assert contents(local_files("hf://owner/name")[0]) == files
+
+
+def test_files_of_other_names_and_archives_are_named(hub, files):
+    options, weights = files.values()
+    named = {"en/x_options.json": options, "en/x_weights.hdf5": weights, "b.zip": b"b"}
+    hub.publish(named)
+    found = local_files("hf://owner/name/en/x_options.json")
+    assert [path.read_bytes() for path in found] == [options, weights]
+    found = local_files(*(f"hf://owner/name/{name}" for name in list(named)[:2]))
+    assert [path.read_bytes() for path in found] == [options, weights]
+    path, none = local_files("hf://owner/name/b.zip")
+    assert path.read_bytes() == b"b" and none is None
+    with pytest.raises(ValueError, match="should be hf://OWNER/NAME/FILE"):
+        local_files("hf://owner/name", "hf://owner/name/en/x_weights.hdf5")
+    with pytest.raises(ValueError, match="should name a repository, hf://OWNER/NAME"):
+        local_files("hf://../..")
+
+
+def test_a_mirror_is_asked_in_place_of_the_hub_and_offline_the_cache(
+    mirror, files, monkeypatch
+):
+    mirror.publish(files, base="/huggingface.co")
+    found = local_files("hf://owner/name")
+    assert contents(found[0]) == files
+    monkeypatch.setenv("ELMO_KERAS_OFFLINE", "1")
+    mirror.files.clear()
+    assert local_files("hf://owner/name") == found
+    with pytest.raises(FileNotFoundError, match="is not in the cache .* forbids down"):
+        local_files("hf://owner/other")
+
+
+OPTIONS = "/owner/name/resolve/main/options.json"
+UNKNOWN = {OPTIONS: {"X-Error-Code": "RepoNotFound"}}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda hub: hub.files.clear() or hub.headers.update(UNKNOWN), ""),
+        (lambda hub: hub.headers.clear(), ".*(X-Repo-Commit|locate)"),  # it is no hub
+        (lambda hub: hub.fail(OPTIONS, *9 * [status(403)]), ".*403"),
+    ],
+)
+def test_a_hub_that_refuses_is_said_with_the_address(spoil, message, hub, files):
+    spoil(hub)
+    address = "hf://owner/name/options.json"
+    with pytest.raises(ConnectionError, match=f"{address} could not be.*{message}"):
+        local_files("hf://owner/name")
+
+
+def test_the_command_fetches_from_the_hub_and_says_who_removes_and_what_is_missing(
+    hub, files, capsys, monkeypatch
+):
+    assert main(["fetch", "hf://owner/name"]) == 0
+    folder = Path(capsys.readouterr().out.split(" is in ")[1].strip())
+    assert (folder / "weights.hdf5").read_bytes() == files["weights.hdf5"]
+    assert main(["remove", "hf://owner/name"]) == 2
+    assert "`hf cache` manages that of Hugging Face" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(ImportError, match=r"pip install 'elmo-keras\[hub\]'"):
+        local_files("hf://owner/name")
+
+
+MIX = b'{"scalars": [1, 2, 3], "gamma": 1}'
+
+
+# huggingface_hub 2.4 with httpx2.
+@pytest.mark.filterwarnings("ignore:Use 'content:DeprecationWarning")
+def test_a_model_is_pushed_and_comes_back_byte_for_byte(
+    hub, files, hub_cache, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    monkeypatch.chdir(tmp_path)
+    first = files | {"vocab.txt": b"a\n", "mix.json": MIX}
+    first["training/softmax.hdf5"] = 10_000 * b"softmax"
+    perplexity = "as `Elmo` reads it: forward 49.3, backward 46.5, mean 47.9"
+    others = {"model_card.md": perplexity.encode(), "training/checkpoint": b"large"}
+    Path("my_model", "training").mkdir(parents=True)
+    for name, content in (first | others).items():
+        Path("my_model", name).write_bytes(content)
+    names = {}
+    page = (ROOT / "docs/pages/how-to/push.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```py\n(.*?)```", page, re.S)
+    exec(code, names)
+    assert "me/my_model" in hub.private
+    card = ModelCard(hub.trees["me/my_model"]["README.md"].decode())
+    assert names["about"].items() <= card.data.to_dict().items()
+    (result,) = card.data.eval_results
+    assert (result.metric_type, result.metric_value) == ("perplexity", 47.9)
+    assert card.text.strip() == perplexity
+    second = files | {"weights.hdf5": b"second", "vocab.txt": b"b\n"}
+    for name in first.keys() - second.keys():
+        Path("my_model", name).unlink()
+    for name, content in second.items():
+        Path("my_model", name).write_bytes(content)
+    assert push_to_hub("my_model", "me/my_model") != names["address"]
+    assert contents(local_files(names["address"])[0]) == first
+    assert contents(local_files("hf://me/my_model")[0]) == second
+    monkeypatch.setenv("HF_TOKEN", "of somebody else")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "empty"))
+    with pytest.raises(
+        ConnectionError, match="hf://me/my_model/options.json could not .*401"
+    ):
+        local_files("hf://me/my_model")
+    with pytest.raises(
+        ConnectionError, match="me/my_model could not be written: .*401"
+    ):
+        push_to_hub("my_model", "me/my_model")
+
+
+def test_what_can_not_be_pushed_is_said_before_anything_is_sent(
+    hub, model_directory, tmp_path, monkeypatch
+):
+    with pytest.raises(ValueError, match="needs a token: set HF_TOKEN"):
+        push_to_hub(model_directory, "me/my_model")
+    with pytest.raises(ValueError, match="should be OWNER/NAME. Received: lm"):
+        push_to_hub(model_directory, "lm")
+    with pytest.raises(ValueError, match="a folder with options.json and weights.hdf5"):
+        push_to_hub(tmp_path, "me/my_model")
+    monkeypatch.setenv("ELMO_KERAS_OFFLINE", "1")
+    with pytest.raises(ConnectionError, match="ELMO_KERAS_OFFLINE forbids it"):
+        push_to_hub(model_directory, "me/my_model")
+    assert not hub.trees
+
+
+def test_a_file_above_the_bound_of_its_kind_is_refused_before_it_is_downloaded(hub):
+    hub.headers[OPTIONS]["X-Linked-Size"] = str(MAX_OPTIONS + 1)
+    with pytest.raises(ValueError, match="at most 1,048,576 bytes. It has 1,048,577"):
+        local_files("hf://owner/name")
+    assert not hub.requests

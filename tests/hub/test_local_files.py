@@ -1,0 +1,193 @@
+"""What names a model: a path, a published name or an address, in every command."""
+
+import os
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tests.models.conftest import STORE
+
+from elmo_keras import Elmo, find_model, load_bilm
+from elmo_keras.embed import __main__ as embed
+from elmo_keras.export import __main__ as export
+from elmo_keras.formats.keras_files import load_keras_model
+from elmo_keras.hub import catalogue
+from elmo_keras.hub.cache import cached_folder, remove
+from elmo_keras.hub.local_files import (
+    absolute,
+    local_files,
+    model_title,
+    path_or_name,
+)
+from elmo_keras.lite.lite_file import read_lite
+from elmo_keras.tasks.experiments.experiment_arguments import Variant
+from elmo_keras.training.arguments import parser, settings_of
+from elmo_keras.util.command import WRONG_INPUT
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["small"],
+        ["SMALL"],
+        ["https://host/a"],
+        ["https://host/a/options.json"],
+        ["https://host/a/options.json", "https://host/a/weights.hdf5"],
+    ],
+)
+def test_names_and_addresses_give_the_files_which_are_downloaded_once(
+    given, small, model_directory
+):
+    expected = load_bilm(model_directory)
+    for _ in range(2):
+        assert find_model(*given).options == find_model(model_directory).options
+        found = Elmo.from_pretrained(*given).bilm
+        for one, other in zip(found.weights, expected.weights, strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert len(small.requests) == 2
+
+
+def test_a_model_of_the_package_needs_no_download(
+    model_directory, tmp_path, monkeypatch, cache
+):
+    monkeypatch.setenv("ELMO_KERAS_OFFLINE", "1")
+    monkeypatch.setattr(catalogue, "BOX", tmp_path)
+    shutil.copytree(model_directory, tmp_path / "en")
+    assert local_files("EN") == (tmp_path / "en", None)
+    assert find_model("en").options == find_model(model_directory).options
+    assert cached_folder("en") == tmp_path / "en"
+    with pytest.raises(ValueError, match="en is part of the package"):
+        remove("en")
+    assert (tmp_path / "en").exists() and not cache.exists()
+
+
+def test_an_archive_is_handed_over_as_it_is(mirror, tmp_path, model_directory, cache):
+    content = Path(shutil.make_archive(tmp_path / "a", "zip", model_directory))
+    mirror.files["/vectors.nlpl.eu/repository/20/999.zip"] = content.read_bytes()
+    assert local_files("nlpl:999") == (cache / "nlpl-999" / "999.zip", None)
+    assert find_model("nlpl:999").options == find_model(model_directory).options
+
+
+def test_training_starts_from_a_published_model(small):
+    files = find_model("small", prefer_checkpoint=True)
+    assert not files.has_softmax and files.directory.name == "small"
+    given = parser("").parse_args(["--init", "hf://owner/name"])
+    assert settings_of(given).init == "hf://owner/name"
+    assert absolute("hf://owner/name") == "hf://owner/name"
+
+
+def test_a_published_checkpoint_of_bilm_tf_is_a_folder_with_its_vocabulary(mirror):
+    stem = f"{STORE}/2x4096_512_2048cnn_2xhighway_tf_checkpoint"
+    prefix = "model.ckpt-935588"
+    mirror.files |= {
+        f"{stem}/checkpoint": f'model_checkpoint_path: "/tmp/{prefix}"'.encode(),
+        f"{stem}/options.json": b"{}",
+        f"{stem}/{prefix}.index": b"index",
+        f"{stem}/{prefix}.data-00000-of-00001": b"data",
+        f"{STORE}/vocab-2016-09-10.txt": b"<S>\n</S>\n<UNK>\nthe\n",
+    }
+    files = find_model("original_checkpoint")
+    assert files.vocabulary.words[-1] == "the"
+    with pytest.raises(ValueError, match=f"{prefix} should be a complete Tensor"):
+        files.weights  # noqa: B018
+
+
+def test_the_command_that_embeds_downloads_the_model(
+    small, tmp_path, capsys, cache, monkeypatch
+):
+    finished = SimpleNamespace(finished=True)
+    monkeypatch.setattr(embed, "write_vectors", lambda *_, **__: finished)
+    monkeypatch.setattr(embed, "Embedder", lambda *_, **__: None)
+    (tmp_path / "text").write_text("A sentence\n")
+    arguments = [f"{tmp_path}/text", f"{tmp_path}/text.npy", "--model"]
+    assert embed.main([*arguments, "small"]) == 0
+    assert (cache / "small" / "weights.hdf5").exists()
+    assert embed.main([*arguments, "smal"]) == WRONG_INPUT
+    assert "There is no smal. It is neither" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (embed, "a b --model https://host/a.zip"),
+        (export, "https://host/a.zip out"),
+    ],
+)
+def test_commands_take_addresses_as_they_are(command, arguments):
+    options = vars(command.parser().parse_args(arguments.split()))
+    assert options["model"] == "https://host/a.zip"
+
+
+def test_a_path_comes_before_a_name(tmp_path, monkeypatch, capsys, small):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pubmed").mkdir()
+    assert local_files("pubmed") == (Path("pubmed"), None)
+    line = "pubmed is a published model, and a path in this folder; the path is read."
+    assert line in capsys.readouterr().err
+    assert local_files(Path("small")) == (Path("small"), None)
+    assert small.requests == []
+    assert path_or_name("pubmed") == "pubmed"
+    (tmp_path / "own").mkdir()
+    assert path_or_name("own/") == Path("own")
+    assert absolute("own") == str(tmp_path / "own")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("tiny", r"names sizes \(ElmoConfig.preset\), and no weights of these sizes"),
+        ("korean", "Did you mean ko or ratsgo_ko or nlpl:161?"),
+        ("qqqq", "neither a path nor the name .* python -m elmo_keras.hub lists"),
+        ("no/model.zip", "^There is no no/model.zip.$"),
+        ("pt_brwac", "pt_brwac can't be downloaded: only the address of its options"),
+    ],
+)
+def test_a_string_that_names_nothing_is_explained(name, message, mirror):
+    with pytest.raises(FileNotFoundError, match=message):
+        Elmo.from_pretrained(name)
+    assert mirror.requests == []
+
+
+@pytest.mark.parametrize(
+    "read",
+    [find_model, lambda path: find_model(path, path), load_keras_model, read_lite],
+)
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/dev/null"), os.mkfifo])
+def test_pipes_and_devices_are_refused(read, make, tmp_path):
+    make(tmp_path / "m")
+    with pytest.raises(
+        ValueError, match="m should be a file or a folder. It is a pipe"
+    ):
+        read(tmp_path / "m")
+
+
+def test_results_are_named_after_the_model(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    names = [Variant(m).name for m in ("5.5B", "LARGE", "nlpl:161", "models/en.zip")]
+    assert names == ["elmo-5.5B", "elmo-5.5B", "elmo-nlpl-161", "elmo-en"]
+    assert Variant("hf://owner/name").name.startswith("elmo-hf-owner-name-")
+
+
+def test_files_that_differ_from_what_is_stated_and_wrong_mirrors_are_refused(
+    mirror, model_directory, monkeypatch
+):
+    stem = f"{STORE}/2x4096_512_2048cnn_2xhighway/elmo_2x4096_512_2048cnn_2xhighway"
+    for name in "options.json", "weights.hdf5":
+        mirror.files[f"{stem}_{name}"] = (model_directory / name).read_bytes()
+    with pytest.raises(ValueError, match="should have 374,434,792 bytes"):
+        Elmo.from_pretrained("original")
+    release = "/t-systems-on-site-services-gmbh/german-elmo-model/releases/download"
+    mirror.files[f"/github.com{release}/files_1/options.json"] = b"{}"
+    with pytest.raises(ValueError, match="its SHA1 should be 04afb8bc"):
+        Elmo.from_pretrained("german")
+    monkeypatch.setenv("ELMO_KERAS_MIRROR", "/local/folder")
+    with pytest.raises(ValueError, match="ELMO_KERAS_MIRROR should start with https"):
+        Elmo.from_pretrained("small")
+
+
+def test_links_in_a_circle_are_no_model(tmp_path):
+    (tmp_path / "x").symlink_to(tmp_path / "x")
+    assert absolute(tmp_path / "x") == str(tmp_path / "x")
+    assert model_title(tmp_path / "x") == "x"

@@ -1,0 +1,247 @@
+"""A client embeds a file through a server."""
+
+import json
+import re
+import shutil
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from unittest import mock
+
+import grpc
+import h5py
+import numpy as np
+import pytest
+from google.protobuf import json_format, message_factory
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
+from packaging.version import Version
+
+from elmo_keras import read_embeddings
+from elmo_keras.serve.client import __main__ as client
+from elmo_keras.serve.client import embeddings_file, remote
+from elmo_keras.serve.client.embeddings_file import write_embeddings
+from elmo_keras.serve.client.remote import embed_text
+from tests.support import stand_in
+from tests.support.paths import ROOT
+
+SENTENCES = [
+    "a bb ccc".split(),
+    [],
+    ["한국어", "x"],
+    "one two three four five six seven".split(),
+    ["a"],
+    "a bb ccc".split(),
+]
+
+
+@pytest.fixture
+def address(server):
+    return f"localhost:{server.port}"
+
+
+@pytest.fixture
+def embed(address):
+    return lambda *args: client.main(["--server", address, *map(str, args)])
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "TEXT"
+    path.write_text("".join(f"{' '.join(s)}\n" for s in SENTENCES), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 8, 2048])
+def test_vectors_have_the_order_of_the_sentences(address, batch_tokens):
+    done = []
+    options = {"batch_tokens": batch_tokens, "progress": done.append}
+    found = embed_text(SENTENCES, address, **options)
+    for sentence, array in zip(SENTENCES, found, strict=True):
+        assert array.shape == (len(sentence), 3)
+        np.testing.assert_array_equal(array, stand_in.vectors(sentence))
+    assert sum(done) == len(SENTENCES)
+
+
+def test_any_output_can_be_requested(address):
+    layers = list(embed_text(SENTENCES, address, output="layers"))
+    assert [a.shape for a in layers] == [(2, len(s), 3) for s in SENTENCES]
+    means = list(embed_text(SENTENCES, address, output="default"))
+    np.testing.assert_allclose(means[0], stand_in.vectors(SENTENCES[0]).mean(axis=0))
+    with pytest.raises(ValueError, match="no vectors"):
+        list(embed_text(SENTENCES, address, output="sequence_len"))
+
+
+@pytest.mark.skipif(
+    Version(version("tensorflow-serving-api")) < Version("2.21"),
+    reason="its description of the service is one for protobuf 3",
+)
+def test_the_clients_of_the_guide_get_vectors(address, tmp_path, monkeypatch):
+    """grpcurl itself is not at hand: protobuf reads its messages and its request."""
+    page = (ROOT / "docs/pages/how-to/grpc.md").read_text(encoding="utf-8")
+    client, descriptions = re.findall(r"```py\n(.*?)```", page, re.S)
+    names = {}
+    exec(client.replace("localhost:8500", address), names)
+    names["channel"].close()
+    sentence = "A sentence of tokens".split()
+    np.testing.assert_array_equal(names["vectors"], [stand_in.vectors(sentence)])
+    monkeypatch.chdir(tmp_path)
+    exec(descriptions, {})
+    protos = FileDescriptorSet.FromString(Path("serving.protoset").read_bytes())
+    kinds = message_factory.GetMessages(protos.file, pool=DescriptorPool())
+    (content,) = re.findall(r"^R='(.*)'$", page, re.M)
+    kind = kinds["tensorflow.serving.PredictRequest"]
+    request = json_format.Parse(content, kind())
+    assert request.SerializeToString() == names["request"].SerializeToString()
+
+
+def refused(code, times):
+    error = grpc.RpcError()
+    error.code = lambda: code
+    return mock.Mock(side_effect=[error] * times + ["answer"])
+
+
+@pytest.mark.parametrize("code", remote.RETRIED)
+def test_a_busy_server_is_retried_after_growing_pauses(monkeypatch, code):
+    pauses = []
+    monkeypatch.setattr(remote.time, "sleep", pauses.append)
+    monkeypatch.setattr(remote.random, "uniform", lambda low, high: 1.0)
+    assert remote._retried(refused(code, 3), retries=3) == "answer"
+    assert pauses == [0.1, 0.2, 0.4]
+    call = refused(code, 9)
+    with pytest.raises(grpc.RpcError):
+        remote._retried(call, retries=2)
+    assert call.call_count == 3
+
+
+def test_a_refused_request_is_not_retried():
+    call = refused(grpc.StatusCode.INVALID_ARGUMENT, 1)
+    with pytest.raises(grpc.RpcError):
+        remote._retried(call, retries=5)
+    assert call.call_count == 1
+
+
+def test_an_hdf5_file_has_the_layout_of_allennlp(
+    embed, text, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    output = tmp_path / "out.hdf5"
+    assert embed(text, output) == 0
+    with h5py.File(output) as file:
+        index = json.loads(file["sentence_to_index"][0])
+        assert len(file) == len(SENTENCES) + 1
+        for i, sentence in enumerate(SENTENCES):
+            np.testing.assert_array_equal(file[str(i)], stand_in.vectors(sentence))
+    assert index == {
+        "a bb ccc": "5",
+        "": "1",
+        "한국어 x": "2",
+        "one two three four five six seven": "3",
+        "a": "4",
+    }
+    assert "6.00/6.00" in capsys.readouterr().err
+
+
+def test_a_npy_file_has_one_vector_for_each_sentence(embed, text, tmp_path):
+    output = tmp_path / "out.NPY"
+    assert embed(text, output) == 0
+    found = np.load(output)
+    expected = [
+        stand_in.vectors(s).sum(axis=0, initial=0) / max(len(s), 1) for s in SENTENCES
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.txt", "out.npy"], "missing.txt"),
+        (["TEXT", "out.txt"], "should end in .hdf5 or .h5 or .npy"),
+        (["TEXT.npy", "TEXT.npy"], "The output TEXT.npy is an input"),
+        (["TEXT", "folder.npy"], "should be a file, but is a folder"),
+        (["TEXT", "TEXT.npy"], "exists already"),
+        (["LATIN", "out.npy"], "Line 2"),
+        (["EMPTY", "out.npy"], "no sentence"),
+        (["TEXT", "out.npy", "--output", "elmo"], "one vector a sentence"),
+        (["TEXT", "out.npy", "--output", "other"], "INVALID_ARGUMENT"),
+        (["TEXT", "out.npy", "--model", "other"], "NOT_FOUND"),
+        (["TEXT", "no/folder/out.npy"], "There is no folder no/folder"),
+        (["TEXT", "LATIN/out.npy"], "LATIN should be a folder, but is none"),
+        (["TEXT", "out.npy", "--client-key", "key"], "belong together"),
+        (["TEXT", "out.npy", "--server", "http://a:1"], "should be HOST:PORT of gRPC"),
+        (["TEXT", "out.npy", "--root-certificates", "TEXT"], "should hold PEM"),
+        (["TEXT", "out.npy", "--root-certificates", "none"], "No such file"),
+    ],
+)
+def test_an_error_is_one_line_and_leaves_no_file(
+    embed, text, tmp_path, capsys, monkeypatch, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "TEXT.npy").write_bytes(b"")
+    (tmp_path / "folder.npy").mkdir()
+    (tmp_path / "LATIN").write_bytes(b"a\n\xff\n")
+    (tmp_path / "EMPTY").write_bytes(b"")
+    before = sorted(tmp_path.iterdir())
+    assert embed(*arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert error.startswith("export.client: ")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.fixture
+def full_disk():
+    """Files of this process can't grow: the system refuses that, as a full disk does."""
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
+def test_a_full_disk_is_one_line_with_status_1_and_leaves_nothing(
+    embed, text, tmp_path, full_disk, capsys, name
+):
+    before = sorted(tmp_path.iterdir())
+    assert embed(text, tmp_path / name) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"export.client: {tmp_path / name} can't be written: ")
+    assert error.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_disk_without_room_is_found_before_all_is_computed(tmp_path, monkeypatch):
+    free = shutil.disk_usage(tmp_path)._replace(free=100)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
+    monkeypatch.setattr(embeddings_file, "BATCH_BYTES", 16)
+    vectors = iter(np.ones((9, 4), "float32"))
+    with pytest.raises(OSError, match="No space left"):
+        write_embeddings(tmp_path / "out.npy", [["a"]] * 9, vectors)
+    assert len(list(vectors)) == 8 and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
+def test_a_file_that_is_written_in_parts_is_whole(tmp_path, monkeypatch, name):
+    """And replaces what a killed process left over."""
+    monkeypatch.setattr(embeddings_file, "BATCH_BYTES", 40)
+    rest = tmp_path / f".{name}.unfinished"
+    rest.mkdir()
+    (rest / "data").write_bytes(b"half")
+    vectors = np.arange(36, dtype="float32").reshape(9, 4)
+    sentences = [[str(i)] for i in range(9)]
+    write_embeddings(tmp_path / name, sentences, iter(vectors))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    if name == "out.npy":
+        np.testing.assert_array_equal(np.load(tmp_path / name), vectors)
+    else:
+        found = read_embeddings(tmp_path / name)
+        np.testing.assert_array_equal([found[i] for i in range(9)], vectors)
+
+
+def test_a_missing_server_is_an_error_with_status_1(text, tmp_path, capsys):
+    with stand_in.serving(stand_in.save(tmp_path)) as gone:
+        address = f"localhost:{gone.port}"
+    arguments = [str(text), str(tmp_path / "o.npy"), "--server", address]
+    assert client.main([*arguments, "--retries", "0"]) == 1
+    assert "should be the port of gRPC" in capsys.readouterr().err

@@ -1,0 +1,284 @@
+"""Concurrent requests share a batch, none affects another or waits for a long one."""
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras.serve.batcher import Batcher, Request
+from elmo_keras.serve.config import Config
+from elmo_keras.serve.errors import RequestError
+from elmo_keras.serve.joining import join, split, width
+from elmo_keras.serve.lanes import NICENESS, Lane, run_options, session_config
+from elmo_keras.serve.servable import Servable
+from elmo_keras.serve.signature import Signature
+from tests.support import stand_in
+from tests.support.waiting import PATIENCE, wait_until
+
+
+@pytest.fixture(scope="module")
+def servable(tmp_path_factory):
+    servable = Servable(stand_in.save(tmp_path_factory.mktemp("model")) / "1")
+    yield servable
+    servable.close()
+
+
+@pytest.fixture
+def gate(servable):
+    return stand_in.Gate(servable)
+
+
+@pytest.fixture
+def batcher():
+    """Makes batchers with one thread, and closes them at the end."""
+    with contextlib.ExitStack() as stack:
+
+        def make(**options):
+            made = Batcher(Config(**{"num_batch_threads": 1} | options))
+            stack.callback(made.close)
+            return made
+
+        yield make
+
+
+@pytest.mark.parametrize(
+    ("processors", "batches"), [(1, 1), (2, 1), (3, 1), (4, 2), (64, 2)]
+)
+def test_two_batches_at_once_have_two_processors_each(monkeypatch, processors, batches):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
+    assert Config().num_batch_threads == batches
+
+
+def text(servable, *lines, keys=("elmo",), seconds=None):
+    signature, inputs = servable.signature(""), {"sentences": np.array(lines, object)}
+    return Request(servable, signature, inputs, keys, seconds)
+
+
+def tokens(servable, rows, lengths, *, keys=("elmo",)):
+    inputs = {
+        "tokens": np.array(rows, object),
+        "sequence_len": np.array(lengths, "int32"),
+    }
+    return Request(servable, servable.signature("tokens"), inputs, keys)
+
+
+def submit_while_busy(batcher, gate, *requests):
+    """Puts requests into the queue while the thread computes another one."""
+    first = batcher.submit(text(gate, b"first", keys=("word_emb",)))
+    gate.wait_for(1)
+    waiting = [batcher.submit(request) for request in requests]
+    gate.open()
+    first.result(PATIENCE)
+    return waiting
+
+
+def test_waiting_requests_are_computed_together_and_answered_separately(batcher, gate):
+    lines = [[b"a bb", b"ccc"], [b"d"], [b"e e e f"], [], [b"", b""]]
+    requests = [text(gate, *each) for each in lines]
+    waiting = submit_while_busy(batcher(), gate, *requests)
+    found = [w.result(PATIENCE)["elmo"] for w in waiting]
+    assert gate.sizes == [1, 6]
+    shapes = [(2, 2, 3), (1, 1, 3), (1, 4, 3), (0, 0, 3), (2, 0, 3)]
+    assert [f.shape for f in found] == shapes
+    np.testing.assert_array_equal(found[0][0], stand_in.vectors(["a", "bb"]))
+    np.testing.assert_array_equal(found[0][1, :1], stand_in.vectors(["ccc"]))
+    np.testing.assert_array_equal(found[2][0], stand_in.vectors("eeef"))
+
+
+def test_each_output_of_a_batch_equals_that_of_the_request_alone(
+    batcher, gate, servable
+):
+    keys = tuple(servable.signature("tokens").outputs)
+    cases = [([[b"a", b""], [b"bb", b"c"]], [1, 2]), ([[b"d", b"e", b"", b""]], [2])]
+    requests = [tokens(gate, *case, keys=keys) for case in cases]
+    waiting = submit_while_busy(batcher(), gate, *requests)
+    for request, each in zip(requests, waiting):
+        alone = servable.run(request.signature, request.inputs, keys)
+        for key, array in each.result(PATIENCE).items():
+            np.testing.assert_array_equal(array, alone[key], key)
+    assert gate.sizes == [1, 3]
+
+
+def test_requests_with_different_outputs_or_signatures_do_not_share_a_batch(
+    batcher, gate
+):
+    requests = [
+        text(gate, b"a"),
+        text(gate, b"b", keys=("default",)),
+        tokens(gate, [[b"c"]], [1]),
+        text(gate, b"d"),
+    ]
+    for each in submit_while_busy(batcher(), gate, *requests):
+        each.result(PATIENCE)
+    assert gate.sizes == [1, 2, 1, 1]
+    assert gate.batches[2][1] == ("default",)
+
+
+@pytest.mark.parametrize(
+    ("options", "lines", "sizes"),
+    [
+        ({"max_batch_size": 5}, [[b"a", b"b"]] * 5, [1, 4, 4, 2]),
+        # A long sentence does not pad many short ones.
+        ({"max_batch_tokens": 100}, [[b"a"], [b"b"], [b"c " * 50]], [1, 2, 1]),
+    ],
+)
+def test_a_batch_is_bounded(batcher, gate, options, lines, sizes):
+    requests = [text(gate, *each) for each in lines]
+    for each in submit_while_busy(batcher(**options), gate, *requests):
+        each.result(PATIENCE)
+    assert gate.sizes == sizes
+
+
+def test_a_failing_request_does_not_affect_its_neighbours(batcher, gate):
+    requests = [text(gate, b"a"), text(gate, b"bad"), text(gate, b"b")]
+    one, bad, two = submit_while_busy(batcher(), gate, *requests)
+    for good in (one, two):
+        assert good.result(PATIENCE)["elmo"][0, 0, 0] == 1
+    with pytest.raises(RequestError, match="a bad token") as caught:
+        bad.result(PATIENCE)
+    assert caught.value.code is grpc.StatusCode.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize("length", [2, -1])
+def test_a_wrong_length_is_refused_even_beside_wider_neighbours(batcher, gate, length):
+    wide = tokens(gate, [[b"a", b"b", b"c"]], [3])
+    wrong = tokens(gate, [[b"d"]], [length])
+    waiting = submit_while_busy(batcher(), gate, wide, wrong)
+    assert waiting[0].result(PATIENCE)["elmo"].shape == (1, 3, 3)
+    with pytest.raises(RequestError):
+        waiting[1].result(PATIENCE)
+
+
+def test_a_full_queue_refuses(batcher, gate):
+    full = batcher(max_enqueued_requests=2)
+    computed = full.submit(text(gate, b"computed"))
+    gate.wait_for(1)
+    waiting = [full.submit(text(gate, b"a")) for _ in range(2)]
+    with pytest.raises(RequestError, match="The queue holds 2 requests") as caught:
+        full.submit(text(gate, b"too many"))
+    assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert waiting[0].cancel() and not computed.cancel()
+    waiting.append(full.submit(text(gate, b"has room now")))
+    gate.open()
+    assert all(w.result(PATIENCE) for w in waiting[1:])
+    assert sum(gate.sizes) == 3
+
+
+def test_a_request_waits_for_others_until_its_batch_is_full(batcher, gate):
+    gate.open()
+    patient = batcher(batch_timeout_micros=3600 * 10**6, max_batch_size=2)
+    first = patient.submit(text(gate, b"a"))
+    time.sleep(0.05)
+    assert not first.done()
+    second = patient.submit(text(gate, b"b"))  # the batch is full
+    assert first.result(PATIENCE) and second.result(PATIENCE)
+    assert gate.sizes == [2]
+
+
+@pytest.fixture
+def long_gate(servable):
+    """A gate that stops long requests only."""
+
+    class LongGate(stand_in.Gate):
+        def run(self, *args, lane, **kwargs):
+            run = servable.run if lane is Lane.SHORT else super().run
+            return run(*args, lane=lane, **kwargs)
+
+    return LongGate(servable)
+
+
+def test_a_short_request_is_answered_while_a_long_one_is_computed(batcher, long_gate):
+    one = batcher(long_request_tokens=3)
+    long = [one.submit(text(long_gate, b"a b c d")) for _ in range(2)]
+    long_gate.wait_for(1)
+    vectors = one.submit(text(long_gate, b"a b c")).result(PATIENCE)["elmo"][0]
+    np.testing.assert_array_equal(vectors, stand_in.vectors("abc"))
+    assert len(long_gate.batches) == 1  # long ones are computed one at a time
+    long_gate.open()
+    for each in long:
+        vectors = each.result(PATIENCE)["elmo"][0]
+        np.testing.assert_array_equal(vectors, stand_in.vectors("abcd"))
+
+
+def test_a_long_request_is_given_up_at_its_deadline(batcher, servable):
+    endless = text(servable, b"slow " * 60_000, seconds=0.5)
+    with pytest.raises(RequestError) as caught:
+        batcher(long_request_tokens=3).submit(endless).result(PATIENCE)
+    assert caught.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the threads of Linux")
+def test_the_threads_of_long_requests_are_nicer_than_those_of_short_ones():
+    session_config(concurrent=3)
+
+    def niceness():
+        stats = [p.read_text() for p in Path("/proc/self/task").glob("*/stat")]
+        return [int(stat.rsplit(")")[-1].split()[16]) for stat in stats]
+
+    usual = min(niceness())
+    assert niceness().count(min(usual + NICENESS, 19)) >= 2
+
+
+def test_both_lanes_compute_the_same(servable):
+    one, keys = text(servable, b"a bb", b"c"), ("elmo", "layers")
+    short, long = (
+        servable.run(one.signature, one.inputs, keys, lane=lane) for lane in Lane
+    )
+    for key in keys:
+        np.testing.assert_array_equal(short[key], long[key])
+    assert run_options(Lane.LONG, 2.5).timeout_in_ms == 2500
+
+
+def test_closing_ends_what_is_computed_after_the_grace(batcher, long_gate):
+    one = batcher(long_request_tokens=3)
+    computed = one.submit(text(long_gate, b"a b c d"))
+    long_gate.wait_for(1)
+    waiting = one.submit(text(long_gate, b"a b c d e"))
+    closing = threading.Thread(target=one.close, args=(0.1,))
+    closing.start()
+    for each in (computed, waiting):
+        with pytest.raises(RequestError, match="shutting down") as caught:
+            each.result(PATIENCE)
+        assert caught.value.code is grpc.StatusCode.UNAVAILABLE
+    closing.join(PATIENCE)
+    long_gate.open()  # the late result is dropped
+    wait_until(lambda: not one._computed)
+
+
+def test_each_field_is_as_wide_as_its_longest_text():
+    pairs = ([[b"a", b"b"]], [[b"c"]]), ([[b"d"]] * 2, [[b"e", b"f", b"g"]] * 2)
+    requests = [
+        {
+            "first": np.array(first, object),
+            "second": np.array(second, object),
+            "place": np.zeros([len(first)], "int32"),
+        }
+        for first, second in pairs
+    ]
+    joined = join(requests)
+    assert joined["first"].tolist() == [[b"a", b"b"], [b"d", b""], [b"d", b""]]
+    assert joined["second"][0].tolist() == [b"c", b"", b""]
+    assert joined["place"].shape == (3,)
+    assert [width(request) for request in requests] == [2, 3]
+
+
+def test_answers_with_positions_are_cut_to_the_request():
+    outputs = {
+        "tags": tf.TensorSpec((None, None), tf.string),
+        "sequence_len": tf.TensorSpec((None,), tf.int32),
+    }
+    signature = Signature({"sentences": None}, outputs, {}, {})
+    found = {
+        "tags": np.array([[b"O", b""], [b"O", b"X"]], object),
+        "sequence_len": np.array([1, 2], "int32"),
+    }
+    requests = [{"sentences": np.array([text], object)} for text in (b"a", b"a b")]
+    one, other = split(found, ("tags",), signature, requests=requests)
+    assert one["tags"].tolist() == [[b"O"]] and other["tags"].tolist() == [[b"O", b"X"]]

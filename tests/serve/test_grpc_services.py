@@ -1,0 +1,351 @@
+"""The gRPC services: answers, refusals, TLS and health."""
+
+import json
+import random
+import shutil
+import subprocess
+import threading
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from tensorflow.core.framework.tensor_pb2 import TensorProto
+from tensorflow_serving.apis.classification_pb2 import ClassificationRequest
+from tensorflow_serving.apis.get_model_metadata_pb2 import (
+    GetModelMetadataRequest,
+    SignatureDefMap,
+)
+from tensorflow_serving.apis.get_model_status_pb2 import (
+    GetModelStatusRequest,
+    ModelVersionStatus,
+)
+from tensorflow_serving.apis.inference_pb2 import MultiInferenceRequest
+from tensorflow_serving.apis.model_management_pb2 import ReloadConfigRequest
+from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
+from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
+from tensorflow_serving.apis.regression_pb2 import RegressionRequest
+
+from elmo_keras.serve.client import __main__ as client
+from elmo_keras.serve.client.remote import array_of
+from elmo_keras.serve.config import read_ssl_config
+from elmo_keras.serve.grpc_server import SERVICES
+from elmo_keras.serve.proto_tensors import fill
+from tests.support import stand_in
+from tests.support.mutations import mutated
+from tests.support.serving_requests import malformed, text_request, tokens_request
+from tests.support.stand_in import refused
+from tests.support.waiting import PATIENCE, wait_until
+
+Code = grpc.StatusCode
+INVALID = Code.INVALID_ARGUMENT
+
+
+@pytest.fixture(scope="module")
+def channel(server):
+    with grpc.insecure_channel(f"localhost:{server.port}") as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def a_good_request_is_answered_after_each_test(stub):
+    yield
+    response = stub.Predict(text_request(["a bb"], "elmo"), timeout=PATIENCE)
+    elmo = response.outputs["elmo"]
+    assert elmo.float_val and not elmo.tensor_content
+    found = tf.make_ndarray(elmo)[0]
+    np.testing.assert_array_equal(found, stand_in.vectors(["a", "bb"]))
+
+
+def test_all_outputs_are_returned_with_the_version_and_signature(stub):
+    response = stub.Predict(text_request(["a bb", "c"]))
+    outputs = {key: tf.make_ndarray(value) for key, value in response.outputs.items()}
+    assert sorted(outputs) == ["default", "elmo", "layers", "sequence_len", "word_emb"]
+    assert outputs["layers"].shape == (2, 2, 2, 3)
+    np.testing.assert_array_equal(outputs["sequence_len"], [2, 1])
+    spec = response.model_spec
+    assert (spec.name, spec.version.value) == ("elmo", 7)
+    assert spec.signature_name == "serving_default"
+
+
+def test_only_the_outputs_in_the_filter_are_returned(stub):
+    request = tokens_request([["a", "bb"], ["c", ""]], [2, 1], "default", "word_emb")
+    response = stub.Predict(request)
+    assert sorted(response.outputs) == ["default", "word_emb"]
+    assert response.model_spec.signature_name == "tokens"
+    with refused(INVALID, "elmo, elmo"):
+        stub.Predict(text_request(["a"], "elmo", "elmo"))
+
+
+def test_empty_requests_are_answered(stub):
+    assert not stub.Predict(text_request([])).outputs["elmo"].tensor_shape.dim[0].size
+    response = stub.Predict(text_request(["", " "]))
+    assert tf.make_ndarray(response.outputs["default"]).tolist() == [[0.0] * 3] * 2
+    response = stub.Predict(tokens_request([[""], [""]], [0, 0]))
+    assert tf.make_ndarray(response.outputs["elmo"]).shape == (2, 1, 3)
+
+
+def test_the_metadata_hold_the_signatures_of_the_version(stub):
+    request = GetModelMetadataRequest(metadata_field=["signature_def"])
+    request.model_spec.name = "elmo"
+    response = stub.GetModelMetadata(request)
+    assert response.model_spec.version.value == 7
+    signatures = SignatureDefMap()
+    assert response.metadata["signature_def"].Unpack(signatures)
+    tokens = signatures.signature_def["tokens"]
+    assert sorted(tokens.inputs) == ["sequence_len", "tokens"]
+    assert tokens.outputs["elmo"].dtype == tf.float32.as_datatype_enum
+    request.metadata_field[0] = "other"
+    with refused(INVALID, "metadata_field"):
+        stub.GetModelMetadata(request)
+
+
+def test_the_status_covers_all_versions_or_one(channel):
+    status = ModelServiceStub(channel).GetModelStatus
+    request = GetModelStatusRequest()
+    request.model_spec.name = "elmo"
+    (only,) = status(request).model_version_status
+    assert (only.version, only.state) == (7, ModelVersionStatus.AVAILABLE)
+    request.model_spec.version.value = 1
+    with refused(Code.NOT_FOUND, "[7]"):
+        status(request)
+
+
+@pytest.mark.parametrize(
+    ("method", "request_"),
+    [
+        ("Classify", ClassificationRequest()),
+        ("Regress", RegressionRequest()),
+        ("MultiInference", MultiInferenceRequest()),
+        ("HandleReloadConfigRequest", ReloadConfigRequest()),
+    ],
+)
+def test_other_methods_are_unimplemented(stub, channel, method, request_):
+    call = getattr(stub, method, None) or getattr(ModelServiceStub(channel), method)
+    with refused(Code.UNIMPLEMENTED, "Use Predict"):
+        call(request_)
+
+
+@pytest.mark.parametrize("name", malformed())
+def test_a_malformed_request_is_an_invalid_argument(stub, name):
+    code = Code.FAILED_PRECONDITION if name == "signature" else INVALID
+    with refused(code):
+        stub.Predict(malformed()[name], timeout=PATIENCE)
+
+
+def test_one_value_may_be_given_for_all_elements(stub):
+    request = tokens_request([["a", "b"], ["c", "d"]], [1, 1], "sequence_len")
+    tensor = request.inputs["sequence_len"]
+    tensor.ClearField("tensor_content")
+    tensor.int_val[:] = [2]
+    response = stub.Predict(request)
+    assert tf.make_ndarray(response.outputs["sequence_len"]).tolist() == [2, 2]
+
+
+def test_any_bytes_get_a_status(channel, caplog):
+    rng = random.Random(0)
+    predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+    good = text_request(["a bb"], "elmo"), tokens_request([["a"]], [1], "default")
+    messages = [mutated(rng.choice(good).SerializeToString(), rng) for _ in range(400)]
+    messages += [rng.randbytes(rng.randrange(60)) for _ in range(100)]
+    codes = set()
+    for i in range(0, len(messages), 100):  # more at a time could be too many
+        calls = [predict.future(m, timeout=PATIENCE) for m in messages[i : i + 100]]
+        codes |= {call.code() for call in calls}
+    # INTERNAL is gRPC's status for bytes that are no message.
+    refusals = {INVALID, Code.NOT_FOUND, Code.FAILED_PRECONDITION, Code.INTERNAL}
+    assert codes <= {Code.OK, *refusals}, codes
+    assert {Code.OK, INVALID, Code.INTERNAL} <= codes
+    caplog.clear()
+
+
+def test_a_message_that_is_too_large_is_refused(stub):
+    with refused(Code.RESOURCE_EXHAUSTED):
+        stub.Predict(text_request(["x" * 2**20]))
+
+
+def test_a_waiting_request_is_dropped_after_its_deadline_or_cancellation(
+    server, stub, monkeypatch
+):
+    def all_cancelled():
+        waiting = tuple(server.models.batcher._waiting)
+        return all(request.future.cancelled() for request in waiting)
+
+    with stand_in.closed_gate(server, monkeypatch) as gate:
+        busy = [stub.Predict.future(text_request(["a"], k)) for k in ("elmo", "layers")]
+        gate.wait_for(2)
+        cancelled = stub.Predict.future(text_request(["b"], "default"))
+        wait_until(lambda: len(server.models.batcher) == 1)
+        cancelled.cancel()
+        late = stub.Predict.future(text_request(["b"], "word_emb"), timeout=1)
+        assert late.code() is Code.DEADLINE_EXCEEDED
+        wait_until(all_cancelled)
+        gate.open()
+        assert [call.code() for call in busy] == [Code.OK] * 2
+        stub.Predict(text_request(["c"], "sequence_len"))
+    computed = {keys for _, keys in gate.batches}
+    assert computed == {("elmo",), ("layers",), ("sequence_len",)}
+
+
+def test_an_unexpected_error_is_internal(server, stub, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(server.models["elmo"], "lease", lambda version: 1 / 0)
+        with refused(Code.INTERNAL, "ZeroDivisionError"):
+            stub.Predict(text_request(["a"]))
+
+
+ARRAYS = [
+    np.array([[1.5, -0.0, np.float32(1e-45)]], "float32"),
+    np.arange(300, dtype="float32").reshape(2, 3, 50) / 7,
+    np.zeros([2, 0, 3], "float32"),
+    np.array([[[2.5]]], "float32"),
+    np.array(2.5, "float32"),
+    np.array([3, -7], "int32"),
+    np.array([[3, 5]], "int32"),
+    np.array([b"a", b""], object),
+    np.array([1.5], "float64"),
+]
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda a: f"{a.dtype}{a.shape}")
+@pytest.mark.parametrize("as_content", [False, True])
+def test_a_tensor_of_an_answer_has_the_values_of_its_array(array, as_content):
+    tensor = TensorProto()
+    fill(tensor, array, as_content=as_content)
+    received = TensorProto.FromString(tensor.SerializeToString())
+    for found in (tf.make_ndarray(received), array_of(received)):
+        assert found.dtype == array.dtype and found.shape == array.shape
+        np.testing.assert_array_equal(found, array)
+    if array.dtype == np.float32 and array.size > 1 and not as_content:
+        assert list(tensor.float_val) == array.ravel().tolist()
+
+
+def test_a_client_reads_floats_in_one_go(monkeypatch):
+    tensor = TensorProto()
+    fill(tensor, ARRAYS[1])
+    one_for_all = tf.make_tensor_proto(0.5, shape=(2, 3))
+    np.testing.assert_array_equal(array_of(one_for_all), np.full((2, 3), 0.5))
+    monkeypatch.setattr(tf, "make_ndarray", None)
+    np.testing.assert_array_equal(array_of(tensor), ARRAYS[1])
+    one_for_all.float_val.extend([1, 2])  # no longer one, and not six
+    with pytest.raises(ValueError, match="cannot reshape"):
+        array_of(one_for_all)
+
+
+def test_answers_hold_bytes_if_asked_for(tmp_path):
+    directory = stand_in.save(tmp_path)
+    with (
+        stand_in.serving(directory, tensor_content=True) as server,
+        stand_in.asking(server) as stub,
+    ):
+        elmo = stub.Predict(text_request(["a bb"], "elmo")).outputs["elmo"]
+    assert elmo.tensor_content and not elmo.float_val
+    found = tf.make_ndarray(elmo)[0]
+    np.testing.assert_array_equal(found, stand_in.vectors(["a", "bb"]))
+
+
+def test_health_is_serving_until_the_server_is_about_to_end(tmp_path, monkeypatch):
+    Status = health_pb2.HealthCheckResponse
+    with (
+        stand_in.serving(stand_in.save(tmp_path)) as server,
+        stand_in.asking(server) as stub,
+        stand_in.closed_gate(server, monkeypatch) as gate,
+        grpc.insecure_channel(f"localhost:{server.port}") as channel,
+    ):
+        check = health_pb2_grpc.HealthStub(channel).Check
+        for service in SERVICES:
+            request = health_pb2.HealthCheckRequest(service=service)
+            assert check(request).status == Status.SERVING
+        with refused(Code.NOT_FOUND):
+            check(health_pb2.HealthCheckRequest(service="other"))
+        waiting = stub.Predict.future(text_request(["a"]), PATIENCE)
+        gate.wait_for(1)
+        draining = threading.Thread(target=server.drain, args=(PATIENCE,))
+        draining.start()
+        request = health_pb2.HealthCheckRequest()
+        wait_until(lambda: check(request).status == Status.NOT_SERVING)
+        gate.open()
+        assert waiting.result().outputs
+        draining.join(PATIENCE)
+
+
+def test_requests_that_outlast_the_grace_get_unavailable(tmp_path, monkeypatch):
+    one = {"num_batch_threads": 1, "max_batch_size": 1}
+    with (
+        stand_in.serving(stand_in.save(tmp_path), **one) as server,
+        stand_in.asking(server) as stub,
+        stand_in.closed_gate(server, monkeypatch) as gate,
+    ):
+        calls = [stub.Predict.future(text_request([t]), PATIENCE) for t in "ab"]
+        gate.wait_for(1)
+        wait_until(lambda: len(server.models.batcher) == 1)
+        server.drain(0.1)
+        assert {call.code() for call in calls} == {Code.UNAVAILABLE}
+
+
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory):
+    """The folder of a certificate for localhost that signs itself, and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl to make a certificate")
+    folder = tmp_path_factory.mktemp("pem")
+    options = "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key -out cert".split()
+    names = "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"
+    command = ["openssl", *options, *names]
+    subprocess.run(command, check=True, capture_output=True, cwd=folder)
+    return folder
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_tls_of_tensorflow_servings_file(tmp_path, pem, verify):
+    key, cert = ((pem / name).read_bytes() for name in ("key", "cert"))
+    fields = {"server_key": key, "server_cert": cert}
+    fields |= {"custom_ca": cert} if verify else {}
+    lines = [f"{name}: {json.dumps(x.decode())}" for name, x in fields.items()]
+    path = tmp_path / "ssl.config"
+    path.write_text("\n".join([*lines, f"client_verify: {str(verify).lower()}"]))
+    credentials = read_ssl_config(path)
+    directory = stand_in.save(tmp_path / "model")
+    with stand_in.serving(directory, credentials=credentials) as server:
+        address = f"localhost:{server.port}"
+        known = grpc.ssl_channel_credentials(cert, key, cert)
+        with grpc.secure_channel(address, known) as channel:
+            response = PredictionServiceStub(channel).Predict(text_request(["a"]))
+            assert response.model_spec.version.value == 1
+        text, vectors = tmp_path / "text.txt", tmp_path / "vectors.npy"
+        text.write_text("a bb\n")
+        command = [text, vectors, "--server", address]
+        command += ["--root-certificates", pem / "cert"]
+        if verify:
+            command += ["--client-key", pem / "key"]
+            command += ["--client-certificate", pem / "cert"]
+        assert client.main(list(map(str, command))) == 0
+        expected = stand_in.vectors(["a", "bb"]).mean(axis=0)
+        np.testing.assert_allclose(np.load(vectors)[0], expected)
+        strangers = [grpc.insecure_channel(address)]
+        if verify:
+            unknown = grpc.ssl_channel_credentials(cert)
+            strangers.append(grpc.secure_channel(address, unknown))
+        for channel in strangers:
+            with channel, refused(Code.UNAVAILABLE):
+                PredictionServiceStub(channel).Predict(text_request(["a"]), timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nonsense", "text format of SSLConfig"),
+        ('server_key: "a"', "PEM as `server_key`"),
+        ('server_key: "-----BEGIN" server_cert: "b"', "PEM as `server_cert`"),
+        (
+            'server_key: "-----BEGIN" server_cert: "-----BEGIN" client_verify: true',
+            "PEM as `custom_ca`",
+        ),
+    ],
+)
+def test_a_wrong_file_of_tls_is_refused(tmp_path, text, message):
+    path = tmp_path / "ssl.config"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_ssl_config(path)

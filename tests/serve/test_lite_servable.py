@@ -1,0 +1,114 @@
+"""A `.tflite` file behind the server, against the export of the same model."""
+
+import threading
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow_serving.apis.predict_pb2 import PredictRequest
+
+from elmo_keras.serve.config import ModelConfig
+from elmo_keras.serve.versions import Versions
+from tests.support.exported import SENTENCES, elmo_layer, expected, padded
+from tests.support.stand_in import asking, refused, serving
+from tests.support.waiting import PATIENCE
+
+pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
+
+from elmo_keras.lite.convert import convert
+from elmo_keras.serve.lite_servable import LiteServable
+
+
+@pytest.fixture(scope="module")
+def stub(exported_elmo, tmp_path_factory):
+    path = tmp_path_factory.mktemp("lite") / "elmo.tflite"
+    convert(exported_elmo, path, "float32")
+    with serving(path) as server, asking(server) as asked:
+        yield asked
+
+
+def request(signature, inputs, outputs=()):
+    found = PredictRequest(output_filter=outputs)
+    found.model_spec.name, found.model_spec.signature_name = "elmo", signature
+    for name, value in inputs.items():
+        found.inputs[name].CopyFrom(tf.make_tensor_proto(value))
+    return found
+
+
+def answer(stub, *arguments):
+    outputs = stub.Predict(request(*arguments)).outputs
+    return {name: tf.make_ndarray(value) for name, value in outputs.items()}
+
+
+@pytest.mark.parametrize("signature", ["default", "tokens", ""])
+def test_all_outputs_are_those_of_the_layer(stub, exported_elmo, signature):
+    inputs = {"sentences": SENTENCES}
+    if signature == "tokens":
+        inputs = {name: value.numpy() for name, value in padded().items()}
+    found, wanted = answer(stub, signature, inputs), expected(exported_elmo)
+    assert {*found} == {*wanted}
+    for name, value in found.items():
+        np.testing.assert_allclose(value, wanted[name], rtol=1e-5, atol=1e-5)
+
+
+def test_signatures_are_described_as_those_of_an_export(stub, exported_elmo):
+    from tensorflow_serving.apis.get_model_metadata_pb2 import (
+        GetModelMetadataRequest,
+        SignatureDefMap,
+    )
+
+    asked = GetModelMetadataRequest(metadata_field=["signature_def"])
+    asked.model_spec.name = "elmo"
+    described = SignatureDefMap()
+    stub.GetModelMetadata(asked).metadata["signature_def"].Unpack(described)
+    wanted = expected(exported_elmo)  # and of an export, see test_saved_model
+    assert {*described.signature_def} == {"default", "tokens", "serving_default"}
+    for signature in described.signature_def.values():
+        assert {*signature.outputs} == {*wanted}
+        for key, found in signature.outputs.items():
+            rank = tf.rank(wanted[key])
+            assert tf.TensorShape(found.tensor_shape).rank == rank
+
+
+def test_a_file_that_is_replaced_answers_as_a_newer_version(
+    exported_elmo, tmp_path, caplog
+):
+    """Also one that is written over where it lies, or damaged for a while."""
+    path, other = tmp_path / "elmo.tflite", tmp_path / "other.tflite"
+    convert(exported_elmo, path, "float32")
+    convert(elmo_layer(seed=1), other, "float32")
+    first, second = path.read_bytes(), other.read_bytes()
+    one, two = (LiteServable(p) for p in (path, other))
+    wanted = [vectors(x) for x in (one, two)]
+    versions = Versions(ModelConfig("elmo", path), LiteServable)
+    contents = second, first[:-9], b"", first
+    for number, content in enumerate(contents, 2):
+        with versions.lease() as servable:
+            path.write_bytes(content)
+            expected = wanted[servable.version == 2]
+            np.testing.assert_array_equal(vectors(servable), expected)
+            thread = threading.Thread(target=versions.refresh)
+            thread.start()
+        thread.join(PATIENCE)
+        with versions.lease() as servable:
+            assert servable.version == {3: 2, 4: 2}.get(number, number)
+    np.testing.assert_array_equal(vectors(servable), wanted[0])
+    assert f"version 3 can't be loaded: {path} is not a whole" in caplog.text
+
+
+def vectors(servable):
+    signature, texts = servable.signature(""), np.array([b"a word"], object)
+    return servable.run(signature, {"sentences": texts}, ("elmo",))["elmo"]
+
+
+def test_no_sentences_and_lengths_that_do_not_fit(stub):
+    found = answer(stub, "default", {"sentences": np.array([], object)}, ["elmo"])
+    assert found["elmo"].shape[:2] == (0, 0)
+    ones = np.ones(1, np.int32)
+    inputs = {"tokens": [["a", "b"], ["c", ""]], "sequence_len": ones}
+    found = answer(stub, "tokens", inputs, ["sequence_len"])
+    assert found["sequence_len"].tolist() == [1, 1]  # one length for all rows
+    inputs = {"tokens": [["a"]], "sequence_len": np.array([2], np.int32)}
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, "from 0 to the number of columns"):
+        stub.Predict(request("tokens", inputs))

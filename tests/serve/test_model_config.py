@@ -1,0 +1,174 @@
+"""Several models, labels and version policies, from TensorFlow Serving's own file."""
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+from google.protobuf.wrappers_pb2 import Int64Value
+from tensorflow_serving.apis.model_pb2 import ModelSpec
+
+from elmo_keras.serve import __main__ as serve
+from elmo_keras.serve.config import ModelConfig, VersionPolicy, read_model_configs
+from elmo_keras.serve.errors import RequestError
+from elmo_keras.serve.servable import Servable
+from elmo_keras.serve.versions import State, Versions
+from tests.support import stand_in
+from tests.support.serving_requests import text_request
+
+CONFIG = """
+model_config_list {
+  config { name: "elmo" base_path: "one" model_platform: "tensorflow" }
+  config {
+    name: "other"
+    base_path: "/models/other"
+    model_version_policy { specific { versions: 3 versions: 5 } }
+    version_labels { key: "stable" value: 3 }
+    version_labels { key: "canary" value: 5 }
+  }
+  config { name: "all" base_path: "b" model_version_policy { all {} } }
+  config { name: "two" base_path: "b" model_version_policy { latest { num_versions: 2 } } }
+}
+"""
+
+
+def test_a_file_lists_models_with_policies_and_labels(tmp_path):
+    path = tmp_path / "models.config"
+    path.write_text(CONFIG)
+    one, other, every, two = read_model_configs(path)
+    assert one == ModelConfig("elmo", tmp_path / "one")
+    assert str(other.directory) == "/models/other"
+    assert other.policy == VersionPolicy(None, frozenset({3, 5}))
+    assert other.labels == {"stable": 3, "canary": 5}
+    assert (every.policy.newest, two.policy.newest) == (None, 2)
+
+
+A = "name: 'a' base_path: 'b'"
+
+
+@pytest.mark.parametrize(
+    ("configs", "message"),
+    [
+        (["nonsense"], "text format of ModelServerConfig"),
+        ([], "should list models"),
+        (["name: 'a'"], "`base_path`"),
+        ([A, A], "each model once. Repeated: ['a']"),
+        ([f"{A} model_platform: 'other'"], "`model_platform`"),
+        ([f"{A} model_version_policy {{ specific {{}} }}"], "should list `versions`"),
+    ],
+)
+def test_a_wrong_file_is_one_line(tmp_path, capsys, configs, message):
+    path = tmp_path / "models.config"
+    listed = " ".join(f"config {{ {config} }}" for config in configs)
+    path.write_text(f"model_config_list {{ {listed} }}")
+    assert serve.main(["--model-config-file", str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_a_directory_and_a_file_exclude_each_other(capsys):
+    for arguments in ([], ["models", "--model-config-file", "models.config"]):
+        with pytest.raises(SystemExit):
+            serve.main(arguments)
+    assert "not allowed with" in capsys.readouterr().err
+
+
+def numbers(versions):
+    found = versions.statuses().items()
+    return {number for number, status in found if status.state == State.AVAILABLE}
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (VersionPolicy(), {3}),
+        (VersionPolicy(2), {2, 3}),
+        (VersionPolicy(None), {1, 2, 3}),
+        (VersionPolicy(None, frozenset({1, 7})), {1}),
+    ],
+)
+def test_a_policy_decides_which_versions_are_loaded(tmp_path, policy, expected):
+    for version in (1, 2, 3):
+        stand_in.save(tmp_path, version)
+    assert (
+        numbers(Versions(ModelConfig("elmo", tmp_path, policy), Servable)) == expected
+    )
+
+
+def test_versions_beyond_the_newest_ones_are_unloaded(tmp_path):
+    for version in (1, 2):
+        stand_in.save(tmp_path, version)
+    config = ModelConfig("elmo", tmp_path, VersionPolicy(2))
+    versions = Versions(config, Servable)
+    stand_in.save(tmp_path, 3)
+    assert versions.refresh() and not versions.refresh()
+    assert numbers(versions) == {2, 3}
+    with versions.lease(2) as two, versions.lease() as newest:
+        assert (two.version, newest.version) == (2, 3)
+    refusing = pytest.raises(RequestError, match="loaded version is 2, 3")
+    with refusing as caught, versions.lease(1):
+        pass
+    assert caught.value.code is grpc.StatusCode.NOT_FOUND
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    one = stand_in.save(tmp_path_factory.mktemp("one"), 1)
+    other = stand_in.save(tmp_path_factory.mktemp("other"), 3, scale=3)
+    stand_in.save(other, 5, scale=5)
+    labels = {"stable": 3, "canary": 5, "gone": 4}
+    labelled = ModelConfig("other", other, VersionPolicy(2), labels)
+    models = [ModelConfig("elmo", one), labelled]
+    with stand_in.serving(one, models=models) as server:
+        yield server
+
+
+def answer(stub, **spec):
+    request = text_request(["a"], "elmo")
+    request.model_spec.CopyFrom(ModelSpec(**spec))
+    response = stub.Predict(request)
+    spec = response.model_spec
+    scale = tf.make_ndarray(response.outputs["elmo"])[0, 0, 0]
+    return spec.name, spec.version.value, int(scale)
+
+
+@pytest.mark.parametrize(
+    ("spec", "version"),
+    [
+        ({"name": "elmo"}, 1),
+        ({"name": "other"}, 5),
+        ({"name": "other", "version": Int64Value(value=3)}, 3),
+        ({"name": "other", "version_label": "stable"}, 3),
+        ({"name": "other", "version_label": "canary"}, 5),
+    ],
+)
+def test_several_models_answer_by_name_version_and_label(stub, spec, version):
+    assert answer(stub, **spec) == (spec["name"], version, version)
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "message"),
+    [
+        ({"name": ""}, "INVALID_ARGUMENT", "should name a model"),
+        ({"name": "third"}, "NOT_FOUND", "['elmo', 'other']"),
+        ({"name": "elmo", "version": Int64Value(value=8)}, "NOT_FOUND", "8"),
+        ({"name": "elmo", "version_label": "x"}, "INVALID_ARGUMENT", "labels"),
+        (
+            {"name": "other", "version_label": "nightly"},
+            "INVALID_ARGUMENT",
+            "'canary', 'gone', 'stable'",
+        ),
+        ({"name": "other", "version_label": "gone"}, "NOT_FOUND", "4"),
+    ],
+)
+def test_unknown_models_versions_and_labels_are_refused(stub, spec, code, message):
+    with stand_in.refused(grpc.StatusCode[code], message):
+        answer(stub, **spec)
+
+
+def test_metrics_are_counted_for_each_model(server, stub):
+    answer(stub, name="other")
+    page = server.models.metrics.page().decode()
+    assert ':request_count{model_name="other",status="OK"}' in page
+    with np.testing.assert_raises(grpc.RpcError):
+        answer(stub, name="no such model")
+    assert "no such model" not in server.models.metrics.page().decode()

@@ -1,0 +1,47 @@
+import logging
+
+import grpc
+import pytest
+import tensorflow as tf
+
+from elmo_keras.serve.errors import of_tensorflow, request_error, without_paths
+
+GRAPH = """Graph execution error:
+
+Detected at node 'tokens/Assert_1/Assert' defined at (most recent call last):
+Node: 'tokens/Assert_1/Assert'
+assertion failed: [lengths:] [1] [9]
+\t [[{{node tokens/Assert_1/Assert}}]]
+
+Original stack trace for 'tokens/Assert_1/Assert':
+"""
+
+
+def test_errors_of_the_graph_name_none_of_its_nodes():
+    error = of_tensorflow(tf.errors.InvalidArgumentError(None, None, GRAPH))
+    assert str(error) == "assertion failed: [lengths:] [1] [9]"
+    assert error.code is grpc.StatusCode.INVALID_ARGUMENT
+    error = tf.errors.InternalError(None, None, "{{node a/b}} of /srv/model failed")
+    assert str(of_tensorflow(error)) == "of model failed"
+
+
+def test_unexpected_errors_are_told_in_the_log_alone(caplog):
+    error = request_error(OSError("/srv/secret/file is broken"))
+    assert error.code is grpc.StatusCode.INTERNAL
+    assert "secret" not in str(error) and "OSError" in str(error)
+    assert "/srv/secret/file" in caplog.text
+    assert caplog.records[0].levelno == logging.ERROR
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("no checkpoint: /tmp/x/3/variables/variables", "no checkpoint: variables"),
+        ("'exported/3/saved_model.pb' is missing", "'saved_model.pb' is missing"),
+        ("[Errno 2] No such file: '/srv/m.txt'", "[Errno 2] No such file: 'm.txt'"),
+        ("(/a/b/) at ../up/c and gs://bucket/d", "() at c and d"),
+        ("read and/or write 3/4 [1/2] of it", "read and/or write 3/4 [1/2] of it"),
+    ],
+)
+def test_of_a_path_only_the_last_part_is_left(message, expected):
+    assert without_paths(message) == expected

@@ -1,0 +1,348 @@
+"""The REST API, compared with the JSON that TensorFlow Serving documents."""
+
+import gzip
+import http.client
+import json
+
+import numpy as np
+import pytest
+
+from elmo_keras.serve import wire
+from elmo_keras.serve.app import target_of
+from elmo_keras.serve.wire import encode, json_pieces
+from tests.support.rest_clients import HEAD, PREDICT, STATUS, ask, open_connections
+
+LARGEST = 2**63 - 1
+MAX_BODY = 2**20  # bytes, the limit of `stand_in.serving`
+
+
+@pytest.fixture
+def ask_json(server):
+    """Status and JSON of a request; a body makes it a POST."""
+
+    def ask_json(path, body=None, **headers):
+        data = body.encode() if isinstance(body, str) else body
+        reply = ask(server.rest_port, path, data, headers=headers)
+        return reply.status, json.loads(reply.content)
+
+    return ask_json
+
+
+TOKENS = '"signature_name": "tokens"'
+CODED = ["//4AIGE=", "//4AIGE", "//4A\\nIGE=\\n"]  # the bytes FF FE 00 20 61
+OF_CODED = {"elmo": [[3, 3, 6], [1, 4, 2]], "sequence_len": 2}
+VECTORS = {"elmo": [[1, 1, 2], [2, 3, 4]]}
+FORMS = [
+    (
+        '{"instances": [{"tokens": ["a", "bb"], "sequence_len": 2}, '
+        f'{{"tokens": ["ccc", ""], "sequence_len": 1}}], {TOKENS}}}',
+        VECTORS | {"default": [1.5, 2.0, 3.0]},
+    ),
+    (
+        '{"inputs": {"tokens": [["a", "bb"], ["ccc", ""]], "sequence_len": [2, 1]}, '
+        f"{TOKENS}}}",
+        VECTORS | {"sequence_len": 2},
+    ),
+    ('{"inputs": ["a bb"]}', VECTORS),
+    ('{"inputs": {"sentences": ["a bb"]}}', VECTORS),
+    *((f'{{"instances": [{{"b64": "{x}"}}]}}', OF_CODED) for x in CODED),
+    *(
+        (f'{{"instances": [{{"sentences": {{"b64": "{x}"}}}}]}}', OF_CODED)
+        for x in CODED
+    ),
+    ("\ufeff" + '{"instances": ["a bb"]}', VECTORS),
+    ('{"instances": ["한국어"]}', {"elmo": [[9, 9, 18]]}),
+    ('{"inputs": {"sentences": ["a bb"], "other": 1}, "context": [1]}', VECTORS),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), FORMS)
+def test_inputs_may_be_named_coded_and_in_rows_or_columns(ask_json, body, expected):
+    """With or without padding and lines in base64; a byte order mark is skipped."""
+    status, answer = ask_json(PREDICT, body)
+    assert status == 200
+    rows = answer.get("predictions")
+    found = rows[0] if rows else {k: v[0] for k, v in answer["outputs"].items()}
+    assert {name: found[name] for name in expected} == expected
+    assert sorted(found) == ["default", "elmo", "layers", "sequence_len", "word_emb"]
+
+
+def test_a_version_may_be_requested(ask_json):
+    body = '{"instances": ["a"]}'
+    assert ask_json("/v1/models/elmo/versions/7:predict", body)[0] == 200
+    status, answer = ask_json("/v1/models/elmo/versions/8:predict", body)
+    assert status == 404 and "Received: 8" in answer["error"]
+    assert ask_json("/v1/models/other:predict", body)[0] == 404
+    status, answer = ask_json("/v1/models/elmo/labels/stable:predict", body)
+    assert status == 400 and "labels" in answer["error"]
+
+
+def test_the_status_page_equals_that_of_tensorflow_serving(server, ask_json):
+    expected = {
+        "model_version_status": [
+            {
+                "version": "7",
+                "state": "AVAILABLE",
+                "status": {"error_code": "OK", "error_message": ""},
+            }
+        ]
+    }
+    assert ask_json("/v1/models/elmo") == (200, expected)
+    assert b'"state": "AVAILABLE",\n' in ask(server.rest_port, STATUS).content
+    assert ask_json("/v1/models/elmo/versions/7") == (200, expected)
+    assert ask_json("/v1/models/elmo/versions/8")[0] == 404
+    assert ask_json("/v1/models/other")[0] == 404
+
+
+def test_the_metadata_page_equals_that_of_tensorflow_serving(ask_json):
+    status, answer = ask_json("/v1/models/elmo/metadata")
+    assert status == 200
+    spec = {"name": "elmo", "signature_name": "", "version": "7"}
+    assert answer["model_spec"] == spec
+    signatures = answer["metadata"]["signature_def"]["signature_def"]
+    text = signatures["serving_default"]["inputs"]["sentences"]
+    assert text["dtype"] == "DT_STRING"
+    dim = {"size": "-1", "name": ""}
+    assert text["tensor_shape"] == {"dim": [dim], "unknown_rank": False}
+    assert signatures["serving_default"]["defaults"] == {}
+
+
+def test_the_metrics_page_counts_requests_and_batches(server, ask_json):
+    ask_json(PREDICT, '{"instances": ["a"]}')
+    page = ask(server.rest_port, "/monitoring/prometheus/metrics")
+    lines = page.content.decode().splitlines()
+    labels = 'api="REST",method="predict",model_name="elmo"'
+    assert page.status == 200
+    assert any(x.startswith(f"elmo_requests_total{{{labels},status=") for x in lines)
+    assert any(x.startswith("elmo_batch_rows_count") for x in lines)
+    assert "elmo_waiting_requests 0.0" in lines
+    assert any(x.startswith(":tensorflow:serving:request_count{") for x in lines)
+    labels = 'API="predict",entrypoint="REST",le="10.0",model_name="elmo"'
+    latency = ":tensorflow:serving:request_latency_bucket"
+    assert any(x.startswith(f"{latency}{{{labels}}}") for x in lines)
+
+
+WRONG = [
+    "",
+    "{",
+    "[]",
+    "[" * 100_000,
+    "{}",
+    '{"instances": []}',
+    '{"instances": "a"}',
+    '{"instances": [1]}',
+    '{"instances": [null]}',
+    '{"instances": [["a"]]}',
+    '{"instances": ["a"], "inputs": ["a"]}',
+    '{"instances": ["a", {"sentences": "b"}]}',
+    '{"instances": [{"other": "a"}]}',
+    '{"instances": [{"b64": "?"}]}',
+    '{"instances": [{"b64": 1}]}',
+    '{"instances": ["a"], "signature_name": "other"}',
+    '{"instances": ["a"], "signature_name": 1}',
+    '{"instances": ["a"], "signature_name": "tokens"}',
+    f'{{"inputs": {{"tokens": [["a"], ["b", "c"]], "sequence_len": [1, 2]}}, {TOKENS}}}',
+    f'{{"inputs": {{"tokens": [["a"]]}}, {TOKENS}}}',
+    *(
+        f'{{"inputs": {{"tokens": [["a"]], "sequence_len": {lengths}}}, {TOKENS}}}'
+        for lengths in ("[true]", "[1.5]", "[2]", "[5000000000]", "[1, 1]")
+    ),
+    '{"instances": ["bad"]}',
+    '{"instances": [{"sentences": "a", "other": 1}]}',
+    b"\xff\xfe",
+]
+
+
+@pytest.mark.parametrize("body", WRONG, ids=lambda body: str(body)[:40])
+def test_a_malformed_request_is_a_400_that_says_why(ask_json, body):
+    status, answer = ask_json(PREDICT, body)
+    assert status == 400
+    assert set(answer) == {"error"} and answer["error"]
+
+
+def test_an_input_that_is_not_known_is_named(ask_json):
+    status, answer = ask_json(PREDICT, '{"inputs": {"sentence": ["a"]}}')
+    assert status == 400 and "Received: ['sentence']" in answer["error"]
+    _, answer = ask_json(PREDICT, '{"inputs": {"text": ["a"]}}')
+    assert "['text']. `export --input-name text` takes" in answer["error"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/", None, 404),
+        ("/v2/models/elmo", None, 404),
+        ("/v1/models/elmo:other", "{}", 400),
+        (f"/v1/models/elmo/versions/{'7' * 6000}:predict", "{}", 400),
+        ("/v1/models/elmo:classify", "{}", 501),
+        ("/v1/models/elmo:regress", "{}", 501),
+    ],
+)
+def test_other_pages_are_refused(ask_json, path, body, status):
+    found, answer = ask_json(path, body)
+    assert (found, set(answer)) == (status, {"error"})
+
+
+def test_a_body_that_is_too_large_is_refused(ask_json):
+    assert ask_json(PREDICT, b" " * MAX_BODY)[0] == 400  # read, but no JSON
+    status, answer = ask_json(PREDICT, b" " * (MAX_BODY + 1))
+    assert status == 413 and f"at most {MAX_BODY} bytes" in answer["error"]
+    # More than the buffers of a connection: the client is still writing.
+    assert ask_json(PREDICT, b" " * 32 * MAX_BODY)[0] == 413
+    assert ask_json(PREDICT, (b" " * 2**16 for _ in range(512)))[0] == 413  # in chunks
+
+
+def test_a_body_may_be_compressed(ask_json):
+    body = gzip.compress(b'{"instances": ["a bb"]}')
+    headers = {"Content-Encoding": "gzip"}
+    status, answer = ask_json(PREDICT, body, **headers)
+    assert (status, answer["predictions"][0]["sequence_len"]) == (200, 2)
+    status, answer = ask_json(PREDICT, gzip.compress(b" " * 2 * MAX_BODY), **headers)
+    assert (status, set(answer)) == (413, {"error"})
+    for damaged in (
+        *(body[:10] + b"\xff" * 20, b"x" + body, b"{}"),
+        *(body[:-1], body[:-8], body + b"x", b""),
+    ):
+        status, answer = ask_json(PREDICT, damaged, **headers)
+        assert status == 400 and "gzip" in answer["error"]
+
+
+@pytest.fixture
+def connection(server):
+    with open_connections(server.rest_port, 1, "") as (connection,):
+        yield connection
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x16\x03\x01\x02\r\n\r\n",
+        b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        b"GET /v1/models/elm\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /v1/models/x/\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /" + b"x" * 10_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_or_no_text_gets_an_error_in_json(connection, content):
+    connection.sendall(content)
+    response = http.client.HTTPResponse(connection)
+    response.begin()
+    body = response.read()
+    assert response.status == 400 and set(json.loads(body)) == {"error"}
+
+
+def test_a_client_that_asks_first_is_refused_before_it_writes(connection):
+    asks = f"{HEAD}Expect: 100-continue\r\nContent-Length: {32 * MAX_BODY}\r\n\r\n"
+    connection.sendall(asks.encode())
+    assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "page", "name", "version", "label"),
+    [
+        ("GET", "/v1/models/elmo", "status", "elmo", 0, ""),
+        ("GET", "/v1/models/elmo/metadata", "metadata", "elmo", 0, ""),
+        ("GET", "/v1/models/elmo/versions/7/metadata", "metadata", "elmo", 7, ""),
+        ("GET", f"/v1/models/e/versions/{LARGEST}", "status", "e", LARGEST, ""),
+        ("GET", f"/v1/models/e/versions/{'0' * 6000}7", "status", "e", 7, ""),
+        ("POST", "/v1/models/elmo:predict", "predict", "elmo", 0, ""),
+        ("POST", "/V1/Models/elmo/Labels/new:Predict", "predict", "elmo", 0, "new"),
+        ("POST", "/v1/models/%ED%95%9C%20a:regress", "regress", "한 a", 0, ""),
+    ],
+)
+def test_a_path_names_a_page_a_model_and_its_version(
+    method, path, page, name, version, label
+):
+    target = target_of(method, path)
+    spec = target.spec
+    assert not target.error
+    assert (target.page, spec.name, spec.version_label) == (page, name, label)
+    assert spec.version.value == version
+    assert spec.HasField("version") == ("versions" in path)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "message"),
+    [
+        ("GET", "/v1/models", "missing"),
+        ("GET", "/v1/other", "Malformed"),
+        ("GET", "/v1/models/elmo:predict", "Malformed"),
+        ("POST", "/v1/models/elmo", "Malformed"),
+        ("PUT", "/v1/models/elmo", "Malformed"),
+        ("GET", "/v1/models/elmo/versions/٣", "Malformed"),
+        ("GET", f"/v1/models/elmo/versions/{LARGEST + 1}", "64 bits"),
+        ("GET", f"/v1/models/elmo/versions/{'9' * 6000}", "64 bits"),
+        ("GET", "/v1/models/%FF", "UTF-8"),
+    ],
+)
+def test_other_paths_are_refused_in_a_short_line(method, path, message):
+    target = target_of(method, path)
+    assert target.page == "malformed"
+    assert message in str(target.error) and len(str(target.error)) < 200
+
+
+def read(pieces):
+    return json.loads(b"".join(pieces))
+
+
+@pytest.fixture(params=[1, 7, 16, 64, 2**14])
+def piece(request, monkeypatch):
+    """Sizes of pieces below, at and above those of rows and vectors."""
+    monkeypatch.setattr(wire, "PIECE", request.param)
+
+
+@pytest.mark.parametrize(("rows", "time"), [(3, 4), (1, 1), (2, 0), (0, 0)])
+def test_rows_and_columns_hold_the_values_in_any_pieces(piece, rows, time):
+    rng = np.random.default_rng(0)
+    layers = rng.normal(size=(rows, 2, time + 4, 5)).astype("float32")
+    outputs = {
+        "layers": layers[:, :, :time],  # not contiguous
+        "elmo": layers[:, 0, :time] * np.float32(1e-9),
+        "sequence_len": np.arange(rows, dtype="int32"),
+    }
+    columns = read(json_pieces(outputs, as_columns=True))["outputs"]
+    predictions = read(json_pieces(outputs, as_columns=False))["predictions"]
+    assert len(predictions) == rows
+    for name, array in outputs.items():
+        for values in (columns[name], [row[name] for row in predictions]):
+            values = np.array(values, array.dtype).reshape(array.shape)
+            np.testing.assert_array_equal(values, array)
+
+
+def test_a_single_output_has_no_name(piece):
+    lengths = {"sequence_len": np.array([3, 1], "int32")}
+    assert read(json_pieces(lengths, as_columns=False)) == {"predictions": [3, 1]}
+    assert read(json_pieces(lengths, as_columns=True)) == {"outputs": [3, 1]}
+
+
+def test_numbers_that_are_not_finite_are_written_as_tensorflow_serving_does(piece):
+    values = {"elmo": np.array([[np.nan, np.inf, -np.inf, 0.1]], "float32")}
+    text = b"".join(json_pieces(values, as_columns=True)).decode()
+    for word in ("NaN", " Infinity", "-Infinity"):
+        assert word in text.replace("[", " ").replace(",", " ")
+    found = np.array(json.loads(text)["outputs"], "float32")
+    np.testing.assert_array_equal(found, values["elmo"])
+
+
+def test_strings_are_text_or_coded_bytes(piece):
+    strings = np.array([[b"B-PER", "한국".encode()], [b"", b"\xff"]], object)
+    found = {"tags": strings, "label": strings[:, 1], "sequence_len": np.array([2, 1])}
+    tags = [["B-PER", "한국"], ["", {"b64": "/w=="}]]
+    columns = read(json_pieces(found, as_columns=True))["outputs"]
+    assert columns["tags"] == tags
+    assert columns["label"] == ["한국", {"b64": "/w=="}]
+    rows = read(json_pieces(found, as_columns=False))["predictions"]
+    assert [row["tags"] for row in rows] == tags
+    assert [row["label"] for row in rows] == columns["label"]
+
+
+def test_the_end_of_a_large_content_is_written_when_it_is_taken(monkeypatch):
+    for name, size in {"PIECE": 1, "BLOCK": 10, "AT_ONCE": 60}.items():
+        monkeypatch.setattr(wire, name, size)
+    written, dumps = [], wire._dumps
+    monkeypatch.setattr(wire, "_dumps", lambda x: written.append(x) or dumps(x))
+    found = encode({"sequence_len": np.arange(100)}, as_columns=True)
+    assert 60 <= sum(map(len, found.blocks)) < 80 and 0 < len(written) < 50
+    text = b"".join([*found.blocks, *found.more])
+    assert json.loads(text) == {"outputs": [*range(100)]} and len(written) == 100
+    assert encode({"sequence_len": np.arange(3)}, as_columns=False).more is None

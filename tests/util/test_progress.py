@@ -1,0 +1,77 @@
+import io
+
+import pytest
+
+from elmo_keras.util.progress import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_one_line_that_is_written_over():
+    terminal = Terminal()
+    with Progress(total=10, file=terminal, mininterval=0, unit=" words") as progress:
+        progress.update(5)
+    assert "50%" in terminal.getvalue() and "words/s" in terminal.getvalue()
+    assert terminal.getvalue().count("\n") == 1
+
+
+def test_a_file_gets_lines_without_carriage_returns():
+    log = io.StringIO()
+    with Progress(total=10, file=log, mininterval=0, delay=0, leave=False) as progress:
+        progress.update(5)
+        progress.update(5)
+    lines = log.getvalue().splitlines()
+    assert "\r" not in log.getvalue()
+    assert [line.split("|")[0].strip() for line in lines] == ["0%", "50%", "100%"]
+    log = io.StringIO()
+    with Progress(total=2, file=log) as progress:  # short work
+        progress.update(1)
+        progress.say("a line")
+        progress.update(1)
+    assert log.getvalue() == "a line\n"
+
+
+def test_the_total_follows_from_the_share_that_is_done():
+    with Progress(file=io.StringIO()) as progress:
+        progress.add(10, share=None)
+        assert progress.total is None
+        progress.add(10, share=0.25)
+        assert (progress.n, progress.total) == (20, 80)
+
+
+@pytest.mark.parametrize("kind", [io.StringIO, Terminal])
+def test_a_line_that_stays_is_printed_between_the_states(kind):
+    stream = kind()
+    with Progress(total=2, file=stream, mininterval=0) as progress:
+        progress.say("a line\nand another")
+        progress.update(2)
+    assert "a line\nand another\n" in stream.getvalue()
+
+
+def test_what_was_skipped_and_the_time_of_other_work_are_not_in_the_rate():
+    now = [0.0]
+    with Progress(file=io.StringIO(), mininterval=0, delay=0) as progress:
+        progress._time = lambda: now[0]
+        progress.start_t = progress.last_print_t = 0.0
+        progress.skip(1000)
+        now[0] += 2
+        with progress.paused():
+            now[0] += 100
+        progress.update(10)
+        assert (progress.n, progress.initial) == (1010, 1000)
+        assert progress.format_dict["rate"] == 5
+        assert progress.format_dict["elapsed"] == 2
+
+
+def test_nothing_is_printed_when_it_is_disabled():
+    stream = Terminal()
+    with Progress(total=2, file=stream, disable=True) as progress:
+        progress.say("a line")
+        progress.add(2, share=0.5)
+        progress.skip(1)
+        with progress.paused():
+            pass
+    assert stream.getvalue() == ""
