@@ -32,7 +32,6 @@ _MODULES = {
     "held_out_perplexity": "training.perplexity",
     "load_bilm": "formats.model_directory",
     "log_probabilities": "training.perplexity",
-    "mean_end_state": "training.mean_end_state",
     "perplexity": "training.perplexity",
     "read_embeddings": "embed.embeddings",
     "tokenize": "text.token_batches",
@@ -55,7 +54,6 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.text.mirrored_strategy import MirroredStrategy as MirroredStrategy
     from elmo_keras.text.token_batches import tokenize as tokenize
     from elmo_keras.text.vocabulary import Vocabulary as Vocabulary
-    from elmo_keras.training.mean_end_state import mean_end_state as mean_end_state
     from elmo_keras.training.perplexity import (
         held_out_perplexity as held_out_perplexity,
     )

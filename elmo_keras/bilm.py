@@ -37,17 +37,14 @@ class BidirectionalLanguageModel(ArgumentsConfig, keras.layers.Layer):
             last output, in training.
         return_state: whether the LSTM state is returned as well.
         n_cached_words: the number of words that `cache_words` takes.
-        has_start_state: whether sentences are read from a state other than zero, see
-            `layers.BidirectionalLSTM`; `lstm.assign_start_state` sets it.
 
     Call arguments:
         inputs: integer character ids `(batch, time, characters)`, see
             `elmo_keras.character_ids`; `<S>` and `</S>` are not added here.
         mask: boolean tensor `(batch, time)`; if None, tokens whose character
             ids are all 0 are masked.
-        initial_state: a state as returned by a call, or None for the start state,
-            which is zero by default. The layer keeps no state from one call to the
-            next.
+        initial_state: a state as returned by a call, or None for zeros. The
+            layer keeps no state from one call to the next.
         training: whether dropout is applied; see also `layers.ProjectedLSTM`.
 
     Output: a list of `config.n_layers + 1` tensors
@@ -72,7 +69,6 @@ class BidirectionalLanguageModel(ArgumentsConfig, keras.layers.Layer):
         *,
         return_state=False,
         n_cached_words=0,
-        has_start_state=False,
         **kwargs,
     ):
         check_process()
@@ -86,7 +82,6 @@ class BidirectionalLanguageModel(ArgumentsConfig, keras.layers.Layer):
         self.dropout = dropout
         self.return_state = return_state
         self.n_cached_words = n_cached_words
-        self.has_start_state = has_start_state
         self.token_representation = _token_representation(config, self.dtype_policy)
         self.token_cache = None
         if n_cached_words:
@@ -106,7 +101,6 @@ class BidirectionalLanguageModel(ArgumentsConfig, keras.layers.Layer):
             use_skip_connections=config.use_skip_connections,
             dropout=self.dropout,
             return_state=True,
-            has_start_state=self.has_start_state,
             name="lstm",
             dtype=self.dtype_policy,
         )

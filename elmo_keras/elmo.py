@@ -53,8 +53,6 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
             `<S>` and `</S>`, which makes it longer by two.
         n_cached_words: the number of words whose context-independent vectors are
             stored, see `BidirectionalLanguageModel.cache_words`.
-        has_start_state: whether sentences are read from a state other than zero, see
-            `BidirectionalLanguageModel`.
 
     Call arguments:
         inputs: tokens, character ids or layers. Tokens are a string tensor
@@ -96,7 +94,6 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
         trainable_bilm=False,
         keep_sentence_boundaries=False,
         n_cached_words=0,
-        has_start_state=False,
         **kwargs,
     ):
         check_counts(1, 100, num_representations=num_representations)
@@ -118,11 +115,9 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
         self.layer_norm = layer_norm
         self.keep_sentence_boundaries = keep_sentence_boundaries
         self.n_cached_words = n_cached_words
-        self.has_start_state = has_start_state
         self.bilm = BidirectionalLanguageModel(
             config,
             n_cached_words=n_cached_words,
-            has_start_state=has_start_state,
             name="bilm",
             dtype=self.dtype_policy,
         )
@@ -197,9 +192,7 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
             cached_words: words whose context-independent vectors are stored, such
                 as the most frequent ones. They skip the character CNN: the vectors
                 are the same, but computed faster.
-            **kwargs: arguments of the layer. With `has_start_state=False` the state
-                in the model's `start_state.h5` is left out, and sentences are read
-                from zero.
+            **kwargs: arguments of the layer.
 
         Raises:
             FileNotFoundError: a file is missing; the message names it.
@@ -207,7 +200,6 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
         """
         files = find_model(model, weights)
         words = list(dict.fromkeys(str_tokens(cached_words)))
-        kwargs = {"has_start_state": files.has_start_state} | kwargs
         with values_read_later():
             elmo = cls(files.config, n_cached_words=len(words), **kwargs)
             elmo.build()

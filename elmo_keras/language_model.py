@@ -57,7 +57,7 @@ class SentenceScores(NamedTuple):
 class LanguageModel:
     """A biLM with its softmax and vocabulary, asked for probabilities of words.
 
-    Each sentence is read from the model's start state, which is zero by default.
+    Each sentence is read from the zero state.
 
     Args:
         bilm: a built biLM with a softmax.

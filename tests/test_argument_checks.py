@@ -31,7 +31,6 @@ CASES = [
     (Elmo, (CONFIG,), "layer_norm", ("False", 2, None, 0.5)),
     (Elmo, (CONFIG,), "trainable_bilm", ("False", [])),
     (Elmo, (CONFIG,), "keep_sentence_boundaries", ("no",)),
-    (Elmo, (CONFIG,), "has_start_state", ("False",)),
     (Elmo, (CONFIG,), "n_cached_words", (-1, 2.0, None)),
     (BidirectionalLanguageModel, (CONFIG,), "vocabulary_size", (0, -1, 3.0, "x")),
     (BidirectionalLanguageModel, (CONFIG,), "dropout", ("0.5", 2)),

@@ -48,7 +48,7 @@ def model(tmp_path_factory):
     sizes = {"max_characters_per_token": 12, "cut_at": "character"}
     config = dataclasses.replace(ElmoConfig.preset("test"), **sizes)
     words = Vocabulary.count([[*"abcdefgh", "bank", "Bank", "river"]])
-    bilm = random_bilm(config, len(words), has_start_state=True, seed=3)
+    bilm = random_bilm(config, len(words), seed=3)
     folder = tmp_path_factory.mktemp("live") / "model"
     save_model(folder, bilm, words)
     return folder

@@ -45,8 +45,7 @@ async function load({file}, report) {
   for (const part of ["forward", "backward", "tokens"]) {
     graphs[part] = await loadAndCompile(parts[part], {accelerator: "wasm"});
   }
-  const start = [floats(parts.start_output), floats(parts.start_cell)];
-  model = {config, steps, words, graphs, start, table: floats(parts.characters), known: new Map()};
+  model = {config, steps, words, graphs, table: floats(parts.characters), known: new Map()};
   await encode({tokens: []}); // the first run of a graph takes longer
 }
 
@@ -100,16 +99,11 @@ async function wordVectors(words) {
 
 // Outputs (steps, dim) of each layer of one direction. The state stays in WebAssembly.
 async function outputs(direction, vectors) {
-  const {config, steps, start, graphs} = model, {projection_dim: dim, units, n_layers} = config;
+  const {config, steps, graphs} = model, {projection_dim: dim, units, n_layers} = config;
   const layers = Array.from({length: n_layers}, () => []), state = {};
-  const initial = (values, size, layer) => {
-    const first = (direction * n_layers + layer) * size;
-    const array = values ? values.slice(first, first + size) : new Float32Array(size);
-    return new Tensor(array, [size]);
-  };
   for (let i = 0; i < n_layers; i++) {
-    state[`h${i}`] = initial(start[0], dim, i);
-    state[`c${i}`] = initial(start[1], units, i);
+    state[`h${i}`] = new Tensor(new Float32Array(dim), [dim]);
+    state[`c${i}`] = new Tensor(new Float32Array(units), [units]);
   }
   for (let first = 0; first < vectors.length; first += steps) {
     const x = new Float32Array(steps * dim), some = vectors.slice(first, first + steps);

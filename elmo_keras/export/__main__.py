@@ -107,7 +107,7 @@ def check_options(arguments: argparse.Namespace) -> None:
 
 
 def export_packed(arguments: argparse.Namespace, inputs: Sequence[Path]) -> None:
-    """Writes the model as it is, with its softmax, vocabulary, mix and start state."""
+    """Writes the model as it is, with its softmax, vocabulary and mix."""
     output = arguments.output
     check_folder(output)
     check_new(output, inputs)

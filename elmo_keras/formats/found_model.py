@@ -22,7 +22,6 @@ from elmo_keras.formats.published import (
     softmax_table,
     split,
 )
-from elmo_keras.formats.start_state_file import StartState, parse_start_state
 from elmo_keras.hub.file_names import VOCABULARY
 from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.text.vocabulary import Vocabulary
@@ -43,7 +42,6 @@ class ModelFiles:
     dictionary: TokenDictionary | None = None  # its tokens, if they are not bytes
     softmax_file: Path | None = None
     own_mix: Mix | Content | None = None  # that of its layers, or its `mix.json`
-    start_state_file: Content | None = None
 
     @functools.cached_property
     def weights(self) -> Weights:
@@ -72,16 +70,6 @@ class ModelFiles:
         return self.own_mix
 
     @property
-    def start_state(self) -> StartState | None:
-        if self.start_state_file is None:
-            return None
-        return parse_start_state(self.start_state_file, self._config, self.weights)
-
-    @property
-    def has_start_state(self) -> bool:
-        return self.start_state_file is not None
-
-    @property
     def has_softmax(self) -> bool:
         if self.vocabulary_file is None or self.softmax_file is not None:
             return self.vocabulary_file is not None
@@ -97,7 +85,6 @@ class ModelFiles:
             self._softmax()  # it is checked before it takes memory
             n_words = len(self.vocabulary)
         with values_read_later():
-            kwargs = {"has_start_state": self.has_start_state} | kwargs
             bilm = BidirectionalLanguageModel(config, n_words, **kwargs)
             bilm.build()
         self.read_into(bilm, with_softmax=n_words is not None)
@@ -106,16 +93,13 @@ class ModelFiles:
     def read_into(
         self, bilm: BidirectionalLanguageModel, *, with_softmax: bool = False
     ) -> None:
-        """Reads weights and start state into a built biLM; all are checked before any changes."""
+        """Reads weights into a built biLM; all are checked before any changes."""
         check_weights(bilm.config, self.weights)
         table, found = published_table(bilm), dict(self.weights.datasets)
         if with_softmax:
             table |= softmax_table(bilm)
             found |= self._softmax().datasets
-        state = self.start_state if bilm.has_start_state else None
         read_table(table, found)
-        if state is not None:
-            bilm.lstm.assign_start_state(*state)
 
     def accumulators(self, bilm: BidirectionalLanguageModel) -> list | None:
         """Adagrad's accumulators in the order of `bilm.trainable_weights`, or None."""

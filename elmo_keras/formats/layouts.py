@@ -13,12 +13,10 @@ from elmo_keras.formats.hub_module import read_hub_module
 from elmo_keras.formats.many_langs import ENCODER, TOKEN_EMBEDDER, read_many_langs
 from elmo_keras.formats.mix_file import MAX_MIX
 from elmo_keras.formats.published import n_parameters
-from elmo_keras.formats.start_state_file import MAX_START_STATE
 from elmo_keras.hub.file_names import (
     MIX,
     OPTIONS,
     SOFTMAX,
-    START_STATE,
     VOCABULARY,
     WEIGHTS,
 )
@@ -78,7 +76,6 @@ def options_and_weights(folder: Folder) -> ModelFiles:
         softmax_file=softmax and folder.place / softmax,
         directory=folder.place if folder.place.is_dir() else None,
         own_mix=folder.content_if_any(MIX, MAX_MIX),
-        start_state_file=folder.content_if_any(START_STATE, MAX_START_STATE),
     )
 
 

@@ -14,12 +14,10 @@ from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
 from elmo_keras.formats.layouts import bilm_tf_checkpoint, model_in
 from elmo_keras.formats.mix_file import Mix, mix_content
 from elmo_keras.formats.published import softmax_table, write_table, write_weights
-from elmo_keras.formats.start_state_file import start_state_content
 from elmo_keras.hub.file_names import (
     MIX,
     OPTIONS,
     SOFTMAX,
-    START_STATE,
     VOCABULARY,
     WEIGHTS,
 )
@@ -90,8 +88,7 @@ def load_bilm(model: str | Path, **kwargs) -> BidirectionalLanguageModel:
 
     Args:
         model: a model directory, or what else `find_model` takes.
-        **kwargs: arguments of the layer. With `has_start_state=False` the state in
-            `start_state.h5` is left out, and sentences are read from zero.
+        **kwargs: arguments of the layer.
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.
@@ -113,8 +110,7 @@ def save_model(
 
     Args:
         directory: made if it is missing.
-        bilm: a built biLM; its softmax goes to the folder `training`, and its start
-            state, if it has one, to `start_state.h5`, which is deleted otherwise.
+        bilm: a built biLM; its softmax goes to the folder `training`.
         vocabulary: the words of the softmax.
         options: further sections and keys of `options.json`, such as
             `TrainingOptions.to_options`.
@@ -127,8 +123,6 @@ def save_model(
         ValueError: the mix is not a learned one.
     """
     kept = dictionary_files(bilm.config.dictionary) if bilm.config.dictionary else {}
-    if bilm.has_start_state:
-        kept[START_STATE] = start_state_content(bilm)
     if mix is not None:
         kept[MIX] = mix_content(mix)
     directory = Path(directory)
@@ -150,5 +144,5 @@ def save_model(
         content = json.dumps((options or {}) | bilm.config.to_options(), indent=2)
         path = stack.enter_context(replacing(directory / OPTIONS))
         path.write_text(f"{content}\n", encoding="utf-8")
-    for name in {MIX, START_STATE} - kept.keys():  # of earlier weights
-        (directory / name).unlink(missing_ok=True)
+    if mix is None:
+        (directory / MIX).unlink(missing_ok=True)  # of earlier weights

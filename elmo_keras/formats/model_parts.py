@@ -3,11 +3,11 @@
 import glob
 from pathlib import Path
 
-from elmo_keras.hub.file_names import MIX, OPTIONS, START_STATE, VOCABULARY, WEIGHTS
+from elmo_keras.hub.file_names import MIX, OPTIONS, VOCABULARY, WEIGHTS
 
 TRAINING = "training"  # a folder
 # What training and `save_model` write to a model directory.
-PARTS = OPTIONS, WEIGHTS, VOCABULARY, MIX, START_STATE, TRAINING
+PARTS = OPTIONS, WEIGHTS, VOCABULARY, MIX, TRAINING
 PARTS += "model_card.md", "curves.png"
 # The softmax and the vocabulary beside published options and weights.
 OF_SOFTMAX = "*softmax*.hdf5", "*vocab*.txt"

@@ -5,8 +5,7 @@ WEIGHTS = "weights.hdf5"
 VOCABULARY = "vocab.txt"
 SOFTMAX = "training/softmax.hdf5"
 MIX = "mix.json"
-START_STATE = "start_state.h5"
 CARD, CURVES = "model_card.md", "curves.png"
 CHARACTERS, WORDS = "characters.txt", "words.txt"
 # Files that a model directory may have besides options and weights.
-OPTIONAL = VOCABULARY, SOFTMAX, MIX, START_STATE, CHARACTERS, WORDS
+OPTIONAL = VOCABULARY, SOFTMAX, MIX, CHARACTERS, WORDS

@@ -5,7 +5,6 @@ import tensorflow as tf
 from keras import ops
 
 from elmo_keras.argument_checks import check_counts, check_flags, check_numbers
-from elmo_keras.layers.lstm_cell import cell_dtype
 from elmo_keras.layers.packing import pack_sentences
 from elmo_keras.layers.projected_lstm import ProjectedLSTM
 
@@ -131,13 +130,10 @@ class BidirectionalLSTM(keras.layers.Layer):
     Args:
         n_layers, units, projection_dim, cell_clip, proj_clip: as in `StackedLSTM`.
         forget_bias, use_skip_connections, dropout, return_state: as in `StackedLSTM`.
-        has_start_state: whether the layer holds the state before the first token,
-            which `assign_start_state` sets and training leaves as it is. Without it
-            that state is zero.
 
     Call arguments:
         initial_state: a pair of states, forward and backward, as `StackedLSTM`
-            takes them; the start state if None.
+            takes them; zeros if None.
         inputs, mask, training: as in `ProjectedLSTM`.
 
     Output: a list of `n_layers` tensors `(batch, time, 2 · projection_dim)`,
@@ -160,15 +156,13 @@ class BidirectionalLSTM(keras.layers.Layer):
         projection_dim,
         *,
         return_state=False,
-        has_start_state=False,
         **kwargs,
     ):
         options = {name: kwargs.pop(name) for name in _OPTIONS if name in kwargs}
-        check_flags(return_state=return_state, has_start_state=has_start_state)
+        check_flags(return_state=return_state)
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
         self.return_state = return_state
-        self.has_start_state = has_start_state
         self.forward, self.backward = (
             StackedLSTM(
                 n_layers,
@@ -186,24 +180,11 @@ class BidirectionalLSTM(keras.layers.Layer):
     def build(self, input_shape):
         self.forward.build(input_shape)
         self.backward.build(input_shape)
-        if self.has_start_state:
-            sizes = self.forward.projection_dim, self.forward.units
-            self._start = [
-                self.add_weight(
-                    (2, self.forward.n_layers, size),
-                    "zeros",
-                    cell_dtype(self.compute_dtype),
-                    trainable=False,
-                    autocast=False,
-                    name=f"start_{part}",
-                )
-                for part, size in zip(("output", "cell"), sizes)
-            ]
 
     def call(self, inputs, mask=None, initial_state=None, training=False):
         states = initial_state
         if states is None:
-            states = self.start_state(tf.shape(inputs)[0])
+            states = self.zero_state(tf.shape(inputs)[0])
         (ahead, ahead_state), (back, back_state) = (
             direction(inputs, mask=mask, initial_state=state, training=training)
             for direction, state in zip((self.forward, self.backward), states)
@@ -217,7 +198,7 @@ class BidirectionalLSTM(keras.layers.Layer):
         `wanted` are the indices of the tokens whose outputs are returned, None for all.
         """
         outputs = []
-        states = self.start_state(tf.size(lengths))
+        states = self.zero_state(tf.size(lengths))
         for direction, state in zip((self.forward, self.backward), states):
             packing = pack_sentences(lengths, direction.reverse)
             packed, _ = direction.call_packed(
@@ -233,29 +214,6 @@ class BidirectionalLSTM(keras.layers.Layer):
         """A pair of states of zeros, forward and backward."""
         return [d.zero_state(batch_size) for d in (self.forward, self.backward)]
 
-    def start_state(self, batch_size):
-        """The state before the first token of each sentence, as `zero_state`."""
-        if not self.has_start_state:
-            return self.zero_state(batch_size)
-        output, cell = (tf.convert_to_tensor(part) for part in self._start)
-        output = tf.cast(output, self.compute_dtype)
-        return [
-            [
-                tuple(tf.tile(part[None], [batch_size, 1]) for part in layer)
-                for layer in zip(tf.unstack(outputs), tf.unstack(cells))
-            ]
-            for outputs, cells in zip(tf.unstack(output), tf.unstack(cell))
-        ]
-
-    def assign_start_state(self, output, cell):
-        """Sets the state: `(2, n_layers, projection_dim)` and `(2, n_layers, units)`."""
-        for variable, value in zip(self._start, (output, cell)):
-            variable.assign(value)
-
-    def start_values(self):
-        """The arrays that `assign_start_state` takes."""
-        return [keras.ops.convert_to_numpy(part) for part in self._start]
-
     def compute_mask(self, inputs, mask=None):
         return [mask] * self.forward.n_layers
 
@@ -269,5 +227,4 @@ class BidirectionalLSTM(keras.layers.Layer):
         return super().get_config() | {
             **{name: getattr(self.forward, name) for name in names},
             "return_state": self.return_state,
-            "has_start_state": self.has_start_state,
         }

@@ -151,8 +151,6 @@ def _arrays(bilm):
         arrays["characters"] = np.pad(_numpy(cnn.embeddings), [(1, 0), (0, 0)])
     if cnn.n_words:
         arrays["words"] = _numpy(cnn.word_embeddings)
-    if bilm.has_start_state:
-        arrays["start_output"], arrays["start_cell"] = bilm.lstm.start_values()
     return arrays
 
 

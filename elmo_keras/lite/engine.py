@@ -91,9 +91,6 @@ def _check(config, file):
         shapes["characters"] = rows + 1, config.char_embedding_dim
     if config.word_embedding_dim:
         shapes["words"] = dictionary.n_words, config.word_embedding_dim
-    for name, size in ("output", config.projection_dim), ("cell", config.units):
-        if "start_output" in file.arrays or "start_cell" in file.arrays:
-            shapes[f"start_{name}"] = 2, config.n_layers, size
     found = {name: array.shape for name, array in file.arrays.items()}
     mix = [*about["mix"]["mix"], about["mix"]["gamma"], about["mix"]["layer_norm"]]
     are_numbers = np.isfinite(np.array(mix, np.float32)).all()
@@ -131,10 +128,6 @@ class _Direction:
             {name: aligned(self._most, size) for name, size in zip(names, sizes)}
             for _ in range(2)
         ]
-        self._start = {name: 0.0 for name in names}
-        for part, key in (("h", "start_output"), ("c", "start_cell")):
-            for i, value in enumerate(file.arrays.get(key, np.empty((2, 0)))[number]):
-                self._start[f"{part}{i}"] = value
         n_rows = max(rows * max(steps) for rows, steps in self._steps.items())
         self._x = aligned(n_rows, dim)
         self._y = [aligned(n_rows, dim) for _ in range(config.n_layers)]
@@ -161,8 +154,8 @@ class _Direction:
         # Steps after which a block with fewer rows will do.
         ends = [n_steps, *(lengths[r] + 1 for r in sizes)]
         turn = 0
-        for name, start in self._start.items():
-            self._states[0][name][: len(lengths)] = start
+        for state in self._states[0].values():
+            state[: len(lengths)] = 0.0
         step = 0
         while step < n_steps:
             active = running[step]

@@ -35,7 +35,7 @@ class LiteFile(NamedTuple):
 
     about: Mapping[str, Any]  # JSON values: `config`, `arithmetic`, `mix` and so on
     graphs: Mapping[str, np.ndarray]  # uint8: `forward`, `backward` and `tokens`
-    arrays: Mapping[str, np.ndarray]  # of `characters`, `words`, the start state
+    arrays: Mapping[str, np.ndarray]  # `characters` and `words`
 
 
 def write_lite(path: Path, file: LiteFile) -> None:

@@ -3,8 +3,7 @@
 `perplexity` reads each sentence on its own. `held_out_perplexity` reads rows of text
 twice, side by side: once with the LSTM state carried over from sentence to sentence, as
 the published perplexities are measured, and once with each sentence from the zero
-state, as `Elmo` reads it. A model with a start state is also measured with each
-sentence from there, as `Elmo` reads it then.
+state, as `Elmo` reads it.
 """
 
 from collections.abc import Iterator
@@ -53,9 +52,8 @@ class Perplexity(NamedTuple):
 class HeldOutPerplexity(NamedTuple):
     """The perplexities of a text for the ways to read it; None was not measured."""
 
-    zero: Perplexity  # each sentence from the zero state, as `Elmo` reads it by default
+    zero: Perplexity  # each sentence from the zero state, as `Elmo` reads it
     carried: Perplexity | None = None  # the state carried over, as for published ones
-    start: Perplexity | None = None  # each sentence from the model's start state
 
     @classmethod
     def of(cls, sums: np.ndarray, n_predictions: int) -> "HeldOutPerplexity":
@@ -63,8 +61,7 @@ class HeldOutPerplexity(NamedTuple):
 
     def __str__(self):
         carried = f"; state carried over: {self.carried}" if self.carried else ""
-        start = f"; from the start state: {self.start}" if self.start else ""
-        return f"{self.zero}{carried}{start}"
+        return f"{self.zero}{carried}"
 
 
 def perplexity(
@@ -77,8 +74,7 @@ def perplexity(
     """Full-softmax perplexities of a corpus, each sentence on its own.
 
     Every token and one end of each sentence are predicted, words outside the
-    vocabulary as `<UNK>`. Sentences are read from the model's start state, which is
-    zero by default.
+    vocabulary as `<UNK>`.
 
     Args:
         bilm: a biLM with a softmax.
@@ -125,10 +121,9 @@ def held_out_perplexity(
     *,
     verbose: int = 0,
 ) -> HeldOutPerplexity:
-    """Full-softmax perplexities of a text, for all ways to read it.
+    """Full-softmax perplexities of a text, for both ways to read it.
 
-    `start`, or `zero` without a start state, is the result of `perplexity`, up to
-    rounding.
+    `zero` is the result of `perplexity`, up to rounding.
 
     Args:
         bilm: a biLM with a softmax.
@@ -142,11 +137,7 @@ def held_out_perplexity(
     """
     _check_sentences(corpus)
     sums = validation_sums(bilm, corpus, vocabulary, verbose=verbose)
-    found = HeldOutPerplexity.of(sums, corpus.n_predictions)
-    if not bilm.has_start_state:
-        return found
-    start = perplexity(bilm, corpus, vocabulary, verbose=verbose)
-    return found._replace(start=start)
+    return HeldOutPerplexity.of(sums, corpus.n_predictions)
 
 
 def _check_corpus(corpus):

@@ -20,7 +20,6 @@ from elmo_keras.util.quiet_import import quiet_tensorflow
 MODULES = {
     "models": "hub",
     "train": "train",
-    "start-state": "training.start_state",
     "embed": "embed",
     "export": "export",
     "serve": "serve",

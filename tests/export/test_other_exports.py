@@ -1,4 +1,4 @@
-"""Exports of models with a dictionary or a start state, in programs that load them."""
+"""Exports of a model with a dictionary, in programs that load them."""
 
 import dataclasses
 
@@ -22,20 +22,10 @@ MANY = "\n".join([DICTIONARY.words, *(f"word{i}" for i in range(5000))])
 OUTPUTS = ("elmo", "layers", "word_emb", "default", "sequence_len")
 
 
-def with_dictionary():
+@pytest.fixture(scope="module")
+def elmo():
     dictionary = TokenDictionary(DICTIONARY.characters, MANY)
     return elmo_layer(dataclasses.replace(dictionary_config(), dictionary=dictionary))
-
-
-LAYERS = {
-    "dictionary": with_dictionary,
-    "start state": lambda: elmo_layer(has_start_state=True),
-}
-
-
-@pytest.fixture(scope="module", params=LAYERS)
-def elmo(request):
-    return LAYERS[request.param]()
 
 
 @pytest.fixture(scope="module")
@@ -59,20 +49,12 @@ def test_signatures_and_sessions_compute_the_vectors_of_the_layer(version, elmo)
         assert_expected(run("default", OUTPUTS, {"sentences": SENTENCES}), elmo)
 
 
-def test_a_start_state_is_no_zero():
-    elmo = LAYERS["start state"]()
-    vectors = expected(elmo)["elmo"]
-    elmo.bilm.lstm.has_start_state = False
-    from_zero = elmo([sentence.split() for sentence in SENTENCES])
-    assert np.abs(vectors - from_zero).max() > 0.01
-
-
-def test_the_graph_has_no_tables_and_holds_the_dictionary_once(version, elmo):
+def test_the_graph_has_no_tables_and_holds_the_dictionary_once(version):
     content = (version / "saved_model.pb").read_bytes()
     graph = SavedModel.FromString(content).meta_graphs[0].graph_def
     nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
     assert not {node.op for node in nodes if "Table" in node.op}
-    assert content.count(b"word4321") == bool(elmo.config.dictionary)
+    assert content.count(b"word4321") == 1
 
 
 def test_an_answer_over_grpc_has_the_vectors_of_the_layer(version, elmo):

@@ -39,7 +39,7 @@ BARE = {"cell_clip": 0.5, "proj_clip": 0.4, "forget_bias": 0.0}
 BARE |= {"use_skip_connections": False}
 LEARNED = {"initial_weights": [0.1, 0.2, -0.3], "initial_gamma": 2.0}
 LEARNED |= {"layer_norm": True, "regularizer": keras.regularizers.L2(0.5)}
-WHOLE = {"keep_sentence_boundaries": True, "has_start_state": True}
+WHOLE = {"keep_sentence_boundaries": True}
 GROUPS = (1, 2), (3, 5)  # of filters
 OF_DICTIONARY = {"n_characters": N_CHARACTERS}
 OF_WORDS = OF_DICTIONARY | {"n_words": N_WORDS, "word_dim": 6, "activation": "tanh"}
@@ -68,10 +68,6 @@ ROWS = {
     ),
     "StackedLSTM": (partial(layers.StackedLSTM, 3, 7, 5), FEATURES),
     "BidirectionalLSTM": (partial(layers.BidirectionalLSTM, 2, 7, 5, **BARE), FEATURES),
-    "BidirectionalLSTM_with_start_state": (
-        partial(layers.BidirectionalLSTM, 2, 7, 5, has_start_state=True),
-        FEATURES,
-    ),
     "ScalarMix": (partial(layers.ScalarMix, **LEARNED), STACK),
     "ScalarMix_average": (partial(layers.ScalarMix, "average"), STACK),
     "ScalarMix_one_layer": (partial(layers.ScalarMix, -1), STACK),

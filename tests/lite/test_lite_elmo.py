@@ -75,7 +75,7 @@ def sentences_of(config, lengths):
 @pytest.fixture(scope="module", params=CONFIGS)
 def elmo(request):
     config = CONFIGS[request.param]
-    elmo = Elmo(config, has_start_state="layers" in request.param)
+    elmo = Elmo(config)
     elmo.build()
     randomize(elmo)
     return elmo

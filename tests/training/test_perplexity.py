@@ -100,26 +100,6 @@ def test_shares_of_workers_sum_to_the_text(bilm, n_workers, monkeypatch):
     np.testing.assert_allclose(sum(shares), whole, atol=1e-4)
 
 
-@pytest.mark.slow
-def test_a_start_state_is_a_third_way_to_read(bilm):
-    started = BidirectionalLanguageModel(
-        bilm.config, len(VOCABULARY), has_start_state=True
-    )
-    started.build()
-    randomize(started)
-    for weight, value in zip(
-        started.trainable_weights, bilm.get_weights(), strict=True
-    ):
-        weight.assign(value)
-    found = held_out_perplexity(started, CORPUS, VOCABULARY)
-    assert found[:2] == held_out_perplexity(bilm, CORPUS, VOCABULARY)[:2]
-    assert found.start == perplexity(started, CORPUS, VOCABULARY)
-    start = [list(zip(*parts)) for parts in zip(*started.lstm.start_values())]
-    np.testing.assert_allclose(found.start, np.exp(-alone(bilm, start) / N), rtol=1e-5)
-    assert found.start.mean != pytest.approx(found.zero.mean, rel=1e-3)
-    assert str(found).endswith(f"; from the start state: {found.start}")
-
-
 def test_sentences_have_the_boundaries_of_a_dictionary():
     bilm = BidirectionalLanguageModel(dictionary_config(True), len(VOCABULARY))
     bilm.build()
