@@ -42,10 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("results", nargs="+", type=Path, metavar="results.json")
     add("--picture", type=Path, metavar="FILE", help="….png, ….svg or ….pdf")
     options = p.parse_args(arguments)
-    return run_command(PROGRAM, lambda: layer_weights(options.results, options.picture))
+    return run_command(PROGRAM, lambda: layer_weights(**vars(options)))
 
 
-def layer_weights(results: Sequence[Path], picture: Path | None) -> None:
+def layer_weights(results: Sequence[Path], *, picture: Path | None = None) -> None:
     if picture:
         check_picture(picture, results)
     mixes = [mix for path in results for mix in learned_mixes(path)]
@@ -57,15 +57,15 @@ def layer_weights(results: Sequence[Path], picture: Path | None) -> None:
 def learned_mixes(path: Path) -> list[LearnedMix]:
     from elmo_keras.tasks.experiments.results import read_results  # by Keras
 
-    found: dict[tuple[str, str], list[dict]] = {}
+    mixes: dict[tuple[str, str], list[dict]] = {}
     path.stat()  # `read_results` accepts a missing file
-    for record in read_results(path):
-        if record.get("settings", {}).get("scheme") == "learned":
-            for place, mix in record.get("mixes", {}).items():
-                found.setdefault((record["variant"], place), []).append(mix)
-    if not found:
+    for run in read_results(path):
+        if run.get("settings", {}).get("scheme") == "learned":
+            for place, mix in run.get("mixes", {}).items():
+                mixes.setdefault((run["variant"], place), []).append(mix)
+    if not mixes:
         raise ValueError(f"{path} should hold runs with ELMo and a learned mix.")
-    variants = {variant for variant, _ in found}
+    variants = {variant for variant, _ in mixes}
     return [
         LearnedMix(
             path.resolve().parent.name + (f" {variant}" if len(variants) > 1 else ""),
@@ -73,7 +73,7 @@ def learned_mixes(path: Path) -> list[LearnedMix]:
             np.array([mix["weights"] for mix in of_seeds]),
             np.array([mix["gamma"] for mix in of_seeds]),
         )
-        for (variant, place), of_seeds in found.items()
+        for (variant, place), of_seeds in mixes.items()
     ]
 
 

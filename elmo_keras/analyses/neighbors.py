@@ -8,9 +8,9 @@ by the last layer of the biLM, each with a list of its own; two are shown, the f
 in FILE and the one least similar to it.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -44,45 +44,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("file", metavar="FILE", help="plain or gzipped text")
-    add("--elmo", required=True, metavar="MODEL", help=MODEL_HELP)
+    add("--elmo", dest="model", required=True, metavar="MODEL", help=MODEL_HELP)
     add("--arithmetic", **ARITHMETIC)
     add("--words", required=True, nargs="+", metavar="WORD")
     add("--top", type=positive(int), default=3, help="length of a list (default: 3)")
-    add("--most", type=positive(int), default=1000, help="uses of a word to compare")
+    add(
+        "--max-uses", type=positive(int), default=1000, help="of a word (default: 1000)"
+    )
     add("--projector", **OPTION)
     options = p.parse_args(arguments)
-    return run_command(PROGRAM, lambda: neighbors(options))
+    return run_command(PROGRAM, lambda: neighbors(**vars(options)))
 
 
-def neighbors(options: argparse.Namespace) -> None:
-    words, top, projector = options.words, options.top, options.projector
+def neighbors(
+    file: str | Path,
+    *,
+    model: str | Path,
+    words: Sequence[str],
+    arithmetic: str | None = None,
+    top: int = 3,
+    max_uses: int = 1000,
+    projector: Path | None = None,
+) -> None:
     if projector:
         check_folder(projector)
-    corpus = Corpus.of(read_sentences([options.file]))
-    uses = {word: occurrences(corpus, word, options.most) for word in words}
-    for word, found in uses.items():
-        if len(found) < 2:
+    corpus = Corpus.of(read_sentences([file]))
+    uses = {word: occurrences(corpus, word, max_uses) for word in words}
+    for word, of_word in uses.items():
+        if len(of_word) < 2:
             raise ValueError(
-                f"{word} occurs {len(found)} times in {options.file}. Two uses are needed to "
-                "compare them."
+                f"{word} occurs {len(of_word)} times in {file}. Two uses are needed "
+                "to compare them."
             )
     # The last layer distinguishes the senses of a word best (Peters et al., Table 5).
-    embedder = Embedder(options.elmo, layers="top", arithmetic=options.arithmetic)
+    embedder = Embedder(model, layers="top", arithmetic=arithmetic)
     candidates = frequent_words(corpus, words)
     vectors = word_vectors(embedder, candidates)
-    contexts = context_vectors(embedder, sum(uses.values(), []))
+    contexts = {word: context_vectors(embedder, uses[word]) for word in uses}
     if projector:
-        excerpts = [use.excerpt() for found in uses.values() for use in found]
-        tensors = {"words": (vectors, candidates), "uses": (contexts, excerpts)}
+        excerpts = [use.excerpt() for word in uses for use in uses[word]]
+        of_uses = np.concatenate(list(contexts.values()))
+        tensors = {"words": (vectors, candidates), "uses": (of_uses, excerpts)}
         write_projector(projector, tensors)
-    ends = np.cumsum([len(found) for found in uses.values()])
-    of_uses = dict(zip(uses, np.split(contexts, ends[:-1])))
     for word in words:
         others, cosines = nearest(vectors, candidates.index(word))
         shown = zip(others[:top], cosines)
         shown = [f"{candidates[i]} {cosine:.3f}" for i, cosine in shown]
         print(f"\n{word}: {', '.join(shown)}")
-        print_uses(uses[word], of_uses[word], top)
+        print_uses(uses[word], contexts[word], top)
 
 
 def occurrences(
@@ -91,14 +100,14 @@ def occurrences(
     """The uses of a word in a corpus, or the first `limit` of them."""
     if word not in corpus.words:
         return []
-    places = np.flatnonzero(corpus.tokens == corpus.words.index(word))[:limit]
-    sentences = np.searchsorted(corpus.ends, places, side="right")
+    indices = np.flatnonzero(corpus.tokens == corpus.words.index(word))[:limit]
+    sentences = np.searchsorted(corpus.ends, indices, side="right")
     return [
         Occurrence(
             [corpus.words[t] for t in corpus.sentence(i)],
-            int(place - (corpus.ends[i - 1] if i else 0)),
+            int(index - (corpus.ends[i - 1] if i else 0)),
         )
-        for i, place in zip(sentences, places)
+        for i, index in zip(sentences, indices)
     ]
 
 
@@ -111,9 +120,9 @@ def frequent_words(corpus: Corpus, words: Sequence[str]) -> list[str]:
 
 def word_vectors(embedder: Embedder, words: Sequence[str]) -> np.ndarray:
     """Context-independent vectors: `(words, projection_dim)`."""
-    found, compute = [word.encode() for word in words], embedder.vectors.word_vectors
-    parts = range(0, len(found), WORDS_AT_ONCE)
-    return np.concatenate([compute(found[i : i + WORDS_AT_ONCE]) for i in parts])
+    encoded, compute = [word.encode() for word in words], embedder.vectors.word_vectors
+    starts = range(0, len(encoded), WORDS_AT_ONCE)
+    return np.concatenate([compute(encoded[i : i + WORDS_AT_ONCE]) for i in starts])
 
 
 def context_vectors(embedder: Embedder, uses: Sequence[Occurrence]) -> np.ndarray:

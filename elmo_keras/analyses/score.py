@@ -35,24 +35,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
     add("file", metavar="FILE", help="plain or gzipped text, or -")
-    add("--elmo", required=True, metavar="MODEL", help=f"{MODEL_HELP}, with a softmax")
+    lm_help = f"{MODEL_HELP}, with a softmax"
+    add("--elmo", dest="model", required=True, metavar="MODEL", help=lm_help)
     add("--tokens", action="store_true", help="a line for each token")
     add("--output", type=Path, metavar="FILE", help="(default: standard output)")
     options = p.parse_args(arguments)
     return run_command(PROGRAM, lambda: score(**vars(options)))
 
 
-def score(file: str, elmo: str, tokens: bool, *, output: Path | None) -> None:
+def score(
+    file: str,
+    *,
+    model: str | Path,
+    tokens: bool = False,
+    output: Path | None = None,
+) -> None:
     from elmo_keras.language_model import LanguageModel  # by TensorFlow
 
     if output is not None:
         check_file(output)
-        check_apart([output], [Path(file), *parts_of_model(elmo)])
-    head, rows = (OF_TOKENS, token_rows) if tokens else (OF_SENTENCES, sentence_row)
+        check_apart([output], [Path(file), *parts_of_model(model)])
+    head, rows = (OF_TOKENS, token_rows) if tokens else (OF_SENTENCES, sentence_rows)
     with contextlib.ExitStack() as stack:
         is_piped = file == "-"
         text = sys.stdin.buffer if is_piped else stack.enter_context(open(file, "rb"))
-        model = LanguageModel.from_pretrained(elmo)
+        language_model = LanguageModel.from_pretrained(model)
         progress = stack.enter_context(Progress(disable=output is None))
         table = sys.stdout
         if output is not None:
@@ -60,12 +67,14 @@ def score(file: str, elmo: str, tokens: bool, *, output: Path | None) -> None:
             table = stack.enter_context(path.open("w", encoding="utf-8"))
         lines = (line.split() for line in lines_of(text, file))
         print(*head, sep="\t", file=table)
-        for number, scores in enumerate(model.score(lines, progress.update), 1):
+        for number, scores in enumerate(
+            language_model.score(lines, progress.update), 1
+        ):
             for row in rows(scores):
                 print(number, *row, sep="\t", file=table)
 
 
-def sentence_row(scores: "SentenceScores") -> Iterator[tuple]:
+def sentence_rows(scores: "SentenceScores") -> Iterator[tuple]:
     forward, backward = scores.totals
     yield (
         len(scores.tokens),

@@ -8,10 +8,10 @@ likeliest ones whatever word is there: forward by the tokens before it, backward
 those after it, both by the product of the two.
 """
 
-import argparse
 import math
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from elmo_keras.hub.local_files import MODEL_HELP
 from elmo_keras.util.argument_types import non_negative, positive
@@ -25,54 +25,63 @@ def main(arguments: Sequence[str] | None = None) -> int:
     p = command_parser(PROGRAM, __doc__)
     p.add_argument("sentence", nargs="+", metavar="SENTENCE")
     p.add_argument(
-        "--elmo", required=True, metavar="MODEL", help=f"{MODEL_HELP}, with a softmax"
+        "--elmo",
+        dest="model",
+        required=True,
+        metavar="MODEL",
+        help=f"{MODEL_HELP}, with a softmax",
     )
-    place = p.add_mutually_exclusive_group(required=True)
-    place.add_argument("--word", help="a word that occurs once in the sentence")
-    place.add_argument(
-        "--position", type=non_negative(int), help="the number of a token, from 0"
-    )
+    p.add_argument("--word", help="a word that occurs once in the sentence")
+    p.add_argument("--position", type=non_negative(int), help="of a token, from 0")
     p.add_argument("--top", type=positive(int), default=10, help="(default: 10)")
     p.add_argument("--direction", choices=DIRECTIONS, help="also the word itself")
     options = p.parse_intermixed_args(arguments)
-    return run_command(PROGRAM, lambda: substitutes(options))
+    return run_command(PROGRAM, lambda: substitutes(**vars(options)))
 
 
-def substitutes(options: argparse.Namespace) -> None:
+def substitutes(
+    sentence: Sequence[str],
+    *,
+    model: str | Path,
+    word: str | None = None,
+    position: int | None = None,
+    top: int = 10,
+    direction: str | None = None,
+) -> None:
     from elmo_keras.language_model import LanguageModel  # by TensorFlow
 
-    tokens = " ".join(options.sentence).split()
-    position = options.position
+    tokens = " ".join(sentence).split()
     if not tokens:
         raise ValueError("The sentence should have at least one token. It is empty.")
-    if position is None:
-        position = position_of(options.word, tokens)
+    if (word is None) == (position is None):
+        raise ValueError("Give either --word or --position.")
+    if word is not None:
+        position = only_position(word, tokens)
     elif position >= len(tokens):
         raise ValueError(
             f"--position should be from 0 to {len(tokens) - 1}, as the sentence has "
             f"{len(tokens)} tokens. Received: {position}"
         )
-    model = LanguageModel.from_pretrained(options.elmo)
-    asked = tokens, position, options.top
-    if options.direction is None:
-        found = model.substitutes(*asked)
+    language_model = LanguageModel.from_pretrained(model)
+    if direction is None:
+        likeliest = language_model.substitutes(tokens, position, top)
     else:
-        found = model.likeliest(*asked, direction=options.direction)
-    for other, log_probability in found:
+        likeliest = language_model.likeliest(tokens, position, top, direction=direction)
+    for other, log_probability in likeliest:
         print(f"{math.exp(log_probability):9.3%}  {other}")
 
 
-def position_of(word: str, tokens: Sequence[str]) -> int:
+def only_position(word: str, tokens: Sequence[str]) -> int:
     """The index of a word that occurs once."""
-    places = [i for i, token in enumerate(tokens) if token == word]
-    if len(places) != 1:
-        numbers = ", ".join(map(str, places))
-        found = f"at the positions {numbers}" if places else "nowhere"
+    positions = [i for i, token in enumerate(tokens) if token == word]
+    if len(positions) != 1:
+        listed = ", ".join(map(str, positions))
+        where = f"at the positions {listed}" if positions else "nowhere"
         raise ValueError(
-            f"--word should occur once in the sentence; {word!r} is {found}. Give "
+            f"--word should occur once in the sentence; {word!r} is {where}. Give "
             "--position instead."
         )
-    return places[0]
+    return positions[0]
 
 
 if __name__ == "__main__":

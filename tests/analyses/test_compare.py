@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from elmo_keras.analyses import layer_weights
-from elmo_keras.analyses.compare import __main__ as compare
-from elmo_keras.analyses.compare.paired_test import paired_test
-from elmo_keras.analyses.compare.sample_efficiency import (
-    Point,
-    draw_shares,
-    shares_table,
-)
+from elmo_keras.analyses import compare, layer_weights
+from elmo_keras.analyses.paired_test import paired_test
 from elmo_keras.tasks.experiments import experiment, results
 from elmo_keras.tasks.experiments import experiment_arguments as task_command
 from elmo_keras.tasks.experiments.fitting import Fitted
@@ -249,8 +243,8 @@ def test_a_picture_of_shares_has_both_curves_and_the_deviations_of_the_table(
     tmp_path, monkeypatch
 ):
     points = [
-        Point(1.0, 50, [0.8, 0.9], [0.9, 0.95]),
-        Point(0.1, 5, [0.2, 0.3, 0.4], [0.5]),
+        compare.Point(1.0, 50, [0.8, 0.9], [0.9, 0.95]),
+        compare.Point(0.1, 5, [0.2, 0.3, 0.4], [0.5]),
     ]
     drawn, errorbar = [], Axes.errorbar
 
@@ -260,10 +254,10 @@ def test_a_picture_of_shares_has_both_curves_and_the_deviations_of_the_table(
 
     monkeypatch.setattr(Axes, "errorbar", noted)
     picture = tmp_path / "shares.svg"
-    draw_shares(points, "F1", picture)
+    compare.draw_shares(points, "F1", picture)
     texts = {"mean ± standard deviation of 1 to 3 seeds", "F1 (%)", "with ELMo", "10%"}
     assert texts <= texts_of(picture)
-    table = shares_table(points, "F1")
+    table = compare.shares_table(points, "F1")
     assert "+7.50" in table
     # In the table `baseline` comes first.
     for _, shares, means, bars in drawn:
@@ -272,7 +266,7 @@ def test_a_picture_of_shares_has_both_curves_and_the_deviations_of_the_table(
             shown = f"{mean:.2f} ± {bar:.2f}" if bar else f"{mean:.2f}"
             assert f" {shown} |" in table
     assert drawn[1][3] == pytest.approx([10, 100 * np.sqrt(0.005)])
-    draw_shares([Point(1.0, 50, [0.8], [0.9])], "F1", picture)
+    compare.draw_shares([compare.Point(1.0, 50, [0.8], [0.9])], "F1", picture)
     assert "one seed" in texts_of(picture)
 
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.analyses.probe import __main__ as probe
-from elmo_keras.analyses.probe.layer_probes import LayerProbes
+from elmo_keras.analyses import probe
+from elmo_keras.analyses.layer_probes import LayerProbes
 
 
 def made_up(n, seed):
@@ -70,7 +70,7 @@ def test_texts_are_classified_by_their_mean_vectors(tmp_path, model, scored):
 def test_a_sentence_is_the_mean_of_its_tokens():
     layers = np.random.default_rng(0).normal(size=(2, 3, 4, 5)).astype("float32")
     tokens = tf.constant([["a", "b", "", ""], ["", "", "", ""]])
-    probes = LayerProbes(3, 2, of_sentences=True)
+    probes = LayerProbes(3, 2, of_texts=True)
     found = probes({"tokens": tokens, "tokens_layers": tf.constant(layers)})
     mean = layers[0, :, :2].mean(axis=1)
     expected = np.einsum("li,lio->lo", mean, probes.dense.kernel)
@@ -106,6 +106,6 @@ def test_probes_train_side_by_side_as_if_alone():
 
 def test_a_tag_that_training_lacks_is_never_right():
     examples = [{"tokens": ["they"], "tags": ["X"]}]
-    (number,) = probe.numbers(examples[0], ["NOUN", "PRON"])
+    (number,) = probe.tag_ids(examples[0], ["NOUN", "PRON"])
     assert number not in (-1, 0, 1)  # what probes answer
     assert probe.majority([{"tokens": ["they"], "tags": ["PRON"]}], examples) == 0

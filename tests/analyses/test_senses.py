@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, Embedder
-from elmo_keras.analyses.senses import __main__ as senses
-from elmo_keras.analyses.senses.semcor import Instance, read_semcor
-from elmo_keras.analyses.senses.sense_vectors import SenseInventory, average_senses
+from elmo_keras.analyses import senses
+from elmo_keras.analyses.semcor import Instance, read_semcor
+from elmo_keras.analyses.senses import SenseInventory, average_senses
 
 SHORE, MONEY = "bank%1:17:01::", "bank%1:14:00::"
 TURN = "bank%2:38:00::"
@@ -85,9 +85,9 @@ def test_the_vector_of_a_sense_is_the_mean_over_its_uses_in_any_batches(files, e
     texts = "the river bank fell", "one river bank rose", "took place . "
     layers = elmo.layers([text.split(" ") for text in texts]).numpy()
     expected = np.average(layers[:2, :, 2], axis=0, weights=[2, 1])
-    i = inventory.number[("bank", "N"), SHORE]
+    i = inventory.id[("bank", "N"), SHORE]
     np.testing.assert_allclose(together[i], expected, atol=1e-6)
-    i = inventory.number[("take_place", "V"), "take_place%2:30:00::"]
+    i = inventory.id[("take_place", "V"), "take_place%2:30:00::"]
     expected = layers[2, :, :2].mean(axis=1)
     np.testing.assert_allclose(together[i], expected, atol=1e-6)
 

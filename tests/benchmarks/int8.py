@@ -23,8 +23,8 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras import Embedder, LanguageModel
-from elmo_keras.analyses.compare.__main__ import _task
-from elmo_keras.analyses.compare.paired_test import paired_test
+from elmo_keras.analyses.compare import _task
+from elmo_keras.analyses.paired_test import paired_test
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
 from elmo_keras.tasks.experiments.layer_cache import LayerCache
 from elmo_keras.tasks.experiments.results import ScoredRuns

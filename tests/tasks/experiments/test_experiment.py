@@ -12,8 +12,7 @@ import keras
 import numpy as np
 import pytest
 
-from elmo_keras.analyses import layer_weights
-from elmo_keras.analyses.compare import __main__ as compare
+from elmo_keras.analyses import compare, layer_weights
 from elmo_keras.tasks.answer import __main__ as answer
 from elmo_keras.tasks.experiments import experiment, experiment_arguments
 from elmo_keras.tasks.experiments.experiment_arguments import Variant, main

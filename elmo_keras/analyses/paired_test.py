@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.util.markdown_table import markdown_table
-
 
 class Outcome(NamedTuple):
     difference: float  # the second variant's mean score less the first one's
@@ -28,7 +26,7 @@ def paired_test(
     *,
     shuffles: int = 1000,
 ) -> Outcome:
-    """Tests two variants, for each seed the numbers of each example: (examples, n).
+    """Tests two variants, for each seed the statistics of each example: (examples, n).
 
     >>> right, wrong = np.ones((20, 1)), np.array([[1], [0]] * 10)
     >>> paired_test([wrong], [right], np.mean, shuffles=99)
@@ -43,17 +41,9 @@ def paired_test(
         ]
         return float(np.mean([score(b) - score(a) for a, b in swapped]))
 
-    found = difference(np.zeros((len(first[0]), 1), bool))
+    observed = difference(np.zeros((len(first[0]), 1), bool))
     as_large = 1
     for _ in range(shuffles):
         other = difference(rng.random((len(first[0]), 1)) < 0.5)
-        as_large += abs(other) >= abs(found) - 1e-12  # sums in another order
-    return Outcome(found, as_large / (shuffles + 1))
-
-
-def outcomes_table(tests: Sequence[tuple[str, str, Outcome]]) -> str:
-    rows = [
-        (first, second, f"{100 * found.difference:+.2f}", f"{found.p:.3f}")
-        for first, second, found in tests
-    ]
-    return markdown_table(["variant", "and", "difference", "p"], rows, n_left=2)
+        as_large += abs(other) >= abs(observed) - 1e-12  # sums in another order
+    return Outcome(observed, as_large / (shuffles + 1))

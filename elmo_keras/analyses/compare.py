@@ -23,13 +23,11 @@ import itertools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from elmo_keras.analyses.compare.paired_test import outcomes_table, paired_test
-from elmo_keras.analyses.compare.sample_efficiency import (
-    Point,
-    draw_shares,
-    shares_table,
-)
+import numpy as np
+
+from elmo_keras.analyses.paired_test import paired_test
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.tasks import COMMANDS
 from elmo_keras.tasks.experiments import experiment_arguments
@@ -38,12 +36,31 @@ from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.layers import PLACES
 from elmo_keras.util.argument_types import Distinct, positive, share
 from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.markdown_table import (
+    deviation,
+    markdown_table,
+    meaning_of_spread,
+    percent_spread,
+)
 from elmo_keras.util.outputs import check_picture
+from elmo_keras.util.replacing import replacing
+
+if TYPE_CHECKING:
+    from elmo_keras.tasks.experiments.results import ScoredRuns
 
 PROGRAM = "elmo_keras.analyses.compare"
 TABLES = "models", "mixes", "places", "shares"
 SHARES = 0.01, 0.05, 0.1, 0.25, 0.5, 1.0
 STRONG, WEAK = 1.0, 0.001  # the paper's λ
+
+
+class Point(NamedTuple):
+    """The scores for one share of the training data, one for each seed."""
+
+    share: float  # above 0, at most 1
+    examples: int
+    baseline: list[float]
+    elmo: list[float]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,9 +92,9 @@ def compare(
     options: ExperimentOptions,
     *,
     table: str,
-    shares: Sequence[float],
-    picture: Path | None,
-    paired: int | None,
+    shares: Sequence[float] = SHARES,
+    picture: Path | None = None,
+    paired: int | None = None,
 ) -> None:
     if not options.elmo:
         raise ValueError("Give --elmo MODEL, which is compared with no ELMo.")
@@ -90,47 +107,28 @@ def compare(
     from elmo_keras.tasks.experiments import experiment, results  # by Keras
 
     compared = variants(options, table, shares)
-    records = experiment.run(task, options, compared)
+    runs = experiment.run(task, options, compared)
     if table == "shares":
-        points, score = share_points(records)
+        points, score = share_points(runs)
         print(shares_table(points, score))
         if picture:
             draw_shares(points, score, picture)
     else:
-        print(results.results_table(records))
+        print(results.results_table(runs))
     if paired:
+        scored = results.ScoredRuns(task, options)
         print()
-        runs = results.ScoredRuns(task, options)
-        tests = _tests(runs, compared, options.seeds, shuffles=paired)
-        print(outcomes_table(tests))
-
-
-def _tests(runs, compared, seeds, *, shuffles):
-    """Tests each variant against the one before it, if it has as much data."""
-
-    @functools.lru_cache(2)  # a variant is in two pairs, one after the other
-    def numbers(variant):
-        return [runs.numbers(runs.model(variant, seed)) for seed in seeds]
-
-    tests = []
-    for first, second in itertools.pairwise(compared):
-        if first.share != second.share:
-            continue
-        found = paired_test(
-            numbers(first), numbers(second), runs.score, shuffles=shuffles
-        )
-        tests.append((first.name, second.name, found))
-    return tests
+        print(paired_tests_table(scored, compared, options.seeds, shuffles=paired))
 
 
 def variants(
     options: ExperimentOptions, table: str, shares: Sequence[float]
 ) -> list[Variant]:
     """The variants that a table compares, the baseline first."""
-    given = dataclasses.replace(options, baseline=True).variants()
+    models = dataclasses.replace(options, baseline=True).variants()
     if table == "models":
-        return given
-    baseline, elmo = given
+        return models
+    baseline, elmo = models
     if table == "mixes":
         fixed = [elmo._replace(scheme=scheme) for scheme in ("top", "average")]
         learned = [elmo._replace(scheme="learned", l2=l2) for l2 in (STRONG, WEAK)]
@@ -140,17 +138,86 @@ def variants(
     return [v._replace(share=share) for share in shares for v in (baseline, elmo)]
 
 
-def share_points(records) -> tuple[list[Point], str]:
+def paired_tests_table(
+    runs: "ScoredRuns",
+    compared: Sequence[Variant],
+    seeds: Sequence[int],
+    *,
+    shuffles: int,
+) -> str:
+    """Tests each variant against the one before it, if it has as much data."""
+
+    @functools.lru_cache(2)  # a variant is in two pairs, one after the other
+    def statistics(variant):
+        return [runs.numbers(runs.model(variant, seed)) for seed in seeds]
+
+    rows = []
+    for first, second in itertools.pairwise(compared):
+        if first.share == second.share:
+            outcome = paired_test(
+                statistics(first), statistics(second), runs.score, shuffles=shuffles
+            )
+            difference = f"{100 * outcome.difference:+.2f}"
+            rows.append((first.name, second.name, difference, f"{outcome.p:.3f}"))
+    return markdown_table(["variant", "and", "difference", "p"], rows, n_left=2)
+
+
+def share_points(runs: Sequence[dict]) -> tuple[list[Point], str]:
     """The deciding scores by the share of the data, and their name."""
-    part = "test" if all(record["test"] for record in records) else "dev"
-    score = next(iter(records[0][part]))
+    part = "test" if all(run["test"] for run in runs) else "dev"
+    score = next(iter(runs[0][part]))
     points: dict[float, Point] = {}
-    for record in records:
-        share = record["settings"]["share"]
-        point = points.setdefault(share, Point(share, record["examples"], [], []))
-        scores = point.elmo if record["mixes"] else point.baseline
-        scores.append(record[part][score])
+    for run in runs:
+        share = run["settings"]["share"]
+        point = points.setdefault(share, Point(share, run["examples"], [], []))
+        scores = point.elmo if run["mixes"] else point.baseline
+        scores.append(run[part][score])
     return list(points.values()), f"{part} {score}"
+
+
+def shares_table(points: Sequence[Point], score: str) -> str:
+    head = ["share", "examples", f"{score}, baseline", f"{score}, ELMo", "gain"]
+    rows = [
+        (
+            f"{100 * point.share:g}%",
+            f"{point.examples:,}",
+            percent_spread(point.baseline),
+            percent_spread(point.elmo),
+            f"{100 * (np.mean(point.elmo) - np.mean(point.baseline)):+.2f}",
+        )
+        for point in points
+    ]
+    return markdown_table(head, rows)
+
+
+def draw_shares(points: Sequence[Point], score: str, path: Path) -> None:
+    """Draws both scores against the share, with the deviations that the table shows."""
+    from matplotlib.figure import Figure
+
+    points = sorted(points)
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    shares = [100 * point.share for point in points]
+    curves = (
+        ("with ELMo", [point.elmo for point in points], "o-", "black"),
+        ("baseline", [point.baseline for point in points], "s--", "tab:gray"),
+    )
+    for name, scores, style, color in curves:
+        means = [100 * np.mean(values) for values in scores]
+        bars = [100 * deviation(values) for values in scores]
+        axes.errorbar(
+            shares, means, bars, fmt=style, color=color, label=name, capsize=3
+        )
+    axes.set(xscale="log", xlabel="share of the training data", ylabel=f"{score} (%)")
+    n_seeds = [len(scores) for p in points for scores in (p.baseline, p.elmo)]
+    axes.set_title(meaning_of_spread(n_seeds), fontsize="medium")
+    axes.set_xticks(shares, labels=[f"{share:g}%" for share in shares])
+    axes.set_xticks([], minor=True)
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.3)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=150)
 
 
 def _task(name):

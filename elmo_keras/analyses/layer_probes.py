@@ -1,4 +1,4 @@
-"""A linear classifier of tokens or sentences for each layer of a biLM."""
+"""A linear classifier of tokens or texts for each layer of a biLM."""
 
 import keras
 import tensorflow as tf
@@ -11,25 +11,25 @@ from elmo_keras.text.token_batches import token_mask
 class LayerProbes(keras.Model):
     """Independent linear classifiers, one for each layer, trained side by side.
 
-    They classify the tokens, or the mean vector of a sentence's tokens if `of_sentences`.
+    They classify the tokens, or the mean vector of a text's tokens if `of_texts`.
     The inputs are those of `Batches` with a cache. Scores are `(batch, n_layers, time,
     n_classes)`, labels int32 `(batch, time)` and predicted classes int32 `(batch,
-    n_layers, time)`, both −1 at padding; for sentences, time is 1. The loss is the sum
+    n_layers, time)`, both −1 at padding; for texts, time is 1. The loss is the sum
     over the layers, so that each one trains as if alone.
 
     Reference: Peters et al. 2018, Table 6.
     """
 
-    def __init__(self, n_layers, n_classes, of_sentences=False, **kwargs):
+    def __init__(self, n_layers: int, n_classes: int, of_texts: bool = False, **kwargs):
         super().__init__(**kwargs)
-        self.n_layers, self.of_sentences = n_layers, of_sentences
+        self.n_layers, self.of_texts = n_layers, of_texts
         self.dense = keras.layers.EinsumDense(
             "blti,lio->blto", (n_layers, None, n_classes), bias_axes="lo"
         )
 
     def call(self, inputs):
         vectors = inputs["tokens_layers"]
-        if self.of_sentences:
+        if self.of_texts:
             mask = token_mask(inputs["tokens"])
             layers = tf.unstack(vectors, self.n_layers, axis=1)
             means = [masked_mean(layer, mask) for layer in layers]
@@ -49,6 +49,6 @@ class LayerProbes(keras.Model):
     def predict_step(self, data):
         inputs = keras.utils.unpack_x_y_sample_weight(data)[0]
         best = tf.argmax(self(inputs), axis=-1, output_type=tf.int32)
-        if self.of_sentences:
+        if self.of_texts:
             return best
         return tf.where(token_mask(inputs["tokens"])[:, None], best, -1)

@@ -34,18 +34,18 @@ def read_semcor(path: str | Path, limit: int | None = None) -> list[Sentence]:
     tokens. Two keys of one lemma are written `play%1:04:05::;1:04:04::`. Lines without a tab
     that begin with `#` are comments; an empty line ends a sentence.
     """
-    sentences = (_sentence(path, block) for block in blocks(path))
+    sentences = (_parse_sentence(path, block) for block in blocks(path))
     return list(itertools.islice(filter(lambda s: s.tokens, sentences), limit))
 
 
-def _sentence(path, block):
+def _parse_sentence(path, block):
     sentence = Sentence([], [])
     lines = [(n, line) for n, line in block if "\t" in line or line[0] != "#"]
-    parsed(path, lines, functools.partial(_add, sentence))
+    parsed(path, lines, functools.partial(_add_token, sentence))
     return sentence
 
 
-def _add(sentence, line):
+def _add_token(sentence, line):
     columns = line.split("\t")
     if len(columns) != 4 or not all(columns):
         raise ValueError(
@@ -61,7 +61,7 @@ def _add(sentence, line):
         raise ValueError(
             f"a sense key such as `play%1:04:05::` is expected, not {key!r}"
         )
-    own, _, numbers = key.partition("%")
-    senses = tuple(f"{own}%{number}" for number in numbers.split(";"))
+    name, _, numbers = key.partition("%")
+    senses = tuple(f"{name}%{number}" for number in numbers.split(";"))
     word, end = (lemma, tag[0]), len(sentence.tokens)
     sentence.instances.append(Instance(first, end, word, senses))

@@ -1,1 +1,0 @@
-"""Comparisons of the variants of an experiment."""

@@ -1,0 +1,171 @@
+"""Predicts parts of speech, or labels of texts, from the vectors of each layer.
+
+    elmo-keras probe --train A.conllu --dev B.conllu --elmo MODEL
+    elmo-keras probe --format trees --train A.txt --dev B.txt --elmo MODEL
+
+Trains a linear classifier for each layer of the frozen biLM, whose vectors are computed
+once: of each token as in the paper's Table 6, or of the mean vector of a text's tokens.
+The number of epochs is fixed, so that nothing is chosen on --dev.
+"""
+
+import collections
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.hub.local_files import ARITHMETIC, MODEL_HELP
+from elmo_keras.util.argument_types import Distinct, positive, seed
+from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.markdown_table import markdown_table, percent_spread
+
+if TYPE_CHECKING:
+    from elmo_keras.tasks.experiments.layer_cache import LayerCache
+
+PROGRAM = "elmo_keras.analyses.probe"
+CONLLU = "conllu"
+TEXTS = "fasttext", "trees", "nsmc"
+UNKNOWN = -2  # a tag that the training examples lack
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    p = command_parser(PROGRAM, __doc__)
+    add = p.add_argument
+    add("--train", required=True, metavar="FILE")
+    add("--dev", required=True, metavar="FILE", help="for scoring")
+    formats = "parts of speech (default), or texts with a label, as in `classify`"
+    add("--format", choices=[CONLLU, *TEXTS], default=CONLLU, help=formats)
+    add("--elmo", dest="model", required=True, metavar="MODEL", help=MODEL_HELP)
+    add("--arithmetic", **ARITHMETIC)
+    add("--limit", type=positive(int), metavar="N", help="first N training examples")
+    add("--seeds", type=seed, nargs="+", action=Distinct, default=[1])
+    add("--epochs", type=positive(int), default=10)
+    add("--batch-size", type=positive(int), default=32)
+    add("--learning-rate", type=positive(float), default=1e-3)
+    options = p.parse_args(arguments)
+    return run_command(PROGRAM, lambda: probe(**vars(options)))
+
+
+def probe(
+    *,
+    train: str | Path,
+    dev: str | Path,
+    model: str | Path,
+    format: str = CONLLU,
+    arithmetic: str | None = None,
+    limit: int | None = None,
+    seeds: Sequence[int] = (1,),
+    epochs: int = 10,
+    batch_size: int = 32,
+    learning_rate: float = 1e-3,
+) -> None:
+    from elmo_keras.tasks.experiments.layer_cache import LayerCache  # by Keras
+
+    training = read_examples(train, format)[:limit]
+    scored = read_examples(dev, format)
+    embedder = Embedder(model, layers="all", arithmetic=arithmetic)
+    texts = [example["tokens"] for example in training + scored]
+    cache = LayerCache(embedder, texts, verbose=1)
+    of_texts = format != CONLLU
+    runs = [
+        accuracies(
+            training,
+            scored,
+            cache,
+            of_texts=of_texts,
+            seed=seed,
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+        )
+        for seed in seeds
+    ]
+    baseline = "most frequent label" if of_texts else "each word's most frequent tag"
+    rows = [(baseline, percent_spread([majority(training, scored, of_texts)]))]
+    for layer, values in enumerate(zip(*runs)):
+        rows.append((f"layer {layer}", percent_spread(values)))
+    print(markdown_table(("", "accuracy"), rows))
+    n_scored = sum(len(example["tags"]) for example in scored)
+    print(f"\n{n_scored:,} {'texts' if of_texts else 'tokens'}; seeds: {len(seeds)}")
+
+
+def read_examples(path: str | Path, format: str) -> list[dict]:
+    """The examples of a file: `tokens`, and the `tags` of all or one of the text."""
+    from elmo_keras.tasks.readers.labelled_texts import READERS
+    from elmo_keras.tasks.tag.tagged_text import read_conllu
+
+    if format == CONLLU:
+        return read_conllu(path)
+    return [
+        {"tokens": text["tokens"], "tags": [text["label"]]}
+        for text in READERS[format](path)
+    ]
+
+
+def accuracies(
+    train: list[dict],
+    dev: list[dict],
+    cache: "LayerCache",
+    *,
+    of_texts: bool,
+    seed: int,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+) -> np.ndarray:
+    """The accuracy of each layer's classifier on the tokens, or texts, of `dev`."""
+    import keras
+
+    from elmo_keras.analyses.layer_probes import LayerProbes
+    from elmo_keras.tasks.experiments.batches import Batches, predictions
+
+    keras.utils.set_random_seed(seed)
+    tags = sorted({tag for example in train for tag in example["tags"]})
+    model = LayerProbes(cache.shape[1], len(tags), of_texts)
+    # XLA has no strings.
+    model.compile(keras.optimizers.Adam(learning_rate), jit_compile=False)
+    labels = [tag_ids(example, tags) for example in train]
+    batches = Batches(
+        train, ["tokens"], labels=labels, cache=cache, batch_size=batch_size
+    )
+    for epoch in range(1, epochs + 1):
+        model.fit(batches.shuffled(seed, epoch), shuffle=False, verbose=0)
+    gold = [tag_ids(example, tags) for example in dev]
+    predicted = predictions(model, Batches(dev, ["tokens"], cache=cache))
+    right = [p[:, : len(g)] == g for p, g in zip(predicted, gold)]
+    return np.concatenate(right, axis=1).mean(axis=1)
+
+
+def tag_ids(example: dict, tags: Sequence[str]) -> np.ndarray:
+    """The index of each tag of an example, `UNKNOWN` for those not in `tags`."""
+    return np.array([tags.index(t) if t in tags else UNKNOWN for t in example["tags"]])
+
+
+def majority(train: list[dict], dev: list[dict], of_texts: bool = False) -> float:
+    """Accuracy of each word's most frequent tag, or else of all tags' most frequent one."""
+    counts = collections.Counter(
+        pair for example in train for pair in tagged_words(example, of_texts)
+    )
+    of_words, of_all = {}, collections.Counter()
+    for (word, tag), count in counts.most_common():
+        of_words.setdefault(word, tag)
+        of_all[tag] += count
+    [(frequent, _)] = of_all.most_common(1)
+    right = [
+        of_words.get(word, frequent) == tag
+        for example in dev
+        for word, tag in tagged_words(example, of_texts)
+    ]
+    return float(np.mean(right))
+
+
+def tagged_words(example: dict, of_texts: bool) -> Iterable[tuple[str, str]]:
+    """The tags of an example, each with its word; a text's with `""`."""
+    return zip([""] if of_texts else example["tokens"], example["tags"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Linear classifiers on the layers of a biLM."""

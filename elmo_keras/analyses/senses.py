@@ -1,0 +1,174 @@
+"""Disambiguates word senses by nearest neighbours: the paper's Table 5.
+
+    python -m elmo_keras.analyses.senses --train A.tsv --test B.tsv --elmo MODEL
+
+A use of a word gets the sense whose uses in training have the nearest mean vector.
+Words that are not in training back off to their first sense, the most frequent sense of
+the lemma as any other part of speech. If the lemma is not in training, there is no
+answer, which counts as wrong. F1 is over all uses, and so it is the share that is right.
+"""
+
+import collections
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmo_keras.embed.embedder import Embedder
+from elmo_keras.hub.local_files import ARITHMETIC, MODEL_HELP
+from elmo_keras.util.argument_types import positive
+from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.markdown_table import markdown_table
+
+if TYPE_CHECKING:
+    from elmo_keras.analyses.semcor import Instance, Sentence
+
+PROGRAM = "elmo_keras.analyses.senses"
+UNKNOWN = -1  # the id where no sense is known
+DIGITS = 5  # beyond these, cosines differ only by rounding
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    p = command_parser(PROGRAM, __doc__)
+    add = p.add_argument
+    add("--train", required=True, metavar="FILE", help="word, lemma, tag, sense key")
+    add("--test", required=True, metavar="FILE", help="the same")
+    add("--elmo", dest="model", required=True, metavar="MODEL", help=MODEL_HELP)
+    add("--arithmetic", **ARITHMETIC)
+    limit = "first N sentences of each file"
+    add("--limit", type=positive(int), metavar="N", help=limit)
+    options = p.parse_args(arguments)
+    return run_command(PROGRAM, lambda: senses(**vars(options)))
+
+
+def senses(
+    *,
+    train: str | Path,
+    test: str | Path,
+    model: str | Path,
+    arithmetic: str | None = None,
+    limit: int | None = None,
+) -> None:
+    from elmo_keras.analyses.semcor import read_semcor  # by Keras
+
+    training, scored = read_semcor(train, limit), read_semcor(test, limit)
+    for path, sentences in (train, training), (test, scored):
+        if not any(sentence.instances for sentence in sentences):
+            raise ValueError(f"{path} holds no word with a sense.")
+    embedder = Embedder(model, layers="all", arithmetic=arithmetic)
+    inventory = SenseInventory(training)
+    vectors = average_senses(embedder, training, inventory)
+    instances, nearest = nearest_senses(embedder, scored, inventory, vectors)
+    first = np.array([[inventory.first_sense(i.word)] for i in instances])
+    keys = [*(key for _, key in inventory.senses), ""]  # the last one of UNKNOWN
+    answers = zip(np.hstack([first, nearest]), instances)
+    right = np.array([[keys[s] in i.senses for s in row] for row, i in answers])
+    n_senses = np.array([len(inventory.sense_ids(i.word)) for i in instances])
+    print(scores_table(right, n_senses))
+    print(
+        f"\n{len(instances):,} uses. Training has several senses of "
+        f"{np.mean(n_senses > 1):.1%}, one of {np.mean(n_senses == 1):.1%}; "
+        f"{np.mean(n_senses == 0):.1%} back off; {np.mean(first == UNKNOWN):.1%} of "
+        "all have no answer."
+    )
+
+
+def scores_table(right: np.ndarray, n_senses: np.ndarray) -> str:
+    """A row for the first sense and for each layer, from bool `(instances, 1 + layers)`."""
+    names = ["first sense", *(f"layer {i}" for i in range(right.shape[1] - 1))]
+    ambiguous = right[n_senses > 1]
+    scores = [right.mean(axis=0)]
+    scores.append(ambiguous.mean(axis=0) if len(ambiguous) else np.nan * scores[0])
+    columns = [[f"{100 * score:.1f}" for score in column] for column in scores]
+    head = "", "F1", "F1 where training has several senses"
+    return markdown_table(head, list(zip(names, *columns)))
+
+
+class SenseInventory:
+    """The senses of each word in training, the most frequent one first.
+
+    A word is a lemma with its part of speech, a sense is a word with a key; its id is its
+    index in `senses`.
+    """
+
+    def __init__(self, training: Sequence["Sentence"]):
+        counts = collections.Counter(
+            (instance.word, key)
+            for sentence in training
+            for instance in sentence.instances
+            for key in instance.senses
+        )
+        self.senses = [sense for sense, _ in counts.most_common()]
+        self.id = {sense: i for i, sense in enumerate(self.senses)}
+        self._of_words = collections.defaultdict(list)
+        self._of_lemmas: dict[str, int] = {}  # the most frequent sense of any word
+        for i, (word, _) in enumerate(self.senses):
+            self._of_words[word].append(i)
+            self._of_lemmas.setdefault(word[0], i)
+
+    def sense_ids(self, word: tuple[str, str]) -> list[int]:
+        return self._of_words.get(word, [])
+
+    def first_sense(self, word: tuple[str, str]) -> int:
+        """The sense most frequent in training, of the word or else its lemma; or `UNKNOWN`."""
+        ids = self.sense_ids(word)
+        return ids[0] if ids else self._of_lemmas.get(word[0], UNKNOWN)
+
+
+def average_senses(
+    embedder: Embedder, training: Sequence["Sentence"], inventory: SenseInventory
+) -> np.ndarray:
+    """The mean vector of each sense's uses, float32 `(senses, layers, dim)`."""
+    n_layers, _, dim = embedder.vectors.shape
+    n_senses = len(inventory.senses)
+    sums = np.zeros((n_senses, n_layers, dim), np.float32)
+    counts = np.zeros((n_senses, 1, 1), np.float32)
+    for instance, vector in _instance_vectors(embedder, training):
+        for key in instance.senses:
+            i = inventory.id[instance.word, key]
+            sums[i] += vector
+            counts[i] += 1
+    return sums / counts
+
+
+def nearest_senses(
+    embedder: Embedder,
+    test: Sequence["Sentence"],
+    inventory: SenseInventory,
+    vectors: np.ndarray,
+) -> tuple[list["Instance"], np.ndarray]:
+    """The instances, and the ids of the senses nearest to each: int `(instances, layers)`.
+
+    An id is `UNKNOWN` where no sense is known; in a tie it is the more frequent sense.
+    """
+    instances, nearest = [], []
+    for instance, vector in _instance_vectors(embedder, test):
+        ids = inventory.sense_ids(instance.word)
+        ids = np.array(ids or [inventory.first_sense(instance.word)])
+        instances.append(instance)
+        nearest.append(ids[_nearest(vectors[ids], vector)])
+    return instances, np.array(nearest)
+
+
+def _nearest(candidates, vector):
+    """The nearest of vectors (senses, layers, dim) in each layer: (layers,)."""
+    norms = np.linalg.norm(candidates, axis=-1) * np.linalg.norm(vector, axis=-1)
+    cosines = np.einsum("sld,ld->sl", candidates, vector) / np.maximum(norms, 1e-12)
+    return np.argmax(np.round(cosines, DIGITS), axis=0)
+
+
+def _instance_vectors(
+    embedder: Embedder, sentences: Sequence["Sentence"]
+) -> Iterator[tuple["Instance", np.ndarray]]:
+    """Each instance in the order of the text, with the mean of its tokens: (layers, dim)."""
+    tokens = [sentence.tokens for sentence in sentences]
+    arrays = embedder.stream(tokens, show_progress_bar=True)
+    for sentence, layers in zip(sentences, arrays):
+        for instance in sentence.instances:
+            yield instance, layers[:, instance.first : instance.end].mean(axis=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

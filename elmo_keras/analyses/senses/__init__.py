@@ -1,1 +1,0 @@
-"""Word senses by nearest neighbours."""
