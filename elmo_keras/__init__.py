@@ -29,10 +29,7 @@ _MODULES = {
     "character_ids": "text.characters",
     "embed_corpus": "embed.corpus",
     "find_model": "formats.model_directory",
-    "held_out_perplexity": "training.perplexity",
     "load_bilm": "formats.model_directory",
-    "log_probabilities": "training.perplexity",
-    "perplexity": "training.perplexity",
     "read_embeddings": "embed.embeddings",
     "tokenize": "text.token_batches",
 }
@@ -54,11 +51,6 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.text.mirrored_strategy import MirroredStrategy as MirroredStrategy
     from elmo_keras.text.token_batches import tokenize as tokenize
     from elmo_keras.text.vocabulary import Vocabulary as Vocabulary
-    from elmo_keras.training.perplexity import (
-        held_out_perplexity as held_out_perplexity,
-    )
-    from elmo_keras.training.perplexity import log_probabilities as log_probabilities
-    from elmo_keras.training.perplexity import perplexity as perplexity
 
 __all__ = sorted([*_MODULES, "layers"])
 

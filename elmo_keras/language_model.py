@@ -12,6 +12,8 @@ from elmo_keras.argument_checks import check_counts
 from elmo_keras.bilm import BidirectionalLanguageModel, check_process
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.layers.flat_sentences import sentence_numbers, with_boundaries
+from elmo_keras.perplexity import HeldOutPerplexity, log_probability_sums
+from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.length_batches import balanced_batches, in_order
 from elmo_keras.text.sentences import Sentence, tokens_of_sentences
 from elmo_keras.text.vocabulary import Vocabulary
@@ -142,6 +144,39 @@ class LanguageModel:
             ),
             tokens_at_once=CHUNK_BATCHES * self._tokens_at_once,
         )
+
+    def perplexity(
+        self,
+        text: Corpus | str | Iterable[Sentence],
+        *,
+        progress: Callable[[int], object] = lambda n_tokens: None,
+    ) -> HeldOutPerplexity:
+        """The perplexities of a text, with the full softmax.
+
+        Every token and one end of each sentence are predicted, words outside of the
+        vocabulary as `<UNK>`. The text is read with each sentence from the zero state,
+        as `score` reads it, and in at most 32 rows with the state carried over from
+        sentence to sentence, as published perplexities are measured.
+
+        Args:
+            text: a `Corpus`, which may be larger than memory, or sentences as in
+                `Embedder.encode`.
+            progress: called with the number of predictions of each finished window.
+
+        Returns:
+            `zero` and `carried`, each with `forward`, `backward` and their `mean`.
+
+        Raises:
+            ValueError: there is no sentence.
+        """
+        check_process()
+        corpus = text if isinstance(text, Corpus) else Corpus.of(text)
+        if not len(corpus):
+            raise ValueError("`text` should hold at least one sentence. It is empty.")
+        sums = log_probability_sums(
+            self.bilm, corpus, self.vocabulary, progress=progress
+        )
+        return HeldOutPerplexity.from_sums(sums, corpus.n_predictions)
 
     def _scores(self, batch):
         check_process()

@@ -23,6 +23,7 @@ from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.arguments import data_of, limits_of, parser, settings_of
 from elmo_keras.training.options import Limits, RunSettings, TextData
 from elmo_keras.util.command import INTERRUPTED, run_command, stopping
+from elmo_keras.util.progress import Progress
 
 if TYPE_CHECKING:
     from elmo_keras.training.inputs import Inputs
@@ -120,17 +121,16 @@ def train(
 
 
 def evaluate(output: Path, data: TextData) -> int:
-    from elmo_keras import find_model, held_out_perplexity, load_bilm
+    from elmo_keras import LanguageModel
     from elmo_keras.training.inputs import validation_text
 
-    vocabulary = find_model(output).vocabulary
-    bilm = load_bilm(output)
-    if bilm.softmax is None:
-        raise ValueError(f"{output} has no softmax, so there is no perplexity.")
-    valid = validation_text(data, bilm.config)
-    print(f"Held-out text: {TextStatistics.of(valid, vocabulary, bilm.config)}")
-    found = held_out_perplexity(bilm, valid, vocabulary, verbose=1)
-    print(f"Held-out perplexity: {found}")
+    model = LanguageModel.from_pretrained(output)
+    config = model.bilm.config
+    valid = validation_text(data, config)
+    print(f"Held-out text: {TextStatistics.of(valid, model.vocabulary, config)}")
+    with Progress(total=valid.n_predictions) as bar:
+        perplexity = model.perplexity(valid, progress=bar.update)
+    print(f"Held-out perplexity: {perplexity}")
     return 0
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import tensorflow as tf
 
 from elmo_keras.formats.published import n_parameters
+from elmo_keras.text.windows import window
 from elmo_keras.training.options import SLOTS, RunSettings
 from elmo_keras.training.streams import Streams
-from elmo_keras.training.windows import window
 
 _FLOAT = 4  # bytes
 _PROCESS = 2**30 * 3 // 4  # TensorFlow and Keras before a model is built

@@ -6,10 +6,9 @@ import math
 import keras
 import tensorflow as tf
 
-from elmo_keras.language_model import check_softmax
+from elmo_keras.language_model import LanguageModel, check_softmax
 from elmo_keras.layers.arguments_config import LayerArgument
 from elmo_keras.training.options import TrainingOptions
-from elmo_keras.training.perplexity import held_out_perplexity
 from elmo_keras.training.step import train_step
 from elmo_keras.training.streams import Streams
 
@@ -103,11 +102,12 @@ class _HeldOut(keras.callbacks.Callback):
 
     def __init__(self, corpus, vocabulary):
         super().__init__()
-        self.text = corpus, vocabulary
+        self.corpus, self.vocabulary = corpus, vocabulary
 
     def on_epoch_end(self, epoch, logs):
-        found = held_out_perplexity(self.model.bilm, *self.text).zero.mean
-        logs.update(val_loss=math.log(found), val_perplexity=found)
+        model = LanguageModel(self.model.bilm, self.vocabulary)
+        perplexity = model.perplexity(self.corpus).zero.mean
+        logs.update(val_loss=math.log(perplexity), val_perplexity=perplexity)
 
 
 def _of_each_replica(value):

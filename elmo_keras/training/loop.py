@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from elmo_keras.perplexity import HeldOutPerplexity, log_probability_sums
 from elmo_keras.training.distribution import (
     is_chief,
     n_workers,
@@ -20,7 +21,6 @@ from elmo_keras.training.distribution import (
 )
 from elmo_keras.training.options import Limits
 from elmo_keras.training.output import write_model
-from elmo_keras.training.perplexity import HeldOutPerplexity, validation_sums
 from elmo_keras.training.run import TrainingRun, save
 from elmo_keras.training.step import compiled_step
 from elmo_keras.util.progress import Progress as ProgressBar
@@ -148,14 +148,16 @@ def _check_finite(evaluations):
 def validate(run: TrainingRun) -> HeldOutPerplexity:
     """The perplexity of the validation text; workers share its sentences."""
     text, strategy = run.inputs.valid, run.strategy
-    sums = validation_sums(
+    sums = log_probability_sums(
         run.bilm,
         text,
         run.inputs.vocabulary,
         worker=worker(strategy),
         n_workers=n_workers(strategy),
     )
-    return HeldOutPerplexity.of(sum_over_workers(strategy, sums), text.n_predictions)
+    return HeldOutPerplexity.from_sums(
+        sum_over_workers(strategy, sums), text.n_predictions
+    )
 
 
 class Monitor(contextlib.AbstractContextManager):

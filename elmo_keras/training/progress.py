@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from elmo_keras.training.perplexity import HeldOutPerplexity, Perplexity
+from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 
 ROW_STEPS = 10  # steps of a row of `losses`
 RECENT_ROWS = 10  # rows of the recent loss
@@ -68,11 +68,9 @@ class Progress:
         return getattr(result, self.chosen_by).mean
 
     def evaluations(self) -> list[HeldOutPerplexity]:
-        """All evaluations so far; early ones of an old checkpoint lack `carried`."""
-        carried = {row[0]: Perplexity(*row[1:]) for row in self.held_out_carried}
         return [
-            HeldOutPerplexity(Perplexity(*row[1:]), carried.get(row[0]))
-            for row in self.held_out
+            HeldOutPerplexity(Perplexity(*zero[1:]), Perplexity(*carried[1:]))
+            for zero, carried in zip(self.held_out, self.held_out_carried, strict=True)
         ]
 
     def best_evaluation(self) -> HeldOutPerplexity | None:

@@ -133,7 +133,7 @@ def _perplexity(progress):
     return (
         f"- each sentence from the zero state, as `Elmo` reads it: {best.zero}\n"
         "- state carried over from sentence to sentence, as in published perplexities: "
-        f"{best.carried or 'not measured'}\n\n"
+        f"{best.carried}\n\n"
         f"The {chosen} mean chose the weights."
     )
 
@@ -141,9 +141,8 @@ def _perplexity(progress):
 def _evaluations(progress):
     heads = "forward", "backward", "carried: forward", "carried: backward"
     rows = []
-    for (tokens, *_), found in zip(progress.held_out, progress.evaluations()):
-        numbers = [f"{x:.1f}" for x in (*found.zero, *(found.carried or ()))]
-        rows.append((f"{tokens:,}", *numbers, *[""] * (len(heads) - len(numbers))))
+    for (tokens, *_), both in zip(progress.held_out, progress.evaluations()):
+        rows.append((f"{tokens:,}", *(f"{x:.1f}" for x in (*both.zero, *both.carried))))
     return markdown_table(("tokens read", *heads), rows)
 
 

@@ -14,7 +14,7 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.training.windows import Plan, window
+from elmo_keras.text.windows import Plan, window
 
 PREFETCHED = 4
 ALONE = tf.distribute.InputContext()  # one replica

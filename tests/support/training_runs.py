@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-import train
-from elmo_keras import Vocabulary
+from elmo_keras import Vocabulary, train
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.training import loop, report, run
 from elmo_keras.training.arguments import data_of, limits_of, parser, settings_of
@@ -41,7 +40,7 @@ SIZES = ["--preset", "test", "--batch-size", "4", "--unroll-steps", "6"]
 # then those of the program.
 DYING_PROGRAM = """
 import os, signal, sys
-import train
+from elmo_keras import train
 from elmo_keras.training import loop
 
 compiled_step, left = loop.compiled_step, [int(sys.argv[1])]

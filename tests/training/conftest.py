@@ -1,13 +1,11 @@
 """A small text, and a run over it that several files of tests train."""
 
-import functools
 import random
 
 import pytest
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
-from elmo_keras.language_model import LanguageModel
-from elmo_keras.training import cost, perplexity
+from elmo_keras.training import cost
 from tests.support.models import randomize
 from tests.support.training_runs import SIZES, VOCABULARY, ReusedRun
 
@@ -20,15 +18,6 @@ def measured_speed(monkeypatch):
     measure = cost._gemm_speed
     monkeypatch.setattr(cost, "_gemm_speed", lambda dtype: 1e9)
     return measure
-
-
-traced_once = functools.cache(LanguageModel)
-
-
-@pytest.fixture(autouse=True)
-def graphs_of_perplexity_are_traced_once(monkeypatch):
-    """Those of a model are kept, which each call of `log_probabilities` makes anew."""
-    monkeypatch.setattr(perplexity, "LanguageModel", traced_once)
 
 
 @pytest.fixture(scope="session")

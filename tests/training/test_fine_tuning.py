@@ -7,8 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-import train
-from elmo_keras import BidirectionalLanguageModel, Vocabulary
+from elmo_keras import BidirectionalLanguageModel, Vocabulary, train
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
 from elmo_keras.formats.published import write_weights
 from elmo_keras.training import report

@@ -5,12 +5,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import BidirectionalLanguageModel, Elmo, MirroredStrategy, Vocabulary
+from elmo_keras import (
+    BidirectionalLanguageModel,
+    Elmo,
+    LanguageModel,
+    MirroredStrategy,
+    Vocabulary,
+)
 from elmo_keras.formats.model_directory import save_model
 from elmo_keras.training import loop
 from elmo_keras.training.keras_model import TrainableLanguageModel
 from elmo_keras.training.optimizers import make_optimizer
-from elmo_keras.training.perplexity import held_out_perplexity
 from elmo_keras.training.streams import Streams
 from tests.support.training_runs import CORPUS, VOCABULARY
 
@@ -84,7 +89,7 @@ def test_fifty_steps_are_those_of_train_and_a_saved_model_goes_on(reused, tmp_pa
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert loaded.optimizer.iterations == N_STEPS
     vocabulary = run.inputs.vocabulary
-    now = held_out_perplexity(model.bilm, run.inputs.valid, vocabulary).zero.mean
+    now = LanguageModel(model.bilm, vocabulary).perplexity(run.inputs.valid).zero.mean
     assert history["val_perplexity"][-1] == now
     assert history["val_loss"][-1] == pytest.approx(np.log(now), rel=1e-5)
     save_model(tmp_path / "model", loaded.bilm, vocabulary)

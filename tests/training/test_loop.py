@@ -6,11 +6,11 @@ import types
 
 import pytest
 
+from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 from elmo_keras.training import loop
 from elmo_keras.training.distribution import make_strategy
 from elmo_keras.training.loop import READ_EVERY, Monitor, fit
 from elmo_keras.training.options import Limits
-from elmo_keras.training.perplexity import HeldOutPerplexity, Perplexity
 from elmo_keras.training.progress import Progress
 from tests.support.training_runs import ReusedRun
 

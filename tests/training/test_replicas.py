@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import train
+from elmo_keras import train
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.distribution import gather_rows
 from elmo_keras.training.run import CHECKPOINTS

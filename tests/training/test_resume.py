@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-import train
+from elmo_keras import train
 from elmo_keras.formats.model_directory import load_bilm
 from elmo_keras.training import checkpoint, loop
 from elmo_keras.training.checkpoint import checkpoints, newest_checkpoint

@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from elmo_keras import Vocabulary
 from elmo_keras.text.corpus import Corpus
+from elmo_keras.text.windows import Plan, window
 from elmo_keras.training.streams import Negatives, Streams, draw_negatives
-from elmo_keras.training.windows import Plan, window
 from tests.support import reference
 
 # The long sentence makes rows of very unequal length.

@@ -15,8 +15,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-import train
-from elmo_keras import Elmo
+from elmo_keras import Elmo, train
 from elmo_keras.formats.model_directory import load_bilm
 from elmo_keras.training import cost, loop, step
 from elmo_keras.training.checkpoint import newest_checkpoint
@@ -84,7 +83,7 @@ def test_evaluation_is_a_command_that_needs_a_softmax(trained, tmp_path, capsys)
     shutil.copytree(trained.model, tmp_path, dirs_exist_ok=True)
     (tmp_path / "training" / "softmax.hdf5").unlink()
     assert train.main([*valid, "--output", str(tmp_path)]) == 2
-    assert "has no softmax, so there is no perplexity" in capsys.readouterr().err
+    assert "should have a softmax and its vocabulary" in capsys.readouterr().err
     words = tmp_path / "vocab.txt"
     shutil.copytree(trained.model, tmp_path, dirs_exist_ok=True)
     words.write_text(words.read_text().replace("cat", "cow"))

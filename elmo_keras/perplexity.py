@@ -1,24 +1,21 @@
 """The perplexity of a language model on held-out text, with the full softmax.
 
-`perplexity` reads each sentence on its own. `held_out_perplexity` reads rows of text
-twice, side by side: once with the LSTM state carried over from sentence to sentence, as
-the published perplexities are measured, and once with each sentence from the zero
-state, as `Elmo` reads it.
+Rows of text are read twice, side by side: once with the LSTM state carried over from
+sentence to sentence, as the published perplexities are measured, and once with each
+sentence from the zero state, as `Elmo` reads it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.language_model import LanguageModel, check_softmax
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.training.windows import Plan, window
-from elmo_keras.util.progress import Progress
+from elmo_keras.text.windows import Plan, window
 
 MAX_ROWS = 32
 SENTENCES_A_ROW = 32  # the first of them is read from the zero state in any case
@@ -30,12 +27,6 @@ class Perplexity(NamedTuple):
 
     forward: float
     backward: float
-
-    @classmethod
-    def of(cls, sums: np.ndarray, n_predictions: int) -> "Perplexity":
-        with np.errstate(over="ignore"):  # after training that diverged
-            forward, backward = np.exp(-np.asarray(sums) / n_predictions)
-        return cls(float(forward), float(backward))
 
     @property
     def mean(self) -> float:
@@ -50,135 +41,45 @@ class Perplexity(NamedTuple):
 
 
 class HeldOutPerplexity(NamedTuple):
-    """The perplexities of a text for the ways to read it; None was not measured."""
+    """The perplexities of a text for the two ways to read it."""
 
     zero: Perplexity  # each sentence from the zero state, as `Elmo` reads it
-    carried: Perplexity | None = None  # the state carried over, as for published ones
+    carried: Perplexity  # the state carried over, as for published perplexities
 
     @classmethod
-    def of(cls, sums: np.ndarray, n_predictions: int) -> "HeldOutPerplexity":
-        return cls(*(Perplexity.of(some, n_predictions) for some in sums))
+    def from_sums(cls, sums: np.ndarray, n_predictions: int) -> "HeldOutPerplexity":
+        """From the log probabilities of a text, as `log_probability_sums` returns them."""
+        with np.errstate(over="ignore"):  # after training that diverged
+            perplexities = np.exp(-sums / n_predictions).tolist()
+        return cls(*(Perplexity(*directions) for directions in perplexities))
 
     def __str__(self):
-        carried = f"; state carried over: {self.carried}" if self.carried else ""
-        return f"{self.zero}{carried}"
+        return f"{self.zero}; state carried over: {self.carried}"
 
 
-def perplexity(
-    bilm: BidirectionalLanguageModel,
-    corpus: Corpus,
-    vocabulary: Vocabulary,
-    *,
-    verbose: int = 0,
-) -> Perplexity:
-    """Full-softmax perplexities of a corpus, each sentence on its own.
-
-    Every token and one end of each sentence are predicted, words outside the
-    vocabulary as `<UNK>`.
-
-    Args:
-        bilm: a biLM with a softmax.
-        corpus: held-out sentences.
-        vocabulary: the words of the softmax.
-        verbose: 1 for a progress bar.
-
-    Raises:
-        ValueError: the corpus is empty.
-    """
-    _check_sentences(corpus)
-    sums = log_probabilities(bilm, corpus, vocabulary, verbose=verbose)
-    return Perplexity.of(sums.sum(axis=0), corpus.n_predictions)
-
-
-def log_probabilities(
-    bilm: BidirectionalLanguageModel,
-    corpus: Corpus,
-    vocabulary: Vocabulary,
-    *,
-    verbose: int = 0,
-) -> np.ndarray:
-    """Log probability of each sentence, in nats.
-
-    Args:
-        bilm, corpus, vocabulary, verbose: as in `perplexity`.
-
-    Returns:
-        float64 `(sentences, 2)`: forward and backward.
-
-    Raises:
-        ValueError: the model has no softmax, or one of another size.
-    """
-    _check_corpus(corpus)
-    scores = LanguageModel(bilm, vocabulary).score(corpus.sentences())
-    shown = Progress(scores, total=len(corpus), unit=" sentences", disable=not verbose)
-    return np.array([s.totals for s in shown]).reshape(-1, 2)
-
-
-def held_out_perplexity(
-    bilm: BidirectionalLanguageModel,
-    corpus: Corpus,
-    vocabulary: Vocabulary,
-    *,
-    verbose: int = 0,
-) -> HeldOutPerplexity:
-    """Full-softmax perplexities of a text, for both ways to read it.
-
-    `zero` is the result of `perplexity`, up to rounding.
-
-    Args:
-        bilm: a biLM with a softmax.
-        corpus: held-out sentences.
-        vocabulary: the words of the softmax.
-        verbose: 1 for a progress bar.
-
-    Raises:
-        ValueError: the corpus is empty, or the model has no softmax, or one of
-            another size.
-    """
-    _check_sentences(corpus)
-    sums = validation_sums(bilm, corpus, vocabulary, verbose=verbose)
-    return HeldOutPerplexity.of(sums, corpus.n_predictions)
-
-
-def _check_corpus(corpus):
-    if not isinstance(corpus, Corpus):
-        raise TypeError(
-            "`corpus` should be a Corpus, which `Corpus.of(sentences)` makes. "
-            f"Received: {type(corpus).__name__}"
-        )
-
-
-def _check_sentences(corpus):
-    _check_corpus(corpus)
-    if not len(corpus):
-        raise ValueError("`corpus` should hold at least one sentence. It is empty.")
-
-
-def validation_sums(
+def log_probability_sums(
     bilm: BidirectionalLanguageModel,
     corpus: Corpus,
     vocabulary: Vocabulary,
     *,
     worker: int = 0,
     n_workers: int = 1,
-    verbose: int = 0,
+    progress: Callable[[int], object] = lambda n_tokens: None,
 ) -> np.ndarray:
     """Log probabilities, summed over every n-th of at most 32 rows of a text.
 
     float64 `(2, 2)`: from the zero state and carried over, forward and backward.
     """
-    check_softmax(bilm, vocabulary)
     n_rows = min(max(len(corpus) // SENTENCES_A_ROW, 1), MAX_ROWS)
     rows = range(n_rows)[worker::n_workers]
     sums = np.zeros((2, 2))
     if not rows:
         return sums
     state = bilm.lstm.zero_state(2 * len(rows))
-    with Progress(total=corpus.n_predictions, disable=not verbose) as progress:
-        for batch in _windows(corpus, vocabulary, bilm.config, n_rows, rows=rows):
-            logs, state = _of_window(bilm, batch, state)
-            sums += logs.numpy()
-            progress.update(batch["targets"].shape[1] // 2)
+    for batch in _windows(corpus, vocabulary, bilm.config, n_rows, rows=rows):
+        logs, state = _window_sums(bilm, batch, state)
+        sums += logs.numpy()
+        progress(batch["targets"].shape[1] // 2)
     return sums
 
 
@@ -235,7 +136,7 @@ def packed_segments(from_zero: np.ndarray) -> dict[str, np.ndarray]:
 
 
 @tf.function(reduce_retracing=True, autograph=False)
-def _of_window(bilm, batch, state):
+def _window_sums(bilm, batch, state):
     """Log probabilities for both ways to read, and the state of the rows of both."""
     x = tf.gather(bilm.token_representation(batch["characters"]), batch["words"])
     sums, last = [], []

@@ -1,0 +1,117 @@
+"""Full-softmax perplexities for both ways to read a text, against plain NumPy."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elmo_keras import ElmoConfig, LanguageModel
+from elmo_keras import perplexity as module
+from elmo_keras.perplexity import log_probability_sums, packed_segments
+from elmo_keras.text.corpus import Corpus
+from tests.support.dictionaries import dictionary_config
+from tests.support.models import random_bilm
+from tests.support.oracle_losses import expected_losses
+from tests.support.training_runs import CORPUS, SENTENCES, VOCABULARY
+
+N = CORPUS.n_predictions
+
+
+@pytest.fixture(scope="module")
+def bilm():
+    return random_bilm(ElmoConfig.preset("test"), len(VOCABULARY))
+
+
+def carried(bilm, rows):
+    """Log probabilities by the oracle, the state carried over in each row: (2,)."""
+    sums = np.zeros(2)
+    for row in rows:
+        for direction in range(2):
+            state = None
+            for sentence in row:
+                losses, state = expected_losses(
+                    bilm, VOCABULARY, sentence, direction=direction, state=state
+                )
+                sums[direction] -= losses.sum()
+    return sums
+
+
+@pytest.mark.parametrize(
+    ("max_tokens", "sentences_a_row"),
+    [(2048, 32), (4, 2), pytest.param(2048, 2, marks=pytest.mark.slow)],
+)
+def test_a_text_is_read_in_rows_from_zero_and_carried_over(
+    bilm, max_tokens, sentences_a_row, monkeypatch
+):
+    monkeypatch.setattr(module, "MAX_TOKENS", max_tokens)
+    monkeypatch.setattr(module, "SENTENCES_A_ROW", sentences_a_row)
+    # 17 predictions in two rows: the second starts with the first sentence from 8 on.
+    rows = {32: [SENTENCES], 2: [SENTENCES[:2], SENTENCES[2:]]}[sentences_a_row]
+    expected = [carried(bilm, [[s] for s in SENTENCES]), carried(bilm, rows)]
+    assert np.abs(np.subtract(*expected)).min() > 0.01
+    steps, model = [], LanguageModel(bilm, VOCABULARY)
+    perplexity = model.perplexity(CORPUS, progress=steps.append)
+    assert sum(steps) == N == 17
+    np.testing.assert_allclose(perplexity, np.exp(-np.divide(expected, N)), rtol=1e-5)
+    for way, sums in zip(perplexity, expected):
+        assert way.mean == pytest.approx(np.exp(-sums.mean() / N), rel=1e-5)
+    assert str(perplexity) == f"{perplexity.zero}; state carried over: {perplexity[1]}"
+    assert perplexity == model.perplexity(SENTENCES)
+
+
+@pytest.mark.parametrize("has_dictionary", [False, True])
+def test_from_zero_it_is_that_of_the_sentences_scores(bilm, has_dictionary):
+    if has_dictionary:  # which has boundaries of its own
+        bilm = random_bilm(dictionary_config(True), len(VOCABULARY))
+    model = LanguageModel(bilm, VOCABULARY)
+    totals = sum(scores.totals for scores in model.score(SENTENCES))
+    zero = model.perplexity(SENTENCES).zero
+    np.testing.assert_allclose(zero, np.exp(-totals / N), rtol=1e-5)
+
+
+def test_a_model_that_knows_nothing_has_the_vocabulary_as_perplexity(bilm):
+    values = bilm.softmax.get_weights()
+    for weight in bilm.softmax.weights:
+        weight.assign(tf.zeros_like(weight.value))
+    perplexity = LanguageModel(bilm, VOCABULARY).perplexity(CORPUS)
+    bilm.softmax.set_weights(values)
+    np.testing.assert_allclose(perplexity, len(VOCABULARY), rtol=1e-6)
+
+
+def test_a_text_without_a_sentence_has_no_perplexity(bilm):
+    with pytest.raises(ValueError, match="at least one sentence"):
+        LanguageModel(bilm, VOCABULARY).perplexity(Corpus.of([]))
+
+
+@pytest.mark.parametrize("n_workers", [2, 3])
+def test_shares_of_workers_sum_to_the_text(bilm, n_workers, monkeypatch):
+    monkeypatch.setattr(module, "SENTENCES_A_ROW", 2)
+    text = bilm, CORPUS, VOCABULARY
+    shares = [
+        log_probability_sums(*text, worker=w, n_workers=n_workers)
+        for w in range(n_workers)
+    ]
+    np.testing.assert_allclose(sum(shares), log_probability_sums(*text), atol=1e-4)
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 1])
+def test_segments_are_the_rows_cut_where_they_start_from_zero(share):
+    rows, time = 5, 7
+    from_zero = np.random.default_rng(1).random((rows, time)) < share
+    packed = packed_segments(from_zero)
+    assert all(array.dtype == np.int32 for array in packed.values())
+    order, sizes, begin, last = packed.values()
+    assert sorted(order) == list(range(rows * time)) and sizes.sum() == rows * time
+    assert (np.diff(sizes) <= 0).all() and (begin == rows).sum() == from_zero.sum()
+    # Unpacked again, each segment holds the places from its start to the next one's.
+    segments = [[] for _ in begin]
+    for step in np.split(order, np.cumsum(sizes)[:-1]):
+        for segment, place in zip(segments, step):
+            segment.append(int(place))
+    starts = from_zero | (np.arange(time) == 0)
+    expected = np.split(np.arange(rows * time), np.flatnonzero(starts)[1:])
+    assert sorted(segments) == [part.tolist() for part in expected]
+    for row, segment in enumerate(last):
+        assert segments[segment][-1] == row * time + time - 1
+    for segment, row in zip(segments, begin):
+        r, place = divmod(segment[0], time)
+        assert row == (rows if from_zero[r, place] else r)
