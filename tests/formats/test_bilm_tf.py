@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, Embedder, LanguageModel, load_bilm
-from elmo_keras.formats.hdf5_format.hdf5_reader import Hdf5File
+from elmo_keras.formats.hdf5 import Hdf5File
 from elmo_keras.formats.model_directory import find_model
 from elmo_keras.layers.blocked_weights import blocked
 from tests.formats.conftest import assert_same, tarred

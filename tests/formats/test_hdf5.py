@@ -1,4 +1,4 @@
-"""The reader of untrusted HDF5 files, against libhdf5, and what it refuses."""
+"""The reading of untrusted HDF5 files, against libhdf5, and what is refused."""
 
 import hashlib
 import io
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from elmo_keras.formats.hdf5 import Content, new_hdf5, open_hdf5
-from elmo_keras.formats.hdf5_format.datasets import dtype_of
 
 VALUES = np.random.default_rng(0).normal(size=(37, 23))
 
@@ -56,11 +55,6 @@ def chunked(file):
     file.create_dataset("small", data=np.zeros((40, 600)), chunks=(3, 7))
 
 
-def in_one_chunk(file):
-    file.create_dataset("gzip", data=VALUES, chunks=(37, 23), compression="gzip")
-    file.create_dataset("plain", data=VALUES, chunks=(37, 23))
-
-
 V108, LATEST = {"libver": ("v108", "v108")}, {"libver": "latest"}
 
 
@@ -71,7 +65,6 @@ V108, LATEST = {"libver": ("v108", "v108")}, {"libver": "latest"}
         (varied, {"userblock_size": 1024}),
         (chunked, {}),
         (chunked, V108),
-        (in_one_chunk, LATEST),
     ],
 )
 def test_arrays_are_those_that_libhdf5_reads(fill, options):
@@ -132,13 +125,12 @@ def virtual(file):
 @pytest.mark.parametrize(
     ("fill", "message"),
     [
-        (made("a", 3, "f4", external=[("/etc/passwd", 0, 12)]), "`a`: .*external stor"),
-        (virtual, "`a`: .*virtual"),
-        (put("a", h5py.SoftLink("/b")), "`a` is a soft or external link"),
-        (put("a", h5py.ExternalLink("/other", "b")), "`a` is a soft or external link"),
+        (made("a", 3, "f4", external=[("/etc/passwd", 0, 12)]), "`a` .*external stor"),
+        (virtual, "`a` .*virtual"),
+        (put("a", h5py.SoftLink("/b")), "`a` is a soft link"),
+        (put("a", h5py.ExternalLink("/other", "b")), "a link to another file"),
         (lambda f: f.__setitem__("a", f.create_group("b")), "object twice"),
         (lambda f: f.create_group("a").__setitem__("b", f["/"]), "object twice"),
-        (put("a", np.dtype("f4")), "no group and no dataset"),
     ],
 )
 def test_what_refers_to_other_places_is_refused(fill, message, options):
@@ -146,16 +138,25 @@ def test_what_refers_to_other_places_is_refused(fill, message, options):
         reading(content(fill, **options))
 
 
+def bfloat16(file):
+    """Floats whose sign, exponent and mantissa lie elsewhere than those of float16."""
+    dtype = h5py.h5t.IEEE_F16LE.copy()
+    dtype.set_fields(15, 7, 8, 0, 7)
+    dtype.set_ebias(127)
+    h5py.h5d.create(file.id, b"a", dtype, h5py.h5s.create_simple((3,)))
+
+
 @pytest.mark.parametrize(
     ("fill", "message"),
     [
         (put("a", h5py.Empty("f4")), "no value"),
-        (put("a", np.zeros(3, "f4,i4")), "compound values"),
-        (put("a", b"abc"), "strings"),
-        (made("a", (3,), h5py.ref_dtype), "references"),
+        (put("a", np.zeros(3, "f4,i4")), "hold numbers. Found: .*f0"),
+        (put("a", b"abc"), "hold numbers. Found: object"),
+        (made("a", (3,), h5py.ref_dtype), "hold numbers. Found: .V8"),
+        (bfloat16, "floats not of IEEE 754"),
         (made("a", (3,), "f4"), "never written"),
         (made("a", (3,), "f4", chunks=(2,)), "lacks a part"),
-        (made("a", (2**50,), "f4", chunks=(2,)), "Unable to allocate|lacks a part"),
+        (made("a", (2**50,), "f4", chunks=(2,)), "lacks a part"),
         (made("a", 5, "f8", chunks=2**22, maxshape=(None,)), "chunks of wrong sizes"),
     ],
 )
@@ -182,23 +183,22 @@ def test_every_cut_is_refused_in_one_line():
             reading(data[:size])
 
 
-def test_a_loop_in_a_tree_of_links_ends():
+def test_loops_in_the_structures_end():
     data = bytearray(content(varied))
     nodes = [i for i in range(len(data)) if data[i : i + 4] == b"TREE"]
     inner = next(i for i in nodes if data[i + 5])  # a node with nodes below
     data[inner + 32 : inner + 40] = inner.to_bytes(8, "little")
-    with pytest.raises(ValueError, match="a loop|the wrong level"):
+    with pytest.raises(ValueError, match="damaged"):
         reading(bytes(data))
-
-
-def test_a_long_header_is_not_read_to_its_end():
     data = bytearray(content(put("a", np.zeros(10**6))))
     root = int.from_bytes(data[64:72], "little")
-    data[root + 8 : root + 12] = (4 * 10**6).to_bytes(4, "little")
-    with pytest.raises(ValueError, match="a header of more than 1 MiB"):
+    message = root + 16
+    loop = [0x10, 0, 16, 0, 0, 0, 0, 0, *message.to_bytes(8, "little")]
+    data[message : message + 24] = bytes(loop) + (24).to_bytes(8, "little")
+    data[root + 2 : root + 4] = b"\xff\xff"  # messages
+    data[root + 8 : root + 12] = (24).to_bytes(4, "little")
+    with pytest.raises(ValueError, match="too much in its structures"):
         reading(bytes(data))
-    nested = bytes([0x38, 0, 0, 0, 4, 0, 0, 0]) * 8000  # enumerations of enumerations
-    assert dtype_of(memoryview(nested)) == "an enumeration"
 
 
 def test_a_file_appears_whole_with_its_checksum_or_not_at_all(tmp_path):

@@ -1,1 +1,0 @@
-"""Reads HDF5 files without libhdf5, which damaged files can crash or hang."""
