@@ -1,20 +1,20 @@
 """The bidirectional language model."""
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.argument_checks import check_counts, check_flags
+from elmo_keras.argument_checks import check_flags
 from elmo_keras.config import ElmoConfig
-from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.bidirectional_lstm import BidirectionalLSTM
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.layers.dictionary_character_cnn import DictionaryCharacterCNN
 from elmo_keras.layers.flat_sentences import inner_tokens, with_boundaries
 from elmo_keras.layers.loops import HOST
-from elmo_keras.layers.token_cache import TokenCache
 from elmo_keras.layers.word_softmax import WordSoftmax
 from elmo_keras.text.characters import characters_of_words
 from elmo_keras.text.word_ids import boundary_tokens
@@ -23,7 +23,7 @@ _process: int | None = None  # the one whose TensorFlow has computed
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class BidirectionalLanguageModel(ArgumentsConfig, keras.layers.Layer):
+class BidirectionalLanguageModel(keras.layers.Layer):
     """The biLM: token representation, LSTMs of both directions, softmax.
 
     Θ_x (`token_representation`) and Θ_s (`softmax`) are shared by the two
@@ -36,7 +36,6 @@ class BidirectionalLanguageModel(ArgumentsConfig, keras.layers.Layer):
         dropout: rate of the dropout on the inputs of the LSTM layers and on the
             last output, in training.
         return_state: whether the LSTM state is returned as well.
-        n_cached_words: the number of words that `cache_words` takes.
 
     Call arguments:
         inputs: integer character ids `(batch, time, characters)`, see
@@ -63,16 +62,14 @@ class BidirectionalLanguageModel(ArgumentsConfig, keras.layers.Layer):
 
     def __init__(
         self,
-        config,
-        vocabulary_size=None,
-        dropout=0.0,
+        config: ElmoConfig | Mapping[str, Any],
         *,
-        return_state=False,
-        n_cached_words=0,
+        vocabulary_size: int | None = None,
+        dropout: float = 0.0,
+        return_state: bool = False,
         **kwargs,
     ):
         check_process()
-        check_counts(0, n_cached_words=n_cached_words)
         check_flags(return_state=return_state)
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
@@ -81,16 +78,7 @@ class BidirectionalLanguageModel(ArgumentsConfig, keras.layers.Layer):
         self.vocabulary_size = vocabulary_size
         self.dropout = dropout
         self.return_state = return_state
-        self.n_cached_words = n_cached_words
         self.token_representation = _token_representation(config, self.dtype_policy)
-        self.token_cache = None
-        if n_cached_words:
-            self.token_cache = TokenCache(
-                n_cached_words,
-                config.projection_dim,
-                name="token_cache",
-                dtype=self.dtype_policy,
-            )
         self.lstm = BidirectionalLSTM(
             config.n_layers,
             config.units,
@@ -113,8 +101,6 @@ class BidirectionalLanguageModel(ArgumentsConfig, keras.layers.Layer):
     def build(self, input_shape=None):
         config = self.config
         self.token_representation.build((None, config.ids_per_token))
-        if self.token_cache is not None:
-            self.token_cache.build((None, config.ids_per_token))
         self.lstm.build((None, None, config.projection_dim))
         if self.softmax is not None:
             self.softmax.build((None, config.projection_dim))
@@ -191,42 +177,12 @@ class BidirectionalLanguageModel(ArgumentsConfig, keras.layers.Layer):
             rows = tf.reshape(tokens, [-1, tf.shape(tokens)[-1]])
             ids, index = distinct_rows(rows)
         ids.set_shape((None, self.config.ids_per_token))
-        # While weights are trained, stored vectors would be out of date.
-        if self.token_cache is None or self.trainable:
-            vectors = self.token_representation(ids, training=training)
-        else:
-            vectors, known = self.token_cache(ids)
-            computed = self.token_representation(tf.boolean_mask(ids, ~known))
-            vectors = tf.tensor_scatter_nd_update(vectors, tf.where(~known), computed)
-        vectors = tf.gather(vectors, index)
+        vectors = tf.gather(self.token_representation(ids, training=training), index)
         if are_words:
             return vectors
         dim = self.config.projection_dim
         shape = tf.concat([tf.shape(tokens)[:-1], [dim]], axis=0)
         return tf.ensure_shape(tf.reshape(vectors, shape), (*tokens.shape[:-1], dim))
-
-    def cache_words(self, words):
-        """Stores the vectors of words, to look them up instead of computing them.
-
-        They are looked up only while the biLM is not trainable. Call this again
-        after weights have changed.
-
-        Args:
-            words: `n_cached_words` distinct words.
-
-        Raises:
-            ValueError: there are more or fewer words, or some of them are the same.
-        """
-        words = list(words)
-        if len(set(words)) != self.n_cached_words or len(words) != self.n_cached_words:
-            raise ValueError(
-                f"`words` should be {self.n_cached_words} distinct words, as many as "
-                f"`n_cached_words`. Received: {len(words)} words, "
-                f"{len(set(words))} distinct"
-            )
-        if words:
-            ids = characters_of_words(words, self.config)
-            self.token_cache.fill(ids, self.token_representation(ids))
 
     def check_characters(self, character_ids):
         """Raises a ValueError if rows of character ids have another length."""
@@ -251,7 +207,12 @@ class BidirectionalLanguageModel(ArgumentsConfig, keras.layers.Layer):
         return (layers, state) if self.return_state else layers
 
     def get_config(self):
-        return super().get_config() | {"config": self.config.to_dict()}
+        return super().get_config() | {
+            "config": self.config.to_dict(),
+            "vocabulary_size": self.vocabulary_size,
+            "dropout": self.dropout,
+            "return_state": self.return_state,
+        }
 
 
 def _token_representation(config, dtype):

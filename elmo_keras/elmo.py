@@ -3,8 +3,9 @@
 import functools
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -14,12 +15,10 @@ from elmo_keras.bilm import BidirectionalLanguageModel, check_process
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.found_model import ModelFiles
 from elmo_keras.formats.model_directory import find_model
-from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.mirrored_strategy import warn_of_replicas
-from elmo_keras.text.sentences import str_tokens
 from elmo_keras.text.token_batches import (
     dense_tokens,
     kind_and_rank,
@@ -31,7 +30,7 @@ from elmo_keras.text.token_batches import (
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class Elmo(ArgumentsConfig, keras.layers.Layer):
+class Elmo(keras.layers.Layer):
     """ELMo vectors of sentences: `γ Σ_j s_j h_j` over the layers of a biLM.
 
     No state is kept: a sentence has the same vectors alone and in any batch.
@@ -40,9 +39,12 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
     Args:
         config: `ElmoConfig` of the biLM, or a mapping of its fields. The weights
             are random; `Elmo.from_pretrained` reads trained ones.
+        layers: `"mix"` (learned with the task), `"average"`, `"top"` or the index of
+            one layer, see `layers.ScalarMix`; or `"all"`, each layer on its own.
+        mix: initial weights of the layers before the softmax, one for each; equal
+            weights if None.
+        gamma: initial value of γ.
         num_representations: number of outputs, each with its own mix.
-        scheme: `"learned"`, `"average"` or the index of one layer, see
-            `layers.ScalarMix`.
         dropout: rate of the dropout on the output, in training.
         l2: the paper's λ, the weight of ‖w‖² in the loss: about 1 pulls the mix
             towards the plain average of the layers, 0.001 lets the weights vary.
@@ -51,8 +53,6 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
             frozen even if `trainable` is set on a model that contains the layer.
         keep_sentence_boundaries: whether the output keeps the positions of
             `<S>` and `</S>`, which makes it longer by two.
-        n_cached_words: the number of words whose context-independent vectors are
-            stored, see `BidirectionalLanguageModel.cache_words`.
 
     Call arguments:
         inputs: tokens, character ids or layers. Tokens are a string tensor
@@ -62,11 +62,12 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
             integer tensor `(batch, time, characters)` as `elmo_keras.character_ids`
             returns them, all 0 at padding. Layers are a float tensor
             `(batch, num_layers + 1, time, 2 · projection_dim)` as
-            the method `layers` returned them; they are mixed, not computed again.
+            the method `all_layers` returned them; they are mixed, not computed again.
         training: whether dropout is applied.
 
     Output: `(batch, time, 2 · projection_dim)`, 0 at padding, or a list of
-    `num_representations` such tensors. The mask is passed on.
+    `num_representations` such tensors. The mask is passed on. With `layers="all"`
+    `(batch, num_layers + 1, time, 2 · projection_dim)`, without a mask.
 
     Raises:
         ValueError: an argument is out of range, the shape of the inputs does
@@ -84,16 +85,17 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
 
     def __init__(
         self,
-        config,
-        num_representations=1,
-        scheme="learned",
+        config: ElmoConfig | Mapping[str, Any],
         *,
-        dropout=0.0,
-        l2=0.0,
-        layer_norm=False,
-        trainable_bilm=False,
-        keep_sentence_boundaries=False,
-        n_cached_words=0,
+        layers: str | int = "mix",
+        mix: Sequence[float] | None = None,
+        gamma: float = 1.0,
+        num_representations: int = 1,
+        dropout: float = 0.0,
+        l2: float = 0.0,
+        layer_norm: bool = False,
+        trainable_bilm: bool = False,
+        keep_sentence_boundaries: bool = False,
         **kwargs,
     ):
         check_counts(1, 100, num_representations=num_representations)
@@ -103,21 +105,25 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
             trainable_bilm=trainable_bilm,
             keep_sentence_boundaries=keep_sentence_boundaries,
         )
+        of_mix = mix is not None or gamma != 1 or l2 or layer_norm
+        if layers == "all" and (of_mix or num_representations != 1):
+            raise ValueError(
+                "`layers='all'` has no mix. Leave out `mix`, `gamma`, `l2`, "
+                "`layer_norm` and `num_representations`."
+            )
         super().__init__(**kwargs)
         self.supports_masking = True
         self.supports_jit = False  # XLA has no strings
         config = ElmoConfig.of(config)
         self.config = config
         self.num_representations = num_representations
-        self.scheme = scheme
+        self.layer_choice = layers
         self.dropout = dropout
         self.l2 = l2
         self.layer_norm = layer_norm
         self.keep_sentence_boundaries = keep_sentence_boundaries
-        self.n_cached_words = n_cached_words
         self.bilm = BidirectionalLanguageModel(
             config,
-            n_cached_words=n_cached_words,
             name="bilm",
             dtype=self.dtype_policy,
         )
@@ -132,14 +138,18 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
         self._of_ids = _Graph(layers_of, ids, lengths)
         self.mixes = [
             ScalarMix(
-                scheme,
+                layers,
+                mix=mix,
+                gamma=gamma,
                 layer_norm=layer_norm,
                 regularizer=keras.regularizers.L2(l2) if l2 else None,
                 name=f"mix_{i}",
                 dtype=self.dtype_policy,
             )
-            for i in range(num_representations)
+            for i in range(0 if layers == "all" else num_representations)
         ]
+        self.initial_mix = None if mix is None else [float(w) for w in mix]
+        self.initial_gamma = float(gamma)
         self.dropouts = [
             keras.layers.Dropout(dropout, name=f"dropout_{i}", dtype=self.dtype_policy)
             for i in range(num_representations)
@@ -172,8 +182,11 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
     def from_pretrained(
         cls,
         model: str | Path | ModelFiles,
+        *,
         weights: str | Path | None = None,
-        cached_words: Iterable[str] = (),
+        layers: str | int = "mix",
+        mix: Sequence[float] | None = None,
+        gamma: float | None = None,
         **kwargs,
     ) -> "Elmo":
         """An `Elmo` layer with the weights of a trained biLM.
@@ -181,33 +194,30 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
         The name of a published model (`python -m elmo_keras.hub` lists them) or
         its address is downloaded to a cache.
 
-        If the model comes with a mix (`mix.json`, or that of a TF Hub module), the
-        mixes of the layer start from it, unless `scheme` is given.
-
         Args:
             model: a model directory (`options.json`, `weights.hdf5`), a zip or tar of
                 one, another published layout (see `find_model`), or, with `weights`,
                 the path of an `options.json`; or what `find_model` returned.
             weights: the path of published HDF5 weights.
-            cached_words: words whose context-independent vectors are stored, such
-                as the most frequent ones. They skip the character CNN: the vectors
-                are the same, but computed faster.
-            **kwargs: arguments of the layer.
+            layers: as in the layer.
+            mix: as in the layer; None for the model's own mix, if it comes with one
+                (`mix.json`, or that of a TF Hub module).
+            gamma: initial value of γ; None for that of the model's own mix, or 1.
+            **kwargs: other arguments of the layer.
 
         Raises:
             FileNotFoundError: a file is missing; the message names it.
             ValueError: a file doesn't fit; the message says what was expected.
         """
         files = find_model(model, weights)
-        words = list(dict.fromkeys(str_tokens(cached_words)))
+        if files.mix is not None and layers == "mix" and mix is None:
+            mix = files.mix.scalars
+            gamma = files.mix.gamma if gamma is None else gamma
+        gamma = 1.0 if gamma is None else gamma
         with values_read_later():
-            elmo = cls(files.config, n_cached_words=len(words), **kwargs)
+            elmo = cls(files.config, layers=layers, mix=mix, gamma=gamma, **kwargs)
             elmo.build()
         files.read_into(elmo.bilm)
-        elmo.bilm.cache_words(words)
-        if files.mix and "scheme" not in kwargs:
-            for mix in elmo.mixes:
-                mix.assign(*files.mix)
         return elmo
 
     def build(self, input_shape=None):
@@ -226,13 +236,15 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
 
     def call(self, inputs, training=False):
         layers, mask = self._bilm_layers(inputs, training)
+        if self.layer_choice == "all":
+            return self.dropouts[0](_stack(layers, mask), training=training)
         outputs = [
             padded(dropout(mix(layers), training=training), mask)
             for mix, dropout in zip(self.mixes, self.dropouts)
         ]
         return outputs[0] if self.num_representations == 1 else outputs
 
-    def layers(self, inputs, training=False):
+    def all_layers(self, inputs, training: bool = False) -> tf.Tensor:
         """All layers of the biLM, not mixed.
 
         Args:
@@ -243,8 +255,7 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
         """
         if not self.built:
             self.build()
-        layers, mask = self._bilm_layers(self._checked(inputs), training)
-        return tf.stack([padded(h, mask) for h in layers], axis=1)
+        return _stack(*self._bilm_layers(self._checked(inputs), training))
 
     def _bilm_layers(self, inputs, training):
         """The layers at the output's real tokens (tokens, dim), and its mask."""
@@ -302,7 +313,7 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
         return inputs
 
     def compute_mask(self, inputs, mask=None):
-        if keras.utils.is_keras_tensor(inputs):
+        if keras.utils.is_keras_tensor(inputs) or self.layer_choice == "all":
             return None  # a functional model computes its masks when it runs
         inputs, mask = dense_tokens(inputs)
         if self.keep_sentence_boundaries and not inputs.dtype.is_floating:
@@ -315,10 +326,23 @@ class Elmo(ArgumentsConfig, keras.layers.Layer):
         if self.keep_sentence_boundaries and not are_layers and time is not None:
             time += 2
         shape = (input_shape[0], time, 2 * self.config.projection_dim)
+        if self.layer_choice == "all":
+            return (shape[0], self.config.n_layers + 1, *shape[1:])
         return shape if self.num_representations == 1 else [shape] * len(self.mixes)
 
     def get_config(self):
-        return super().get_config() | {"config": self.config.to_dict()}
+        return super().get_config() | {
+            "config": self.config.to_dict(),
+            "layers": self.layer_choice,
+            "mix": self.initial_mix,
+            "gamma": self.initial_gamma,
+            "num_representations": self.num_representations,
+            "dropout": self.dropout,
+            "l2": self.l2,
+            "layer_norm": self.layer_norm,
+            "trainable_bilm": self.trainable_bilm,
+            "keep_sentence_boundaries": self.keep_sentence_boundaries,
+        }
 
 
 class _Graph:
@@ -344,6 +368,11 @@ def model_digest(elmo: Elmo) -> str:
     for weight in elmo.bilm.weights:
         digest.update(weight.numpy().tobytes())
     return digest.hexdigest()
+
+
+def _stack(layers, mask):
+    """Layers (tokens, dim) as (batch, layers, time, dim), 0 at padding."""
+    return tf.stack([padded(h, mask) for h in layers], axis=1)
 
 
 def _with_boundaries(mask):

@@ -1,11 +1,11 @@
 """An exported SavedModel as a layer of a Keras model."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import keras
 import tensorflow as tf
 
-from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.text.mirrored_strategy import warn_of_replicas
 from elmo_keras.text.token_batches import (
     dense_tokens,
@@ -18,7 +18,7 @@ LENGTHS = "sequence_len"
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class ExportedElmo(ArgumentsConfig, keras.layers.Layer):
+class ExportedElmo(keras.layers.Layer):
     """The vectors of a SavedModel that `python -m export` wrote.
 
     The export determines what is trained: nothing, the mix, or the biLM too. It
@@ -53,7 +53,7 @@ class ExportedElmo(ArgumentsConfig, keras.layers.Layer):
         model = keras.Model(sentences, keras.layers.Dense(2)(vectors))
     """
 
-    def __init__(self, directory, output_key="elmo", **kwargs):
+    def __init__(self, directory: str | Path, *, output_key: str = "elmo", **kwargs):
         super().__init__(**kwargs)
         self.supports_masking = True
         self.supports_jit = False  # XLA has no strings
@@ -110,6 +110,12 @@ class ExportedElmo(ArgumentsConfig, keras.layers.Layer):
         time = inputs.shape[1] if len(inputs.shape) == 2 else None
         rest = [time if size is None else size for size in rest]
         return keras.KerasTensor((inputs.shape[0], *rest), "float32")
+
+    def get_config(self):
+        return super().get_config() | {
+            "directory": self.directory,
+            "output_key": self.output_key,
+        }
 
 
 def _load(directory):

@@ -88,6 +88,7 @@ class LanguageModel:
         self,
         bilm: BidirectionalLanguageModel,
         vocabulary: Vocabulary,
+        *,
         tokens_at_once: int = 2**12,
     ):
         check_softmax(bilm, vocabulary)
@@ -119,6 +120,7 @@ class LanguageModel:
     def score(
         self,
         sentences: str | Iterable[Sentence],
+        *,
         progress: Callable[[int], None] = lambda n_tokens: None,
     ) -> Iterator[SentenceScores]:
         """Yields the scores of each sentence in turn, within bounded memory.
@@ -226,7 +228,7 @@ class LanguageModel:
         return tf.split(layers[-1], 2, axis=-1)
 
     def likeliest(
-        self, tokens: Sentence, position: int, top: int = 10, *, direction: str = "both"
+        self, tokens: Sentence, position: int, *, top: int = 10, direction: str = "both"
     ) -> list[tuple[str, float]]:
         """The words that are likeliest at a position, whatever word is there.
 
@@ -250,7 +252,7 @@ class LanguageModel:
         return self._best(logs, top, leave_out=self.vocabulary.special)
 
     def substitutes(
-        self, tokens: Sentence, position: int, top: int = 10
+        self, tokens: Sentence, position: int, *, top: int = 10
     ) -> list[tuple[str, float]]:
         """The likeliest words in place of a token, by both directions.
 

@@ -31,7 +31,6 @@ CASES = [
     (Elmo, (CONFIG,), "layer_norm", ("False", 2, None, 0.5)),
     (Elmo, (CONFIG,), "trainable_bilm", ("False", [])),
     (Elmo, (CONFIG,), "keep_sentence_boundaries", ("no",)),
-    (Elmo, (CONFIG,), "n_cached_words", (-1, 2.0, None)),
     (BidirectionalLanguageModel, (CONFIG,), "vocabulary_size", (0, -1, 3.0, "x")),
     (BidirectionalLanguageModel, (CONFIG,), "dropout", ("0.5", 2)),
     (BidirectionalLanguageModel, (CONFIG,), "return_state", ("False",)),
@@ -70,12 +69,13 @@ def test_widths_and_numbers_of_filters_are_integers():
 
 
 def test_scalars_and_flags_of_numpy_are_accepted():
-    mix = ScalarMix(initial_gamma=np.float32(2), layer_norm=np.True_)
+    mix = ScalarMix(gamma=np.float32(2), layer_norm=np.True_)
     assert mix.layer_norm
-    assert Elmo(CONFIG, np.int64(2), dropout=np.float32(0.5)).num_representations == 2
+    elmo = Elmo(CONFIG, num_representations=np.int64(2), dropout=np.float32(0.5))
+    assert elmo.num_representations == 2
 
 
 @pytest.mark.parametrize("gamma", ["2", [1.0], True, None])
 def test_a_factor_is_one_number(gamma):
-    with pytest.raises(TypeError, match="`initial_gamma` should be a number"):
-        ScalarMix(initial_gamma=gamma)
+    with pytest.raises(TypeError, match="`gamma` should be a number"):
+        ScalarMix(gamma=gamma)

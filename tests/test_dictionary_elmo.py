@@ -1,11 +1,10 @@
-"""Elmo with a dictionary: its inputs, cached words, and many ids."""
+"""Elmo with a dictionary: its inputs, and many ids."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from elmo_keras import character_ids
-from elmo_keras.text.characters import characters_of_words
 from tests.support.dictionaries import dictionary_config
 from tests.support.exported import elmo_layer
 
@@ -14,7 +13,7 @@ TOKENS = [["a", "naïve", "한국어", "🙂"], ["word", "unknown"]]
 
 @pytest.fixture(scope="module", params=[True, False], ids=["words", "characters_only"])
 def elmo(request):
-    return elmo_layer(dictionary_config(request.param), n_cached_words=2)
+    return elmo_layer(dictionary_config(request.param))
 
 
 def test_ids_have_the_vectors_of_their_tokens(elmo):
@@ -24,13 +23,3 @@ def test_ids_have_the_vectors_of_their_tokens(elmo):
     assert not np.any(elmo(ids)[1, 2:])
     with pytest.raises(ValueError, match="rows of .*`max_characters_per_token`"):
         elmo(ids[..., :-1])
-
-
-def test_cached_words_have_the_vectors_that_are_computed(elmo):
-    words = ["word", "unknown", "naïve"]
-    elmo.bilm.cache_words(words[:2])
-    _, known = elmo.bilm.token_cache(characters_of_words(words, elmo.config))
-    np.testing.assert_array_equal(known, [True, True, False])
-    computed = elmo.bilm.token_representation(characters_of_words(words, elmo.config))
-    found = elmo.bilm.token_vectors(tf.constant(words))
-    np.testing.assert_allclose(found, computed, rtol=0, atol=1e-6)

@@ -28,15 +28,15 @@ def layer(config, **kwargs):
 
 def test_the_graph_reads_the_weights_of_its_layer(config):
     elmo = layer(config, keep_sentence_boundaries=True)
-    first = elmo.layers(WORDS)
+    first = elmo.all_layers(WORDS)
     randomize(elmo.bilm, seed=2)
-    changed = elmo.layers(WORDS)
+    changed = elmo.all_layers(WORDS)
     assert np.abs(changed - first).max() > 0.1
     other = copy.deepcopy(elmo)
-    np.testing.assert_array_equal(other.layers(WORDS), changed)
+    np.testing.assert_array_equal(other.all_layers(WORDS), changed)
     randomize(other.bilm)
-    np.testing.assert_array_equal(other.layers(WORDS), first)
-    np.testing.assert_array_equal(elmo.layers(WORDS), changed)
+    np.testing.assert_array_equal(other.all_layers(WORDS), first)
+    np.testing.assert_array_equal(elmo.all_layers(WORDS), changed)
 
 
 @pytest.mark.parametrize("trained", ["call", "layer"])

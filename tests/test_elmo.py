@@ -32,7 +32,7 @@ def elmo():
 def test_the_output_is_the_mix_of_the_oracles_layers(config, elmo):
     batch = sentences([3, 1, 5])
     actual = elmo(tf.ragged.constant(batch))
-    all_layers = elmo.layers(tf.ragged.constant(batch))
+    all_layers = elmo.all_layers(tf.ragged.constant(batch))
     assert all_layers.shape == (3, 3, 5, 10)
     mix = elmo.mixes[0]
     for i, sentence in enumerate(batch):
@@ -81,8 +81,10 @@ def test_strings_lists_arrays_ragged_and_character_ids_are_the_same(config, elmo
         np.array(lists, object),
     ):
         np.testing.assert_array_equal(elmo(tokens), expected)
-        assert elmo.layers(tokens).shape == (3, 3, 3, 10)
-    np.testing.assert_array_equal(elmo.layers([["c"]]), elmo.layers(ragged[1:2]))
+        assert elmo.all_layers(tokens).shape == (3, 3, 3, 10)
+    np.testing.assert_array_equal(
+        elmo.all_layers([["c"]]), elmo.all_layers(ragged[1:2])
+    )
     for dtype in (tf.int32, tf.int64):
         masked = tf.cast(tf.where(mask[..., None], ids, 0), dtype)
         np.testing.assert_array_equal(elmo(masked), expected)
@@ -129,6 +131,19 @@ def test_each_representation_has_its_own_mix(config):
     np.testing.assert_array_equal(first, second)
 
 
+def test_all_layers_and_the_top_one_are_layers_of_the_bilm(config, elmo):
+    tokens = [["a", "b"], ["c"]]
+    expected = elmo.all_layers(tokens)
+    for layers, index in (("all", slice(None)), ("top", -1), (1, 1)):
+        other = Elmo(config, layers=layers)
+        other.build()
+        other.bilm.set_weights(elmo.bilm.get_weights())
+        np.testing.assert_array_equal(other(tokens), expected[:, index])
+    for of_mix in ({"l2": 0.1}, {"gamma": 2.0}, {"num_representations": 2}):
+        with pytest.raises(ValueError, match="`layers='all'` has no mix"):
+            Elmo(config, layers="all", **of_mix)
+
+
 def test_dropout_and_l2_act_in_training(config):
     elmo = elmo_layer(config, dropout=0.5, l2=0.25)
     tokens = tf.constant([["a"] * 50])
@@ -164,7 +179,7 @@ ANOTHER_LENGTH = "rows of 9, .* Received: shape"
     ],
 )
 def test_other_inputs_are_refused(config, inputs, message):
-    calls = [Elmo(config), Elmo(config).layers]
+    calls = [Elmo(config), Elmo(config).all_layers]
     if message == ANOTHER_LENGTH:
         calls.append(Elmo(config).bilm)
     for call in calls:
@@ -258,7 +273,7 @@ def test_a_tagger_of_real_text_learns(data, capsys):
     tags = tf.ragged.constant(tags).to_tensor()
     elmo = Elmo.from_pretrained(
         data("fixtures/bilm-tf/options.json"),
-        data("fixtures/bilm-tf/lm_weights.hdf5"),
+        weights=data("fixtures/bilm-tf/lm_weights.hdf5"),
         dropout=0.1,
     )
     entry = keras.Input((None,), dtype="string")
@@ -298,7 +313,7 @@ def test_fit_on_a_dataset_of_character_ids(config, unoptimized_graphs):
 def test_the_penalty_of_the_mix_fits_the_loss_of_any_dtype(config, dtype):
     elmo = Elmo(config, l2=0.25, dtype=dtype)
     elmo.build()
-    elmo.mixes[0].assign([1.0, 2.0, -1.0])
+    elmo.mixes[0].assign(mix=[1.0, 2.0, -1.0])
     (penalty,) = elmo.losses
     assert penalty.dtype == "float32" and float(penalty) == 1.5
     wide = "float64" if dtype == "float64" else "float32"
@@ -330,12 +345,12 @@ def test_a_sentence_of_44000_tokens_has_the_vectors_of_its_parts(
     tokens_at_once(1000, units=config.units)
     elmo = elmo_layer(dataclasses.replace(config, n_layers=1))
     words = RNG.choice(["a", "b", "c", "d"], 44_000)
-    whole = elmo.layers(tf.constant(words[None])).numpy()
+    whole = elmo.all_layers(tf.constant(words[None])).numpy()
     assert whole.shape == (1, 2, 44_000, 10)
     # The forward half at the start and the backward half at the end do not
     # depend on how much there is beyond.
     dim = config.projection_dim
-    start = elmo.layers(tf.constant(words[None, :1500]))
-    end = elmo.layers(tf.constant(words[None, -1500:]))
+    start = elmo.all_layers(tf.constant(words[None, :1500]))
+    end = elmo.all_layers(tf.constant(words[None, -1500:]))
     np.testing.assert_allclose(start[..., :dim], whole[:, :, :1500, :dim], atol=1e-5)
     np.testing.assert_allclose(end[..., dim:], whole[:, :, -1500:, dim:], atol=1e-5)

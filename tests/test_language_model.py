@@ -59,7 +59,7 @@ def test_one_text_is_one_sentence(model):
     with pytest.raises(
         ValueError, match="`top` should be an integer from 1 to .* Received: -1"
     ):
-        model.likeliest(text, 1, -1)
+        model.likeliest(text, 1, top=-1)
 
 
 def test_an_empty_sentence_has_its_boundaries_only(model):

@@ -126,7 +126,7 @@ def test_the_vectors_are_those_of_the_engine_in_python(result, model):
 
 
 def test_substitutes_are_those_of_the_language_model(result, model):
-    expected = LanguageModel.from_pretrained(model).substitutes(SENTENCES[0], 1, 3)
+    expected = LanguageModel.from_pretrained(model).substitutes(SENTENCES[0], 1, top=3)
     words, probabilities = zip(*result["worker"]["substitutes"])
     assert words == tuple(word for word, _ in expected)
     logs = [log_probability for _, log_probability in expected]

@@ -140,7 +140,7 @@ class ElmoModel:
     def _of_token(self, words, position, topn):
         model, found = self._language_model, {"word": words[position]}
         for direction in ("forward", "backward"):
-            best = model.likeliest(words, position, topn, direction=direction)
+            best = model.likeliest(words, position, top=topn, direction=direction)
             others = [word for word, _ in best]
             found[direction] = {
                 "candidates": model.vocabulary.encode(others).tolist(),

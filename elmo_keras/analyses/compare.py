@@ -130,8 +130,8 @@ def variants(
         return models
     baseline, elmo = models
     if table == "mixes":
-        fixed = [elmo._replace(scheme=scheme) for scheme in ("top", "average")]
-        learned = [elmo._replace(scheme="learned", l2=l2) for l2 in (STRONG, WEAK)]
+        fixed = [elmo._replace(layers=layers) for layers in ("top", "average")]
+        learned = [elmo._replace(layers="mix", l2=l2) for l2 in (STRONG, WEAK)]
         return [baseline, *fixed, *learned]
     if table == "places":
         return [baseline, *(elmo._replace(elmo_at=place) for place in PLACES)]

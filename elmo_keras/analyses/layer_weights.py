@@ -60,7 +60,7 @@ def learned_mixes(path: Path) -> list[LearnedMix]:
     mixes: dict[tuple[str, str], list[dict]] = {}
     path.stat()  # `read_results` accepts a missing file
     for run in read_results(path):
-        if run.get("settings", {}).get("scheme") == "learned":
+        if run.get("settings", {}).get("layers") == "mix":
             for place, mix in run.get("mixes", {}).items():
                 mixes.setdefault((run["variant"], place), []).append(mix)
     if not mixes:

@@ -68,7 +68,7 @@ def score(
         lines = (line.split() for line in lines_of(text, file))
         print(*head, sep="\t", file=table)
         for number, scores in enumerate(
-            language_model.score(lines, progress.update), 1
+            language_model.score(lines, progress=progress.update), 1
         ):
             for row in rows(scores):
                 print(number, *row, sep="\t", file=table)

@@ -64,9 +64,11 @@ def substitutes(
         )
     language_model = LanguageModel.from_pretrained(model)
     if direction is None:
-        likeliest = language_model.substitutes(tokens, position, top)
+        likeliest = language_model.substitutes(tokens, position, top=top)
     else:
-        likeliest = language_model.likeliest(tokens, position, top, direction=direction)
+        likeliest = language_model.likeliest(
+            tokens, position, top=top, direction=direction
+        )
     for other, log_probability in likeliest:
         print(f"{math.exp(log_probability):9.3%}  {other}")
 

@@ -316,7 +316,7 @@ class Embedder:
 
             if isinstance(model, str):
                 dtype = "float32" if arithmetic is None else arithmetic
-                model = Elmo.from_pretrained(model, weights, dtype=dtype)
+                model = Elmo.from_pretrained(model, weights=weights, dtype=dtype)
             self._vectors = TensorFlowVectors(model, **chosen)
         self._words = WordVectors(self._vectors, settings["cache_bytes"])
 

@@ -89,15 +89,19 @@ def _graph(function, *signature):
 
 def _mix(elmo, layers, gamma):
     """The layer's first mix, or one with these weights and this factor."""
-    own, given = elmo.mixes[0], isinstance(layers, tuple)
-    if not given and gamma is None:
-        return own
-    config = {"dtype": elmo.dtype_policy} if given else own.get_config()
-    mix = ScalarMix.from_config(config)
-    mix.build([(None, 2 * elmo.config.projection_dim)] * (elmo.config.n_layers + 1))
-    if given:
-        mix.assign(layers, 1.0 if gamma is None else gamma)
+    is_new = isinstance(layers, tuple) or not elmo.mixes
+    if not is_new and gamma is None:
+        return elmo.mixes[0]
+    if is_new:
+        mix = ScalarMix(
+            mix=layers if isinstance(layers, tuple) else None,
+            gamma=1.0 if gamma is None else gamma,
+            dtype=elmo.dtype_policy,
+        )
     else:
-        mix.set_weights(own.get_weights())
+        mix = ScalarMix.from_config(elmo.mixes[0].get_config())
+    mix.build([(None, 2 * elmo.config.projection_dim)] * (elmo.config.n_layers + 1))
+    if not is_new:
+        mix.set_weights(elmo.mixes[0].get_weights())
         mix.assign(gamma=gamma)
     return mix

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 # Options that a format has no use for.
 OF_SAVED_MODEL = (
-    "version archive serving_files warmup dropout l2 trainable dtype cached_words "
+    "version archive serving_files warmup dropout l2 trainable dtype "
     "tokenizer normalization as_dict input_name"
 ).split()
 OF_MIX = "mix gamma layer_norm layer representation".split()
@@ -198,24 +198,24 @@ def given_model(arguments: argparse.Namespace) -> tuple[str, str | None]:
 
 
 def read_source(arguments: argparse.Namespace) -> "Elmo | TaskModel":
-    from elmo_keras.export.source_model import elmo_of_files, read_keras_model
+    from elmo_keras import Elmo
+    from elmo_keras.export.source_model import read_keras_model
     from elmo_keras.tasks.layers.task_model import TaskModel
 
     model, weights = given_model(arguments)
     choices = {
-        "scalars": arguments.mix,
+        "mix": arguments.mix,
         "gamma": arguments.gamma,
         "layer_norm": arguments.layer_norm or None,
         "dropout": arguments.dropout,
         "l2": arguments.l2,
-        "n_cached_words": arguments.cached_words,
     }
     choices = {name: value for name, value in choices.items() if value is not None}
     if Path(model).suffix == ".keras":
         if choices:
             raise ValueError(
-                "--mix, --gamma, --layer-norm, --dropout, --l2 and --cached-words come "
-                "from the layer in a .keras MODEL. Leave them out."
+                "--mix, --gamma, --layer-norm, --dropout and --l2 come from the layer in "
+                "a .keras MODEL. Leave them out."
             )
         found = read_keras_model(Path(model), arguments.layer)
         if arguments.representation and isinstance(found, TaskModel):
@@ -223,9 +223,7 @@ def read_source(arguments: argparse.Namespace) -> "Elmo | TaskModel":
         return found
     if arguments.layer is not None:
         raise ValueError("--layer needs a .keras MODEL.")
-    if "n_cached_words" in choices and arguments.trainable == "all":
-        raise ValueError("--cached-words stores vectors that --trainable all changes.")
-    return elmo_of_files(model, weights, **choices)
+    return Elmo.from_pretrained(model, weights=weights, **choices)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -254,8 +252,6 @@ def parser() -> argparse.ArgumentParser:
     add = p.add_argument_group("SavedModel").add_argument
     add("--trainable", choices=TRAINABLE, default="mix", help="default: mix")
     add("--dtype", choices=DTYPES, default="float32", help="dtype of the biLM")
-    cached = "keep the vectors of the first N words of vocab.txt"
-    add("--cached-words", type=positive(int), metavar="N", help=cached)
     add("--tokenizer", choices=TOKENIZERS, default="spaces", help="default: spaces")
     add("--normalization", choices=["NFC"], help="needs tensorflow-text")
     add = p.add_argument_group("programs that use it").add_argument

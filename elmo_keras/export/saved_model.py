@@ -50,7 +50,7 @@ def _copy(layer, trainable, dtype):
 
 
 def _regularization_losses(mix):
-    if mix.regularizer is None or mix.scheme != "learned":
+    if mix.regularizer is None or mix.layer_choice != "mix":
         return []
     scalars = mix.scalars.value
     loss = tf.function(lambda: mix.regularizer(scalars), input_signature=[])

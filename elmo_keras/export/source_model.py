@@ -4,29 +4,7 @@ from pathlib import Path
 
 from elmo_keras import Elmo
 from elmo_keras.formats.keras_files import load_keras_model
-from elmo_keras.formats.model_directory import VOCABULARY, find_model
 from elmo_keras.tasks.layers.task_model import TaskModel
-
-
-def elmo_of_files(
-    model: str | Path,
-    weights: str | Path | None = None,
-    n_cached_words: int | None = None,
-    *,
-    scalars: list[float] | None = None,
-    gamma: float | None = None,
-    **kwargs,
-) -> Elmo:
-    """A layer with the weights of a trained biLM and the given mix, or the model's own."""
-    files, words = find_model(model, weights), ()
-    if n_cached_words and files.vocabulary is None:
-        raise ValueError(f"--cached-words needs {VOCABULARY} in {model}.")
-    if n_cached_words:
-        words = files.vocabulary.words[:n_cached_words]
-    elmo = Elmo.from_pretrained(files, cached_words=words, **kwargs)
-    default = None if scalars is None else 1.0
-    elmo.mixes[0].assign(scalars, default if gamma is None else gamma)
-    return elmo
 
 
 def read_keras_model(path: Path, name: str | None = None) -> Elmo | TaskModel:

@@ -28,7 +28,7 @@ def elmo_info(
     return {
         **_of_layer(elmo),
         "mix": {
-            "scheme": mix.scheme,
+            "layers": mix.layer_choice,
             "layer_weights": mix.layer_weights().numpy().tolist(),
             "gamma": float(mix.gamma.numpy()),
             "layer_norm": elmo.layer_norm,

@@ -85,7 +85,7 @@ class ModelFiles:
             self._softmax()  # it is checked before it takes memory
             n_words = len(self.vocabulary)
         with values_read_later():
-            bilm = BidirectionalLanguageModel(config, n_words, **kwargs)
+            bilm = BidirectionalLanguageModel(config, vocabulary_size=n_words, **kwargs)
             bilm.build()
         self.read_into(bilm, with_softmax=n_words is not None)
         return bilm

@@ -46,10 +46,10 @@ def parse_mix(file: Content, n_layers: int) -> Mix:
 
 
 def mix_content(mix: ScalarMix | Mix) -> bytes:
-    if isinstance(mix, ScalarMix) and mix.scheme != "learned":
+    if isinstance(mix, ScalarMix) and mix.layer_choice != "mix":
         raise ValueError(
-            "A mix that is kept should have weights, those of the scheme 'learned'. "
-            f"Received: {mix.scheme!r}"
+            "A mix that is kept should have weights, those of `layers='mix'`. "
+            f"Received: {mix.layer_choice!r}"
         )
     scalars = np.asarray(mix.scalars, np.float32).tolist()
     values = {"scalars": scalars, "gamma": float(np.float32(mix.gamma))}

@@ -1,27 +1,27 @@
 """The weighted sum of the biLM's layers."""
 
+from collections.abc import Sequence
+
 import keras
 import numpy as np
 from keras import ops
 
 from elmo_keras.argument_checks import check_finite, check_flags
-from elmo_keras.layers.arguments_config import ArgumentsConfig
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class ScalarMix(ArgumentsConfig, keras.layers.Layer):
+class ScalarMix(keras.layers.Layer):
     """ELMo's task-specific combination of the biLM layers.
 
     `γ Σ_j s_j h_j` with `s = softmax(w)`.
 
     Args:
-        scheme: `"learned"` (w is trained), `"average"` (every s_j is the same)
-            or the index of one layer (s_j is 1 there; −1 is the last layer). γ is
-            always trained.
-        initial_weights: initial values of w, one for each layer; zeros if None.
-            With `trainable=False` they stay fixed. w and γ are stored in float32 or
-            more.
-        initial_gamma: initial value of γ.
+        layers: `"mix"` (w is trained), `"average"` (every s_j is the same), `"top"` or
+            the index of one layer (s_j is 1 there; −1 is the last layer). γ is always
+            trained.
+        mix: initial values of w, one for each layer; zeros if None. With
+            `trainable=False` they stay fixed. w and γ are stored in float32 or more.
+        gamma: initial value of γ.
         layer_norm: whether each layer is normalised first, over the features of
             each token, without parameters. (bilm-tf normalises over all tokens
             of a batch, so that a vector depends on the rest of the batch.)
@@ -35,9 +35,9 @@ class ScalarMix(ArgumentsConfig, keras.layers.Layer):
     Output: `(batch, time, dim)`. The mask is that of the first layer.
 
     Raises:
-        ValueError: `initial_weights` or the layer's index doesn't fit the
-            number of layers, an initial value is NaN or infinite, or a call has more
-            or fewer layers than the first.
+        ValueError: `mix` or the layer's index doesn't fit the number of layers, an
+            initial value is NaN or infinite, or a call has more or fewer layers than
+            the first.
 
     Example:
 
@@ -50,35 +50,35 @@ class ScalarMix(ArgumentsConfig, keras.layers.Layer):
 
     def __init__(
         self,
-        scheme="learned",
-        initial_weights=None,
-        initial_gamma=1.0,
+        layers: str | int = "mix",
         *,
-        layer_norm=False,
-        regularizer=None,
+        mix: Sequence[float] | None = None,
+        gamma: float = 1.0,
+        layer_norm: bool = False,
+        regularizer: keras.regularizers.Regularizer | str | dict | None = None,
         **kwargs,
     ):
-        one_layer = isinstance(scheme, int) and not isinstance(scheme, bool)
-        if not one_layer and scheme not in ("learned", "average"):
+        is_index = isinstance(layers, int) and not isinstance(layers, bool)
+        if not is_index and layers not in ("mix", "average", "top"):
             raise ValueError(
-                "`scheme` should be 'learned', 'average' or the index of a layer. "
-                f"Received: {scheme!r}"
+                "`layers` should be 'mix', 'average', 'top' or the index of a layer. "
+                f"Received: {layers!r}"
             )
-        if initial_weights is not None and scheme != "learned":
+        if mix is not None and layers != "mix":
             raise ValueError(
-                "`initial_weights` should be None unless `scheme` is 'learned'. "
-                f"Received: {initial_weights!r} with {scheme!r}"
+                "`mix` should be None unless `layers` is 'mix'. "
+                f"Received: {mix!r} with {layers!r}"
             )
-        check_finite("`initial_gamma`", initial_gamma)
+        check_finite("`gamma`", gamma)
+        if mix is not None:
+            check_finite("`mix`", mix, 1)
+            mix = [float(weight) for weight in mix]
         check_flags(layer_norm=layer_norm)
         super().__init__(**kwargs)
         self.supports_masking = True
-        self.scheme = scheme
-        if initial_weights is not None:
-            check_finite("`initial_weights`", initial_weights, 1)
-            initial_weights = [float(weight) for weight in initial_weights]
-        self.initial_weights = initial_weights
-        self.initial_gamma = initial_gamma
+        self.layer_choice = layers
+        self.initial_mix = mix
+        self.initial_gamma = float(gamma)
         self.layer_norm = layer_norm
         self.regularizer = keras.regularizers.get(regularizer)
 
@@ -89,26 +89,35 @@ class ScalarMix(ArgumentsConfig, keras.layers.Layer):
         dtype = keras.backend.result_type("float32", self.variable_dtype)
         gamma = keras.initializers.Constant(self.initial_gamma)
         self.gamma = self.add_weight((), gamma, dtype, name="gamma")
-        if self.scheme == "learned":
-            penalty = self.regularizer and _Penalty(self.regularizer)
+        if self.layer_choice == "mix":
             self.scalars = self.add_weight(
-                (n_layers,), self._initial, dtype, regularizer=penalty, name="scalars"
+                (n_layers,),
+                self._initial_scalars,
+                dtype,
+                regularizer=self.regularizer and _Penalty(self.regularizer),
+                name="scalars",
             )
-        elif self.scheme != "average" and not -n_layers <= self.scheme < n_layers:
+        elif self.layer_choice != "average" and self._index() not in range(
+            -n_layers, n_layers
+        ):
             raise ValueError(
-                f"`scheme` should be the index of one of {n_layers} layers. "
-                f"Received: {self.scheme}"
+                f"`layers` should be the index of one of {n_layers} layers. "
+                f"Received: {self.layer_choice}"
             )
 
-    def _initial(self, shape, dtype=None):
-        values = self.initial_weights
-        values = [0.0] * self.n_layers if values is None else values
-        if len(values) != self.n_layers:
+    def _initial_scalars(self, shape, dtype=None):
+        if self.initial_mix is None:
+            return ops.zeros(shape, dtype)
+        self._check_mix(self.initial_mix)
+        return ops.convert_to_tensor(self.initial_mix, dtype=dtype)
+
+    def _check_mix(self, mix):
+        check_finite("`mix`", mix, 1)
+        if len(mix) != self.n_layers:
             raise ValueError(
-                f"`initial_weights` should hold {self.n_layers} numbers, one for each "
-                f"layer. Received: {values}"
+                f"The mix should have {self.n_layers} weights, one for each layer. "
+                f"Received: {list(mix)}"
             )
-        return ops.convert_to_tensor(values, dtype=dtype)
 
     def call(self, inputs):
         if not isinstance(inputs, (list, tuple)):
@@ -119,22 +128,25 @@ class ScalarMix(ArgumentsConfig, keras.layers.Layer):
                 f"layer. Received: {len(inputs)}"
             )
         if self.layer_norm:
-            inputs = [_normalized(x) for x in inputs]
+            inputs = [_normalize(x) for x in inputs]
         gamma = ops.cast(self.gamma, self.compute_dtype)
-        if self.scheme not in ("learned", "average"):
-            return gamma * inputs[self.scheme]
+        if self.layer_choice not in ("mix", "average"):
+            return gamma * inputs[self._index()]
         weights = ops.unstack(ops.cast(self.layer_weights(), self.compute_dtype))
         return gamma * sum(w * x for w, x in zip(weights, inputs))
 
+    def _index(self):
+        return -1 if self.layer_choice == "top" else self.layer_choice
+
     def layer_weights(self):
         """The weights s of the layers, `(layers,)`; they sum to 1."""
-        if self.scheme == "learned":
+        if self.layer_choice == "mix":
             return ops.softmax(ops.cast(self.scalars, "float32"))
-        if self.scheme == "average":
+        if self.layer_choice == "average":
             return ops.full((self.n_layers,), 1 / self.n_layers)
-        return ops.one_hot(self.scheme % self.n_layers, self.n_layers)
+        return ops.one_hot(self._index() % self.n_layers, self.n_layers)
 
-    def values(self):
+    def values(self) -> dict[str, object]:
         """The layers' weights, γ and whether layers are normalised, as JSON values."""
         return {
             "mix": np.asarray(self.layer_weights()).tolist(),
@@ -142,20 +154,17 @@ class ScalarMix(ArgumentsConfig, keras.layers.Layer):
             "layer_norm": self.layer_norm,
         }
 
-    def assign(self, scalars=None, gamma=None):
+    def assign(
+        self, *, mix: Sequence[float] | None = None, gamma: float | None = None
+    ) -> None:
         """Sets w and γ of a built mix, finite numbers; None leaves a value as it is."""
-        if scalars is not None:
-            check_finite("The weights of the mix", scalars, 1)
-            if len(scalars) != self.n_layers:
-                raise ValueError(
-                    f"The mix should have {self.n_layers} weights, one for each layer. "
-                    f"Received: {list(scalars)}"
-                )
+        if mix is not None:
+            self._check_mix(mix)
         if gamma is not None:
-            check_finite("The factor of the mix", gamma)
+            check_finite("`gamma`", gamma)
             self.gamma.assign(gamma)
-        if scalars is not None:
-            self.scalars.assign(scalars)
+        if mix is not None:
+            self.scalars.assign(mix)
 
     def compute_mask(self, inputs, mask=None):
         return mask[0] if isinstance(mask, (list, tuple)) else None
@@ -164,6 +173,15 @@ class ScalarMix(ArgumentsConfig, keras.layers.Layer):
         if isinstance(input_shape[0], (list, tuple)):
             return input_shape[0]
         return (input_shape[0], *input_shape[2:])
+
+    def get_config(self):
+        return super().get_config() | {
+            "layers": self.layer_choice,
+            "mix": self.initial_mix,
+            "gamma": self.initial_gamma,
+            "layer_norm": self.layer_norm,
+            "regularizer": keras.regularizers.serialize(self.regularizer),
+        }
 
 
 class _Penalty(keras.regularizers.Regularizer):
@@ -176,7 +194,7 @@ class _Penalty(keras.regularizers.Regularizer):
         return self.regularizer(ops.cast(x, keras.config.floatx()))
 
 
-def _normalized(x):
+def _normalize(x):
     dtype = x.dtype
     if dtype != "float64":
         x = ops.cast(x, "float32")  # 1e-12 is 0 in float16

@@ -35,4 +35,4 @@ def _convert(model, weights, path):
     from elmo_keras.elmo import Elmo
     from elmo_keras.lite.convert import convert
 
-    convert(Elmo.from_pretrained(model, weights), path, ARITHMETIC)
+    convert(Elmo.from_pretrained(model, weights=weights), path, ARITHMETIC)

@@ -83,7 +83,10 @@ def make_run(
     keras.utils.set_random_seed(settings.seed)
     with strategy.scope():
         bilm = BidirectionalLanguageModel(
-            inputs.config, len(inputs.vocabulary), options.dropout, dtype=settings.dtype
+            inputs.config,
+            vocabulary_size=len(inputs.vocabulary),
+            dropout=options.dropout,
+            dtype=settings.dtype,
         )
         bilm.build()
         optimizer = make_optimizer(

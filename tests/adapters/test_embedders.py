@@ -102,7 +102,7 @@ def test_substitutes_are_the_likeliest_words_of_each_direction(
     [first, second] = model.get_elmo_substitutes(["the river", "again"], topn=2)
     assert [token["word"] for token in first + second] == ["the", "river", "again"]
     for direction in ("forward", "backward"):
-        best = language_model.likeliest(["the", "river"], 1, 2, direction=direction)
+        best = language_model.likeliest(["the", "river"], 1, top=2, direction=direction)
         found = first[1][direction]
         assert found["candidate_words"] == [word for word, _ in best]
         assert found["logp"] == pytest.approx([log for _, log in best], abs=1e-4)

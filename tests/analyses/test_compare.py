@@ -54,13 +54,13 @@ def runs(monkeypatch):
     return asked
 
 
-MIXES = [("top", 0.001), ("average", 0.001), ("learned", 1.0), ("learned", 0.001)]
+MIXES = [("top", 0.001), ("average", 0.001), ("mix", 1.0), ("mix", 0.001)]
 
 
 @pytest.mark.parametrize(
     ("table", "compared", "expected"),
     [
-        ("mixes", lambda v: (v.scheme, v.l2), MIXES),
+        ("mixes", lambda v: (v.layers, v.l2), MIXES),
         ("places", lambda v: v.elmo_at, ["input", "output", "both"]),
     ],
 )
@@ -200,14 +200,14 @@ def test_a_malformed_data_file_leaves_no_output(command, error_of, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def record(seed, weights, scheme="learned", place="input", variant="elmo-lm"):
+def record(seed, weights, layers="mix", place="input", variant="elmo-lm"):
     mixes = {place: {"weights": weights, "gamma": 1 + seed}}
     run = {"variant": variant, "seed": seed, "dev": {"F1": 0.5}}
-    return run | {"settings": {"scheme": scheme}, "mixes": mixes}
+    return run | {"settings": {"layers": layers}, "mixes": mixes}
 
 
 def test_layer_weights_are_means_of_learned_mixes_over_seeds(tmp_path, cells):
-    average = record(1, [1 / 3] * 3, scheme="average", variant="elmo-lm-average")
+    average = record(1, [1 / 3] * 3, layers="average", variant="elmo-lm-average")
     pos = [record(1, [0.2, 0.5, 0.3]), record(2, [0.4, 0.5, 0.1]), average]
     ner = [record(3, [0.1, 0.2, 0.7], place="output")]
     picture = tmp_path / "weights.svg"

@@ -83,7 +83,7 @@ def test_the_vector_of_a_sense_is_the_mean_over_its_uses_in_any_batches(files, e
     )
     np.testing.assert_allclose(alone, together, atol=1e-6)
     texts = "the river bank fell", "one river bank rose", "took place . "
-    layers = elmo.layers([text.split(" ") for text in texts]).numpy()
+    layers = elmo.all_layers([text.split(" ") for text in texts]).numpy()
     expected = np.average(layers[:2, :, 2], axis=0, weights=[2, 1])
     i = inventory.id[("bank", "N"), SHORE]
     np.testing.assert_allclose(together[i], expected, atol=1e-6)

@@ -26,9 +26,9 @@ def graphs_are_traced_once(operations_of_embedders, model_directory):
     But embedders of `model_directory` share the layer, and its graphs.
     """
 
-    def from_pretrained(model, weights=None, **kwargs):
+    def from_pretrained(model, *, weights=None, **kwargs):
         shared = str(model) == str(model_directory) and kwargs == {"dtype": "float32"}
-        return (read_once if shared else read)(model, weights, **kwargs)
+        return (read_once if shared else read)(model, weights=weights, **kwargs)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tensorflow_vectors, "_graph", operations_of_embedders)

@@ -61,7 +61,7 @@ def embed(elmo, source, tmp_path):
 @pytest.fixture(scope="module")
 def expected(elmo, lines):
     """All layers of each sentence."""
-    return each(elmo.layers, lines)
+    return each(elmo.all_layers, lines)
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_bfloat16_arithmetic_equals_that_of_the_elmo_layer(
     coarse.build()
     coarse.bilm.set_weights([w.numpy() for w in elmo.bilm.weights])
     vectors = embed(coarse, layers="top")
-    tops = each(lambda line: coarse.layers(line)[:, -1], lines)
+    tops = each(lambda line: coarse.all_layers(line)[:, -1], lines)
     for a, b, c in zip(vectors, tops, expected):
         assert a.dtype == np.float32
         # A few roundings to 8 bits, and so a difference from float32.
@@ -180,7 +180,7 @@ def test_gzip_and_pipes_are_read(elmo, lines, expected, tmp_path):
 def test_a_model_with_a_dictionary_knows_its_own_boundaries(embed, lines):
     elmo = elmo_layer(dictionary_config())
     assert any("<S>" in line.split() for line in lines)
-    assert_all_close(embed(elmo), each(elmo.layers, lines))
+    assert_all_close(embed(elmo), each(elmo.all_layers, lines))
 
 
 def test_no_lines_give_an_empty_file(embed, source):
@@ -316,7 +316,7 @@ def test_the_command_mixes_layers_and_prints_a_summary(
     assert "100%" in shown.err and "tokens/s" in shown.err
     weights = np.exp([0.5, -1, 2]) / np.exp([0.5, -1, 2]).sum()
     elmo = Elmo.from_pretrained(model_directory)
-    layers = elmo.layers([lines[-1].split()])[0].numpy()
+    layers = elmo.all_layers([lines[-1].split()])[0].numpy()
     mixed = 3 * np.tensordot(weights, layers, 1)
     actual = read_embeddings(output)
     np.testing.assert_allclose(actual[len(lines) - 1], mixed, rtol=1e-3, atol=1e-4)

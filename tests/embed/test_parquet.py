@@ -17,7 +17,7 @@ LINES = ["a word", "", "three words here", "naïve 한국어 🙂", "a", "and a 
 @pytest.fixture(scope="module")
 def layers(elmo):
     """The layers of each line: `(3, tokens, 10)`."""
-    return [np.asarray(elmo.layers([line.split()])[0]) for line in LINES]
+    return [np.asarray(elmo.all_layers([line.split()])[0]) for line in LINES]
 
 
 @pytest.fixture

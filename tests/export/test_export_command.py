@@ -12,11 +12,10 @@ import tensorflow as tf
 
 from elmo_keras import Elmo
 from elmo_keras.export.__main__ import about_use, main, parser
-from elmo_keras.export.source_model import elmo_of_files, read_keras_model
+from elmo_keras.export.source_model import read_keras_model
 from elmo_keras.export.version_directory import write_archive, write_serving_files
 from elmo_keras.export.version_info import read_info
 from elmo_keras.export.version_paths import versions
-from elmo_keras.text.vocabulary import Vocabulary
 from tests.support.exported import SENTENCES, TOKENS, elmo_layer
 
 
@@ -69,10 +68,12 @@ def test_a_layer_of_a_keras_model_is_found_by_its_name(keras_model):
 
 
 def test_the_mix_and_the_options_of_a_model_directory_are_read(model_directory):
-    elmo = elmo_of_files(model_directory, scalars=[1.0, 0.0, -1.0], gamma=2.0, l2=0.5)
+    elmo = Elmo.from_pretrained(
+        model_directory, mix=[1.0, 0.0, -1.0], gamma=2.0, l2=0.5
+    )
     np.testing.assert_array_equal(elmo.mixes[0].scalars, [1.0, 0.0, -1.0])
     assert (float(elmo.mixes[0].gamma), elmo.l2) == (2.0, 0.5)
-    assert not np.any(elmo_of_files(model_directory).mixes[0].scalars)
+    assert not np.any(Elmo.from_pretrained(model_directory).mixes[0].scalars)
 
 
 @pytest.mark.parametrize(
@@ -103,23 +104,6 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
     np.testing.assert_allclose(vectors, elmo(TOKENS), atol=1e-6)
 
 
-@pytest.mark.slow
-def test_an_export_looks_up_cached_words(model_directory, tmp_path):
-    shutil.copytree(model_directory, tmp_path / "model")
-    Vocabulary(("<S>", "</S>", "<UNK>", "known")).save(tmp_path / "model/vocab.txt")
-    command = [str(tmp_path / "model"), str(tmp_path / "out"), "--no-warmup"]
-    assert main([*command, "--cached-words", "4"]) == 0
-    loaded = tf.saved_model.load(str(tmp_path / "out" / "1"))
-    sentence = tf.constant(["a known word"])
-    expected = Elmo.from_pretrained(model_directory)([["a", "known", "word"]])
-    vectors = loaded(sentence, as_dict=True)["elmo"]
-    np.testing.assert_allclose(vectors, expected, atol=1e-6)
-    (vectors,) = (v for v in loaded.variables if v.shape == (4, 5))
-    vectors.assign(vectors + 1.0)
-    changed = loaded(sentence, as_dict=True)["word_emb"] - expected[..., :5]
-    assert np.all(np.abs(changed[0, 1]) > 0.1)
-
-
 @pytest.mark.parametrize(
     "arguments, expected",
     [
@@ -129,11 +113,6 @@ def test_an_export_looks_up_cached_words(model_directory, tmp_path):
         (["MODEL", "out", "--mix", "1,2"], "The mix should have 3 weights"),
         (["MODEL", "out", "--layer", "elmo"], "--layer needs a .keras MODEL"),
         (["MODEL", "out", "--representation", "1"], "should be below 1"),
-        (["MODEL", "out", "--cached-words", "9"], "--cached-words needs"),
-        (
-            ["MODEL", "out", "--cached-words", "9", "--trainable", "all"],
-            "--cached-words stores vectors that --trainable all changes",
-        ),
         (["nowhere.keras", "out"], "There is no nowhere.keras"),
         (["KERAS", "out"], "It has: ['first', 'second']"),
         (["KERAS", "out", "--layer", "second", "--l2", "1"], "in a .keras MODEL"),

@@ -7,7 +7,6 @@ import pytest
 
 from elmo_keras import Elmo
 from elmo_keras.embed import __main__ as embed
-from elmo_keras.export.source_model import elmo_of_files
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
 from tests.formats.conftest import TOKENS, assert_same, tarred
 from tests.support import hub_modules
@@ -29,13 +28,13 @@ def test_its_mix_is_the_mix_of_the_layer_also_when_converted(module, tmp_path):
     for mix in elmo.mixes:
         np.testing.assert_array_equal(mix.scalars, np.float32(SCALARS))
         assert float(mix.gamma) == GAMMA
-    layers = elmo.layers(TOKENS)
+    layers = elmo.all_layers(TOKENS)
     shares = np.exp(SCALARS) / np.exp(SCALARS).sum()
     expected = GAMMA * np.einsum("bltd,l->btd", layers, shares)
     np.testing.assert_allclose(elmo(TOKENS)[0], expected, atol=1e-6)
-    average = Elmo.from_pretrained(module, scheme="average")(TOKENS)
+    average = Elmo.from_pretrained(module, layers="average")(TOKENS)
     np.testing.assert_allclose(average, np.mean(layers, axis=1), atol=1e-6)
-    given = elmo_of_files(module, scalars=[1.0, 2.0, 3.0]).mixes[0]
+    given = Elmo.from_pretrained(module, mix=[1.0, 2.0, 3.0]).mixes[0]
     assert given.scalars.numpy().tolist() == [1, 2, 3] and float(given.gamma) == 1
     save_model(tmp_path / "english", elmo.bilm, mix=elmo.mixes[0])
     same = Elmo.from_pretrained(tmp_path / "english")

@@ -30,7 +30,7 @@ def test_a_model_directory_round_trip_keeps_every_weight(bilm, directory):
 def test_directory_archives_and_paths_give_the_same_weights(directory, tmp_path):
     expected = model_digest(Elmo.from_pretrained(directory))
     options, weights = directory / "options.json", directory / "weights.hdf5"
-    elmo = Elmo.from_pretrained(options, weights)
+    elmo = Elmo.from_pretrained(options, weights=weights)
     assert model_digest(elmo) == expected
     # Names as in the archives of the NLPL repository.
     files = contents(directory) | {"meta.json": "{}"}

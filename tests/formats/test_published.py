@@ -55,7 +55,7 @@ def test_a_projection_that_would_keep_the_size_is_the_identity(config, tmp_path)
 def test_the_published_fixture_round_trips(data, tmp_path):
     options = data("fixtures/bilm-tf/options.json")
     weights = data("fixtures/bilm-tf/lm_weights.hdf5")
-    bilm = Elmo.from_pretrained(options, weights).bilm
+    bilm = Elmo.from_pretrained(options, weights=weights).bilm
     save_model(tmp_path, bilm)
     assert json.loads((tmp_path / "options.json").read_text()) == json.loads(
         options.read_text()
@@ -72,7 +72,7 @@ def test_large_weights_are_assigned_part_by_part(strategy, config, monkeypatch):
     monkeypatch.setattr(published, "VALUES_AT_ONCE", 11)
     scope = tf.distribute.MirroredStrategy(strategy).scope if strategy else nullcontext
     with scope():
-        other = BidirectionalLanguageModel(config, 7)
+        other = BidirectionalLanguageModel(config, vocabulary_size=7)
         other.build()
         for entry, array in zip(published_table(other).values(), expected, strict=True):
             assign(entry, array)

@@ -37,7 +37,7 @@ STACK = tf.constant(RNG.normal(size=(BATCH, 3, TIME, DIM)).astype("float32"))
 NO_CLIPS = {"cell_clip": None, "proj_clip": None}
 BARE = {"cell_clip": 0.5, "proj_clip": 0.4, "forget_bias": 0.0}
 BARE |= {"use_skip_connections": False}
-LEARNED = {"initial_weights": [0.1, 0.2, -0.3], "initial_gamma": 2.0}
+LEARNED = {"mix": [0.1, 0.2, -0.3], "gamma": 2.0}
 LEARNED |= {"layer_norm": True, "regularizer": keras.regularizers.L2(0.5)}
 WHOLE = {"keep_sentence_boundaries": True}
 GROUPS = (1, 2), (3, 5)  # of filters
@@ -73,7 +73,7 @@ ROWS = {
     "ScalarMix_one_layer": (partial(layers.ScalarMix, -1), STACK),
     "WordSoftmax": (partial(layers.WordSoftmax, 11), FEATURES),
     "BidirectionalLanguageModel": (
-        partial(BidirectionalLanguageModel, CONFIG, 11),
+        partial(BidirectionalLanguageModel, CONFIG, vocabulary_size=11),
         IDS,
     ),
     "Elmo_with_dictionary": (
@@ -84,7 +84,11 @@ ROWS = {
         partial(Elmo, CONFIG, trainable_bilm=True, layer_norm=True, l2=0.1),
         TOKENS,
     ),
-    "Elmo_of_characters": (partial(Elmo, CONFIG, 2, "average", **WHOLE), IDS),
+    "Elmo_of_all_layers": (partial(Elmo, CONFIG, layers="all"), TOKENS),
+    "Elmo_of_characters": (
+        partial(Elmo, CONFIG, num_representations=2, layers="average", **WHOLE),
+        IDS,
+    ),
 }
 # The others take long, most of all `Elmo`, which contains them.
 QUICK = "ScalarMix", "WordSoftmax"
@@ -210,8 +214,10 @@ def test_the_mask_is_passed_on(row):
         inputs._keras_mask = MASK
     elif getattr(row.layer, "keep_sentence_boundaries", False):
         mask = tf.sequence_mask(LENGTHS + 2)
+    if getattr(row.layer, "layer_choice", None) == "all":
+        mask = None
     for output in tf.nest.flatten(row.layer(inputs)):
-        np.testing.assert_array_equal(output._keras_mask, mask)
+        np.testing.assert_array_equal(getattr(output, "_keras_mask", None), mask)
 
 
 @pytest.mark.parametrize("row", WITH_INNER_ROWS_SLOW, indirect=True)

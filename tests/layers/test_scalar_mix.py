@@ -21,7 +21,7 @@ def built(*arguments, **options):
 
 @pytest.mark.parametrize("layer_norm", [False, True])
 def test_the_learned_mix_is_that_of_the_paper(layer_norm):
-    mix = ScalarMix(initial_weights=WEIGHTS, initial_gamma=1.5, layer_norm=layer_norm)
+    mix = ScalarMix(mix=WEIGHTS, gamma=1.5, layer_norm=layer_norm)
     for i in range(2):
         x = LAYERS[:, i]
         expected = reference.scalar_mix(x, WEIGHTS, 1.5, layer_norm=layer_norm)
@@ -30,13 +30,13 @@ def test_the_learned_mix_is_that_of_the_paper(layer_norm):
 
 def test_the_average_and_one_layer():
     np.testing.assert_allclose(ScalarMix("average")(LISTED), LAYERS.mean(0), atol=1e-6)
-    for layer in (0, 1, -1):
-        np.testing.assert_array_equal(ScalarMix(layer)(LISTED), LAYERS[layer])
+    for layer, index in ((0, 0), (1, 1), (-1, -1), ("top", -1)):
+        np.testing.assert_array_equal(ScalarMix(layer)(LISTED), LAYERS[index])
 
 
-@pytest.mark.parametrize("scheme", ["learned", "average", 1, -1])
-def test_the_output_is_the_sum_weighted_by_the_layer_weights(scheme):
-    mix = built(scheme)
+@pytest.mark.parametrize("layers", ["mix", "average", "top", 1, -1])
+def test_the_output_is_the_sum_weighted_by_the_layer_weights(layers):
+    mix = built(layers)
     weights = np.asarray(mix.layer_weights())
     assert weights.sum() == pytest.approx(1)
     expected = np.einsum("j,jbtd->btd", weights, LAYERS)
@@ -62,23 +62,23 @@ def test_layer_norm_of_padding_is_finite_in_float16():
 
 def test_the_regularizer_is_of_the_weights_before_the_softmax():
     penalty = keras.regularizers.L2(0.1)
-    mix = built(initial_weights=WEIGHTS, regularizer=penalty, initial_gamma=9)
+    mix = built(mix=WEIGHTS, regularizer=penalty, gamma=9)
     assert float(sum(mix.losses)) == pytest.approx(0.1 * np.square(WEIGHTS).sum())
 
 
 def test_a_frozen_mix_has_nothing_to_train():
-    mix = built(initial_weights=WEIGHTS, trainable=False)
+    mix = built(mix=WEIGHTS, trainable=False)
     assert mix.trainable_weights == [] and len(mix.weights) == 2
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"scheme": "best"}, "`scheme` should be .* Received: 'best'"),
-        ({"scheme": 3}, "one of 3 layers. Received: 3"),
-        ({"scheme": -4}, "one of 3 layers. Received: -4"),
-        ({"initial_weights": [1.0]}, "should hold 3 numbers"),
-        ({"scheme": "average", "initial_weights": WEIGHTS}, "unless `scheme`"),
+        ({"layers": "all"}, "`layers` should be .* Received: 'all'"),
+        ({"layers": 3}, "one of 3 layers. Received: 3"),
+        ({"layers": -4}, "one of 3 layers. Received: -4"),
+        ({"mix": [1.0]}, "should have 3 weights"),
+        ({"layers": "average", "mix": WEIGHTS}, "unless `layers`"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, message):
@@ -94,23 +94,23 @@ def test_another_number_of_layers_than_at_first_is_refused():
 
 def test_values_can_be_assigned():
     mix = built()
-    mix.assign(WEIGHTS)
+    mix.assign(mix=WEIGHTS)
     np.testing.assert_array_equal(mix.scalars, WEIGHTS)
     assert float(mix.gamma) == 1
     mix.assign(gamma=2.0)
     assert float(mix.gamma) == 2
     with pytest.raises(ValueError, match=r"3 weights, one for each layer. .*: \[1"):
-        mix.assign([1.0, 2.0])
+        mix.assign(mix=[1.0, 2.0])
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e39])
 def test_weights_and_factors_that_are_not_finite_are_refused(wrong):
-    for arguments in ({"initial_weights": [1.0, wrong, 0.0]}, {"initial_gamma": wrong}):
+    for arguments in ({"mix": [1.0, wrong, 0.0]}, {"gamma": wrong}):
         with pytest.raises(ValueError, match="should be finite in float32. Received: "):
             ScalarMix(**arguments)
-    mix = built(initial_weights=WEIGHTS)
-    with pytest.raises(ValueError, match="weights of the mix should be finite"):
-        mix.assign([1.0, wrong, 0.0])
-    with pytest.raises(ValueError, match="factor of the mix should be finite"):
-        mix.assign([0.0, 0.0, 0.0], wrong)
+    mix = built(mix=WEIGHTS)
+    with pytest.raises(ValueError, match="`mix` should be finite"):
+        mix.assign(mix=[1.0, wrong, 0.0])
+    with pytest.raises(ValueError, match="`gamma` should be finite"):
+        mix.assign(mix=[0.0, 0.0, 0.0], gamma=wrong)
     np.testing.assert_array_equal(mix.scalars, WEIGHTS)

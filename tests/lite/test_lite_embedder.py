@@ -35,7 +35,7 @@ KINDS = [
 @pytest.fixture(scope="module")
 def elmo(model_directory):
     elmo = Elmo.from_pretrained(model_directory, layer_norm=True)
-    elmo.mixes[0].assign([0.3, -0.2, 1.0], 2.0)
+    elmo.mixes[0].assign(mix=[0.3, -0.2, 1.0], gamma=2.0)
     return elmo
 
 

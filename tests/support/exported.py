@@ -32,7 +32,7 @@ def padded(junk=""):
 @functools.cache
 def expected(elmo):
     """The outputs of an export, computed by the layer."""
-    vectors, layers = elmo(TOKENS), elmo.layers(TOKENS)
+    vectors, layers = elmo(TOKENS), elmo.all_layers(TOKENS)
     lengths = tf.constant(LENGTHS)
     n_tokens = tf.cast(tf.maximum(lengths, 1), "float32")[:, None]
     outputs = {

@@ -15,9 +15,9 @@ def randomize(layer, seed=0, scale=0.5):
     return layer
 
 
-def random_bilm(*args, seed=0, **kwargs):
+def random_bilm(config, vocabulary_size=None, *, seed=0, **kwargs):
     """A biLM of these arguments with random weights."""
-    bilm = BidirectionalLanguageModel(*args, **kwargs)
+    bilm = BidirectionalLanguageModel(config, vocabulary_size=vocabulary_size, **kwargs)
     bilm.build()
     return randomize(bilm, seed=seed)
 

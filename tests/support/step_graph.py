@@ -79,7 +79,10 @@ def prediction(config, dtype="float32"):
 
 def _bilm(config, vocabulary_size, dtype):
     bilm = BidirectionalLanguageModel(
-        config, vocabulary_size, dropout=0.1, dtype=keras.DTypePolicy(dtype)
+        config,
+        vocabulary_size=vocabulary_size,
+        dropout=0.1,
+        dtype=keras.DTypePolicy(dtype),
     )
     bilm.build()
     return bilm

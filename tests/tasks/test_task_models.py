@@ -183,7 +183,7 @@ def check_given_layers(model, inputs, *, expected):
     elmo = model.token_vectors.elmo
     texts = {name: x for name, x in inputs.items() if x.dtype == tf.string}
     texts.pop("speakers", None)
-    layers = {f"{name}_layers": elmo.layers(x) for name, x in texts.items()}
+    layers = {f"{name}_layers": elmo.all_layers(x) for name, x in texts.items()}
     assert_same(model(inputs | layers), expected, atol=1e-5)
     for name, x in layers.items():
         negated = model(inputs | layers | {name: -x})

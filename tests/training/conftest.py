@@ -22,7 +22,9 @@ def measured_speed(monkeypatch):
 
 @pytest.fixture(scope="session")
 def built():
-    bilm = BidirectionalLanguageModel(ElmoConfig.preset("test"), len(VOCABULARY))
+    bilm = BidirectionalLanguageModel(
+        ElmoConfig.preset("test"), vocabulary_size=len(VOCABULARY)
+    )
     bilm.build()
     return bilm
 

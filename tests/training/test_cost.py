@@ -30,7 +30,7 @@ def test_the_number_of_parameters_is_that_of_the_model(name):
     if name in published:
         assert cost.n_parameters(config) == published[name]
         return
-    bilm = BidirectionalLanguageModel(config, len(VOCABULARY))
+    bilm = BidirectionalLanguageModel(config, vocabulary_size=len(VOCABULARY))
     bilm.build()
     found = estimated(config)
     assert found.parameters == bilm.count_params()

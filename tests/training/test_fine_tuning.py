@@ -29,7 +29,7 @@ def files(tmp_path):
 
 @pytest.fixture
 def bilm(config):
-    bilm = BidirectionalLanguageModel(config, len(WORDS))
+    bilm = BidirectionalLanguageModel(config, vocabulary_size=len(WORDS))
     bilm.build()
     return randomize(bilm)
 

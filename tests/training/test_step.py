@@ -176,7 +176,9 @@ def test_the_softmax_can_be_trained_alone(bilm, n_negatives):
 
 
 def test_dropout_is_a_function_of_the_seed(config):
-    bilm = BidirectionalLanguageModel(config, len(VOCABULARY), dropout=0.5)
+    bilm = BidirectionalLanguageModel(
+        config, vocabulary_size=len(VOCABULARY), dropout=0.5
+    )
     bilm.build()
     (batch,) = batches(bilm)[0]
 

@@ -36,7 +36,7 @@ class Variant(NamedTuple):
 
     elmo: str | Path | None = None  # see `Elmo.from_pretrained`; None for the baseline
     elmo_at: str = "input"  # or "output" or "both", see `TokenVectors`
-    scheme: str | int = "learned"  # see `layers.ScalarMix`; also "top"
+    layers: str | int = "mix"  # see `layers.ScalarMix`
     l2: float = 0.001  # the paper's λ
     layer_norm: bool = False
     gamma: float | None = None  # at the start; None for 1, or the γ of the biLM's mix
@@ -52,9 +52,9 @@ class Variant(NamedTuple):
         if self.elmo is not None:
             parts = ["elmo", model_title(self.elmo)]
             parts += [self.elmo_at] * (self.elmo_at != USUAL.elmo_at)
-            layer = isinstance(self.scheme, int)
-            scheme = f"layer-{self.scheme}" if layer else self.scheme
-            parts += [scheme] * (self.scheme != USUAL.scheme)
+            is_index = isinstance(self.layers, int)
+            layers = f"layer-{self.layers}" if is_index else self.layers
+            parts += [layers] * (self.layers != USUAL.layers)
             parts += [f"l2-{self.l2:g}"] * (self.l2 != USUAL.l2)
             parts += ["normalised"] * self.layer_norm
             parts += [] if self.gamma is None else [f"gamma-{self.gamma:g}"]
@@ -70,18 +70,16 @@ class Variant(NamedTuple):
 
         if self.elmo is None:
             return None
-        elmo = Elmo.from_pretrained(
+        return Elmo.from_pretrained(
             self.elmo,
             num_representations=2 if self.elmo_at == "both" else 1,
-            scheme=-1 if self.scheme == "top" else self.scheme,
-            l2=self.l2 if self.scheme == "learned" else 0.0,
+            layers=self.layers,
+            gamma=self.gamma,
+            l2=self.l2 if self.layers == "mix" else 0.0,
             layer_norm=self.layer_norm,
             dropout=self.elmo_dropout,
             trainable_bilm=self.fine_tune,
         )
-        for mix in elmo.mixes:
-            mix.assign(gamma=self.gamma)
-        return elmo
 
 
 # Files are compared by their examples; seeds and variants have their own entries.
@@ -128,10 +126,10 @@ class ExperimentOptions:
     )
     baseline: bool = _elmo("train the baseline as well", **FLAG)
     elmo_at: str = _elmo("where ELMo is added", choices=PLACES, default=USUAL.elmo_at)
-    scheme: str | int = _elmo(
-        "the mix of the layers: learned (default), average, top, 0, 1, …",
-        type=layer_or("learned", "average", "top"),
-        default=USUAL.scheme,
+    layers: str | int = _elmo(
+        "mix (learned, the default), average, top, 0, 1, …",
+        type=layer_or("mix", "average", "top"),
+        default=USUAL.layers,
     )
     l2: float = _elmo(
         "L2 penalty on the mix", type=non_negative(float), default=USUAL.l2, metavar="λ"

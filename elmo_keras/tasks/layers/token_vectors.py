@@ -45,7 +45,7 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
     Call arguments:
         tokens: string tensor `(batch, time)` padded with `""`.
         layers: float tensor `(batch, num_layers + 1, time, 2 · projection_dim)`, the
-            result of `elmo.layers(tokens)`, so that it is not computed again; or None.
+            result of `elmo.all_layers(tokens)`, so that it is not computed again; or None.
 
     Output: the vectors at the input `(batch, time, input_dim)`, those at the output
     `(batch, time, output_dim)` or None, and the mask of real tokens, bool `(batch,

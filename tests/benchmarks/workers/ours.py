@@ -40,7 +40,7 @@ def main(folder: Path, way: str) -> None:
 
 
 def eager(elmo: Elmo):
-    return lambda sentences: elmo.layers(sentences).numpy()
+    return lambda sentences: elmo.all_layers(sentences).numpy()
 
 
 def embedder(elmo: Elmo):
@@ -50,7 +50,7 @@ def embedder(elmo: Elmo):
 def graph(elmo: Elmo):
     """The layer in a graph of the caller's."""
     tokens = tf.RaggedTensorSpec((None, None), tf.string, ragged_rank=1)
-    layers = tf.function(elmo.layers, input_signature=[tokens])
+    layers = tf.function(elmo.all_layers, input_signature=[tokens])
     return lambda sentences: layers(ragged(sentences)).numpy()
 
 

@@ -26,7 +26,7 @@ WORDS = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB"}
 RESULTS = Path("out/results.json")
 # The settings of a run, in the order of `results.json`.
 SHARED = (
-    "dev_share limit share elmo elmo_at scheme l2 layer_norm gamma elmo_dropout "
+    "dev_share limit share elmo elmo_at layers l2 layer_norm gamma elmo_dropout "
     "fine_tune arithmetic epochs patience batch_size learning_rate dropout word_dim word_vectors "
     "freeze_word_vectors character_dim"
 ).split()
@@ -184,35 +184,6 @@ def test_a_model_that_has_changed_since_a_run_is_refused(
     del before[0]["model"]  # as older versions wrote it
     RESULTS.write_text(json.dumps(before))
     assert command("--elmo", "lm", "--no-cache") == 0
-
-
-def test_a_run_recorded_by_version_0_1_is_not_repeated(capsys):
-    lines = [
-        "\t".join([str(i), word, "_", tag, *"______"])
-        for i, (word, tag) in enumerate([("the", "DET"), ("run", "NOUN")], 1)
-    ]
-    Path("text.conllu").write_text(("\n".join(lines) + "\n\n") * 9)
-    values = [0.2, None, 1.0, None, "input", "learned", 0.001, 0.5, False, 1]
-    values += [5, 32, 0.003, 0.3, 100, 64, None, 100, 0.3, False, "f790acdf7fb87aa2"]
-    later = "word_vectors freeze_word_vectors layer_norm gamma arithmetic".split()
-    names = [name for name in SHARED if name not in later]
-    names += [*OF_TASKS["tag"].split(), "data"]
-    record = {
-        "task": "tag",
-        "variant": "baseline",
-        "seed": 1,
-        "dev": {"accuracy": 0.5},
-        "test": {},
-        "seconds_per_epoch": 0.1,
-        "settings": dict(zip(names, values, strict=True)),
-    }
-    results = Path("results.json")
-    results.write_text(json.dumps([record]))
-    before = results.read_bytes()
-    options = "--train text.conllu --dev text.conllu --output . --epochs 1"
-    assert main(tag.TASK, "", options.split()) == 0
-    assert results.read_bytes() == before
-    assert "| baseline |     1 |        50.00 |" in capsys.readouterr().out
 
 
 def parsed(task, *arguments):
@@ -456,7 +427,7 @@ def test_variants_are_named_by_their_settings_that_are_not_the_default(tmp_path)
         (Variant(lm), "elmo-lm"),
         (Variant(lm, "output", "top"), "elmo-lm-output-top"),
         (
-            Variant(lm, scheme=1, l2=1.0, elmo_dropout=0.1),
+            Variant(lm, layers=1, l2=1.0, elmo_dropout=0.1),
             "elmo-lm-layer-1-l2-1-dropout-0.1",
         ),
         (Variant(lm, layer_norm=True, fine_tune=True), "elmo-lm-normalised-tuned"),

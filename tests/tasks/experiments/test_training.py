@@ -94,13 +94,13 @@ def elmo_layer(config, **arguments):
 def test_layers_take_the_place_of_tokens(config):
     sentences = tf.constant([["ein", "und", ""], ["der", "war", "eine"]])
     elmo = elmo_layer(config, num_representations=2, layer_norm=True)
-    layers = elmo.layers(sentences)
+    layers = elmo.all_layers(sentences)
     for one, other in zip(elmo(sentences), elmo(layers)):
         np.testing.assert_array_equal(one, other)
     masks = elmo.compute_mask(layers)
     assert masks[0].numpy().tolist() == [[True, True, False], [True] * 3]
     bounded = elmo_layer(config, keep_sentence_boundaries=True)
-    layers = bounded.layers(sentences)
+    layers = bounded.all_layers(sentences)
     np.testing.assert_array_equal(bounded(layers), bounded(sentences))
 
 
@@ -118,10 +118,10 @@ def test_a_cache_holds_each_sentence_once_and_leaves_no_file(config, tmp_path):
     cache = LayerCache(elmo, sentences, tmp_path)
     assert not list(tmp_path.iterdir())
     # Products of other sizes are summed in another order.
-    np.testing.assert_allclose(cache(sentences), elmo.layers(sentences), atol=1e-6)
+    np.testing.assert_allclose(cache(sentences), elmo.all_layers(sentences), atol=1e-6)
     assert cache([["der", "war"]]).shape == (1, 3, 2, 10)
     distinct = ["ein"], ["der", "war"], ["und", "ein", "war"]
-    layers = np.concatenate([elmo.layers([s])[0] for s in distinct], axis=1)
+    layers = np.concatenate([elmo.all_layers([s])[0] for s in distinct], axis=1)
     rms = np.sqrt(np.mean(np.square(layers), axis=(1, 2)))
     np.testing.assert_allclose(cache.rms, rms, rtol=1e-5)
     empty = LayerCache(elmo, [])
