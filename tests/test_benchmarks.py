@@ -13,7 +13,6 @@ from elmo_keras import ElmoConfig
 from elmo_keras.layers import ProjectedLSTM
 from tests.benchmarks import (
     answer_spans,
-    approximate_search,
     checkouts,
     embedding,
     engines,
@@ -21,6 +20,7 @@ from tests.benchmarks import (
     growth,
     limits,
     runner,
+    search,
     serving,
     tasks,
     training,
@@ -59,7 +59,7 @@ def test_too_few_words_or_vectors_are_one_line_and_status_2(tmp_path, capsys):
     text.write_text("one sentence\n", encoding="utf-8")
     np.save(vectors, np.ones((9, 2), "float32"))
     assert training.main(["--text", str(text)]) == 2
-    assert approximate_search.main([str(vectors)]) == 2
+    assert search.main([str(vectors)]) == 2
     few_words, few_vectors = capsys.readouterr().err.splitlines()
     assert "more than 8192 different words" in few_words
     assert "has 9 vectors: too few" in few_vectors

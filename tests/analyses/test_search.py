@@ -14,10 +14,10 @@ import pytest
 
 from elmo_keras import Elmo, Embedder, embed_corpus
 from elmo_keras.analyses.search import __main__ as search
-from elmo_keras.analyses.search import search_index, text_index
+from elmo_keras.analyses.search import exact_index, text_sentences
+from elmo_keras.analyses.search.exact_index import ExactIndex
 from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
-from elmo_keras.analyses.search.search_index import SearchIndex
-from elmo_keras.analyses.search.text_index import LineIndex
+from elmo_keras.analyses.search.text_sentences import TextSentences
 from elmo_keras.embed import corpus
 from elmo_keras.embed.parts import folder_of
 from tests.analyses.conftest import QUERY, SENTENCES
@@ -77,7 +77,7 @@ def test_vectors_of_parquet_are_read_in_any_pieces(in_parquet):
         for first in range(7):
             for end in range(7):
                 np.testing.assert_array_equal(sentences[first:end], whole[first:end])
-        names = [sentences.named(i)[0] for i in range(6)]
+        names = [sentences.sentence(i)[0] for i in range(6)]
         assert names == [3, 4, 5, 0, 1, 2]
         for file, rows in zip("ab", (whole[:3], whole[3:])):
             column = pq.read_table(in_parquet / f"{file}.parquet")["vector"]
@@ -130,8 +130,8 @@ def test_the_index_is_made_once_and_refused_for_another_text(
     note = json.loads(text.with_name("text.txt.average.npy.json").read_text())
     assert note.keys() == {"text", "model", "layers"}
     with monkeypatch.context() as patch:
-        patch.setattr(text_index, "write_vectors", None)
-        patch.setattr(text_index, "check_written", None)  # reading needs no room
+        patch.setattr(text_sentences, "write_vectors", None)
+        patch.setattr(text_sentences, "check_file", None)  # reading needs no room
         assert len(find(text, "rain")[0]) == 5
     text.write_text("another\n")
     error = error_of(search.main, [text, "--elmo", model, "rain"])
@@ -183,7 +183,7 @@ def test_the_old_index_answers_until_the_new_one_is_whole(
 
 
 @pytest.mark.parametrize(
-    ("index", "reason"),
+    ("vectors", "reason"),
     [
         ("text.npy", "The output text.npy is an input"),
         ("link.npy", "it is the same file as text.npy"),
@@ -195,8 +195,8 @@ def test_the_old_index_answers_until_the_new_one_is_whole(
         ("index.hdf5", "should end in .npy"),
     ],
 )
-def test_a_wrong_index_is_refused_before_the_model_is_read(
-    tmp_path, monkeypatch, error_of, index, reason
+def test_wrong_vectors_are_refused_before_the_model_is_read(
+    tmp_path, monkeypatch, error_of, vectors, reason
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(search, "Embedder", None)
@@ -205,8 +205,8 @@ def test_a_wrong_index_is_refused_before_the_model_is_read(
     (tmp_path / "link.npy").symlink_to("text.npy")
     (tmp_path / "folder.npy").mkdir()
     before = {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
-    text = "noted.npy.json" if "noted" in index else "text.npy"
-    command = [text, "--elmo", "lm", "--index", index, "--overwrite", "a"]
+    text = "noted.npy.json" if "noted" in vectors else "text.npy"
+    command = [text, "--elmo", "lm", "--vectors", vectors, "--overwrite", "a"]
     assert reason in error_of(search.main, command)
     assert {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
 
@@ -239,8 +239,8 @@ def test_cosines_are_those_of_the_definition_in_any_pieces(
     rows, q = vectors[real] - mean, query - mean
     cosines = rows @ q / np.linalg.norm(rows, axis=1) / np.linalg.norm(q)
     order = np.argsort(-cosines)
-    monkeypatch.setattr(search_index, "ROWS_AT_ONCE", rows_at_once)
-    index = SearchIndex(vectors, center)
+    monkeypatch.setattr(exact_index, "ROWS_AT_ONCE", rows_at_once)
+    index = ExactIndex(vectors, center)
     found, values = index.closest(query, 30)
     assert found.tolist() == real[order].tolist()
     np.testing.assert_allclose(values, cosines[order], atol=1e-6)
@@ -248,7 +248,7 @@ def test_cosines_are_those_of_the_definition_in_any_pieces(
 
 
 def test_nothing_is_found_among_no_sentences():
-    index = SearchIndex(np.zeros((3, 5), "float32"), True)
+    index = ExactIndex(np.zeros((3, 5), "float32"), True)
     assert [len(x) for x in index.closest(np.ones(5, "float32"), 2)] == [0, 0]
 
 
@@ -257,8 +257,8 @@ def test_lines_are_read_by_their_number_from_gzip_too(tmp_path):
     (tmp_path / "text.txt").write_bytes(content)
     (tmp_path / "text.gz").write_bytes(gzip.compress(content))
     for name in ("text.txt", "text.gz"):
-        with LineIndex(tmp_path / name) as lines:
-            found = [lines.named(i) for i in (3, 0, 2, 1)]
+        with TextSentences(tmp_path / name, tmp_path, 0) as lines:
+            found = [lines.sentence(i) for i in (3, 0, 2, 1)]
             assert found == [(4, "last"), (1, "first"), (3, "가 x"), (2, "")]
 
 

@@ -163,7 +163,7 @@ def test_shells_complete_commands_options_and_choices(tmp_path):
         "tag --tra": {"--train "},
         "tag --kind pos --elmo-at o": {"output "},
         f"tag --train {tmp_path}/tr": {f"{tmp_path}/train.conllu "},
-        "search --layers top --app": {"--approximate "},
+        "search --layers top --ind": {"--index "},
         "compare sim": {"similarity "},
         "compare tag --table m": {"models", "mixes"},
         "compare tag --lstm-d": {"--lstm-dropout "},

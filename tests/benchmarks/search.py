@@ -1,11 +1,11 @@
-"""Exact and approximate search among the same vectors.
+"""Exact search, and search by an index of faiss, among the same vectors.
 
     elmo-keras embed text.txt means.npy --model model --layers average
-    python -m tests.benchmarks.approximate_search means.npy --queries 200
+    python -m tests.benchmarks.search means.npy --index IVF3038,SQfp16
 
 The last vectors are the queries, one at a time with one thread; the others are searched.
-`recall@10` is the share of the 10 exactly closest sentences that are found, by the index
-of `search --approximate`, asked with several numbers of its lists.
+`recall@10` is the share of the 10 exactly closest sentences that are found, when a query
+searches a 64th, …, an 8th of the index's lists.
 """
 
 import statistics
@@ -18,9 +18,8 @@ from typing import Annotated
 import faiss
 import numpy as np
 
-from elmo_keras.analyses.search.approximate_build import make_approximate_index
-from elmo_keras.analyses.search.approximate_index import ApproximateIndex
-from elmo_keras.analyses.search.search_index import SearchIndex
+from elmo_keras.analyses.search.exact_index import ExactIndex
+from elmo_keras.analyses.search.faiss_index import FaissIndex, make_index
 from tests.benchmarks import runner
 
 TOP = 10
@@ -31,6 +30,7 @@ SHARES = 1 / 64, 1 / 32, 1 / 16, 1 / 8
 def main(
     vectors: Annotated[Path, {"type": Path, "help": "a .npy file"}],
     *,
+    index: Annotated[str, {"help": "of faiss, with IVF"}] = "IVF1024,SQfp16",
     queries: runner.Number = 200,
 ) -> None:
     rows = np.load(vectors, mmap_mode="r")
@@ -39,20 +39,20 @@ def main(
     searched, asked = rows[:-queries], np.array(rows[-queries:], np.float32)
     print(f"{len(searched):,} vectors of {rows.shape[1]} numbers, {queries} queries\n")
     with tempfile.TemporaryDirectory(dir=vectors.absolute().parent) as folder:
-        path, start = Path(folder) / "approximate", time.perf_counter()
-        make_approximate_index(searched, path, {})
+        path, start = Path(folder) / "index", time.perf_counter()
+        make_index(searched, path, index, "vectors")
         built = f"{time.perf_counter() - start:,.0f} s"
         size = f"{path.stat().st_size / 1e6:,.0f} MB"
         faiss.omp_set_num_threads(1)
-        n = ApproximateIndex(path).n_lists
-        ways = {"exact": (SearchIndex(np.array(searched)), "–", "–")}
+        n = faiss.extract_index_ivf(FaissIndex(path).faiss).nlist
+        ways = {"exact": (ExactIndex(np.array(searched)), "–", "–")}
         for k in (max(1, round(n * share)) for share in SHARES):
-            ways[f"{k:,} of {n:,} lists"] = ApproximateIndex(path, k), built, size
+            ways[f"{k:,} of {n:,} lists"] = FaissIndex(path, k), built, size
         time_column = "ms a query: median (99 of 100)"
         runner.head("index", "recall@10: mean (lowest)", time_column, "build", "file")
         exact = None
-        for name, (index, *cells) in ways.items():
-            indices, times = asked_for(index, asked)
+        for name, (way, *cells) in ways.items():
+            indices, times = asked_for(way, asked)
             exact = exact or indices
             recalls = [len(a & b) / TOP for a, b in zip(indices, exact)]
             recall = f"{statistics.mean(recalls):.3f} ({min(recalls):.1f})"
