@@ -30,6 +30,7 @@ _MODULES = {
     "embed_corpus": "embed.corpus",
     "find_model": "formats.model_directory",
     "load_bilm": "formats.model_directory",
+    "push_to_hub": "hub.hugging_face",
     "read_embeddings": "embed.embeddings",
     "tokenize": "text.token_batches",
 }
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.exported_elmo import ExportedElmo as ExportedElmo
     from elmo_keras.formats.model_directory import find_model as find_model
     from elmo_keras.formats.model_directory import load_bilm as load_bilm
+    from elmo_keras.hub.hugging_face import push_to_hub as push_to_hub
     from elmo_keras.language_model import LanguageModel as LanguageModel
     from elmo_keras.text.characters import character_ids as character_ids
     from elmo_keras.text.corpus import Corpus as Corpus

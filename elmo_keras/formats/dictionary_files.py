@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from elmo_keras.formats.folders import Folder
-from elmo_keras.hub.file_names import CHARACTERS, WORDS
+from elmo_keras.hub.catalogue import CHARACTERS, WORDS
 from elmo_keras.published_options import has_characters
 from elmo_keras.token_dictionary import TokenDictionary
 

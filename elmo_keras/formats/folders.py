@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from elmo_keras.formats.archives import Archive
 from elmo_keras.formats.hdf5 import Content
-from elmo_keras.hub.file_names import SOFTMAX
+from elmo_keras.hub.catalogue import SOFTMAX
 from elmo_keras.util.command import shortened
 
 PUBLISHED_SOFTMAX = "*softmax*.hdf5"

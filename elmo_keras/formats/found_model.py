@@ -22,7 +22,7 @@ from elmo_keras.formats.published import (
     softmax_table,
     split,
 )
-from elmo_keras.hub.file_names import VOCABULARY
+from elmo_keras.hub.catalogue import VOCABULARY
 from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.token_dictionary import TokenDictionary

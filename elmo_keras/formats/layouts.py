@@ -13,7 +13,7 @@ from elmo_keras.formats.hub_module import read_hub_module
 from elmo_keras.formats.many_langs import ENCODER, TOKEN_EMBEDDER, read_many_langs
 from elmo_keras.formats.mix_file import MAX_MIX
 from elmo_keras.formats.published import n_parameters
-from elmo_keras.hub.file_names import (
+from elmo_keras.hub.catalogue import (
     MIX,
     OPTIONS,
     SOFTMAX,

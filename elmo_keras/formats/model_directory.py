@@ -14,7 +14,7 @@ from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
 from elmo_keras.formats.layouts import bilm_tf_checkpoint, model_in
 from elmo_keras.formats.mix_file import Mix, mix_content
 from elmo_keras.formats.published import softmax_table, write_table, write_weights
-from elmo_keras.hub.file_names import (
+from elmo_keras.hub.catalogue import (
     MIX,
     OPTIONS,
     SOFTMAX,

@@ -3,7 +3,7 @@
 import glob
 from pathlib import Path
 
-from elmo_keras.hub.file_names import MIX, OPTIONS, VOCABULARY, WEIGHTS
+from elmo_keras.hub.catalogue import MIX, OPTIONS, VOCABULARY, WEIGHTS
 
 TRAINING = "training"  # a folder
 # What training and `save_model` write to a model directory.

@@ -18,14 +18,13 @@ from collections.abc import Sequence
 
 from elmo_keras.hub.cache import (
     cache_folder,
-    cached_folder,
-    cached_folders,
+    cached_models,
     folder_name,
-    remove,
-    source,
+    model_folder,
+    remove_model,
 )
 from elmo_keras.hub.catalogue import catalogue, published_model
-from elmo_keras.hub.download import download
+from elmo_keras.hub.download import download_model
 from elmo_keras.hub.local_files import unknown_model
 from elmo_keras.util.command import command_parser, run_command
 from elmo_keras.util.markdown_table import markdown_table
@@ -38,7 +37,8 @@ N_TEXTS = 5  # columns that hold no numbers
 def parser() -> argparse.ArgumentParser:
     p = command_parser(PROGRAM, __doc__)
     add = p.add_argument
-    add("action", nargs="?", default="list", choices=["list", *ACTIONS])
+    actions = ["list", "fetch", "remove", "path"]
+    add("action", nargs="?", default="list", choices=actions)
     add("name", nargs="*", metavar="NAME", help="of models; words for list")
     add(
         "--softmax",
@@ -51,65 +51,65 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     p = parser()
     options = p.parse_args(arguments)
-    needs_name = options.action not in ("list", "path")
-    if needs_name and not options.name:
+    if options.action in ("fetch", "remove") and not options.name:
         p.error(f"{options.action} needs the NAME of a model")
 
     def work():
         if options.action == "list":
-            print(listing(options.name))
-        elif options.action == "path" and not options.name:
-            print(cache_folder())
-        for name in options.name if options.action != "list" else ():
-            print(ACTIONS[options.action](name, options.softmax))
+            print(list_models(options.name))
+        elif options.action == "path":
+            print_paths(options.name)
+        for name in options.name:
+            if options.action == "fetch":
+                fetch(name, softmax=options.softmax)
+            elif options.action == "remove":
+                print(f"{remove_model(name)} was removed.")
 
     return run_command(PROGRAM, work, "Interrupted. The same command resumes.")
 
 
-def listing(words: Sequence[str] = ()) -> str:
+def list_models(words: Sequence[str] = ()) -> str:
     """A table of all models, or of those whose row holds all the words."""
-    cached = {folder.name: size for folder, size in cached_folders().items()}
-    rows = [_row(m, cached.pop(folder_name(m.name), 0)) for m in catalogue()]
-    for name, size in cached.items():
-        address = source(cache_folder() / name)
-        rows.append([name, "", address, "", "", "", _megabytes(size)])
+    sizes = cached_models()
+    rows = [
+        [
+            ", ".join([model.name, *model.aliases]),
+            model.language,
+            model.text,
+            model.layout,
+            model.licence,
+            f"{model.megabytes:,}"
+            if model.megabytes
+            else "by hand" * bool(model.unavailable),
+            _megabytes(sizes.pop(folder_name(model.name), 0)),
+        ]
+        for model in catalogue()
+    ]
+    rows += [[name, *5 * [""], _megabytes(size)] for name, size in sizes.items()]
     wanted = [word.casefold() for word in words]
     shown = [row for row in rows if all(w in " ".join(row).casefold() for w in wanted)]
     return markdown_table(HEAD, shown, N_TEXTS)
-
-
-def _row(model, cached):
-    size = "by hand" if model.unavailable else ""
-    return [
-        ", ".join([model.name, *model.aliases]),
-        model.language,
-        model.text,
-        model.layout,
-        model.licence,
-        f"{model.megabytes:,}" if model.megabytes else size,
-        _megabytes(cached),
-    ]
 
 
 def _megabytes(size):
     return f"{size / 1e6:,.1f}" if size else ""
 
 
-def _fetch(name, with_softmax):
+def fetch(name: str, *, softmax: bool = False) -> None:
+    """Downloads a model to the cache."""
     model = published_model(name)
     if model is None:
         raise FileNotFoundError(unknown_model(name))
-    if with_softmax and not model.extra:
+    if softmax and not model.extra:
         raise ValueError(f"No softmax of {name} is published. Leave out --softmax.")
-    path, weights = download(model, with_extra=with_softmax)
-    return f"{name} is in {path.parent if weights else path}"
+    path, weights = download_model(model, with_extra=softmax)
+    print(f"{name} is in {path.parent if weights else path}")
 
 
-ACTIONS = {
-    "fetch": _fetch,
-    "remove": lambda name, _: f"{remove(name)} was removed.",
-    "path": lambda name, _: cached_folder(name),
-}
+def print_paths(names: Sequence[str] = ()) -> None:
+    """Prints the folder of the cache, or those of models in it."""
+    for folder in map(model_folder, names) if names else [cache_folder()]:
+        print(folder)
 
 
 if __name__ == "__main__":

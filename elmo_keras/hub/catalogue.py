@@ -1,4 +1,4 @@
-"""Published models: by a name or alias of the catalogue, by a number, or by an address."""
+"""Published models: those of `catalogue.toml`, `nlpl:NUMBER`, and addresses."""
 
 import difflib
 import functools
@@ -9,7 +9,16 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from elmo_keras.hub.file_names import OPTIONS, WEIGHTS
+# The files of a model directory.
+OPTIONS = "options.json"
+WEIGHTS = "weights.hdf5"
+VOCABULARY = "vocab.txt"
+SOFTMAX = "training/softmax.hdf5"
+MIX = "mix.json"
+CARD, CURVES = "model_card.md", "curves.png"
+CHARACTERS, WORDS = "characters.txt", "words.txt"
+# Those that it may have besides options and weights.
+OPTIONAL = VOCABULARY, SOFTMAX, MIX, CHARACTERS, WORDS
 
 ARCHIVES = ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar"
 NLPL, NLPL_ADDRESS = "nlpl:", "http://vectors.nlpl.eu/repository/20/{}.zip"
@@ -25,13 +34,13 @@ CUTOFF = 0.7  # of difflib, for names that are similar
 class RemoteFile(NamedTuple):
     address: str  # http://…, https://… or hf://OWNER/NAME/FILE
     name: str  # its path in the model's folder of the cache
-    checksum: str = ""  # md5:…, sha1:… or sha256:…, as its publisher states it
+    checksum: str | None = None  # md5:…, sha1:… or sha256:…, as its publisher states it
     size: int | None = None  # in bytes, as its publisher states it
 
 
 class PublishedModel(NamedTuple):
     name: str
-    language: str = "not stated"  # or the kind of its sequences
+    language: str = "not stated"  # or the type of its sequences
     files: tuple[RemoteFile, ...] = ()  # for vectors: an archive, or those of a folder
     layout: str = "options + HDF5"
     aliases: tuple[str, ...] = ()
@@ -58,18 +67,20 @@ class PublishedModel(NamedTuple):
 @functools.cache
 def catalogue() -> tuple[PublishedModel, ...]:
     """All models that have a name, as `catalogue.toml` lists them."""
-    table = importlib.resources.files(__package__) / "catalogue.toml"
+    table = importlib.resources.files("elmo_keras.hub") / "catalogue.toml"
     rows = tomllib.loads(table.read_text(encoding="utf-8"))["models"]
-    return tuple(_model(**row) for row in rows)
+    return tuple(_parse_row(**row) for row in rows)
 
 
-def _model(*, aliases=(), files=(), extra=(), **row):
-    files, extra = ([RemoteFile(*file) for file in some] for some in (files, extra))
-    if row["name"].startswith(HUB):
-        files = model_at(row["name"]).files
-    return PublishedModel(
-        **row, aliases=tuple(aliases), files=tuple(files), extra=tuple(extra)
-    )
+def _parse_row(*, name, aliases=(), files=(), extra=(), **row):
+    if name.startswith(NLPL):
+        row["files"] = (_archive(NLPL_ADDRESS.format(name.removeprefix(NLPL))),)
+    elif name.startswith(HUB):
+        row["files"] = model_at(name).files
+    else:
+        row["files"] = tuple(RemoteFile(*file) for file in files)
+    extra = tuple(RemoteFile(*file) for file in extra)
+    return PublishedModel(name, aliases=tuple(aliases), extra=extra, **row)
 
 
 @functools.cache
@@ -79,11 +90,12 @@ def _by_name():
 
 def published_model(name: str) -> PublishedModel | None:
     """The model of a name or alias in any case, `nlpl:NUMBER` or an address; or None."""
-    if known := _by_name().get(name.casefold()):
-        return known
-    if not name.startswith(NLPL):
+    lowered = name.casefold()
+    if model := _by_name().get(lowered):
+        return model
+    if not lowered.startswith(NLPL):
         return model_at(name) if is_address(name) else None
-    number = name.removeprefix(NLPL)
+    number = lowered.removeprefix(NLPL)
     if not (number.isascii() and number.isdecimal()):
         raise ValueError(
             f"{NLPL} should be followed by the number of a model at "
@@ -94,15 +106,16 @@ def published_model(name: str) -> PublishedModel | None:
     return _by_name().get(name, unlisted)
 
 
-def similar_names(name: str, most: int = 4) -> list[str]:
-    """Names of models that may have been meant: of that language, or similar."""
+def similar_names(name: str, n: int = 4) -> list[str]:
+    """Names of models that can be had: those of a language, or up to n that are similar."""
+    models = [model for model in catalogue() if not model.unavailable]
     lowered = name.casefold()
-    languages = {m.language.casefold(): m.name for m in catalogue()}
-    if lowered in languages:
-        same = [m.name for m in catalogue() if m.language.casefold() == lowered]
-        return same[:most]
-    names = languages | {name: model.name for name, model in _by_name().items()}
-    close = difflib.get_close_matches(lowered, names, most, CUTOFF)
+    if same := [m.name for m in models if m.language.casefold() == lowered]:
+        return same[:n]
+    names = {model.language.casefold(): model.name for model in models}
+    for model in models:
+        names |= {word.casefold(): model.name for word in (model.name, *model.aliases)}
+    close = difflib.get_close_matches(lowered, names, n, CUTOFF)
     return list(dict.fromkeys(names[match] for match in close))
 
 
@@ -116,7 +129,7 @@ def model_at(address: str) -> PublishedModel:
     The address is that of an archive, of `…options.json` with `…weights.hdf5` beside it,
     or of a folder with `options.json` and `weights.hdf5`.
     """
-    parts = urlsplit(checked(address))
+    parts = urlsplit(check_address(address))
     if parts.path.endswith(ARCHIVES):
         return PublishedModel(address, files=(_archive(address),), layout="archive")
     if not parts.path.endswith(OPTIONS):
@@ -127,10 +140,12 @@ def model_at(address: str) -> PublishedModel:
 
 
 def file_at(address: str) -> RemoteFile:
-    return RemoteFile(address, f"files/{_ending(checked(address)) or 'file'}")
+    """The single file at an address."""
+    name = PurePosixPath(urlsplit(check_address(address)).path).name
+    return RemoteFile(address, f"files/{name or 'file'}")
 
 
-def checked(address: str) -> str:
+def check_address(address: str) -> str:
     if not re.fullmatch(ADDRESS, address, re.ASCII):
         raise ValueError(
             "An address should be https://HOST/PATH, http://HOST/PATH or "
@@ -141,8 +156,4 @@ def checked(address: str) -> str:
 
 
 def _archive(address):
-    return RemoteFile(address, _ending(address))
-
-
-def _ending(address):
-    return PurePosixPath(urlsplit(address).path).name
+    return RemoteFile(address, PurePosixPath(urlsplit(address).path).name)

@@ -4,24 +4,27 @@ Its settings apply: `HF_TOKEN` or `hf auth login` for private repositories, `HF_
 for the folder of the cache, `HF_ENDPOINT` for another hub.
 """
 
+import functools
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
-from elmo_keras.hub.cache import OFFLINE, is_offline, mirrored
-from elmo_keras.hub.file_kinds import kind_of
-from elmo_keras.hub.file_names import CARD, CURVES, OPTIONAL, OPTIONS, WEIGHTS
+from elmo_keras.hub.cache import OFFLINE, is_offline, max_bytes, mirrored
+from elmo_keras.hub.catalogue import CARD, CURVES, OPTIONAL, OPTIONS, WEIGHTS
 
 PARTS = re.compile(r"hf://([^/]+/[^/@]+)(?:@([^/]+))?/(.+)")
 PERPLEXITY = re.compile(r"as `Elmo` reads it: .* mean ([\d.]+)")  # in a model card
 
 
-def hub_files(addresses: Sequence[str], optional: Sequence[str] = ()) -> list[Path]:
+def download_from_hub(
+    addresses: Sequence[str], optional: Sequence[str] = ()
+) -> list[Path]:
     """The paths of `hf://OWNER/NAME[@REVISION]/FILE`, of one commit, downloaded if needed."""
-    hub = _huggingface_hub(addresses[0])
+    hub = _import_huggingface_hub(addresses[0])
     errors, paths, commit = hub.errors, [], None
-    of_cache = errors.LocalEntryNotFoundError, errors.FileMetadataError
+    missing_here = errors.LocalEntryNotFoundError, errors.FileMetadataError
     for address in (*addresses, *optional):
         parts = PARTS.fullmatch(address)
         if parts is None:
@@ -29,27 +32,28 @@ def hub_files(addresses: Sequence[str], optional: Sequence[str] = ()) -> list[Pa
                 f"The address of a file should be hf://OWNER/NAME/FILE. Received: {address}"
             )
         repository, revision, file = parts.groups()
-        where = {
-            "repo_id": repository,
-            "filename": file,
-            "revision": commit or (revision and unquote(revision)),
-            "library_name": "elmo-keras",
-            "local_files_only": is_offline(),
-            "endpoint": mirrored(hub.constants.ENDPOINT),
-        }
+        download = functools.partial(
+            hub.hf_hub_download,
+            repository,
+            file,
+            revision=commit or (revision and unquote(revision)),
+            library_name="elmo-keras",
+            local_files_only=is_offline(),
+            endpoint=mirrored(hub.constants.ENDPOINT),
+        )
         try:
-            about = hub.hf_hub_download(**where, dry_run=True)
-            if about.file_size > kind_of(file)[-1]:
+            metadata = download(dry_run=True)
+            if (size := metadata.file_size or 0) > max_bytes(file):
                 raise ValueError(
                     f"{address} is not the right file: it should have at most "
-                    f"{kind_of(file)[-1]:,} bytes. It has {about.file_size:,}"
+                    f"{max_bytes(file):,} bytes. It has {size:,}"
                 )
-            paths.append(Path(hub.hf_hub_download(**where)))
+            paths.append(Path(download()))
         except errors.HFValidationError as error:
             raise ValueError(
                 f"{address} should name a repository, hf://OWNER/NAME. {error}"
             ) from error
-        except (errors.HTTPError, *of_cache) as error:
+        except (errors.HTTPError, *missing_here) as error:
             missing = is_offline() or isinstance(error, errors.RemoteEntryNotFoundError)
             if missing and address in optional:
                 continue
@@ -60,11 +64,17 @@ def hub_files(addresses: Sequence[str], optional: Sequence[str] = ()) -> list[Pa
                 ) from error
             text = f"{address} could not be downloaded: {_reason(error)}"
             raise ConnectionError(text) from error
-        commit = about.commit_hash  # the next file should belong to the same one
+        commit = metadata.commit_hash  # the next file should belong to the same one
     return paths
 
 
-def push_to_hub(model: str | Path, repository: str, *, private=None, **metadata) -> str:
+def push_to_hub(
+    model: str | Path,
+    repository: str,
+    *,
+    private: bool | None = None,
+    **metadata: Any,
+) -> str:
     """Uploads a model directory to a repository at Hugging Face, as one commit.
 
     The directory's `model_card.md` becomes its README, with metadata in front.
@@ -83,7 +93,7 @@ def push_to_hub(model: str | Path, repository: str, *, private=None, **metadata)
         ValueError: there is no model directory, no token, or no `OWNER/NAME`.
         ConnectionError, ImportError: the hub refuses; huggingface_hub is missing.
     """
-    hub, folder = _huggingface_hub("push_to_hub"), Path(model)
+    hub, folder = _import_huggingface_hub("push_to_hub"), Path(model)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
         raise ValueError(f"`repository` should be OWNER/NAME. Received: {repository}")
     if not ((folder / OPTIONS).is_file() and (folder / WEIGHTS).is_file()):
@@ -115,12 +125,19 @@ def push_to_hub(model: str | Path, repository: str, *, private=None, **metadata)
 def _card(hub, path, name, metadata):
     """A model card, or a new one, with the metadata in front."""
     text = path.read_text(encoding="utf-8") if path.exists() else f"# {name}\n"
-    about = hub.ModelCardData(library_name="elmo-keras", tags=["elmo"], **metadata)
-    if found := PERPLEXITY.search(text):
-        about.model_name = name
-        kinds = "text-generation", "text", "held-out text", "perplexity"
-        about.eval_results = [hub.EvalResult(*kinds, metric_value=float(found[1]))]
-    return f"---\n{about.to_yaml()}\n---\n\n{text}"
+    head = hub.ModelCardData(library_name="elmo-keras", tags=["elmo"], **metadata)
+    if match := PERPLEXITY.search(text):
+        head.model_name = name
+        head.eval_results = [
+            hub.EvalResult(
+                task_type="text-generation",
+                dataset_type="text",
+                dataset_name="held-out text",
+                metric_type="perplexity",
+                metric_value=float(match[1]),
+            )
+        ]
+    return f"---\n{head.to_yaml()}\n---\n\n{text}"
 
 
 def _reason(error):
@@ -128,7 +145,7 @@ def _reason(error):
     return " ".join(f"{error} {cause}".split())
 
 
-def _huggingface_hub(needed_by):
+def _import_huggingface_hub(needed_by):
     try:
         import huggingface_hub
         from huggingface_hub import constants, errors  # noqa: F401

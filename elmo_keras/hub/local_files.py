@@ -15,11 +15,10 @@ from elmo_keras.hub.catalogue import (
     published_model,
     similar_names,
 )
-from elmo_keras.hub.download import download, fetch
-from elmo_keras.hub.hugging_face import hub_files
+from elmo_keras.hub.download import download_file, download_model
+from elmo_keras.hub.hugging_face import download_from_hub
 from elmo_keras.util.command import shortened
 
-COMMAND = "python -m elmo_keras.hub"
 MODEL_HELP = "a model directory, a zip, or a published model's name or address"
 ARITHMETIC = {
     "choices": ["float32", "mixed_bfloat16", "bfloat16", "int8"],
@@ -40,27 +39,17 @@ def local_files(
     Returns without `weights` a model directory or archive and None, or options and weights
     at Hugging Face. A user's paths are returned whether they exist or not.
     """
-    for name in (model,) if weights is None else (model, weights):
-        check_name(name)
     if weights is not None:
-        return _file(model), _file(weights)
+        return _single_file(model), _single_file(weights)
     if _is_path(model):
-        if _is_also_a_name(model):
-            _say_that_path_is_read(model)
+        with contextlib.suppress(ValueError):
+            if isinstance(model, str) and published_model(model):
+                _say_that_path_is_read(model)
         return not_a_pipe(Path(model)), None
-    published = published_model(model)
+    published = published_model(str(model))
     if published is None:
-        raise FileNotFoundError(unknown_model(model))
-    return download(published)
-
-
-def check_name(model: object) -> None:
-    """Refuses what can't be a path, a name or an address."""
-    if not isinstance(model, (str, os.PathLike)) or not os.fspath(model):
-        raise TypeError(
-            "A model, and its weights, should be a path, a name or an address, each a "
-            f"str or a Path. Received: {shortened(model)}"
-        )
+        raise FileNotFoundError(unknown_model(str(model)))
+    return download_model(published)
 
 
 def not_a_pipe(path: Path) -> Path:
@@ -73,53 +62,42 @@ def not_a_pipe(path: Path) -> Path:
     return path
 
 
-def path_or_name(text: str) -> str | Path:
-    """A type for `argparse`: a path that exists as `Path`, all else as it is."""
-    return Path(text) if os.path.exists(text) and not _is_also_a_name(text) else text
-
-
 def model_title(model: str | Path) -> str:
     """A short name for what names a model, fit for a file name.
 
     >>> model_title("models/en"), model_title("nlpl:161")
     ('en', 'nlpl-161')
     """
-    if _is_name(model):
-        return folder_name(published_model(model).name)
-    return Path(os.path.realpath(model)).stem
+    published = None if _is_path(model) else published_model(str(model))
+    return folder_name(published.name) if published else Path(absolute(model)).stem
 
 
 def absolute(model: str | Path) -> str:
     """What names a model, independent of the current directory."""
-    check_name(model)
-    return model if _is_name(model) else os.path.realpath(model)
-
-
-def _is_name(model):
-    return not _is_path(model) and published_model(model) is not None
+    if _is_path(model) or published_model(str(model)) is None:
+        return os.path.realpath(model)
+    return str(model)
 
 
 def _is_path(model):
     """Whether a path is given, or a string that is one: also a checkpoint's prefix."""
+    if not isinstance(model, (str, os.PathLike)) or not os.fspath(model):
+        raise TypeError(
+            "A model, and its weights, should be a path, a name or an address, each a "
+            f"str or a Path. Received: {shortened(model)}"
+        )
     if isinstance(model, os.PathLike) or os.path.exists(model):
         return True
     return os.path.exists(f"{model}.index")
 
 
-def _file(path):
-    """A single file: an address is downloaded."""
-    if not (isinstance(path, str) and is_address(path)):
+def _single_file(path):
+    if _is_path(path) or not is_address(path):
         return not_a_pipe(Path(path))
     file = file_at(path)
     if path.startswith(HUB):
-        return hub_files([path])[0]
-    return fetch(file, cache_folder() / folder_name(path))
-
-
-def _is_also_a_name(path):
-    with contextlib.suppress(ValueError):
-        return isinstance(path, str) and published_model(path) is not None
-    return False
+        return download_from_hub([path])[0]
+    return download_file(file, cache_folder() / folder_name(path))
 
 
 @functools.cache  # so that it is said once
@@ -137,14 +115,15 @@ def unknown_model(model: str) -> str:
     if model in PRESETS:
         return (
             f"There is no {model}: it names sizes (ElmoConfig.preset), and no weights "
-            f"of these sizes are published. {COMMAND} lists the models with weights."
+            "of these sizes are published. `elmo-keras models` lists those with weights."
         )
     missing = f"There is no {model}."
     if "/" in model or Path(model).suffix in (".zip", ".json", ".hdf5", ".gz"):
         return missing
-    similar = similar_names(model)
-    meant = f" Did you mean {' or '.join(similar)}?" if similar else ""
+    *others, last = similar_names(model) or [""]
+    meant = f"{', '.join(others)} or {last}" if others else last
+    question = f" Did you mean {meant}?" if meant else ""
     return (
-        f"{missing} It is neither a path nor the name of a published model.{meant} "
-        f"{COMMAND} lists the names."
+        f"{missing} It is neither a path nor the name of a published model.{question} "
+        "`elmo-keras models` lists the names."
     )

@@ -5,13 +5,13 @@ import json
 from pathlib import Path
 
 from elmo_keras.formats.model_parts import parts_of_model
-from elmo_keras.hub.cache import cache_folder
+from elmo_keras.hub.cache import LITERT, cache_folder
 from elmo_keras.hub.local_files import local_files, model_title
 from elmo_keras.lite.lite_file import VERSION
 from elmo_keras.util.fingerprint import file_stamp
 from elmo_keras.util.locking import only_process
 
-FOLDER, ARITHMETIC = "litert", "int8"
+ARITHMETIC = "int8"
 
 
 def converted(model: str | Path, weights: str | Path | None = None) -> Path:
@@ -21,7 +21,7 @@ def converted(model: str | Path, weights: str | Path | None = None) -> Path:
     files = sorted({f for part in parts for f in parts_of_model(part) if f.is_file()})
     stamps = [file_stamp(file) for file in files]
     key = hashlib.sha256(json.dumps([VERSION, ARITHMETIC, stamps]).encode()).hexdigest()
-    folder = cache_folder() / FOLDER
+    folder = cache_folder() / LITERT
     path = folder / f"{model_title(model)}-{ARITHMETIC}-{key[:16]}.tflite"
     if not path.exists():
         waiting = f"Waiting for another process, which converts {model}."

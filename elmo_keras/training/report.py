@@ -6,7 +6,7 @@ import platform
 from pathlib import Path
 
 from elmo_keras.formats.published import n_parameters
-from elmo_keras.hub.file_names import CARD, CURVES
+from elmo_keras.hub.catalogue import CARD, CURVES
 from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.curves import draw_curves
 from elmo_keras.training.inputs import Inputs

@@ -3,7 +3,7 @@
 import pytest
 from huggingface_hub import constants
 
-from elmo_keras.hub import transfer
+from elmo_keras.hub import download
 from tests.support.file_server import serving
 
 
@@ -14,7 +14,7 @@ def cache(tmp_path, monkeypatch):
         monkeypatch.delenv(f"ELMO_KERAS_{name}", raising=False)
     monkeypatch.setenv("ELMO_KERAS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setattr(transfer, "PAUSES", (0.0,))
+    monkeypatch.setattr(download, "PAUSE", 0.0)
     return tmp_path / "cache"
 
 

@@ -6,8 +6,7 @@ import re
 import pytest
 
 from elmo_keras.formats.model_directory import find_model
-from elmo_keras.hub.catalogue import catalogue
-from elmo_keras.hub.file_names import CARD, SOFTMAX, VOCABULARY, WEIGHTS
+from elmo_keras.hub.catalogue import CARD, SOFTMAX, VOCABULARY, WEIGHTS, catalogue
 
 BOX = [model for model in catalogue() if model.in_package]
 FILE = r"^\| `(\S+)` \| ([\d,]+) \| `(\w{64})` \|$"

@@ -4,12 +4,13 @@ import pytest
 
 from elmo_keras.hub.cache import folder_name
 from elmo_keras.hub.catalogue import (
+    SOFTMAX,
+    VOCABULARY,
     catalogue,
-    checked,
+    check_address,
     published_model,
     similar_names,
 )
-from elmo_keras.hub.file_names import SOFTMAX, VOCABULARY
 
 
 def test_each_name_is_one_model_with_files_or_a_reason_why_not():
@@ -21,7 +22,7 @@ def test_each_name_is_one_model_with_files_or_a_reason_why_not():
         ways = [model.files, model.unavailable, model.in_package]
         assert sum(map(bool, ways)) == 1, model.name
         for file in (*model.files, *model.extra):
-            assert checked(file.address)
+            assert check_address(file.address)
         assert published_model(model.name) == published_model(model.name.upper())
     for name in "original", "5.5B":
         names = [file.name for file in published_model(name).extra]
@@ -40,11 +41,13 @@ PAIR = "options.json", "weights.hdf5"
         ("hf://owner/name@v2/en/x_options.json", "hf://owner/name@v2/en/x_", PAIR),
         ("hf://owner/name/b.zip", "hf://owner/name/", ["b.zip"]),
         ("https://h/b.tar.gz", "https://h/", ["b.tar.gz"]),
-        ("nlpl:7", "http://vectors.nlpl.eu/repository/20/", ["7.zip"]),
+        ("NLPL:7", "http://vectors.nlpl.eu/repository/20/", ["7.zip"]),
     ],
 )
 def test_an_address_names_options_with_weights_or_an_archive(name, stem, names):
-    assert published_model(name).files == tuple((stem + n, n, "", None) for n in names)
+    assert published_model(name).files == tuple(
+        (stem + n, n, None, None) for n in names
+    )
     (archive,) = published_model("https://h/b.tar.gz?a=1").files
     assert archive.name == "b.tar.gz" and archive.address.endswith("?a=1")
 
@@ -69,7 +72,7 @@ def test_an_address_in_another_form_is_refused(name, message):
 def test_a_path_is_no_published_model_and_similar_names_are_suggested():
     for path in "model", "models/en", "a.zip", "../original", "C:/original", "":
         assert published_model(path) is None
-    assert similar_names("Korean") == ["ko", "ratsgo_ko", "nlpl:161"]
+    assert similar_names("Korean") == ["ko", "nlpl:161"]
     assert similar_names("orignal")[0] == "original"
     assert similar_names("pub-med") == ["pubmed"]
     assert similar_names("ukranian")[0] == "nlpl:176"

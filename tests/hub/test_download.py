@@ -1,22 +1,19 @@
 """Downloads from a server that fails: what is kept, what is said, what is tried again."""
 
-import gzip
-import io
-import json
+import hashlib
 import os
+import random
 import resource
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
-import h5py
-import numpy as np
 import pytest
 
-from elmo_keras.hub import transfer
-from elmo_keras.hub.cache import RECORDS, source
+from elmo_keras.hub import download
 from elmo_keras.hub.catalogue import RemoteFile
-from elmo_keras.hub.download import fetch
+from elmo_keras.hub.download import BLOCK, download_file
 from tests.support.file_server import (
     cut_after,
     in_pieces,
@@ -29,51 +26,37 @@ from tests.support.file_server import (
 from tests.support.waiting import wait_until
 
 PATH = "/weights.hdf5"
-
-
-def hdf5(seed=0, **kwargs):
-    """The bytes of an HDF5 file."""
-    file = io.BytesIO()
-    with h5py.File(file, "w", **kwargs) as content:
-        content["x"] = np.random.default_rng(seed).random(20_000, np.float32)
-    return file.getvalue()
-
-
-WEIGHTS = hdf5()
-HALF = len(WEIGHTS) // 2
+WEIGHTS = random.Random(0).randbytes(5 * BLOCK + 700)
+HALF = 2 * BLOCK  # as whole blocks are kept
 
 
 @pytest.fixture
 def get(server, cache):
-    """Fetches the server's weights to the folder `model` of the cache."""
+    """Downloads the server's weights to the folder `model` of the cache."""
     server.files[PATH] = WEIGHTS
     weights = RemoteFile(server.address + PATH, "weights.hdf5")
-    return lambda **stated: fetch(weights._replace(**stated), cache / "model")
+    return lambda **stated: download_file(weights._replace(**stated), cache / "model")
 
 
 def contents(folder):
-    """Name → bytes of the files in a folder, without the records and the lock."""
-    files = {path.name: path.read_bytes() for path in folder.iterdir()}
-    return {n: c for n, c in files.items() if n not in ("lock", ".downloads.json")}
+    """Name → bytes of the files in a folder, without the lock."""
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "lock"}
 
 
 @pytest.mark.parametrize(
     ("answers", "asked"),
     [
         ([], [0]),
-        ([in_pieces(7)], [0]),
+        ([in_pieces(7000)], [0]),
         ([cut_after(HALF)], [0, HALF]),
         ([reset_after(HALF)], [0, HALF]),
         ([cut_after(3)], [0, 0]),
-        ([cut_after(HALF), cut_after(1000)], [0, HALF, HALF + 1000]),
-        ([cut_after(HALF)] + 4 * [status(503)], [0] + 5 * [HALF]),
+        ([cut_after(HALF), cut_after(BLOCK)], [0, HALF, HALF + BLOCK]),
+        ([cut_after(HALF)] + 2 * [status(503)], [0] + 3 * [HALF]),
         ([cut_after(HALF, ranges=False), cut_after(None, ranges=False)], [0, HALF]),
-        ([cut_after(HALF, tag="")], [0, 0]),
-        ([cut_after(HALF, tag='W/"weak"')], [0, 0]),
-        ([cut_after(None, announced=len(WEIGHTS) + 9)], [0, len(WEIGHTS)]),
+        ([cut_after(HALF, modified="")], [0, HALF]),
         ([cut_after(HALF), status(416)], [0, HALF, 0]),
-        ([cut_after(HALF), cut_after(None, shift=9)], [0, HALF, 0]),
-        ([status(429), status(500), status(502)], [0, 0, 0, 0]),
+        ([status(429), status(500)], [0, 0, 0]),
     ],
 )
 def test_a_download_survives_faults(answers, asked, server, get):
@@ -86,51 +69,44 @@ def test_a_server_that_falls_silent_is_asked_again_or_given_up(
     server, get, monkeypatch
 ):
     with monkeypatch.context() as patch:
-        patch.setattr(transfer, "TIMEOUT", 0.05)
-        patch.setattr(transfer, "ATTEMPTS", 2)
+        patch.setattr(download, "TIMEOUTS", (1.0, 0.05))
         server.fail(PATH, *9 * [silent_after(0)])
-        with pytest.raises(ConnectionError, match="sent nothing for 0.05 seconds"):
+        with pytest.raises(ConnectionError, match="Read timed out"):
             get()
-    monkeypatch.setattr(transfer, "TIMEOUT", 1.0)
+    monkeypatch.setattr(download, "TIMEOUTS", (1.0, 1.0))
     server.fail(PATH, silent_after(HALF))
     assert get().read_bytes() == WEIGHTS
     assert set(server.firsts(PATH)) == {0, HALF}
 
 
 def test_a_file_that_changed_on_the_server_is_downloaded_from_its_start(server, get):
-    other = hdf5(seed=1)
-    server.fail(PATH, cut_after(HALF), sends(other), sends(other))
-    server.files[PATH] = other
-    server.answers[PATH][0] = sends(WEIGHTS, cut=HALF)
-    assert get().read_bytes() == other
+    server.files[PATH] = WEIGHTS[::-1]
+    server.fail(PATH, sends(WEIGHTS, cut=HALF))
+    assert get().read_bytes() == WEIGHTS[::-1]
     assert server.firsts(PATH) == [0, HALF]
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["[1]", '{"weights.hdf5": 3}', '{"weights.hdf5": {"size": 1}}', "[" * 10**5],
-)
-def test_records_of_another_form_are_ignored(content, get, cache):
-    get()
-    (cache / "model" / RECORDS).write_text(content)
-    assert source(cache / "model") == ""
+def test_a_download_that_was_killed_at_its_end_is_not_repeated(server, get):
+    path = get()
+    path.rename(path.with_name(f"{path.name}.part"))
+    server.files[PATH] = WEIGHTS
     assert get().read_bytes() == WEIGHTS
+    assert server.firsts(PATH) == [0, len(WEIGHTS)]
 
 
 @pytest.mark.parametrize("answer", [in_pieces(2**16), sends(None)])
 @pytest.mark.parametrize(
-    ("name", "size", "most"),
+    ("name", "size", "limit"),
     [("options.json", None, 2**20), ("a.zip", 200_000, 200_000)],
 )
-def test_a_server_may_send_so_many_bytes_of_a_kind_of_file(
-    answer, name, size, most, *, server, cache
+def test_a_server_may_send_a_bounded_number_of_bytes(
+    answer, name, size, limit, *, server, cache
 ):
-    content = b"{" if name.endswith("json") else b"PK\3\4"
-    server.files["/file"] = content + bytes(2**24)
+    server.files["/file"] = b"{" + bytes(2**24)
     server.fail("/file", answer)
     file = RemoteFile(f"{server.address}/file", name, size=size)
-    with pytest.raises(ValueError, match=f"at most {most:,} bytes"):
-        fetch(file, cache / "model")
+    with pytest.raises(ValueError, match=f"at most {limit:,} bytes"):
+        download_file(file, cache / "model")
     assert contents(cache / "model") == {}
 
 
@@ -140,102 +116,76 @@ PAGE = b"<!DOCTYPE html><title>Sign in</title><p>Please sign in first</p>"
 @pytest.mark.parametrize(
     ("answer", "error", "message", "kept"),
     [
-        (status(404), ConnectionError, "the server answered 404 Not Found", 0),
-        (status(403), ConnectionError, "the server answered 403 Forbidden", 0),
-        (status(500), ConnectionError, r"500 .*\(5 times in a row\)", 0),
-        (cut_after(HALF, ranges=False), ConnectionError, "broke off after", HALF),
-        (reset_after(0), ConnectionError, "broke", 0),
-        (status(302, Location="ftp://a/b"), ConnectionError, "redirects to ftp", 0),
-        (status(302, Location=PATH), ConnectionError, "302", 0),
+        (status(404), ConnectionError, "404 Client Error: Not Found", 0),
+        (status(403), ConnectionError, "403 Client Error: Forbidden", 0),
+        (status(500), ConnectionError, "the server answered 500", 0),
+        (cut_after(HALF, ranges=False), ConnectionError, "IncompleteRead", HALF),
+        (reset_after(0), ConnectionError, "Connection reset", 0),
+        (status(302, Location="ftp://a/b"), ConnectionError, "adapters .* 'ftp:", 0),
+        (status(302, Location=PATH), ConnectionError, "Exceeded 30 redirects", 0),
         (sends(PAGE), ValueError, "a web page .*'Sign in Please sign in first'", 0),
-        (sends(b""), ValueError, "an HDF5 file, but it is empty", 0),
-        (sends(b"{}"), ValueError, "but it starts with b'{}'", 0),
-        (cut_after(HALF, announced=HALF), ValueError, "it ends after", 0),
+        (sends(b""), ValueError, "it is empty", 0),
     ],
 )
 def test_a_download_that_fails_says_what_to_do(
     answer, error, message, kept, *, server, get, cache
 ):
-    server.fail(PATH, *9 * [answer])
+    server.fail(PATH, *40 * [answer])
     with pytest.raises(error, match=message) as raised:
         get()
     target = cache / "model" / "weights.hdf5"
     text = f"Download {server.address}{PATH} by hand to {target}"
-    assert text in str(raised.value)
+    assert text in str(raised.value) and "\n" not in str(raised.value)
     part = contents(cache / "model").get("weights.hdf5.part", b"")
     assert part == WEIGHTS[:kept] and not target.exists()
 
 
-def test_a_server_that_can_not_be_reached_is_said(cache, server):
-    with pytest.raises(ConnectionError, match="the connection broke: .*refused"):
-        fetch(RemoteFile("http://127.0.0.1:1/x.hdf5", "x.hdf5"), cache / "model")
-    address = RemoteFile("http://nowhere.invalid/x.hdf5", "x.hdf5")
-    with pytest.raises(ConnectionError, match="the server can't be reached"):
-        fetch(address, cache / "model")
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("http://127.0.0.1:1/x.hdf5", "downloaded: .* refused"),
+        ("http://nowhere.invalid/x.hdf5", "downloaded: .*Failed to resolve"),
+    ],
+)
+def test_a_server_that_can_not_be_reached_is_said(address, message, cache):
+    with pytest.raises(ConnectionError, match=message):
+        download_file(RemoteFile(address, "x.hdf5"), cache / "model")
 
 
 def test_redirects_are_followed_but_not_away_from_https(server, get):
     server.files["/elsewhere"] = WEIGHTS
     server.fail(PATH, status(302, Location="/elsewhere"))
     assert get().read_bytes() == WEIGHTS
-    request = transfer.urllib.request.Request("https://host/file")
-    with pytest.raises(transfer.TransferFailed, match="http://host, which is not"):
-        transfer._Redirects().redirect_request(
-            request, io.BytesIO(), 302, "", {}, "http://host"
+    for target, message in ("http://host", "http://host, which is not"), ("/b", None):
+        response = SimpleNamespace(
+            url="https://host/a", is_redirect=True, headers={"Location": target}
         )
+        if message is None:
+            download._check_redirect(response)
+            continue
+        with pytest.raises(OSError, match=message):
+            download._check_redirect(response)
 
 
-WHOLE = {
-    "weights.hdf5": WEIGHTS,
-    "latest.hdf5": hdf5(libver="latest"),
-    "a.zip": b"PK\5\6" + bytes(18),  # an empty one
-    "a.tar.gz": gzip.compress(os.urandom(3000)),
-    "options.json": b'{"lstm": {"dim": 4096}}',
-}
-
-
-@pytest.mark.parametrize("name", WHOLE)
-def test_a_length_that_is_too_short_leaves_no_file(name, server, cache):
-    content = WHOLE[name]
-    server.files["/file"] = content
-    server.fail("/file", sends(content[:-5]))
-    file = RemoteFile(f"{server.address}/file", name)
-    with pytest.raises(ValueError, match="is not the right file: it should be"):
-        fetch(file, cache / "model")
-    assert contents(cache / "model") == {}
-    assert fetch(file, cache / "model").read_bytes() == content
+def test_an_archive_that_a_server_calls_encoded_stays_packed(server, get):
+    server.headers[PATH] = {"Content-Encoding": "gzip"}
+    assert get().read_bytes() == WEIGHTS
 
 
 @pytest.mark.parametrize(
     ("stated", "message"),
     [
-        ({"checksum": "sha1:0123"}, "its SHA1 should be 0123, as its publisher"),
-        ({"checksum": "md5:0123"}, "its MD5 should be 0123"),
-        ({"size": 10**6}, "it should have 1,000,000 bytes. Found: "),
+        ({"checksum": "sha1:0123"}, "SHA1 hash .* expected sha1:0123 but got"),
+        ({"checksum": "md5:0123"}, "MD5 hash .* expected md5:0123"),
+        ({"size": 10**6}, "it should have 1,000,000 bytes. It has "),
     ],
 )
 def test_what_the_publisher_states_is_checked(stated, message, get, cache):
     with pytest.raises(ValueError, match=message):
         get(**stated)
     assert contents(cache / "model") == {}
-
-
-def test_a_file_must_stay_what_was_first_downloaded(server, get):
-    path = get()
-    os.utime(path)
-    assert get() == path
-    path.write_bytes(hdf5(seed=1))
-    with pytest.raises(ValueError, match="first downloaded.* Delete it to download"):
-        get()
-    path.write_bytes(WEIGHTS[:HALF])
-    with pytest.raises(ValueError, match="weights.hdf5 is not what .*it ends after"):
-        get()
-    assert len(server.requests) == 1
-    path.unlink()
-    server.fail(PATH, sends(hdf5(seed=1)))
-    with pytest.raises(ValueError, match="its SHA-256 was .*if its publisher"):
-        get()
-    assert not path.exists() and get().read_bytes() == WEIGHTS
+    checksum = f"sha256:{hashlib.sha256(WEIGHTS).hexdigest()}"
+    assert get(checksum=checksum, size=len(WEIGHTS)).read_bytes() == WEIGHTS
 
 
 def test_offline_a_file_is_read_from_the_cache_or_wanted_by_hand(
@@ -246,12 +196,8 @@ def test_offline_a_file_is_read_from_the_cache_or_wanted_by_hand(
         get()
     path = cache / "model" / "weights.hdf5"
     path.parent.mkdir(parents=True)
-    path.write_bytes(PAGE)
-    with pytest.raises(ValueError, match="weights.hdf5 is not what .* a web page"):
-        get()
     path.write_bytes(WEIGHTS)
-    assert get().read_bytes() == WEIGHTS
-    assert "weights.hdf5" in json.loads((cache / "model/.downloads.json").read_text())
+    assert get() == path
     assert server.requests == []
 
 
@@ -278,17 +224,18 @@ def test_several_callers_download_a_file_once(server, get, capsys):
 
 
 def test_an_interrupted_download_resumes(server, get, cache, usual_handler):
+    part = cache / "model" / "weights.hdf5.part"
+
     def interrupt():
-        part = cache / "model" / "weights.hdf5.part"
-        wait_until(lambda: part.exists())
+        wait_until(lambda: part.exists() and part.stat().st_size == HALF)
         os.kill(os.getpid(), signal.SIGINT)
 
     server.fail(PATH, silent_after(HALF, interrupt))
     with pytest.raises(KeyboardInterrupt):
         get()
-    done = len(contents(cache / "model")["weights.hdf5.part"])
+    assert part.read_bytes() == WEIGHTS[:HALF]
     assert get().read_bytes() == WEIGHTS
-    assert server.firsts(PATH) == [0, done]
+    assert server.firsts(PATH) == [0, HALF]
 
 
 def test_a_disk_that_is_full_or_can_not_be_written_is_said(
@@ -298,9 +245,9 @@ def test_a_disk_that_is_full_or_can_not_be_written_is_said(
     with pytest.raises(NotADirectoryError, match="ELMO_KERAS_CACHE names another"):
         get()
     cache.unlink()
-    usage = transfer.shutil.disk_usage(cache.parent)._replace(free=9)
+    usage = download.shutil.disk_usage(cache.parent)._replace(free=9)
     with monkeypatch.context() as patch:
-        patch.setattr(transfer.shutil, "disk_usage", lambda _: usage)
+        patch.setattr(download.shutil, "disk_usage", lambda _: usage)
         with pytest.raises(OSError, match=r"8\d,\d+ bytes are needed, and 9 are free"):
             get()
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

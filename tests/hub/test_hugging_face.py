@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from huggingface_hub import ModelCard, constants
 
-from elmo_keras import find_model
+from elmo_keras import find_model, push_to_hub
 from elmo_keras.hub.__main__ import main
-from elmo_keras.hub.hugging_face import push_to_hub
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.published_options import MAX_OPTIONS
 from tests.support.file_server import serving, status
@@ -154,7 +153,7 @@ def test_a_model_is_pushed_and_comes_back_byte_for_byte(
     exec(code, names)
     assert "me/my_model" in hub.private
     card = ModelCard(hub.trees["me/my_model"]["README.md"].decode())
-    assert names["about"].items() <= card.data.to_dict().items()
+    assert names["metadata"].items() <= card.data.to_dict().items()
     (result,) = card.data.eval_results
     assert (result.metric_type, result.metric_value) == ("perplexity", 47.9)
     assert card.text.strip() == perplexity

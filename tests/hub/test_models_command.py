@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from tests.models.conftest import STORE
 
 from elmo_keras import Vocabulary, load_bilm
 from elmo_keras.formats.model_directory import find_model, save_model
@@ -11,6 +10,7 @@ from elmo_keras.hub.__main__ import main
 from elmo_keras.hub.cache import cache_folder
 from elmo_keras.util.command import WRONG_INPUT
 from elmo_keras.util.locking import only_process
+from tests.hub.conftest import STORE
 from tests.support.models import random_bilm
 from tests.support.paths import ROOT
 
@@ -53,8 +53,10 @@ def test_models_are_fetched_listed_and_removed(run, small, cache):
     status, _, error = run("remove", "small")
     assert status == WRONG_INPUT and "not in the cache" in error
     run("fetch", "https://host/a")  # which is listed by its folder
-    _, printed, _ = run("list", "https://host/a/weights.hdf5")
-    folder = printed.splitlines()[2].split()[1]
+    (cache / "litert").mkdir()
+    (cache / "litert" / "small.tflite").write_bytes(b"no download")
+    (row,) = run("list")[1].split("nlpl:219")[1].splitlines()[2:]
+    folder = row.split()[1]
     assert folder.startswith("host-a-")
     assert run("remove", folder)[0] == 0
 

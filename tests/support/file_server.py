@@ -7,6 +7,7 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from email.utils import formatdate
 from typing import NamedTuple
 
 
@@ -82,21 +83,21 @@ def serve(
     content=None,
     *,
     ranges=True,  # whether parts are served
-    tag=None,  # instead of the content's own; "" for none
+    modified=None,  # time instead of the content's; "" for none
     cut=None,  # bytes after which the connection is closed
     announced=None,  # length instead of the true one; 0 for none
-    shift=0,  # bytes between what was asked for and what a part starts with
     with_content=True,
 ):
     """Serves the file, or other content, from where it was asked for."""
     content = handler.server.files.get(handler.path) if content is None else content
     if content is None:
         return status(404)(handler)
-    tag = f'"{hashlib.sha1(content).hexdigest()}"' if tag is None else tag
+    digest = hashlib.sha1(content).hexdigest()
+    if modified is None:
+        modified = formatdate(int(digest[:7], 16), usegmt=True)
     first = handler.first if ranges else 0
-    if handler.headers.get("If-Range", tag) != tag:
+    if handler.headers.get("If-Range", modified) != modified:
         first = 0
-    first += shift if first else 0
     body = content[first:]
     if first and not body:
         return status(416, **{"Content-Range": f"bytes */{len(content)}"})(handler)
@@ -104,8 +105,9 @@ def serve(
     if first:
         last = len(content) - 1
         handler.send_header("Content-Range", f"bytes {first}-{last}/{len(content)}")
-    if tag:
-        handler.send_header("ETag", tag)
+    handler.send_header("ETag", f'"{digest}"')
+    if modified:
+        handler.send_header("Last-Modified", modified)
     if announced != 0:
         handler.send_header("Content-Length", str(announced or len(body)))
     handler.end_headers()

@@ -32,8 +32,6 @@ from elmo_keras.export.version_info import read_info
 from elmo_keras.export.version_paths import EXTRA, INFO
 from elmo_keras.formats.keras_files import load_keras_model
 from elmo_keras.formats.model_directory import find_model, save_model
-from elmo_keras.hub.cache import RECORDS, check_digest, is_known, source
-from elmo_keras.hub.catalogue import RemoteFile
 from elmo_keras.lite.convert import convert
 from elmo_keras.lite.engine import LiteElmo
 from elmo_keras.lite.lite_file import LiteFile, read_lite, write_lite
@@ -58,7 +56,7 @@ KINDS = (
     *("hdf5", "hdf5", "hdf5", "hdf5", "hdf5", "hdf5"),
     *("vocabulary", "vocabulary", "checkpoint", "tf1", "part", "info"),
     *("pickle", "pickle", "pickle", "pickle", "lite", "lite", "lite", "lite"),
-    *("job", "records"),
+    "job",
 )
 WORDS = [b"</S>", b"a", "단어".encode(), b"<S>"]
 
@@ -105,8 +103,6 @@ def make_seeds(folder: Path) -> None:
     elmo.build()
     convert(elmo, folder / "model.tflite", "float32")
     np.save(folder / "expected.npy", _vectors(folder / "model.tflite"))
-    weights = RemoteFile("https://host/weights.hdf5", "weights.hdf5")
-    check_digest(model, weights, model / weights.name)
     (folder / EXTRA).mkdir()
     about = {"options": bilm.config.to_options(), "mix": {"gamma": 1.0}}
     (folder / EXTRA / INFO).write_text(json.dumps(about))
@@ -235,16 +231,6 @@ class Worker:
         parts = Parts(folder.with_name("parts"), ".npy", note_of)
         with parts.only_writer():
             parts.open({"model": "x"})
-
-    def records(self, random):
-        name = f"model/{RECORDS}"
-        folder = self._damaged(name, mutated_json, random).parent
-        shutil.copy(self.seeds / "model/weights.hdf5", folder)
-        file = RemoteFile("https://host/weights.hdf5", "weights.hdf5")
-        source(folder)
-        if not is_known(folder, file):
-            check_digest(folder, file, folder / file.name)
-            raise ValueError("It is downloaded, or looked at, again.")
 
     def info(self, random):
         self._damaged(f"{EXTRA}/{INFO}", mutated_json, random)

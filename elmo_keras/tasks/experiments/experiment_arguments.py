@@ -12,7 +12,6 @@ from elmo_keras.hub.local_files import (
     ARITHMETIC,
     MODEL_HELP,
     model_title,
-    path_or_name,
 )
 from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.layers import PLACES
@@ -119,7 +118,6 @@ class ExperimentOptions:
     )
     elmo: Sequence[str | Path] = _elmo(
         f"{MODEL_HELP}; repeat it to compare several",
-        type=path_or_name,
         action="append",
         default=[],
         metavar="MODEL",
