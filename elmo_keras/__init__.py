@@ -1,39 +1,7 @@
 """ELMo on Keras 3 and TensorFlow 2."""
 
 import importlib
-import os
-import sys
 from typing import TYPE_CHECKING, Any
-
-from elmo_keras.util.collection_paused import collection_paused
-from elmo_keras.util.command import import_problem, report_early
-from elmo_keras.util.quiet_import import quiet_tensorflow
-
-# A command of the package, whose modules come next.
-if sys.argv[:1] == ["-m"]:
-    sys.excepthook = report_early
-    quiet_tensorflow()
-
-# Public name → its module. TensorFlow and Keras are imported with the first name that
-# needs them: not with `Embedder`, if LiteRT computes.
-_MODULES = {
-    "BidirectionalLanguageModel": "bilm",
-    "Corpus": "text.corpus",
-    "Elmo": "elmo",
-    "ElmoConfig": "config",
-    "Embedder": "embed.embedder",
-    "ExportedElmo": "exported_elmo",
-    "LanguageModel": "language_model",
-    "MirroredStrategy": "text.mirrored_strategy",
-    "Vocabulary": "text.vocabulary",
-    "character_ids": "text.characters",
-    "embed_corpus": "embed.corpus",
-    "find_model": "formats.model_directory",
-    "load_bilm": "formats.model_directory",
-    "push_to_hub": "hub.hugging_face",
-    "read_embeddings": "embed.embeddings",
-    "tokenize": "text.token_batches",
-}
 
 if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras import layers as layers
@@ -43,9 +11,11 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.embed.corpus import embed_corpus as embed_corpus
     from elmo_keras.embed.embedder import Embedder as Embedder
     from elmo_keras.embed.embeddings import read_embeddings as read_embeddings
+    from elmo_keras.export.version_directory import export_elmo as export_elmo
     from elmo_keras.exported_elmo import ExportedElmo as ExportedElmo
     from elmo_keras.formats.model_directory import find_model as find_model
     from elmo_keras.formats.model_directory import load_bilm as load_bilm
+    from elmo_keras.formats.model_directory import save_model as save_model
     from elmo_keras.hub.hugging_face import push_to_hub as push_to_hub
     from elmo_keras.language_model import LanguageModel as LanguageModel
     from elmo_keras.text.characters import character_ids as character_ids
@@ -53,22 +23,44 @@ if TYPE_CHECKING:  # `X as X` says that X is public
     from elmo_keras.text.mirrored_strategy import MirroredStrategy as MirroredStrategy
     from elmo_keras.text.token_batches import tokenize as tokenize
     from elmo_keras.text.vocabulary import Vocabulary as Vocabulary
+    from elmo_keras.training.keras_model import (
+        TrainableLanguageModel as TrainableLanguageModel,
+    )
+    from elmo_keras.training.streams import Streams as Streams
 
-__all__ = sorted([*_MODULES, "layers"])
+# Public name → its module, which is imported with the first use of the name: TensorFlow
+# and Keras take seconds, and an `Embedder` of LiteRT needs neither.
+_MODULES = {
+    "BidirectionalLanguageModel": "bilm",
+    "Corpus": "text.corpus",
+    "Elmo": "elmo",
+    "ElmoConfig": "config",
+    "Embedder": "embed.embedder",
+    "ExportedElmo": "exported_elmo",
+    "LanguageModel": "language_model",
+    "MirroredStrategy": "text.mirrored_strategy",
+    "Streams": "training.streams",
+    "TrainableLanguageModel": "training.keras_model",
+    "Vocabulary": "text.vocabulary",
+    "character_ids": "text.characters",
+    "embed_corpus": "embed.corpus",
+    "export_elmo": "export.version_directory",
+    "find_model": "formats.model_directory",
+    "load_bilm": "formats.model_directory",
+    "push_to_hub": "hub.hugging_face",
+    "read_embeddings": "embed.embeddings",
+    "save_model": "formats.model_directory",
+    "tokenize": "text.token_batches",
+}
+__all__ = [*_MODULES, "layers"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name == "layers":
+        return importlib.import_module("elmo_keras.layers")
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with collection_paused():
-        if name == "layers":
-            return importlib.import_module(f"{__name__}.layers")
-        try:
-            module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
-        except ImportError as error:
-            if "KERAS_BACKEND" not in os.environ:
-                raise
-            raise ImportError(import_problem(error)) from None
+    module = importlib.import_module(f"elmo_keras.{_MODULES[name]}")
     globals()[name] = getattr(module, name)
     return globals()[name]
 

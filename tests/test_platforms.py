@@ -1,7 +1,6 @@
-"""What other systems lack is not needed, and checkouts of theirs work."""
+"""What other systems lack is not needed."""
 
 import os
-import shutil
 import subprocess
 import sys
 
@@ -57,27 +56,3 @@ def test_the_jobs_work_without_what_other_systems_lack(tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_a_checkout_whose_links_are_plain_files_works(tmp_path):
-    package = tmp_path / "elmo_keras"
-    linked = shutil.ignore_patterns("__pycache__", "README.md", "export", "train.py")
-    shutil.copytree(ROOT / "elmo_keras", package, ignore=linked)
-    shutil.copytree(ROOT / "export", tmp_path / "export")
-    shutil.copy(ROOT / "train.py", tmp_path)
-    for name in ("export", "train.py"):
-        (package / name).write_text(f"../{name}")
-    code = (
-        "from elmo_keras.util import console; print(console.listing())\n"
-        "import elmo_keras.export, importlib.util\n"
-        "print(importlib.util.find_spec('elmo_keras.train').origin)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code],
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert str(tmp_path / "train.py") in done.stdout
-    assert "  train " in done.stdout and "  serve " in done.stdout

@@ -151,19 +151,6 @@ def import_problem(error: ImportError) -> str:
     )
 
 
-def report_early(kind, error, traceback) -> None:
-    """The `sys.excepthook` of a command whose modules are imported, as `run_command`."""
-    program = _run_by_m() or os.path.basename(sys.argv[0])
-    if issubclass(kind, KeyboardInterrupt):
-        status = fail(program, INTERRUPTED, "Interrupted.")
-    elif issubclass(kind, ImportError):
-        status = fail(program, WRONG_INPUT, import_problem(error))
-    else:
-        return sys.__excepthook__(kind, error, traceback)
-    sys.stderr.flush()
-    os._exit(status)
-
-
 def fail(program: str, status: int, error: object) -> int:
     """Prints an error as one line on standard error; returns the status."""
     if sys.argv[0].startswith("elmo-keras "):  # by cli/console.py, as it was typed

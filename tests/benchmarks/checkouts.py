@@ -8,7 +8,7 @@ FILE holds one sentence a line, tokens separated by spaces. Both checkouts run i
 Python, through public names and commands only, over the same random weights, sentences
 and options. They take turns, --rounds at least, after one that is not counted:
 
-- embedding: `Elmo.layers` in a graph, `embed_corpus` for the whole text, and `Embedder`,
+- embedding: `Elmo.all_layers` in a graph, `embed_corpus` for the whole text, and `Embedder`,
   for --seconds at least; the difference is between the vectors of 32 sentences;
 - training: --steps steps of `train.py` a turn; the difference is between losses;
 - serving: each one's `export` and `export.serve`, for --seconds divided by --rounds;

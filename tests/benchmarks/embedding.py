@@ -8,8 +8,8 @@ layers, with the same random weights in the published layout:
 
 - AllenNLP: `allennlp.modules.elmo.Elmo` and `batch_to_ids`;
 - simple-elmo graph: its batched graph and `Batcher`; API: `ElmoModel.get_elmo_vectors`;
-- elmo-keras float32, bfloat16: `Elmo.layers` in a `tf.function`, `embed_corpus` for the
-  file; eager: `Elmo.layers` outside of any graph; Embedder: an `Embedder`; int8, LiteRT
+- elmo-keras float32, bfloat16: `Elmo.all_layers` in a `tf.function`, `embed_corpus` for the
+  file; eager: `Elmo.all_layers` outside of any graph; Embedder: an `Embedder`; int8, LiteRT
   float32: an `Embedder` of a `.tflite` file, without TensorFlow; with --checkout, the
   `Embedder` of another checkout.
 

@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.first_vector --text FILE
 
-Each start is a new process; AllenNLP, `Elmo.layers` called eagerly, an `Embedder`, one of
+Each start is a new process; AllenNLP, `Elmo.all_layers` called eagerly, an `Embedder`, one of
 int8, and with --checkout those of another checkout take turns. Keras imports matplotlib where it is
 installed: --python names an environment with elmo-keras' dependencies and without it.
 """

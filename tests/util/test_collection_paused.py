@@ -1,13 +1,10 @@
 """Garbage collection is paused in a block, and left as it was after it."""
 
 import gc
-import subprocess
-import sys
 
 import pytest
 
 from elmo_keras.util.collection_paused import collection_paused
-from tests.support.paths import ROOT
 
 MANY = 100_000  # objects, of which a collection begins after each 700
 
@@ -60,16 +57,3 @@ def test_a_collector_is_left_as_it_was(request):
     with collection_paused():
         pass
     assert gc.get_freeze_count() > 0  # what others keep apart stays so
-
-
-@pytest.mark.slow  # it starts a process that imports TensorFlow
-def test_the_package_is_imported_without_a_full_collection():
-    code = (
-        "import gc\nfull = []\n"
-        "gc.callbacks.append(lambda p, i: i['generation'] == 2 and full.append(p))\n"
-        "import elmo_keras\nprint(len(full), gc.isenabled())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.stdout == "0 True\n", done.stderr

@@ -25,7 +25,7 @@ class LayerCache:
         verbose: 1 for a progress bar on standard error.
 
     Output: of a batch of these sentences, float32 array `(batch, num_layers + 1, time,
-    2 · projection_dim)`, 0 at padding, as `elmo.layers` returns it.
+    2 · projection_dim)`, 0 at padding, as `elmo.all_layers` returns it.
 
     Attributes:
         rms: the root mean square of each layer, float64 `(num_layers + 1,)`. A mix of

@@ -29,7 +29,7 @@ class TaskModel(LayerArgument, keras.Model):
     """A model that reads `TokenVectors`.
 
     Its inputs are a mapping: field F holds strings `(batch, time)` padded with `""`,
-    and `F_layers`, where present, the result of `elmo.layers` for them. `text_fields` are
+    and `F_layers`, where present, the result of `elmo.all_layers` for them. `text_fields` are
     the names of the fields with tokens; if the model `compares_tokens`, memory grows with
     the product of two texts' lengths.
     """
