@@ -36,7 +36,7 @@ def find_model(
 ) -> ModelFiles:
     """The files of a model.
 
-    The name or address of a published model is downloaded, see `models.local_files`.
+    The name or address of a published model is downloaded, see `hub.local_files`.
 
     Args:
         model: a model directory, or a directory or archive (`.zip`, `.tar.gz`,

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from elmo_keras.hub.catalogue import is_address, published_model
+from elmo_keras.hub.catalogue import HUB, is_address, published_model
 from elmo_keras.published_options import MAX_OPTIONS
 from elmo_keras.util.locking import only_process
 
@@ -79,9 +79,7 @@ def model_folder(name: str) -> Path:
         return model.in_package
     if model and folder_name(model.name) in folders:
         return cache_folder() / folder_name(model.name)
-    hub = (
-        " `hf cache` manages that of Hugging Face." if model and model.is_on_hub else ""
-    )
+    hub = " `hf cache` manages that of Hugging Face." * name.startswith(HUB)
     raise ValueError(
         f"{name} is not in the cache, {cache_folder()}, which holds "
         f"{', '.join(folders) or 'nothing'}.{hub}"

@@ -59,10 +59,6 @@ class PublishedModel(NamedTuple):
         """Its folder, if it comes with this package."""
         return BOX / self.name if self.layout == IN_PACKAGE else None
 
-    @property
-    def is_on_hub(self) -> bool:
-        return self.name.startswith(HUB)
-
 
 @functools.cache
 def catalogue() -> tuple[PublishedModel, ...]:
@@ -74,7 +70,7 @@ def catalogue() -> tuple[PublishedModel, ...]:
 
 def _parse_row(*, name, aliases=(), files=(), extra=(), **row):
     if name.startswith(NLPL):
-        row["files"] = (_archive(NLPL_ADDRESS.format(name.removeprefix(NLPL))),)
+        row["files"] = (file_at(NLPL_ADDRESS.format(name.removeprefix(NLPL))),)
     elif name.startswith(HUB):
         row["files"] = model_at(name).files
     else:
@@ -102,12 +98,12 @@ def published_model(name: str) -> PublishedModel | None:
             f"vectors.nlpl.eu, such as {NLPL}161. Received: {name}"
         )
     name, address = f"{NLPL}{int(number)}", NLPL_ADDRESS.format(int(number))
-    unlisted = PublishedModel(name, files=(_archive(address),), layout="zip")
+    unlisted = PublishedModel(name, files=(file_at(address),), layout="zip")
     return _by_name().get(name, unlisted)
 
 
 def similar_names(name: str, n: int = 4) -> list[str]:
-    """Names of models that can be had: those of a language, or up to n that are similar."""
+    """Names of n models that can be downloaded: of a language, or with a similar name."""
     models = [model for model in catalogue() if not model.unavailable]
     lowered = name.casefold()
     if same := [m.name for m in models if m.language.casefold() == lowered]:
@@ -131,7 +127,7 @@ def model_at(address: str) -> PublishedModel:
     """
     parts = urlsplit(check_address(address))
     if parts.path.endswith(ARCHIVES):
-        return PublishedModel(address, files=(_archive(address),), layout="archive")
+        return PublishedModel(address, files=(file_at(address),), layout="archive")
     if not parts.path.endswith(OPTIONS):
         parts = parts._replace(path=f"{parts.path.rstrip('/')}/{OPTIONS}")
     beside = parts._replace(path=parts.path.removesuffix(OPTIONS) + WEIGHTS)
@@ -142,7 +138,7 @@ def model_at(address: str) -> PublishedModel:
 def file_at(address: str) -> RemoteFile:
     """The single file at an address."""
     name = PurePosixPath(urlsplit(check_address(address)).path).name
-    return RemoteFile(address, f"files/{name or 'file'}")
+    return RemoteFile(address, name or "file")
 
 
 def check_address(address: str) -> str:
@@ -153,7 +149,3 @@ def check_address(address: str) -> str:
             f"Received: {address}"
         )
     return address
-
-
-def _archive(address):
-    return RemoteFile(address, PurePosixPath(urlsplit(address).path).name)

@@ -20,7 +20,7 @@ from elmo_keras.hub.cache import (
     max_bytes,
     mirrored,
 )
-from elmo_keras.hub.catalogue import OPTIONAL, OPTIONS, PublishedModel, RemoteFile
+from elmo_keras.hub.catalogue import HUB, OPTIONAL, OPTIONS, PublishedModel, RemoteFile
 from elmo_keras.hub.hugging_face import download_from_hub
 from elmo_keras.util.locking import only_process
 from elmo_keras.util.progress import Progress
@@ -46,7 +46,7 @@ def download_model(
         )
     if model.in_package:
         return model.in_package, None
-    if model.is_on_hub:
+    if model.name.startswith(HUB):
         addresses = [file.address for file in model.files]
         folder, name = addresses[0].rsplit("/", 1)
         optional = [f"{folder}/{n}" for n in OPTIONAL] if name == OPTIONS else []

@@ -6,7 +6,6 @@ import os
 import sys
 from pathlib import Path
 
-from elmo_keras.config import PRESETS
 from elmo_keras.hub.cache import cache_folder, folder_name
 from elmo_keras.hub.catalogue import (
     HUB,
@@ -112,18 +111,10 @@ def _say_that_path_is_read(model):
 
 def unknown_model(model: str) -> str:
     """Why a string names no model, and what may have been meant."""
-    if model in PRESETS:
-        return (
-            f"There is no {model}: it names sizes (ElmoConfig.preset), and no weights "
-            "of these sizes are published. `elmo-keras models` lists those with weights."
-        )
-    missing = f"There is no {model}."
-    if "/" in model or Path(model).suffix in (".zip", ".json", ".hdf5", ".gz"):
-        return missing
     *others, last = similar_names(model) or [""]
     meant = f"{', '.join(others)} or {last}" if others else last
     question = f" Did you mean {meant}?" if meant else ""
     return (
-        f"{missing} It is neither a path nor the name of a published model.{question} "
-        "`elmo-keras models` lists the names."
+        f"There is no {model}. It is neither a path nor the name of a published model."
+        f"{question} `elmo-keras models` lists the names."
     )
