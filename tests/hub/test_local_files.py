@@ -3,14 +3,11 @@
 import os
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from elmo_keras import Elmo, find_model, load_bilm
-from elmo_keras.embed import __main__ as embed
-from elmo_keras.export import __main__ as export
 from elmo_keras.formats.keras_files import load_keras_model
 from elmo_keras.hub import catalogue
 from elmo_keras.hub.cache import model_folder, remove_model
@@ -20,9 +17,6 @@ from elmo_keras.hub.local_files import (
     model_title,
 )
 from elmo_keras.lite.lite_file import read_lite
-from elmo_keras.tasks.experiments.experiment_arguments import Variant
-from elmo_keras.training.arguments import parser, settings_of
-from elmo_keras.util.command import WRONG_INPUT
 from tests.hub.conftest import STORE
 
 
@@ -73,9 +67,6 @@ def test_an_archive_is_handed_over_as_it_is(mirror, tmp_path, model_directory, c
 def test_training_starts_from_a_published_model(small):
     files = find_model("small", prefer_checkpoint=True)
     assert not files.has_softmax and files.directory.name == "small"
-    given = parser("").parse_args(["--init", "hf://owner/name"])
-    assert settings_of(given).init == "hf://owner/name"
-    assert absolute("hf://owner/name") == "hf://owner/name"
 
 
 def test_a_published_checkpoint_of_bilm_tf_is_a_folder_with_its_vocabulary(mirror):
@@ -92,32 +83,6 @@ def test_a_published_checkpoint_of_bilm_tf_is_a_folder_with_its_vocabulary(mirro
     assert files.vocabulary.words[-1] == "the"
     with pytest.raises(ValueError, match=f"{prefix} should be a complete Tensor"):
         files.weights  # noqa: B018
-
-
-def test_the_command_that_embeds_downloads_the_model(
-    small, tmp_path, capsys, cache, monkeypatch
-):
-    finished = SimpleNamespace(finished=True)
-    monkeypatch.setattr(embed, "write_vectors", lambda *_, **__: finished)
-    monkeypatch.setattr(embed, "Embedder", lambda *_, **__: None)
-    (tmp_path / "text").write_text("A sentence\n")
-    arguments = [f"{tmp_path}/text", f"{tmp_path}/text.npy", "--model"]
-    assert embed.main([*arguments, "small"]) == 0
-    assert (cache / "small" / "weights.hdf5").exists()
-    assert embed.main([*arguments, "smal"]) == WRONG_INPUT
-    assert "There is no smal. It is neither" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("command", "arguments"),
-    [
-        (embed, "a b --model https://host/a.zip"),
-        (export, "https://host/a.zip out"),
-    ],
-)
-def test_commands_take_addresses_as_they_are(command, arguments):
-    options = vars(command.parser().parse_args(arguments.split()))
-    assert options["model"] == "https://host/a.zip"
 
 
 def test_a_path_comes_before_a_name(tmp_path, monkeypatch, capsys, small):
@@ -161,13 +126,6 @@ def test_pipes_and_devices_are_refused(read, make, tmp_path):
         read(tmp_path / "m")
 
 
-def test_results_are_named_after_the_model(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    names = [Variant(m).name for m in ("5.5B", "LARGE", "nlpl:161", "models/en.zip")]
-    assert names == ["elmo-5.5B", "elmo-5.5B", "elmo-nlpl-161", "elmo-en"]
-    assert Variant("hf://owner/name").name.startswith("elmo-hf-owner-name-")
-
-
 def test_files_that_differ_from_what_is_stated_and_wrong_mirrors_are_refused(
     mirror, model_directory, monkeypatch
 ):
@@ -185,7 +143,19 @@ def test_files_that_differ_from_what_is_stated_and_wrong_mirrors_are_refused(
         Elmo.from_pretrained("small")
 
 
-def test_links_in_a_circle_are_no_model(tmp_path):
-    (tmp_path / "x").symlink_to(tmp_path / "x")
-    assert absolute(tmp_path / "x") == str(tmp_path / "x")
-    assert model_title(tmp_path / "x") == "x"
+@pytest.mark.parametrize(
+    ("model", "title"),
+    [
+        ("LARGE", "5.5B"),
+        ("nlpl:161", "nlpl-161"),
+        ("models/en.zip", "en"),
+        ("hf://owner/name", "hf-owner-name-81509db8"),
+        ("circle", "circle"),
+    ],
+)
+def test_a_title_is_fit_for_a_file_name(model, title, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("circle").symlink_to("circle")
+    assert model_title(model) == title
+    is_path = title in ("en", "circle")
+    assert absolute(model) == (str(tmp_path / model) if is_path else model)
