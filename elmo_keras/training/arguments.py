@@ -104,7 +104,7 @@ def parser(description: str) -> argparse.ArgumentParser:
         "parts of a batch, computed one after another (gradient accumulation): same "
         "update, less memory"
     )
-    add("--parts", dest="accumulation_steps", default=1, **number, help=parts)
+    add("--parts", default=1, **number, help=parts)
 
     add = p.add_argument_group("other").add_argument
     add("--dry-run", **flag, help="only print the cost")

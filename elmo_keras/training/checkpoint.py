@@ -14,7 +14,7 @@ from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
 from elmo_keras.util.replacing import replacing
 
 KEPT = 2
-_ABOUT = "about"
+_METADATA = "about"  # its name in the file
 # Bytes before the HDF5 content, for its SHA-256; HDF5 allows no fewer.
 _FRONT = 512
 _NAME = re.compile(r"checkpoint-(\d+)\.hdf5")
@@ -25,16 +25,16 @@ def save_checkpoint(
     step: int,
     arrays: Mapping[str, np.ndarray],
     *,
-    about: Mapping[str, Any],
+    metadata: Mapping[str, Any],
 ) -> Path:
     """Writes a checkpoint, then removes all others but the previous one.
 
-    `about` is further state, serializable as JSON. An error removes none.
+    `metadata` is further state, serializable as JSON. An error removes none.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"checkpoint-{step:010}.hdf5"
     with replacing(path) as temporary, new_hdf5(temporary, _FRONT) as file:
-        file[_ABOUT] = json.dumps(about)  # an attribute holds 64 KiB at most
+        file[_METADATA] = json.dumps(metadata)  # an attribute holds 64 KiB at most
         for name, array in arrays.items():
             array = np.asarray(array)
             # HDF5 has no bfloat16.
@@ -49,8 +49,8 @@ def save_checkpoint(
 
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints in a folder, the newest first."""
-    found = [path for path in folder.glob("checkpoint-*") if _NAME.fullmatch(path.name)]
-    return sorted(found, reverse=True)
+    paths = [path for path in folder.glob("checkpoint-*") if _NAME.fullmatch(path.name)]
+    return sorted(paths, reverse=True)
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -62,11 +62,11 @@ def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             if hashlib.file_digest(file, "sha256").digest() != expected:
                 raise ValueError("Its content is not what was written.")
         file = open_hdf5(path)
-        about = json.loads(file.datasets.pop(_ABOUT).text())
+        metadata = json.loads(file.datasets.pop(_METADATA).text())
         arrays = {name: array[...] for name, array in file.datasets.items()}
-        if not isinstance(about, dict):
-            raise ValueError(f"`{_ABOUT}` should be a JSON object.")
-        return arrays, about
+        if not isinstance(metadata, dict):
+            raise ValueError(f"`{_METADATA}` should be a JSON object.")
+        return arrays, metadata
     except (OSError, KeyError, RecursionError, ValueError) as error:
         raise ValueError(f"{path} is damaged. {error}") from error
 

@@ -47,7 +47,7 @@ def estimate(
 ) -> Estimate:
     """Estimates the cost of a run from its first batch, before anything is built."""
     config = streams.config
-    n_rows = streams.n_rows // (n_replicas * settings.accumulation_steps)
+    n_rows = streams.n_rows // (n_replicas * settings.parts)
     words, length = _first_words(streams, n_rows)
     tokens = n_rows * streams.unroll_steps
     # Words that the softmax scores for each token.
@@ -57,7 +57,7 @@ def estimate(
         rows = min(softmax, 2 * scored * config.projection_dim)
     parameters = n_parameters(config) + softmax
     slots = SLOTS[settings.optimizer] * parameters
-    flops = settings.accumulation_steps * _flops(config, tokens, words, length, scored)
+    flops = settings.parts * _flops(config, tokens, words, length, scored)
     return Estimate(
         parameters=parameters,
         softmax_parameters=softmax,

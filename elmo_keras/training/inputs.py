@@ -90,13 +90,7 @@ def _pretrained(settings, data):
 
 def _new_config(settings):
     preset = ElmoConfig.preset(settings.preset or "tiny")
-    try:
-        return dataclasses.replace(preset, **settings.changes)
-    except ValueError as error:
-        message = str(error)
-        for field in settings.changes:
-            message = message.replace(f"`{field}`", f"--{field.replace('_', '-')}")
-        raise ValueError(message) from error
+    return dataclasses.replace(preset, **settings.changes)
 
 
 def sentences_of(

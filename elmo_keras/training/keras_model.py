@@ -2,13 +2,14 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import keras
 import tensorflow as tf
 
+from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.language_model import LanguageModel, check_softmax
-from elmo_keras.layers.arguments_config import LayerArgument
-from elmo_keras.training.options import TrainingOptions
+from elmo_keras.text.corpus import Corpus
 from elmo_keras.training.step import train_step
 from elmo_keras.training.streams import Streams
 
@@ -19,7 +20,7 @@ OF_APPLY = (
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class TrainableLanguageModel(LayerArgument, keras.Model):
+class TrainableLanguageModel(keras.Model):
     """A biLM that `fit` trains in the steps of `train.py`.
 
     `compile` takes an optimizer and no loss: it is the mean of both directions in nats
@@ -30,9 +31,13 @@ class TrainableLanguageModel(LayerArgument, keras.Model):
         all_clip_norm_val: the global norm at which the gradient is clipped.
     """
 
-    layer_argument = "bilm"
-
-    def __init__(self, bilm, all_clip_norm_val=10.0, **kwargs):
+    def __init__(
+        self,
+        bilm: BidirectionalLanguageModel,
+        *,
+        all_clip_norm_val: float = 10.0,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         self.supports_jit = False  # a batch may have any number of distinct words
         self.bilm = bilm
@@ -45,8 +50,15 @@ class TrainableLanguageModel(LayerArgument, keras.Model):
     def call(self, inputs):
         return self.bilm(inputs)
 
-    def fit(self, x, epochs=1, callbacks=(), validation_data=None, **kwargs):
-        """Trains on `training.streams.Streams`, whose rows are those of all replicas.
+    def fit(
+        self,
+        x: Streams,
+        epochs: int = 1,
+        callbacks: Sequence[keras.callbacks.Callback] = (),
+        validation_data: Corpus | None = None,
+        **kwargs,
+    ) -> keras.callbacks.History:
+        """Trains on `Streams`, whose rows are those of all replicas.
 
         `validation_data` is a `Corpus`: `val_loss` is its loss from the zero state with
         the full softmax, `val_perplexity` exp of it. An epoch has the steps of the first
@@ -56,23 +68,22 @@ class TrainableLanguageModel(LayerArgument, keras.Model):
         n_replicas = strategy.num_replicas_in_sync
         if not isinstance(x, Streams) or x.n_rows % n_replicas:
             raise ValueError(
-                f"`x` should be `training.streams.Streams`, whose rows can be divided by "
-                f"{n_replicas}. Received: {getattr(x, 'n_rows', type(x).__name__)}"
+                f"`x` should be `Streams`, whose rows can be divided by {n_replicas}. "
+                f"Received: {getattr(x, 'n_rows', type(x).__name__)}"
             )
         if not self.compiled:
             raise ValueError("Call `compile` with an optimizer before `fit`.")
         check_softmax(self.bilm, x.vocabulary)
-        more = [name for name in OF_APPLY if getattr(self.optimizer, name, None)]
-        if more and n_replicas > 1:
+        unused = [name for name in OF_APPLY if getattr(self.optimizer, name, None)]
+        if unused and n_replicas > 1:
             raise ValueError(
-                f"On several devices, the optimizer should have no {' and '.join(more)}."
+                "On several devices, the optimizer should have no "
+                f"{' and '.join(unused)}."
             )
-        n_rows, norm = x.n_rows // n_replicas, self.all_clip_norm_val
-        self._options = TrainingOptions(batch_size=n_rows, all_clip_norm_val=norm)
         with strategy.scope():
             self.optimizer.build(self.bilm.trainable_weights)
-            self._zero = self.bilm.lstm.zero_state(n_rows)
-            self._rows = [*map(_of_each_replica, tf.nest.flatten(self._zero))]
+            self._zero = self.bilm.lstm.zero_state(x.n_rows // n_replicas)
+            self._rows = [*map(_state_variable, tf.nest.flatten(self._zero))]
         self.make_train_function(force=True)
         data = strategy.distribute_datasets_from_function(
             lambda context: _epochs(x, first, context)
@@ -88,13 +99,24 @@ class TrainableLanguageModel(LayerArgument, keras.Model):
         state = [tf.where(begins, zero, rows.read_value()) for zero, rows in pairs]
         state = tf.nest.pack_sequence_as(self._zero, state)
         loss, n_predictions, state = train_step(
-            self.bilm, self.optimizer, parts, state, options=self._options
+            self.bilm, self.optimizer, parts, state, clip_norm=self.all_clip_norm_val
         )
         for variable, rows in zip(self._rows, tf.nest.flatten(state)):
             variable.assign(rows)
         self._loss.update_state(loss, n_predictions)
         name = "sampled_loss" if "candidates" in parts[0] else "loss"
         return {name: self._loss.result()}
+
+    def get_config(self):
+        return super().get_config() | {
+            "bilm": keras.saving.serialize_keras_object(self.bilm),
+            "all_clip_norm_val": self.all_clip_norm_val,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        bilm = keras.saving.deserialize_keras_object(config["bilm"])
+        return cls(**config | {"bilm": bilm})
 
 
 class _HeldOut(keras.callbacks.Callback):
@@ -110,7 +132,8 @@ class _HeldOut(keras.callbacks.Callback):
         logs.update(val_loss=math.log(perplexity), val_perplexity=perplexity)
 
 
-def _of_each_replica(value):
+def _state_variable(value):
+    """A variable of which each replica has its rows."""
     return tf.Variable(
         value,
         trainable=False,

@@ -1,4 +1,4 @@
-"""The loop of training: steps, evaluations, checkpoints, and what is shown of them."""
+"""The loop of training: batch, step, evaluate, save; and what is shown of it."""
 
 import contextlib
 import functools
@@ -51,57 +51,50 @@ def fit(
     with Monitor(run, limits, output) as monitor:
         if not progress.held_out:
             monitor.bar.say("Evaluating before training")
-            progress.add_validation(validate(run))
+            progress.add_validation(held_out_perplexity(run))
             _save(monitor, output)  # from here on the same command resumes
         _check_finite(progress.held_out)
         before = progress.evaluations()[0]
         monitor.bar.say(f"Held-out perplexity before training: {before}")
-        begun = progress.step, len(progress.held_out)
         while not limits.reached(progress):
             monitor.start_epoch()
-            batches = run.strategy.distribute_datasets_from_function(
-                lambda context: run.streams.batches(
-                    progress.epoch,
-                    progress.epoch_step,
-                    accumulation_steps=run.settings.accumulation_steps,
-                    context=context,
-                )
-            )
+            batches = run.batches()
             for batch in monitor.timed(batches):
-                warm = progress.step < run.warm_up_steps
-                if warm in steps:
-                    *numbers, run.state = steps[warm](batch, run.state)
-                else:
-                    with monitor.tracing():
-                        steps[warm] = compiled_step(run, batches.element_spec, warm)
-                        *numbers, run.state = steps[warm](batch, run.state)
-                        monitor.values(numbers)  # waits for the step
-                progress.step += 1
-                progress.epoch_step += 1
-                monitor.unread.append(numbers)
-                monitor.read(at_least=READ_EVERY)
+                _step(monitor, steps, batch, batches.element_spec)
                 if limits.evaluate_every and not progress.step % limits.evaluate_every:
                     _evaluate(monitor, output)
                 if not progress.step % limits.checkpoint_every:
                     _save(monitor, output)
                 if limits.reached(progress):
                     break
-                if _agreed(run, stop):
+                if _agree_to_stop(run, stop):
                     _save(monitor, output)
                     return False
             else:
                 progress.epoch, progress.epoch_step = progress.epoch + 1, 0
                 run.reset_state()
             _evaluate(monitor, output)
-            if not limits.reached(progress):
-                _save(monitor, output)
-        _evaluate(monitor, output)
-        if begun != (progress.step, len(progress.held_out)):
+            _save(monitor, output)
+        if _evaluate(monitor, output):  # the limit was reached by an earlier process
             _save(monitor, output)
     return True
 
 
-def _agreed(run, stop):
+def _step(monitor, steps, batch, spec):
+    """Updates the weights with a batch; the first step of a graph traces it."""
+    run = monitor.run
+    only_softmax = run.progress.step < run.warm_up_steps
+    if only_softmax in steps:
+        *results, run.state = steps[only_softmax](batch, run.state)
+    else:
+        with monitor.tracing():
+            steps[only_softmax] = compiled_step(run, spec, only_softmax)
+            *results, run.state = steps[only_softmax](batch, run.state)
+            monitor.values(results)  # waits for the step
+    monitor.add_step(results)
+
+
+def _agree_to_stop(run, stop):
     """Whether to stop: if one worker is to stop, all stop at the same step."""
     if n_workers(run.strategy) == 1:
         return stop()
@@ -115,14 +108,14 @@ def _save(monitor, output):
         save(monitor.run, output)
 
 
-def _evaluate(monitor, output):
-    """Evaluates, unless the last evaluation was after the same step."""
+def _evaluate(monitor, output) -> bool:
+    """Evaluates, and writes the best model; False if this step was evaluated already."""
     run, progress = monitor.run, monitor.run.progress
     with monitor.other_work("Evaluating the held-out text"):
-        if progress.held_out and progress.held_out[-1][0] == progress.tokens:
-            return
-        result = validate(run)
-        _check_finite([result.zero, result.carried])
+        if progress.held_out[-1][0] == progress.tokens:
+            return False
+        result = held_out_perplexity(run)
+        _check_finite(result)
         mean = progress.add_validation(result)
         monitor.bar.say(
             f"Step {progress.step:,}: {run.loss_name} {progress.recent_loss():.3f} nats\n"
@@ -135,9 +128,10 @@ def _evaluate(monitor, output):
         monitor.write(scalars, progress.step)
         if mean >= (math.inf if progress.best is None else progress.best):
             progress.not_better += 1
-            return
-        write_model(run, output)
-        progress.best, progress.not_better = mean, 0
+        else:
+            write_model(run, output)
+            progress.best, progress.not_better = mean, 0
+    return True
 
 
 def _check_finite(evaluations):
@@ -145,8 +139,8 @@ def _check_finite(evaluations):
         raise FloatingPointError(DIVERGED)
 
 
-def validate(run: TrainingRun) -> HeldOutPerplexity:
-    """The perplexity of the validation text; workers share its sentences."""
+def held_out_perplexity(run: TrainingRun) -> HeldOutPerplexity:
+    """The perplexity of the held-out text; workers share its sentences."""
     text, strategy = run.inputs.valid, run.strategy
     sums = log_probability_sums(
         run.bilm,
@@ -165,7 +159,7 @@ class Monitor(contextlib.AbstractContextManager):
 
     def __init__(self, run: TrainingRun, limits: Limits, folder: Path):
         self.run, self.limits = run, limits
-        self.unread: list[Any] = []  # losses and numbers of predictions of steps
+        self.unread: list[Any] = []  # losses and predictions of steps
         self.untimed = 0  # first steps of graphs among them
         self.row = np.zeros(3)  # tokens, seconds, and seconds of waiting, of a row
         self.waited, self.since = 0.0, time.perf_counter()  # since the last read
@@ -178,9 +172,9 @@ class Monitor(contextlib.AbstractContextManager):
 
     def start_epoch(self) -> None:
         progress, limits = self.run.progress, self.limits
-        place = f", from step {progress.epoch_step}" if progress.epoch_step else ""
-        of = f"/{limits.n_epochs}" if limits.n_epochs else ""
-        self.bar.say(f"Epoch {progress.epoch + 1}{of}{place}")
+        total = f"/{limits.n_epochs}" if limits.n_epochs else ""
+        start = f", from step {progress.epoch_step}" if progress.epoch_step else ""
+        self.bar.say(f"Epoch {progress.epoch + 1}{total}{start}")
 
     def timed(self, elements: Iterable[Any]) -> Iterator[Any]:
         """Yields the elements, and measures the time spent waiting for them."""
@@ -212,9 +206,16 @@ class Monitor(contextlib.AbstractContextManager):
             yield
         self.untimed += 1
 
-    def values(self, numbers: Sequence[tf.Tensor]) -> tuple[float, int]:
+    def add_step(self, results: Sequence[tf.Tensor]) -> None:
+        """Counts a step; its results are read later."""
+        self.run.progress.step += 1
+        self.run.progress.epoch_step += 1
+        self.unread.append(results)
+        self.read(at_least=READ_EVERY)
+
+    def values(self, results: Sequence[tf.Tensor]) -> tuple[float, int]:
         """Loss and number of predictions of a step, once it is done."""
-        local = map(self.run.strategy.experimental_local_results, numbers)
+        local = map(self.run.strategy.experimental_local_results, results)
         loss, n_predictions = (replicas[0] for replicas in local)
         return float(loss), int(n_predictions)
 
@@ -258,12 +259,14 @@ class Monitor(contextlib.AbstractContextManager):
         if self.logs is None:
             return
         # Like `tf.summary.scalar`, which needs TensorBoard to be installed.
-        kind = tf.compat.v1.SummaryMetadata()
-        kind.plugin_data.plugin_name = "scalars"
+        metadata = tf.compat.v1.SummaryMetadata()
+        metadata.plugin_data.plugin_name = "scalars"
         try:
             with self._writer.as_default(step=step):
                 for name, value in scalars.items():
-                    tf.summary.write(name, tf.constant(value, "float32"), metadata=kind)
+                    tf.summary.write(
+                        name, tf.constant(value, "float32"), metadata=metadata
+                    )
         except tf.errors.OpError as error:
             self.logs = None
             self.bar.say(f"No more logs for TensorBoard: {error.message}")

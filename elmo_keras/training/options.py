@@ -54,19 +54,19 @@ class RunSettings:
     warm_up: int | None = None  # steps that train only the softmax
     seed: int = 0  # of initial weights, order of the sentences, negatives and dropout
     # The probability that a sentence is read from the zero state, as `Elmo` reads it;
-    # 0 for the published procedure, None for `ZERO_STATE_SHARE` in a new run.
-    zero_state_share: float | None = None
+    # 0 for the published procedure.
+    zero_state_share: float = ZERO_STATE_SHARE
     optimizer: str = "adagrad"  # one of `SLOTS`
     schedule: str = "constant"  # one of `SCHEDULES`
     dtype: str = "float32"  # or "mixed_bfloat16"
     replicas: int | None = None  # on this machine; None for all GPUs
-    accumulation_steps: int = 1  # parts of a replica's rows, computed in turn
+    parts: int = 1  # of a replica's rows, computed in turn
 
     def __post_init__(self):
-        if self.options.batch_size % self.accumulation_steps:
+        if self.options.batch_size % self.parts:
             raise ValueError(
-                f"--batch-size {self.options.batch_size} should be a multiple of "
-                f"--parts {self.accumulation_steps}."
+                "`batch_size` should be a multiple of `parts`. Received: "
+                f"{self.options.batch_size} and {self.parts}"
             )
 
 
@@ -86,7 +86,7 @@ class TextData:
         size, special = self.vocabulary_size, len(SPECIAL_WORDS)
         if size is not None and size <= special:
             raise ValueError(
-                f"--vocabulary-size should be at least {special + 1}, as "
+                f"`vocabulary_size` should be at least {special + 1}, as "
                 f"{', '.join(SPECIAL_WORDS)} are part of it. Received: {size}"
             )
 
@@ -101,18 +101,18 @@ class Limits:
     checkpoint_every: int = 500  # steps
     evaluate_every: int | None = None  # steps; besides, each epoch ends with one
 
-    def reached(self, progress: "Progress") -> list[str]:
-        """The options of the command line that end training, with their values."""
+    def reached(self, progress: "Progress") -> dict[str, int]:
+        """The limits that end training."""
         limits = {
             "epochs": (self.n_epochs, progress.epoch),
             "steps": (self.n_steps, progress.step),
             "patience": (self.patience, progress.not_better),
         }
-        return [
-            f"--{name} {limit}"
+        return {
+            name: limit
             for name, (limit, value) in limits.items()
             if limit is not None and value >= limit
-        ]
+        }
 
     def total_steps(
         self, steps_an_epoch: int, progress: "Progress | None" = None

@@ -64,10 +64,10 @@ def beginning(progress: Progress, limits: Limits, checkpoint: Path) -> str:
     reached = limits.reached(progress)
     if not reached:
         return f"Resuming from step {progress.step:,}, {checkpoint}"
-    more = " and ".join(option.split()[0] for option in reached)
+    limits = " and ".join(f"--{name} {limit}" for name, limit in reached.items())
     return (
-        f"Training is finished: {checkpoint} has reached {' and '.join(reached)}. "
-        f"To continue, give a higher {more}."
+        f"Training is finished: {checkpoint} has reached {limits}. To continue, give a "
+        f"higher {' and '.join(f'--{name}' for name in reached)}."
     )
 
 
@@ -107,13 +107,13 @@ def model_card(run: TrainingRun, data: TextData) -> str:
         f"- Training ({', '.join(data.train or reference)}): {train}",
         f"- Held-out ({', '.join(data.valid or reference)}): {valid}",
     ]
-    options = [(name, f"`{json.dumps(v)}`") for name, v in run.identity.items()]
+    options = [(name, f"`{json.dumps(v)}`") for name, v in run.metadata.items()]
     sections = {
         "Held-out perplexity (full softmax)": _perplexity(progress),
         "Text": "\n".join(texts),
         "Vocabulary": (
             f"{run.streams.vocabulary_size:,} words, SHA-256 "
-            f"`{run.identity['vocabulary']}`"
+            f"`{run.metadata['vocabulary']}`"
         ),
         "Training": _training(run),
         "Held-out perplexity during training": _evaluations(progress),

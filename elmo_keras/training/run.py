@@ -20,13 +20,13 @@ from elmo_keras.training.distribution import (
 )
 from elmo_keras.training.inputs import Inputs
 from elmo_keras.training.optimizers import RowAdagrad, make_optimizer
-from elmo_keras.training.options import ZERO_STATE_SHARE, RunSettings
+from elmo_keras.training.options import RunSettings
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.streams import Streams
 from elmo_keras.util.fingerprint import check_same_run
 
 CHECKPOINTS = "training/checkpoints"
-ZERO_STATE = "share of the sentences read from the zero state"  # in the identity
+ZERO_STATE = "share of the sentences read from the zero state"  # in the metadata
 WARM_UP_STEPS = 500  # default for a new softmax of a pretrained model
 
 
@@ -37,9 +37,9 @@ class TrainingRun:
     optimizer: keras.optimizers.Optimizer
     streams: Streams
     settings: RunSettings
-    inputs: Inputs | None = None  # which it was made from
+    inputs: Inputs
     # JSON values that must not change when the run is resumed.
-    identity: dict[str, Any] = dataclasses.field(default_factory=dict)
+    metadata: dict[str, Any] = dataclasses.field(default_factory=dict)
     warm_up_steps: int = 0  # which train only the softmax
     progress: Progress = dataclasses.field(default_factory=Progress)
     state: Any = None  # LSTM state of each replica's rows
@@ -49,15 +49,34 @@ class TrainingRun:
         """Name of the loss, so that a sampled one is never taken for a full one."""
         return "loss" if self.streams.n_negatives is None else "sampled loss"
 
-    def reset_state(self):
+    def batches(self) -> tf.distribute.DistributedDataset:
+        """The batches of the rest of the epoch."""
+        return self.strategy.distribute_datasets_from_function(
+            lambda context: self.streams.batches(
+                self.progress.epoch,
+                self.progress.epoch_step,
+                n_parts=self.settings.parts,
+                context=context,
+            )
+        )
+
+    def reset_state(self) -> None:
         zeros = self.bilm.lstm.zero_state(self.streams.n_rows)
         self.state = scatter_rows(self.strategy, zeros)
+
+    def variables(self) -> dict[str, keras.Variable]:
+        """The variables by their names in a checkpoint."""
+        weights, slots = self.bilm.trainable_weights, self.optimizer.variables
+        return {
+            **{f"weights/{i}": weight for i, weight in enumerate(weights)},
+            **{f"optimizer/{i}": slot for i, slot in enumerate(slots)},
+        }
 
 
 def make_streams(
     inputs: Inputs, settings: RunSettings, strategy: tf.distribute.Strategy
 ) -> Streams:
-    options, share = settings.options, settings.zero_state_share
+    options = settings.options
     return Streams(
         inputs.train,
         inputs.vocabulary,
@@ -66,7 +85,7 @@ def make_streams(
         unroll_steps=options.unroll_steps,
         n_negatives=options.n_negatives(len(inputs.vocabulary)),
         seed=settings.seed,
-        zero_state_share=ZERO_STATE_SHARE if share is None else share,
+        zero_state_share=settings.zero_state_share,
     )
 
 
@@ -99,10 +118,10 @@ def make_run(
     warm_up_steps = 0
     if inputs.pretrained is not None:
         warm_up_steps = _read_pretrained(inputs, settings, bilm, optimizer)
-    identity = _identity(inputs, streams, settings)
-    identity["steps of warm-up"] = warm_up_steps
+    metadata = _metadata(inputs, streams, settings)
+    metadata["steps of warm-up"] = warm_up_steps
     if schedule != "constant":
-        identity["steps of the schedule"] = n_steps
+        metadata["steps of the schedule"] = n_steps
     return TrainingRun(
         strategy=strategy,
         bilm=bilm,
@@ -110,7 +129,7 @@ def make_run(
         streams=streams,
         settings=settings,
         inputs=inputs,
-        identity=identity,
+        metadata=metadata,
         warm_up_steps=warm_up_steps,
         progress=Progress(chosen_by="zero" if streams.zero_state_share else "carried"),
     )
@@ -130,10 +149,10 @@ def _read_pretrained(inputs, settings, bilm, optimizer) -> int:
     return 0 if with_softmax else WARM_UP_STEPS
 
 
-def _identity(inputs, streams, settings) -> dict[str, Any]:
-    identity = dataclasses.asdict(settings.options) | {
+def _metadata(inputs, streams, settings) -> dict[str, Any]:
+    metadata = dataclasses.asdict(settings.options) | {
         "rows of text in all": streams.n_rows,
-        "parts": settings.accumulation_steps,
+        "parts": settings.parts,
         "model": inputs.config.to_summary(),
         "vocabulary": inputs.vocabulary.digest,
         "training text": inputs.train.digest,
@@ -147,14 +166,8 @@ def _identity(inputs, streams, settings) -> dict[str, Any]:
         "new softmax": settings.new_softmax or inputs.new_softmax,
     }
     # A resumed run may have more epochs, and divide the rows differently.
-    del identity["n_epochs"], identity["batch_size"]
-    return identity
-
-
-def variables_of(run: TrainingRun) -> dict[str, keras.Variable]:
-    of_model = {f"weights/{i}": w for i, w in enumerate(run.bilm.trainable_weights)}
-    of_optimizer = {f"optimizer/{i}": v for i, v in enumerate(run.optimizer.variables)}
-    return of_model | of_optimizer
+    del metadata["n_epochs"], metadata["batch_size"]
+    return metadata
 
 
 def save(run: TrainingRun, folder: Path) -> None:
@@ -162,24 +175,28 @@ def save(run: TrainingRun, folder: Path) -> None:
     rows = tf.nest.flatten(gather_rows(run.strategy, run.state))
     if not is_chief(run.strategy):
         return
-    arrays = {k: keras.ops.convert_to_numpy(v) for k, v in variables_of(run).items()}
+    arrays = {k: keras.ops.convert_to_numpy(v) for k, v in run.variables().items()}
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise FloatingPointError(
             "The weights are no longer finite, so they are not saved."
         )
     arrays |= {f"state/{i}": x for i, x in enumerate(rows)}
-    about = {"identity": run.identity, "progress": dataclasses.asdict(run.progress)}
-    save_checkpoint(folder / CHECKPOINTS, run.progress.step, arrays, about=about)
+    metadata = {"identity": run.metadata, "progress": dataclasses.asdict(run.progress)}
+    save_checkpoint(folder / CHECKPOINTS, run.progress.step, arrays, metadata=metadata)
 
 
 def restore(run: TrainingRun, folder: Path) -> Path | None:
     """Resumes from the newest undamaged checkpoint; returns its path, if there is one."""
-    found = newest_checkpoint(folder / CHECKPOINTS)
-    try:
-        run.reset_state() if found is None else _read(run, *found)
-    except (KeyError, TypeError) as error:
-        problem = f"{found[-1]} is of another version: {error!r}."
-        raise ValueError(f"{problem} Give another --output.") from error
+    checkpoint, path = newest_checkpoint(folder / CHECKPOINTS), None
+    if checkpoint is None:
+        run.reset_state()
+    else:
+        arrays, metadata, path = checkpoint
+        try:
+            _assign(run, arrays, metadata, path)
+        except (KeyError, TypeError) as error:
+            problem = f"{path} is of another version: {error!r}."
+            raise ValueError(f"{problem} Give another --output.") from error
     step = run.progress.step
     total = sum_over_workers(run.strategy, np.array(float(step)))
     if total != step * n_workers(run.strategy):
@@ -187,30 +204,22 @@ def restore(run: TrainingRun, folder: Path) -> Path | None:
             f"{folder} should be one directory that all workers share. It is at step "
             f"{step} for this worker, but not for all workers."
         )
-    return found and found[-1]
+    return path
 
 
-def _read(run, arrays, about, path):
-    """Resumes from a checkpoint, which is refused if it is of a different run."""
-    then = about["identity"]
-    if ZERO_STATE not in then:  # it was begun before there was a choice
-        then[ZERO_STATE] = 0.0
-        if run.settings.zero_state_share is None:
-            run.streams.carry_state()
-            run.identity[ZERO_STATE] = 0.0
-    if run.inputs is not None and run.inputs.new_softmax:
-        then["new softmax"] = True  # which earlier versions made without a word
-    published = run.identity[ZERO_STATE] != then[ZERO_STATE]
+def _assign(run, arrays, metadata, path):
+    """Sets the run to a checkpoint, which is refused if it is of a different run."""
+    saved = metadata["identity"]
+    published = run.metadata[ZERO_STATE] != saved[ZERO_STATE]
     hint = " (0.0 is --published-state)" if published else ""
     advice = f"Give the same value{hint}, or another --output."
-    check_same_run(run.identity, then, path, advice)
-    for name, variable in variables_of(run).items():
+    check_same_run(run.metadata, saved, path, advice)
+    for name, variable in run.variables().items():
         variable.assign(arrays[name])
-    like = run.bilm.lstm.zero_state(run.streams.n_rows)
+    zeros = run.bilm.lstm.zero_state(run.streams.n_rows)
     rows = [
-        tf.cast(arrays[f"state/{i}"], x.dtype)
-        for i, x in enumerate(tf.nest.flatten(like))
+        tf.cast(arrays[f"state/{i}"], zero.dtype)
+        for i, zero in enumerate(tf.nest.flatten(zeros))
     ]
-    run.state = scatter_rows(run.strategy, tf.nest.pack_sequence_as(like, rows))
-    about["progress"].pop("unwritten", None)  # of versions that outlived a full disk
-    run.progress = Progress(**about["progress"])
+    run.state = scatter_rows(run.strategy, tf.nest.pack_sequence_as(zeros, rows))
+    run.progress = Progress(**metadata["progress"])

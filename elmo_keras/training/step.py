@@ -1,14 +1,17 @@
 """One step of training a biLM on streams of text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import keras
 import tensorflow as tf
 
+from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.layers.sampled_softmax import sampled_softmax_losses
 from elmo_keras.layers.word_softmax import word_logits
-from elmo_keras.training.options import TrainingOptions
 from elmo_keras.training.run import TrainingRun
+
+Batch = Mapping[str, tf.Tensor]  # a part of an element of `Streams.batches`
 
 
 def compiled_step(
@@ -22,7 +25,7 @@ def compiled_step(
             run.optimizer,
             parts,
             state,
-            options=run.settings.options,
+            clip_norm=run.settings.options.all_clip_norm_val,
             only_softmax=only_softmax,
         )
 
@@ -37,8 +40,14 @@ def compiled_step(
 
 
 def train_step(
-    bilm, optimizer, parts, state, *, options: TrainingOptions, only_softmax=False
-):
+    bilm: BidirectionalLanguageModel,
+    optimizer: keras.optimizers.Optimizer,
+    parts: Sequence[Batch],
+    state: Any,
+    *,
+    clip_norm: float,
+    only_softmax: bool = False,
+) -> tuple[tf.Tensor, tf.Tensor, Any]:
     """Updates the weights with one batch of `streams.Streams`, in a replica context.
 
     Loss, gradient and clipping are computed over the whole batch, however its rows
@@ -50,33 +59,29 @@ def train_step(
     softmax = [bilm.softmax.kernel, bilm.softmax.bias]
     others = [w for w in bilm.trainable_weights if not any(w is s for s in softmax)]
     others = [] if only_softmax else others
-    n_predictions = parts[0]["n_predictions"]
     replicas = tf.distribute.get_replica_context()
-    n_rows = options.batch_size * replicas.num_replicas_in_sync
-    sums, states = None, []
-    split = [tf.split(x, len(parts)) for x in tf.nest.flatten(state)]
-    for part, *rows in zip(parts, *split):
-        part_state = tf.nest.pack_sequence_as(state, rows)
-        part, part_state = _after(sums, (part, part_state))
-        table = _softmax_rows(bilm.softmax, part)
-        with tf.GradientTape() as tape:
-            tape.watch(table)
-            losses, part_state = stream_losses(bilm, part, part_state, table=table)
-            loss = tf.reduce_sum(losses * part["weights"])
-            # bilm-tf takes the gradient of the mean loss times `unroll_steps`. A window
-            # at the end of an epoch, with fewer tokens, weighs as much less.
-            objective = loss * (1 / (2 * n_rows))
-        gradients = tape.gradient(objective, [w.value for w in others] + table)
-        gradients = [tf.convert_to_tensor(g) for g in gradients]
-        some = [loss / (2 * n_predictions), *gradients]
-        sums = some if sums is None else [a + b for a, b in zip(sums, some)]
-        states.append(part_state)
-    loss, *gradients = replicas.all_reduce(tf.distribute.ReduceOp.SUM, sums)
-    gradients, _ = tf.clip_by_global_norm(gradients, options.all_clip_norm_val)
+    n_rows = parts[0]["words"].shape[1] * len(parts) * replicas.num_replicas_in_sync
+    loss, gradients, states = None, None, []
+    for part, rows in zip(parts, _split(state, len(parts))):
+        if gradients is not None:  # wait for them: only one part is in memory
+            with tf.control_dependencies([loss, *gradients]):
+                part, rows = tf.nest.map_structure(tf.identity, (part, rows))
+        part_loss, part_gradients, rows = _gradients(bilm, part, rows, others, n_rows)
+        states.append(rows)
+        if gradients is None:
+            loss, gradients = part_loss, part_gradients
+        else:
+            loss += part_loss
+            gradients = [a + b for a, b in zip(gradients, part_gradients)]
+    loss, *gradients = replicas.all_reduce(
+        tf.distribute.ReduceOp.SUM, [loss, *gradients]
+    )
+    gradients, _ = tf.clip_by_global_norm(gradients, clip_norm)
     if "candidates" in parts[0]:
-        rows = parts[0]["candidates"]
         gradients[-2:] = [
-            tf.IndexedSlices(gradient, rows, tf.convert_to_tensor(weight.shape))
+            tf.IndexedSlices(
+                gradient, parts[0]["candidates"], tf.convert_to_tensor(weight.shape)
+            )
             for gradient, weight in zip(gradients[-2:], softmax)
         ]
     weights = others + softmax
@@ -85,7 +90,28 @@ def train_step(
     else:
         replicas.merge_call(_update, args=(optimizer, gradients, weights))
     state = tf.nest.map_structure(lambda *rows: tf.concat(rows, axis=0), *states)
-    return loss, n_predictions, state
+    return loss, parts[0]["n_predictions"], state
+
+
+def _split(state, n_parts):
+    """The state of the rows of each part."""
+    tensors = [tf.split(x, n_parts) for x in tf.nest.flatten(state)]
+    return [tf.nest.pack_sequence_as(state, rows) for rows in zip(*tensors)]
+
+
+def _gradients(bilm, part, state, others, n_rows):
+    """A part's loss, its gradients for `others` and the softmax, and the state after."""
+    table = _softmax_rows(bilm.softmax, part)
+    with tf.GradientTape() as tape:
+        tape.watch(table)
+        losses, state = stream_losses(bilm, part, state, table=table)
+        loss = tf.reduce_sum(losses * part["weights"])
+        # bilm-tf takes the gradient of the mean loss times `unroll_steps`. A window
+        # at the end of an epoch, with fewer tokens, weighs as much less.
+        objective = loss * (1 / (2 * n_rows))
+    gradients = tape.gradient(objective, [w.value for w in others] + table)
+    gradients = [tf.convert_to_tensor(g) for g in gradients]
+    return loss / (2 * part["n_predictions"]), gradients, state
 
 
 def _update(strategy, optimizer, gradients, weights):
@@ -104,15 +130,9 @@ def _update(strategy, optimizer, gradients, weights):
     optimizer.iterations.assign_add(1)
 
 
-def _after(earlier, tensors):
-    """The tensors, computed after the earlier ones: only one part is in memory."""
-    if earlier is None:
-        return tensors
-    with tf.control_dependencies(earlier):
-        return tf.nest.map_structure(tf.identity, tensors)
-
-
-def stream_losses(bilm, batch, state, *, table=None):
+def stream_losses(
+    bilm: BidirectionalLanguageModel, batch: Batch, state: Any, *, table=None
+) -> tuple[tf.Tensor, Any]:
     """The losses of a part, float32 `(2, batch, time)`, and the state of its rows."""
     table = table or _softmax_rows(bilm.softmax, batch)
     vectors = bilm.token_representation(batch["characters"], training=True)
@@ -131,7 +151,7 @@ def stream_losses(bilm, batch, state, *, table=None):
         x = tf.reshape(outputs[-1], [*targets.shape[::-1], outputs[-1].shape[1]])
         x, targets = _by_steps(x), tf.reshape(targets, [-1])  # row by row again
         if "candidates" in batch:
-            some = sampled_softmax_losses(
+            token_losses = sampled_softmax_losses(
                 x,
                 *table,
                 targets=targets,
@@ -140,8 +160,10 @@ def stream_losses(bilm, batch, state, *, table=None):
             )
         else:
             logits = word_logits(x, *table)
-            some = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
-        losses.append(tf.reshape(some, batch["targets"][d].shape))
+            token_losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+                targets, logits
+            )
+        losses.append(tf.reshape(token_losses, batch["targets"][d].shape))
     return tf.stack(losses), last
 
 

@@ -59,11 +59,6 @@ class Streams:
             zero_state_share=self.zero_state_share,
         )
 
-    def carry_state(self) -> None:
-        """From now on, no sentence is read from the zero state."""
-        self.zero_state_share = 0.0
-        self.plan.cache_clear()
-
     def n_steps(self, epoch: int) -> int:
         """The number of batches of an epoch."""
         return self.plan(epoch).n_steps(self.unroll_steps)
@@ -73,7 +68,7 @@ class Streams:
         epoch: int,
         first_step: int = 0,
         *,
-        accumulation_steps: int = 1,
+        n_parts: int = 1,
         context: tf.distribute.InputContext = ALONE,
     ) -> tf.data.Dataset:
         """The batches of an epoch, from a step on, for the replicas of one process.
@@ -87,9 +82,9 @@ class Streams:
         part, and the arrays of `_spec`.
         """
         n_replicas = context.num_replicas_in_sync // context.num_input_pipelines
-        n_rows = self.n_rows // (context.num_replicas_in_sync * accumulation_steps)
-        first = context.input_pipeline_id * n_replicas * accumulation_steps
-        numbers = range(first, first + n_replicas * accumulation_steps)
+        n_rows = self.n_rows // (context.num_replicas_in_sync * n_parts)
+        first = context.input_pipeline_id * n_replicas * n_parts
+        numbers = range(first, first + n_replicas * n_parts)
         arrays_of = functools.partial(self._arrays, epoch, numbers, n_rows)
         spec = self._spec(n_rows)
         dtypes = len(numbers) * [s.dtype for s in spec.values()]
@@ -104,7 +99,7 @@ class Streams:
                 words = tf.gather(strings, part.pop("distinct"))
                 characters = characters_of_words(words, self.config)
                 parts.append({"characters": characters} | part)
-            return tuple(zip(*accumulation_steps * [iter(parts)]))
+            return tuple(zip(*n_parts * [iter(parts)]))
 
         # Autotuning finds nothing to tune, and delays an iterator's end by seconds.
         untuned = tf.data.Options()

@@ -87,7 +87,7 @@ def make_seeds(folder: Path) -> None:
     tokens = keras.Input((None,), dtype="string")
     keras.Model(tokens, Elmo(bilm.config)(tokens)).save(folder / "model.keras")
     state = {"a": np.arange(5.0), "b/c": np.ones((2, 3), "float32")}
-    checkpoint = save_checkpoint(folder / "training", 3, state, about={"step": 3})
+    checkpoint = save_checkpoint(folder / "training", 3, state, metadata={"step": 3})
     checkpoint.rename(folder / "checkpoint.hdf5")
     (folder / "tf1").mkdir()
     write(folder / "tf1/model.ckpt-9", arrays())

@@ -62,7 +62,7 @@ def training_step(config, sizes: Sizes, dtype="float32"):
         optimizer = make_optimizer()
         optimizer.build(bilm.trainable_weights)
     strategy = tf.distribute.get_strategy()
-    run = TrainingRun(strategy, bilm, optimizer, None, RunSettings(options))
+    run = TrainingRun(strategy, bilm, optimizer, None, RunSettings(options), None)
     run.state = bilm.lstm.zero_state(sizes.rows)
     batch = (_batch(sizes, config, options.unroll_steps),)
     return compiled_step(run, batch).get_concrete_function(), run

@@ -25,7 +25,6 @@ from elmo_keras.training.run import (
     make_run,
     make_streams,
     restore,
-    variables_of,
 )
 
 # Sentences of letters as words.
@@ -97,7 +96,7 @@ class ReusedRun:
         _, self.data, self.settings, self.limits, self.run = prepared(arguments)
         self._compiled = {}
         self._chosen_by = self.run.progress.chosen_by
-        variables = variables_of(self.run).values()
+        variables = self.run.variables().values()
         self._initial = [np.copy(variable) for variable in variables]
 
     def attempt(
@@ -136,10 +135,10 @@ class ReusedRun:
     def begin(self, folder: Path) -> Path | None:
         """Makes the run what it is in a new process; returns the checkpoint, if any."""
         self.run.progress = Progress(chosen_by=self._chosen_by)
-        for variable, value in zip(variables_of(self.run).values(), self._initial):
+        for variable, value in zip(self.run.variables().values(), self._initial):
             variable.assign(value)
         if checkpoints(folder / CHECKPOINTS):  # which must overwrite all of them
-            for variable in variables_of(self.run).values():
+            for variable in self.run.variables().values():
                 variable.assign(np.full_like(variable, 7))
         return restore(self.run, folder)
 

@@ -36,13 +36,13 @@ def test_the_example_text_has_defaults_of_its_own():
 @pytest.mark.parametrize(
     ("arguments", "n_epochs", "n_steps", "share"),
     [
-        ([], 10, None, None),
+        ([], 10, None, 0.1),
         (["--zero-state", "0.25"], 10, None, 0.25),
         (["--published-state"], 10, None, 0.0),
         # Steps alone leave the number of epochs open.
-        (["--steps", "3"], None, 3, None),
-        (["--epochs", "2"], 2, None, None),
-        (["--epochs", "2", "--steps", "3"], 2, 3, None),
+        (["--steps", "3"], None, 3, 0.1),
+        (["--epochs", "2"], 2, None, 0.1),
+        (["--epochs", "2", "--steps", "3"], 2, 3, 0.1),
     ],
 )
 def test_limits_and_the_share_of_zero_states_are_options(
@@ -79,7 +79,7 @@ def test_every_option_reaches_the_field_that_it_sets():
         schedule="cosine",
         dtype="mixed_bfloat16",
         replicas=2,
-        accumulation_steps=4,
+        parts=4,
     )
     assert limits == Limits(10, None, 2, checkpoint_every=7, evaluate_every=11)
 
@@ -94,7 +94,7 @@ def test_every_option_reaches_the_field_that_it_sets():
         (["--weights", "w"], "--options and --weights should be given together"),
         (["--init", "m", "--preset", "tiny"], "Leave out --preset"),
         (["--init", "m", "--cut-at", "byte"], "Leave out --cut-at"),
-        (["--batch-size", "3", "--parts", "2"], "should be a multiple of --parts 2"),
+        (["--batch-size", "3", "--parts", "2"], "should be a multiple of `parts`"),
     ],
 )
 def test_contradictions_are_refused(arguments, message):

@@ -42,7 +42,7 @@ def names(folder):
 def test_what_is_read_is_what_was_written(tmp_path):
     half = np.array([[1.5, -3e38]], ml_dtypes.bfloat16)
     written, expected = ARRAYS | {"half": half}, ARRAYS | {"half": np.float32(half)}
-    path = save_checkpoint(tmp_path / "new" / "folder", 7, written, about=ABOUT)
+    path = save_checkpoint(tmp_path / "new" / "folder", 7, written, metadata=ABOUT)
     arrays, about = read_checkpoint(path)
     assert about == ABOUT
     assert_same(arrays, expected)
@@ -52,7 +52,7 @@ def test_what_is_read_is_what_was_written(tmp_path):
 def test_a_long_history_fits_and_a_step_can_be_saved_again(tmp_path):
     about = {"losses": [[i, i / 7] for i in range(10_000)]}
     for some in ({}, about):
-        path = save_checkpoint(tmp_path, 1, {}, about=some)
+        path = save_checkpoint(tmp_path, 1, {}, metadata=some)
     assert read_checkpoint(path) == ({}, about) and len(names(tmp_path)) == 1
 
 
@@ -60,7 +60,7 @@ def test_the_newest_two_are_kept_and_leftovers_removed(tmp_path):
     (tmp_path / "other.txt").touch()
     for step in (9, 10, 100):
         (tmp_path / f".checkpoint-{step + 1:010}.hdf5.12345.hdf5").write_bytes(b"begun")
-        save_checkpoint(tmp_path, step, {"step": np.array(step)}, about={})
+        save_checkpoint(tmp_path, step, {"step": np.array(step)}, metadata={})
     kept = ["checkpoint-0000000010.hdf5", "checkpoint-0000000100.hdf5"]
     assert names(tmp_path) == [*kept, "other.txt"]
     assert [path.name for path in checkpoints(tmp_path)] == kept[::-1]
@@ -69,9 +69,9 @@ def test_the_newest_two_are_kept_and_leftovers_removed(tmp_path):
 
 
 def test_a_later_checkpoint_that_was_skipped_does_not_replace_a_whole_one(tmp_path):
-    save_checkpoint(tmp_path, 20, {}, about={})
-    save_checkpoint(tmp_path, 30, {}, about={}).write_bytes(b"damaged")
-    save_checkpoint(tmp_path, 21, {}, about={})
+    save_checkpoint(tmp_path, 20, {}, metadata={})
+    save_checkpoint(tmp_path, 30, {}, metadata={}).write_bytes(b"damaged")
+    save_checkpoint(tmp_path, 21, {}, metadata={})
     assert names(tmp_path) == [f"checkpoint-00000000{n}.hdf5" for n in (20, 21)]
 
 
@@ -90,8 +90,8 @@ def damages(content):
 
 
 def test_a_damaged_newest_checkpoint_is_skipped_with_a_warning(tmp_path):
-    save_checkpoint(tmp_path, 1, ARRAYS, about={"n": 1})
-    newest = save_checkpoint(tmp_path, 2, ARRAYS, about={"n": 2})
+    save_checkpoint(tmp_path, 1, ARRAYS, metadata={"n": 1})
+    newest = save_checkpoint(tmp_path, 2, ARRAYS, metadata={"n": 2})
     content = newest.read_bytes()
     assert len(list(damages(content))) > 200
     for damaged in damages(content):
@@ -108,7 +108,7 @@ def test_damage_of_all_is_an_error_and_an_empty_folder_has_none(tmp_path):
     assert newest_checkpoint(tmp_path) is None
     assert newest_checkpoint(tmp_path / "none") is None
     for step in (1, 2):
-        save_checkpoint(tmp_path, step, ARRAYS, about=ABOUT)
+        save_checkpoint(tmp_path, step, ARRAYS, metadata=ABOUT)
     for path in checkpoints(tmp_path):
         path.write_bytes(path.read_bytes()[:-1])
     with (
@@ -124,16 +124,18 @@ def test_a_failed_write_leaves_the_older_ones(
     tmp_path, monkeypatch, module, name, step
 ):
     for n in (1, 2):
-        save_checkpoint(tmp_path, n, {}, about={"n": n})
+        save_checkpoint(tmp_path, n, {}, metadata={"n": n})
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(module, name, unittest.mock.Mock(side_effect=full))
     with pytest.raises(OSError, match="No space left"):
-        save_checkpoint(tmp_path, step, ARRAYS, about=ABOUT)
+        save_checkpoint(tmp_path, step, ARRAYS, metadata=ABOUT)
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
 
 def test_a_write_that_fails_half_way_leaves_no_file(tmp_path):
     with pytest.raises(TypeError):
-        save_checkpoint(tmp_path, 1, ARRAYS | {"bad": np.array([object()])}, about={})
+        save_checkpoint(
+            tmp_path, 1, ARRAYS | {"bad": np.array([object()])}, metadata={}
+        )
     assert names(tmp_path) == []

@@ -46,7 +46,7 @@ def test_memory_follows_optimizer_parts_and_replicas(config):
     assert estimated(config, optimizer="adam").memory["optimizer"] == (
         2 * one["optimizer"]
     )
-    for kwargs in ({"accumulation_steps": 2}, {"n_replicas": 2}):
+    for kwargs in ({"parts": 2}, {"n_replicas": 2}):
         divided = estimated(config, **kwargs).memory
         assert divided["scores"] == one["scores"] / 2
         assert divided["weights"] == one["weights"]

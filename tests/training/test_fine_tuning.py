@@ -50,7 +50,7 @@ def test_our_model_comes_with_its_softmax_and_vocabulary_or_gets_new_ones(
     files = [*files, "--init", str(tmp_path / "ours")]
     run = prepared(files).run
     assert_same_weights(run.bilm.get_weights(), bilm.get_weights())
-    assert run.identity["vocabulary"] == WORDS.digest
+    assert run.metadata["vocabulary"] == WORDS.digest
     assert run.warm_up_steps == 0
     run = prepared([*files, "--new-softmax", "--vocabulary-size", "7"]).run
     assert_same_weights(*map(weights_but_the_softmax, (run.bilm, bilm)))
@@ -68,7 +68,7 @@ def test_published_weights_get_a_new_softmax_that_is_warmed_up_alone(
     published = ["--options", str(tmp_path / "options.json")]
     published += ["--weights", str(tmp_path / "weights.hdf5")]
     reused = ReusedRun([*files, *published, "--warm-up", "2", "--unroll-steps", "6"])
-    assert reused.run.identity["new softmax"]  # as with --new-softmax
+    assert reused.run.metadata["new softmax"]  # as with --new-softmax
     lines = report.describe_inputs(reused.run.inputs, reused.run.streams)
     assert "Softmax: a new one, as with --new-softmax." in lines
 
@@ -102,7 +102,7 @@ def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
 ):
     (tmp_path / "bilm-tf/vocab.txt").write_text("<S>\n</S>\n<UNK>\nother\n")
     run = prepared([*files, *checkpoint]).run
-    assert run.identity["vocabulary"] == WORDS.digest
+    assert run.metadata["vocabulary"] == WORDS.digest
     files = find_model(tmp_path / "bilm-tf")
     files = dataclasses.replace(files, vocabulary_file=tmp_path / "words.txt")
     files.read_into(bilm, with_softmax=True)

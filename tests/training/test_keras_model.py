@@ -69,7 +69,9 @@ def test_fifty_steps_are_those_of_train_and_a_saved_model_goes_on(reused, tmp_pa
     before, expected = losses_of_the_program(reused, tmp_path)
     run, losses = reused.run, Losses()
     clip_norm = reused.settings.options.all_clip_norm_val
-    model = TrainableLanguageModel(copy_of(run.bilm, before), clip_norm)
+    model = TrainableLanguageModel(
+        copy_of(run.bilm, before), all_clip_norm_val=clip_norm
+    )
     model.compile(make_optimizer())
     history = model.fit(
         run.streams,
@@ -119,9 +121,7 @@ def test_any_optimizer_trains_on_two_devices_as_on_one(bilm):
 
 def test_what_can_not_be_trained_is_said_in_one_line(bilm):
     model = TrainableLanguageModel(bilm)
-    with pytest.raises(
-        ValueError, match="should be `training.streams.Streams`.*Corpus"
-    ):
+    with pytest.raises(ValueError, match="should be `Streams`.*Corpus"):
         model.fit(CORPUS)
     streams = streams_of(bilm.config)
     with pytest.raises(ValueError, match="Call `compile` with an optimizer"):

@@ -9,7 +9,7 @@ import pytest
 from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 from elmo_keras.training import loop
 from elmo_keras.training.distribution import make_strategy
-from elmo_keras.training.loop import READ_EVERY, Monitor, fit
+from elmo_keras.training.loop import Monitor, fit
 from elmo_keras.training.options import Limits
 from elmo_keras.training.progress import Progress
 from tests.support.training_runs import ReusedRun
@@ -31,7 +31,7 @@ def trained(reused: ReusedRun, folder, limits, results, chosen_by="zero"):
         return HeldOutPerplexity(Perplexity(zero, zero), Perplexity(carried, carried))
 
     with reused.compiled_once() as patch:
-        patch.setattr(loop, "validate", evaluate)
+        patch.setattr(loop, "held_out_perplexity", evaluate)
         patch.setattr(
             loop, "write_model", lambda run, *_: kept.append(run.progress.step)
         )
@@ -97,10 +97,7 @@ def monitor(tmp_path, clock, monkeypatch):
 def take_steps(monitor, n, clock, *, seconds=2.0, tokens=1000, loss=4.0):
     for _ in range(n):
         clock(seconds)
-        monitor.run.progress.step += 1
-        monitor.run.progress.epoch_step += 1
-        monitor.unread.append((loss, tokens))
-        monitor.read(at_least=READ_EVERY)
+        monitor.add_step((loss, tokens))
 
 
 def test_the_bar_shows_the_loss_and_the_share_of_all_steps(monitor, clock):

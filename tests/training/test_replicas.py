@@ -31,11 +31,7 @@ def trained(folder, *arguments):
     """Losses and token counts of all steps; then variables and LSTM states."""
     run = prepared([*arguments, *ARGUMENTS, "--output", str(folder / "model")]).run
     run.reset_state()
-    batches = run.strategy.distribute_datasets_from_function(
-        lambda context: run.streams.batches(
-            0, accumulation_steps=run.settings.accumulation_steps, context=context
-        )
-    )
+    batches = run.batches()
     step, seen = compiled_step(run, batches.element_spec), []
     for batch, _ in zip(iter(batches), range(N_STEPS)):
         *numbers, run.state = step(batch, run.state)

@@ -65,16 +65,6 @@ def test_the_recent_loss_is_the_mean_of_a_hundred_steps():
     assert recorded(steps)[0].recent_loss() == pytest.approx(expected)
 
 
-def test_the_progress_of_an_older_checkpoint_is_read():
-    old = {"epoch": 1, "epoch_step": 0, "step": 14, "tokens": 1202, "seconds": 9.5}
-    old |= {"losses": [[1000, 5.0], [1202, 4.0]], "held_out": [[0, 9.0, 9.0]]}
-    old |= {"best": None, "not_better": 0}
-    progress, complete = recorded(3 * EPOCH, Progress(**old))
-    assert complete.index(True) == 9
-    ends = [1000, 1202, 1202 + 804, 1202 + 906]
-    assert progress.loss_rows()[:, 1].tolist() == ends
-
-
 @pytest.mark.parametrize(("chosen_by", "best"), [("zero", 2), ("carried", 1)])
 def test_the_best_perplexity_leaves_out_the_one_before_training(chosen_by, best):
     progress = Progress(held_out=ZERO, held_out_carried=CARRIED, chosen_by=chosen_by)

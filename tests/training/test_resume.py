@@ -21,7 +21,7 @@ from elmo_keras.training.run import CHECKPOINTS, ZERO_STATE
 from elmo_keras.util.command import CommandFailed
 from elmo_keras.util.locking import only_process
 from tests.support.paths import ROOT
-from tests.support.training_runs import DYING_PROGRAM, ReusedRun
+from tests.support.training_runs import DYING_PROGRAM
 
 N_STEPS = 12
 
@@ -202,43 +202,6 @@ def test_options_that_differ_and_two_processes_in_a_directory_are_refused(
     assert before == content(finished)
 
 
-@pytest.mark.slow  # it traces two runs
-def test_a_run_of_an_earlier_version_resumes_as_it_was_begun(
-    small_run, tmp_path, capsys
-):
-    published = ReusedRun([*small_run, "--published-state"])
-    assert published.attempt(tmp_path / "whole", n_steps=3)
-    assert published.run.progress.chosen_by == "carried"
-    for name in ("old", "older"):  # begun before there was a choice
-        assert published.attempt(tmp_path / name, n_steps=2)
-        arrays, about, path = newest_checkpoint(tmp_path / name / CHECKPOINTS)
-        del about["identity"][ZERO_STATE]
-        for new in ("held_out_carried", "chosen_by"):
-            del about["progress"][new]
-        about["progress"]["unwritten"] = (
-            None  # of versions that trained on without room
-        )
-        checkpoint.save_checkpoint(path.parent, 2, arrays, about=about)
-
-    by_default = ReusedRun(small_run)
-    assert by_default.run.streams.zero_state_share == ZERO_STATE_SHARE
-    assert by_default.attempt(tmp_path / "old", n_steps=3)
-    assert by_default.run.progress.chosen_by == "zero"  # as in that version
-    (arrays, about, _), (others, other_about, _) = (
-        newest_checkpoint(tmp_path / name / CHECKPOINTS) for name in ("old", "whole")
-    )
-    assert about["identity"] == other_about["identity"]
-    for name, array in arrays.items():
-        np.testing.assert_array_equal(array, others[name], err_msg=name)
-
-    capsys.readouterr()
-    older = [*small_run, "--output", str(tmp_path / "older"), "--zero-state", "0.2"]
-    assert train.main(older) == 2
-    error = capsys.readouterr().err
-    assert f"made with {ZERO_STATE} 0.0; this run has 0.2" in error
-    assert "Give the same value (0.0 is --published-state), or another" in error
-
-
 def content(folder):
     """All files but the lock and the encoded text, which precede the refusal."""
     training = folder / "training"
@@ -268,7 +231,7 @@ def test_a_checkpoint_of_another_version_is_refused(reused, tmp_path, change):
         about["progress"] |= change["progress"]
     else:
         del about["identity"]
-    checkpoint.save_checkpoint(path.parent, 1, arrays, about=about)
+    checkpoint.save_checkpoint(path.parent, 1, arrays, metadata=about)
     with pytest.raises(ValueError, match="is of another version: "):
         reused.attempt(tmp_path)
 

@@ -25,13 +25,9 @@ def streams_of(bilm, n_negatives=None, zero_state_share=0.0):
     return Streams(CORPUS, VOCABULARY, bilm.config, **sizes | more)
 
 
-def batches(bilm, n_negatives=None, accumulation_steps=1, epoch=0):
+def batches(bilm, n_negatives=None, n_parts=1, epoch=0):
     """The parts of each batch in an epoch."""
-    return list(
-        streams_of(bilm, n_negatives).batches(
-            epoch, accumulation_steps=accumulation_steps
-        )
-    )
+    return list(streams_of(bilm, n_negatives).batches(epoch, n_parts=n_parts))
 
 
 def updated(bilm, parts, options=OPTIONS, *, only_softmax=False, name="adagrad"):
@@ -41,7 +37,12 @@ def updated(bilm, parts, options=OPTIONS, *, only_softmax=False, name="adagrad")
     optimizer.build(bilm.trainable_weights)
     state = bilm.lstm.zero_state(options.batch_size)
     results = train_step(
-        bilm, optimizer, parts, state, options=options, only_softmax=only_softmax
+        bilm,
+        optimizer,
+        parts,
+        state,
+        clip_norm=options.all_clip_norm_val,
+        only_softmax=only_softmax,
     )
     return [np.copy(w) for w in bilm.get_weights()], results, optimizer
 
@@ -124,7 +125,7 @@ def test_a_decay_of_the_weights_is_part_of_a_step(bilm):
     parts, before = batches(bilm)[0], [np.copy(w) for w in bilm.get_weights()]
     optimizer = keras.optimizers.AdamW(1e-6, weight_decay=1e5)
     optimizer.build(bilm.trainable_weights)
-    train_step(bilm, optimizer, parts, bilm.lstm.zero_state(2), options=OPTIONS)
+    train_step(bilm, optimizer, parts, bilm.lstm.zero_state(2), clip_norm=10.0)
     for now, weight in zip(bilm.get_weights(), before, strict=True):
         np.testing.assert_allclose(now, 0.9 * weight, atol=1e-5)  # and Adam's 1e-6
 
@@ -150,7 +151,7 @@ def test_words_that_are_not_candidates_keep_their_rows_of_the_softmax(bilm):
 def test_parts_give_the_update_of_the_whole(bilm, n_negatives, name):
     # The rows differ in length, and one of them has ended in the last batch.
     for whole, divided in zip(
-        batches(bilm, n_negatives), batches(bilm, n_negatives, accumulation_steps=2)
+        batches(bilm, n_negatives), batches(bilm, n_negatives, n_parts=2)
     ):
         expected, results, _ = updated(bilm, whole, name=name)
         actual, results_of_parts, _ = updated(bilm, divided, name=name)

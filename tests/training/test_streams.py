@@ -182,7 +182,7 @@ def test_batches_hold_what_the_windows_hold(streams, n_negatives):
 
 def test_parts_tell_where_their_rows_start_from_the_zero_state(streams):
     always, streams, n_zero = streams(), streams(zero_state_share=0.5), 0
-    for step, parts in enumerate(batches(streams, 1, accumulation_steps=2)):
+    for step, parts in enumerate(batches(streams, 1, n_parts=2)):
         of_all = window(CORPUS, streams.plan(1), step, unroll_steps=5)
         for rows, part in zip((slice(0, 2), slice(2, 4)), parts, strict=True):
             np.testing.assert_array_equal(part["from_zero"], of_all.from_zero[rows])
@@ -222,25 +222,23 @@ def test_epochs_and_seeds_differ(streams):
 
 
 @pytest.mark.parametrize("n_negatives", [None, 2])
-@pytest.mark.parametrize(
-    "n_replicas, accumulation_steps", [(1, 2), (2, 1), (2, 2), (1, 4)]
-)
+@pytest.mark.parametrize("n_replicas, n_parts", [(1, 2), (2, 1), (2, 2), (1, 4)])
 def test_parts_of_all_replicas_are_the_whole_batch(
-    streams, n_negatives, n_replicas, accumulation_steps
+    streams, n_negatives, n_replicas, n_parts
 ):
     whole = batches(streams(n_negatives=n_negatives), 0)
     context = tf.distribute.InputContext(1, 0, n_replicas)
     found = batches(
         streams(n_negatives=n_negatives),
         0,
-        accumulation_steps=accumulation_steps,
+        n_parts=n_parts,
         context=context,
     )
     assert len(found) == n_replicas * len(whole)
     shared = {"n_predictions", "candidates", "negatives", "log_expected"}
     for step, (batch,) in enumerate(whole):
         elements = found[step * n_replicas : (step + 1) * n_replicas]
-        assert [len(parts) for parts in elements] == [accumulation_steps] * n_replicas
+        assert [len(parts) for parts in elements] == [n_parts] * n_replicas
         parts = [part for parts in elements for part in parts]
         for part in parts:
             assert part.keys() == batch.keys()
