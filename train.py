@@ -1,8 +1,8 @@
-"""Trains a language model: `elmo-keras train` from a checkout."""
+"""`elmo-keras train` from a checkout."""
 
 import sys
 
-from elmo_keras.train import main
+from elmo_keras.util.console import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["train", *sys.argv[1:]]))

@@ -1,8 +1,8 @@
-"""Exports a model: `elmo-keras export` from a checkout."""
+"""`elmo-keras export` from a checkout."""
 
 import sys
 
-from elmo_keras.export.__main__ import main
+from elmo_keras.util.console import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["export", *sys.argv[1:]]))

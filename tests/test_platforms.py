@@ -19,17 +19,15 @@ for name in "fcntl resource pwd grp termios".split():
     sys.modules[name] = None
 import elmo_keras
 from elmo_keras import Elmo, ElmoConfig, Embedder, Vocabulary
-from elmo_keras.embed.__main__ import main as embed
-from elmo_keras.export.__main__ import main as export
 from elmo_keras.serve.config import batches_at_once
-from elmo_keras.train import main as train
+from elmo_keras.util.console import main
 
 with open("text.txt", "w", encoding="utf-8") as file:
     file.write("a few words\\nof a text ünd more\\n" * 8)
 options = "--preset test --epochs 1 --vocabulary-size 9 --batch-size 2"
 files = "--train text.txt --valid text.txt.valid --output model"
 open("text.txt.valid", "w").write("of a few words\\n")
-assert train([*options.split(), *files.split()]) == 0
+assert main(["train", *options.split(), *files.split()]) == 0
 elmo = Elmo.from_pretrained("model")
 tokens = keras.Input((None,), dtype="string")
 model = keras.Model(tokens, keras.layers.Dense(2)(elmo(tokens)))
@@ -40,8 +38,8 @@ again = keras.models.load_model("model.keras")
 words = tf.constant([["a", "few"]])
 np.testing.assert_array_equal(again.predict(words, verbose=0), model.predict(words, verbose=0))
 assert len(Embedder("model", pooling="mean")(["a sentence", "two"])) == 2
-assert embed(["text.txt", "vectors.hdf5", "--model", "model"]) == 0
-assert export(["model", "exported", "--no-warmup"]) == 0
+assert main(["embed", "text.txt", "vectors.hdf5", "--model", "model"]) == 0
+assert main(["export", "model", "exported", "--no-warmup"]) == 0
 assert batches_at_once() >= 1
 """
 

@@ -1,20 +1,13 @@
-"""Shows which layers tasks learned to use: the paper's Figure 2.
+"""The command `layer-weights`."""
 
-    python -m elmo_keras.analyses.layer_weights pos/results.json ner/results.json
-    python -m elmo_keras.analyses.layer_weights */results.json --picture weights.png
-
-The files are written by the commands of the tasks; a row has the name of the file's
-folder. Only learned mixes are shown.
-"""
-
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.arguments import Paths
+from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.markdown_table import (
     deviation,
     markdown_table,
@@ -23,8 +16,6 @@ from elmo_keras.util.markdown_table import (
 )
 from elmo_keras.util.outputs import check_picture
 from elmo_keras.util.replacing import replacing
-
-PROGRAM = "elmo_keras.analyses.layer_weights"
 
 
 class LearnedMix(NamedTuple):
@@ -36,16 +27,19 @@ class LearnedMix(NamedTuple):
     gammas: np.ndarray  # (seeds,)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    p = command_parser(PROGRAM, __doc__)
-    add = p.add_argument
-    add("results", nargs="+", type=Path, metavar="results.json")
-    add("--picture", type=Path, metavar="FILE", help="….png, ….svg or ….pdf")
-    options = p.parse_args(arguments)
-    return run_command(PROGRAM, lambda: layer_weights(**vars(options)))
+def layer_weights(results: Paths, /, *, picture: Path | None = None) -> None:
+    """Shows which layers tasks learned to use: the paper's Figure 2.
 
+    The files are written by the commands of the tasks; a row has the name of the file's
+    folder. Only learned mixes are shown.
 
-def layer_weights(results: Sequence[Path], *, picture: Path | None = None) -> None:
+        elmo-keras layer-weights pos/results.json ner/results.json
+        elmo-keras layer-weights */results.json --picture weights.png
+
+    Args:
+        results: results.json of the tasks' commands
+        picture: ….png, ….svg or ….pdf
+    """
     if picture:
         check_picture(picture, results)
     mixes = [mix for path in results for mix in learned_mixes(path)]
@@ -55,7 +49,8 @@ def layer_weights(results: Sequence[Path], *, picture: Path | None = None) -> No
 
 
 def learned_mixes(path: Path) -> list[LearnedMix]:
-    from elmo_keras.tasks.experiments.results import read_results  # by Keras
+    import_tensorflow()
+    from elmo_keras.tasks.experiments.results import read_results
 
     mixes: dict[tuple[str, str], list[dict]] = {}
     path.stat()  # `read_results` accepts a missing file
@@ -127,7 +122,3 @@ def _draw_panel(axes, panel):
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
     return image
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,31 +1,20 @@
-"""Prints the nearest neighbours of words and of their uses: the paper's Table 4.
+"""The command `neighbors`."""
 
-    python -m elmo_keras.analyses.neighbors FILE --elmo MODEL --words play bank
-
-FILE holds one sentence a line, tokens separated by spaces. A word by itself is compared
-by its context-independent vector, with one list of nearest words. Its uses are compared
-by the last layer of the biLM, each with a list of its own; two are shown, the first one
-in FILE and the one least similar to it.
-"""
-
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.analyses.projector import OPTION, write_projector
+from elmo_keras.analyses.projector import write_projector
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.word_vectors import WORDS_AT_ONCE
-from elmo_keras.hub.local_files import ARITHMETIC, MODEL_HELP
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.text.files import read_sentences
-from elmo_keras.util.argument_types import positive
-from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.arguments import Arithmetic, Count, Texts
+from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.outputs import check_folder
 
-PROGRAM = "elmo_keras.analyses.neighbors"
 MAX_WORDS = 20_000  # the most frequent ones are candidates
 
 
@@ -40,32 +29,35 @@ class Occurrence(NamedTuple):
         return " ".join([*before, f"[{self.sentence[self.position]}]", *after])
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    p = command_parser(PROGRAM, __doc__)
-    add = p.add_argument
-    add("file", metavar="FILE", help="plain or gzipped text")
-    add("--elmo", dest="model", required=True, metavar="MODEL", help=MODEL_HELP)
-    add("--arithmetic", **ARITHMETIC)
-    add("--words", required=True, nargs="+", metavar="WORD")
-    add("--top", type=positive(int), default=3, help="length of a list (default: 3)")
-    add(
-        "--max-uses", type=positive(int), default=1000, help="of a word (default: 1000)"
-    )
-    add("--projector", **OPTION)
-    options = p.parse_args(arguments)
-    return run_command(PROGRAM, lambda: neighbors(**vars(options)))
-
-
 def neighbors(
-    file: str | Path,
+    file: str,
+    /,
     *,
-    model: str | Path,
-    words: Sequence[str],
-    arithmetic: str | None = None,
-    top: int = 3,
-    max_uses: int = 1000,
+    model: str,
+    words: Texts,
+    arithmetic: Arithmetic | None = None,
+    top: Count = 3,
+    max_uses: Count = 1000,
     projector: Path | None = None,
 ) -> None:
+    """Prints the nearest neighbours of words and of their uses: the paper's Table 4.
+
+    FILE holds one sentence a line, tokens separated by spaces. A word by itself is compared
+    by its context-independent vector, with one list of nearest words. Its uses are compared
+    by the last layer of the biLM, each with a list of its own; two are shown, the first one
+    in FILE and the one least similar to it.
+
+        elmo-keras neighbors FILE --model MODEL --words play bank
+
+    Args:
+        file: text, plain or gzipped
+        model: a model directory, a zip, or a published model's name or address
+        words: whose neighbours are printed
+        arithmetic: float32 if not given; int8 is by LiteRT, on CPUs
+        top: length of a list
+        max_uses: of a word
+        projector: a new folder for the vectors, to be opened in TensorBoard's projector
+    """
     if projector:
         check_folder(projector)
     corpus = Corpus.of(read_sentences([file]))
@@ -76,6 +68,8 @@ def neighbors(
                 f"{word} occurs {len(of_word)} times in {file}. Two uses are needed "
                 "to compare them."
             )
+    if arithmetic != "int8":
+        import_tensorflow()
     # The last layer distinguishes the senses of a word best (Peters et al., Table 5).
     embedder = Embedder(model, layers="top", arithmetic=arithmetic)
     candidates = frequent_words(corpus, words)
@@ -146,7 +140,3 @@ def nearest(vectors: np.ndarray, query: int) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(-cosines, kind="stable")
     order = order[order != query]
     return order, cosines[order]
-
-
-if __name__ == "__main__":
-    sys.exit(main())

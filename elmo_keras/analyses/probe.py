@@ -1,68 +1,61 @@
-"""Predicts parts of speech, or labels of texts, from the vectors of each layer.
-
-    elmo-keras probe --train A.conllu --dev B.conllu --elmo MODEL
-    elmo-keras probe --format trees --train A.txt --dev B.txt --elmo MODEL
-
-Trains a linear classifier for each layer of the frozen biLM, whose vectors are computed
-once: of each token as in the paper's Table 6, or of the mean vector of a text's tokens.
-The number of epochs is fixed, so that nothing is chosen on --dev.
-"""
+"""The command `probe`."""
 
 import collections
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.hub.local_files import ARITHMETIC, MODEL_HELP
-from elmo_keras.util.argument_types import Distinct, positive, seed
-from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.arguments import Arithmetic, Count, Positive, Seeds
+from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.markdown_table import markdown_table, percent_spread
 
 if TYPE_CHECKING:
     from elmo_keras.tasks.experiments.layer_cache import LayerCache
 
-PROGRAM = "elmo_keras.analyses.probe"
 CONLLU = "conllu"
 TEXTS = "fasttext", "trees", "nsmc"
 UNKNOWN = -2  # a tag that the training examples lack
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    p = command_parser(PROGRAM, __doc__)
-    add = p.add_argument
-    add("--train", required=True, metavar="FILE")
-    add("--dev", required=True, metavar="FILE", help="for scoring")
-    formats = "parts of speech (default), or texts with a label, as in `classify`"
-    add("--format", choices=[CONLLU, *TEXTS], default=CONLLU, help=formats)
-    add("--elmo", dest="model", required=True, metavar="MODEL", help=MODEL_HELP)
-    add("--arithmetic", **ARITHMETIC)
-    add("--limit", type=positive(int), metavar="N", help="first N training examples")
-    add("--seeds", type=seed, nargs="+", action=Distinct, default=[1])
-    add("--epochs", type=positive(int), default=10)
-    add("--batch-size", type=positive(int), default=32)
-    add("--learning-rate", type=positive(float), default=1e-3)
-    options = p.parse_args(arguments)
-    return run_command(PROGRAM, lambda: probe(**vars(options)))
-
-
 def probe(
     *,
-    train: str | Path,
-    dev: str | Path,
-    model: str | Path,
-    format: str = CONLLU,
-    arithmetic: str | None = None,
-    limit: int | None = None,
-    seeds: Sequence[int] = (1,),
-    epochs: int = 10,
-    batch_size: int = 32,
-    learning_rate: float = 1e-3,
+    train: str,
+    dev: str,
+    model: str,
+    format: Literal["conllu", "fasttext", "trees", "nsmc"] = "conllu",
+    arithmetic: Arithmetic | None = None,
+    limit: Count | None = None,
+    seeds: Seeds = (1,),
+    epochs: Count = 10,
+    batch_size: Count = 32,
+    learning_rate: Positive = 1e-3,
 ) -> None:
-    from elmo_keras.tasks.experiments.layer_cache import LayerCache  # by Keras
+    """Predicts parts of speech, or labels of texts, from the vectors of each layer.
+
+    Trains a linear classifier for each layer of the frozen biLM, whose vectors are computed
+    once: of each token as in the paper's Table 6, or of the mean vector of a text's tokens.
+    The number of epochs is fixed, so that nothing is chosen on --dev.
+
+        elmo-keras probe --train A.conllu --dev B.conllu --model MODEL
+        elmo-keras probe --format trees --train A.txt --dev B.txt --model MODEL
+
+    Args:
+        train: examples to train on
+        dev: examples for scoring
+        model: a model directory, a zip, or a published model's name or address
+        format: parts of speech, or texts with a label as in `classify`
+        arithmetic: float32 if not given; int8 is by LiteRT, on CPUs
+        limit: first N training examples
+        seeds: of the classifiers
+        epochs: number of epochs
+        batch_size: examples in a step
+        learning_rate: of the classifiers
+    """
+    import_tensorflow()
+    from elmo_keras.tasks.experiments.layer_cache import LayerCache
 
     training = read_examples(train, format)[:limit]
     scored = read_examples(dev, format)
@@ -165,7 +158,3 @@ def majority(train: list[dict], dev: list[dict], of_texts: bool = False) -> floa
 def tagged_words(example: dict, of_texts: bool) -> Iterable[tuple[str, str]]:
     """The tags of an example, each with its word; a text's with `""`."""
     return zip([""] if of_texts else example["tokens"], example["tags"])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

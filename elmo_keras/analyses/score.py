@@ -1,24 +1,16 @@
-"""Prints how probable a language model finds each sentence of a file.
-
-    python -m elmo_keras.analyses.score FILE --elmo MODEL_DIR
-    python -m elmo_keras.analyses.score FILE --elmo MODEL_DIR --tokens --output scores.tsv
-
-FILE holds one sentence a line, tokens separated by spaces; `-` is standard input. The
-result is a table with tabs: the line, its number of tokens and of unknown ones, the log
-probabilities in nats by the forward and the backward direction, the perplexity by both,
-and the text. With --tokens it has a line for each token instead.
-"""
+"""The command `score`."""
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from elmo_keras.formats.model_parts import parts_of_model
-from elmo_keras.hub.local_files import MODEL_HELP
 from elmo_keras.text.files import lines_of
-from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.outputs import check_apart, check_file
 from elmo_keras.util.progress import Progress
 from elmo_keras.util.replacing import replacing
@@ -26,35 +18,40 @@ from elmo_keras.util.replacing import replacing
 if TYPE_CHECKING:
     from elmo_keras.language_model import SentenceScores
 
-PROGRAM = "elmo_keras.analyses.score"
 OF_SENTENCES = "line", "tokens", "unknown", "forward", "backward", "perplexity", "text"
 OF_TOKENS = "line", "position", "token", "unknown", "forward", "backward"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    p = command_parser(PROGRAM, __doc__)
-    add = p.add_argument
-    add("file", metavar="FILE", help="plain or gzipped text, or -")
-    lm_help = f"{MODEL_HELP}, with a softmax"
-    add("--elmo", dest="model", required=True, metavar="MODEL", help=lm_help)
-    add("--tokens", action="store_true", help="a line for each token")
-    add("--output", type=Path, metavar="FILE", help="(default: standard output)")
-    options = p.parse_args(arguments)
-    return run_command(PROGRAM, lambda: score(**vars(options)))
-
-
 def score(
-    file: str,
+    file: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
     *,
-    model: str | Path,
+    model: str,
     tokens: bool = False,
     output: Path | None = None,
 ) -> None:
-    from elmo_keras.language_model import LanguageModel  # by TensorFlow
+    """Prints how probable a language model finds each sentence of a file.
 
+    FILE holds one sentence a line, tokens separated by spaces; `-` is standard input. The
+    result is a table with tabs: the line, its number of tokens and of unknown ones, the log
+    probabilities in nats by the forward and the backward direction, the perplexity by both,
+    and the text. With --tokens it has a line for each token instead.
+
+        elmo-keras score FILE --model MODEL_DIR
+        elmo-keras score FILE --model MODEL_DIR --tokens --output scores.tsv
+
+    Args:
+        file: text, plain or gzipped, or -
+        model: a model with a softmax: a model directory, a zip, or a published model's name
+        tokens: a line for each token
+        output: file of the table; standard output if not given
+    """
     if output is not None:
         check_file(output)
         check_apart([output], [Path(file), *parts_of_model(model)])
+    import_tensorflow()
+    from elmo_keras.language_model import LanguageModel
+
     head, rows = (OF_TOKENS, token_rows) if tokens else (OF_SENTENCES, sentence_rows)
     with contextlib.ExitStack() as stack:
         is_piped = file == "-"
@@ -91,7 +88,3 @@ def token_rows(scores: "SentenceScores") -> Iterator[tuple]:
     columns = zip(scores.tokens, scores.unknown, scores.forward, scores.backward)
     for position, (token, unknown, forward, backward) in enumerate(columns):
         yield position, token, int(unknown), f"{forward:.4f}", f"{backward:.4f}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,57 +1,49 @@
-"""Disambiguates word senses by nearest neighbours: the paper's Table 5.
-
-    python -m elmo_keras.analyses.senses --train A.tsv --test B.tsv --elmo MODEL
-
-A use of a word gets the sense whose uses in training have the nearest mean vector.
-Words that are not in training back off to their first sense, the most frequent sense of
-the lemma as any other part of speech. If the lemma is not in training, there is no
-answer, which counts as wrong. F1 is over all uses, and so it is the share that is right.
-"""
+"""The command `senses`."""
 
 import collections
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.hub.local_files import ARITHMETIC, MODEL_HELP
-from elmo_keras.util.argument_types import positive
-from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.arguments import Arithmetic, Count
+from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.markdown_table import markdown_table
 
 if TYPE_CHECKING:
     from elmo_keras.analyses.semcor import Instance, Sentence
 
-PROGRAM = "elmo_keras.analyses.senses"
 UNKNOWN = -1  # the id where no sense is known
 DIGITS = 5  # beyond these, cosines differ only by rounding
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    p = command_parser(PROGRAM, __doc__)
-    add = p.add_argument
-    add("--train", required=True, metavar="FILE", help="word, lemma, tag, sense key")
-    add("--test", required=True, metavar="FILE", help="the same")
-    add("--elmo", dest="model", required=True, metavar="MODEL", help=MODEL_HELP)
-    add("--arithmetic", **ARITHMETIC)
-    limit = "first N sentences of each file"
-    add("--limit", type=positive(int), metavar="N", help=limit)
-    options = p.parse_args(arguments)
-    return run_command(PROGRAM, lambda: senses(**vars(options)))
-
-
 def senses(
     *,
-    train: str | Path,
-    test: str | Path,
-    model: str | Path,
-    arithmetic: str | None = None,
-    limit: int | None = None,
+    train: str,
+    test: str,
+    model: str,
+    arithmetic: Arithmetic | None = None,
+    limit: Count | None = None,
 ) -> None:
-    from elmo_keras.analyses.semcor import read_semcor  # by Keras
+    """Disambiguates word senses by nearest neighbours: the paper's Table 5.
+
+    A use of a word gets the sense whose uses in training have the nearest mean vector.
+    Words that are not in training back off to their first sense, the most frequent sense of
+    the lemma as any other part of speech. If the lemma is not in training, there is no
+    answer, which counts as wrong. F1 is over all uses, and so it is the share that is right.
+
+        elmo-keras senses --train A.tsv --test B.tsv --model MODEL
+
+    Args:
+        train: lines of word, lemma, tag and sense key
+        test: the same, for scoring
+        model: a model directory, a zip, or a published model's name or address
+        arithmetic: float32 if not given; int8 is by LiteRT, on CPUs
+        limit: first N sentences of each file
+    """
+    import_tensorflow()
+    from elmo_keras.analyses.semcor import read_semcor
 
     training, scored = read_semcor(train, limit), read_semcor(test, limit)
     for path, sentences in (train, training), (test, scored):
@@ -168,7 +160,3 @@ def _instance_vectors(
     for sentence, layers in zip(sentences, arrays):
         for instance in sentence.instances:
             yield instance, layers[:, instance.first : instance.end].mean(axis=1)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,55 +1,40 @@
-"""Prints the words that a language model expects in place of a word.
-
-    python -m elmo_keras.analyses.substitutes "The bank of the river" --word bank --elmo MODEL_DIR
-    python -m elmo_keras.analyses.substitutes "The bank of the river" --position 4 --direction forward --elmo MODEL_DIR
-
-The sentence's tokens are separated by spaces. With --direction, the words are the
-likeliest ones whatever word is there: forward by the tokens before it, backward by
-those after it, both by the product of the two.
-"""
+"""The command `substitutes`."""
 
 import math
-import sys
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Literal
 
-from elmo_keras.hub.local_files import MODEL_HELP
-from elmo_keras.util.argument_types import non_negative, positive
-from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.arguments import Count, Index
+from elmo_keras.util.command import import_tensorflow
 
-PROGRAM = "elmo_keras.analyses.substitutes"
 DIRECTIONS = "both", "forward", "backward"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    p = command_parser(PROGRAM, __doc__)
-    p.add_argument("sentence", nargs="+", metavar="SENTENCE")
-    p.add_argument(
-        "--elmo",
-        dest="model",
-        required=True,
-        metavar="MODEL",
-        help=f"{MODEL_HELP}, with a softmax",
-    )
-    p.add_argument("--word", help="a word that occurs once in the sentence")
-    p.add_argument("--position", type=non_negative(int), help="of a token, from 0")
-    p.add_argument("--top", type=positive(int), default=10, help="(default: 10)")
-    p.add_argument("--direction", choices=DIRECTIONS, help="also the word itself")
-    options = p.parse_intermixed_args(arguments)
-    return run_command(PROGRAM, lambda: substitutes(**vars(options)))
-
-
 def substitutes(
-    sentence: Sequence[str],
-    *,
-    model: str | Path,
+    *sentence: str,
+    model: str,
     word: str | None = None,
-    position: int | None = None,
-    top: int = 10,
-    direction: str | None = None,
+    position: Index | None = None,
+    top: Count = 10,
+    direction: Literal["both", "forward", "backward"] | None = None,
 ) -> None:
-    from elmo_keras.language_model import LanguageModel  # by TensorFlow
+    """Prints the words that a language model expects in place of a word.
 
+    The sentence's tokens are separated by spaces. With --direction, the words are the
+    likeliest ones whatever word is there: forward by the tokens before it, backward by
+    those after it, both by the product of the two.
+
+        elmo-keras substitutes "The bank of the river" --word bank --model MODEL_DIR
+        elmo-keras substitutes "The bank of the river" --position 4 --direction forward --model MODEL_DIR
+
+    Args:
+        sentence: tokens
+        model: a model with a softmax: a model directory, a zip, or a published model's name
+        word: a word that occurs once in the sentence
+        position: index of a token, from 0
+        top: number of words
+        direction: the likeliest words by it, also the word itself
+    """
     tokens = " ".join(sentence).split()
     if not tokens:
         raise ValueError("The sentence should have at least one token. It is empty.")
@@ -62,6 +47,9 @@ def substitutes(
             f"--position should be from 0 to {len(tokens) - 1}, as the sentence has "
             f"{len(tokens)} tokens. Received: {position}"
         )
+    import_tensorflow()
+    from elmo_keras.language_model import LanguageModel
+
     language_model = LanguageModel.from_pretrained(model)
     if direction is None:
         likeliest = language_model.substitutes(tokens, position, top=top)
@@ -84,7 +72,3 @@ def only_position(word: str, tokens: Sequence[str]) -> int:
             "--position instead."
         )
     return positions[0]
-
-
-if __name__ == "__main__":
-    sys.exit(main())

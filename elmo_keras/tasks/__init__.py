@@ -1,44 +1,49 @@
 """Task models with an `Elmo` layer, and the commands that train and compare them.
 
-The command is `python -m elmo_keras.tasks.NAME`, where NAME is `tag`, `classify`,
-`entail`, `similarity`, `answer` or `coreference`.
+The command is `elmo-keras NAME`, where NAME is `tag`, `classify`, `entail`,
+`similarity`, `answer` or `coreference`.
 """
 
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from elmo_keras.util.command import started_command
-
-# Keras loads saved models whose classes are imported. The commands of the tasks, and
-# `compare`, import them after their arguments have been read.
 COMMANDS = "tag classify entail similarity answer coreference".split()
 
-if TYPE_CHECKING or started_command() not in (*COMMANDS, "compare"):
-    from elmo_keras.tasks.answer.answerer import Answerer
-    from elmo_keras.tasks.classify.classifier import TextClassifier
-    from elmo_keras.tasks.coreference.coreferent import Coreferent
-    from elmo_keras.tasks.entail.esim import ESIM
-    from elmo_keras.tasks.experiments.layer_cache import LayerCache
-    from elmo_keras.tasks.layers.token_vectors import TokenVectors
-    from elmo_keras.tasks.readers.word_vector_file import read_lower_case_vectors
-    from elmo_keras.tasks.similarity.similarity_model import SimilarityModel
-    from elmo_keras.tasks.tag.crf import LinearChainCRF
-    from elmo_keras.tasks.tag.tagger import Tagger
+# Public name → its module; Keras is imported with the first name.
+_MODULES = {
+    "Answerer": "answer.answerer",
+    "Coreferent": "coreference.coreferent",
+    "ESIM": "entail.esim",
+    "LayerCache": "experiments.layer_cache",
+    "LinearChainCRF": "tag.crf",
+    "SimilarityModel": "similarity.similarity_model",
+    "Tagger": "tag.tagger",
+    "TextClassifier": "classify.classifier",
+    "TokenVectors": "layers.token_vectors",
+    "read_lower_case_vectors": "readers.word_vector_file",
+}
 
-    # The names of the field beside those that saved models have.
-    CoreferenceModel = Coreferent
-    QuestionAnswering = Answerer
+if TYPE_CHECKING:  # `X as X` says that X is public
+    from elmo_keras.tasks.answer.answerer import Answerer as Answerer
+    from elmo_keras.tasks.classify.classifier import TextClassifier as TextClassifier
+    from elmo_keras.tasks.coreference.coreferent import Coreferent as Coreferent
+    from elmo_keras.tasks.entail.esim import ESIM as ESIM
+    from elmo_keras.tasks.experiments.layer_cache import LayerCache as LayerCache
+    from elmo_keras.tasks.layers.token_vectors import TokenVectors as TokenVectors
+    from elmo_keras.tasks.readers.word_vector_file import (
+        read_lower_case_vectors as read_lower_case_vectors,
+    )
+    from elmo_keras.tasks.similarity.similarity_model import (
+        SimilarityModel as SimilarityModel,
+    )
+    from elmo_keras.tasks.tag.crf import LinearChainCRF as LinearChainCRF
+    from elmo_keras.tasks.tag.tagger import Tagger as Tagger
 
-__all__ = [
-    "ESIM",
-    "Answerer",
-    "CoreferenceModel",
-    "Coreferent",
-    "LayerCache",
-    "LinearChainCRF",
-    "QuestionAnswering",
-    "SimilarityModel",
-    "Tagger",
-    "TextClassifier",
-    "TokenVectors",
-    "read_lower_case_vectors",
-]
+__all__ = sorted(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
+    return getattr(module, name)

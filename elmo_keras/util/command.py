@@ -1,21 +1,41 @@
-"""Shared by all commands: the parser, errors in one line, exit statuses, stopping."""
+"""Shared by all commands: errors in one line, exit statuses, stopping."""
 
 import argparse
 import contextlib
 import errno
 import io
 import os
-import re
 import reprlib
 import select
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses besides 0
 OUTPUT_CLOSED, TERMINATED = 128 + 13, 128 + 15  # as of SIGPIPE and SIGTERM
+LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"  # whoever sets it sees what TensorFlow logs
+# Package → the extra of elmo-keras that installs it.
+EXTRAS = {
+    "ai_edge_litert": "litert",
+    "aiohttp": "serve",
+    "apache_beam": "beam",
+    "faiss": "index",
+    "grpc": "serve",
+    "grpc_health": "serve",
+    "huggingface_hub": "hub",
+    "matplotlib": "tasks",
+    "orjson": "serve",
+    "prometheus_client": "serve",
+    "pyarrow": "parquet",
+    "ray": "ray",
+    "scipy": "tasks",
+    "sklearn": "sklearn",
+    "spacy": "spacy",
+    "tensorflow_serving": "export",
+    "tensorflow_text": "text",
+}
 DISK_ERRORS = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO
 
 _REPR = reprlib.Repr()
@@ -30,30 +50,27 @@ class CommandFailed(Exception):
     """The work failed although arguments and input were right; the status is 1."""
 
 
+class CommandParser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(fail(self.prog, WRONG_INPUT, f"{message}. See {self.prog} --help"))
+
+
 def command_parser(
     program: str, description: str | None, **options
 ) -> argparse.ArgumentParser:
-    """A parser that prints the description with its line breaks.
-
-    The command lines of the description, a module's docstring, become what was typed.
-    `program` is the file or module that `python` or `python -m` runs in a checkout.
-    """
-    print_anything()
-    typed, name = as_typed(program), re.escape(program.removesuffix(".py"))
-    if description:
-        shown = rf"python (-m {name}|{name}\.py)(?![.\w])"
-        description = re.sub(shown, typed, description)
+    """The parser of a command that is no function yet."""
+    name = program.rpartition(".")[2].replace("_", "-")
     return CommandParser(
-        prog=typed,
+        prog=f"elmo-keras {name}",
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         **options,
     )
 
 
-class CommandParser(argparse.ArgumentParser):
-    def error(self, message):
-        self.exit(fail(self.prog, WRONG_INPUT, f"{message}. See {self.prog} --help"))
+def run_command(program, work, interrupted="Interrupted."):
+    name = program.rpartition(".")[2].replace("_", "-")
+    return run(f"elmo-keras {name}", work, interrupted)
 
 
 def print_anything() -> None:
@@ -63,39 +80,8 @@ def print_anything() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def as_typed(program: str) -> str:
-    """The command as it was typed, so that its usage works as shown.
-
-    `elmo-keras tag`, `python -m elmo_keras.tasks.tag`, or `python train.py`.
-    """
-    started, name = sys.argv[0], program.removesuffix(".py")
-    if started.startswith("elmo-keras "):  # by cli/console.py
-        return started
-    spec = sys.modules["__main__"].__spec__
-    if spec is None and Path(started).name == f"{name}.py":
-        return f"python {started}"
-    module = spec.name.removesuffix(".__main__") if spec else ""
-    return f"python -m {module if f'.{module}'.endswith(f'.{name}') else name}"
-
-
-def started_command() -> str:
-    """The name of the package's command that runs or is imported; "" in other programs."""
-    if sys.argv[0].startswith("elmo-keras "):  # by cli/console.py
-        return sys.argv[0].split()[1]
-    package, _, command = _run_by_m().removesuffix(".__main__").rpartition(".")
-    return command if package.startswith("elmo_keras.") else ""
-
-
-def _run_by_m():
-    """The module that `python -m` runs, or is about to, as it was typed."""
-    arguments = sys.orig_argv
-    return arguments[arguments.index("-m") + 1] if "-m" in arguments else ""
-
-
-def run_command(
-    program: str,
-    work: Callable[[], int | None],
-    interrupted: str = "Interrupted.",
+def run(
+    program: str, work: Callable[[], int | None], interrupted: str = "Interrupted."
 ) -> int:
     """Runs a command's work; an error becomes one line on standard error.
 
@@ -142,19 +128,41 @@ def _output_is_closed():
 
 
 def import_problem(error: ImportError) -> str:
+    """What to do about a package that can't be imported."""
     backend = os.environ.get("KERAS_BACKEND", "tensorflow")
-    if backend == "tensorflow":
-        return str(error)
-    return (
-        "elmo_keras needs Keras on TensorFlow. Found the backend "
-        f"{backend!r}; set KERAS_BACKEND=tensorflow."
-    )
+    if backend != "tensorflow":
+        return (
+            "elmo_keras needs Keras on TensorFlow. Found the backend "
+            f"{backend!r}; set KERAS_BACKEND=tensorflow."
+        )
+    package = (error.name or "").split(".")[0]
+    if isinstance(error, ModuleNotFoundError) and package in EXTRAS:
+        return f"This needs {package}: pip install 'elmo-keras[{EXTRAS[package]}]'"
+    return str(error)
+
+
+def import_tensorflow() -> None:
+    """Imports TensorFlow without what its libraries log before they read the level."""
+    if os.environ.get(LOG_LEVEL) != "3":
+        import tensorflow  # noqa: F401
+
+        return
+    stderr = os.dup(2)
+    with tempfile.TemporaryFile() as log:
+        os.dup2(log.fileno(), 2)
+        try:
+            import tensorflow  # noqa: F401
+        except Exception:
+            log.seek(0)
+            os.write(stderr, log.read())
+            raise
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
 
 
 def fail(program: str, status: int, error: object) -> int:
     """Prints an error as one line on standard error; returns the status."""
-    if sys.argv[0].startswith("elmo-keras "):  # by cli/console.py, as it was typed
-        program = sys.argv[0]
     print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
     return status
 

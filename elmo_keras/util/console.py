@@ -1,89 +1,88 @@
-"""The console command `elmo-keras NAME`, which runs the module of a command."""
+"""The program `elmo-keras`: each command is a function, its docstring the help."""
 
-import ast
-import importlib.metadata
+import importlib
 import os
 import runpy
 import sys
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
-from elmo_keras.util.command import (
-    INTERRUPTED,
-    WRONG_INPUT,
-    fail,
-    import_problem,
-    print_anything,
-)
-from elmo_keras.util.completion import complete
-from elmo_keras.util.quiet_import import quiet_tensorflow
+from elmo_keras.util.command import print_anything, run
 
-MODULES = {
-    "models": "hub",
-    "train": "train",
-    "embed": "embed",
-    "export": "export",
-    "serve": "serve",
-    "client": "serve.client",
-    "tag": "tasks.tag",
-    "classify": "tasks.classify",
-    "entail": "tasks.entail",
-    "similarity": "tasks.similarity",
-    "answer": "tasks.answer",
-    "coreference": "tasks.coreference",
-    "compare": "analyses.compare",
-    "layer-weights": "analyses.layer_weights",
-    "probe": "analyses.probe",
-    "senses": "analyses.senses",
-    "search": "analyses.search",
-    "neighbors": "analyses.neighbors",
-    "score": "analyses.score",
-    "substitutes": "analyses.substitutes",
+# Command → its function, imported when it runs, and the line that lists it.
+COMMANDS = {
+    "models": ("hub.command:models", "list, fetch or remove published models"),
+    "train": ("train:train", "train, fine-tune or evaluate a language model"),
+    "embed": ("embed.command:embed", "write the vectors of a text file"),
+    "export": ("export.command:export", "write a SavedModel, or a file for LiteRT"),
+    "serve": ("serve.command:serve", "serve exports over gRPC and REST"),
+    "client": ("serve.client.command:client", "embed a text file by a server"),
+    "probe": ("analyses.probe:probe", "predict tags or labels from each layer"),
+    "senses": ("analyses.senses:senses", "disambiguate word senses"),
+    "neighbors": ("analyses.neighbors:neighbors", "print similar words and uses"),
+    "score": ("analyses.score:score", "print how probable sentences are"),
+    "substitutes": (
+        "analyses.substitutes:substitutes",
+        "print words that fit in place of a word",
+    ),
+    "layer-weights": (
+        "analyses.layer_weights:layer_weights",
+        "show which layers tasks learned to use",
+    ),
 }
-EXTRAS = {"train": "train", "serve": "serve", "tasks": "tasks", "analyses": "tasks"}
+MODULES = {
+    "tag": "tasks.tag.__main__",
+    "classify": "tasks.classify.__main__",
+    "entail": "tasks.entail.__main__",
+    "similarity": "tasks.similarity.__main__",
+    "answer": "tasks.answer.__main__",
+    "coreference": "tasks.coreference.__main__",
+    "compare": "analyses.compare",
+    "search": "analyses.search.__main__",
+}
+RESUMING = "models train embed search tag classify entail similarity answer coreference compare".split()
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command that the arguments name; returns its exit status."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     print_anything()
-    if "_ARGCOMPLETE" in os.environ:  # a shell asks
-        complete(MODULES)
-    name = sys.argv[1] if len(sys.argv) > 1 else "--help"
-    if name in ("--help", "-h"):
-        print(listing())
-        return 0
-    if name == "--version":
-        print(importlib.metadata.version("elmo-keras"))
-        return 0
-    if name not in MODULES:
-        error = f"there is no command {name}. Known: {', '.join(MODULES)}"
-        return fail("elmo-keras", WRONG_INPUT, error)
-    sys.argv[:2] = [f"elmo-keras {name}"]  # for the command's usage line
-    quiet_tensorflow()
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    name = arguments[0] if arguments[:1] and arguments[0] in COMMANDS else ""
+    if arguments[:1] and arguments[0] in MODULES:
+        sys.argv = [f"elmo-keras {arguments[0]}", *arguments[1:]]
+        runpy.run_module(f"elmo_keras.{MODULES[arguments[0]]}", run_name="__main__")
+    program = f"elmo-keras {name}".strip()
+    interrupted = "Interrupted."
+    if name in RESUMING:
+        interrupted += " The same command resumes."
+    return run(program, lambda: _call(program, arguments), interrupted)
+
+
+def load(name: str) -> Callable[..., int | None]:
+    """The function of a command."""
+    module, _, function = COMMANDS[name][0].partition(":")
+    return getattr(importlib.import_module(f"elmo_keras.{module}"), function)
+
+
+def _call(program, arguments):
+    from cyclopts import App, CycloptsError, Parameter
+
+    app = App(
+        "elmo-keras",
+        help="ELMo on Keras 3 and TensorFlow 2. See `elmo-keras NAME --help`.",
+        help_format="markdown",
+        default_parameter=Parameter(negative=()),
+        print_error=False,
+        exit_on_error=False,
+        suppress_keyboard_interrupt=False,
+        result_action="return_value",
+    )
+    lists = arguments[:1] in ([], ["--help"], ["-h"])
+    for name, (function, line) in COMMANDS.items():
+        # Otherwise the docstring of the function is the help.
+        app.command(f"elmo_keras.{function}", name=name, help=line if lists else None)
+    app.register_install_completion_command()
     try:
-        runpy.run_module(f"elmo_keras.{MODULES[name]}", run_name="__main__")
-    except KeyboardInterrupt:
-        return fail("elmo-keras", INTERRUPTED, "Interrupted.")
-    except ImportError as error:
-        problem = import_problem(error)
-        if problem != str(error):
-            return fail("elmo-keras", WRONG_INPUT, problem)
-        extra = EXTRAS.get(MODULES[name].split(".")[0])
-        missing = isinstance(error, ModuleNotFoundError)
-        if extra is None or not missing or error.name.startswith("elmo_keras"):
-            raise
-        needed = f"{name} needs {error.name}: pip install 'elmo-keras[{extra}]'"
-        return fail("elmo-keras", WRONG_INPUT, needed)
-    return 0
-
-
-def listing() -> str:
-    """All commands, each with the first line of its module's docstring."""
-    lines = ["usage: elmo-keras NAME …", ""]
-    for name, module in MODULES.items():  # which are read without importing them
-        folders = sys.modules["elmo_keras"].__path__
-        paths = [Path(folder, *module.split(".")) for folder in folders]
-        files = [f for p in paths for f in (p / "__main__.py", p.with_suffix(".py"))]
-        path = next(file for file in files if file.exists())
-        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-        lines.append(f"  {name:13} {text.splitlines()[0]}")
-    lines += ["", "`elmo-keras NAME --help` lists a command's options."]
-    return "\n".join(lines)
+        return app(arguments)
+    except CycloptsError as error:
+        raise ValueError(f"{error} See {program} --help") from None

@@ -1,8 +1,8 @@
-"""Asks a server: `elmo-keras client` from a checkout."""
+"""`elmo-keras client` from a checkout."""
 
 import sys
 
-from elmo_keras.serve.client.__main__ import main
+from elmo_keras.util.console import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["client", *sys.argv[1:]]))

@@ -1,8 +1,8 @@
-"""Serves exports: `elmo-keras serve` from a checkout."""
+"""`elmo-keras serve` from a checkout."""
 
 import sys
 
-from elmo_keras.serve.__main__ import main
+from elmo_keras.util.console import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["serve", *sys.argv[1:]]))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, embed_corpus, read_embeddings
-from elmo_keras.embed import __main__ as command
 from elmo_keras.embed import corpus
 from elmo_keras.embed.parts import folder_of
+from tests.support.commands import command
 
 TEXT = "\n".join(f"w{i} {'and more words ' * (i % 5)}" for i in range(40))
 SMALL = {"layers": 0, "tokens_at_once": 60}  # layer 0 needs no LSTM
@@ -78,7 +78,7 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
     Path("folder.npy").mkdir()
     Path("taken.npy.unfinished").touch()
     before = tree(folder)
-    assert command.main(["text.hdf5", output, "--model", model, "--overwrite"]) == 2
+    assert command("embed")(["text.hdf5", output, "--model", model, "--overwrite"]) == 2
     error = capsys.readouterr().err
     assert problem in error and error.count("\n") == 1
     assert tree(folder) == before
@@ -90,7 +90,7 @@ def test_files_of_options_and_a_mix_are_inputs_too(model, monkeypatch, capsys):
     published = ["--options", "model/options.json", "--weights", "model/weights.hdf5"]
     for output in ("model/weights.hdf5", "mix.npy"):
         arguments = ["text.txt", output, *published, "--mix", "mix.npy", "--overwrite"]
-        assert command.main(arguments) == 2
+        assert command("embed")(arguments) == 2
         assert f"The output {output} is an input" in capsys.readouterr().err
 
 
@@ -99,7 +99,7 @@ def test_an_output_in_the_folder_of_the_model_is_fine(elmo, model, monkeypatch):
     monkeypatch.chdir(model)
     arguments = ["../text.txt", "out.hdf5", "--model", ".", "--layers", "0"]
     for more in ([], ["--overwrite"]):
-        assert command.main([*arguments, *more]) == 0
+        assert command("embed")([*arguments, *more]) == 0
     assert len(read_embeddings("out.hdf5")) == 40
 
 

@@ -17,14 +17,16 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo, embed_corpus, read_embeddings
-from elmo_keras.embed.__main__ import main
 from elmo_keras.embed.parts import folder_of
 from elmo_keras.util import progress
 from tests.support import embedding_runs as runs
+from tests.support.commands import command
 from tests.support.dictionaries import dictionary_config
 from tests.support.exported import elmo_layer
 from tests.support.models import assert_all_close
 from tests.support.paths import ROOT
+
+main = command("embed")
 
 
 class Killed(BaseException):

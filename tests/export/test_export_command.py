@@ -11,12 +11,15 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo
-from elmo_keras.export.__main__ import about_use, main, parser
+from elmo_keras.export.command import about_use
 from elmo_keras.export.source_model import read_keras_model
 from elmo_keras.export.version_directory import write_archive, write_serving_files
 from elmo_keras.export.version_info import read_info
 from elmo_keras.export.version_paths import versions
+from tests.support.commands import command
 from tests.support.exported import SENTENCES, TOKENS, elmo_layer
+
+main = command("export")
 
 
 def test_a_version_describes_itself(exported_version, exported_elmo):
@@ -91,7 +94,7 @@ def test_a_failing_export_is_one_line_and_leaves_no_files(
 
     monkeypatch.setattr("elmo_keras.export.version_directory.make_saved_model", full)
     assert main([str(model_directory), str(tmp_path)]) == status
-    assert capsys.readouterr().err == "export: No space left\n"
+    assert capsys.readouterr().err == "elmo-keras export: No space left\n"
     assert not list(tmp_path.iterdir())
 
 
@@ -108,7 +111,7 @@ def test_the_command_exports_a_layer_of_a_keras_model(keras_model, tmp_path):
     "arguments, expected",
     [
         (["nowhere", "out"], "There is no nowhere"),
-        (["model"], "Give MODEL and OUT, such as: export model exported"),
+        (["model"], "Give MODEL and OUT, such as: elmo-keras export model exported"),
         (["out", "--options", "o"], "Give either MODEL, or --options and --weights"),
         (["MODEL", "out", "--mix", "1,2"], "The mix should have 3 weights"),
         (["MODEL", "out", "--layer", "elmo"], "--layer needs a .keras MODEL"),
@@ -127,17 +130,15 @@ def test_an_error_is_one_line_and_status_2(
     assert main(arguments) == 2
     error = capsys.readouterr().err
     assert expected in error and error.count("\n") == 1
-    assert error.startswith("export: ")
+    assert error.startswith("elmo-keras export: ")
     assert not list(tmp_path.glob("out/*"))
 
 
 def test_the_command_says_what_calls_return_and_requests_name():
-    command = ["model", "out"]
-    call, request = about_use(parser().parse_args(command))
+    call, request = about_use(as_dict=False, input_name="sentences")
     assert "returns `default`, or all outputs with as_dict=True (--as-dict" in call
     assert "`sentences` (--input-name text: as for google/elmo)" in request
-    command += ["--as-dict", "--input-name", "text"]
-    call, request = about_use(parser().parse_args(command))
+    call, request = about_use(as_dict=True, input_name="text")
     assert "returns all outputs, or `default` with as_dict=False" in call
     assert request.endswith("the sentences `text`")
 

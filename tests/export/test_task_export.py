@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.export.__main__ import about_signatures, main
+from elmo_keras.export.command import about_signatures
 from elmo_keras.export.options import ExportOptions
 from elmo_keras.export.task_export import check_task, export_task
 from elmo_keras.export.version_info import read_info
 from elmo_keras.tasks import Coreferent, Tagger
 from elmo_keras.tasks.tag.entities import entities
+from tests.support.commands import command
 from tests.support.exported_tasks import BIO, SENTENCES, TASKS, constants, tokens_of
 from tests.support.task_models import token_vectors
 
@@ -253,7 +254,9 @@ def test_a_model_without_answers_in_a_graph_is_refused_in_one_line(tmp_path, cap
     model = Coreferent(token_vectors(), units=2)
     model.build()
     model.save(tmp_path / "model.keras")
-    assert main([str(tmp_path / "model.keras"), str(tmp_path / "out")]) == 2
+    assert (
+        command("export")([str(tmp_path / "model.keras"), str(tmp_path / "out")]) == 2
+    )
     error = capsys.readouterr().err
     assert "A Coreferent can't be exported. Export a model of tag," in error
     assert error.count("\n") == 1 and not list((tmp_path / "out").glob("*"))

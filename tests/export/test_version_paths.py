@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from elmo_keras.export import __main__ as command
 from elmo_keras.export.version_paths import (
     MAX_VERSION,
     archive_path,
     new_version,
     versions,
 )
+from tests.support.commands import command
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def test_a_wrong_output_is_refused_before_the_model_is_read(
     Path("blocked").mkdir()
     Path("blocked/serving").touch()
     before = sorted(folder.rglob("*"))
-    assert command.main(arguments) == 2
+    assert command("export")(arguments) == 2
     error = capsys.readouterr().err
     assert problem in error and error.count("\n") == 1
     assert sorted(folder.rglob("*")) == before
@@ -66,7 +66,7 @@ def test_an_output_beside_or_in_the_model_is_fine(folder, monkeypatch, output):
     export = lambda elmo, output, *_, **__: exported.append(output)
     monkeypatch.setattr("elmo_keras.export.version_directory.export_elmo", export)
     before = sorted(folder.rglob("*"))
-    assert command.main(["model", output]) == 0
+    assert command("export")(["model", output]) == 0
     assert exported == [Path(output)] and sorted(folder.rglob("*")) == before
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo
-from elmo_keras.embed import __main__ as embed
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
 from tests.formats.conftest import TOKENS, assert_same, tarred
 from tests.support import hub_modules
+from tests.support.commands import command
 from tests.support.hub_modules import BILM_TF_MIX, GAMMA, SCALARS
 
 
@@ -54,11 +54,9 @@ def test_names_of_bilm_tf_in_an_archive_under_any_scope(source, tmp_path):
 def test_commands_mix_by_the_module(module, model_directory, tmp_path, capsys):
     text, output = str(tmp_path / "text.txt"), str(tmp_path / "vectors.hdf5")
     Path(text).write_text("a b unseen\n")
-    command = [text, output, "--layers", "mix", "--gamma", "3", "--model"]
-    mix = embed.chosen_mix(embed.parser().parse_args([*command, str(module)]))
-    np.testing.assert_array_equal(np.float32(mix["layers"]), np.float32(SCALARS))
-    assert mix["gamma"] == 3
-    assert embed.main([*command, str(model_directory)]) == 2
+    arguments = [text, output, "--layers", "mix", "--gamma", "3", "--model"]
+    assert command("embed")([*arguments, module]) == 0
+    assert command("embed")([*arguments, model_directory, "--overwrite"]) == 2
     assert "comes with no mix. Give its weights as --mix." in capsys.readouterr().err
 
 

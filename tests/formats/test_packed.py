@@ -4,10 +4,12 @@ import h5py
 import numpy as np
 import pytest
 
-from elmo_keras.export.__main__ import main
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
 from elmo_keras.formats.published import array_of, published_table, softmax_table
 from tests.formats.conftest import VOCABULARY, replaced
+from tests.support.commands import command
+
+main = command("export")
 
 
 def test_export_packs_a_model_with_all_that_comes_with_it(directory, tmp_path, capsys):

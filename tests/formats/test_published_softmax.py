@@ -6,9 +6,10 @@ import h5py
 import numpy as np
 import pytest
 
-from elmo_keras import Elmo, ElmoConfig, LanguageModel, Vocabulary, train
+from elmo_keras import Elmo, ElmoConfig, LanguageModel, Vocabulary
 from elmo_keras.formats.model_directory import load_bilm, save_model
 from elmo_keras.formats.published import array_of, softmax_table, write_weights
+from tests.support.commands import command
 from tests.support.models import random_bilm
 from tests.support.training_runs import (
     CORPUS,
@@ -17,6 +18,8 @@ from tests.support.training_runs import (
     prepared,
     write_text,
 )
+
+train = command("train")
 
 STEM = "elmo_2x7_5_9cnn_1xhighway"
 ORDER = [1, 3, 0, 5, 4, 2]  # `</S>` comes first, `<UNK>` last
@@ -101,7 +104,7 @@ def test_a_vocabulary_of_another_softmax_is_refused(published, tuning, capsys):
     message = "row for each of the 7 words of the vocabulary. Found: [6, 5]. Give the"
     with pytest.raises(ValueError, match="row for each of the 7 words"):
         load_bilm(published)
-    assert train.main(tuning) == 2
+    assert train(tuning) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
 

@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, Embedder, read_embeddings
-from elmo_keras.analyses.neighbors import main as neighbors
 from elmo_keras.analyses.search.__main__ import main as search
-from elmo_keras.embed.__main__ import main as embed
-from elmo_keras.export.__main__ import main as export
 from elmo_keras.lite.lite_file import LiteFile, read_lite, write_lite
 from elmo_keras.tasks.experiments.experiment_arguments import main as experiment
 from elmo_keras.tasks.tag.__main__ import TASK
+from tests.support.commands import command
+
+embed = command("embed")
+export = command("export")
+neighbors = command("neighbors")
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 
@@ -128,12 +130,12 @@ def test_commands_embed_their_text_in_int8(exact, model_directory, cache, tmp_pa
     tagged.write_text("the O\nbank B-LOC\n\nother O\n\n" * 9)
     int8 = "--elmo", model_directory, "--arithmetic", "int8"
     training = "--train", tagged, "--output", tmp_path / "out", "--epochs", 1
-    for command, arguments in (
-        (neighbors, [text, "--elmo", exact, "--words", "bank"]),
+    for run, arguments in (
+        (neighbors, [text, "--model", exact, "--words", "bank"]),
         (search, [text, *int8, "bank"]),
         (partial(experiment, TASK, ""), [*training, "--kind", "ner", *int8]),
     ):
-        assert command([*map(str, arguments)]) == 0
+        assert run([*map(str, arguments)]) == 0
     (record,) = json.loads((tmp_path / "out" / "results.json").read_text())
     assert record["variant"].endswith("-int8")
 

@@ -27,12 +27,12 @@ from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 from tensorflow_serving.apis.regression_pb2 import RegressionRequest
 
-from elmo_keras.serve.client import __main__ as client
 from elmo_keras.serve.client.remote import array_of
 from elmo_keras.serve.config import read_ssl_config
 from elmo_keras.serve.grpc_server import SERVICES
 from elmo_keras.serve.proto_tensors import fill
 from tests.support import stand_in
+from tests.support.commands import command
 from tests.support.mutations import mutated
 from tests.support.serving_requests import malformed, text_request, tokens_request
 from tests.support.stand_in import refused
@@ -315,12 +315,12 @@ def test_tls_of_tensorflow_servings_file(tmp_path, pem, verify):
             assert response.model_spec.version.value == 1
         text, vectors = tmp_path / "text.txt", tmp_path / "vectors.npy"
         text.write_text("a bb\n")
-        command = [text, vectors, "--server", address]
-        command += ["--root-certificates", pem / "cert"]
+        arguments = [text, vectors, "--server", address]
+        arguments += ["--root-certificates", pem / "cert"]
         if verify:
-            command += ["--client-key", pem / "key"]
-            command += ["--client-certificate", pem / "cert"]
-        assert client.main(list(map(str, command))) == 0
+            arguments += ["--client-key", pem / "key"]
+            arguments += ["--client-certificate", pem / "cert"]
+        assert command("client")(arguments) == 0
         expected = stand_in.vectors(["a", "bb"]).mean(axis=0)
         np.testing.assert_allclose(np.load(vectors)[0], expected)
         strangers = [grpc.insecure_channel(address)]

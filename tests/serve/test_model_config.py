@@ -7,12 +7,12 @@ import tensorflow as tf
 from google.protobuf.wrappers_pb2 import Int64Value
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
-from elmo_keras.serve import __main__ as serve
 from elmo_keras.serve.config import ModelConfig, VersionPolicy, read_model_configs
 from elmo_keras.serve.errors import RequestError
 from elmo_keras.serve.servable import Servable
 from elmo_keras.serve.versions import State, Versions
 from tests.support import stand_in
+from tests.support.commands import command
 from tests.support.serving_requests import text_request
 
 CONFIG = """
@@ -60,16 +60,15 @@ def test_a_wrong_file_is_one_line(tmp_path, capsys, configs, message):
     path = tmp_path / "models.config"
     listed = " ".join(f"config {{ {config} }}" for config in configs)
     path.write_text(f"model_config_list {{ {listed} }}")
-    assert serve.main(["--model-config-file", str(path)]) == 2
+    assert command("serve")(["--model-config-file", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
 
 
 def test_a_directory_and_a_file_exclude_each_other(capsys):
     for arguments in ([], ["models", "--model-config-file", "models.config"]):
-        with pytest.raises(SystemExit):
-            serve.main(arguments)
-    assert "not allowed with" in capsys.readouterr().err
+        assert command("serve")(arguments) == 2
+        assert "either OUT_DIR or --model-config" in capsys.readouterr().err
 
 
 def numbers(versions):

@@ -14,9 +14,9 @@ import pytest
 import tensorflow as tf
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-from elmo_keras.serve import __main__ as serve
 from elmo_keras.serve.config import Config
 from tests.support import stand_in
+from tests.support.commands import command
 from tests.support.rest_clients import Posts
 from tests.support.serving_load import Load
 from tests.support.serving_requests import text_request
@@ -57,10 +57,10 @@ def test_an_error_is_one_line_and_status_2(tmp_path, capsys, arguments, message)
         port = str(taken.getsockname()[1])
         directory, *rest = [port if a == "TAKEN" else a for a in arguments]
         free = ["--port=0", "--rest-port=0"]
-        assert serve.main([str(tmp_path / directory), *free, *rest]) == 2
+        assert command("serve")([str(tmp_path / directory), *free, *rest]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert message.replace("TAKEN", port) in error
-    assert error.startswith("export.serve: ")
+    assert error.startswith("elmo-keras serve: ")
 
 
 WRONG = "--port=70000 --max-batch-size=0 --grace-seconds=-1 --rest-header-timeout=0"
@@ -68,10 +68,8 @@ WRONG = "--port=70000 --max-batch-size=0 --grace-seconds=-1 --rest-header-timeou
 
 @pytest.mark.parametrize("argument", WRONG.split())
 def test_numbers_out_of_their_range_are_refused(argument, capsys):
-    with pytest.raises(SystemExit) as caught:
-        serve.main(["models", argument])
-    assert caught.value.code == 2
-    assert "should be" in capsys.readouterr().err
+    assert command("serve")(["models", argument]) == 2
+    assert "Must be" in capsys.readouterr().err
 
 
 def test_by_default_a_server_listens_on_loopback_only(tmp_path):

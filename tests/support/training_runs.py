@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,6 @@ import pytest
 from elmo_keras import Vocabulary, train
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.training import loop, report, run
-from elmo_keras.training.arguments import data_of, limits_of, parser, settings_of
 from elmo_keras.training.checkpoint import checkpoints
 from elmo_keras.training.distribution import make_strategy
 from elmo_keras.training.inputs import read_inputs
@@ -26,6 +25,7 @@ from elmo_keras.training.run import (
     make_streams,
     restore,
 )
+from elmo_keras.util import console
 
 # Sentences of letters as words.
 SENTENCES = [list("abca"), list("bd"), ["c"], list("aaabbb")]
@@ -39,8 +39,8 @@ SIZES = ["--preset", "test", "--batch-size", "4", "--unroll-steps", "6"]
 # then those of the program.
 DYING_PROGRAM = """
 import os, signal, sys
-from elmo_keras import train
 from elmo_keras.training import loop
+from elmo_keras.util.console import main
 
 compiled_step, left = loop.compiled_step, [int(sys.argv[1])]
 
@@ -56,7 +56,7 @@ def mortal(*args, **kwargs):
     return one_step
 
 loop.compiled_step = mortal
-sys.exit(train.main(sys.argv[2:]))
+sys.exit(main(["train", *sys.argv[2:]]))
 """
 
 
@@ -65,6 +65,15 @@ def write_text(folder: Path) -> list[str]:
     (folder / "text.txt").write_text(TEXT)
     (folder / "valid.txt").write_text("the dog sat on the mat\n")
     return ["--train", str(folder / "t*.txt"), "--valid", str(folder / "valid.txt")]
+
+
+def parsed(arguments: Iterable[object]) -> tuple:
+    """What `elmo-keras train` makes of its arguments: output, data, settings, limits."""
+    calls = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "run_training", lambda *args, **_: calls.append(args))
+        assert console.main(["train", *map(str, arguments)]) == 0
+    return calls[0]
 
 
 class Prepared(NamedTuple):
@@ -78,15 +87,13 @@ class Prepared(NamedTuple):
 
 
 def prepared(arguments) -> Prepared:
-    given = parser("").parse_args(arguments)
-    data, settings = data_of(given), settings_of(given)
-    limits = limits_of(given, settings.options)
+    output, data, settings, limits = parsed(arguments)
     strategy = make_strategy(settings.replicas)
-    inputs = read_inputs(data, settings, cache=given.output / "training/corpus-0")
+    inputs = read_inputs(data, settings, cache=output / "training/corpus-0")
     streams = make_streams(inputs, settings, strategy)
     n_steps = limits.total_steps(streams.n_steps(0))
     run = make_run(inputs, streams, settings, strategy=strategy, n_steps=n_steps)
-    return Prepared(given.output, data, settings, limits, run)
+    return Prepared(output, data, settings, limits, run)
 
 
 class ReusedRun:
@@ -127,7 +134,7 @@ class ReusedRun:
                 patch.setattr(train, "stopping", lambda: contextlib.nullcontext(answer))
             n_steps = n_steps or self.limits.n_steps
             limits = dataclasses.replace(self.limits, n_steps=n_steps)
-            status = train.train(
+            status = train.run_training(
                 folder, self.data, self.settings, limits, word=None, dry_run=False
             )
             return status == 0

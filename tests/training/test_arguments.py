@@ -5,31 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from elmo_keras.training.arguments import data_of, limits_of, parser, settings_of
 from elmo_keras.training.options import Limits, RunSettings, TextData, TrainingOptions
 from elmo_keras.training.progress import Progress
+from elmo_keras.util import console
+from tests.support.training_runs import parsed
 
 FILES = ["--train", "t", "--valid", "v"]
 
 
-def parsed(*arguments):
-    """The texts, the settings and the limits of a command line."""
-    given = parser("").parse_args(arguments)
-    settings = settings_of(given)
-    return data_of(given), settings, limits_of(given, settings.options)
-
-
 def test_the_defaults_are_the_published_options():
-    data, settings, limits = parsed(*FILES)
+    _, data, settings, limits = parsed(FILES)
     assert settings == RunSettings(TrainingOptions())
     assert limits == Limits(n_epochs=10)
     assert data == TextData(train=["t"], valid=["v"])
 
 
 def test_the_example_text_has_defaults_of_its_own():
-    found = parsed()[1].options
+    found = parsed([])[2].options
     assert found == TrainingOptions(n_epochs=14, batch_size=32, learning_rate=0.1)
-    given = parsed("--batch-size", "5")[1].options
+    given = parsed(["--batch-size", "5"])[2].options
     assert (given.n_epochs, given.batch_size) == (14, 5)
 
 
@@ -48,23 +42,22 @@ def test_the_example_text_has_defaults_of_its_own():
 def test_limits_and_the_share_of_zero_states_are_options(
     arguments, n_epochs, n_steps, share
 ):
-    _, settings, limits = parsed(*FILES, *arguments)
+    *_, settings, limits = parsed([*FILES, *arguments])
     assert (limits.n_epochs, limits.n_steps) == (n_epochs, n_steps)
     assert settings.zero_state_share == share
 
 
 def test_every_option_reaches_the_field_that_it_sets():
-    data, settings, limits = parsed(
-        *[*FILES, "--raw-text", "--vocabulary", "w", "--vocabulary-size", "9"],
-        *["--vocabulary-text", "x", "--min-count", "3", "--cut-at", "character"],
-        *["--preset", "test", "--max-characters-per-token", "8", "--warm-up", "0"],
-        *["--unicode-normalization", "NFC", "--new-softmax", "--patience", "2"],
-        *["--checkpoint-every", "7", "--evaluate-every", "11", "--seed", "5"],
-        *["--unroll-steps", "6", "--negatives", "13", "--full-softmax"],
-        *["--dropout", "0", "--clip-norm", "0.5", "--optimizer", "adam"],
-        *["--learning-rate", "0.3", "--schedule", "cosine", "--parts", "4"],
-        *["--dtype", "mixed_bfloat16", "--replicas", "2"],
-    )
+    options = """
+        --raw-text --vocabulary w --vocabulary-size 9 --vocabulary-text x --min-count
+        3 --cut-at character --preset test --max-characters-per-token 8 --warm-up
+        0 --unicode-normalization NFC --new-softmax --patience 2 --checkpoint-every 7
+        --evaluate-every 11 --seed 5 --unroll-steps 6 --negatives 13
+        --full-softmax --dropout 0 --clip-norm 0.5 --optimizer adam --learning-rate
+        0.3 --schedule cosine --parts 4 --dtype mixed_bfloat16 --replicas
+        2
+    """
+    _, data, settings, limits = parsed([*FILES, *options.split()])
     assert data == TextData(["t"], ["v"], True, Path("w"), ["x"], 9, 3)
     options = TrainingOptions(10, 128, 6, 13, 0.3, 0.0, 0.5, sample_softmax=False)
     sizes = {"max_characters_per_token": 8, "cut_at": "character"}
@@ -97,27 +90,26 @@ def test_every_option_reaches_the_field_that_it_sets():
         (["--batch-size", "3", "--parts", "2"], "should be a multiple of `parts`"),
     ],
 )
-def test_contradictions_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        parsed(*arguments)
+def test_contradictions_are_refused(arguments, message, capsys):
+    assert console.main(["train", *arguments]) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--epochs", "0"], "should be above 0. Received: 0"),
-        (["--learning-rate", "nan"], "should be above 0. Received: nan"),
-        (["--zero-state", "0"], "should be above 0 and at most 1. Received: 0"),
-        (["--seed", "-1"], "should be from 0 to"),
-        (["--zero-state", "1", "--published-state"], "not allowed with argument"),
-        (["--init", "m", "--options", "o"], "not allowed with argument --init"),
+        (["--epochs", "0"], 'Invalid value "0" for --epochs. Must be >= 1'),
+        (["--learning-rate", "nan"], 'Invalid value "nan" for --learning-rate'),
+        (["--zero-state", "0"], 'Invalid value "0.0" for --zero-state. Must be > 0'),
+        (["--seed", "-1"], 'Invalid value "-1" for --seed. Must be >= 0'),
+        (["--zero-state", "1", "--published-state"], "--zero-state or --published-"),
+        (["--init", "m", *"--options o --weights w".split()], "either --init, or"),
     ],
 )
 def test_a_value_out_of_its_range_or_beside_another_is_refused(
     arguments, message, capsys
 ):
-    with pytest.raises(SystemExit, match="2"):
-        parsed(*arguments)
+    assert console.main(["train", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 

@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from elmo_keras import BidirectionalLanguageModel, Vocabulary, train
+from elmo_keras import BidirectionalLanguageModel, Vocabulary
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
 from elmo_keras.formats.published import write_weights
 from elmo_keras.training import report
@@ -15,8 +15,11 @@ from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.run import CHECKPOINTS, WARM_UP_STEPS
 from tests.support import many_langs_models as many_langs
 from tests.support import tf1_checkpoints as tf1
+from tests.support.commands import command
 from tests.support.models import randomize
 from tests.support.training_runs import TEXT, ReusedRun, prepared, write_text
+
+train = command("train")
 
 WORDS = Vocabulary.count(line.split() for line in TEXT.splitlines())
 
@@ -129,7 +132,7 @@ def test_a_starting_point_that_does_not_fit_is_refused(
     (tmp_path / "other").write_text("<S>\n</S>\nthe\n")
     places = {name: tmp_path / name for name in ("short", "other")}
     arguments = [a.format(**places) for a in change(checkpoint)]
-    assert train.main([*files, *arguments]) == 2
+    assert train([*files, *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert not (tmp_path / "tuned").exists()

@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import train
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.distribution import gather_rows
 from elmo_keras.training.run import CHECKPOINTS
 from elmo_keras.training.step import compiled_step
+from tests.support.commands import command
 from tests.support.paths import ROOT
 from tests.support.training_runs import DYING_PROGRAM, prepared
+
+train = command("train")
 
 N_STEPS = 6
 # The gradient is clipped at every step by this bound.
@@ -117,7 +119,7 @@ def test_two_processes_train_as_one_and_resume_when_one_was_killed(
         folder.mkdir()
     one, two, killed = folders
     alone = [*small_text, *ARGUMENTS, "--batch-size", "8"]
-    assert train.main([*alone, "--output", str(one / "model")]) == 0
+    assert train([*alone, "--output", str(one / "model")]) == 0
 
     for process in start_workers(two, small_text):
         assert process.wait(timeout=300) == 0

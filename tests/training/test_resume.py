@@ -12,7 +12,6 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from elmo_keras import train
 from elmo_keras.formats.model_directory import load_bilm
 from elmo_keras.training import checkpoint, loop
 from elmo_keras.training.checkpoint import checkpoints, newest_checkpoint
@@ -20,8 +19,11 @@ from elmo_keras.training.options import ZERO_STATE_SHARE
 from elmo_keras.training.run import CHECKPOINTS, ZERO_STATE
 from elmo_keras.util.command import CommandFailed
 from elmo_keras.util.locking import only_process
+from tests.support.commands import command
 from tests.support.paths import ROOT
 from tests.support.training_runs import DYING_PROGRAM
+
+train = command("train")
 
 N_STEPS = 12
 
@@ -94,7 +96,7 @@ def test_a_killed_process_resumes_to_the_same_end(small_run, uninterrupted, tmp_
     )
     assert process.returncode == -signal.SIGKILL
     assert newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[2].stem.endswith("06")
-    assert train.main(files) == 0
+    assert train(files) == 0
     # The process has one CPU device, this one has two, so products are cut differently.
     assert largest_difference(tmp_path / "model", uninterrupted) < 1e-5
 
@@ -196,7 +198,7 @@ def test_options_that_differ_and_two_processes_in_a_directory_are_refused(
     with (
         contextlib.nullcontext() if change else only_process(finished / "training", "")
     ):
-        assert train.main([*small_run, "--output", str(finished), *change]) == 2
+        assert train([*small_run, "--output", str(finished), *change]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert before == content(finished)

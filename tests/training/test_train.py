@@ -15,13 +15,16 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from elmo_keras import Elmo, train
+from elmo_keras import Elmo
 from elmo_keras.formats.model_directory import load_bilm
 from elmo_keras.training import cost, loop, step
 from elmo_keras.training.checkpoint import newest_checkpoint
 from elmo_keras.training.run import CHECKPOINTS
+from tests.support.commands import command
 from tests.support.paths import ROOT
 from tests.support.training_runs import SIZES, prepared, write_text
+
+train = command("train")
 
 
 def arguments_of(folder):
@@ -41,7 +44,7 @@ def trained(tmp_path_factory):
     arguments = [*arguments_of(folder), "--epochs", "2", "--neighbors", "cat"]
     traced = mock.patch.object(step, "train_step", wraps=step.train_step)
     with traced as traces, contextlib.redirect_stdout(shown):
-        assert train.main(arguments) == 0
+        assert train(arguments) == 0
     return types.SimpleNamespace(
         model=folder / "model", shown=shown.getvalue(), n_traces=traces.call_count
     )
@@ -78,11 +81,11 @@ def test_it_trains_on_files_and_saves_a_model(trained):
 def test_evaluation_is_a_command_that_needs_a_softmax(trained, tmp_path, capsys):
     after = trained.shown.split("after training: ")[1].splitlines()[0]
     valid = ["--valid", str(trained.model.parent / "valid.txt"), "--evaluate"]
-    assert train.main([*valid, "--output", str(trained.model)]) == 0
+    assert train([*valid, "--output", str(trained.model)]) == 0
     assert f"Held-out perplexity:{after}" in capsys.readouterr().out
     shutil.copytree(trained.model, tmp_path, dirs_exist_ok=True)
     (tmp_path / "training" / "softmax.hdf5").unlink()
-    assert train.main([*valid, "--output", str(tmp_path)]) == 2
+    assert train([*valid, "--output", str(tmp_path)]) == 2
     assert "should have a softmax and its vocabulary" in capsys.readouterr().err
     words = tmp_path / "vocab.txt"
     shutil.copytree(trained.model, tmp_path, dirs_exist_ok=True)
@@ -94,7 +97,7 @@ def test_evaluation_is_a_command_that_needs_a_softmax(trained, tmp_path, capsys)
 def test_python_reference_is_the_default_text(tmp_path, capsys):
     output = ["--output", str(tmp_path / "model"), "--preset", "test"]
     with mock.patch.object(train, "uses_to_show", wraps=train.uses_to_show) as uses:
-        assert train.main([*output, "--dry-run"]) == 0
+        assert train([*output, "--dry-run"]) == 0
     assert "Training text: 2," in capsys.readouterr().out
     assert uses.call_args.args[1] == "return"
 
@@ -102,7 +105,7 @@ def test_python_reference_is_the_default_text(tmp_path, capsys):
 @pytest.mark.slow
 def test_the_default_text_is_trained_on(tmp_path, capsys):
     output = ["--output", str(tmp_path / "model"), *SIZES]
-    assert train.main([*output, "--steps", "8", "--seed", "3"]) == 0
+    assert train([*output, "--steps", "8", "--seed", "3"]) == 0
     shown = capsys.readouterr().out
     assert "\nStep 8: " in shown and "Epoch 2" not in shown and "[return]" in shown
 
@@ -118,7 +121,7 @@ def test_the_initial_weights_are_a_function_of_the_seed(files):
 def test_a_model_without_checkpoints_is_not_overwritten(files, tmp_path, capsys):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "options.json").write_text("another's")
-    assert train.main([*files, "--steps", "1"]) == 2
+    assert train([*files, "--steps", "1"]) == 2
     assert "holds a model already" in capsys.readouterr().err
     assert [p.name for p in (tmp_path / "model").iterdir()] == ["options.json"]
 
@@ -148,7 +151,7 @@ def test_bad_input_is_an_error_in_one_line(files, tmp_path, capsys, change, mess
     (tmp_path / "words").write_text("<S>\n</S>\nthe\n")
     places = {p.name: p for p in tmp_path.iterdir()}
     change = [c.format(**places) if "{" in c else c for c in change]
-    assert train.main([*files, *change]) == 2
+    assert train([*files, *change]) == 2
     shown, error = capsys.readouterr()
     assert message in error and error.count("\n") == 1
     assert not (tmp_path / "model").exists()
@@ -168,7 +171,7 @@ def test_the_status_shows_why_training_ended_early(
     files, outcome, status, message, monkeypatch, capsys
 ):
     monkeypatch.setattr(loop, "fit", mock.Mock(side_effect=[outcome]))
-    assert train.main(files) == status
+    assert train(files) == status
     assert message in capsys.readouterr().err
 
 
@@ -190,13 +193,13 @@ def test_ctrl_c_saves_what_was_learned(files, tmp_path):
 def test_a_dry_run_prints_the_cost_or_refuses_it_and_leaves_nothing(
     files, tmp_path, capsys, monkeypatch
 ):
-    assert train.main([*files, "--dry-run"]) == 0
+    assert train([*files, "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert "24 sentences" in shown and "Memory of a replica: about" in shown
     assert "GFLOP" in shown and not (tmp_path / "model").exists()
     usage = type("", (), {"free": 1000})
     monkeypatch.setattr(cost.shutil, "disk_usage", lambda path: usage)
-    assert train.main([*files, "--dry-run"]) == 2
+    assert train([*files, "--dry-run"]) == 2
     assert "more room" in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
 
@@ -212,7 +215,7 @@ def test_a_dry_run_prints_the_cost_or_refuses_it_and_leaves_nothing(
     ],
 )
 def test_options_of_training_lower_the_perplexity(files, arguments, capsys):
-    assert train.main([*files, *arguments, "--epochs", "8"]) == 0
+    assert train([*files, *arguments, "--epochs", "8"]) == 0
     shown = capsys.readouterr().out
     before, after = (
         re.search(f"{time} training: +forward ([\\d.]+), backward ([\\d.]+)", shown)

@@ -1,93 +1,33 @@
 """The frame of commands: help, errors in one line, exit statuses, stopping."""
 
 import errno
+import inspect
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
-import types
 
+import cyclopts
+import docstring_parser
 import pytest
 
-from elmo_keras.util import console
-from elmo_keras.util.command import (
-    CommandFailed,
-    command_parser,
-    run_command,
-    started_command,
-    stopping,
-)
+from elmo_keras.util import arguments, console
+from elmo_keras.util.command import CommandFailed, print_anything, stopping
+from elmo_keras.util.command import run as run_work
 from tests.support.paths import ROOT
 
 
-@pytest.fixture
-def start(monkeypatch):
-    """Pretends that the process was started in this way."""
-
-    def started(argument, module=None):
-        spec = module and types.SimpleNamespace(name=module)
-        monkeypatch.setattr(sys.modules["__main__"], "__spec__", spec)
-        monkeypatch.setattr(sys, "argv", [argument])
-
-    return started
-
-
-@pytest.mark.parametrize(
-    ("program", "argument", "module", "typed"),
-    [
-        ("export", "x/__main__.py", "export.__main__", "python -m export"),
-        ("export", "x/__main__.py", "elmo_keras.export", "python -m elmo_keras.export"),
-        ("export.serve", "elmo-keras serve", None, "elmo-keras serve"),
-        ("train.py", "../train.py", None, "python ../train.py"),
-        ("train.py", "train.py", "elmo_keras.train", "python -m elmo_keras.train"),
-        ("export.serve", "/bin/pytest", None, "python -m export.serve"),
-        ("export.serve", "pytest", "pytest.__main__", "python -m export.serve"),
-    ],
-)
-def test_the_usage_shows_what_was_typed(start, program, argument, module, typed):
-    start(argument, module)
-    assert command_parser(program, None).format_usage() == f"usage: {typed} [-h]\n"
-
-
-@pytest.mark.parametrize(
-    ("line", "name"),
-    [
-        ("python -m elmo_keras.tasks.tag --help", "tag"),
-        ("python -m elmo_keras.analyses.compare.__main__", "compare"),
-        ("python -m pytest -m slow", ""),
-        ("python script.py tag", ""),
-    ],
-)
-def test_a_command_is_known_while_its_modules_are_imported(monkeypatch, line, name):
-    monkeypatch.setattr(sys, "orig_argv", line.split())
-    assert started_command() == name
-
-
-def test_examples_in_the_help_work_as_they_are_shown(start):
-    shown = command_parser("package.name", "One.\n\n    python -m x\n").format_help()
-    assert shown.startswith("usage: python -m package.name")
-    assert "One.\n\n    python -m x\n" in shown  # with its line breaks
-    description = "python -m export MODEL, `python -m export`, python -m export.serve"
-    start("elmo-keras export")
-    assert command_parser("export", description).description == (
-        "elmo-keras export MODEL, `elmo-keras export`, python -m export.serve"
-    )
-    start("elmo-keras train")
-    assert command_parser("train.py", "python train.py --evaluate").description == (
-        "elmo-keras train --evaluate"
-    )
-
-
-def test_a_wrong_option_and_an_error_name_what_was_typed(start, capsys):
-    start("elmo-keras embed")
-    with pytest.raises(SystemExit, match="2"):
-        command_parser("elmo_keras.embed", None).parse_args(["--x"])
-    assert run_command("elmo_keras.embed", raising(ValueError("bad"))) == 2
-    assert capsys.readouterr().err == (
-        "elmo-keras embed: unrecognized arguments: --x. See elmo-keras embed --help\n"
-        "elmo-keras embed: bad\n"
-    )
+def test_a_wrong_option_and_an_error_name_the_command(capsys):
+    assert console.main(["embed", "a", "b", "--xyz"]) == 2
+    assert console.main(["embed", "a", "b"]) == 2
+    assert console.main(["embde"]) == 2
+    wrong, bad, unknown = capsys.readouterr().err.splitlines()
+    assert wrong.startswith("elmo-keras embed: Unknown option: --xyz. ")
+    assert wrong.endswith(" See elmo-keras embed --help")
+    assert bad == "elmo-keras embed: Give --model, or --options and --weights."
+    assert unknown.startswith('elmo-keras: Unknown command "embde". Did you mean')
 
 
 def raising(error):
@@ -118,11 +58,11 @@ def raising(error):
 def test_an_error_is_one_line_on_standard_error_and_a_status(
     work, status, line, capsys
 ):
-    assert run_command("prog", work, "Interrupted. Resumes.") == status
+    assert run_work("prog", work, "Interrupted. Resumes.") == status
     shown = capsys.readouterr()
     assert shown.err == (f"prog: {line}\n" if line else "") and shown.out == ""
     with pytest.raises(TypeError):  # an error of the program itself is not hidden
-        run_command("prog", raising(TypeError()))
+        run_work("prog", raising(TypeError()))
 
 
 def run(*arguments, **environment):
@@ -142,49 +82,85 @@ def test_help_and_refusals_come_without_tensorflow():
         "import contextlib, io, sys; from elmo_keras.util import console\n"
         "for command in sys.argv[1:]:\n"
         "    name, *arguments = command.split()\n"
-        "    sys.argv = ['elmo-keras', name, *arguments]\n"
         "    with contextlib.redirect_stdout(io.StringIO()) as shown:\n"
         "        with contextlib.redirect_stderr(shown):\n"
-        "            with contextlib.suppress(SystemExit): console.main()\n"
+        "            console.main([name, *arguments])\n"
         "    assert f'elmo-keras {name}' in shown.getvalue(), command\n"
         "    assert not {'tensorflow', 'keras'} & {*sys.modules}, command"
     )
-    commands = [f"{name} --help" for name in console.MODULES]
-    refused = "tag --units 0", "compare tag --help", "compare tag --table tables"
-    found = run("-W", "ignore::RuntimeWarning", "-c", code, *commands, *refused)
-    assert found == (0, "", "")
+    commands = [f"{name} --help" for name in console.COMMANDS]
+    assert run("-W", "ignore::RuntimeWarning", "-c", code, *commands) == (0, "", "")
 
 
-def test_shells_complete_commands_options_and_choices(tmp_path):
-    pytest.importorskip("argcomplete", reason="needs the extra completion")
-    (tmp_path / "train.conllu").touch()
-    lines = {
-        "lay": {"layer-weights "},
-        "tag --tra": {"--train "},
-        "tag --kind pos --elmo-at o": {"output "},
-        f"tag --train {tmp_path}/tr": {f"{tmp_path}/train.conllu "},
-        "search --layers top --ind": {"--index "},
-        "compare sim": {"similarity "},
-        "compare tag --table m": {"models", "mixes"},
-        "compare tag --lstm-d": {"--lstm-dropout "},
-        "nothing --x": set(),
-    }
-    code = (
-        "import contextlib, os, sys; from elmo_keras.util import console\n"
-        "_, out, *lines = sys.argv\n"
-        "for number, line in enumerate(lines):\n"
-        "    os.environ |= {'COMP_LINE': line, 'COMP_POINT': str(len(line))}\n"
-        "    os.environ |= {'_ARGCOMPLETE': '1'}\n"
-        "    os.environ |= {'_ARGCOMPLETE_STDOUT_FILENAME': f'{out}/{number}'}\n"
-        "    with contextlib.suppress(SystemExit): console.main()\n"
-        "    assert not {'tensorflow', 'keras'} & {*sys.modules}, line"
+@pytest.mark.parametrize("name", console.COMMANDS)
+def test_every_option_has_help(name):
+    function = console.load(name)
+    described = {p.arg_name for p in docstring_parser.parse(function.__doc__).params}
+    assert described == set(inspect.signature(function).parameters)
+
+
+def test_the_list_names_every_command(capsys):
+    assert console.main([]) == 0
+    shown = capsys.readouterr().out
+    for name, (_, line) in console.COMMANDS.items():
+        assert re.search(rf"{name} +{re.escape(line)}", shown)
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "value", "refused"),
+    [
+        (arguments.Count, "3", 3, ["0", "1.5", "many"]),
+        (arguments.Index, "0", 0, ["-1"]),
+        (arguments.Positive, "1e-9", 1e-9, ["0", "nan", "inf"]),
+        (arguments.NonNegative, "0.5", 0.5, ["-1", "inf"]),
+        (arguments.Finite, "-1e30", -1e30, ["nan", "-inf"]),
+        (arguments.Rate, "0", 0.0, ["1", "nan"]),
+        (arguments.Share, "1", 1.0, ["0", "1.1"]),
+        (arguments.Seconds, "86400", 86400.0, ["86401"]),
+        (arguments.Seed, "4294967295", 2**32 - 1, ["4294967296"]),
+        (arguments.Port, "0", 0, ["65536"]),
+        (arguments.Mix, "1,-2.5", [1.0, -2.5], ["1,inf", "x"]),
+        (arguments.Layers, "mix", "mix", ["bottom", "-1"]),
+        (arguments.Layers, "2", 2, []),
+        (arguments.Seeds, "2 1", [2, 1], ["3 1 3"]),
+    ],
+)
+def test_a_value_in_the_range_is_read_and_another_refused(type_, text, value, refused):
+    def command(*, x: type_):
+        return x
+
+    app = cyclopts.App(
+        exit_on_error=False, print_error=False, result_action="return_value"
     )
-    asked = [f"elmo-keras {line}" for line in lines]
-    assert run("-W", "ignore", "-c", code, tmp_path, *asked)[0] == 0
-    for number, (line, expected) in enumerate(lines.items()):
-        answer = tmp_path / str(number)
-        found = answer.read_text().split("\v") if answer.exists() else []
-        assert {*filter(None, found)} == expected, line
+    app.default(command)
+    read = app(["--x", *text.split()])
+    assert read == value and type(read) is type(value)
+    for wrong in refused:
+        with pytest.raises(cyclopts.CycloptsError, match="--x"):
+            app(["--x", *wrong.split()])
+
+
+@pytest.mark.parametrize(
+    ("level", "then", "error"),
+    [
+        ("3", "", ""),
+        ("0", "", "I0000 log\n"),
+        ("3", "raise ImportError('broken')", "I0000 log\np: broken\n"),
+        ("3", "raise KeyboardInterrupt", "p: Interrupted.\n"),
+    ],
+)
+def test_a_command_shows_what_tensorflow_logs_if_its_import_fails_or_on_request(
+    tmp_path, level, then, error
+):
+    (tmp_path / "tensorflow.py").write_text(
+        f"import os; os.write(2, b'I0000 log\\n')\n{then}"
+    )
+    code = (
+        "from elmo_keras.util.command import import_tensorflow, run\n"
+        "run('p', import_tensorflow)"
+    )
+    path = f"{tmp_path}{os.pathsep}{ROOT}"
+    assert run("-c", code, PYTHONPATH=path, TF_CPP_MIN_LOG_LEVEL=level)[2] == error
 
 
 CONSOLE = "from elmo_keras.util.console import main; exit(main())"
@@ -193,11 +169,10 @@ CONSOLE = "from elmo_keras.util.console import main; exit(main())"
 @pytest.mark.parametrize(
     "command",
     [
-        ["-m", "elmo_keras.tasks.tag", *"--train no --output no".split()],
-        ["train.py", "--output", "no/folder", "--dry-run"],
+        ["train.py", "--output", "no-folder", "--dry-run"],
         ["-c", CONSOLE, *"tag --train no --output no".split()],
     ],
-    ids=["module", "file", "console"],
+    ids=["file", "console"],
 )
 def test_another_backend_of_keras_is_refused(command):
     status, _, error = run(*command, KERAS_BACKEND="jax")
@@ -208,8 +183,8 @@ def test_another_backend_of_keras_is_refused(command):
 
 def test_output_that_nobody_reads_ends_a_command():
     code = (
-        "import sys; from elmo_keras.util.command import run_command\n"
-        "sys.exit(run_command('p', lambda: [print('x') for _ in range(10**6)] and 0))"
+        "import sys; from elmo_keras.util.command import run\n"
+        "sys.exit(run('p', lambda: [print('x') for _ in range(10**6)] and 0))"
     )
     command = [sys.executable, "-c", code]
     pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -222,7 +197,8 @@ def test_output_that_nobody_reads_ends_a_command():
 def test_a_character_that_the_terminal_lacks_is_shown_by_its_code(monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
     monkeypatch.setattr(sys, "stdout", stream)
-    command_parser("program", "Layers → vectors, 한").print_help()
+    print_anything()
+    print("Layers → vectors, 한")
     stream.flush()
     assert b"Layers \\u2192 vectors, \\ud55c" in stream.buffer.getvalue()
 
@@ -233,8 +209,8 @@ def test_a_command_that_sigterm_stopped_has_its_status(usual_handler):
             os.kill(os.getpid(), number)
         return 130
 
-    assert run_command("p", lambda: work(signal.SIGTERM)) == 143
-    assert run_command("p", lambda: work(signal.SIGINT)) == 130
+    assert run_work("p", lambda: work(signal.SIGTERM)) == 143
+    assert run_work("p", lambda: work(signal.SIGINT)) == 130
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

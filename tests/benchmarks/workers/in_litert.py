@@ -15,7 +15,7 @@ import protocol
 
 from elmo_keras import Embedder
 
-CONVERT = "from elmo_keras.export.__main__ import main; main()"
+CONVERT = "from elmo_keras.util.console import main; main(['export', *__import__('sys').argv[1:]])"
 
 
 def main(folder: Path, way: str) -> None:

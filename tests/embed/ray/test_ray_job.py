@@ -8,7 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import Embedder
-from elmo_keras.embed.__main__ import main
+from tests.support.commands import command
+
+main = command("embed")
 
 LINES = [f"line {i} has w{i % 7} " + "more " * (i % 5) for i in range(60)]
 PIECE = 300  # bytes

@@ -18,11 +18,11 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from packaging.version import Version
 
 from elmo_keras import read_embeddings
-from elmo_keras.serve.client import __main__ as client
 from elmo_keras.serve.client import embeddings_file, remote
 from elmo_keras.serve.client.embeddings_file import write_embeddings
 from elmo_keras.serve.client.remote import embed_text
 from tests.support import stand_in
+from tests.support.commands import command
 from tests.support.paths import ROOT
 
 SENTENCES = [
@@ -42,7 +42,7 @@ def address(server):
 
 @pytest.fixture
 def embed(address):
-    return lambda *args: client.main(["--server", address, *map(str, args)])
+    return lambda *args: command("client")(["--server", address, *map(str, args)])
 
 
 @pytest.fixture
@@ -243,5 +243,5 @@ def test_a_missing_server_is_an_error_with_status_1(text, tmp_path, capsys):
     with stand_in.serving(stand_in.save(tmp_path)) as gone:
         address = f"localhost:{gone.port}"
     arguments = [str(text), str(tmp_path / "o.npy"), "--server", address]
-    assert client.main([*arguments, "--retries", "0"]) == 1
+    assert command("client")([*arguments, "--retries", "0"]) == 1
     assert "should be the port of gRPC" in capsys.readouterr().err

@@ -1,20 +1,7 @@
-"""Lists the published models, and downloads or removes them.
+"""The command `models`."""
 
-    python -m elmo_keras.hub
-    python -m elmo_keras.hub list korean
-    python -m elmo_keras.hub fetch small
-    python -m elmo_keras.hub remove small
-    python -m elmo_keras.hub path
-    python -m elmo_keras.hub path small
-
-`list` shows all models, or those whose row holds the given words; `fetch` downloads
-models to the cache; `remove` deletes them there; `path` prints the folder of the cache,
-or of models in it.
-"""
-
-import argparse
-import sys
 from collections.abc import Sequence
+from typing import Literal
 
 from elmo_keras.hub.cache import (
     cache_folder,
@@ -26,46 +13,47 @@ from elmo_keras.hub.cache import (
 from elmo_keras.hub.catalogue import catalogue, published_model
 from elmo_keras.hub.download import download_model
 from elmo_keras.hub.local_files import unknown_model
-from elmo_keras.util.command import command_parser, run_command
 from elmo_keras.util.markdown_table import markdown_table
 
-PROGRAM = "elmo_keras.hub"
 HEAD = "name", "language", "trained on", "files", "licence", "MB", "cached MB"
 N_TEXTS = 5  # columns that hold no numbers
 
 
-def parser() -> argparse.ArgumentParser:
-    p = command_parser(PROGRAM, __doc__)
-    add = p.add_argument
-    actions = ["list", "fetch", "remove", "path"]
-    add("action", nargs="?", default="list", choices=actions)
-    add("name", nargs="*", metavar="NAME", help="of models; words for list")
-    add(
-        "--softmax",
-        action="store_true",
-        help="fetch the softmax and the vocabulary of original or 5.5B too",
-    )
-    return p
+def models(
+    action: Literal["list", "fetch", "remove", "path"] = "list",
+    /,
+    *names: str,
+    softmax: bool = False,
+) -> None:
+    """Lists the published models, and downloads or removes them.
 
+    `list` shows all models, or those whose row holds the given words; `fetch` downloads
+    models to the cache; `remove` deletes them there; `path` prints the folder of the
+    cache, or of models in it.
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    p = parser()
-    options = p.parse_args(arguments)
-    if options.action in ("fetch", "remove") and not options.name:
-        p.error(f"{options.action} needs the NAME of a model")
+        elmo-keras models
+        elmo-keras models list korean
+        elmo-keras models fetch small
+        elmo-keras models remove small
+        elmo-keras models path
+        elmo-keras models path small
 
-    def work():
-        if options.action == "list":
-            print(list_models(options.name))
-        elif options.action == "path":
-            print_paths(options.name)
-        for name in options.name:
-            if options.action == "fetch":
-                fetch(name, softmax=options.softmax)
-            elif options.action == "remove":
-                print(f"{remove_model(name)} was removed.")
-
-    return run_command(PROGRAM, work, "Interrupted. The same command resumes.")
+    Args:
+        action: what is done
+        names: of models; words for list
+        softmax: fetch the softmax and the vocabulary of original or 5.5B too
+    """
+    if action in ("fetch", "remove") and not names:
+        raise ValueError(f"{action} needs the NAME of a model.")
+    if action == "list":
+        print(list_models(names))
+    elif action == "path":
+        print_paths(names)
+    for name in names:
+        if action == "fetch":
+            fetch(name, softmax=softmax)
+        elif action == "remove":
+            print(f"{remove_model(name)} was removed.")
 
 
 def list_models(words: Sequence[str] = ()) -> str:
@@ -110,7 +98,3 @@ def print_paths(names: Sequence[str] = ()) -> None:
     """Prints the folder of the cache, or those of models in it."""
     for folder in map(model_folder, names) if names else [cache_folder()]:
         print(folder)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,211 @@
+"""The command `embed`."""
+
+import contextlib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from elmo_keras.embed.checked_outputs import checked_folder, checked_output
+from elmo_keras.embed.corpus import pooling_of, write_vectors
+from elmo_keras.embed.embedder import LITE, Embedder
+from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.hub.local_files import local_files
+from elmo_keras.util.arguments import Arithmetic, Count, Finite, Layers, Mix
+from elmo_keras.util.command import (
+    DISK_ERRORS,
+    INTERRUPTED,
+    CommandFailed,
+    fail,
+    import_tensorflow,
+    stopping,
+)
+
+RAY = Parameter(group="With Ray")
+
+
+def _parse_shard(_, tokens):
+    try:
+        index, count = map(int, tokens[0].value.split("/"))
+    except ValueError:
+        index, count = 0, 0
+    if not 1 <= index <= count:
+        raise ValueError(f"Must be I/N, I from 1 to N. Received: {tokens[0].value}")
+    return index, count
+
+
+Shard = Annotated[tuple[int, int], Parameter(converter=_parse_shard, n_tokens=1)]
+
+
+def embed(
+    inputs: Annotated[
+        list[str], Parameter(consume_multiple=True, allow_leading_hyphen=True)
+    ],
+    output: Path,
+    /,
+    *,
+    model: str | None = None,
+    options: str | None = None,
+    weights: str | None = None,
+    layers: Layers | None = None,
+    mix: Mix | None = None,
+    gamma: Finite | None = None,
+    pooling: Literal["mean", "max"] | None = None,
+    float16: bool = False,
+    arithmetic: Arithmetic | None = None,
+    shard: Shard = (1, 1),
+    tokens_at_once: Count | None = None,
+    cache_megabytes: Count = 256,
+    forget_sentences: bool = False,
+    overwrite: bool = False,
+    engine: Annotated[Literal["ray"] | None, RAY] = None,
+    address: Annotated[str | None, RAY] = None,
+    workers: Annotated[Count | None, RAY] = None,
+    text_column: Annotated[str | None, RAY] = None,
+    id_column: Annotated[str | None, RAY] = None,
+    part_kilobytes: Annotated[Count | None, RAY] = None,
+) -> int:
+    """Writes the vectors of a text file, or of many files by a Ray cluster.
+
+    INPUT holds one sentence a line, tokens separated by spaces, plain or gzipped; `-`
+    is standard input. OUTPUT.hdf5 has a dataset for each line, named by its index from
+    0; OUTPUT.parquet has a row for each line; OUTPUT.npy has one array with the mean
+    over the tokens of each line. With Ray, OUTPUT_DIR is a folder of Parquet files.
+    After an interruption the same command resumes.
+
+        elmo-keras embed INPUT.txt OUTPUT.hdf5 --model MODEL
+        elmo-keras embed INPUT.txt OUTPUT.parquet --model MODEL
+        elmo-keras embed INPUT.txt OUTPUT.npy --model MODEL
+        elmo-keras embed INPUT… OUTPUT_DIR --engine ray --model MODEL
+
+    Args:
+        inputs: text files; several only with Ray
+        output: ….hdf5, ….h5 or ….parquet, or ….npy for means
+        model: a model directory, a zip, or a published model's name or address
+        options: published options.json, with --weights
+        weights: published HDF5 weights, with --options
+        layers: which layers are kept, or an index
+        mix: W0,W1,… of the layers, before the softmax
+        gamma: factor of the mix
+        pooling: one vector of each line in .npy (mean if not given) or .parquet
+        float16: write numbers in 2 bytes, not 4
+        arithmetic: float32 if not given; int8 is by LiteRT, on CPUs
+        shard: I/N, the I-th of every N lines
+        tokens_at_once: tokens in a batch
+        cache_megabytes: memory for the vectors of words
+        forget_sentences: leave out the texts of the sentences
+        overwrite: replace an earlier output as soon as the new one is finished
+        engine: compute on the machines of a Ray cluster
+        address: of a cluster, or auto; RAY_ADDRESS or this machine if not given
+        workers: processes; one on each GPU or processor if not given
+        text_column: of JSON lines and Parquet: strings or lists of tokens
+        id_column: of JSON lines and Parquet: integers or strings
+        part_kilobytes: text of a part, the least work that a kill can cost
+    """
+    paths = [Path("/dev/stdin" if path == "-" else path) for path in inputs]
+    of_ray = {
+        "--address": address,
+        "--workers": workers,
+        "--text-column": text_column,
+        "--id-column": id_column,
+        "--part-kilobytes": part_kilobytes,
+    }
+    surplus = [name for name, value in of_ray.items() if value is not None]
+    if engine is None and (surplus or len(paths) > 1):
+        what = surplus[0] if surplus else "More than one INPUT"
+        raise ValueError(f"{what} works only with --engine ray.")
+    if engine and shard != (1, 1):
+        raise ValueError("--shard works without --engine; Ray divides the text itself.")
+    if layers not in (None, "mix") and mix:
+        raise ValueError("--mix works only with --layers mix.")
+    if gamma is not None and not (mix or layers == "mix"):
+        raise ValueError(
+            "--gamma needs --mix, or --layers mix for the model's own mix."
+        )
+    if (model is None) != (None not in (options, weights)):
+        raise ValueError("Give --model, or --options and --weights.")
+    with contextlib.ExitStack() as files:
+        # Opened before the model is read: a missing file is reported at once, and the
+        # writer of a pipe keeps its reader.
+        for path in paths if engine is None else []:
+            files.enter_context(path.open("rb"))
+        read = [*paths, *(parts_of_model(model) if model else ())]
+        read += [Path(path) for path in (options, weights) if path]
+        if engine:
+            output = checked_folder(output, read, overwrite=overwrite)
+        else:
+            output = checked_output(
+                output, read, shard=shard, pooling=pooling, overwrite=overwrite
+            )
+        # A published model is downloaded while Ctrl-C still ends the command at once.
+        source = model or options
+        local_files(source, weights)
+        if arithmetic != "int8" and Path(source).suffix != LITE:
+            import_tensorflow()
+        layers, gamma = _mix_of(source, weights, layers, mix, gamma)
+        settings = {
+            "layers": layers,
+            "gamma": gamma,
+            "weights": weights,
+            "pooling": pooling_of(output, pooling),
+            "dtype": "float16" if float16 else "float32",
+            "arithmetic": arithmetic,
+            "tokens_at_once": tokens_at_once,
+            "cache_bytes": cache_megabytes * 2**20,
+        }
+        with stopping() as stop:
+            try:
+                if engine is None:
+                    summary = write_vectors(
+                        Embedder(source, **settings),
+                        *paths,
+                        output,
+                        forget_sentences=forget_sentences,
+                        overwrite=overwrite,
+                        verbose=1,
+                        stop=stop.is_set,
+                        shard=shard,
+                    )
+                else:
+                    from elmo_keras.embed.on_ray.ray_job import embed_on_ray
+
+                    if part_kilobytes:
+                        settings["piece_bytes"] = part_kilobytes * 2**10
+                    for name, value in of_ray.items():
+                        if value is not None and name != "--part-kilobytes":
+                            settings[name[2:].replace("-", "_")] = value
+                    summary = embed_on_ray(
+                        source,
+                        paths,
+                        output,
+                        forget_sentences=forget_sentences,
+                        overwrite=overwrite,
+                        verbose=1,
+                        stop=stop.is_set,
+                        **settings,
+                    )
+            except OSError as error:
+                if error.errno not in DISK_ERRORS:
+                    raise
+                raise CommandFailed(
+                    f"{error}. What was written is kept; the same command resumes."
+                ) from error
+    print(summary)
+    if summary.finished:
+        return 0
+    return fail(
+        "elmo-keras embed", INTERRUPTED, "Interrupted. The same command resumes."
+    )
+
+
+def _mix_of(source, weights, layers, mix, gamma):
+    if mix:
+        return mix, 1.0 if gamma is None else gamma
+    if layers != "mix" or Path(source).suffix == LITE:
+        return layers or "all", gamma
+    from elmo_keras.formats.model_directory import find_model
+
+    own = find_model(source, weights).mix
+    if own is None:
+        raise ValueError(f"{source} comes with no mix. Give its weights as --mix.")
+    return own.scalars, own.gamma if gamma is None else gamma

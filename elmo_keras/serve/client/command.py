@@ -1,0 +1,117 @@
+"""The command `client`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import grpc
+from cyclopts import Parameter
+
+from elmo_keras.embed.vector_files import ARRAY_SUFFIXES, check_suffix, is_npy
+from elmo_keras.serve.client.embeddings_file import write_embeddings
+from elmo_keras.text.files import lines_of
+from elmo_keras.util.arguments import Count, Index, Seconds
+from elmo_keras.util.command import DISK_ERRORS, CommandFailed, import_tensorflow
+from elmo_keras.util.outputs import check_apart, check_file
+from elmo_keras.util.progress import Progress
+
+REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
+TLS = Parameter(group="TLS, in files with PEM")
+
+
+def client(
+    input_file: Path,
+    output_file: Path,
+    /,
+    *,
+    server: str = "localhost:8500",
+    model: str = "elmo",
+    output: str | None = None,
+    batch_tokens: Count = 2048,
+    batch_size: Count = 32,
+    in_flight: Count = 4,
+    timeout: Seconds = 60.0,
+    retries: Index = 5,
+    root_certificates: Annotated[Path | None, TLS] = None,
+    client_key: Annotated[Path | None, TLS] = None,
+    client_certificate: Annotated[Path | None, TLS] = None,
+) -> None:
+    """Embeds a text file through a server: `elmo-keras serve` or TensorFlow Serving.
+
+    INPUT holds one sentence a line, tokens separated by spaces, plain or gzipped; an
+    empty line is a sentence without tokens. An .hdf5 file holds the vectors of the
+    tokens in the layout of `allennlp elmo`, a .npy file one vector for each sentence.
+
+        elmo-keras client INPUT.txt OUTPUT.hdf5 --server localhost:8500
+        elmo-keras client INPUT.txt OUTPUT.npy
+
+    Args:
+        input_file: text
+        output_file: ….hdf5, ….h5 or ….npy
+        server: host and port of gRPC
+        model: name on the server
+        output: elmo, default, layers or another output; elmo for HDF5 and default for
+            .npy if not given
+        batch_tokens: tokens in a request
+        batch_size: sentences in a request
+        in_flight: concurrent requests
+        timeout: seconds for a request
+        retries: further attempts while the server is busy
+        root_certificates: the authorities that the server's certificate is checked with
+        client_key: of this client
+        client_certificate: of this client
+    """
+    check_output(output_file, input_file)
+    import_tensorflow()
+    from elmo_keras.serve.client.remote import embed_text, read_credentials
+
+    credentials = read_credentials(root_certificates, client_key, client_certificate)
+    sentences = read_lines(input_file)
+    try:
+        with Progress(total=len(sentences), unit=" sentences") as progress:
+            vectors = embed_text(
+                sentences,
+                server=server,
+                model=model,
+                output=output or ("default" if is_npy(output_file) else "elmo"),
+                batch_tokens=batch_tokens,
+                batch_size=batch_size,
+                timeout=timeout,
+                retries=retries,
+                in_flight=in_flight,
+                credentials=credentials,
+                progress=progress.update,
+            )
+            write_embeddings(output_file, sentences, vectors)
+    except grpc.RpcError as error:
+        status = f"{error.code().name}: {error.details()}"
+        if error.code() is grpc.StatusCode.UNAVAILABLE:
+            status += ". --server should be the port of gRPC of a running server"
+        if error.code() in REFUSED:
+            raise ValueError(f"{server}: {status}") from error
+        raise CommandFailed(f"{server}: {status}") from error
+    except OSError as error:
+        if error.errno not in DISK_ERRORS:
+            raise
+        raise CommandFailed(
+            f"{output_file} can't be written: {error.strerror}. Nothing is left of it. "
+            "Give an output on another disk."
+        ) from error
+    print(f"{len(sentences):,} sentences are in {output_file}")
+
+
+def check_output(path: Path, source: Path) -> None:
+    check_suffix(path, ARRAY_SUFFIXES)
+    check_apart([path], [source])
+    check_file(path)
+    if path.exists():
+        raise ValueError(f"{path} exists already. Give another output.")
+
+
+def read_lines(path: Path) -> list[list[str]]:
+    with path.open("rb") as file:
+        lines = (line.split() for line in lines_of(file, path))
+        # Decoded after the split, which then sees ASCII white space only.
+        sentences = [[token.decode() for token in line] for line in lines]
+    if not sentences:
+        raise ValueError(f"{path} holds no sentence.")
+    return sentences
