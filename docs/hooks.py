@@ -8,15 +8,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PRINT_OPTIONS = """
-import sys
 from elmo_keras.util import console
-for name in console.MODULES:
+for name in console.COMMANDS:
     print(f"## {name}", flush=True)
-    sys.argv = ["elmo-keras", name, "--help"]
-    try:
-        console.main()
-    except SystemExit:
-        sys.stdout.flush()
+    console.main([name, "--help"])
 """
 
 

@@ -191,7 +191,7 @@ class Elmo(keras.layers.Layer):
     ) -> "Elmo":
         """An `Elmo` layer with the weights of a trained biLM.
 
-        The name of a published model (`python -m elmo_keras.hub` lists them) or
+        The name of a published model (`elmo-keras models` lists them) or
         its address is downloaded to a cache.
 
         Args:

@@ -19,7 +19,7 @@ LENGTHS = "sequence_len"
 
 @keras.saving.register_keras_serializable("elmo_keras")
 class ExportedElmo(keras.layers.Layer):
-    """The vectors of a SavedModel that `python -m export` wrote.
+    """The vectors of a SavedModel that `elmo-keras export` wrote.
 
     The export determines what is trained: nothing, the mix, or the biLM too. It
     includes the dropout and the regularizer. A saved Keras model holds the weights
@@ -127,7 +127,7 @@ def _load(directory):
         ) from error
     if not hasattr(loaded, "sequence_len"):
         raise ValueError(
-            "`directory` should be a SavedModel that `python -m export` wrote. "
+            "`directory` should be a SavedModel that `elmo-keras export` wrote. "
             f"Received: {directory}"
         )
     return loaded

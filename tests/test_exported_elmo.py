@@ -72,7 +72,7 @@ def test_a_folder_without_an_export_is_refused(exported_version, tmp_path):
     with pytest.raises(ValueError, match="`output_key` should be one of"):
         ExportedElmo(exported_version, output_key="top")
     tf.saved_model.save(tf.Module(), str(tmp_path))
-    with pytest.raises(ValueError, match="that `python -m export` wrote"):
+    with pytest.raises(ValueError, match="that `elmo-keras export` wrote"):
         ExportedElmo(tmp_path)
 
 

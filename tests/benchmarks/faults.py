@@ -3,7 +3,7 @@
     python -m tests.benchmarks.faults EXPORT
     python -m tests.benchmarks.faults EXPORT --checkout ../before --only long uses
 
-EXPORT holds a version that `python -m export` wrote. Each fault meets a server of its
+EXPORT holds a version that `elmo-keras export` wrote. Each fault meets a server of its
 own, with --checkout that of another checkout too, with the default limits. A server
 that gets a request of much memory has an address space of 12 GB, and the table shows its
 memory before, at the peak and afterwards.

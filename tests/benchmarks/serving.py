@@ -3,7 +3,7 @@
     python -m tests.benchmarks.serving EXPORT --text FILE
     python -m tests.benchmarks.serving EXPORT --text FILE --systems embedded REST --rounds 1 --seconds 120
 
-EXPORT holds a version that `python -m export` wrote. FILE holds one sentence a line,
+EXPORT holds a version that `elmo-keras export` wrote. FILE holds one sentence a line,
 tokens separated by spaces; a request is one sentence. In turns:
 
 - function: a `tf.function` over `tf.saved_model.load`, called by threads of its own

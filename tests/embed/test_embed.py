@@ -323,10 +323,6 @@ def test_the_command_mixes_layers_and_prints_a_summary(
     actual = read_embeddings(output)
     np.testing.assert_allclose(actual[len(lines) - 1], mixed, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(actual.attributes["mix"], weights, rtol=1e-6)
-    (tmp_path / "mix.json").write_text('{"scalars": [0.5, -1, 2], "gamma": 3.0}')
-    first = output.read_bytes()
-    mix = ["--mix", str(tmp_path / "mix.json"), "--overwrite"]
-    assert main([*command, *mix]) == 0 and output.read_bytes() == first
 
 
 @pytest.mark.parametrize(
@@ -363,9 +359,8 @@ def test_an_error_is_one_line_and_leaves_no_file(
     "option", [["--shard", "4/3"], ["--layers", "b"], ["--mix", "x"]]
 )
 def test_arguments_out_of_range_are_refused(option, capsys):
-    with pytest.raises(SystemExit) as refused:
-        main(["text.txt", "out.hdf5", "--model", "model", *option])
-    assert refused.value.code == 2 and "should be" in capsys.readouterr().err
+    assert main(["text.txt", "out.hdf5", "--model", "model", *option]) == 2
+    assert f"for {option[0]}" in capsys.readouterr().err
 
 
 OPTIONS = "--tokens-at-once", "300"

@@ -56,7 +56,7 @@ def test_an_error_is_one_line_and_status_2(tmp_path, capsys, arguments, message)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         directory, *rest = [port if a == "TAKEN" else a for a in arguments]
-        free = ["--port=0", "--rest-port=0"]
+        free = [f"--{p}=0" for p in ("port", "rest-port") if f"--{p}" not in rest]
         assert command("serve")([str(tmp_path / directory), *free, *rest]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert message.replace("TAKEN", port) in error
