@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from elmo_keras import ElmoConfig, LanguageModel
-from elmo_keras.analyses import score, substitutes
+from elmo_keras.analyses.score import OF_SENTENCES
 from elmo_keras.formats.model_directory import save_model
+from tests.support.commands import command
 from tests.support.models import random_bilm
 from tests.support.oracle_losses import expected_losses
 from tests.support.training_runs import SENTENCES, VOCABULARY
+
+score, substitutes = command("score"), command("substitutes")
 
 
 @pytest.fixture(scope="module")
@@ -125,9 +128,9 @@ def test_a_model_directory_is_read_with_its_words(model, tmp_path):
 def test_the_command_prints_a_line_for_each_sentence(model, tmp_path, capsys):
     text = tmp_path / "text.txt"
     text.write_text("\n".join(" ".join(tokens) for tokens in SENTENCES))
-    assert score.main([str(text), "--elmo", "lm"]) == 0
+    assert score([str(text), "--model", "lm"]) == 0
     heading, *rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert tuple(heading) == score.OF_SENTENCES
+    assert tuple(heading) == OF_SENTENCES
     for number, (row, scores) in enumerate(zip(rows, model.score(SENTENCES)), 1):
         assert row[0] == str(number) and row[-1] == " ".join(scores.tokens)
         np.testing.assert_allclose([*map(float, row[3:5])], scores.totals, atol=1e-3)
@@ -138,8 +141,8 @@ def test_the_command_prints_a_line_for_each_sentence(model, tmp_path, capsys):
 def test_the_command_prints_a_line_for_each_token(tmp_path):
     text, output = tmp_path / "text.txt", tmp_path / "scores.tsv"
     text.write_text("a b\n\nc\n")
-    command = [str(text), "--elmo", "lm", "--tokens", "--output", str(output)]
-    assert score.main(command) == 0
+    command = [str(text), "--model", "lm", "--tokens", "--output", str(output)]
+    assert score(command) == 0
     rows = [line.split("\t") for line in output.read_text().splitlines()[1:]]
     assert [" ".join(row[:3]) for row in rows] == ["1 0 a", "1 1 b", "3 0 c"]
 
@@ -147,11 +150,11 @@ def test_the_command_prints_a_line_for_each_token(tmp_path):
 @pytest.mark.usefixtures("read")
 def test_the_command_prints_substitutes(capsys):
     word = VOCABULARY.words[3]
-    assert substitutes.main([f"{word} x", "--word", word, "--elmo", "lm"]) == 0
+    assert substitutes([f"{word} x", "--word", word, "--model", "lm"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[1] for line in lines] and word not in lines
     command = [f"{word} x", "--position", "0", "--direction", "backward", "--top", "1"]
-    assert substitutes.main([*command, "--elmo", "lm"]) == 0
+    assert substitutes([*command, "--model", "lm"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
@@ -164,5 +167,5 @@ def test_the_command_prints_substitutes(capsys):
     ],
 )
 def test_a_word_that_is_not_in_one_place(arguments, message, capsys):
-    assert substitutes.main([*arguments, "--elmo", "lm"]) == 2
+    assert substitutes([*arguments, "--model", "lm"]) == 2
     assert message in capsys.readouterr().err

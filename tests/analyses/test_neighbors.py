@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from elmo_keras import Embedder
-from elmo_keras.analyses import neighbors
+from tests.support.commands import command
+
+main = command("neighbors")
 
 SENTENCES = [
     "they play the game",
@@ -25,8 +27,8 @@ def text(tmp_path):
 
 
 def test_uses_in_similar_contexts_are_nearest_and_words_are_listed(text, model, capsys):
-    command = [str(text), "--elmo", model, "--words", "play", "game", "--top", "2"]
-    assert neighbors.main(command) == 0
+    command = [str(text), "--model", model, "--words", "play", "game", "--top", "2"]
+    assert main(command) == 0
     output = capsys.readouterr().out
     by_words = re.findall(r"^(\w+): (.*)$", output, re.M)
     assert [word for word, _ in by_words] == ["play", "game"]
@@ -43,8 +45,8 @@ def test_uses_in_similar_contexts_are_nearest_and_words_are_listed(text, model, 
 
 def test_the_projector_gets_words_and_uses(text, model, tmp_path):
     folder = tmp_path / "new" / "projector"
-    command = [text, "--elmo", model, "--words", "play", "--projector", folder]
-    assert neighbors.main([*map(str, command)]) == 0
+    command = [text, "--model", model, "--words", "play", "--projector", folder]
+    assert main([*map(str, command)]) == 0
     words = (folder / "words.labels.tsv").read_text().splitlines()
     assert words[:2] == ["play", "the"] and "playing" in words
     uses = (folder / "uses.labels.tsv").read_text().splitlines()
@@ -61,10 +63,10 @@ def test_the_projector_gets_words_and_uses(text, model, tmp_path):
 
 
 def test_a_word_needs_two_uses_to_compare_and_a_text_utf8(text, model, error_of):
-    command = [text, "--elmo", model, "--words"]
+    command = [text, "--model", model, "--words"]
     for word, count in (("fun", 1), ("absent", 0)):
-        error = error_of(neighbors.main, [*command, word])
+        error = error_of(main, [*command, word])
         assert f"{word} occurs {count} times in {text}" in error
     text.write_bytes(b"play\nb\xff\n")
-    error = error_of(neighbors.main, [*command, "play"])
+    error = error_of(main, [*command, "play"])
     assert f"{text} should be UTF-8. Line 2" in error

@@ -7,6 +7,9 @@ import tensorflow as tf
 
 from elmo_keras.analyses import probe
 from elmo_keras.analyses.layer_probes import LayerProbes
+from tests.support.commands import command
+
+main = command("probe")
 
 
 def made_up(n, seed):
@@ -25,7 +28,7 @@ def files(conllu):
 @pytest.fixture
 def command(files, model_directory):
     train, dev = files
-    options = "--train", train, "--dev", dev, "--elmo", model_directory
+    options = "--train", train, "--dev", dev, "--model", model_directory
     return list(map(str, options))
 
 
@@ -34,7 +37,7 @@ def scored(cells, capsys):
     """Runs the command; gives the score in each row, and all that was printed."""
 
     def run(command, more):
-        assert probe.main([*command, *more.split()]) == 0
+        assert main([*command, *more.split()]) == 0
         output = capsys.readouterr().out
         rows = cells(output)[2:]
         return {name: float(score.split()[0]) for name, score in rows}, output
@@ -59,7 +62,7 @@ def test_texts_are_classified_by_their_mean_vectors(tmp_path, model, scored):
     lines = ["__label__good they run\n"] * 24 + ["__label__bad the run\n"] * 16
     path = tmp_path / "texts.txt"
     path.write_text("".join(lines), encoding="utf-8")
-    command = ["--train", str(path), "--dev", str(path), "--elmo", model]
+    command = ["--train", str(path), "--dev", str(path), "--model", model]
     more = "--format fasttext --learning-rate 0.2 --batch-size 5 --epochs 3"
     found, output = scored(command, more)
     assert found["most frequent label"] == 60

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, Embedder
-from elmo_keras.analyses import senses
 from elmo_keras.analyses.semcor import Instance, read_semcor
 from elmo_keras.analyses.senses import SenseInventory, average_senses
+from tests.support.commands import command
+
+main = command("senses")
 
 SHORE, MONEY = "bank%1:17:01::", "bank%1:14:00::"
 TURN = "bank%2:38:00::"
@@ -49,8 +51,8 @@ def files(tmp_path):
     return paths
 
 
-def command(files, model, *more):
-    return ["--train", str(files[0]), "--test", str(files[1]), "--elmo", model, *more]
+def arguments(files, model, *more):
+    return ["--train", str(files[0]), "--test", str(files[1]), "--model", model, *more]
 
 
 def test_context_decides_and_words_that_training_lacks_back_off(
@@ -62,7 +64,7 @@ def test_context_decides_and_words_that_training_lacks_back_off(
     files[0].write_text(TRAIN + only_sense)
     planes = only_sense.replace("a plane", "one plane") * 2
     files[1].write_text(TEST + bank_as_adjective + planes + unknown * 2)
-    assert senses.main(command(files, model)) == 0
+    assert main(arguments(files, model)) == 0
     output = capsys.readouterr().out
     found = {name: list(map(float, row)) for name, *row in cells(output)[2:]}
     # Of the 8 uses, these are right: the plane's two, the adjective (through the verb),
@@ -117,13 +119,13 @@ def test_columns_are_read_as_written(tmp_path):
 def test_a_malformed_line_is_named(files, model, error_of, line, reason):
     with files[1].open("a") as file:
         file.write(line + "\n")
-    error = error_of(senses.main, command(files, model))
+    error = error_of(main, arguments(files, model))
     assert f"{files[1]}:{TEST.count(chr(10)) + 1}: {reason}" in error
 
 
 def test_a_file_without_senses_is_refused(files, model, error_of):
     files[0].write_text("the\tthe\tDT\t_\n")
-    error = error_of(senses.main, command(files, model))
+    error = error_of(main, arguments(files, model))
     assert f"{files[0]} holds no word with a sense" in error
 
 

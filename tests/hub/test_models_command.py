@@ -94,8 +94,7 @@ def test_a_softmax_is_fetched_on_request(run, small, tmp_path, config):
 def test_wrong_names_are_explained(arguments, message, run, capsys):
     status, _, error = run(*arguments)
     assert status == WRONG_INPUT and message in error and error.count("\n") == 1
-    with pytest.raises(SystemExit):
-        main(["fetch"])
+    assert main(["fetch"]) == WRONG_INPUT
     assert "fetch needs the NAME of a model" in capsys.readouterr().err
 
 
