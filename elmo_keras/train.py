@@ -11,6 +11,7 @@ from elmo_keras import Embedder
 from elmo_keras.analyses.neighbors import context_vectors, occurrences, print_uses
 from elmo_keras.text.corpus import TextStatistics
 from elmo_keras.training.options import (
+    ZERO_STATE_SHARE,
     Limits,
     RunSettings,
     TextData,
@@ -191,12 +192,12 @@ def train(
         new_softmax=new_softmax,
         warm_up=warm_up,
         seed=seed,
-        zero_state_share=0.0 if published_state else zero_state,
+        zero_state_share=0.0 if published_state else zero_state or ZERO_STATE_SHARE,
         optimizer=optimizer,
         schedule=schedule,
         dtype=dtype,
         replicas=replicas,
-        accumulation_steps=parts,
+        parts=parts,
     )
     limits = Limits(
         n_epochs=epochs if steps else training.n_epochs,

@@ -1,6 +1,7 @@
 """The program `elmo-keras`: each command is a function, its docstring the help."""
 
 import importlib
+import inspect
 import os
 import runpy
 import sys
@@ -86,3 +87,10 @@ def _call(program, arguments):
         return app(arguments)
     except CycloptsError as error:
         raise ValueError(f"{error} See {program} --help") from None
+    except ValueError as error:
+        # Functions of the library name their parameters, and commands their options.
+        parameters = inspect.signature(load(arguments[0])).parameters
+        message = str(error)
+        for name in parameters:
+            message = message.replace(f"`{name}`", f"--{name.replace('_', '-')}")
+        raise ValueError(message) from error

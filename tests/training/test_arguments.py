@@ -87,7 +87,7 @@ def test_every_option_reaches_the_field_that_it_sets():
         (["--weights", "w"], "--options and --weights should be given together"),
         (["--init", "m", "--preset", "tiny"], "Leave out --preset"),
         (["--init", "m", "--cut-at", "byte"], "Leave out --cut-at"),
-        (["--batch-size", "3", "--parts", "2"], "should be a multiple of `parts`"),
+        (["--batch-size", "3", "--parts", "2"], "should be a multiple of --parts"),
     ],
 )
 def test_contradictions_are_refused(arguments, message, capsys):
