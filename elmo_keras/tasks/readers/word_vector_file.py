@@ -1,27 +1,21 @@
 """Reads files of word vectors: GloVe, and word2vec as text or binary."""
 
 import collections
-import functools
 import itertools
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from elmo_keras.text.files import GZIP_ERRORS, unzipped
 
-LONGEST_LINE = 2**20  # bytes
-LONGEST_WORD = 2**12
-LARGEST_DIM = 2**14
+MAX_LINE, MAX_WORD, MAX_DIM = 2**20, 2**12, 2**14  # bytes, bytes, numbers
 # What published vectors also come in, by the first bytes.
 OTHER_FORMATS = {
     b"PK\x03\x04": "It is a zip: unzip it, and give the file of one size.",
     b"\xba\x16\x4f\x2f": "It is a model of fastText: give its .vec file.",
 }
-
-# A word, and the function that parses its numbers.
-Entry = tuple[bytes, Callable[[], np.ndarray]]
 
 
 class WordVectorFile(NamedTuple):
@@ -39,17 +33,27 @@ def read_word_vectors(
     word2vec's files and fastText's `.vec` start with the numbers of words and of
     dimensions, GloVe's with the first word.
     """
+    rows: dict[str, np.ndarray] = {}
     with Path(path).open("rb") as file:
         try:
-            dim, entries = _opened(unzipped(file))
-            found = _collected(entries, wanted)
+            dim, entries = _read_start(unzipped(file))
+            for index, (content, numbers) in enumerate(entries, 1):
+                word = content.decode("utf-8", "replace")
+                if word in rows or not (wanted is None or word in wanted):
+                    continue
+                vector = _finite(numbers)
+                if vector is None:
+                    raise ValueError(
+                        f"Word {index:,}, {word!r}, should have {dim} finite numbers."
+                    )
+                rows[word] = vector
         except (ValueError, *GZIP_ERRORS) as error:
             raise ValueError(
                 f"{path} should hold word vectors of GloVe or word2vec, plain or "
                 f"gzipped. {error}"
             ) from error
-    vectors = np.array(list(found.values()), np.float32).reshape(len(found), dim)
-    return WordVectorFile(tuple(found), vectors)
+    vectors = np.array(list(rows.values()), np.float32).reshape(len(rows), dim)
+    return WordVectorFile(tuple(rows), vectors)
 
 
 def read_lower_case_vectors(
@@ -68,49 +72,34 @@ def read_lower_case_vectors(
     forms: dict[str, list[str]] = {}  # by preference: lower case, then by frequency
     for token in sorted(counts, key=lambda token: (-counts[token], token)):
         forms.setdefault(token.lower(), [token.lower()]).append(token)
-    file = read_word_vectors(path, {f for of_word in forms.values() for f in of_word})
-    rows = {form: row for row, form in enumerate(file.words)}
-    chosen: dict[str, int] = {}
-    for word, of_word in forms.items():
-        for form in of_word:
-            if form in rows:
-                chosen.setdefault(word, rows[form])
-    return WordVectorFile(tuple(chosen), file.vectors[list(chosen.values())])
+    file = read_word_vectors(path, set(itertools.chain.from_iterable(forms.values())))
+    row_of = {form: row for row, form in enumerate(file.words)}
+    rows = {
+        word: next(row_of[form] for form in word_forms if form in row_of)
+        for word, word_forms in forms.items()
+        if not row_of.keys().isdisjoint(word_forms)
+    }
+    return WordVectorFile(tuple(rows), file.vectors[list(rows.values())])
 
 
-def _collected(entries, wanted):
-    found: dict[str, np.ndarray] = {}
-    for number, (word, parse) in enumerate(entries, 1):
-        word = word.decode("utf-8", "replace")
-        if word in found or not (wanted is None or word in wanted):
-            continue
-        vector = parse()
-        if not np.isfinite(vector).all():
-            raise ValueError(
-                f"The numbers of word {number}, {word!r}, should be finite."
-            )
-        found[word] = vector
-    return found
-
-
-def _opened(file: BinaryIO) -> tuple[int, Iterator[Entry]]:
-    """The size of the vectors, and the entries of a file in any format."""
-    first = file.readline(LONGEST_LINE)
+def _read_start(file):
+    """The size of the vectors, and each word with its numbers as text or as bytes."""
+    first = file.readline(MAX_LINE)
     if problem := OTHER_FORMATS.get(first[:4]):
         raise ValueError(problem)
+    lines = iter(lambda: file.readline(MAX_LINE), b"")
     heading = first.split()
-    if len(heading) != 2 or not all(cell.isdigit() for cell in heading):
-        dim = len(first.rstrip().split(b" ")) - 1
-        if dim < 2:
-            raise ValueError(f"Line 1 should be a word and its numbers: {first[:80]!r}")
-        entry = _of_line(first, dim, 1)
-        entry[1]()  # a file of something else fails here
-        return dim, itertools.chain([entry], _text(file, dim, n_words=None))
-    n_words, dim = map(int, heading)
-    if not 0 < dim <= LARGEST_DIM:
-        raise ValueError(f"Line 1 says that vectors have {dim} dimensions.")
-    read = _text if _is_text(file.peek(LONGEST_LINE)) else _binary
-    return dim, read(file, dim, n_words)
+    if len(heading) == 2 and all(cell.isdigit() for cell in heading):
+        n_words, dim = map(int, heading)
+        if not 0 < dim <= MAX_DIM:
+            raise ValueError(f"Line 1 says that vectors have {dim} dimensions.")
+        if _is_text(file.peek(MAX_LINE)):
+            return dim, _read_text(lines, dim, n_words)
+        return dim, _read_binary(file, dim, n_words)
+    cells = first.rstrip().split(b" ")[1:]
+    if len(cells) < 2 or _finite(cells) is None:
+        raise ValueError(f"Line 1 should be a word and its numbers: {first[:80]!r}")
+    return len(cells), _read_text(itertools.chain([first], lines), len(cells))
 
 
 def _is_text(start):
@@ -119,60 +108,46 @@ def _is_text(start):
     cells = line.rstrip().split(b" ")[1:]
     if not line_end:
         cells = cells[:-1]  # may be cut
+    return bool(cells) and _finite(cells) is not None
+
+
+def _finite(numbers):
+    """The numbers of an entry, or None if they are no finite ones."""
     try:
-        return all(np.isfinite(float(cell)) for cell in cells) and bool(cells)
+        is_text = isinstance(numbers, list)
+        vector = np.array(numbers, "f4") if is_text else np.frombuffer(numbers, "<f4")
     except ValueError:
-        return False
+        return None
+    return vector if np.isfinite(vector).all() else None
 
 
-def _text(file, dim, n_words):
+def _read_text(lines, dim, n_words=0):
     """Entries of lines; the word may contain spaces, as some of GloVe's do."""
-    number = 1
-    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 2):
-        yield _of_line(line, dim, number)
-    if n_words is not None and number - 1 < n_words:
-        raise ValueError(
-            f"Line 1 says {n_words:,} words. Found: {number - 1:,}; the end of the file "
-            "is missing."
-        )
-
-
-def _of_line(line, dim, number) -> Entry:
-    def malformed():
-        return ValueError(
-            f"Line {number:,} should hold a word and {dim} numbers. Found: "
-            f"{line[:80].decode('utf-8', 'replace')!r}"
-        )
-
-    def parse():
-        try:
-            return np.array(numbers, np.float32)
-        except ValueError:
-            raise malformed() from None
-
-    word, *numbers = line.rstrip().rsplit(b" ", dim)
-    if len(numbers) < dim:
-        raise malformed()
-    return word, parse
-
-
-def _binary(file: BinaryIO, dim, n_words):
-    """Entries `word SPACE float32…`, with or without a line break between them."""
-    for number in range(1, n_words + 1):
-        word = _word(file, number)
-        content = file.read(4 * dim)
-        if len(content) < 4 * dim:
+    index = 0
+    for index, line in enumerate(lines, 1):
+        word, *numbers = line.rstrip().rsplit(b" ", dim)
+        if len(numbers) < dim:
             raise ValueError(
-                f"Line 1 says {n_words:,} words. The file ends within word {number:,}."
+                f"Word {index:,} should have {dim} numbers. Its line: {line[:80]!r}"
             )
-        yield word, functools.partial(np.frombuffer, content, "<f4")
+        yield word, numbers
+    if index < n_words:
+        raise ValueError(
+            f"Line 1 says {n_words:,} words. The file ends after {index:,}."
+        )
 
 
-def _word(file, number):
-    word = bytearray()
-    while (byte := file.read(1)) != b" ":
-        if not byte or len(word) > LONGEST_WORD:
-            raise ValueError(f"Word {number:,} has no end.")
-        if byte != b"\n":
+def _read_binary(file, dim, n_words):
+    """Entries `word SPACE float32…`, with or without a line break between them."""
+    for index in range(1, n_words + 1):
+        word = bytearray()
+        while (byte := file.read(1)) != b" ":
+            if not byte or len(word) > MAX_WORD:
+                raise ValueError(f"Word {index:,} has no end.")
             word += byte
-    return bytes(word)
+        numbers = file.read(4 * dim)
+        if len(numbers) < 4 * dim:
+            raise ValueError(
+                f"Line 1 says {n_words:,} words. The file ends within word {index:,}."
+            )
+        yield bytes(word).lstrip(b"\n"), numbers
