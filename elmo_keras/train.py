@@ -251,7 +251,7 @@ def run_training(
         cache = output / f"training/corpus-{worker(strategy)}"
         inputs = read_inputs(data, settings, cache=cache)
         uses = uses_to_show(inputs, word) if word else []
-        check_vocabulary(inputs, data)
+        check_vocabulary(inputs)
         streams = make_streams(inputs, settings, strategy)
         n_steps = limits.total_steps(streams.n_steps(0))
         cost = estimate(streams, settings, n_replicas=n_replicas, n_steps=n_steps)

@@ -22,7 +22,7 @@ class Plan(NamedTuple):
     from_zero: np.ndarray  # bool (sentences,); all others continue from the one before
 
     @classmethod
-    def of(
+    def in_random_order(
         cls,
         corpus: Corpus,
         n_rows: int,
@@ -31,7 +31,7 @@ class Plan(NamedTuple):
         epoch: int,
         zero_state_share: float = 0.0,
     ) -> "Plan":
-        """The plan of an epoch, in random order; a function of the arguments."""
+        """The plan of an epoch; a function of the arguments."""
         rng = np.random.default_rng((seed, epoch))
         order = rng.permutation(len(corpus))
         from_zero = rng.random(len(corpus)) < zero_state_share

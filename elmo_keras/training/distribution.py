@@ -83,10 +83,10 @@ def _cluster(strategy):
 
 def scatter_rows(strategy: tf.distribute.Strategy, rows: Any) -> Any:
     """Gives each replica its share of the rows of tensors `(all rows, …)`."""
-    return _on_replicas(strategy, _own_rows)(rows)
+    return _on_replicas(strategy, _replica_rows)(rows)
 
 
-def _own_rows(rows):
+def _replica_rows(rows):
     context = tf.distribute.get_replica_context()
     replica = context.replica_id_in_sync_group
     n = context.num_replicas_in_sync
@@ -120,11 +120,11 @@ def sum_over_workers(strategy: tf.distribute.Strategy, numbers: Any) -> Any:
     if n_workers(strategy) == 1:
         return numbers
     share = tf.constant(numbers, tf.float64) / n_local_replicas(strategy)
-    total = _on_replicas(strategy, _all_reduced)(share)
+    total = _on_replicas(strategy, _all_reduce)(share)
     return strategy.experimental_local_results(total)[0].numpy()
 
 
-def _all_reduced(share):
+def _all_reduce(share):
     share = tf.identity(share)  # a graph's argument has no device
     return tf.distribute.get_replica_context().all_reduce("SUM", share)
 

@@ -6,7 +6,7 @@ import functools
 import itertools
 import pydoc_data.topics
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from elmo_keras.config import ElmoConfig
@@ -93,16 +93,14 @@ def _new_config(settings):
     return dataclasses.replace(preset, **settings.changes)
 
 
-def sentences_of(
-    data: TextData, patterns: Iterable[str], config: ElmoConfig
-) -> Iterator[list[str]]:
+def _sentences(data, patterns, config) -> Iterator[list[str]]:
     tokenizer = raw_text_tokenizer() if data.raw_text else None
     return read_sentences(patterns, tokenizer, config.unicode_normalization)
 
 
 def validation_text(data: TextData, config: ElmoConfig) -> Corpus:
     """The held-out text, which must have a sentence."""
-    valid = Corpus.of(sentences_of(data, data.valid, config))
+    valid = Corpus.of(_sentences(data, data.valid, config))
     if not len(valid):
         raise ValueError("The files of --valid hold no sentence.")
     return valid
@@ -117,7 +115,7 @@ def _training_text(data, config, cache):
         )
     stamps = [file_stamp(path) for path in files]
     train = Corpus.in_files(
-        sentences_of(data, data.train, config),
+        _sentences(data, data.train, config),
         cache,
         [data.raw_text, config.unicode_normalization, *stamps],
     )
@@ -165,29 +163,20 @@ def _uncounted_vocabulary(data, known):
 
 def _counted_vocabulary(data, config, train):
     counts = collections.Counter(dict(zip(train.words, train.counts().tolist())))
-    for sentence in sentences_of(data, data.vocabulary_text or [], config):
+    for sentence in _sentences(data, data.vocabulary_text or [], config):
         counts.update(sentence)
     min_count = data.min_count or MIN_COUNT
     return Vocabulary.from_counts(counts, data.vocabulary_size, min_count)
 
 
-def check_vocabulary(inputs: Inputs, data: TextData) -> None:
+def check_vocabulary(inputs: Inputs) -> None:
     """Refuses a vocabulary that lacks more than `MAX_UNKNOWN` of the training text."""
     unknown = unknown_share(inputs.train, inputs.vocabulary)
-    if unknown <= MAX_UNKNOWN:
-        return
-    if data.vocabulary:
-        remedy = "Give another --vocabulary"
-    elif inputs.pretrained and inputs.pretrained.vocabulary is inputs.vocabulary:
-        remedy = "Give --new-softmax for a vocabulary of this text"
-    elif data.min_count == 1:
-        remedy = "Give a higher --vocabulary-size"
-    else:
-        remedy = f"Give a lower --min-count than {data.min_count or MIN_COUNT}"
-        if data.vocabulary_size is not None:
-            remedy += ", or a higher --vocabulary-size"
-    raise ValueError(
-        f"{unknown:.1%} of the tokens of the training text are not among the "
-        f"{len(inputs.vocabulary):,} words of the vocabulary, so nearly all that there "
-        f"is to predict is <UNK>. {remedy}."
-    )
+    if unknown > MAX_UNKNOWN:
+        raise ValueError(
+            f"{unknown:.1%} of the tokens of the training text are not among the "
+            f"{len(inputs.vocabulary):,} words of the vocabulary, so nearly all that "
+            "there is to predict is <UNK>. Give another --vocabulary, a lower "
+            "--min-count, a higher --vocabulary-size, or --new-softmax for a "
+            "vocabulary of this text."
+        )

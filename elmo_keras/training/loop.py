@@ -5,7 +5,7 @@ import functools
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ def fit(
         while not limits.reached(progress):
             monitor.start_epoch()
             batches = run.batches()
-            for batch in monitor.timed(batches):
+            for batch in batches:
                 _step(monitor, steps, batch, batches.element_spec)
                 if limits.evaluate_every and not progress.step % limits.evaluate_every:
                     _evaluate(monitor, output)
@@ -71,6 +71,7 @@ def fit(
                     _save(monitor, output)
                     return False
             else:
+                monitor.read()
                 progress.epoch, progress.epoch_step = progress.epoch + 1, 0
                 run.reset_state()
             _evaluate(monitor, output)
@@ -155,14 +156,14 @@ def held_out_perplexity(run: TrainingRun) -> HeldOutPerplexity:
 
 
 class Monitor(contextlib.AbstractContextManager):
-    """Collects the results of the steps, records them in the progress and shows them."""
+    """Adds the results of the steps to the progress, and shows them."""
 
     def __init__(self, run: TrainingRun, limits: Limits, folder: Path):
         self.run, self.limits = run, limits
         self.unread: list[Any] = []  # losses and predictions of steps
         self.untimed = 0  # first steps of graphs among them
-        self.row = np.zeros(3)  # tokens, seconds, and seconds of waiting, of a row
-        self.waited, self.since = 0.0, time.perf_counter()  # since the last read
+        self.since = time.perf_counter()  # the last read
+        self.row = np.zeros(2)  # tokens and seconds of an open row of `losses`
         self.logs = folder / LOGS if is_chief(run.strategy) else None
         self.bar = ProgressBar(file=sys.stdout, disable=self.logs is None)
         self.bar.skip(run.progress.tokens)
@@ -176,18 +177,6 @@ class Monitor(contextlib.AbstractContextManager):
         start = f", from step {progress.epoch_step}" if progress.epoch_step else ""
         self.bar.say(f"Epoch {progress.epoch + 1}{total}{start}")
 
-    def timed(self, elements: Iterable[Any]) -> Iterator[Any]:
-        """Yields the elements, and measures the time spent waiting for them."""
-        elements, end = iter(elements), object()
-        while True:
-            start = time.perf_counter()
-            element = next(elements, end)
-            if element is end:
-                self.read()
-                return
-            self.waited += time.perf_counter() - start
-            yield element
-
     @contextlib.contextmanager
     def other_work(self, text: str) -> Iterator[None]:
         """Surrounds what is no step: its time is left out of the steps' time."""
@@ -196,7 +185,7 @@ class Monitor(contextlib.AbstractContextManager):
             self.bar.set_postfix_str(text)
         with self.bar.paused():
             yield
-        self.waited, self.since = 0.0, time.perf_counter()
+        self.since = time.perf_counter()
 
     @contextlib.contextmanager
     def tracing(self) -> Iterator[None]:
@@ -220,35 +209,35 @@ class Monitor(contextlib.AbstractContextManager):
         return float(loss), int(n_predictions)
 
     def read(self, at_least: int = 1) -> None:
-        """Waits for the results of the steps, if there are enough, and records them."""
-        age = time.perf_counter() - self.since
-        if not self.unread or (len(self.unread) < at_least and age < READ_AFTER):
+        """Waits for the results of the steps, if there are enough or a second is over."""
+        now = time.perf_counter()
+        enough = len(self.unread) >= at_least or now - self.since >= READ_AFTER
+        if not self.unread or not enough:
             return
         progress, results = self.run.progress, list(map(self.values, self.unread))
-        self.unread.clear()
         if not np.isfinite([loss for loss, _ in results]).all():
             raise FloatingPointError(DIVERGED)
         now = time.perf_counter()
-        seconds, n_tokens = now - self.since, sum(n for _, n in results)
+        n_tokens = sum(n for _, n in results)
+        seconds = now - self.since
         seconds *= len(results) / max(len(results) - self.untimed, 1)
-        self.row += n_tokens, seconds, self.waited
         progress.seconds += seconds
-        self.waited, self.since, self.untimed = 0.0, now, 0
-        speed, waiting = self.row[[0, 2]] / max(self.row[1], 1e-9)
+        self.row += n_tokens, seconds
+        self.unread, self.untimed, self.since = [], 0, now
         for step, result in enumerate(results, progress.step - len(results) + 1):
             if progress.add_step(*result):
-                loss = {self.run.loss_name: progress.losses[-1][1]}
-                rates = {"tokens/s": speed, "waiting for data": waiting}
-                self.write(loss | rates, step)
+                speed = self.row[0] / max(self.row[1], 1e-9)
+                loss = progress.losses[-1][1]
+                self.write({self.run.loss_name: loss, "tokens/s": speed}, step)
                 self.row[:] = 0
         steps_an_epoch = self.run.streams.n_steps(progress.epoch)
-        total = self.limits.total_steps(steps_an_epoch, progress)
         self.bar.set_postfix_str(
             f"{self.run.loss_name} {progress.recent_loss():.3f} nats, "
-            f"{waiting:.1%} waiting for data, step {progress.step:,}",
+            f"step {progress.step:,}",
             refresh=False,
         )
-        self.bar.add(n_tokens, progress.step / total)
+        n_steps = self.limits.total_steps(steps_an_epoch, progress)
+        self.bar.add(n_tokens, progress.step / n_steps)
 
     @functools.cached_property
     def _writer(self):

@@ -51,7 +51,7 @@ class Streams:
         self.plan = functools.lru_cache(maxsize=1)(self._plan)
 
     def _plan(self, epoch):
-        return Plan.of(
+        return Plan.in_random_order(
             self.corpus,
             self.n_rows,
             seed=self.seed,
@@ -84,17 +84,20 @@ class Streams:
         n_replicas = context.num_replicas_in_sync // context.num_input_pipelines
         n_rows = self.n_rows // (context.num_replicas_in_sync * n_parts)
         first = context.input_pipeline_id * n_replicas * n_parts
-        numbers = range(first, first + n_replicas * n_parts)
-        arrays_of = functools.partial(self._arrays, epoch, numbers, n_rows)
+        indices = range(first, first + n_replicas * n_parts)
         spec = self._spec(n_rows)
-        dtypes = len(numbers) * [s.dtype for s in spec.values()]
         strings = tf.constant(self.corpus.tokens_of(self.config))
 
+        def arrays(step):
+            parts = self._arrays(epoch, step, indices, n_rows)
+            return [part[name] for part in parts for name in spec]
+
         def elements(step):
-            arrays, parts = iter(tf.numpy_function(arrays_of, [step], dtypes)), []
-            for _ in numbers:
+            dtypes = len(indices) * [s.dtype for s in spec.values()]
+            tensors, parts = iter(tf.numpy_function(arrays, [step], dtypes)), []
+            for _ in indices:
                 part = {
-                    k: tf.ensure_shape(next(arrays), s.shape) for k, s in spec.items()
+                    k: tf.ensure_shape(next(tensors), s.shape) for k, s in spec.items()
                 }
                 words = tf.gather(strings, part.pop("distinct"))
                 characters = characters_of_words(words, self.config)
@@ -109,7 +112,7 @@ class Streams:
         return dataset.prefetch(PREFETCHED * n_replicas).with_options(untuned)
 
     def _spec(self, n_rows) -> dict[str, tf.TensorSpec]:
-        """The arrays of a part, in the order of `_arrays`."""
+        """The arrays of a part."""
         time = self.unroll_steps
         spec = {
             "distinct": tf.TensorSpec((None,), tf.int64),
@@ -132,42 +135,40 @@ class Streams:
             }
         return spec
 
-    def _arrays(self, epoch, numbers, n_rows, step):
-        """The arrays of each of the parts, in the order of `_spec`."""
+    def _arrays(self, epoch, step, indices, n_rows):
+        """The arrays of each of the parts, those of `_spec` and perhaps more."""
         # Not `step`, since (seed, epoch, 0) gives the same numbers as the plan's seed.
         rng = np.random.default_rng((self.seed, epoch, int(step) + 1))
         whole = window(
             self.corpus, self.plan(epoch), step, unroll_steps=self.unroll_steps
         )
         targets, seed = self.ids[whole.targets], int(rng.integers(2**31))
-        shared = []
+        shared = {"n_predictions": np.float32(whole.real.sum())}
         if self.n_negatives is not None:
             size = self.vocabulary_size
             drawn = [draw_negatives(rng, self.n_negatives, size) for _ in range(2)]
             ids = [negatives.ids for negatives in drawn]
             candidates = np.unique(np.concatenate([targets.ravel(), *ids]))
             targets = np.searchsorted(candidates, targets)
-            shared = [
-                candidates.astype(np.int32),
-                np.searchsorted(candidates, np.stack(ids)).astype(np.int32),
-                np.stack([n.log_expected_counts(candidates) for n in drawn]),
-            ]
-        arrays = []
-        for number in numbers:
-            rows = slice(number * n_rows, (number + 1) * n_rows)
+            shared |= {
+                "candidates": candidates.astype(np.int32),
+                "negatives": np.searchsorted(candidates, ids).astype(np.int32),
+                "log_expected": np.stack(
+                    [negatives.log_expected_counts(candidates) for negatives in drawn]
+                ),
+            }
+        for index in indices:
+            rows = slice(index * n_rows, (index + 1) * n_rows)
             inputs = whole.inputs[:, rows]
             distinct, words = np.unique(inputs, return_inverse=True)
-            arrays += [
-                distinct.astype(np.int64),
-                words.reshape(inputs.shape).astype(np.int32),
-                np.ascontiguousarray(targets[:, rows], np.int32),
-                whole.real[rows].astype(np.float32),
-                np.float32(whole.real.sum()),
-                np.array([seed, number], np.int32),
-                *([whole.from_zero[rows]] if self.zero_state_share else []),
-                *shared,
-            ]
-        return arrays
+            yield shared | {
+                "distinct": distinct.astype(np.int64),
+                "words": words.reshape(inputs.shape).astype(np.int32),
+                "targets": np.ascontiguousarray(targets[:, rows], np.int32),
+                "weights": whole.real[rows].astype(np.float32),
+                "seed": np.array([seed, index], np.int32),
+                "from_zero": whole.from_zero[rows],
+            }
 
 
 def _one_after_another(*elements):

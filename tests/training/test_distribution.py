@@ -54,7 +54,7 @@ def traces(monkeypatch):
     def counted(function):
         return lambda argument: (traces.append(argument), function(argument))[1]
 
-    for name in ("_own_rows", "_all_reduced"):
+    for name in ("_replica_rows", "_all_reduce"):
         function = counted(getattr(distribution, name))
         monkeypatch.setattr(distribution, name, function)
     return traces

@@ -106,12 +106,9 @@ def test_the_bar_shows_the_loss_and_the_share_of_all_steps(monitor, clock):
     assert monitor.bar.n == 62_000 and monitor.bar.initial == 52_000
     # The third epoch has 50 steps too, and 40 of the second one are left.
     assert monitor.bar.total == round(62_000 / (62 / (62 + 38 + 50)))
-    shown = "sampled loss 4.000 nats, 0.0% waiting for data, step 62"
-    assert monitor.bar.postfix == shown
+    assert monitor.bar.postfix == "sampled loss 4.000 nats, step 62"
     assert monitor.shown.getvalue() == "Epoch 2/3, from step 2\n"
-    assert monitor.written == [
-        ({"sampled loss": 4.0, "tokens/s": 500.0, "waiting for data": 0.0}, 62)
-    ]
+    assert monitor.written == [({"sampled loss": 4.0, "tokens/s": 500.0}, 62)]
 
 
 def test_only_steps_count_as_time_of_the_steps(monitor, clock):
@@ -124,17 +121,6 @@ def test_only_steps_count_as_time_of_the_steps(monitor, clock):
     take_steps(monitor, 2, clock)
     monitor.read()
     assert monitor.run.progress.seconds == pytest.approx(6 * 2.0)
-
-
-def test_waiting_for_data_is_a_share_of_the_time(monitor, clock):
-    def elements():
-        for number in range(4):
-            clock(0.5)
-            yield number
-
-    for _ in monitor.timed(elements()):
-        take_steps(monitor, 1, clock, seconds=1.5)
-    assert "25.0% waiting for data" in monitor.bar.postfix
 
 
 def test_a_loss_that_is_not_finite_ends_training(monitor, clock):

@@ -1,124 +1,18 @@
 """The batches of training and their negatives, against plain Python and TensorFlow."""
 
-import itertools
-
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from elmo_keras import Vocabulary
 from elmo_keras.text.corpus import Corpus
-from elmo_keras.text.windows import Plan, window
+from elmo_keras.text.windows import window
 from elmo_keras.training.streams import Negatives, Streams, draw_negatives
 from tests.support import reference
+from tests.text.test_windows import CORPUS, SENTENCES
 
-# The long sentence makes rows of very unequal length.
-SENTENCES = [
-    list("abcdefg"),
-    list("hi"),
-    ["j"],
-    list("abc"),
-    list("ab") * 9,
-    ["k", "l"],
-]
-CORPUS = Corpus.of(SENTENCES)
 VOCABULARY = Vocabulary.count(SENTENCES, min_count=2)
 WORDS = ("<S>", "</S>", *"abcdefghijkl")
-N_ROWS = [1, 2, 3, 7, 12]
-UNROLL_STEPS = [1, 4, 5, 100]
-
-
-def rows_of(plan, n_rows):
-    """Sentences of each row: a row starts with the first sentence after its share."""
-    order = [SENTENCES[i] for i in plan.order]
-    total = sum(len(s) + 1 for s in order)
-    rows, place = [[] for _ in range(n_rows)], 0
-    for sentence in order:
-        row = max(r for r in range(n_rows) if r * total // n_rows <= place)
-        rows[row].append(sentence)
-        place += len(sentence) + 1
-    return rows
-
-
-def stream(sentences, backward):
-    """Words to read and words to predict for sentences one after another."""
-    inputs, targets = [], []
-    for sentence in sentences:
-        tokens = ["<S>", *sentence, "</S>"]
-        reading = tokens[::-1] if backward else tokens
-        inputs += reading[:-1]
-        targets += reading[1:]
-    return inputs, targets
-
-
-@pytest.mark.parametrize("n_rows", N_ROWS)
-@pytest.mark.parametrize("unroll_steps", UNROLL_STEPS)
-def test_windows_are_cut_out_of_sentences_one_after_another(n_rows, unroll_steps):
-    plan = Plan.of(CORPUS, n_rows, seed=1, epoch=2, zero_state_share=0.5)
-    assert sorted(plan.order) == list(range(len(SENTENCES)))
-    assert 0 < plan.from_zero.sum() < len(SENTENCES)
-    windows = [
-        window(CORPUS, plan, step, unroll_steps=unroll_steps)
-        for step in range(plan.n_steps(unroll_steps))
-    ]
-    real = np.concatenate([w.real for w in windows], axis=1)
-    rows = rows_of(plan, n_rows)
-    assert real.sum() == CORPUS.n_predictions
-    for name, part in (("inputs", 0), ("targets", 1)):
-        found = np.concatenate([getattr(w, name) for w in windows], axis=2)
-        assert found.shape == (2, n_rows, len(windows) * unroll_steps)
-        for direction in range(2):
-            for r, row in enumerate(rows):
-                actual = [CORPUS.words[i] for i in found[direction, r][real[r]]]
-                assert actual == stream(row, direction)[part]
-                # Places that are not real come after the text, never in it.
-                assert real[r, : len(actual)].all()
-    assert windows[-1].real.any()
-    from_zero = np.concatenate([w.from_zero for w in windows], axis=1)
-    expected = np.zeros(CORPUS.n_predictions, bool)
-    expected[plan.starts[:-1]] = plan.from_zero
-    for r, (start, end) in enumerate(zip(plan.rows, plan.rows[1:])):
-        np.testing.assert_array_equal(from_zero[r, real[r]], expected[start:end])
-        assert not from_zero[r, ~real[r]].any()
-    some = window(CORPUS, plan, 0, unroll_steps=unroll_steps, rows=slice(1, None, 2))
-    for part, whole in zip(some, windows[0], strict=True):
-        np.testing.assert_array_equal(part, whole[..., 1::2, :])
-
-
-@pytest.mark.parametrize("n_rows", N_ROWS)
-def test_rows_have_about_the_same_length(n_rows):
-    plan = Plan.of(CORPUS, n_rows, seed=0, epoch=0)
-    longest = max(map(len, SENTENCES)) + 1
-    assert plan.rows[0] == 0 and plan.rows[-1] == CORPUS.n_predictions
-    assert np.abs(np.diff(plan.rows) - CORPUS.n_predictions / n_rows).max() <= longest
-    assert (np.diff(plan.rows) == 0).sum() >= n_rows - len(SENTENCES)
-
-
-def test_the_order_is_a_function_of_seed_and_epoch():
-    corpus = Corpus.of([[str(i)] for i in range(30)])
-
-    def order(n_rows, seed, epoch):
-        return tuple(Plan.of(corpus, n_rows, seed=seed, epoch=epoch).order.tolist())
-
-    orders = [order(2, *of) for of in itertools.product(range(3), repeat=2)]
-    assert len(set(orders)) == 9 and order(5, 2, 2) == orders[-1]
-
-
-def test_a_share_of_the_sentences_starts_from_the_zero_state():
-    corpus = Corpus.of([["a"]] * 10_000)
-    plans = [
-        Plan.of(corpus, n_rows, seed=seed, epoch=epoch, zero_state_share=0.1)
-        for n_rows, seed, epoch in [(2, 0, 0), (7, 0, 0), (2, 0, 1), (2, 1, 0)]
-    ]
-    for plan in plans:
-        # The standard deviation of the share is 0.003.
-        assert plan.from_zero.mean() == pytest.approx(0.1, abs=0.012)
-    chosen = [tuple(np.flatnonzero(plan.from_zero)) for plan in plans]
-    assert chosen[0] == chosen[1] and len(set(chosen)) == 3
-    carried = Plan.of(corpus, 2, seed=0, epoch=0)
-    np.testing.assert_array_equal(carried.order, plans[0].order)
-    assert not carried.from_zero.any()
-    assert Plan.of(corpus, 2, seed=0, epoch=0, zero_state_share=1).from_zero.all()
 
 
 @pytest.fixture
@@ -181,15 +75,13 @@ def test_batches_hold_what_the_windows_hold(streams, n_negatives):
 
 
 def test_parts_tell_where_their_rows_start_from_the_zero_state(streams):
-    always, streams, n_zero = streams(), streams(zero_state_share=0.5), 0
+    streams, n_zero = streams(zero_state_share=0.5), 0
     for step, parts in enumerate(batches(streams, 1, n_parts=2)):
         of_all = window(CORPUS, streams.plan(1), step, unroll_steps=5)
         for rows, part in zip((slice(0, 2), slice(2, 4)), parts, strict=True):
             np.testing.assert_array_equal(part["from_zero"], of_all.from_zero[rows])
             n_zero += of_all.from_zero[rows].sum()
     assert 0 < n_zero == streams.plan(1).from_zero.sum() < len(SENTENCES)
-    streams.carry_state()
-    assert_all_same(batches(streams, 1), batches(always, 1))
 
 
 def test_negatives_are_distinct_words_with_their_expected_counts(streams):

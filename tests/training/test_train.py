@@ -138,7 +138,7 @@ def test_a_model_without_checkpoints_is_not_overwritten(files, tmp_path, capsys)
         (["--train", "{gz}"], "should be a complete gzip file"),
         (["--vocabulary", "{words}"], "words: A vocabulary should hold <S>"),
         (["--vocabulary-size", "2"], "--vocabulary-size should be at least 4"),
-        (["--min-count", "1000"], "Give a lower --min-count than 1000."),
+        (["--min-count", "1000"], "a lower --min-count"),
         (["--max-characters-per-token", "2"], "--max-characters-per-token should be"),
         (["--neighbors", "absent"], "--neighbors absent: the text has 0 uses of it"),
         (["--output", "/proc"], "Nothing can be written to the folder /proc"),
