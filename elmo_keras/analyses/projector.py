@@ -7,11 +7,6 @@ import numpy as np
 
 from elmo_keras.util.replacing import replacing
 
-OPTION = {
-    "type": Path,
-    "metavar": "DIR",
-    "help": "also write the vectors for TensorBoard's projector (tensorboard --logdir DIR)",
-}
 MAX_POINTS = 10_000  # that a browser is to draw
 Points = tuple[np.ndarray, Sequence[str]]  # vectors (points, dim), their labels
 

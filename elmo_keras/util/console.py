@@ -19,6 +19,7 @@ COMMANDS = {
     "client": ("serve.client.command:client", "embed a text file by a server"),
     "probe": ("analyses.probe:probe", "predict tags or labels from each layer"),
     "senses": ("analyses.senses:senses", "disambiguate word senses"),
+    "search": ("analyses.search.command:search", "find similar sentences of a file"),
     "neighbors": ("analyses.neighbors:neighbors", "print similar words and uses"),
     "score": ("analyses.score:score", "print how probable sentences are"),
     "substitutes": (
@@ -38,7 +39,6 @@ MODULES = {
     "answer": "tasks.answer.__main__",
     "coreference": "tasks.coreference.__main__",
     "compare": "analyses.compare",
-    "search": "analyses.search.__main__",
 }
 RESUMING = "models train embed search tag classify entail similarity answer coreference compare".split()
 

@@ -6,7 +6,9 @@ import shutil
 import pytest
 
 from elmo_keras import Elmo, embed_corpus
-from elmo_keras.analyses.search import __main__ as search
+from tests.support.commands import command
+
+main = command("search")
 
 SENTENCES = [
     "the river rose after the rain .",
@@ -75,7 +77,7 @@ def indexed(tmp_path_factory, model_directory):
     """A folder with a text and its index, which the command has made."""
     path = tmp_path_factory.mktemp("indexed") / "text.txt"
     path.write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
-    assert search.main([str(path), "--elmo", str(model_directory), "rain"]) == 0
+    assert main([str(path), "--model", str(model_directory), "rain"]) == 0
     return path.parent
 
 
@@ -111,8 +113,8 @@ def find(model, capsys):
 
     def run(file, *options):
         capsys.readouterr()
-        command = [file, "--elmo", model, *options]
-        assert search.main([*map(str, command)]) == 0
+        command = [file, "--model", model, *options]
+        assert main([*map(str, command)]) == 0
         _, *answers = capsys.readouterr().out.split("Closest to: ")
         hit = re.compile(r"^ *-?\d\.\d{3} +(.+?)  (.*)$", re.M)
         return [hit.findall(answer) for answer in answers]

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import Elmo, Embedder, embed_corpus
-from elmo_keras.analyses.search import __main__ as search
 from elmo_keras.analyses.search import exact_index, text_sentences
 from elmo_keras.analyses.search.exact_index import ExactIndex
 from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
@@ -21,6 +20,9 @@ from elmo_keras.analyses.search.text_sentences import TextSentences
 from elmo_keras.embed import corpus
 from elmo_keras.embed.parts import folder_of
 from tests.analyses.conftest import QUERY, SENTENCES
+from tests.support.commands import command
+
+main = command("search")
 
 
 def test_the_sentence_with_the_same_words_in_another_order_is_found(text, find):
@@ -86,7 +88,7 @@ def test_vectors_of_parquet_are_read_in_any_pieces(in_parquet):
 
 def test_parquet_of_other_vectors_is_refused(in_parquet, model, error_of, tmp_path):
     def error(path, *options):
-        return error_of(search.main, [path, "--elmo", model, *options, "rain"])
+        return error_of(main, [path, "--model", model, *options, "rain"])
 
     assert "are for a text" in error(in_parquet, "--layers", "top")
     assert "no .parquet files" in error(tmp_path)
@@ -134,7 +136,7 @@ def test_the_index_is_made_once_and_refused_for_another_text(
         patch.setattr(text_sentences, "check_file", None)  # reading needs no room
         assert len(find(text, "rain")[0]) == 5
     text.write_text("another\n")
-    error = error_of(search.main, [text, "--elmo", model, "rain"])
+    error = error_of(main, [text, "--model", model, "rain"])
     assert "was made with text" in error and "--overwrite" in error
     assert find(text, "rain", "--overwrite") == [[("1", "another")]]
 
@@ -143,19 +145,22 @@ def test_the_index_is_made_once_and_refused_for_another_text(
 def test_an_interrupted_index_is_resumed(text, model, capsys, monkeypatch, tmp_path):
     text.write_text("\n".join(SENTENCES * 20))
     small = {"tokens_at_once": 20}
-    monkeypatch.setattr(search, "Embedder", functools.partial(Embedder, **small))
+    monkeypatch.setattr(
+        "elmo_keras.analyses.search.command.Embedder",
+        functools.partial(Embedder, **small),
+    )
     expected = tmp_path / "whole.npy"
     written = counted_writes(monkeypatch)
     embed_corpus(Elmo.from_pretrained(model), text, expected, layers=0, **small)
     n_writes = len(written)
     written.clear()
-    command = [str(text), "--elmo", model, "--layers", "0", "rain"]
+    command = [str(text), "--model", model, "--layers", "0", "rain"]
     with monkeypatch.context() as patch:
         counted_writes(patch, interrupt_at=3)
-        assert search.main(command) == 130
+        assert main(command) == 130
     assert capsys.readouterr().err.endswith("The same command resumes.\n")
     assert not (tmp_path / "text.txt.0.npy").exists()
-    assert search.main(command) == 0
+    assert main(command) == 0
     assert len(written) == n_writes, "no batch was written twice"
     assert (tmp_path / "text.txt.0.npy").read_bytes() == expected.read_bytes()
 
@@ -166,12 +171,12 @@ def test_the_old_index_answers_until_the_new_one_is_whole(
     index, note = (tmp_path / f"text.txt.average.npy{end}" for end in ("", ".json"))
     old = index.read_bytes(), note.read_bytes()
     text.write_text("\n".join(reversed(SENTENCES)))
-    command = [str(text), "--elmo", model, "rain"]
+    command = [str(text), "--model", model, "rain"]
     with monkeypatch.context() as patch:
         counted_writes(patch, interrupt_at=1)
-        assert search.main([*command, "--overwrite"]) == 130
+        assert main([*command, "--overwrite"]) == 130
     assert (index.read_bytes(), note.read_bytes()) == old
-    assert search.main(command) == 2, "the old index is not of this text"
+    assert main(command) == 2, "the old index is not of this text"
     text.write_text("\n".join(SENTENCES) + "\n")
     assert len(find(text, "rain")[0]) == 5
     text.write_text("\n".join(reversed(SENTENCES)))
@@ -199,15 +204,15 @@ def test_wrong_vectors_are_refused_before_the_model_is_read(
     tmp_path, monkeypatch, error_of, vectors, reason
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(search, "Embedder", None)
+    monkeypatch.setattr("elmo_keras.analyses.search.command.Embedder", None)
     for name in ("text.npy", "noted.npy.json"):
         (tmp_path / name).write_text("a text")
     (tmp_path / "link.npy").symlink_to("text.npy")
     (tmp_path / "folder.npy").mkdir()
     before = {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
     text = "noted.npy.json" if "noted" in vectors else "text.npy"
-    command = [text, "--elmo", "lm", "--vectors", vectors, "--overwrite", "a"]
-    assert reason in error_of(search.main, command)
+    command = [text, "--model", "lm", "--vectors", vectors, "--overwrite", "a"]
+    assert reason in error_of(main, command)
     assert {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
 
 
@@ -284,17 +289,16 @@ def test_an_error_of_the_input_is_one_line_and_status_2(
 ):
     change(text)
     files = set(text.parent.iterdir())
-    command = [text, "--elmo", model, "--layers", "top", "rain"]
-    error = error_of(search.main, command)
+    command = [text, "--model", model, "--layers", "top", "rain"]
+    error = error_of(main, command)
     assert error.startswith("elmo_keras.analyses.search: ") and reason in error
     assert set(text.parent.iterdir()) == files
 
 
-def test_wrong_arguments_are_refused(text, model, error_of):
-    command = [text, "--elmo", model]
-    assert "at least one token" in error_of(search.main, [*command, " "])
-    error = error_of(search.main, [*command, "a", "--layers", "7"])
+def test_wrong_arguments_are_refused(text, model, error_of, capsys):
+    command = [text, "--model", model]
+    assert "at least one token" in error_of(main, [*command, " "])
+    error = error_of(main, [*command, "a", "--layers", "7"])
     assert "`layers` should be one of" in error
-    with pytest.raises(SystemExit) as caught:
-        search.main([str(text), "--elmo", model, "--layers", "mix"])
-    assert caught.value.code == 2
+    assert main([str(text), "--model", model, "--layers", "mix"]) == 2
+    assert "for --layers" in capsys.readouterr().err

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmo_keras import Elmo, ElmoConfig, Embedder
-from elmo_keras.analyses.search import __main__ as search
 
 beam = pytest.importorskip("apache_beam", reason="needs apache-beam")
 # ruff: noqa: E402
@@ -19,6 +18,9 @@ from apache_beam.testing.util import assert_that
 
 from elmo_keras.beam import ElmoModelHandler, ElmoTextEmbeddings, VectorRows
 from elmo_keras.embed.on_beam.model_handler import n_tokens
+from tests.support.commands import command
+
+search = command("search")
 
 # Beam's own, of several kinds.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -114,8 +116,8 @@ def test_rows_in_parquet_are_found_by_search(
     found = dict(zip(table["id"].to_pylist(), table["vector"].to_pylist()))
     wanted = {key: embedder(line) for key, line in keyed}
     vectors_are(wanted)(found.items())
-    command = [str(tmp_path), "--elmo", str(model_directory), "--top", "1", LINES[2]]
-    assert search.main(command) == 0
+    command = [str(tmp_path), "--model", str(model_directory), "--top", "1", LINES[2]]
+    assert search(command) == 0
     assert capsys.readouterr().out.splitlines()[2].endswith(f" line 2  {LINES[2]}")
 
 

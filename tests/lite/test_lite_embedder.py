@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from elmo_keras import Elmo, Embedder, read_embeddings
-from elmo_keras.analyses.search.__main__ import main as search
 from elmo_keras.lite.lite_file import LiteFile, read_lite, write_lite
 from elmo_keras.tasks.experiments.experiment_arguments import main as experiment
 from elmo_keras.tasks.tag.__main__ import TASK
@@ -18,7 +17,7 @@ from tests.support.commands import command
 
 embed = command("embed")
 export = command("export")
-neighbors = command("neighbors")
+neighbors, search = command("neighbors"), command("search")
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra litert")
 
@@ -132,7 +131,7 @@ def test_commands_embed_their_text_in_int8(exact, model_directory, cache, tmp_pa
     training = "--train", tagged, "--output", tmp_path / "out", "--epochs", 1
     for run, arguments in (
         (neighbors, [text, "--model", exact, "--words", "bank"]),
-        (search, [text, *int8, "bank"]),
+        (search, [text, "--model", model_directory, *int8[2:], "bank"]),
         (partial(experiment, TASK, ""), [*training, "--kind", "ner", *int8]),
     ):
         assert run([*map(str, arguments)]) == 0

@@ -1,87 +1,71 @@
-"""Finds the sentences of a file that are similar to a query.
-
-    python -m elmo_keras.analyses.search FILE --elmo MODEL "a query" --top 5
-    python -m elmo_keras.analyses.search VECTORS.parquet --elmo MODEL "a query"
-
-FILE holds one sentence a line, tokens separated by spaces. The query is one such
-sentence; without it, queries are read from standard input, one a line. Sentences are
-compared by the cosine of their mean vectors, computed once and kept next to FILE. Lines
-are numbered from 1; the rows of VECTORS have their ids, which `embed` counts from 0.
-After an interruption the same command resumes. VECTORS, a Parquet file or a folder of
-them, holds the sentences with their vectors, as `embed --pooling mean` writes them.
-For millions of sentences, --index IVF4096,SQfp16 makes an index of faiss once and keeps
-it beside the vectors; it finds nearly all of the closest sentences.
-"""
+"""The command `search`."""
 
 import importlib.util
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
-from elmo_keras.analyses.projector import MAX_POINTS, OPTION, write_projector
+from elmo_keras.analyses.projector import MAX_POINTS, write_projector
 from elmo_keras.analyses.search.exact_index import ExactIndex
 from elmo_keras.analyses.search.metadata import metadata_file
 from elmo_keras.analyses.search.text_sentences import TextSentences, check_vectors
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.embed.vector_files import is_parquet
 from elmo_keras.formats.model_parts import parts_of_model
-from elmo_keras.hub.local_files import ARITHMETIC, MODEL_HELP
 from elmo_keras.text.files import lines_of
 from elmo_keras.text.sentences import words_of_sentences
-from elmo_keras.util.argument_types import layer_or, positive
-from elmo_keras.util.command import command_parser, run_command, stopping
+from elmo_keras.util.arguments import Arithmetic, Count, Index
+from elmo_keras.util.command import import_tensorflow, stopping
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
-
-PROGRAM = "elmo_keras.analyses.search"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    p = command_parser(PROGRAM, __doc__)
-    add = p.add_argument
-    add("file", type=Path, metavar="FILE", help="text, or vectors in Parquet")
-    add("query", nargs="*", metavar="QUERY")
-    add("--elmo", dest="model", required=True, metavar="MODEL", help=MODEL_HELP)
-    add("--arithmetic", **ARITHMETIC)
-    add("--top", type=positive(int), default=10, help="sentences (default: 10)")
-    layers = layer_or("average", "top")
-    add("--layers", type=layers, help="average (default), top, 0, 1, …")
-    center = "subtract the mean of all sentences, which they have in common"
-    add("--center", action="store_true", help=center)
-    add("--vectors", type=Path, help="of a text (default: FILE.LAYERS.npy)")
-    index = "make an index of faiss once and use it: Flat, IVF4096,SQfp16, …"
-    add("--index", metavar="DESCRIPTION", help=index)
-    nprobe = "lists of an index with IVF that a query searches (default: a sixteenth)"
-    add("--nprobe", type=positive(int), help=nprobe)
-    overwrite = (
-        "replace vectors and an index that exist as soon as new ones are finished"
-    )
-    add("--overwrite", action="store_true", help=overwrite)
-    add("--projector", **OPTION)
-    options = p.parse_intermixed_args(arguments)
-    return run_command(
-        PROGRAM,
-        lambda: search(**vars(options)),
-        "Interrupted. The same command resumes.",
-    )
 
 
 def search(
     file: Path,
-    query: Sequence[str] = (),
-    *,
-    model: str | Path,
-    arithmetic: str | None = None,
-    top: int = 10,
-    layers: str | int | None = None,
+    /,
+    *query: str,
+    model: str,
+    arithmetic: Arithmetic | None = None,
+    top: Count = 10,
+    layers: Literal["average", "top"] | Index | None = None,
     center: bool = False,
     vectors: Path | None = None,
     index: str | None = None,
-    nprobe: int | None = None,
+    nprobe: Count | None = None,
     overwrite: bool = False,
     projector: Path | None = None,
 ) -> None:
-    """Makes vectors and the index; prints cosine, line or id, and text of the closest."""
+    """Finds the sentences of a file that are similar to a query.
+
+    FILE holds one sentence a line, tokens separated by spaces. The query is one such
+    sentence; without it, queries are read from standard input, one a line. Sentences
+    are compared by the cosine of their mean vectors, computed once and kept next to
+    FILE. Lines are numbered from 1; the rows of VECTORS have their ids, which `embed`
+    counts from 0. After an interruption the same command resumes. VECTORS, a Parquet
+    file or a folder of them, holds the sentences with their vectors, as
+    `embed --pooling mean` writes them. For millions of sentences,
+    `--index IVF4096,SQfp16` makes an index of faiss once and keeps it beside the
+    vectors; it finds nearly all of the closest sentences.
+
+        elmo-keras search FILE --model MODEL "a query" --top 5
+        elmo-keras search VECTORS.parquet --model MODEL "a query"
+
+    Args:
+        file: text, or vectors in Parquet
+        query: tokens of the query
+        model: a model directory, a zip, or a published model's name or address
+        arithmetic: float32 if not given; int8 is by LiteRT, on CPUs
+        top: number of sentences
+        layers: of a text; average if not given
+        center: subtract the mean of all sentences, which they have in common
+        vectors: file for those of a text; FILE.LAYERS.npy if not given
+        index: make an index of faiss once and use it, such as Flat or IVF4096,SQfp16
+        nprobe: lists of an index with IVF that a query searches; a sixteenth if not
+            given
+        overwrite: replace vectors and an index as soon as new ones are finished
+        projector: a new folder for the vectors, to be opened in TensorBoard's projector
+    """
     in_parquet = is_parquet(file) or file.is_dir()
     if in_parquet and (vectors or layers is not None or (overwrite and not index)):
         raise ValueError(
@@ -112,6 +96,8 @@ def search(
     else:
         source = TextSentences(file, vectors, layers)
     with source as sentences:
+        if arithmetic != "int8":
+            import_tensorflow()
         embedder = Embedder(
             model, layers=sentences.layers, pooling="mean", arithmetic=arithmetic
         )
@@ -170,7 +156,3 @@ def read_queries(query: Sequence[str]) -> Iterator[list[str]]:
     if not tokens:
         raise ValueError("The query should have at least one token.")
     yield tokens
-
-
-if __name__ == "__main__":
-    sys.exit(main())
