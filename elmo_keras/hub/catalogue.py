@@ -51,10 +51,6 @@ class PublishedModel(NamedTuple):
     unavailable: str = ""  # why it can't be downloaded, and what to do
 
     @property
-    def is_archive(self) -> bool:
-        return len(self.files) == 1 and self.files[0].name.endswith(ARCHIVES)
-
-    @property
     def in_package(self) -> Path | None:
         """Its folder, if it comes with this package."""
         return BOX / self.name if self.layout == IN_PACKAGE else None
@@ -100,6 +96,19 @@ def published_model(name: str) -> PublishedModel | None:
     name, address = f"{NLPL}{int(number)}", NLPL_ADDRESS.format(int(number))
     unlisted = PublishedModel(name, files=(file_at(address),), layout="zip")
     return _by_name().get(name, unlisted)
+
+
+def required_model(name: str) -> PublishedModel:
+    """The model that a string names; the error says what may have been meant."""
+    if model := published_model(name):
+        return model
+    *others, last = similar_names(name) or [""]
+    meant = f"{', '.join(others)} or {last}" if others else last
+    question = f" Did you mean {meant}?" if meant else ""
+    raise FileNotFoundError(
+        f"There is no {name}. It is neither a path nor the name of a published model."
+        f"{question} `elmo-keras models` lists the names."
+    )
 
 
 def similar_names(name: str, n: int = 4) -> list[str]:

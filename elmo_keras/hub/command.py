@@ -10,9 +10,8 @@ from elmo_keras.hub.cache import (
     model_folder,
     remove_model,
 )
-from elmo_keras.hub.catalogue import catalogue, published_model
+from elmo_keras.hub.catalogue import catalogue, required_model
 from elmo_keras.hub.download import download_model
-from elmo_keras.hub.local_files import unknown_model
 from elmo_keras.util.markdown_table import markdown_table
 
 HEAD = "name", "language", "trained on", "files", "licence", "MB", "cached MB"
@@ -47,13 +46,16 @@ def models(
         raise ValueError(f"{action} needs the NAME of a model.")
     if action == "list":
         print(list_models(names))
-    elif action == "path":
-        print_paths(names)
+        return
+    if action == "path" and not names:
+        print(cache_folder())
     for name in names:
         if action == "fetch":
             fetch(name, softmax=softmax)
         elif action == "remove":
             print(f"{remove_model(name)} was removed.")
+        else:
+            print(model_folder(name))
 
 
 def list_models(words: Sequence[str] = ()) -> str:
@@ -66,9 +68,7 @@ def list_models(words: Sequence[str] = ()) -> str:
             model.text,
             model.layout,
             model.licence,
-            f"{model.megabytes:,}"
-            if model.megabytes
-            else "by hand" * bool(model.unavailable),
+            "by hand" if model.unavailable else _thousands(model.megabytes),
             _megabytes(sizes.pop(folder_name(model.name), 0)),
         ]
         for model in catalogue()
@@ -79,22 +79,18 @@ def list_models(words: Sequence[str] = ()) -> str:
     return markdown_table(HEAD, shown, N_TEXTS)
 
 
+def _thousands(size):
+    return f"{size:,}" if size else ""
+
+
 def _megabytes(size):
     return f"{size / 1e6:,.1f}" if size else ""
 
 
 def fetch(name: str, *, softmax: bool = False) -> None:
     """Downloads a model to the cache."""
-    model = published_model(name)
-    if model is None:
-        raise FileNotFoundError(unknown_model(name))
+    model = required_model(name)
     if softmax and not model.extra:
         raise ValueError(f"No softmax of {name} is published. Leave out --softmax.")
     path, weights = download_model(model, with_extra=softmax)
     print(f"{name} is in {path.parent if weights else path}")
-
-
-def print_paths(names: Sequence[str] = ()) -> None:
-    """Prints the folder of the cache, or those of models in it."""
-    for folder in map(model_folder, names) if names else [cache_folder()]:
-        print(folder)

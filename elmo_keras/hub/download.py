@@ -57,7 +57,8 @@ def download_model(
     folder = cache_folder() / folder_name(model.name)
     for file in (*model.files, *(model.extra if with_extra else ())):
         download_file(file, folder)
-    return folder / model.files[0].name if model.is_archive else folder, None
+    archive = len(model.files) == 1
+    return folder / model.files[0].name if archive else folder, None
 
 
 def download_file(file: RemoteFile, folder: Path) -> Path:

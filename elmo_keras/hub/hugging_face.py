@@ -49,10 +49,6 @@ def download_from_hub(
                     f"{max_bytes(file):,} bytes. It has {size:,}"
                 )
             paths.append(Path(download()))
-        except errors.HFValidationError as error:
-            raise ValueError(
-                f"{address} should name a repository, hf://OWNER/NAME. {error}"
-            ) from error
         except (errors.HTTPError, *missing_here) as error:
             missing = is_offline() or isinstance(error, errors.RemoteEntryNotFoundError)
             if missing and address in optional:

@@ -12,7 +12,7 @@ from elmo_keras.hub.catalogue import (
     file_at,
     is_address,
     published_model,
-    similar_names,
+    required_model,
 )
 from elmo_keras.hub.download import download_file, download_model
 from elmo_keras.hub.hugging_face import download_from_hub
@@ -45,10 +45,7 @@ def local_files(
             if isinstance(model, str) and published_model(model):
                 _say_that_path_is_read(model)
         return not_a_pipe(Path(model)), None
-    published = published_model(str(model))
-    if published is None:
-        raise FileNotFoundError(unknown_model(str(model)))
-    return download_model(published)
+    return download_model(required_model(str(model)))
 
 
 def not_a_pipe(path: Path) -> Path:
@@ -106,15 +103,4 @@ def _say_that_path_is_read(model):
         " Run elsewhere, or rename it, to read the published model.",
         file=sys.stderr,
         flush=True,
-    )
-
-
-def unknown_model(model: str) -> str:
-    """Why a string names no model, and what may have been meant."""
-    *others, last = similar_names(model) or [""]
-    meant = f"{', '.join(others)} or {last}" if others else last
-    question = f" Did you mean {meant}?" if meant else ""
-    return (
-        f"There is no {model}. It is neither a path nor the name of a published model."
-        f"{question} `elmo-keras models` lists the names."
     )
