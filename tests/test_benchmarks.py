@@ -4,16 +4,15 @@ import importlib
 import json
 import math
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from elmo_keras import ElmoConfig
 from elmo_keras.layers import ProjectedLSTM
 from tests.benchmarks import (
     answer_spans,
-    checkouts,
     embedding,
     engines,
     first_vector,
@@ -21,48 +20,45 @@ from tests.benchmarks import (
     limits,
     runner,
     search,
-    serving,
     tasks,
     training,
 )
 from tests.benchmarks.embedding import needed, of_position, of_word
-from tests.benchmarks.kernel_count import counted
-
-COMMANDS = {
-    embedding: [],
-    engines: [],
-    first_vector: [],
-    growth: [],
-    tasks: [],
-    serving: ["missing"],
-    checkouts: ["--checkout", "missing"],
-}
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.__name__)
-def test_a_text_that_is_missing_or_too_short_is_one_line_and_status_2(
-    command, tmp_path, capsys
-):
+@pytest.mark.parametrize(
+    "benchmark",
+    [embedding.main, engines.main, first_vector.main, growth.main, tasks.main],
+    ids=lambda benchmark: benchmark.__module__,
+)
+def test_too_little_text_is_refused_before_anything_runs(benchmark, tmp_path):
     text = tmp_path / "text.txt"
-    given = [*COMMANDS[command], "--text", str(text)]
-    assert command.main(given) == 2
-    missing = capsys.readouterr().err
     text.write_text("\n", encoding="utf-8")
-    assert command.main(given) == 2
-    short = capsys.readouterr().err
-    assert "text.txt" in missing and "the text has 0" in short
-    assert missing.count("\n") == short.count("\n") == 1
+    with pytest.raises(ValueError, match="the text has 0"):
+        benchmark(text=text)
 
 
-def test_too_few_words_or_vectors_are_one_line_and_status_2(tmp_path, capsys):
+def test_too_few_words_or_vectors_are_refused(tmp_path):
     text, vectors = tmp_path / "text.txt", tmp_path / "few.npy"
     text.write_text("one sentence\n", encoding="utf-8")
     np.save(vectors, np.ones((9, 2), "float32"))
-    assert training.main(["--text", str(text)]) == 2
-    assert search.main([str(vectors)]) == 2
-    few_words, few_vectors = capsys.readouterr().err.splitlines()
-    assert "more than 8192 different words" in few_words
-    assert "has 9 vectors: too few" in few_vectors
+    with pytest.raises(ValueError, match="more than 8192 different words"):
+        training.main(text=text)
+    with pytest.raises(ValueError, match="has 9 vectors: too few"):
+        search.main(vectors)
+
+
+def test_a_benchmark_is_run_with_the_arguments_of_the_command(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", "x --rows 1 8 --rounds 2".split())
+    called = {}
+
+    def report(*, rows: Sequence[runner.Count] = (), rounds: runner.Count = 1):
+        called.update(rows=rows, rounds=rounds)
+
+    with pytest.raises(SystemExit) as caught:
+        runner.run(report)
+    assert not caught.value.code and called == {"rows": [1, 8], "rounds": 2}
+    assert " × " in capsys.readouterr().out, "the machine is named"
 
 
 def test_a_worker_answers_or_tells_why_not(tmp_path, monkeypatch):
@@ -110,33 +106,6 @@ def test_real_tokens_are_counted(tmp_path, monkeypatch):
     assert requests["run"](batches=batches)["result"] == [2.0, 1.0]
 
 
-def test_a_document_has_the_first_tokens_of_a_text():
-    sentences = [["a", "b"], ["c", "d", "e"], ["f"]]
-    assert growth.beginning(sentences, 4) == [["a", "b"], ["c", "d"]]
-    assert growth.beginning(sentences, 6) == sentences
-
-
-def test_stages_of_a_first_vector_follow_one_another():
-    ends = {"import": 2.25, "read": 2.5, "first": 3.0, "second": 3.125}
-    start = {name: (end, 2 * end) for name, end in ends.items()}
-    peer = {name: (end / 2, end) for name, end in ends.items()}
-    _, ours = first_vector.rows({"AllenNLP": [peer] * 3, "eager": [start] * 3})
-    assert ours == [
-        "eager",
-        *("2.25", "0.25", "0.50", "0.12"),
-        "3.00 (3.00 – 3.00)",
-        "2.00",
-        "6.00",
-    ]
-
-
-def test_servers_are_compared_round_by_round():
-    slow, fast = [[0.5] * 4, [0.25] * 8], [[0.125] * 16, [0.125] * 16]
-    found = serving.rows({"function": slow, "embedded": fast}, 2.0)
-    expected = ["8.0 (8.0 – 8.0)", "3.00", "125.0 ms", "-250.0 ms", "125.0 ms"]
-    assert found["embedded"] == expected
-
-
 def test_the_parts_of_a_step_are_those_of_the_layer():
     config = ElmoConfig.preset("test")
     lstm = ProjectedLSTM(config.units, config.projection_dim)
@@ -148,21 +117,6 @@ def test_the_parts_of_a_step_are_those_of_the_layer():
     assert limits.arithmetic(config) == 2 * sum(math.prod(k.shape) for k in kernels)
     times = limits.fastest(limits.parts(lstm, 2), rounds=1)
     assert [*times] == [*limits.PARTS, "step"] and min(times.values()) > 0
-
-
-def test_operations_in_loops_and_compiled_functions_are_counted():
-    compiled = tf.function(lambda x: tf.tanh(x) + x, jit_compile=True)
-
-    def step(x, n):
-        _, x = tf.while_loop(
-            lambda i, x: i < n, lambda i, x: (i + 1, compiled(tf.matmul(x, x))), (0, x)
-        )
-        return tf.tanh(x) * tf.cast(tf.shape(x)[0] + n, tf.float32)
-
-    signature = tf.TensorSpec((2, 2)), tf.TensorSpec((), tf.int32)
-    graph = tf.function(step, autograph=False).get_concrete_function(*signature).graph
-    counts = counted(graph.as_graph_def(), rounds=5)
-    assert counts == {"MatMul": 5, "XLA": 5, "Tanh": 1, "Mul": 1, "Cast": 1}
 
 
 def test_the_arithmetic_of_the_original_model_is_the_published_one():
@@ -185,12 +139,6 @@ def test_no_window_ends_after_the_longest_word():
     config = ElmoConfig(7, 5, ((3, 4),), n_highway=0, max_characters_per_token=9)
     longest, longer = of_word(config, "abcdefg"), of_word(config, "abcdefghij")
     assert longest == longer == 2 * (7 * 3 * 16 * 4 + 4 * 5)
-
-
-def test_sentences_of_mixed_lengths_have_as_many_tokens_as_asked_for():
-    batch = growth.mixed([["a", "b", "c"], ["d"]], 100, 500)
-    lengths = [len(sentence) for sentence in batch]
-    assert sum(lengths) == 500 and max(lengths) == 100 and min(lengths) < 20
 
 
 def test_the_largest_difference_and_the_lowest_cosine_are_reported():
@@ -258,7 +206,7 @@ def test_the_best_spans_are_scored_with_whole_tokens_and_with_characters(
     }
     path = tmp_path / "questions.json"
     path.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}), "utf-8")
-    assert answer_spans.main([str(path), "--scores", "korquad"]) == 0
+    answer_spans.main(path, scores="korquad")
     (line,) = (x for x in capsys.readouterr().out.split("\n") if "| questions | 2" in x)
     # Of the first answer, two of the token's four characters: F1 2/3.
     assert line == "| questions | 2 | 1 | 83.33 / 50.00 | 100.00 / 100.00 |"

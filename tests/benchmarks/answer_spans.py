@@ -7,11 +7,9 @@ whole tokens, and without the characters of its first and last token that are no
 of the answer; both with as many tokens as the model gives at most.
 """
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated
+from typing import Literal
 
 from elmo_keras.tasks.answer import __main__ as task
 from elmo_keras.tasks.answer.answerer import LONGEST_ANSWER
@@ -20,12 +18,10 @@ from elmo_keras.tasks.answer.words import AnswerSpan
 from tests.benchmarks import runner
 
 
-@runner.command
 def main(
-    files: Annotated[Sequence[Path], {"nargs": "+", "metavar": "FILE", "type": Path}],
-    *,
-    scores: Annotated[str, {"choices": [*CONVENTIONS]}] = "squad",
-    longest_answer: runner.Number = LONGEST_ANSWER,
+    *files: Path,
+    scores: Literal[tuple(CONVENTIONS)] = "squad",
+    longest_answer: runner.Count = LONGEST_ANSWER,
 ) -> None:
     options = SimpleNamespace(scores=scores, longest_answer=longest_answer)
     runner.head("file", "questions", "of whole tokens", "whole tokens", "characters")
@@ -49,4 +45,4 @@ def shortened(span: AnswerSpan, longest: int) -> AnswerSpan:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.run(main)

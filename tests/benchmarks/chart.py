@@ -3,7 +3,6 @@
 python -m tests.benchmarks.chart docs/pages/images/speed.png
 """
 
-import argparse
 import re
 import sys
 from pathlib import Path
@@ -19,13 +18,6 @@ class Speed(NamedTuple):
     ours: str
     peer: str
     ratio: str
-
-
-def main() -> int:
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("picture", type=Path, help="….png or ….svg")
-    draw(speeds(PAGE.read_text(encoding="utf-8")), p.parse_args().picture)
-    return 0
 
 
 def speeds(page: str) -> list[Speed]:
@@ -56,4 +48,4 @@ def draw(rows: list[Speed], path: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    draw(speeds(PAGE.read_text(encoding="utf-8")), Path(sys.argv[1]))

@@ -1,19 +1,18 @@
-"""Embedding, training, tasks and serving in two checkouts of this repository.
+"""Embedding, training and serving in two checkouts of this repository.
 
     git worktree add OTHER COMMIT
     python -m tests.benchmarks.checkouts --checkout OTHER --text FILE
-    python -m tests.benchmarks.checkouts --checkout OTHER --work epochs --data ../shared/data
 
 FILE holds one sentence a line, tokens separated by spaces. Both checkouts run in this
 Python, through public names and commands only, over the same random weights, sentences
 and options. They take turns, --rounds at least, after one that is not counted:
 
-- embedding: `Elmo.all_layers` in a graph, `embed_corpus` for the whole text, and `Embedder`,
-  for --seconds at least; the difference is between the vectors of 32 sentences;
+- embedding: all layers in a graph, `embed_corpus` for the whole text, and `Embedder`,
+  also of int8, for --seconds at least; the difference is between the vectors of 32
+  sentences;
 - training: --steps steps of `train.py` a turn; the difference is between losses;
 - serving: each one's `export` and `export.serve`, for --seconds divided by --rounds;
-- epochs: a task's command, with a frozen language model and cached layers, without
-  scoring.
+- start: the help of a command, and a process until an `Embedder`'s first vectors.
 
 The ratio is this checkout's value to the other's, the median over the rounds.
 """
@@ -23,28 +22,25 @@ import dataclasses
 import functools
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from elmo_keras.util.command import CommandFailed
-from tests.benchmarks import runner, training
+from tests.benchmarks import first_vector, runner, training
 from tests.benchmarks.embedding import batches_of, saved
 from tests.benchmarks.serving import Clients, Server, called, expected_of, measures
 
-WORK = "embedding", "training", "serving", "epochs"
-WAYS = {"float32": "embedding", "embedder": "Embedder"}
-REQUESTS = 200  # sentences to be served
-
-
-WIKIGOLD = "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"
-CASES = {  # name → task, its training file below `--data`, and how much of it is read
-    "wikigold": ("tag", WIKIGOLD, 2000),
-    "en_ewt": ("tag", "en_ewt/en_ewt-ud-train.conllu", 2000),
-    "en_snli": ("entail", "en_snli/dev.txt", 2000),
-    "en_qa": ("answer", "en_qa/train.json", 250),
+Work = Literal["embedding", "training", "serving", "start"]
+WAYS = {  # way → script of `workers/`, and what its rows are named
+    "float32": ("ours", "embedding"),
+    "embedder": ("ours", "Embedder"),
+    "int8": ("in_litert", "int8"),
 }
+REQUESTS = 200  # sentences to be served
 
 
 @dataclasses.dataclass
@@ -62,20 +58,17 @@ class Comparison:
         shown = "–" if difference is None else f"{difference:.1e}"
         runner.row(self.preset, work, *cells, runner.ratio(*values.values()), shown)
 
-    def workers(self, script: str, arguments: Callable[[str], Sequence[str | Path]]):
-        """A worker of each checkout; its name → the arguments of the script."""
-        return runner.started(
-            {
-                name: runner.worker(script, *arguments(name), checkout=checkout)
-                for name, checkout in self.checkouts.items()
-            }
-        )
-
     def embedding(self, way: str, batch_sizes: Sequence[int]) -> None:
+        script, title = WAYS[way]
         turns = {"rounds": self.rounds, "seconds": self.seconds, "warm_up": 1}
         with (
             runner.inputs(self.preset, self.sentences) as folder,
-            self.workers("ours", lambda _: (folder, way)) as workers,
+            runner.started(
+                {
+                    name: runner.worker(script, folder, way, checkout=checkout)
+                    for name, checkout in self.checkouts.items()
+                }
+            ) as workers,
         ):
             vectors = [saved(w, self.sentences, folder) for w in workers.values()]
             difference = float(np.abs(vectors[0] - vectors[1]).max())
@@ -85,10 +78,10 @@ class Comparison:
                     workers, lambda w, i, b=batches: w.ask("run", batches=b(i)), **turns
                 )
                 rates = runner.speeds(found)
-                self.row(f"{WAYS[way]}, batch {size}, tokens/s", rates, difference)
+                self.row(f"{title}, batch {size}, tokens/s", rates, difference)
             found = runner.in_turns(workers, lambda w, _: w.ask("file"), **turns)
             rates = runner.speeds(found)
-            self.row(f"{WAYS[way]}, whole file, tokens/s", rates, difference)
+            self.row(f"{title}, whole file, tokens/s", rates, difference)
 
     def training(self, inputs: dict, *, warmup: int, steps: int) -> None:
         with tempfile.TemporaryDirectory() as name:
@@ -131,56 +124,52 @@ class Comparison:
         if failed := sum(load.failed for load in loads.values()):
             raise CommandFailed(f"{failed} answers were wrong or missing.")
 
-    def epochs(self, case: str, data: Path) -> None:
-        """Trains the model of a task's command."""
-        task, file, limit = CASES[case]
-        if not (data / file).exists():
-            raise FileNotFoundError(f"--data should hold {file}.")
-        epochs = self.rounds + 1
-        arguments = [task, "--train", data / file, "--dev", data / file]
-        arguments += ["--limit", limit, "--seeds", 1]
-        arguments += ["--epochs", epochs, "--patience", epochs, "--elmo"]
-        with (
-            runner.inputs(self.preset) as folder,
-            self.workers(
-                "epochs", lambda name: [*arguments, folder, "--output", folder / name]
-            ) as workers,
-        ):
+    def start(self) -> None:
+        def seconds_of_help(checkout, _):
+            begin, command = time.perf_counter(), [sys.executable, "-m", "export"]
+            with runner.finished([*command, "--help"], checkout):
+                pass
+            return time.perf_counter() - begin
+
+        turns = {"rounds": self.rounds, "warm_up": 1}
+        times = runner.in_turns(self.checkouts, seconds_of_help, **turns)
+        self.row("--help, seconds", times, digits=2)
+        with runner.inputs(self.preset) as folder:
             found = runner.in_turns(
-                workers, lambda w, _: w.ask("epoch"), rounds=self.rounds, warm_up=1
+                self.checkouts,
+                lambda checkout, _: first_vector.start(
+                    folder,
+                    self.sentences[:1],
+                    "ours",
+                    "embedder",
+                    {"checkout": checkout},
+                ),
+                **turns,
             )
-        losses = [own[-1]["loss"] for own in found.values()]
-        difference = abs(losses[0] - losses[1])
-        for measure in ("seconds", "processor"):
-            times = {name: [a[measure] for a in own] for name, own in found.items()}
-            self.row(f"{case}, {measure} an epoch", times, difference, 2)
+        times = {
+            name: [ends["first"][0] for ends in own] for name, own in found.items()
+        }
+        self.row("first vector, seconds", times, digits=2)
 
 
-@runner.command
 def main(
     *,
-    checkout: runner.Folder,
-    presets: runner.Presets = ("small",),
-    work: runner.some_of(WORK) = WORK[:3],
-    text: runner.File = None,
-    data: runner.Folder = None,
-    cases: runner.some_of(CASES) = tuple(CASES),
-    sentences: runner.Number = 1024,
-    batch_sizes: runner.Numbers = (1, 32),
-    rounds: runner.Number = 6,
-    seconds: runner.Seconds = 15,
-    words: runner.Number = 50_000,
-    clients: runner.Numbers = (1, 16),
-    batch_size: runner.Number = 128,
-    negatives: runner.Number = 8192,
-    warmup: runner.Number = 10,
-    steps: runner.Number = 10,
+    checkout: Path,
+    presets: Sequence[runner.Preset] = ("small",),
+    text: Path,
+    work: Sequence[Work] = ("embedding", "training", "serving", "start"),
+    sentences: runner.Count = 1024,
+    batch_sizes: Sequence[runner.Count] = (1, 32),
+    rounds: runner.Count = 6,
+    seconds: runner.Positive = 15,
+    words: runner.Count = 50_000,
+    clients: Sequence[runner.Count] = (1, 16),
+    batch_size: runner.Count = 128,
+    negatives: runner.Count = 8192,
+    warmup: runner.Count = 10,
+    steps: runner.Count = 10,
 ) -> None:
-    for name in work:
-        option = "data" if name == "epochs" else "text"
-        if {"data": data, "text": text}[option] is None:
-            raise ValueError(f"{name} needs --{option}.")
-    given = runner.read(text, sentences) if text else []
+    given = runner.read(text, sentences)
     what = "this checkout: median (lowest – highest)", "the other", "ratio"
     runner.head("preset", "work", *what, "largest difference")
     checkouts = {"this": runner.ROOT, "other": checkout}
@@ -195,10 +184,9 @@ def main(
             compare.training(arguments, warmup=warmup, steps=steps)
         if "serving" in work:
             compare.serving(clients)
-        if "epochs" in work:
-            for case in cases:
-                compare.epochs(case, data)
+        if "start" in work:
+            compare.start()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.run(main)

@@ -24,7 +24,6 @@ Peak memory is that of the process so far.
 
 import functools
 import statistics
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -54,17 +53,16 @@ GEMM = 4096  # rows and columns of the large product
 Sentences = list[list[str]]
 
 
-@runner.command
 def main(
     *,
-    text: runner.File,
-    checkout: runner.Folder = None,
-    presets: runner.Presets = ("small", "original"),
-    sentences: runner.Number = 512,
-    seconds: runner.Seconds = 45,
-    systems: runner.some_of(SYSTEMS) = tuple(SYSTEMS),
-    batch_sizes: runner.Numbers = (1, 8, 32, 128),  # simple-elmo's largest is 128
-    file_batch_sizes: runner.Numbers = (8, 32, 128),
+    text: Path,
+    checkout: Path | None = None,
+    presets: Sequence[runner.Preset] = ("small", "original"),
+    sentences: runner.Count = 512,
+    seconds: runner.Positive = 45,
+    systems: Sequence[str] = tuple(SYSTEMS),
+    batch_sizes: Sequence[runner.Count] = (1, 8, 32, 128),
+    file_batch_sizes: Sequence[runner.Count] = (8, 32, 128),
 ) -> None:
     given = runner.read(text, sentences)
     chosen = {name: (*SYSTEMS[name], runner.ROOT) for name in systems}
@@ -256,4 +254,4 @@ def n_tokens(sentences: Iterable[Sequence[str]]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.run(main)

@@ -36,15 +36,14 @@ OTHERS = tuple(ENGINES)[1:]
 BETWEEN_LOOKS = 0.3  # seconds
 
 
-@runner.command
 def main(
     *,
-    text: runner.File,
-    presets: runner.Presets = ("small",),
-    sentences: runner.Number = 20_000,
-    rounds: runner.Number = 3,
-    engines: runner.some_of(OTHERS) = OTHERS,
-    python: runner.Python = sys.executable,
+    text: Path,
+    presets: Sequence[runner.Preset] = ("small",),
+    sentences: runner.Count = 20_000,
+    rounds: runner.Count = 3,
+    engines: Sequence[str] = OTHERS,
+    python: str = sys.executable,
 ) -> None:
     given = runner.read(text, sentences)
     tokens = n_tokens(given)
@@ -99,4 +98,4 @@ def timed(command: Sequence[object]) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.run(main)

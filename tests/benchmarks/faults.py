@@ -14,7 +14,6 @@ import contextlib
 import resource
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +24,7 @@ import numpy as np
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from tests.benchmarks import runner
-from tests.benchmarks.serving import Export, Server
+from tests.benchmarks.serving import Server
 from tests.support import rest_clients
 from tests.support.processes import megabytes, peak_megabytes
 from tests.support.rest_clients import HEAD, PREDICT, Posts, Probe, text_body
@@ -238,12 +237,12 @@ def probed(probe: Probe) -> str:
     return f"{missing}, slowest {probe.slowest:.2f} s"
 
 
-@runner.command
 def main(
-    export: Export,
+    export: Path,
+    /,
     *,
-    checkout: runner.Folder = None,
-    only: runner.some_of(FAULTS) = tuple(FAULTS),
+    checkout: Path | None = None,
+    only: Sequence[str] = tuple(FAULTS),
 ) -> None:
     """Prints a row for each fault, a column for each checkout."""
     checkouts = {"before": checkout} if checkout else {}
@@ -260,4 +259,4 @@ def main(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.run(main)

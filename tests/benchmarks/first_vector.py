@@ -10,6 +10,7 @@ installed: --python names an environment with elmo-keras' dependencies and witho
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +22,13 @@ STAGES = ("import", "read", "first", "second")
 Ends = dict[str, tuple[float, float]]  # of the stages: seconds, processor seconds
 
 
-@runner.command
 def main(
     *,
-    text: runner.File,
-    checkout: runner.Folder = None,
-    presets: runner.Presets = ("small", "original"),
-    rounds: runner.Number = 5,
-    python: runner.Python = sys.executable,
+    text: Path,
+    checkout: Path | None = None,
+    presets: Sequence[runner.Preset] = ("small", "original"),
+    rounds: runner.Count = 5,
+    python: str = sys.executable,
 ) -> None:
     sentences = runner.read(text, 1)
     systems = {ALLENNLP: ("with_allennlp", "embedding", {})}
@@ -78,4 +78,4 @@ def rows(starts: dict[str, list[Ends]]) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.run(main)

@@ -17,16 +17,16 @@ random weights. The rows of a table take turns, and each is a single batch:
 import itertools
 import math
 import random
-import sys
 from collections.abc import Sequence
-from typing import Annotated
+from pathlib import Path
+from typing import Literal
 
 from elmo_keras.config import ElmoConfig
 from tests.benchmarks import runner
 from tests.benchmarks.embedding import n_tokens
 
 Batch = list[list[str]]
-WAYS = "float32", "bfloat16", "eager", "embedder"
+Way = Literal["float32", "bfloat16", "eager", "embedder"]
 PER_SENTENCE, LONGEST, SHORTEST, OF_MEMORY = 20, 10_000, 5, 512
 BATCHES = {  # table → the number in a row's first column, and the sentences → its batch
     "length": (
@@ -38,18 +38,17 @@ BATCHES = {  # table → the number in a row's first column, and the sentences �
     "characters": ((6, 12, 24, 48), lambda n, _: made_up(2_560, n, 2_560)),
 }
 TIME = "µs a token: median (lowest – highest)"
-TABLES = *BATCHES, "memory", "documents"
+Table = Literal["length", "batch", "words", "characters", "memory", "documents"]
 
 
-@runner.command
 def main(
     *,
-    text: runner.File,
-    presets: runner.Presets = ("small",),
-    rounds: runner.Number = 3,
-    tables: runner.some_of(TABLES) = TABLES,
-    way: Annotated[str, {"choices": WAYS, "help": "to embed"}] = "float32",
-    documents: runner.Numbers = (200, 1_000, 2_000, 5_000, 10_000),
+    text: Path,
+    presets: Sequence[runner.Preset] = ("small",),
+    rounds: runner.Count = 3,
+    tables: Sequence[Table] = (*BATCHES, "memory", "documents"),
+    way: Way = "float32",
+    documents: Sequence[runner.Count] = (200, 1_000, 2_000, 5_000, 10_000),
 ) -> None:
     sentences, whole = runner.read(text, OF_MEMORY), runner.read(text)
     documents = [beginning(whole, length) for length in documents]
@@ -148,4 +147,4 @@ def print_documents(preset: str, documents: Sequence[Batch]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.run(main)

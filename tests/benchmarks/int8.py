@@ -14,7 +14,6 @@ by spaces. The tables show
   last row has float32 and other seeds, and shows what chance alone does to a training.
 """
 
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -45,14 +44,14 @@ TASKS = {
 Layers = Sequence[np.ndarray]  # (layers, tokens, dim) of each sentence
 
 
-@runner.command
 def main(
-    model: runner.Folder,
+    model: Path,
+    /,
     *,
-    text: runner.File,
-    data: runner.Folder = None,
-    sentences: runner.Number = 1000,
-    seeds: runner.Numbers = (1, 2, 3),
+    text: Path,
+    data: Path | None = None,
+    sentences: runner.Count = 1000,
+    seeds: Sequence[runner.Count] = (1, 2, 3),
 ) -> None:
     given = runner.read(text, sentences)
     embedders = {
@@ -186,4 +185,4 @@ def scores(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.run(main)

@@ -10,9 +10,8 @@ these shapes could reach alone, and the share that a step reaches; "GB/s" is how
 two products read their weights.
 """
 
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
@@ -28,12 +27,11 @@ STEPS = 16
 GEMM = 4096  # rows and columns of the product that gives the peak
 
 
-@runner.command
 def main(
     *,
-    presets: runner.Presets = ("small",),
-    rounds: runner.Number = 5,
-    rows: runner.Numbers = (1, 8, 32, 128, 256),
+    presets: Sequence[runner.Preset] = ("small",),
+    rounds: runner.Count = 5,
+    rows: Sequence[runner.Count] = (1, 8, 32, 128, 256),
 ) -> None:
     x = tf.random.normal((GEMM, GEMM))
     large = {"product": lambda: tf.matmul(x, x)[0]}
@@ -123,4 +121,4 @@ def fastest(functions: dict[str, Callable], rounds: int) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.run(main)

@@ -1,4 +1,4 @@
-"""What all benchmarks share: the command, systems that take turns, and tables.
+"""What all benchmarks share: their arguments, systems that take turns, and tables.
 
 A system answers `ask(NAME, …)`. Most are workers: processes of `workers/`, each in the
 environment or checkout of its system, which answer a line of JSON with a line of JSON.
@@ -7,13 +7,11 @@ Systems take turns, so that whatever else the machine does affects all of them.
 
 import contextlib
 import datetime
-import inspect
 import itertools
 import json
 import os
 import platform
 import random
-import re
 import statistics
 import subprocess
 import sys
@@ -22,16 +20,17 @@ import time
 import venv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Annotated, Any, get_type_hints
+from typing import IO, Annotated, Any, Literal
 
 import keras
 import numpy as np
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
 from elmo_keras.config import PRESETS
 from elmo_keras.formats.model_directory import save_model
-from elmo_keras.util.argument_types import positive
-from elmo_keras.util.command import CommandFailed, command_parser, run_command
+from elmo_keras.util.command import CommandFailed
 from tests.support.processes import peak_megabytes
 
 HERE = Path(__file__).parent
@@ -47,51 +46,23 @@ PEERS = {  # script → packages of its environment, and those without dependenc
 }
 RATE = "tokens/s: median (lowest – highest)"
 
-# Types of the options of benchmarks, each with its arguments of `add_argument`.
-Number = Annotated[int, {"type": positive(int)}]
-Numbers = Annotated[Sequence[int], {"type": positive(int), "nargs": "*"}]
-Seconds = Annotated[float, {"type": positive(float)}]
-File = Annotated[Path, {"metavar": "FILE", "type": Path}]
-Folder = Annotated[Path, {"metavar": "DIR", "type": Path}]
-Python = Annotated[str, {"metavar": "FILE", "help": "elmo-keras' interpreter"}]
+Count = Annotated[int, Parameter(validator=Number(gte=1))]
+Positive = Annotated[float, Parameter(validator=Number(gt=0))]
+Preset = Literal[tuple(PRESETS)]
 
 
-def some_of(choices: Iterable[str]) -> Any:
-    """The type of an option: some of these words."""
-    return Annotated[Sequence[str], {"nargs": "+", "choices": [*choices]}]
-
-
-Presets = some_of(sorted(PRESETS))
-
-
-def command(report: Callable[..., int | None]) -> Callable[..., int]:
-    """A function that prints tables as the `main` of the benchmark of its module.
-
-    Its parameters after `*` are the options of the command, the others its arguments.
-    """
-    hints = get_type_hints(report, include_extras=True)
-    doc = report.__globals__["__doc__"]
-    parameters = inspect.signature(report).parameters.values()
-
-    def main(arguments: Sequence[str] | None = None) -> int:
-        p = command_parser(re.search(r"tests\.benchmarks\.\w+", doc)[0], doc)
-        for q in parameters:
-            flag, own = "--" + q.name.replace("_", "-"), hints[q.name].__metadata__[0]
-            if q.kind is q.KEYWORD_ONLY:
-                required = q.default is q.empty
-                p.add_argument(flag, required=required, default=q.default, **own)
-            else:
-                p.add_argument(q.name, **own)
-        values = vars(p.parse_args(arguments))
-
-        def work():
-            status = report(**values)
-            print(f"\n{machine()}")
-            return status
-
-        return run_command(p.prog.removeprefix("python -m "), work)
-
-    return main
+def run(report: Callable[..., int | None]) -> None:
+    """Runs a benchmark with the arguments of the command; names the machine."""
+    app = App(
+        help=sys.modules["__main__"].__doc__,
+        help_format="plaintext",
+        default_parameter=Parameter(negative=(), consume_multiple=True),
+        result_action="return_value",
+    )
+    app.default(report)
+    status = app(sys.argv[1:])
+    print(f"\n{machine()}")
+    sys.exit(status)
 
 
 class Worker:

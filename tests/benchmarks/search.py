@@ -9,11 +9,9 @@ searches a 64th, …, an 8th of the index's lists.
 """
 
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Annotated
 
 import faiss
 import numpy as np
@@ -26,12 +24,12 @@ TOP = 10
 SHARES = 1 / 64, 1 / 32, 1 / 16, 1 / 8
 
 
-@runner.command
 def main(
-    vectors: Annotated[Path, {"type": Path, "help": "a .npy file"}],
+    vectors: Path,
+    /,
     *,
-    index: Annotated[str, {"help": "of faiss, with IVF"}] = "IVF1024,SQfp16",
-    queries: runner.Number = 200,
+    index: str = "IVF1024,SQfp16",
+    queries: runner.Count = 200,
 ) -> None:
     rows = np.load(vectors, mmap_mode="r")
     if len(rows) <= queries + TOP:
@@ -75,4 +73,4 @@ def asked_for(index, asked: np.ndarray) -> tuple[list[set[int]], list[float]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.run(main)

@@ -28,7 +28,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 
@@ -39,7 +38,6 @@ from tests.support.serving_load import Load, grpc_client, rest_client
 
 TOLERANCE = 1e-5  # batches of different shapes are summed in a different order
 SYSTEMS = "function", "gRPC", "embedded", "REST", "int8"
-Export = Annotated[Path, {"metavar": "EXPORT", "type": Path}]
 
 
 class Server:
@@ -121,18 +119,18 @@ def measures(found: dict, seconds: float) -> tuple[dict, dict]:
     return rates, p50
 
 
-@runner.command
 def main(
-    export: Export,
+    export: Path,
+    /,
     *,
-    text: runner.File,
-    sentences: runner.Number = 200,
-    rounds: runner.Number = 5,
-    seconds: runner.Seconds = 3.0,
-    clients: runner.Number = 16,
-    systems: runner.some_of(SYSTEMS) = SYSTEMS[:3],
-    litert: runner.File = None,
-    server: Annotated[Sequence[str], {"nargs": "*", "metavar": "NAME=VALUE"}] = (),
+    text: Path,
+    sentences: runner.Count = 200,
+    rounds: runner.Count = 5,
+    seconds: runner.Positive = 3.0,
+    clients: runner.Count = 16,
+    systems: Sequence[str] = SYSTEMS[:3],
+    litert: Path | None = None,
+    server: Sequence[str] = (),
 ) -> int:
     """Prints the table; returns status 1 if an answer was wrong or missing."""
     given = runner.read(text, sentences)
@@ -182,4 +180,4 @@ def rows(found: dict, seconds: float) -> dict[str, list[str]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.run(main)

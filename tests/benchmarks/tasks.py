@@ -16,7 +16,8 @@ are not counted.
 """
 
 import itertools
-import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from tests.benchmarks import runner
 from tests.benchmarks.embedding import ALLENNLP
@@ -25,12 +26,11 @@ WARMUP, BATCH_SIZE = 2, 32
 SCRIPTS = {ALLENNLP: "with_allennlp", "elmo-keras": "ours"}
 
 
-@runner.command
 def main(
     *,
-    text: runner.File,
-    presets: runner.Presets = ("small", "original"),
-    rounds: runner.Number = 5,
+    text: Path,
+    presets: Sequence[runner.Preset] = ("small", "original"),
+    rounds: runner.Count = 5,
 ) -> None:
     rounds += WARMUP
     sentences = runner.read(text, rounds * BATCH_SIZE)
@@ -61,4 +61,4 @@ def main(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.run(main)

@@ -21,6 +21,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import h5py
@@ -95,18 +96,17 @@ def written(
     return [word for name, value in options.items() for word in (f"--{name}", value)]
 
 
-@runner.command
 def main(
     *,
-    text: runner.File,
-    presets: runner.Presets = ("tiny", "small"),
-    rounds: runner.Number = 5,
-    systems: runner.some_of(SYSTEMS) = SYSTEMS,
-    words: runner.Numbers = (50_000,),
-    batch_size: runner.Number = 128,
-    negatives: runner.Number = 8192,
-    warmup: runner.Number = 10,
-    steps: runner.Number = 10,
+    text: Path,
+    presets: Sequence[runner.Preset] = ("tiny", "small"),
+    rounds: runner.Count = 5,
+    systems: Sequence[str] = SYSTEMS,
+    words: Sequence[runner.Count] = (50_000,),
+    batch_size: runner.Count = 128,
+    negatives: runner.Count = 8192,
+    warmup: runner.Count = 10,
+    steps: runner.Count = 10,
 ) -> None:
     shown = "ratio", "sampled loss", "peak memory"
     runner.head("preset", "words", "system", runner.RATE, *shown)
@@ -140,4 +140,4 @@ def main(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.run(main)

@@ -15,23 +15,15 @@ import protocol
 
 from elmo_keras import Embedder
 
-CONVERT = "from elmo_keras.util.console import main; main(['export', *__import__('sys').argv[1:]])"
-
 
 def main(folder: Path, way: str) -> None:
     imported = time.time()
     arithmetic, *one = way.split("-")
-    path = folder / f"{arithmetic}.tflite"
+    path = folder / f"{Path(os.environ['PYTHONPATH']).name}-{arithmetic}.tflite"
     if not path.exists():  # in a process of its own, which imports TensorFlow
-        files = (
-            "--options",
-            folder / "options.json",
-            "--weights",
-            folder / "weights.hdf5",
-        )
-        kind = "--format", "litert", "--arithmetic", arithmetic
-        command = [sys.executable, "-c", CONVERT, path, *files, *kind]
-        subprocess.run(command, check=True, stdout=sys.stderr)
+        command = [sys.executable, "-m", "export", folder, path]
+        command += ["--format", "litert", "--arithmetic", arithmetic]
+        subprocess.run(command, cwd=folder, check=True, stdout=sys.stderr)
 
     def embedder():
         return Embedder(path, layers="all", threads=1 if one else 2)
