@@ -55,7 +55,9 @@ def test_the_published_vectors_are_reproduced_to_the_last_digit(data, capsys):
 
     sentences = json.loads(file("lm_embeddings_sentences.json").read_text())
     golden = [h5py.File(file(f"lm_embeddings_{k}.hdf5")) for k in range(3)]
-    bilm = Elmo.from_pretrained(file("options.json"), file("lm_weights.hdf5")).bilm
+    bilm = Elmo.from_pretrained(
+        file("options.json"), weights=file("lm_weights.hdf5")
+    ).bilm
     bilm.return_state = True
     state, worst, values = None, 0.0, 0
     for i in range(len(sentences[0])):

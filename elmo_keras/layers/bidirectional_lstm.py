@@ -1,16 +1,18 @@
 """LSTMs of several layers, in one direction and in both."""
 
+import functools
+
 import keras
 import tensorflow as tf
 from keras import ops
 
 from elmo_keras.argument_checks import check_counts, check_flags, check_numbers
-from elmo_keras.layers.packing import pack_sentences
+from elmo_keras.layers.packing import over_real_tokens, pack_sentences
 from elmo_keras.layers.projected_lstm import ProjectedLSTM
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class StackedLSTM(ProjectedLSTM):
+class StackedLSTM(keras.layers.Layer):
     """`ProjectedLSTM` layers in one direction; the outputs of all are returned.
 
     With skip connections a layer's input is added to its output, from the second
@@ -18,8 +20,8 @@ class StackedLSTM(ProjectedLSTM):
 
     Args:
         n_layers: number of layers.
-        **kwargs: `units`, `projection_dim`, `cell_clip`, `proj_clip`, `forget_bias`,
-            `reverse` and `return_state`, as in `ProjectedLSTM`.
+        units, projection_dim, cell_clip, proj_clip: as in `ProjectedLSTM`.
+        forget_bias, reverse, return_state: as in `ProjectedLSTM`.
         use_skip_connections: whether the layers have skip connections.
         dropout: rate of the dropout on the input of each layer and on the
             output of the last one.
@@ -43,28 +45,45 @@ class StackedLSTM(ProjectedLSTM):
 
     def __init__(
         self,
-        n_layers,
-        units,
-        projection_dim,
+        n_layers: int,
+        units: int,
+        projection_dim: int,
         *,
-        use_skip_connections=True,
-        dropout=0.0,
+        cell_clip: float | None = 3.0,
+        proj_clip: float | None = 3.0,
+        forget_bias: float = 1.0,
+        use_skip_connections: bool = True,
+        dropout: float = 0.0,
+        reverse: bool = False,
+        return_state: bool = False,
         **kwargs,
     ):
         check_counts(1, 100, n_layers=n_layers)
         check_numbers(0, 1, dropout=dropout)
-        check_flags(use_skip_connections=use_skip_connections)
-        super().__init__(units, projection_dim, **kwargs)
+        check_flags(
+            use_skip_connections=use_skip_connections,
+            reverse=reverse,
+            return_state=return_state,
+        )
+        super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
+        self.supports_masking = True
         self.n_layers = n_layers
+        self.units = units
+        self.projection_dim = projection_dim
+        self.cell_clip = cell_clip
+        self.proj_clip = proj_clip
+        self.forget_bias = forget_bias
         self.use_skip_connections = use_skip_connections
         self.dropout = dropout
+        self.reverse = reverse
+        self.return_state = return_state
         self.lstms = [
             ProjectedLSTM(
                 units,
                 projection_dim,
-                cell_clip=self.cell_clip,
-                proj_clip=self.proj_clip,
-                forget_bias=self.forget_bias,
+                cell_clip=cell_clip,
+                proj_clip=proj_clip,
+                forget_bias=forget_bias,
                 name=f"lstm_{i}",
                 dtype=self.dtype_policy,
             )
@@ -81,23 +100,50 @@ class StackedLSTM(ProjectedLSTM):
             lstm.build((None, None, dim))
             dim = self.projection_dim
 
-    def recur(self, recurrence, x, state, *, training=False, seed=None):
-        """As `ProjectedLSTM.recur`, with lists; `seed` determines the dropout."""
+    def call(self, inputs, mask=None, initial_state=None, training=False):
+        if initial_state is None:
+            initial_state = self.zero_state(tf.shape(inputs)[0])
+        outputs, state = over_real_tokens(
+            functools.partial(self.call_packed, training=training),
+            inputs,
+            mask,
+            state=list(initial_state),
+            reverse=self.reverse,
+        )
+        return (outputs, state) if self.return_state else outputs
+
+    def call_packed(self, x, sizes, state, *, training=False, seed=None):
+        """Outputs and states of packed tokens; `seed` determines the dropout."""
         outputs, last = [], []
         for i, lstm in enumerate(self.lstms):
             x = self._drop(x, i, training, seed)
-            y, layer_state = lstm.recur(recurrence, x, state[i])
-            x = x + y if self.use_skip_connections and i > 0 else y
+            y, layer_state = lstm.call_packed(x, sizes, state[i], training=training)
+            x = self._skip(x, y, i)
             outputs.append(x)
             last.append(layer_state)
         outputs[-1] = self._drop(x, self.n_layers, training, seed)
         return outputs, last
 
-    def _drop(self, x, place, training, seed):
+    def call_rows(self, x, continuing, state, *, seed=None):
+        """As `call_packed`, for rows with a token at every step, in training."""
+        outputs, last = [], []
+        for i, lstm in enumerate(self.lstms):
+            x = self._drop(x, i, True, seed)
+            y, layer_state = lstm.call_rows(x, continuing, state[i])
+            x = self._skip(x, y, i)
+            outputs.append(x)
+            last.append(layer_state)
+        outputs[-1] = self._drop(x, self.n_layers, True, seed)
+        return outputs, last
+
+    def _skip(self, x, y, layer):
+        return x + y if self.use_skip_connections and layer > 0 else y
+
+    def _drop(self, x, index, training, seed):
         if seed is None or not training:
-            return self.dropouts[place](x, training=training)
+            return self.dropouts[index](x, training=training)
         # With `fold_in` a GPU would compute the seed, and the host would wait.
-        seed = seed * [1, self.n_layers + 1] + [0, place]
+        seed = seed * [1, self.n_layers + 1] + [0, index]
         return tf.nn.experimental.stateless_dropout(x, self.dropout, seed)
 
     def zero_state(self, batch_size):
@@ -108,16 +154,24 @@ class StackedLSTM(ProjectedLSTM):
         return [mask] * self.n_layers
 
     def compute_output_shape(self, input_shape):
-        shapes = [lstm.compute_output_shape(input_shape) for lstm in self.lstms]
-        if not self.return_state:
-            return shapes
         batch = input_shape[0]
-        state = (batch, self.projection_dim), (batch, self.units)
-        return shapes, [state] * self.n_layers
+        outputs = [(*input_shape[:2], self.projection_dim)] * self.n_layers
+        state = [((batch, self.projection_dim), (batch, self.units))] * self.n_layers
+        return (outputs, state) if self.return_state else outputs
 
-
-# The arguments of a `StackedLSTM` that have defaults there.
-_OPTIONS = ("cell_clip", "proj_clip", "forget_bias", "use_skip_connections", "dropout")
+    def get_config(self):
+        return super().get_config() | {
+            "n_layers": self.n_layers,
+            "units": self.units,
+            "projection_dim": self.projection_dim,
+            "cell_clip": self.cell_clip,
+            "proj_clip": self.proj_clip,
+            "forget_bias": self.forget_bias,
+            "use_skip_connections": self.use_skip_connections,
+            "dropout": self.dropout,
+            "reverse": self.reverse,
+            "return_state": self.return_state,
+        }
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -151,14 +205,18 @@ class BidirectionalLSTM(keras.layers.Layer):
 
     def __init__(
         self,
-        n_layers,
-        units,
-        projection_dim,
+        n_layers: int,
+        units: int,
+        projection_dim: int,
         *,
-        return_state=False,
+        cell_clip: float | None = 3.0,
+        proj_clip: float | None = 3.0,
+        forget_bias: float = 1.0,
+        use_skip_connections: bool = True,
+        dropout: float = 0.0,
+        return_state: bool = False,
         **kwargs,
     ):
-        options = {name: kwargs.pop(name) for name in _OPTIONS if name in kwargs}
         check_flags(return_state=return_state)
         super().__init__(autocast=False, **kwargs)  # the state keeps its dtype
         self.supports_masking = True
@@ -168,11 +226,15 @@ class BidirectionalLSTM(keras.layers.Layer):
                 n_layers,
                 units,
                 projection_dim,
+                cell_clip=cell_clip,
+                proj_clip=proj_clip,
+                forget_bias=forget_bias,
+                use_skip_connections=use_skip_connections,
+                dropout=dropout,
                 reverse=reverse,
                 return_state=True,
                 name="backward" if reverse else "forward",
                 dtype=self.dtype_policy,
-                **options,
             )
             for reverse in (False, True)
         )
@@ -192,7 +254,7 @@ class BidirectionalLSTM(keras.layers.Layer):
         outputs = [ops.concatenate(pair, axis=-1) for pair in zip(ahead, back)]
         return (outputs, (ahead_state, back_state)) if self.return_state else outputs
 
-    def of_sentences(self, x, lengths, *, wanted=None, training=False):
+    def call_sentences(self, x, lengths, *, wanted=None, training=False):
         """The layers over flat sentences `(tokens, dim)`, see `layers.flat_sentences`.
 
         `wanted` are the indices of the tokens whose outputs are returned, None for all.
@@ -223,8 +285,14 @@ class BidirectionalLSTM(keras.layers.Layer):
         return (outputs, (state, state)) if self.return_state else outputs
 
     def get_config(self):
-        names = "n_layers", "units", "projection_dim", *_OPTIONS
         return super().get_config() | {
-            **{name: getattr(self.forward, name) for name in names},
+            "n_layers": self.forward.n_layers,
+            "units": self.forward.units,
+            "projection_dim": self.forward.projection_dim,
+            "cell_clip": self.forward.cell_clip,
+            "proj_clip": self.forward.proj_clip,
+            "forget_bias": self.forward.forget_bias,
+            "use_skip_connections": self.forward.use_skip_connections,
+            "dropout": self.forward.dropout,
             "return_state": self.return_state,
         }

@@ -1,11 +1,12 @@
 """The context-independent vectors of words, computed from their characters."""
 
+from collections.abc import Sequence
+
 import keras
 import tensorflow as tf
 from keras import ops
 
 from elmo_keras.argument_checks import check_counts
-from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.blocked_weights import initial
 from elmo_keras.layers.highway import Highway
 from elmo_keras.layers.loops import HOST, rows_array
@@ -19,7 +20,7 @@ WORDS_AT_ONCE = 512
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class CharacterCNN(ArgumentsConfig, keras.layers.Layer):
+class CharacterCNN(keras.layers.Layer):
     """The token representation x of ELMo.
 
     Character embedding, n-gram convolutions, max over positions, activation,
@@ -62,12 +63,12 @@ class CharacterCNN(ArgumentsConfig, keras.layers.Layer):
 
     def __init__(
         self,
-        filters,
-        projection_dim,
-        embedding_dim=16,
+        filters: Sequence[tuple[int, int]],
+        projection_dim: int,
+        embedding_dim: int = 16,
         *,
-        n_highway=1,
-        activation="relu",
+        n_highway: int = 1,
+        activation: str = "relu",
         **kwargs,
     ):
         if activation not in ("relu", "tanh"):
@@ -163,7 +164,7 @@ class CharacterCNN(ArgumentsConfig, keras.layers.Layer):
         characters = self._characters(words)
         x = ngram_maxima(characters, ends, self._table(), kernels=kernels)
         x += tf.concat([self._compute(bias) for bias in self.biases], axis=0)
-        return self._of_maxima(x, words)
+        return self._project_maxima(x, words)
 
     def _in_pieces(self, words, ends):
         """The vectors of words that are sorted by length."""
@@ -191,7 +192,7 @@ class CharacterCNN(ArgumentsConfig, keras.layers.Layer):
                 scores = tf.reshape(scores, [places, tf.shape(x)[1], count])
                 # The bias is the same at every place, so it can wait until after the max.
                 maxima.append(tf.reduce_max(scores, axis=0) + self._compute(bias))
-            x = self._of_maxima(tf.concat(maxima, axis=-1), words[some])
+            x = self._project_maxima(tf.concat(maxima, axis=-1), words[some])
             return number + 1, vectors.write(number, x)
 
         vectors = rows_array(self.compute_dtype, n_pieces, self.projection_dim)
@@ -200,13 +201,13 @@ class CharacterCNN(ArgumentsConfig, keras.layers.Layer):
         )
         return vectors.concat()
 
-    def _of_maxima(self, x, words):
+    def _project_maxima(self, x, words):
         """The vectors of words from the maxima of their n-grams (words, n_filters)."""
         x = keras.activations.get(self.activation)(x)
         for highway in self.highways:
             x = highway(x)
         if self.n_words:
-            x = tf.concat([self._own_vectors(words), x], axis=-1)
+            x = tf.concat([self._word_vectors(words), x], axis=-1)
         return x if self.projection is None else self.projection(x)
 
     def compute_mask(self, inputs, mask=None):
@@ -214,6 +215,15 @@ class CharacterCNN(ArgumentsConfig, keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.projection_dim)
+
+    def get_config(self):
+        return super().get_config() | {
+            "filters": [list(group) for group in self.filters],
+            "projection_dim": self.projection_dim,
+            "embedding_dim": self.embedding_dim,
+            "n_highway": self.n_highway,
+            "activation": self.activation,
+        }
 
 
 def _ends(words):

@@ -1,5 +1,7 @@
 """The context-independent vectors of words that a model knows by dictionaries."""
 
+from collections.abc import Sequence
+
 import keras
 import tensorflow as tf
 
@@ -47,13 +49,13 @@ class DictionaryCharacterCNN(CharacterCNN):
 
     def __init__(
         self,
-        filters,
-        projection_dim,
-        embedding_dim=50,
+        filters: Sequence[tuple[int, int]],
+        projection_dim: int,
+        embedding_dim: int = 50,
         *,
-        n_characters,
-        n_words=0,
-        word_dim=0,
+        n_characters: int,
+        n_words: int = 0,
+        word_dim: int = 0,
         **kwargs,
     ):
         if bool(n_words) != bool(word_dim):
@@ -86,10 +88,17 @@ class DictionaryCharacterCNN(CharacterCNN):
     def call(self, inputs, training=False):
         if self.n_characters:
             return super().call(inputs, training)
-        return self.projection(self._own_vectors(tf.convert_to_tensor(inputs)))
+        return self.projection(self._word_vectors(tf.convert_to_tensor(inputs)))
 
-    def _own_vectors(self, words):
+    def _word_vectors(self, words):
         """The vectors of words of the dictionary; arbitrary at a masked position."""
-        numbers = tf.maximum(tf.cast(words[..., 0], tf.int64) - 1, 0)
+        ids = tf.maximum(tf.cast(words[..., 0], tf.int64) - 1, 0)
         table = tf.convert_to_tensor(self.word_embeddings)
-        return tf.cast(tf.gather(table, numbers), self.compute_dtype)
+        return tf.cast(tf.gather(table, ids), self.compute_dtype)
+
+    def get_config(self):
+        return super().get_config() | {
+            "n_characters": self.n_characters,
+            "n_words": self.n_words,
+            "word_dim": self.word_dim,
+        }

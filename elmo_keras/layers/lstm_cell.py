@@ -63,11 +63,19 @@ def cell(gates, before, bound):
 
 
 def gate_gradients(gates, tanh, before, *, d_cell, d_hidden):
-    """Gradients of the gates' inputs (rows, 4 · units); with 1.0s, their factors."""
+    """Gradients of the gates' inputs (rows, 4 · units)."""
     i, j, f, o = gates
-    of_i, of_j = d_cell * j * i * (1 - i), d_cell * i * (1 - j * j)
-    of_f, of_o = d_cell * before * f * (1 - f), d_hidden * tanh * o * (1 - o)
-    return tf.concat([of_i, of_j, of_f, of_o], axis=1)
+    d_i, d_j = d_cell * j * i * (1 - i), d_cell * i * (1 - j * j)
+    d_f, d_o = d_cell * before * f * (1 - f), d_hidden * tanh * o * (1 - o)
+    return tf.concat([d_i, d_j, d_f, d_o], axis=1)
+
+
+def gate_factors(gates, tanh, before):
+    """What `gate_gradients` multiplies `d_cell`, and for o `d_hidden`, by."""
+    i, j, f, o = gates
+    d_i, d_j = j * i * (1 - i), i * (1 - j * j)
+    d_f, d_o = before * f * (1 - f), tanh * o * (1 - o)
+    return tf.concat([d_i, d_j, d_f, d_o], axis=1)
 
 
 def through_tanh(d_hidden, o, tanh):

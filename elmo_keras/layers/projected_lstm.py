@@ -12,7 +12,6 @@ from elmo_keras.argument_checks import (
     check_flags,
     check_numbers,
 )
-from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.blocked_weights import Blocked, block_shape, initial
 from elmo_keras.layers.full_rows import over_full_rows
 from elmo_keras.layers.lstm_cell import Clips, State, Weights, cell_dtype
@@ -21,7 +20,7 @@ from elmo_keras.layers.recurrence import over_packed
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class ProjectedLSTM(ArgumentsConfig, keras.layers.Layer):
+class ProjectedLSTM(keras.layers.Layer):
     """An LSTM whose output is a clipped projection of the cell's output.
 
         i, j, f, o = x W + h R + b
@@ -65,14 +64,14 @@ class ProjectedLSTM(ArgumentsConfig, keras.layers.Layer):
 
     def __init__(
         self,
-        units,
-        projection_dim,
+        units: int,
+        projection_dim: int,
         *,
-        cell_clip=3.0,
-        proj_clip=3.0,
-        forget_bias=1.0,
-        reverse=False,
-        return_state=False,
+        cell_clip: float | None = 3.0,
+        proj_clip: float | None = 3.0,
+        forget_bias: float = 1.0,
+        reverse: bool = False,
+        return_state: bool = False,
         **kwargs,
     ):
         check_counts(units=units, projection_dim=projection_dim)
@@ -113,21 +112,18 @@ class ProjectedLSTM(ArgumentsConfig, keras.layers.Layer):
         )
         return (outputs, state) if self.return_state else outputs
 
-    def call_packed(self, x, sizes, state, *, training=False, seed=None):
-        """Outputs and state of packed tokens; `seed` determines the dropout, if any."""
+    def call_packed(self, x, sizes, state, *, training=False):
+        """Outputs and state of packed tokens, see `over_packed`."""
         keep = bool(training and self.trainable)
-        recurrence = functools.partial(over_packed, sizes=sizes, keep=keep)
-        return self.recur(recurrence, x, state, training=training, seed=seed)
+        return over_packed(*self._operands(x, state), sizes=sizes, keep=keep)
 
-    def call_rows(self, x, continuing, state, *, seed=None):
+    def call_rows(self, x, continuing, state):
         """As `call_packed`, for rows with a token at every step, see `over_full_rows`."""
-        recurrence = functools.partial(over_full_rows, continuing=continuing)
-        return self.recur(recurrence, x, state, training=True, seed=seed)
+        return over_full_rows(*self._operands(x, state), continuing=continuing)
 
-    def recur(self, recurrence, x, state, *, training=False, seed=None):
-        """Outputs and state by `over_packed`, or a function with its first arguments."""
+    def _operands(self, x, state):
         output, cell = state
-        return recurrence(
+        return (
             tf.cast(x, self.compute_dtype),
             self._weights(),
             State(
@@ -163,3 +159,14 @@ class ProjectedLSTM(ArgumentsConfig, keras.layers.Layer):
         output = (*input_shape[:2], self.projection_dim)
         state = (input_shape[0], self.projection_dim), (input_shape[0], self.units)
         return (output, state) if self.return_state else output
+
+    def get_config(self):
+        return super().get_config() | {
+            "units": self.units,
+            "projection_dim": self.projection_dim,
+            "cell_clip": self.cell_clip,
+            "proj_clip": self.proj_clip,
+            "forget_bias": self.forget_bias,
+            "reverse": self.reverse,
+            "return_state": self.return_state,
+        }

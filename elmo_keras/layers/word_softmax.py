@@ -4,7 +4,6 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts
-from elmo_keras.layers.arguments_config import ArgumentsConfig
 from elmo_keras.layers.blocked_weights import initial
 
 # How many logits evaluation holds at once: 128 MiB in float32.
@@ -12,7 +11,7 @@ LOGITS_AT_ONCE = 2**25
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class WordSoftmax(ArgumentsConfig, keras.layers.Layer):
+class WordSoftmax(keras.layers.Layer):
     """The scores of all words of a vocabulary.
 
     `logits = x Wᵀ + b` with one row of W for each word.
@@ -34,7 +33,7 @@ class WordSoftmax(ArgumentsConfig, keras.layers.Layer):
     Reference: Peters et al. 2018, section 3.1 (Θ_s).
     """
 
-    def __init__(self, vocabulary_size, **kwargs):
+    def __init__(self, vocabulary_size: int, **kwargs):
         check_counts(vocabulary_size=vocabulary_size)
         super().__init__(**kwargs)
         self.supports_masking = True
@@ -67,9 +66,9 @@ class WordSoftmax(ArgumentsConfig, keras.layers.Layer):
         def piece(first, total):
             rows = slice(first, first + words_at_once)
             logits = word_logits(inputs, kernel[rows], bias[rows])
-            some = tf.reduce_logsumexp(logits, axis=1)
-            both = tf.reduce_logsumexp(tf.stack([total, some]), axis=0)
-            return first + words_at_once, both
+            sums = tf.reduce_logsumexp(logits, axis=1)
+            total = tf.reduce_logsumexp(tf.stack([total, sums]), axis=0)
+            return first + words_at_once, total
 
         nothing = tf.fill([tf.shape(inputs)[0]], tf.float32.min)
         _, total = tf.while_loop(
@@ -78,12 +77,15 @@ class WordSoftmax(ArgumentsConfig, keras.layers.Layer):
             (0, nothing),
             parallel_iterations=1,
         )
-        own = tf.cast(tf.gather(kernel, targets), inputs.dtype)
-        own = tf.reduce_sum(tf.cast(inputs * own, tf.float32), axis=1)
-        return own + tf.cast(tf.gather(bias, targets), tf.float32) - total
+        rows = tf.cast(tf.gather(kernel, targets), inputs.dtype)
+        logits = tf.reduce_sum(tf.cast(inputs * rows, tf.float32), axis=1)
+        return logits + tf.cast(tf.gather(bias, targets), tf.float32) - total
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.vocabulary_size)
+
+    def get_config(self):
+        return super().get_config() | {"vocabulary_size": self.vocabulary_size}
 
 
 def word_logits(inputs, kernel, bias):

@@ -42,9 +42,11 @@ def test_weights_are_those_in_hdf5_and_accumulators_are_in_their_order(
     with h5py.File(tmp_path / "weights.hdf5", "w") as file:
         for name, value in published(values, n_layers).items():
             file[name] = value
-    paths = tmp_path / "m" / "options.json", tmp_path / "weights.hdf5"
+    elmo = Elmo.from_pretrained(
+        tmp_path / "m" / "options.json", weights=tmp_path / "weights.hdf5"
+    )
     ids = np.random.default_rng(0).integers(1, 262, size=(2, 3, 9))
-    assert_same(bilm(ids), Elmo.from_pretrained(*paths).bilm(ids))
+    assert_same(bilm(ids), elmo.bilm(ids))
     softmax = values["lm/softmax/W"], values["lm/softmax/b"]
     assert_same([bilm.softmax.kernel, bilm.softmax.bias], softmax)
     accumulators = files.accumulators(bilm)
