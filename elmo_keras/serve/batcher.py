@@ -3,19 +3,21 @@
 import collections
 import contextlib
 import dataclasses
-import functools
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 
+import numpy as np
+
 from elmo_keras.serve.config import Config
-from elmo_keras.serve.errors import shutting_down, too_late, too_much
-from elmo_keras.serve.joining import is_joinable, join, outputs_to_fetch, split
-from elmo_keras.serve.lanes import Lane
-from elmo_keras.serve.request_size import check_answer, checked_size
+from elmo_keras.serve.errors import invalid, shutting_down, too_late, too_much
 from elmo_keras.serve.servable import Servable
-from elmo_keras.serve.signature import Arrays, Signature
+from elmo_keras.serve.signature import LENGTHS, Arrays, Signature
+
+# With punctuation, no token is shorter than one of these.
+_PARTS = re.compile(rb"[A-Za-z]+|[\xc0-\xff][\x80-\xbf]*|[^ \t\n\v\f\r]")
 
 
 @dataclasses.dataclass(eq=False)
@@ -32,20 +34,24 @@ class Request:
     def __post_init__(self):
         self.future: Future[Arrays] = Future()
         self.arrived = time.monotonic()
-        self.rows = self.width = 0
-        self.joinable = is_joinable(self.inputs)
-        self.lane = Lane.SHORT
+        self.rows = len(next(iter(self.inputs.values())))
+        self.width = longest(self.inputs, self.servable.tokenizer)
+        self.is_long = False
+        # A length beyond its own columns must be refused also beside wider neighbours.
+        lengths = self.inputs.get(LENGTHS, np.zeros([0]))
+        in_range = (lengths >= 0) & (lengths <= n_columns(self.inputs))
+        self.can_share = bool(np.all(in_range))
 
     def fits(self, other: "Request") -> bool:
         return (
-            self.joinable
-            and other.joinable
+            self.can_share
+            and other.can_share
             and self.servable is other.servable
             and self.signature is other.signature
             and self.keys == other.keys
         )
 
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         if self.seconds is None:
             return None
         left = self.arrived + self.seconds - time.monotonic()
@@ -61,7 +67,8 @@ class Request:
 class Batcher:
     """A bounded queue of requests, and threads that answer them in batches.
 
-    TensorFlow's own batching op computes the same outputs for all and can't cancel one.
+    A long request has a thread of its own: others don't wait for its end. TensorFlow's
+    own batching op computes the same outputs for all and can't cancel one.
     """
 
     def __init__(
@@ -74,12 +81,9 @@ class Batcher:
         self._changed = threading.Condition()
         self._computed: set[Request] = set()
         self._closed = False
-        lanes = [*[Lane.SHORT] * config.num_batch_threads, Lane.LONG]
         self._threads = [
-            threading.Thread(
-                target=self._work, args=(lane,), name=f"batch-{i}", daemon=True
-            )
-            for i, lane in enumerate(lanes)
+            threading.Thread(target=self._work, args=(long,), daemon=True)
+            for long in [*[False] * config.num_batch_threads, True]
         ]
         for thread in self._threads:
             thread.start()
@@ -89,13 +93,17 @@ class Batcher:
             return len(self._waiting)
 
     def submit(self, request: Request) -> Future[Arrays]:
-        """Puts a request into the queue, unless it or its answer is too large."""
-        tokenizer, config = request.servable.tokenizer, self._config
-        rows, tokens, width = checked_size(request.inputs, tokenizer, config)
-        check_answer(rows, width, request.signature, request.keys, config)
-        request.rows, request.width = rows, width
-        if tokens > config.long_request_tokens:
-            request.lane, request.joinable = Lane.LONG, False
+        """Puts a request into the queue, unless it is too large."""
+        config = self._config
+        tokens = request.rows * max(request.width, 1)
+        if tokens > config.max_request_tokens:
+            raise invalid(
+                f"A request may have at most {config.max_request_tokens:,} tokens with "
+                f"its padding (--max-request-tokens). This one has {tokens:,}. Send it "
+                "in parts."
+            )
+        request.is_long = tokens > config.long_request_tokens
+        request.can_share = request.can_share and not request.is_long
         maximum = config.max_enqueued_requests
         with self._changed:
             if self._closed:
@@ -105,14 +113,14 @@ class Batcher:
                 self._waiting = collections.deque(alive)
             if len(self._waiting) >= maximum:
                 raise too_much(
-                    f"The queue holds {len(self._waiting)} requests, its maximum. Try "
-                    "again later."
+                    f"The queue holds {maximum} requests, its maximum. Try again later."
                 )
             self._waiting.append(request)
             self._changed.notify_all()
         return request.future
 
     def close(self, grace: float = threading.TIMEOUT_MAX) -> None:
+        """Answers the requests that wait, and refuses those left after `grace` seconds."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -125,16 +133,16 @@ class Batcher:
         for request in left:
             request.fail(shutting_down())
 
-    def _work(self, lane):
-        while batch := self._next_batch(lane):
+    def _work(self, long):
+        while batch := self._next_batch(long):
             self._answer(batch)
             with self._changed:
                 self._computed.difference_update(batch)
 
-    def _next_batch(self, lane):
-        """The oldest request of a lane and those that fit it; empty once closed."""
+    def _next_batch(self, long):
+        """The oldest request and those that fit it; empty once closed."""
         with self._changed:
-            while not (first := self._take_first(lane)):
+            while not (first := self._take_first(long)):
                 if self._closed:
                     return []
                 self._changed.wait()
@@ -148,8 +156,8 @@ class Batcher:
             self._computed.update(batch)
             return batch
 
-    def _take_first(self, lane):
-        for request in [r for r in self._waiting if r.lane is lane]:
+    def _take_first(self, long):
+        for request in [r for r in self._waiting if r.is_long == long]:
             self._waiting.remove(request)
             if request.future.set_running_or_notify_cancel():
                 return request
@@ -159,30 +167,29 @@ class Batcher:
         """Moves fitting requests into the batch; returns whether it is full."""
         first, config = batch[0], self._config
         rows = sum(request.rows for request in batch)
-        widest = max(request.width for request in batch)
+        width = max(request.width for request in batch)
         for request in [r for r in self._waiting if first.fits(r)]:
-            more, wider = rows + request.rows, max(widest, request.width)
+            more, wider = rows + request.rows, max(width, request.width)
             too_large = more * wider > config.max_batch_tokens
             if too_large or more > config.max_batch_size:
                 return True
             self._waiting.remove(request)
             if request.future.set_running_or_notify_cancel():
                 batch.append(request)
-                rows, widest = more, wider
-        return not first.joinable or rows >= config.max_batch_size
+                rows, width = more, wider
+        return not first.can_share or rows >= config.max_batch_size
 
     def _answer(self, batch):
         """Computes a batch; if it fails, each request is computed alone."""
-        first, inputs = batch[0], [request.inputs for request in batch]
-        servable, signature, keys = first.servable, first.signature, first.keys
-        run = functools.partial(servable.run, signature, lane=first.lane)
+        first = batch[0]
         try:
             if len(batch) == 1:
-                answers = [run(*inputs, keys, seconds=first.left())]
+                run, seconds = first.servable.run, first.seconds_left()
+                answers = [
+                    run(first.signature, first.inputs, first.keys, seconds=seconds)
+                ]
             else:
-                fetched = outputs_to_fetch(keys, signature)
-                outputs = run(join(inputs), fetched, seconds=None)
-                answers = split(outputs, keys, signature, requests=inputs)
+                answers = run_together(batch)
         except Exception as error:
             if len(batch) == 1:
                 first.fail(error)
@@ -190,7 +197,70 @@ class Batcher:
                 for request in batch:
                     self._answer([request])
             return
-        self._observe(sum(request.rows for request in batch), servable.name)
+        self._observe(sum(request.rows for request in batch), first.servable.name)
         for request, answer in zip(batch, answers):
             with contextlib.suppress(InvalidStateError):  # the server was closed
                 request.future.set_result(answer)
+
+
+def longest(inputs: Arrays, tokenizer: str) -> int:
+    """The number of tokens of the longest row; of a text, an upper bound."""
+    texts = [x for x in inputs.values() if x.dtype == object and x.ndim == 1]
+    words = _PARTS.findall if tokenizer not in ("spaces", "whitespace") else bytes.split
+    counts = [len(words(text)) for array in texts for text in array]
+    return max([n_columns(inputs), *counts])
+
+
+def n_columns(inputs: Arrays) -> int:
+    tokens = [x for x in inputs.values() if x.dtype == object and x.ndim > 1]
+    return max((array.shape[1] for array in tokens), default=0)
+
+
+def run_together(requests: Sequence[Request]) -> list[Arrays]:
+    """The answers to requests that fit each other, computed at once."""
+    signature, keys = requests[0].signature, requests[0].keys
+    fetches = keys
+    has_time = any(signature.time_axis(key) is not None for key in keys)
+    if has_time and LENGTHS in signature.outputs and LENGTHS not in signature.inputs:
+        fetches = tuple(sorted({*keys, LENGTHS}))  # to cut answers to their tokens
+    inputs = join([request.inputs for request in requests])
+    outputs = requests[0].servable.run(signature, inputs, fetches)
+    answers, begin = [], 0
+    for request in requests:
+        end = begin + request.rows
+        rows = {key: array[begin:end] for key, array in outputs.items()}
+        answers.append(cut(rows, keys, signature, request.inputs))
+        begin = end
+    return answers
+
+
+def join(inputs: Sequence[Arrays]) -> Arrays:
+    return {key: _concatenate([each[key] for each in inputs]) for key in inputs[0]}
+
+
+def _concatenate(arrays):
+    if arrays[0].ndim < 2:
+        return np.concatenate(arrays)
+    width = max(array.shape[1] for array in arrays)
+    joined = np.full((sum(map(len, arrays)), width), b"", object)
+    begin = 0
+    for array in arrays:
+        joined[begin : begin + len(array), : array.shape[1]] = array
+        begin += len(array)
+    return joined
+
+
+def cut(
+    rows: Arrays, keys: tuple[str, ...], signature: Signature, inputs: Arrays
+) -> Arrays:
+    """The outputs of a request without the padding for its neighbours."""
+    time = int(rows[LENGTHS].max(initial=0)) if LENGTHS in rows else None
+    if LENGTHS in signature.inputs:
+        time = n_columns(inputs)
+    answer = {}
+    for key in keys:
+        axis = signature.time_axis(key)
+        answer[key] = rows[key]
+        if axis is not None:
+            answer[key] = rows[key][(slice(None),) * axis + (slice(time),)]
+    return answer

@@ -45,12 +45,9 @@ def serve(
     rest_timeout: Annotated[Positive, REST] = 30.0,
     rest_header_timeout: Annotated[Positive, REST] = 30.0,
     rest_body_timeout: Annotated[Positive, REST] = 60.0,
-    rest_max_connections: Annotated[Count, REST] = 512,
     rest_cors: Annotated[bool, REST] = False,
     max_message_mb: Annotated[Count, LIMITS] = 64,
-    max_request_rows: Annotated[Count, LIMITS] = 4096,
     max_request_tokens: Annotated[Count, LIMITS] = 65_536,
-    max_answer_mb: Annotated[Count, LIMITS] = 512,
     max_batch_size: Annotated[Count, BATCHING] = 32,
     max_batch_tokens: Annotated[Count, BATCHING] = 4096,
     long_request_tokens: Annotated[Count, BATCHING] = 2048,
@@ -83,12 +80,9 @@ def serve(
         rest_timeout: seconds for an answer, after the request's end
         rest_header_timeout: seconds for headers, or idle
         rest_body_timeout: seconds for a request, and to read a part of an answer
-        rest_max_connections: a further one takes the place of an idle one
         rest_cors: answers any page of a browser
         max_message_mb: maximum size of a request, in MB
-        max_request_rows: sentences
-        max_request_tokens: tokens of all sentences
-        max_answer_mb: MB of the requested outputs
+        max_request_tokens: tokens of all sentences, with their padding
         max_batch_size: rows; a larger request is a batch by itself
         max_batch_tokens: positions, with padding
         long_request_tokens: a request with more has threads of its own
@@ -118,11 +112,8 @@ def serve(
         rest_timeout=rest_timeout,
         rest_header_timeout=rest_header_timeout,
         rest_body_timeout=rest_body_timeout,
-        rest_max_connections=rest_max_connections,
         rest_cors=rest_cors,
-        max_request_rows=max_request_rows,
         max_request_tokens=max_request_tokens,
-        max_answer_mb=max_answer_mb,
         max_batch_size=max_batch_size,
         max_batch_tokens=max_batch_tokens,
         long_request_tokens=long_request_tokens,
@@ -138,7 +129,8 @@ def log_requests() -> None:
     style = "%(asctime)s %(message)s"
     logging.basicConfig(format=style, level=logging.INFO, stream=sys.stderr)
     # Malformed messages are the client's errors, and the client gets a status.
-    logging.getLogger("grpc._common").disabled = True
+    for name in ("grpc._common", "aiohttp.server"):
+        logging.getLogger(name).disabled = True
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
 
 

@@ -1,7 +1,8 @@
-"""The configuration of a server, also from TensorFlow Serving's own files."""
+"""The configuration of a server, also from TensorFlow Serving's files."""
 
 import dataclasses
 import os
+import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -55,17 +56,28 @@ class Config:
     rest_timeout: float = 30.0
     rest_header_timeout: float = 30.0
     rest_body_timeout: float = 60.0
-    rest_max_connections: int = 512
     rest_cors: bool = False
-    max_request_rows: int = 4096
-    max_request_tokens: int = 65_536
-    max_answer_mb: int = 512
+    max_request_tokens: int = 65_536  # with padding
     max_batch_size: int = 32
     max_batch_tokens: int = 4096  # a long sentence doesn't pad many short ones
     long_request_tokens: int = 2048
     batch_timeout_micros: int = 0  # batches form while all threads are busy
     max_enqueued_requests: int = 128
     num_batch_threads: int = dataclasses.field(default_factory=batches_at_once)
+
+
+def listen(host: str, port: int, option: str) -> socket.socket:
+    """A socket on an address; of a name's addresses, one of IPv4 if there is one."""
+    try:
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, *_, address = min(addresses, key=lambda a: a[0] != socket.AF_INET)
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(address, family=family, dualstack_ipv6=both)
+    except OSError as error:
+        raise OSError(
+            f"Can't listen on {option} {port} of --host {host}: {error.strerror}. Give "
+            "another, or end the program that listens there."
+        ) from error
 
 
 def read_model_configs(path: Path) -> list[ModelConfig]:
@@ -92,17 +104,15 @@ def _model(config, path):
             f"{path}: the `model_platform` of {config.name!r} should be "
             f"{PLATFORM!r}. Received: {config.model_platform!r}"
         )
-    given = config.model_version_policy
-    policy = VersionPolicy(given.latest.num_versions or 1)
-    match given.WhichOneof("policy_choice"):
-        case "all":
-            policy = VersionPolicy(None)
-        case "specific":
-            policy = VersionPolicy(None, frozenset(given.specific.versions))
-            if not policy.only:
-                raise ValueError(
-                    f"{path}: `specific` of {config.name!r} should list `versions`."
-                )
+    proto = config.model_version_policy
+    choice = proto.WhichOneof("policy_choice")
+    policy = VersionPolicy(proto.latest.num_versions or 1)
+    if choice in ("all", "specific"):
+        policy = VersionPolicy(None, frozenset(proto.specific.versions) or None)
+    if choice == "specific" and not policy.only:
+        raise ValueError(
+            f"{path}: `specific` of {config.name!r} should list `versions`."
+        )
     directory, labels = path.parent / config.base_path, dict(config.version_labels)
     return ModelConfig(config.name, directory, policy, labels)
 

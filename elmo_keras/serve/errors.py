@@ -5,7 +5,6 @@ about the server and nothing about its request. The log has them.
 """
 
 import functools
-import json
 import logging
 import re
 from concurrent.futures import CancelledError
@@ -19,7 +18,7 @@ MAX_MESSAGE_LENGTH = 1000
 LOG = logging.getLogger(__name__)
 
 # The lines around a message of the graph, and what follows it.
-_OF_GRAPH = re.compile(
+_GRAPH_LINES = re.compile(
     r"^(Graph execution error:|Detected at node .*|Node: .*|Original stack trace.*)$",
     re.MULTILINE,
 )
@@ -27,21 +26,17 @@ _NODES = re.compile(r"\s*(\[\[)?\{\{node [^}]*\}\}(\]\])?")
 # All but the last part of a path, which is absolute, an address, or has two folders.
 _PART = r"[^\s'\"`()\[\]/]"
 _PATHS = re.compile(rf"(?<!{_PART})(?:/|{_PART}+/{_PART}+/|\w+:/+)(?:{_PART}*/)*")
-_BY_NUMBER = {code.value[0]: code for code in grpc.StatusCode}
-_HTTP = {  # as TensorFlow Serving maps them
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+_HTTP = {  # as TensorFlow Serving maps them; all others are a 500
     grpc.StatusCode.CANCELLED: 499,
     grpc.StatusCode.INVALID_ARGUMENT: 400,
     grpc.StatusCode.DEADLINE_EXCEEDED: 504,
     grpc.StatusCode.NOT_FOUND: 404,
-    grpc.StatusCode.ALREADY_EXISTS: 409,
-    grpc.StatusCode.PERMISSION_DENIED: 403,
     grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
     grpc.StatusCode.FAILED_PRECONDITION: 400,
-    grpc.StatusCode.ABORTED: 409,
     grpc.StatusCode.OUT_OF_RANGE: 400,
     grpc.StatusCode.UNIMPLEMENTED: 501,
     grpc.StatusCode.UNAVAILABLE: 503,
-    grpc.StatusCode.UNAUTHENTICATED: 401,
 }
 
 
@@ -60,18 +55,15 @@ invalid = functools.partial(RequestError, grpc.StatusCode.INVALID_ARGUMENT)
 not_found = functools.partial(RequestError, grpc.StatusCode.NOT_FOUND)
 too_late = functools.partial(RequestError, grpc.StatusCode.DEADLINE_EXCEEDED)
 too_much = functools.partial(RequestError, grpc.StatusCode.RESOURCE_EXHAUSTED)
-cancelled = functools.partial(
-    RequestError, grpc.StatusCode.CANCELLED, "The client has disconnected."
-)
 shutting_down = functools.partial(
     RequestError, grpc.StatusCode.UNAVAILABLE, "The server is shutting down."
 )
 
 
-def of_tensorflow(error: tf.errors.OpError) -> RequestError:
-    message = _OF_GRAPH.sub("", error.message.split("\n\t [[")[0])
+def tensorflow_error(error: tf.errors.OpError) -> RequestError:
+    message = _GRAPH_LINES.sub("", error.message.split("\n\t [[")[0])
     lines = filter(None, map(str.strip, _NODES.sub("", message).splitlines()))
-    return RequestError(_BY_NUMBER[error.error_code], without_paths(" ".join(lines)))
+    return RequestError(_CODES[error.error_code], without_paths(" ".join(lines)))
 
 
 def request_error(error: Exception) -> RequestError:
@@ -79,7 +71,7 @@ def request_error(error: Exception) -> RequestError:
     if isinstance(error, RequestError):
         return error
     if isinstance(error, CancelledError):
-        return cancelled()
+        return RequestError(grpc.StatusCode.CANCELLED, "The client has disconnected.")
     LOG.error("A request failed.", exc_info=error)
     return RequestError(
         grpc.StatusCode.INTERNAL,
@@ -89,7 +81,3 @@ def request_error(error: Exception) -> RequestError:
 
 def without_paths(message: str) -> str:
     return _PATHS.sub("", message)
-
-
-def as_json(message: str) -> bytes:
-    return json.dumps({"error": message}).encode()

@@ -20,40 +20,17 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import (
 from elmo_keras.serve.batcher import Request
 from elmo_keras.serve.config import Config
 from elmo_keras.serve.errors import RequestError, invalid
-from elmo_keras.serve.models import ONLY_PREDICT, SIGNATURES, Models, answered_spec
+from elmo_keras.serve.models import ONLY_PREDICT, SIGNATURES, Models, model_spec
 from elmo_keras.serve.proto_tensors import decode, fill
 from elmo_keras.serve.servable import DEFAULT_SIGNATURE
 
 NO_DEADLINE = 1e9  # seconds; gRPC gives a number near 2**63 then
 STATUS_THREADS = 8  # in addition to those of requests that wait or are computed
 SENDING_SECONDS = 1.0  # for errors, after the last answer that the grace allows
-KINDS = "Prediction", "Model"
-SERVICES = "", *(f"tensorflow.serving.{kind}Service" for kind in KINDS)
+SERVICES = "", "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService"
 
 
-class InFlight:
-    """Counts requests from their arrival until their answer is sent."""
-
-    def __init__(self):
-        self._changed, self._number = threading.Condition(), 0
-
-    def add(self, context: grpc.ServicerContext) -> None:
-        self._add(1)
-        # gRPC calls it after the answer is sent, and when the client hangs up.
-        if not context.add_callback(lambda: self._add(-1)):
-            self._add(-1)
-
-    def wait(self, seconds: float) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: not self._number, seconds)
-
-    def _add(self, change):
-        with self._changed:
-            self._number += change
-            self._changed.notify_all()
-
-
-def _answering(method):
+def count_and_refuse(method):
     """A method of a service whose requests are counted and whose errors are a status."""
 
     @functools.wraps(method)
@@ -68,24 +45,27 @@ def _answering(method):
     return answer
 
 
-def _unimplemented(self, request, context):
+def unimplemented(self, request, context):
     context.abort(grpc.StatusCode.UNIMPLEMENTED, ONLY_PREDICT)
 
 
 class Services(PredictionServiceServicer, ModelServiceServicer):
     def __init__(self, models: Models, *, tensor_content: bool = False):
-        self.models, self.in_flight = models, InFlight()
-        self._tensor_content = tensor_content
+        self.models, self._tensor_content = models, tensor_content
+        self._changed, self._in_flight = threading.Condition(), 0
 
-    @_answering
+    @count_and_refuse
     def Predict(self, request, context):
-        self.in_flight.add(context)
+        self._count(1)
+        # gRPC calls it after the answer is sent, and when the client hangs up.
+        if not context.add_callback(lambda: self._count(-1)):
+            self._count(-1)
         name = request.model_spec.signature_name or DEFAULT_SIGNATURE
 
         def read(servable):
             signature = servable.signature(name)
             inputs = signature.arrays(request.inputs, decode)
-            keys = signature.chosen(request.output_filter)
+            keys = signature.keys(request.output_filter)
             left = context.time_remaining()
             seconds = left if left < NO_DEADLINE else None
             return Request(servable, signature, inputs, keys, seconds)
@@ -95,13 +75,13 @@ class Services(PredictionServiceServicer, ModelServiceServicer):
         if not context.add_callback(waiting.future.cancel):
             waiting.future.cancel()
         outputs = waiting.future.result()
-        response = PredictResponse(model_spec=answered_spec(waiting.servable, name))
+        response = PredictResponse(model_spec=model_spec(waiting.servable, name))
         for key in waiting.keys:
             array = outputs.pop(key)  # the answer takes its place in memory
             fill(response.outputs[key], array, as_content=self._tensor_content)
         return response
 
-    @_answering
+    @count_and_refuse
     def GetModelMetadata(self, request, context):
         if set(request.metadata_field) != {SIGNATURES}:
             raise invalid(
@@ -110,11 +90,21 @@ class Services(PredictionServiceServicer, ModelServiceServicer):
             )
         return self.models.metadata(request.model_spec)
 
-    @_answering
+    @count_and_refuse
     def GetModelStatus(self, request, context):
         return self.models.status(request.model_spec)
 
-    Classify = Regress = MultiInference = HandleReloadConfigRequest = _unimplemented
+    Classify = Regress = MultiInference = HandleReloadConfigRequest = unimplemented
+
+    def wait(self, seconds: float) -> None:
+        """Waits until all answers are sent."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._in_flight, seconds)
+
+    def _count(self, change):
+        with self._changed:
+            self._in_flight += change
+            self._changed.notify_all()
 
 
 class GrpcServer:
@@ -131,15 +121,14 @@ class GrpcServer:
                 ("grpc.so_reuseport", 0),  # a taken port is an error
             ],
         )
+        self._services = Services(models, tensor_content=config.tensor_content)
+        add_PredictionServiceServicer_to_server(self._services, self._server)
+        add_ModelServiceServicer_to_server(self._services, self._server)
         self._health = health.HealthServicer()
-        services = Services(models, tensor_content=config.tensor_content)
-        self._in_flight = services.in_flight
-        add_PredictionServiceServicer_to_server(services, self._server)
-        add_ModelServiceServicer_to_server(services, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        self.port = self._bind(config)
         for service in SERVICES:
             self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
+        self.port = self._bind(config)
         self._server.start()
 
     def _bind(self, config):
@@ -156,7 +145,7 @@ class GrpcServer:
         self._health.enter_graceful_shutdown()
 
     def wait(self, end: float) -> None:
-        self._in_flight.wait(max(end - time.monotonic(), SENDING_SECONDS))
+        self._services.wait(max(end - time.monotonic(), SENDING_SECONDS))
 
     def close(self) -> None:
         self._server.stop(0).wait()

@@ -10,12 +10,11 @@ from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
 
 from elmo_keras.embed.lite_vectors import LiteVectors, pooled
 from elmo_keras.embed.word_vectors import WordVectors
-from elmo_keras.export.options import INPUT_NAMES, TOKENIZERS
+from elmo_keras.export.options import INPUT_NAMES
 from elmo_keras.export.version_paths import MODEL_NAME
 from elmo_keras.serve.errors import invalid
-from elmo_keras.serve.joining import LENGTHS
 from elmo_keras.serve.servable import DEFAULT_SIGNATURE, Servable
-from elmo_keras.serve.signature import Arrays, Signature
+from elmo_keras.serve.signature import LENGTHS, Arrays, Signature
 
 CACHE_BYTES = 2**28  # of the vectors of words
 
@@ -23,40 +22,47 @@ CACHE_BYTES = 2**28  # of the vectors of words
 class LiteServable(Servable):
     """The model of a `.tflite` file, with the signatures and outputs of an export."""
 
-    tokenizer = TOKENIZERS[0]
-    version = 1
-
     def __init__(self, path: Path, name: str = MODEL_NAME):
-        self.name, self.directory = name, path
-        kinds = {"gamma": None, "dtype": "float32", "pooling": None}
         # LiteRT reads where the file is mapped, which a program may write over.
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             copy = Path(folder) / path.name
             shutil.copyfile(path, copy)
             try:
-                self._mix = LiteVectors(copy, "mix", **kinds)
+                self._mix = LiteVectors(
+                    copy, "mix", gamma=None, dtype="float32", pooling=None
+                )
             except ValueError as error:
                 raise ValueError(str(error).replace(str(copy), str(path))) from error
         self._words = WordVectors(self._mix, CACHE_BYTES)
         dim, n_layers = self._mix.config.projection_dim, self._mix.config.n_layers
-        outputs = {
-            "word_emb": (None, None, dim),
-            **{f"lstm_outputs{i + 1}": (None, None, 2 * dim) for i in range(n_layers)},
-            "layers": (None, n_layers + 1, None, 2 * dim),
-            "elmo": (None, None, 2 * dim),
-            "default": (None, 2 * dim),
+        lengths = tensor(LENGTHS, tf.int32, (None,))
+        outputs = [
+            tensor("word_emb", tf.float32, (None, None, dim)),
+            *(
+                tensor(f"lstm_outputs{i + 1}", tf.float32, (None, None, 2 * dim))
+                for i in range(n_layers)
+            ),
+            tensor("layers", tf.float32, (None, n_layers + 1, None, 2 * dim)),
+            tensor("elmo", tf.float32, (None, None, 2 * dim)),
+            tensor("default", tf.float32, (None, 2 * dim)),
+            lengths,
+        ]
+        default = to_signature([tensor(INPUT_NAMES[0], tf.string, (None,))], outputs)
+        tokens = [tensor("tokens", tf.string, (None, None)), lengths]
+        signatures = {
+            DEFAULT_SIGNATURE: default,
+            "default": default,
+            "tokens": to_signature(tokens, outputs),
         }
-        outputs = {k: tf.TensorSpec(shape, tf.float32) for k, shape in outputs.items()}
-        outputs[LENGTHS] = lengths = tf.TensorSpec((None,), tf.int32)
-        texts = {INPUT_NAMES[0]: tf.TensorSpec((None,), tf.string)}
-        tokens = {"tokens": tf.TensorSpec((None, None), tf.string), LENGTHS: lengths}
-        default, tokens = _signature(texts, outputs), _signature(tokens, outputs)
-        self._set_signatures(
-            {DEFAULT_SIGNATURE: default, "default": default, "tokens": tokens}
-        )
+        super().__init__(name, signatures)
 
     def run(
-        self, signature: Signature, inputs: Arrays, keys: tuple[str, ...], **_
+        self,
+        signature: Signature,
+        inputs: Arrays,
+        keys: tuple[str, ...],
+        *,
+        seconds: float | None = None,
     ) -> Arrays:
         if "tokens" in inputs:
             tokens, time = inputs["tokens"], inputs["tokens"].shape[1]
@@ -75,42 +81,43 @@ class LiteServable(Servable):
 
     def _outputs(self, sentences, time, keys):
         lengths = np.array([len(tokens) for tokens in sentences], np.int32)
-        table, numbers, _ = self._words.numbered(sentences)
-        numbers = np.concatenate([*numbers, np.empty(0, np.int32)])
-        layers = self._mix.all_layers(table.of(numbers), lengths)
+        table, ids, _ = self._words.numbered(sentences)
+        ids = np.concatenate([*ids, np.empty(0, np.int32)])
+        layers = self._mix.all_layers(table.of(ids), lengths)
         mask = np.arange(time) < lengths[:, None]
-
-        def padded(x):
-            result = np.zeros((len(lengths), time, x.shape[1]), np.float32)
-            result[mask] = x
-            return result
-
-        makers = {
-            "word_emb": lambda: padded(layers[0][:, : self._mix.config.projection_dim]),
-            "layers": lambda: np.stack([padded(h) for h in layers], axis=1),
-            "elmo": lambda: padded(self._mix.mixed(layers)),
-            "default": lambda: pooled(self._mix.mixed(layers), lengths, "mean"),
-            LENGTHS: lambda: lengths,
-        }
-        for i, layer in enumerate(layers[1:], 1):
-            makers[f"lstm_outputs{i}"] = lambda layer=layer: padded(layer)
-        return {key: makers[key]() for key in keys}
-
-    def close(self) -> None:
-        """Frees nothing: the memory goes with the object."""
+        outputs = {}
+        for key in keys:
+            if key == LENGTHS:
+                outputs[key] = lengths
+            elif key == "word_emb":
+                x = layers[0][:, : self._mix.config.projection_dim]
+                outputs[key] = pad(x, mask)
+            elif key == "layers":
+                outputs[key] = np.stack([pad(h, mask) for h in layers], axis=1)
+            elif key == "elmo":
+                outputs[key] = pad(self._mix.mixed(layers), mask)
+            elif key == "default":
+                outputs[key] = pooled(self._mix.mixed(layers), lengths, "mean")
+            else:
+                layer = int(key.removeprefix("lstm_outputs"))
+                outputs[key] = pad(layers[layer], mask)
+        return outputs
 
 
-def _signature(*specs):
-    inputs, outputs = (
-        {
-            key: TensorInfo(
-                name=key,
-                dtype=spec.dtype.as_datatype_enum,
-                tensor_shape=spec.shape.as_proto(),
-            )
-            for key, spec in found.items()
-        }
-        for found in specs
+def pad(x: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    padded = np.zeros((*mask.shape, x.shape[1]), np.float32)
+    padded[mask] = x
+    return padded
+
+
+def tensor(name: str, dtype: tf.DType, shape: tuple[int | None, ...]) -> TensorInfo:
+    proto = tf.TensorShape(shape).as_proto()
+    return TensorInfo(name=name, dtype=dtype.as_datatype_enum, tensor_shape=proto)
+
+
+def to_signature(inputs: list[TensorInfo], outputs: list[TensorInfo]) -> SignatureDef:
+    return SignatureDef(
+        inputs={tensor.name: tensor for tensor in inputs},
+        outputs={tensor.name: tensor for tensor in outputs},
+        method_name=tf.saved_model.PREDICT_METHOD_NAME,
     )
-    method = tf.saved_model.PREDICT_METHOD_NAME
-    return SignatureDef(inputs=inputs, outputs=outputs, method_name=method)

@@ -16,9 +16,8 @@ from elmo_keras.embed.embedder import LITE
 from elmo_keras.serve.batcher import Batcher, Request
 from elmo_keras.serve.config import Config
 from elmo_keras.serve.errors import invalid, not_found, request_error, without_paths
-from elmo_keras.serve.lanes import session_config
 from elmo_keras.serve.lite_servable import LiteServable
-from elmo_keras.serve.servable import Servable
+from elmo_keras.serve.servable import SavedModelServable, Servable
 from elmo_keras.serve.versions import Versions
 
 SIGNATURES = "signature_def"
@@ -29,7 +28,6 @@ MICROSECONDS = tuple(10 * 1.8**i for i in range(33))  # as in TensorFlow Serving
 
 class Models:
     def __init__(self, config: Config):
-        session = session_config(config.threads, config.num_batch_threads)
         self._models = {}
         for model in config.models:
             if model.directory.suffix == LITE:
@@ -39,7 +37,12 @@ class Models:
                     f"{model.directory} should be a folder of versions or a {LITE} file."
                 )
             else:
-                load = functools.partial(Servable.warm, name=model.name, config=session)
+                load = functools.partial(
+                    SavedModelServable,
+                    name=model.name,
+                    threads=config.threads,
+                    n_batches=config.num_batch_threads,
+                )
             self._models[model.name] = Versions(model, load)
         self.metrics = Metrics(waiting=lambda: len(self.batcher))
         self.batcher = Batcher(config, self.metrics.batch)
@@ -64,7 +67,7 @@ class Models:
     def submit(self, spec: ModelSpec, read: Callable[[Servable], Request]) -> Request:
         """Queues a request; its version stays loaded until it is answered or dropped."""
         with contextlib.ExitStack() as leased:
-            lease = self[spec.name].lease(version_of(spec))
+            lease = self[spec.name].lease(spec_version(spec))
             request = read(leased.enter_context(lease))
             self.batcher.submit(request)
             keep = leased.pop_all()
@@ -73,13 +76,15 @@ class Models:
 
     def status(self, spec: ModelSpec) -> GetModelStatusResponse:
         versions = self[spec.name]
-        found, number = versions.statuses(), versions.number(version_of(spec))
-        if number is not None:
-            if number not in found:
-                raise not_found(f"The versions are {list(found)}. Received: {number}")
-            found = {number: found[number]}
+        statuses, wanted = versions.statuses(), versions.resolve(spec_version(spec))
+        if wanted is not None:
+            if wanted not in statuses:
+                raise not_found(
+                    f"The versions are {list(statuses)}. Received: {wanted}"
+                )
+            statuses = {wanted: statuses[wanted]}
         response = GetModelStatusResponse()
-        for version, status in found.items():
+        for version, status in statuses.items():
             entry = response.model_version_status.add(version=version)
             entry.state = status.state
             entry.status.error_code = 2 if status.error else 0  # UNKNOWN or OK
@@ -87,17 +92,18 @@ class Models:
         return response
 
     def metadata(self, spec: ModelSpec) -> GetModelMetadataResponse:
-        with self[spec.name].lease(version_of(spec)) as servable:
-            response = GetModelMetadataResponse(model_spec=answered_spec(servable))
+        with self[spec.name].lease(spec_version(spec)) as servable:
+            response = GetModelMetadataResponse(model_spec=model_spec(servable))
             response.metadata[SIGNATURES].Pack(servable.signature_map)
         return response
 
     @contextlib.contextmanager
     def answering(self, api: str, method: str, model: str = "") -> Iterator[None]:
         """Counts a request; each error within the context becomes a `RequestError`."""
-        begin, status = time.perf_counter(), grpc.StatusCode.OK
+        begin, status = time.perf_counter(), grpc.StatusCode.CANCELLED
         try:
             yield
+            status = grpc.StatusCode.OK
         except Exception as error:
             refused = request_error(error)
             status = refused.code
@@ -120,13 +126,13 @@ class Models:
             versions.close()
 
 
-def version_of(spec: ModelSpec) -> int | str | None:
+def spec_version(spec: ModelSpec) -> int | str | None:
     return (
         spec.version.value if spec.HasField("version") else spec.version_label or None
     )
 
 
-def answered_spec(servable: Servable, signature_name: str = "") -> ModelSpec:
+def model_spec(servable: Servable, signature_name: str = "") -> ModelSpec:
     spec = ModelSpec(name=servable.name, signature_name=signature_name)
     spec.version.value = servable.version
     return spec

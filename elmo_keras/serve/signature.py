@@ -21,14 +21,17 @@ class Signature(NamedTuple):
     fetches: dict[str, str]
 
     @classmethod
-    def of(cls, proto: SignatureDef) -> "Signature":
-        tensors = [dict(sorted(x.items())) for x in (proto.inputs, proto.outputs)]
+    def from_proto(cls, proto: SignatureDef) -> "Signature":
+        inputs, outputs = sorted(proto.inputs.items()), sorted(proto.outputs.items())
         return cls(
-            *({key: _spec(x) for key, x in found.items()} for found in tensors),
-            *({key: x.name for key, x in found.items()} for found in tensors),
+            {key: to_spec(tensor) for key, tensor in inputs},
+            {key: to_spec(tensor) for key, tensor in outputs},
+            {key: tensor.name for key, tensor in inputs},
+            {key: tensor.name for key, tensor in outputs},
         )
 
-    def chosen(self, output_filter: Iterable[str]) -> tuple[str, ...]:
+    def keys(self, output_filter: Iterable[str]) -> tuple[str, ...]:
+        """The requested outputs, or all if none is named."""
         wanted = sorted(output_filter)
         if unknown := [key for key in wanted if key not in self.outputs]:
             raise invalid(
@@ -48,27 +51,27 @@ class Signature(NamedTuple):
         open_axes = [i for i in range(1, shape.rank or 0) if shape[i] is None]
         return open_axes[0] if len(open_axes) == 1 else None
 
-    def arrays(self, given: Mapping, read: Callable[..., np.ndarray]) -> Arrays:
+    def arrays(self, values: Mapping, read: Callable[..., np.ndarray]) -> Arrays:
         """All inputs of a request, each read by `read(name, value, spec)`."""
-        if set(given) != set(self.inputs):
+        if set(values) != set(self.inputs):
             hint = ". `export --input-name text` takes requests for google/elmo"
             raise invalid(
-                f"The inputs should be {sorted(self.inputs)}. Received: {sorted(given)}"
-                f"{hint * (set(given) == {'text'})}"
+                f"The inputs should be {sorted(self.inputs)}. Received: "
+                f"{sorted(values)}{hint * (set(values) == {'text'})}"
             )
-        found = {n: read(n, given[n], spec) for n, spec in self.inputs.items()}
-        if len(found.get(LENGTHS, ())) == 1:  # for all rows, as exports take it
-            found[LENGTHS] = found[LENGTHS].repeat(max(map(len, found.values())))
-        if len({len(array) for array in found.values()}) > 1:
-            shapes = {name: array.shape for name, array in found.items()}
+        arrays = {n: read(n, values[n], spec) for n, spec in self.inputs.items()}
+        if len(arrays.get(LENGTHS, ())) == 1:  # for all rows, as exports take it
+            arrays[LENGTHS] = arrays[LENGTHS].repeat(max(map(len, arrays.values())))
+        if len({len(array) for array in arrays.values()}) > 1:
+            shapes = {name: array.shape for name, array in arrays.items()}
             raise invalid(
                 f"All inputs should have the same batch size. Received: {shapes}"
             )
-        return found
+        return arrays
 
 
-def _spec(info):
-    return tf.TensorSpec(tf.TensorShape(info.tensor_shape), info.dtype)
+def to_spec(tensor) -> tf.TensorSpec:
+    return tf.TensorSpec(tf.TensorShape(tensor.tensor_shape), tensor.dtype)
 
 
 def check_shape(name: str, shape: Sequence[int], spec: tf.TensorSpec) -> None:

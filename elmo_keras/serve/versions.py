@@ -37,19 +37,16 @@ class Versions:
 
     def __init__(self, model: ModelConfig, load: Callable[[Path], Servable]):
         self._model, self._load = model, load
-        self._name = model.name
-        self._directory = directory = model.directory
         self._changed = threading.Condition()
         self._loaded: dict[int, Servable] = {}
         self._uses: collections.Counter[Servable] = collections.Counter()
         self._statuses: dict[int, Status] = {}
-        self._broken: dict[int, list] = {}
-        self._incomplete: set[int] = set()
+        self._broken: dict[int, list] = {}  # the files that can't be loaded
         self._file: tuple[list, int] = [], 0
         self.refresh()
         if not self._loaded:
+            directory = model.directory
             errors = [f"{v}: {s.error}" for v, s in self._statuses.items()]
-            errors += [f"{v}: it lacks {SAVED_MODEL}" for v in self._incomplete]
             if os.path.lexists(directory / SAVED_MODEL):
                 errors = [f"It is itself a version: give {directory.parent}"]
             raise ValueError(
@@ -59,14 +56,14 @@ class Versions:
 
     @contextlib.contextmanager
     def lease(self, version: int | str | None = None) -> Iterator[Servable]:
-        """The version of a number or label, or the newest; it stays within the context."""
-        wanted = self.number(version)
+        """The version or label, or the newest version; it stays within the context."""
+        wanted = self.resolve(version)
         with self._changed:
-            number = max(self._loaded) if wanted is None else wanted
-            if number not in self._loaded:
-                found = ", ".join(map(str, sorted(self._loaded)))
-                raise not_found(f"The loaded version is {found}. Received: {number}")
-            servable = self._loaded[number]
+            key = max(self._loaded) if wanted is None else wanted
+            if key not in self._loaded:
+                loaded = ", ".join(map(str, sorted(self._loaded)))
+                raise not_found(f"The loaded version is {loaded}. Received: {key}")
+            servable = self._loaded[key]
             self._uses[servable] += 1
         try:
             yield servable
@@ -75,8 +72,8 @@ class Versions:
                 self._uses[servable] -= 1
                 self._changed.notify_all()
 
-    def number(self, version: int | str | None) -> int | None:
-        """The number that a label stands for; any other version as it is."""
+    def resolve(self, version: int | str | None) -> int | None:
+        """The version that a label stands for; any other as it is."""
         if not isinstance(version, str):
             return version
         if version not in self._model.labels:
@@ -95,77 +92,63 @@ class Versions:
             try:
                 self.refresh()
             except OSError as error:  # an unmounted disk may come back
+                directory = self._model.directory
                 LOG.error(
-                    "%s: %s can't be read: %s", self._name, self._directory, error
+                    "%s: %s can't be read: %s", self._model.name, directory, error
                 )
 
     def refresh(self) -> bool:
         """Loads and unloads versions, in one thread only; returns whether any changed."""
-        wanted, changed = [], False
+        before, wanted = set(self._loaded), set()
         newest, only = self._model.policy
-        for version in reversed(self._found()):
+        for version, path in self._paths():
             if len(wanted) == newest:
                 break
-            if only is not None and version not in only:
-                continue
-            path = self._path(version)
-            if not (path.is_file() or os.path.lexists(path / SAVED_MODEL)):
-                if version not in self._incomplete:
-                    found = self._name, version, SAVED_MODEL
-                    LOG.warning("%s: version %d is ignored while it lacks %s", *found)
-                self._incomplete.add(version)
-                continue
-            self._incomplete.discard(version)
-            if version not in self._loaded:
-                if not self._load_version(version):
-                    continue
-                changed = True
-            wanted.append(version)
-        if not wanted:
-            return False
-        for version in sorted(set(self._loaded) - set(wanted)):
-            self._unload(version)
-            changed = True
-        return changed
+            allowed = only is None or version in only
+            if allowed and (
+                version in self._loaded or self._load_version(version, path)
+            ):
+                wanted.add(version)
+        if wanted:
+            for version in sorted(set(self._loaded) - wanted):
+                self._unload(version)
+        return set(self._loaded) != before
 
     def close(self) -> None:
         for servable in list(self._loaded.values()):
             servable.close()
 
-    def _found(self):
-        """The numbers of the versions that are there; a file's grows when it changes."""
-        if not self._directory.is_file():
-            return versions(self._directory)
-        files, number = self._file
-        if (found := _fingerprint(self._directory)) != files:
-            self._file = found, number + 1
-        return [self._file[1]]
+    def _paths(self):
+        """The versions that are there, newest first; a file is a new one if it changes."""
+        directory = self._model.directory
+        if not directory.is_file():
+            return [(v, directory / str(v)) for v in reversed(versions(directory))]
+        files, version = self._file
+        if (current := fingerprint(directory)) != files:
+            self._file = current, version + 1
+        return [(self._file[1], directory)]
 
-    def _path(self, version):
-        if self._directory.is_file():
-            return self._directory
-        return self._directory / str(version)
-
-    def _load_version(self, version):
-        """Whether the version answers now; it doesn't if it is broken."""
-        path = self._path(version)
-        files = _fingerprint(path)
+    def _load_version(self, version, path):
+        """Whether the version answers now; it doesn't if it is broken or incomplete."""
+        name, files = self._model.name, fingerprint(path)
         if self._broken.get(version) == files:
             return False
         self._set_status(version, State.LOADING)
         try:
+            if not (path.is_file() or os.path.lexists(path / SAVED_MODEL)):
+                raise FileNotFoundError(f"it lacks {SAVED_MODEL}")
             servable = self._load(path)
             servable.version = version
         except Exception as error:  # whatever the reason, the old version stays
             self._broken[version] = files
             self._set_status(version, State.END, f"{type(error).__name__}: {error}")
-            LOG.error("%s: version %d can't be loaded: %s", self._name, version, error)
+            LOG.error("%s: version %d can't be loaded: %s", name, version, error)
             return False
         self._broken.pop(version, None)
         with self._changed:
             self._loaded[version] = servable
             self._statuses[version] = Status(State.AVAILABLE)
-        LOG.info("%s: version %d answers", self._name, version)
+        LOG.info("%s: version %d answers", name, version)
         return True
 
     def _unload(self, version):
@@ -182,11 +165,12 @@ class Versions:
             self._statuses[version] = Status(state, error)
 
 
-def _fingerprint(path):
-    found = []
+def fingerprint(path: Path) -> list:
+    """The files of a version, with their sizes and times."""
+    files = []
     for file in [path, *sorted(path.rglob("*"))]:
-        found.append(str(file))
+        files.append(str(file))
         with contextlib.suppress(OSError):  # a link to nothing, or it was just removed
-            about = file.stat()
-            found.append((about.st_ino, about.st_size, about.st_mtime_ns))
-    return found
+            status = file.stat()
+            files.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return files

@@ -2,30 +2,28 @@
 
 import contextlib
 import os
-import sys
 import threading
 import time
-from pathlib import Path
 
 import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.serve.batcher import Batcher, Request
+from elmo_keras.export.sentences import splitter
+from elmo_keras.serve.batcher import Batcher, Request, cut, join, longest
 from elmo_keras.serve.config import Config
 from elmo_keras.serve.errors import RequestError
-from elmo_keras.serve.joining import join, split, width
-from elmo_keras.serve.lanes import NICENESS, Lane, run_options, session_config
-from elmo_keras.serve.servable import Servable
+from elmo_keras.serve.servable import SavedModelServable
 from elmo_keras.serve.signature import Signature
+from elmo_keras.tasks.answer.words_in_graph import words_in_graph
 from tests.support import stand_in
 from tests.support.waiting import PATIENCE, wait_until
 
 
 @pytest.fixture(scope="module")
 def servable(tmp_path_factory):
-    servable = Servable(stand_in.save(tmp_path_factory.mktemp("model")) / "1")
+    servable = SavedModelServable(stand_in.save(tmp_path_factory.mktemp("model")) / "1")
     yield servable
     servable.close()
 
@@ -184,12 +182,13 @@ def test_a_request_waits_for_others_until_its_batch_is_full(batcher, gate):
 
 @pytest.fixture
 def long_gate(servable):
-    """A gate that stops long requests only."""
+    """A gate that stops requests of more than three tokens."""
 
     class LongGate(stand_in.Gate):
-        def run(self, *args, lane, **kwargs):
-            run = servable.run if lane is Lane.SHORT else super().run
-            return run(*args, lane=lane, **kwargs)
+        def run(self, signature, inputs, keys, **kwargs):
+            long = max(text.count(b" ") for text in inputs["sentences"]) > 2
+            run = super().run if long else servable.run
+            return run(signature, inputs, keys, **kwargs)
 
     return LongGate(servable)
 
@@ -212,28 +211,6 @@ def test_a_long_request_is_given_up_at_its_deadline(batcher, servable):
     with pytest.raises(RequestError) as caught:
         batcher(long_request_tokens=3).submit(endless).result(PATIENCE)
     assert caught.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads the threads of Linux")
-def test_the_threads_of_long_requests_are_nicer_than_those_of_short_ones():
-    session_config(concurrent=3)
-
-    def niceness():
-        stats = [p.read_text() for p in Path("/proc/self/task").glob("*/stat")]
-        return [int(stat.rsplit(")")[-1].split()[16]) for stat in stats]
-
-    usual = min(niceness())
-    assert niceness().count(min(usual + NICENESS, 19)) >= 2
-
-
-def test_both_lanes_compute_the_same(servable):
-    one, keys = text(servable, b"a bb", b"c"), ("elmo", "layers")
-    short, long = (
-        servable.run(one.signature, one.inputs, keys, lane=lane) for lane in Lane
-    )
-    for key in keys:
-        np.testing.assert_array_equal(short[key], long[key])
-    assert run_options(Lane.LONG, 2.5).timeout_in_ms == 2500
 
 
 def test_closing_ends_what_is_computed_after_the_grace(batcher, long_gate):
@@ -266,7 +243,7 @@ def test_each_field_is_as_wide_as_its_longest_text():
     assert joined["first"].tolist() == [[b"a", b"b"], [b"d", b""], [b"d", b""]]
     assert joined["second"][0].tolist() == [b"c", b"", b""]
     assert joined["place"].shape == (3,)
-    assert [width(request) for request in requests] == [2, 3]
+    assert [longest(request, "spaces") for request in requests] == [2, 3]
 
 
 def test_answers_with_positions_are_cut_to_the_request():
@@ -275,10 +252,43 @@ def test_answers_with_positions_are_cut_to_the_request():
         "sequence_len": tf.TensorSpec((None,), tf.int32),
     }
     signature = Signature({"sentences": None}, outputs, {}, {})
-    found = {
-        "tags": np.array([[b"O", b""], [b"O", b"X"]], object),
-        "sequence_len": np.array([1, 2], "int32"),
-    }
-    requests = [{"sentences": np.array([text], object)} for text in (b"a", b"a b")]
-    one, other = split(found, ("tags",), signature, requests=requests)
-    assert one["tags"].tolist() == [[b"O"]] and other["tags"].tolist() == [[b"O", b"X"]]
+    rows = {"tags": np.array([[b"O", b""]], object), "sequence_len": np.array([1])}
+    answer = cut(rows, ("tags",), signature, {"sentences": np.array([b"a"], object)})
+    assert answer["tags"].tolist() == [[b"O"]]
+
+
+@pytest.mark.parametrize("name", ["spaces", "whitespace", "unicode_script", "words"])
+def test_no_text_has_more_tokens_than_are_counted(name):
+    texts = [
+        b"a bb",
+        b"",
+        b"  ",
+        b" c",
+        b"d\te\n f ",
+        b"x" * 50,
+        "ein é, 한국어!".encode(),
+    ]
+    if name == "words":
+        tokens = words_in_graph(tf.constant(texts)).words
+    else:
+        if name == "unicode_script":
+            pytest.importorskip("tensorflow_text")
+        tokens = splitter(name)(tf.constant(texts))
+    counts = [longest({"sentences": np.array([t], object)}, name) for t in texts]
+    assert np.all(counts >= tokens.row_lengths())
+    assert counts[:4] == [2, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("lines", "received"), [([b"a b c d", b"e"], 8), ([b""] * 7, 7)]
+)
+def test_too_many_tokens_are_refused_with_the_numbers(
+    batcher, servable, lines, received
+):
+    """They count with their padding, and a sentence without tokens as one."""
+    one = batcher(max_request_tokens=6)
+    message = rf"6 tokens with its padding \(--max-request-tokens\).* {received}"
+    with pytest.raises(RequestError, match=message) as caught:
+        one.submit(text(servable, *lines))
+    assert caught.value.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert one.submit(text(servable, b"a b c", b"d")).result(PATIENCE)

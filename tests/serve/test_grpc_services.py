@@ -27,7 +27,7 @@ from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 from tensorflow_serving.apis.regression_pb2 import RegressionRequest
 
-from elmo_keras.serve.client.remote import array_of
+from elmo_keras.serve.client.remote import to_array
 from elmo_keras.serve.config import read_ssl_config
 from elmo_keras.serve.grpc_server import SERVICES
 from elmo_keras.serve.proto_tensors import fill
@@ -214,7 +214,7 @@ def test_a_tensor_of_an_answer_has_the_values_of_its_array(array, as_content):
     tensor = TensorProto()
     fill(tensor, array, as_content=as_content)
     received = TensorProto.FromString(tensor.SerializeToString())
-    for found in (tf.make_ndarray(received), array_of(received)):
+    for found in (tf.make_ndarray(received), to_array(received)):
         assert found.dtype == array.dtype and found.shape == array.shape
         np.testing.assert_array_equal(found, array)
     if array.dtype == np.float32 and array.size > 1 and not as_content:
@@ -225,12 +225,12 @@ def test_a_client_reads_floats_in_one_go(monkeypatch):
     tensor = TensorProto()
     fill(tensor, ARRAYS[1])
     one_for_all = tf.make_tensor_proto(0.5, shape=(2, 3))
-    np.testing.assert_array_equal(array_of(one_for_all), np.full((2, 3), 0.5))
+    np.testing.assert_array_equal(to_array(one_for_all), np.full((2, 3), 0.5))
     monkeypatch.setattr(tf, "make_ndarray", None)
-    np.testing.assert_array_equal(array_of(tensor), ARRAYS[1])
+    np.testing.assert_array_equal(to_array(tensor), ARRAYS[1])
     one_for_all.float_val.extend([1, 2])  # no longer one, and not six
     with pytest.raises(ValueError, match="cannot reshape"):
-        array_of(one_for_all)
+        to_array(one_for_all)
 
 
 def test_answers_hold_bytes_if_asked_for(tmp_path):

@@ -9,7 +9,7 @@ from tensorflow_serving.apis.model_pb2 import ModelSpec
 
 from elmo_keras.serve.config import ModelConfig, VersionPolicy, read_model_configs
 from elmo_keras.serve.errors import RequestError
-from elmo_keras.serve.servable import Servable
+from elmo_keras.serve.servable import SavedModelServable
 from elmo_keras.serve.versions import State, Versions
 from tests.support import stand_in
 from tests.support.commands import command
@@ -89,7 +89,8 @@ def test_a_policy_decides_which_versions_are_loaded(tmp_path, policy, expected):
     for version in (1, 2, 3):
         stand_in.save(tmp_path, version)
     assert (
-        numbers(Versions(ModelConfig("elmo", tmp_path, policy), Servable)) == expected
+        numbers(Versions(ModelConfig("elmo", tmp_path, policy), SavedModelServable))
+        == expected
     )
 
 
@@ -97,7 +98,7 @@ def test_versions_beyond_the_newest_ones_are_unloaded(tmp_path):
     for version in (1, 2):
         stand_in.save(tmp_path, version)
     config = ModelConfig("elmo", tmp_path, VersionPolicy(2))
-    versions = Versions(config, Servable)
+    versions = Versions(config, SavedModelServable)
     stand_in.save(tmp_path, 3)
     assert versions.refresh() and not versions.refresh()
     assert numbers(versions) == {2, 3}

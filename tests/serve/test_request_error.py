@@ -4,7 +4,7 @@ import grpc
 import pytest
 import tensorflow as tf
 
-from elmo_keras.serve.errors import of_tensorflow, request_error, without_paths
+from elmo_keras.serve.errors import request_error, tensorflow_error, without_paths
 
 GRAPH = """Graph execution error:
 
@@ -18,11 +18,11 @@ Original stack trace for 'tokens/Assert_1/Assert':
 
 
 def test_errors_of_the_graph_name_none_of_its_nodes():
-    error = of_tensorflow(tf.errors.InvalidArgumentError(None, None, GRAPH))
+    error = tensorflow_error(tf.errors.InvalidArgumentError(None, None, GRAPH))
     assert str(error) == "assertion failed: [lengths:] [1] [9]"
     assert error.code is grpc.StatusCode.INVALID_ARGUMENT
     error = tf.errors.InternalError(None, None, "{{node a/b}} of /srv/model failed")
-    assert str(of_tensorflow(error)) == "of model failed"
+    assert str(tensorflow_error(error)) == "of model failed"
 
 
 def test_unexpected_errors_are_told_in_the_log_alone(caplog):

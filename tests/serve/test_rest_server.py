@@ -2,15 +2,15 @@
 
 import contextlib
 import http.client
+import logging
 import socket
 import threading
 
 import pytest
 
-from elmo_keras.serve import http_server, wire
-from elmo_keras.serve.app import App
+from elmo_keras.serve import rest_json
 from elmo_keras.serve.config import Config
-from elmo_keras.serve.http_server import Connections, HttpServer
+from elmo_keras.serve.rest import RestServer
 from tests.support import stand_in
 from tests.support.rest_clients import (
     HEAD,
@@ -48,8 +48,8 @@ def rest(model):
             limits = {"timeout": PATIENCE, "body_timeout": PATIENCE} | limits
             limits = {f"rest_{name}": limit for name, limit in limits.items()}
             config = Config(rest_port=0, max_message_bytes=max_bytes, **limits)
-            server = HttpServer(App(model.models, config), config)
-            stack.callback(lambda: server.stop(0).wait())
+            server = RestServer(model.models, config)
+            stack.callback(server.close)
             return server
 
         yield start
@@ -149,8 +149,8 @@ def test_a_client_that_does_not_read_its_answer_is_given_up(rest):
 def test_a_large_answer_is_sent_while_it_is_written(rest, monkeypatch, version):
     body, server = text_body(20, 100), rest()
     whole = ask(server.port, PREDICT, body)
-    monkeypatch.setattr(wire, "BLOCK", 1000)
-    monkeypatch.setattr(wire, "AT_ONCE", 10_000)
+    monkeypatch.setattr(rest_json, "BLOCK", 1000)
+    monkeypatch.setattr("elmo_keras.serve.rest.BLOCK", 1000)
     length = f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     request = HEAD.replace("1.1", version) + length + body.decode()
     with open_connections(server.port, 1, request) as (connection,):
@@ -159,22 +159,6 @@ def test_a_large_answer_is_sent_while_it_is_written(rest, monkeypatch, version):
         assert response.headers["Content-Length"] is None
         assert response.read() == whole.content
     assert int(whole.headers["Content-Length"]) == len(whole.content) > 100_000
-
-
-def test_an_answer_is_sent_when_nothing_is_left_in_buffers_of_the_server(
-    rest, monkeypatch
-):
-    """A connection that is closed stays open until its buffer is read."""
-    transports, made = [], Connections.connection_made
-
-    def note(self, handler, transport):
-        made(self, handler, transport)
-        transports.append(transport)
-
-    monkeypatch.setattr(Connections, "connection_made", note)
-    with open_connections(rest().port, 1, ""):
-        wait_until(lambda: transports)
-        assert transports[0].get_write_buffer_limits() == (0, 0)
 
 
 def test_requests_wait_in_a_bounded_queue_and_probes_are_answered(rest, gate):
@@ -187,24 +171,6 @@ def test_requests_wait_in_a_bounded_queue_and_probes_are_answered(rest, gate):
     assert ask(server.port, "/monitoring/prometheus/metrics").status == 200
     gate.open()
     assert posts.join() == {429: 36, 200: 4}
-
-
-@pytest.mark.parametrize("content", ["", HEAD, ASKS_FIRST.format(9)])
-def test_further_connections_take_the_place_of_incomplete_requests(rest, content):
-    server = rest(max_connections=3)
-    with open_connections(server.port, 8, content) as connections:
-        for _ in range(3):
-            assert ask(server.port, STATUS).status == 200
-        assert all(closed(connection) for connection in connections[:6])
-
-
-def test_a_further_connection_is_closed_if_all_requests_are_complete(rest, gate, post):
-    server = rest(max_connections=2)
-    posts = post(server, 2)
-    with open_connections(server.port, 1, "") as (connection,):
-        assert closed(connection)
-    gate.open()
-    assert posts.join() == {200: 2}
 
 
 def test_a_client_that_asks_first_sends_its_body_after_the_answer(rest):
@@ -255,33 +221,6 @@ def test_a_client_that_leaves_takes_its_request_along(rest, model, gate):
     assert len(gate.batches) == 1
 
 
-def test_a_request_whose_client_leaves_while_it_is_read_is_dropped(
-    rest, model, monkeypatch, gate
-):
-    reading, left = threading.Event(), threading.Event()
-    decode, requests = wire.decode, []
-
-    def slow(*args, **kwargs):
-        reading.set()
-        assert left.wait(PATIENCE)
-        requests.append(decode(*args, **kwargs))
-        return requests[0]
-
-    server = rest()
-    monkeypatch.setattr(wire, "decode", slow)
-    with open_connections(server.port, 1, WHOLE):
-        assert reading.wait(PATIENCE)
-    wait_until(lambda: not server._app._limits)
-    monkeypatch.setattr(wire, "decode", decode)
-    busy = Posts(server.port, BODY, 1)
-    gate.wait_for(1)
-    left.set()
-    wait_until(lambda: requests and requests[0].future.cancelled())
-    wait_until(lambda: in_use(model) == 1)
-    gate.open()
-    assert busy.join() == {200: 1} and len(gate.batches) == 1
-
-
 def test_an_error_of_the_model_is_a_500(rest, model, monkeypatch):
     def run(*_, **__):
         raise MemoryError("too large")
@@ -306,50 +245,38 @@ def test_browsers_are_answered_if_asked_for(rest):
     assert reply.status == 400 and allowed not in reply.headers
 
 
-def test_requests_that_are_not_answered_at_the_end_get_a_503(rest, post):
+def test_the_end_of_a_server_closes_its_connections_and_leaves_no_thread(rest):
+    before = set(threading.enumerate())
     server = rest()
-    posts = post(server, 3)
     with open_connections(server.port, 1, WITHOUT_END) as (connection,):
-        ended = server.stop(grace=1)
-        reply = ask(server.port, STATUS)
-        assert (reply.status, reply.headers["Connection"]) == (503, "close")
-        assert connection.recv(100).startswith(b"HTTP/1.1 503 ")
-    assert posts.join() == {503: 3}
-    assert ended.wait(PATIENCE)
+        server.close()
+        assert closed(connection)
+    server.close()
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", server.port), PATIENCE)
+    wait_until(lambda: set(threading.enumerate()) <= before)
 
 
-def test_a_request_that_is_on_its_way_at_the_end_gets_a_503(rest, monkeypatch):
-    monkeypatch.setattr(http_server, "SETTLE", 1.0)
-    server, sent = rest(), threading.Event()
-    server._loop.call_soon_threadsafe(sent.wait, PATIENCE)  # it can't accept meanwhile
-    request = f"GET {STATUS} HTTP/1.1\r\nHost: x\r\n\r\n"
-    with open_connections(server.port, 1, request) as (connection,):
-        ended = server.stop(grace=0)
-        sent.set()
-        assert connection.recv(100).startswith(b"HTTP/1.1 503 ")
-        assert ended.wait(PATIENCE)
-
-
-def test_a_server_waits_for_answers_and_ends_with_the_last(rest, model, gate, post):
-    server = rest()
-    posts = post(server, 2)
-    ended = server.stop(grace=PATIENCE)
-    assert not ended.wait(0.3) and in_use(model) == 2
-    gate.open()
-    assert posts.join() == {200: 2}
-    assert ended.wait(PATIENCE)
-    wait_until(lambda: not in_use(model))
-
-
-def test_a_server_that_is_closed_at_once_leaves_no_thread(rest):
-    for _ in range(5):
-        before = set(threading.enumerate())
-        server = rest()
-        server.stop(grace=0).wait()
-        server.stop(grace=0).wait()
-        wait_until(lambda before=before: set(threading.enumerate()) <= before)
+def test_requests_that_wait_at_the_end_are_answered_or_get_a_503(tmp_path, monkeypatch):
+    one = {"num_batch_threads": 1, "max_batch_size": 1}
+    for grace, statuses in ((PATIENCE, {200: 3}), (0.1, {503: 3})):
+        directory = stand_in.save(tmp_path / str(grace))
+        with (
+            stand_in.serving(directory, **one) as server,
+            stand_in.closed_gate(server, monkeypatch) as gate,
+        ):
+            posts = Posts(server.rest_port, BODY, 3)
+            gate.wait_for(1)
+            wait_until(lambda s=server: len(s.models.batcher) == 2)
+            ending = threading.Thread(target=server.drain, args=(grace,))
+            ending.start()
+            wait_until(lambda s=server: s.models.batcher._closed)
+            if grace == PATIENCE:
+                assert ask(server.rest_port, PREDICT, BODY).status == 503
+                gate.open()
+            assert posts.join() == statuses
+            gate.open()
+            ending.join(PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -372,11 +299,13 @@ def test_both_servers_take_ipv6_and_all_addresses(tmp_path, host, addresses):
 def test_the_log_is_silent_about_faults_of_clients(rest, caplog):
     server = rest()
     damaged = "Content-Encoding: gzip\r\nContent-Length: 9\r\n\r\nno gzip ."
-    for content in (HEAD, "GET\r\n\r\n", HEAD + damaged):
-        with open_connections(server.port, 5, content):
-            pass
-    coded = {"Content-Encoding": "gzip"}
-    for _ in range(5):
-        assert ask(server.port, PREDICT, b"no gzip", headers=coded).status == 400
-    server.stop(grace=1).wait()
+    # The command disables this log, which holds nothing else.
+    with caplog.at_level(logging.CRITICAL, "aiohttp.server"):
+        for content in (HEAD, "GET\r\n\r\n", HEAD + damaged):
+            with open_connections(server.port, 5, content):
+                pass
+        coded = {"Content-Encoding": "gzip"}
+        for _ in range(5):
+            assert ask(server.port, PREDICT, b"no gzip", headers=coded).status == 400
+        server.close()
     assert not caplog.records

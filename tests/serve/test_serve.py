@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 import time
+from pathlib import Path
 
 import grpc
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import tensorflow as tf
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
+from elmo_keras.serve import config
 from elmo_keras.serve.config import Config
 from tests.support import stand_in
 from tests.support.commands import command
@@ -70,6 +72,11 @@ WRONG = "--port=70000 --max-batch-size=0 --grace-seconds=-1 --rest-header-timeou
 def test_numbers_out_of_their_range_are_refused(argument, capsys):
     assert command("serve")(["models", argument]) == 2
     assert "Must be" in capsys.readouterr().err
+
+
+def test_nothing_private_of_tensorflow_is_imported():
+    for path in Path(config.__file__).parent.rglob("*.py"):
+        assert "tensorflow.python" not in path.read_text(encoding="utf-8")
 
 
 def test_by_default_a_server_listens_on_loopback_only(tmp_path):

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from elmo_keras.serve.config import ModelConfig, VersionPolicy
-from elmo_keras.serve.servable import WARM_UP, Servable
+from elmo_keras.serve.servable import WARM_UP, SavedModelServable
 from elmo_keras.serve.versions import State, Versions
 from tests.support import stand_in
 from tests.support.waiting import PATIENCE, wait_until
 
 
 def versions_in(directory, *policy, name="elmo"):
-    return Versions(ModelConfig(name, directory, *policy), Servable.warm)
+    return Versions(ModelConfig(name, directory, *policy), SavedModelServable)
 
 
 def answer(servable):
@@ -39,12 +39,12 @@ def test_the_newest_version_is_picked_by_number(tmp_path, caplog):
     versions.refresh()
     with versions.lease() as servable:
         assert (servable.version, answer(servable)) == (10, 2)
-    ignored = [r.message for r in caplog.records if "ignored" in r.message]
-    assert [text.split(" while")[0] for text in ignored] == [
-        "mine: version 12 is ignored",
-        "mine: version 11 is ignored",
+    lines = [r.message for r in caplog.records if r.levelname == "ERROR"]
+    assert lines == [
+        f"mine: version {version} can't be loaded: it lacks saved_model.pb"
+        for version in (12, 11)
     ]
-    with pytest.raises(ValueError, match="11: it lacks saved_model.pb"):
+    with pytest.raises(ValueError, match="11: .*it lacks saved_model.pb"):
         versions_in(tmp_path, VersionPolicy(1, frozenset([11])))
 
 
@@ -133,9 +133,9 @@ def test_a_directory_without_a_version_is_an_error(tmp_path):
 
 def test_the_memory_of_many_choices_of_outputs_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr("elmo_keras.serve.servable.MAX_CHOICES", 2)
-    servable = Servable(stand_in.save(tmp_path) / "1")
+    servable = SavedModelServable(stand_in.save(tmp_path) / "1")
     signature = servable.signature("")
     inputs = {"sentences": np.array([b"a"], object)}
     for keys in (("elmo",), ("default",), ("layers",), ("elmo",), ("elmo", "layers")):
         assert tuple(servable.run(signature, inputs, keys)) == keys
-    assert servable._prepared[id(signature)] == {("elmo",), ("default",)}
+    assert {keys for _, keys in servable._choices} == {("elmo",), ("default",)}

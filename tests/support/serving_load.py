@@ -13,7 +13,7 @@ import grpc
 import numpy as np
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-from elmo_keras.serve.client.remote import array_of
+from elmo_keras.serve.client.remote import to_array
 from tests.support.serving_requests import text_request
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -46,7 +46,7 @@ def grpc_client(port: int) -> Iterator[Predict]:
             except grpc.RpcError as error:
                 raise Refused(error.code()) from None
             version = response.model_spec.version.value
-            return version, array_of(response.outputs["elmo"])[0]
+            return version, to_array(response.outputs["elmo"])[0]
 
         yield predict
 

@@ -7,7 +7,6 @@ import grpc
 from cyclopts import Parameter
 
 from elmo_keras.embed.vector_files import ARRAY_SUFFIXES, check_suffix, is_npy
-from elmo_keras.serve.client.embeddings_file import write_embeddings
 from elmo_keras.text.files import lines_of
 from elmo_keras.util.arguments import Count, Index, Seconds
 from elmo_keras.util.command import DISK_ERRORS, CommandFailed, import_tensorflow
@@ -62,7 +61,11 @@ def client(
     """
     check_output(output_file, input_file)
     import_tensorflow()
-    from elmo_keras.serve.client.remote import embed_text, read_credentials
+    from elmo_keras.serve.client.remote import (
+        embed_text,
+        read_credentials,
+        write_embeddings,
+    )
 
     credentials = read_credentials(root_certificates, client_key, client_certificate)
     sentences = read_lines(input_file)

@@ -1,23 +1,35 @@
 """Vectors of sentences from a server: the embedded one or TensorFlow Serving."""
 
-import concurrent.futures
 import contextlib
+import errno
 import functools
+import itertools
+import os
 import random
+import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework.tensor_pb2 import TensorProto
-from tensorflow_serving.apis.predict_pb2 import PredictRequest
+from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
+from elmo_keras.embed.hdf5_vectors import write_hdf5
+from elmo_keras.embed.vector_files import is_npy, write_npy
 from elmo_keras.text.files import whole_file
-from elmo_keras.text.length_batches import in_order, length_batches, padded_arrays
+from elmo_keras.text.length_batches import (
+    chunks,
+    in_order,
+    length_batches,
+    padded_arrays,
+)
 from elmo_keras.text.sentences import Sentence, tokens_of_sentences
+from elmo_keras.util.replacing import replacing
 
 RETRIED = (
     grpc.StatusCode.UNAVAILABLE,
@@ -25,6 +37,7 @@ RETRIED = (
     grpc.StatusCode.DEADLINE_EXCEEDED,
 )
 FIRST_PAUSE, MAX_PAUSE = 0.1, 10.0  # seconds before another attempt
+BATCH_BYTES = 2**24  # of vectors held in memory before they are written
 SORTED_BATCHES = 16  # how many batches of sentences are sorted by length together
 UNLIMITED = [
     ("grpc.max_receive_message_length", -1),
@@ -80,30 +93,29 @@ def embed_text(
             "A server should be HOST:PORT of gRPC, such as localhost:8500. Received: "
             f"{server}"
         )
-    with contextlib.ExitStack() as stack:
-        if credentials is None:
-            channel = grpc.insecure_channel(server, UNLIMITED)
-        else:
-            channel = grpc.secure_channel(server, credentials, UNLIMITED)
-        stack.enter_context(channel)
+    if credentials is None:
+        channel = grpc.insecure_channel(server, UNLIMITED)
+    else:
+        channel = grpc.secure_channel(server, credentials, UNLIMITED)
+    with channel, contextlib.ExitStack() as stack:
         predict = PredictionServiceStub(channel).Predict
-        pool = concurrent.futures.ThreadPoolExecutor(in_flight)
+        pool = ThreadPoolExecutor(in_flight)
         stack.callback(pool.shutdown, cancel_futures=True)
 
-        def vectors_of(batch):
-            request = _request(batch, model, output)
-            response = _retried(lambda: predict(request, timeout=timeout), retries)
-            rows = zip(batch, array_of(response.outputs[output]))
-            return [_unpadded(row, len(sentence), output) for sentence, row in rows]
+        def embed_batch(batch):
+            request = to_request(batch, model, output)
+            response = retry(lambda: predict(request, timeout=timeout), retries)
+            rows = zip(batch, to_array(response.outputs[output]))
+            return [unpad(row, len(sentence), output) for sentence, row in rows]
 
-        def results(batches):
-            for vectors in pool.map(vectors_of, batches):
+        def embed_batches(batches):
+            for vectors in pool.map(embed_batch, batches):
                 progress(len(vectors))
                 yield vectors
 
         yield from in_order(
             tokens_of_sentences(sentences),
-            results,
+            embed_batches,
             batches_of=functools.partial(
                 length_batches, max_tokens=batch_tokens, max_sentences=batch_size
             ),
@@ -111,7 +123,9 @@ def embed_text(
         )
 
 
-def _request(sentences, model, output):
+def to_request(
+    sentences: Sequence[Sequence[str]], model: str, output: str
+) -> PredictRequest:
     lengths = [len(sentence) for sentence in sentences]
     rows = [np.array(sentence, object) for sentence in sentences]
     tokens = padded_arrays(rows, b"")
@@ -123,7 +137,7 @@ def _request(sentences, model, output):
     return request
 
 
-def _retried(call, retries):
+def retry(call: Callable[[], PredictResponse], retries: int) -> PredictResponse:
     """Calls until the server answers, with a longer pause after each refusal."""
     pause = FIRST_PAUSE
     for left in range(retries, -1, -1):
@@ -137,7 +151,7 @@ def _retried(call, retries):
         pause = min(2 * pause, MAX_PAUSE)
 
 
-def _unpadded(row, length, output):
+def unpad(row: np.ndarray, length: int, output: str) -> np.ndarray:
     if row.ndim == 0:
         raise ValueError(f"{output!r} has no vectors. Request another output.")
     if row.ndim == 1:
@@ -145,7 +159,7 @@ def _unpadded(row, length, output):
     return row[..., :length, :]
 
 
-def array_of(proto: TensorProto) -> np.ndarray:
+def to_array(proto: TensorProto) -> np.ndarray:
     """As `tf.make_ndarray`, but without a Python object of each number in `float_val`."""
     if proto.dtype == tf.float32.as_datatype_enum and len(proto.float_val) > 1:
         shape = [dim.size for dim in proto.tensor_shape.dim]
@@ -165,11 +179,45 @@ def read_credentials(
     paths = root_certificates, client_key, client_certificate
     if not any(paths):
         return None
-    return grpc.ssl_channel_credentials(*(path and _read_pem(path) for path in paths))
+    return grpc.ssl_channel_credentials(*(path and read_pem(path) for path in paths))
 
 
-def _read_pem(path):
+def read_pem(path: Path) -> bytes:
     content = whole_file(path, 2**20)
     if b"-----BEGIN" not in content:
         raise ValueError(f"{path} should hold PEM, with a line -----BEGIN …-----.")
     return content
+
+
+def write_embeddings(
+    path: Path, sentences: Sequence[Sequence[str]], vectors: Iterable[np.ndarray]
+) -> None:
+    """Writes the vectors of sentences to a `.hdf5` or `.h5`, or one of each to a `.npy`."""
+    shutil.rmtree(path.with_name(f".{path.name}.unfinished"), ignore_errors=True)
+    vectors = iter(vectors)
+    first = next(vectors)
+    batches = split_by_bytes(itertools.chain([first], vectors))
+    with replacing(path) as temporary:
+        if not is_npy(path):
+            index = {" ".join(tokens): str(i) for i, tokens in enumerate(sentences)}
+            write_hdf5(temporary, batches, about={}, sentence_to_index=index)
+            return
+        if first.ndim != 1:
+            raise ValueError(
+                "A .npy holds one vector a sentence, such as the output 'default'. "
+                f"Received: the shape {first.shape}"
+            )
+        shape = len(sentences), *first.shape
+        # Before the rest is computed.
+        if shutil.disk_usage(path.parent).free < len(sentences) * first.nbytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write_npy(temporary, batches, shape=shape, dtype=first.dtype)
+
+
+def split_by_bytes(
+    vectors: Iterable[np.ndarray],
+) -> Iterator[tuple[range, list[np.ndarray]]]:
+    done = 0
+    for batch in chunks(vectors, BATCH_BYTES, lambda array: array.nbytes):
+        yield range(done, done + len(batch)), batch
+        done += len(batch)

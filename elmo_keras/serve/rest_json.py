@@ -4,9 +4,6 @@ A request in row form holds `{"instances": [...]}`, a list with all inputs of ea
 sentence; in column form it holds `{"inputs": ...}`, each input for all sentences. The
 answer has the form of the request. The name of a single input may be left out; the name
 of a single output always is. Strings are text, or any bytes as `{"b64": "..."}`.
-
-An answer is written in pieces: orjson holds the interpreter while it works, and nobody
-should wait for it for long.
 """
 
 import base64
@@ -14,7 +11,6 @@ import binascii
 import codecs
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import orjson
@@ -24,20 +20,21 @@ from elmo_keras.serve.batcher import Request
 from elmo_keras.serve.errors import invalid
 from elmo_keras.serve.servable import Servable
 from elmo_keras.serve.signature import Arrays, check_shape
-from elmo_keras.text.length_batches import chunks
 
 ROWS, COLUMNS = "instances", "inputs"
-PIECE = 2**14  # elements that are written in one call: about a millisecond
-BLOCK = 2**18  # bytes that are sent at once
-AT_ONCE = 2**24  # bytes that are written before the first are sent
+# Elements that are written in one call, which takes about a millisecond: orjson holds
+# the interpreter meanwhile.
+PIECE = 2**14
+BLOCK = 2**20  # bytes that are sent at once
 
 
 def decode(body: bytes, servable: Servable, seconds: float | None = None) -> Request:
     content = _parsed(body)
     signature = servable.signature(content.get("signature_name", ""))
     as_columns = COLUMNS in content
-    values = (_columns if as_columns else _rows_to_columns)(content, signature)
-    inputs, keys = signature.arrays(values, _to_array), tuple(signature.outputs)
+    columns = _columns if as_columns else _rows_to_columns
+    inputs = signature.arrays(columns(content, signature), _to_array)
+    keys = tuple(signature.outputs)
     return Request(servable, signature, inputs, keys, seconds, as_columns)
 
 
@@ -127,64 +124,44 @@ def _to_int32(name, value):
     return value
 
 
-class Content(NamedTuple):
-    blocks: list[bytes]
-    more: Iterator[bytes] | None = None
-
-
-def encode(outputs: Arrays, *, as_columns: bool) -> Content:
-    """The answer in row or column form; of a large one the beginning is written."""
-    pieces = json_pieces(outputs, as_columns=as_columns)
-    blocks = map(b"".join, chunks(pieces, BLOCK, len))
-    found, size = [], 0
-    for block in blocks:
-        found.append(block)
-        size += len(block)
-        if size >= AT_ONCE:
-            return Content(found, blocks)
-    return Content(found)
-
-
-def json_pieces(outputs: Arrays, *, as_columns: bool) -> Iterator[bytes]:
-    """Each output for all sentences, or all outputs of each; one has no name."""
-    names = [orjson.dumps(name) for name in outputs]
+def encode(outputs: Arrays, *, as_columns: bool) -> Iterator[bytes]:
+    """The pieces of an answer: each output for all sentences, or all outputs of each."""
     if len(outputs) == 1:
-        (found,) = map(_array, outputs.values())
+        (content,) = outputs.values()
     elif as_columns:
-        found = _object(dict(zip(names, map(_array, outputs.values()))))
+        content = outputs
     else:
-        rows = zip(*outputs.values())
-        found = _list(_object(dict(zip(names, map(_array, row)))) for row in rows)
-    return _object({b'"outputs"' if as_columns else b'"predictions"': found})
+        content = (dict(zip(outputs, row)) for row in zip(*outputs.values()))
+    return _pieces({"outputs" if as_columns else "predictions": content})
 
 
-def _object(members):
-    for i, (name, pieces) in enumerate(members.items()):
-        yield (b", " if i else b"{") + name + b": "
-        yield from pieces
-    yield b"}"
+def next_block(pieces: Iterator[bytes]) -> bytes:
+    """The next pieces, of `BLOCK` bytes or a little more; of fewer at the end."""
+    block = bytearray()
+    for piece in pieces:
+        block += piece
+        if len(block) >= BLOCK:
+            break
+    return bytes(block)
 
 
-def _list(items):
-    separator = b"["
-    for pieces in items:
-        yield separator
-        yield from pieces
-        separator = b", "
-    yield b"[]" if separator == b"[" else b"]"
-
-
-def _array(array):
-    """The pieces of an array, or of one of its elements."""
-    size = np.size(array)
-    if size <= PIECE:
-        yield _dumps(array)
-    elif size // len(array) >= PIECE:
-        yield from _list(map(_array, array))
+def _pieces(value):
+    if isinstance(value, dict):
+        separator = b"{"
+        for name, member in value.items():
+            yield separator + orjson.dumps(name) + b": "
+            yield from _pieces(member)
+            separator = b", "
+        yield b"}"
+    elif isinstance(value, Iterator) or np.size(value) > PIECE:
+        separator = b"["
+        for row in value:
+            yield separator
+            yield from _pieces(row)
+            separator = b", "
+        yield b"[]" if separator == b"[" else b"]"
     else:
-        step = PIECE * len(array) // size
-        blocks = (array[i : i + step] for i in range(0, len(array), step))
-        yield from _list([_dumps(block)[1:-1]] for block in blocks)
+        yield _dumps(value)
 
 
 def _dumps(array):

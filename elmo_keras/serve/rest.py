@@ -1,0 +1,225 @@
+"""The REST API of TensorFlow Serving, an aiohttp application in a thread."""
+
+import asyncio
+import contextlib
+import functools
+import json
+import threading
+from collections.abc import Iterator
+
+import grpc
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
+from tensorflow_serving.apis.model_pb2 import ModelSpec
+
+from elmo_keras.serve.config import Config, listen
+from elmo_keras.serve.errors import RequestError, invalid, not_found, too_late, too_much
+from elmo_keras.serve.models import ONLY_PREDICT, SIGNATURES, Models
+from elmo_keras.serve.rest_json import BLOCK, decode, encode, next_block
+
+HELD_BODIES = 4  # bodies of the maximum size that are received at the same time
+# Seconds in which the rest of a refused body is read and discarded: a client that is
+# still sending would get a reset connection instead of the answer (RFC 9112, 9.6).
+LINGER = 10.0
+SENDING_SECONDS = 1.0  # for the last answers, when the server ends
+MODEL = "/v1/models/{name:[^/:]+}{version:(?:/versions/[0-9]+|/labels/[^/:]+)?}"
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "POST, GET",
+    "Access-Control-Allow-Headers": "Content-Type",
+}
+
+
+class RestServer:
+    """`:predict`, metadata and status of models, and the page for Prometheus."""
+
+    def __init__(self, models: Models, config: Config):
+        self._models, self._config = models, config
+        self._held = 0  # bytes of the bodies that are being received
+        self._socket = listen(config.host, config.rest_port, "--rest-port")
+        self.port = self._socket.getsockname()[1]
+        self._loop, self._stop = asyncio.new_event_loop(), asyncio.Event()
+        self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        with contextlib.suppress(RuntimeError):  # it is closed already
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    def _run(self):
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self):
+        config = self._config
+        runner = web.AppRunner(
+            self._application(),
+            access_log=None,
+            handler_cancellation=True,  # of clients that left
+            keepalive_timeout=config.rest_header_timeout,
+            lingering_time=min(LINGER, config.rest_body_timeout),
+            shutdown_timeout=SENDING_SECONDS,
+        )
+        await runner.setup()
+        await web.SockSite(runner, self._socket).start()
+        await self._stop.wait()
+        await runner.cleanup()
+
+    def _application(self):
+        app = web.Application(middlewares=[self._count_and_refuse])
+        app.on_response_prepare.append(self._add_headers)
+        add = app.router.add_route
+        add("GET", "/monitoring/prometheus/metrics", self._metrics, name="metrics")
+        add("GET", MODEL, self._status, name="status")
+        add("GET", f"{MODEL}/metadata", self._metadata, name="metadata")
+        add("POST", f"{MODEL}:predict", self._predict, name="predict")
+        add("POST", f"{MODEL}:classify", self._unimplemented, name="classify")
+        add("POST", f"{MODEL}:regress", self._unimplemented, name="regress")
+        if self._config.rest_cors:
+            add("OPTIONS", "/v1/{path:.*}", self._options, name="options")
+        add("*", "/{path:.*}", self._malformed, name="malformed")
+        return app
+
+    @web.middleware
+    async def _count_and_refuse(self, request, handler):
+        page, model = request.match_info.route.name, request.match_info.get("name", "")
+        try:
+            with self._models.answering("REST", page or "malformed", model):
+                return await handler(request)
+        except RequestError as error:
+            return web.json_response({"error": str(error)}, status=error.http_status)
+
+    async def _add_headers(self, request, response):
+        response.headers["Server"] = "elmo-keras"  # not the versions of Python, aiohttp
+        if self._config.rest_cors:
+            response.headers.update(CORS)
+
+    async def _metrics(self, request):
+        return web.Response(body=self._models.metrics.page(), content_type="text/plain")
+
+    async def _status(self, request):
+        return json_page(to_dict(self._models.status(model_spec(request))))
+
+    async def _metadata(self, request):
+        metadata = self._models.metadata(model_spec(request))
+        signatures = SignatureDefMap()
+        metadata.metadata[SIGNATURES].Unpack(signatures)
+        return json_page(
+            {
+                "model_spec": to_dict(metadata.model_spec),
+                "metadata": {SIGNATURES: to_dict(signatures)},
+            }
+        )
+
+    async def _unimplemented(self, request):
+        raise RequestError(grpc.StatusCode.UNIMPLEMENTED, ONLY_PREDICT)
+
+    async def _options(self, request):
+        return web.Response()
+
+    async def _malformed(self, request):
+        if request.path.startswith("/v1/"):
+            raise invalid(f"Malformed request: {request.method} {request.path}")
+        raise not_found(f"Not found: {request.path}")
+
+    async def _predict(self, request):
+        spec, body = model_spec(request), await self._body(request)
+        seconds = self._config.rest_timeout
+        read = functools.partial(decode, body, seconds=seconds)
+        try:
+            async with asyncio.timeout(seconds):
+                waiting = await asyncio.to_thread(self._models.submit, spec, read)
+                # Cancelling it, after a time-out or without a client, drops the request.
+                outputs = await asyncio.wrap_future(waiting.future)
+        except TimeoutError:
+            message = f"The request waited for {seconds:g} seconds."
+            raise too_late(message) from None
+        return await self._send(request, encode(outputs, as_columns=waiting.as_columns))
+
+    async def _body(self, request):
+        """The body of a request, within the bounds of its size and time."""
+        body, maximum = bytearray(), self._config.max_message_bytes
+        too_large = too_much(
+            f"A body should have at most {maximum} bytes.", http_status=413
+        )
+        if (request.content_length or 0) > maximum:
+            raise too_large
+        try:
+            async with asyncio.timeout(self._config.rest_body_timeout):
+                async for chunk in request.content.iter_any():
+                    body += chunk
+                    self._held += len(chunk)
+                    if len(body) > maximum:
+                        raise too_large
+                    if self._held > HELD_BODIES * maximum:
+                        raise too_much(
+                            "The server receives other large requests. Try again later."
+                        )
+        except TimeoutError:
+            raise too_late(
+                f"The body should be complete after {self._config.rest_body_timeout:g} "
+                f"seconds. Received: {len(body)} bytes",
+                http_status=408,
+            ) from None
+        except (HttpProcessingError, web.RequestPayloadError):
+            raise invalid(
+                "The body should be as its headers say: complete, plain or in gzip. "
+                f"Received: {len(body)} bytes"
+            ) from None
+        finally:
+            self._held -= len(body)
+        return bytes(body)
+
+    async def _send(self, request, pieces: Iterator[bytes]):
+        """Sends an answer in blocks, the next of which is written after the last is read."""
+        response = web.StreamResponse()
+        response.content_type = "application/json"
+        block = await asyncio.to_thread(next_block, pieces)
+        if len(block) < BLOCK:  # there is no other
+            response.content_length = len(block)
+        await response.prepare(request)
+        try:
+            while block:
+                async with asyncio.timeout(self._config.rest_body_timeout):
+                    await response.write(block)
+                if len(block) < BLOCK:
+                    break
+                block = await asyncio.to_thread(next_block, pieces)
+        except (TimeoutError, ConnectionError):  # the client doesn't read, or has left
+            if request.transport is not None:
+                request.transport.abort()
+        return response
+
+
+def model_spec(request: web.Request) -> ModelSpec:
+    """The model of a path, with its version or label."""
+    spec, version = ModelSpec(), request.match_info["version"]
+    try:
+        spec.name = request.match_info["name"]
+        if version.startswith("/versions/"):
+            spec.version.value = int(version.removeprefix("/versions/"))
+        else:
+            spec.version_label = version.removeprefix("/labels/")
+    except ValueError:
+        raise invalid(
+            "Names should be UTF-8, and a version should fit into 64 bits. Received: "
+            f"{request.path}"
+        ) from None
+    return spec
+
+
+def to_dict(message: Message) -> dict:
+    return MessageToDict(
+        message,
+        preserving_proto_field_name=True,
+        always_print_fields_with_no_presence=True,
+    )
+
+
+def json_page(page: dict) -> web.Response:
+    # Indented: scripts look for `"state": "AVAILABLE"`.
+    return web.json_response(page, dumps=functools.partial(json.dumps, indent=2))
