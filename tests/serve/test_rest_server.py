@@ -249,6 +249,7 @@ def test_the_end_of_a_server_closes_its_connections_and_leaves_no_thread(rest):
     before = set(threading.enumerate())
     server = rest()
     with open_connections(server.port, 1, WITHOUT_END) as (connection,):
+        wait_until(lambda: server._held)
         server.close()
         assert closed(connection)
     server.close()
