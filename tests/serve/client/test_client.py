@@ -41,7 +41,11 @@ def address(server):
 
 @pytest.fixture
 def embed(address):
-    return lambda *args: command("client")(["--server", address, *map(str, args)])
+    def embed(*arguments):
+        server = [] if "--server" in arguments else ["--server", address]
+        return command("client")([*server, *map(str, arguments)])
+
+    return embed
 
 
 @pytest.fixture
