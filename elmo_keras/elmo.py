@@ -13,8 +13,8 @@ import tensorflow as tf
 from elmo_keras.argument_checks import check_counts, check_flags, check_numbers
 from elmo_keras.bilm import BidirectionalLanguageModel, check_process
 from elmo_keras.config import ElmoConfig
-from elmo_keras.formats.found_model import ModelFiles
 from elmo_keras.formats.model_directory import find_model
+from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.layers.blocked_weights import values_read_later
 from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.scalar_mix import ScalarMix
@@ -209,7 +209,7 @@ class Elmo(keras.layers.Layer):
             FileNotFoundError: a file is missing; the message names it.
             ValueError: a file doesn't fit; the message says what was expected.
         """
-        files = find_model(model, weights)
+        files = find_model(model, weights=weights)
         if files.mix is not None and layers == "mix" and mix is None:
             mix = files.mix.scalars
             gamma = files.mix.gamma if gamma is None else gamma

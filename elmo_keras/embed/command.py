@@ -205,7 +205,7 @@ def _mix_of(source, weights, layers, mix, gamma):
         return layers or "all", gamma
     from elmo_keras.formats.model_directory import find_model
 
-    own = find_model(source, weights).mix
+    own = find_model(source, weights=weights).mix
     if own is None:
         raise ValueError(f"{source} comes with no mix. Give its weights as --mix.")
     return own.scalars, own.gamma if gamma is None else gamma

@@ -212,7 +212,7 @@ def _export_packed(model, weights, output, inputs):
     import_tensorflow()
     from elmo_keras.formats.model_directory import find_model, save_model
 
-    files = find_model(model, weights)
+    files = find_model(model, weights=weights)
     save_model(
         output,
         files.bilm(),

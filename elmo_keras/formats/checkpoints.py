@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.formats.folders import Prefix
-
 
 @dataclasses.dataclass(frozen=True)
 class CheckpointVariable:
@@ -74,27 +72,25 @@ _SCOPE, ADAGRAD = "lm/", "Adagrad"
 
 def published_name(name: str) -> str:
     """The name that a variable, without its scope, has in published weights."""
-    found = _CELL.fullmatch(name)
-    if found is None:
+    match = _CELL.fullmatch(name)
+    if match is None:
         return name
-    direction, cell, cell_of_module, part = found.groups()
+    direction, cell, cell_of_module, part = match.groups()
     cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{cell or cell_of_module or 0}"
     return f"{cell}/LSTMCell/{_OF_CELLS.get(part, part)}"
 
 
-class CheckpointWeights:
+def read_checkpoint(prefix: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The weights of a checkpoint, and Adagrad's accumulators as `NAME/Adagrad`."""
-
-    def __init__(self, files: Prefix):
-        self.files = files
-        found = checkpoint_variables(files.path)
-        self.datasets, self.accumulators = {}, {}
-        for name, variable in found.items():
-            whole, _, slot = name.rpartition("/")
-            if not name.startswith(_SCOPE):
-                continue
-            if slot == ADAGRAD:
-                whole = published_name(whole.removeprefix(_SCOPE))
-                self.accumulators[f"{whole}/{ADAGRAD}"] = variable
-            elif whole not in found:  # it is not of another optimizer
-                self.datasets[published_name(name.removeprefix(_SCOPE))] = variable
+    variables = checkpoint_variables(prefix)
+    datasets, accumulators = {}, {}
+    for name, variable in variables.items():
+        whole, _, slot = name.rpartition("/")
+        if not name.startswith(_SCOPE):
+            continue
+        if slot == ADAGRAD:
+            whole = published_name(whole.removeprefix(_SCOPE))
+            accumulators[f"{whole}/{ADAGRAD}"] = variable
+        elif whole not in variables:  # it is not of another optimizer
+            datasets[published_name(name.removeprefix(_SCOPE))] = variable
+    return datasets, accumulators

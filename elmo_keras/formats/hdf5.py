@@ -16,7 +16,6 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import h5py
 import numpy as np
@@ -43,16 +42,9 @@ _REWRITE = (
 )
 
 
-class Content(NamedTuple):
-    """A file that was read."""
-
-    name: str
-    data: bytes
-
-
-def open_hdf5(file: str | Path | Content) -> "Hdf5File":
-    """The datasets of a file that nobody vouches for, read without libhdf5."""
-    name, source = file if isinstance(file, Content) else (file, file)
+def open_hdf5(source: str | Path | bytes, name: str = "") -> "Hdf5File":
+    """The datasets of a file that nobody vouches for, or of its content with a name."""
+    name = name or str(source)
     try:
         return Hdf5File(source)
     except FileNotFoundError:

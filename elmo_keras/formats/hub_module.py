@@ -9,9 +9,8 @@ import numpy as np
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.checkpoints import checkpoint_variables, published_name
-from elmo_keras.formats.folders import Prefix
 from elmo_keras.formats.mix_file import Mix
-from elmo_keras.formats.published import SizedWeights
+from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.layers.character_cnn import N_CHARACTERS
 from elmo_keras.util.command import shortened
 
@@ -21,40 +20,47 @@ _CELL = "RNN_0/RNN/MultiRNNCell/Cell{}/LSTMCell/W_P_0"
 _SCALARS, _GAMMA = ("/weights", "_ELMo_W"), ("/scaling", "_ELMo_gamma")
 
 
-def read_hub_module(files: Prefix, name: str | Path) -> SizedWeights:
-    """The module whose variables lie in these files; they are read when needed."""
-    found = checkpoint_variables(files.path)
-    scope = _scope(found, name)
-    own = {
-        published_name(variable.removeprefix(scope)): found[variable]
-        for variable in found
-        if variable.startswith(scope)
+def read_hub_module(folder: Path) -> ModelFiles:
+    """The module in a folder; its variables are read when needed."""
+    prefix = folder / "variables" / "variables"
+    if not prefix.with_suffix(".index").exists():
+        raise FileNotFoundError(f"{folder} should hold variables/variables.index.")
+    variables = checkpoint_variables(prefix)
+    scope = _scope(variables, folder)
+    datasets = {
+        published_name(name.removeprefix(scope)): variable
+        for name, variable in variables.items()
+        if name.startswith(scope)
     }
     try:
-        config = _config(own)
+        config = _config(datasets)
     except (KeyError, IndexError) as error:
         raise ValueError(
-            f"{name} should hold the variables of a biLM. Missing, or of another "
+            f"{folder} should hold the variables of a biLM. Missing, or of another "
             f"shape: {error}"
         ) from error
-    if own["char_embed"].shape[0] == N_CHARACTERS + 1:
-        own["char_embed"] = own["char_embed"][1:]  # without the padding's
-    mix = _mix(found, scope.removesuffix("bilm/") + "aggregation/")
-    mix = mix and mix.checked(config.n_layers + 1, name)
-    return SizedWeights(config, own, mix, files)
+    if datasets["char_embed"].shape[0] == N_CHARACTERS + 1:
+        datasets["char_embed"] = datasets["char_embed"][1:]  # without the padding's
+    mix = _mix(variables, scope.removesuffix("bilm/") + "aggregation/")
+    return ModelFiles(
+        config=config,
+        options=config.to_options(),
+        datasets=datasets,
+        mix=mix and mix.checked(config.n_layers + 1, folder),
+    )
 
 
-def _scope(found, name):
+def _scope(variables, folder):
     """What the names of the biLM's variables start with, such as `module/bilm/`."""
-    of_characters = [variable for variable in found if variable.endswith(_CHARACTERS)]
-    if len(of_characters) != 1:
-        some = ", ".join(sorted(found)[:3])
+    embeddings = [name for name in variables if name.endswith(_CHARACTERS)]
+    if len(embeddings) != 1:
+        some = ", ".join(sorted(variables)[:3])
         raise ValueError(
-            f"{name} should be a TF 1 Hub module of ELMo, with one variable "
-            f"…{_CHARACTERS}. Found {len(found)} variables: {shortened(some)}, …. Of "
+            f"{folder} should be a TF 1 Hub module of ELMo, with one variable "
+            f"…{_CHARACTERS}. Found {len(variables)} variables: {shortened(some)}, …. Of "
             "another SavedModel, give the model that it was made from."
         )
-    return of_characters[0].removesuffix("char_embed")
+    return embeddings[0].removesuffix("char_embed")
 
 
 def _config(variables):
@@ -73,10 +79,10 @@ def _config(variables):
     )
 
 
-def _mix(found, scope):
-    names = [name for name in found if name.startswith(scope)]
+def _mix(variables, scope):
+    names = [name for name in variables if name.startswith(scope)]
     scalars, gamma = (
-        [found[name][...] for name in names if name.endswith(endings)]
+        [variables[name][...] for name in names if name.endswith(endings)]
         for endings in (_SCALARS, _GAMMA)
     )
     if len(scalars) != 1 or len(gamma) != 1 or gamma[0].size != 1:

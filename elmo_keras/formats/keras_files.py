@@ -9,7 +9,7 @@ import keras
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.formats.archives import open_archive
-from elmo_keras.formats.hdf5 import Content, open_hdf5
+from elmo_keras.formats.hdf5 import open_hdf5
 from elmo_keras.formats.published import finite, n_parameters
 from elmo_keras.hub.local_files import not_a_pipe
 
@@ -31,13 +31,12 @@ def load_keras_model(path: Path) -> keras.Model:
         missing = {_CONFIG, _WEIGHTS} - archive.sizes.keys()
         if missing:
             raise ValueError(f"{path} should be a .keras file. It lacks {missing}.")
-        content = Content(f"{_WEIGHTS} in {path}", archive.read(_WEIGHTS, _MAX_WEIGHTS))
-        n_numbers = sum(
-            math.prod(d.shape or ()) for d in open_hdf5(content).datasets.values()
-        )
+        content = archive.read(_WEIGHTS, _MAX_WEIGHTS)
+        datasets = open_hdf5(content, f"{_WEIGHTS} in {path}").datasets
+        n_values = sum(math.prod(d.shape or ()) for d in datasets.values())
         config = archive.read(_CONFIG, _MAX_CONFIG)
     try:
-        _check_sizes(json.loads(config.decode()), n_numbers)
+        _check_sizes(json.loads(config.decode()), n_values)
     except (KeyError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(
             f"{_CONFIG} in {path} should describe a Keras model. {error}"
@@ -54,7 +53,7 @@ def load_keras_model(path: Path) -> keras.Model:
     return model
 
 
-def _check_sizes(config, n_numbers):
+def _check_sizes(config, n_values):
     """Refuses an `Elmo` layer anywhere in a configuration that is larger than the weights."""
     todo = [config]
     for part in todo:
@@ -65,8 +64,8 @@ def _check_sizes(config, n_numbers):
         todo.extend(part.values())
         if part.get("registered_name") == "elmo_keras>Elmo":
             expected = n_parameters(ElmoConfig(**part["config"]["config"]))
-            if expected > n_numbers:
+            if expected > n_values:
                 raise ValueError(
                     f"Its Elmo layer has {expected:,} weights, but {_WEIGHTS} holds "
-                    f"{n_numbers:,} numbers."
+                    f"{n_values:,} values."
                 )

@@ -1,128 +1,133 @@
 """The layouts in which models are published: which files hold what, in each of them."""
 
 import re
-from pathlib import PurePosixPath
+from pathlib import Path
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.formats.checkpoints import CheckpointWeights
+from elmo_keras.formats.checkpoints import read_checkpoint
 from elmo_keras.formats.dictionary_files import read_dictionary
-from elmo_keras.formats.folders import PUBLISHED_SOFTMAX, Folder
-from elmo_keras.formats.found_model import ModelFiles
 from elmo_keras.formats.hdf5 import open_hdf5
 from elmo_keras.formats.hub_module import read_hub_module
 from elmo_keras.formats.many_langs import ENCODER, TOKEN_EMBEDDER, read_many_langs
-from elmo_keras.formats.mix_file import MAX_MIX
-from elmo_keras.formats.published import n_parameters
-from elmo_keras.hub.catalogue import (
-    MIX,
-    OPTIONS,
-    SOFTMAX,
-    VOCABULARY,
-    WEIGHTS,
-)
-from elmo_keras.published_options import MAX_OPTIONS, has_dictionary, parse_options
+from elmo_keras.formats.mix_file import read_mix
+from elmo_keras.formats.model_files import ModelFiles
+from elmo_keras.hub.catalogue import MIX, OPTIONS, SOFTMAX, VOCABULARY, WEIGHTS
+from elmo_keras.published_options import has_dictionary, read_options
 from elmo_keras.util.command import shortened
 
-_MAX_VOCABULARY, _MAX_STATE_FILE = 2**30, 2**20  # bytes
-# Weights may come with a softmax, and in float64: so many times what the options ask
-# for, and so many bytes for their names.
-_MAX_WEIGHTS_RATIO, _FREE_WEIGHTS = 16, 2**26
+PUBLISHED_SOFTMAX, PUBLISHED_VOCABULARY = "*softmax*.hdf5", "*vocab*.txt"
+_MAX_STATE_FILE = 2**20  # bytes
 
 
-def model_in(folder: Folder, *, prefer_checkpoint: bool = False) -> ModelFiles:
-    """The files of the model in a directory or archive, in whatever layout."""
-    checkpoints = folder.matching("*.index")
-    checkpoints = [
-        n for n in checkpoints if PurePosixPath(n).parent.name != "variables"
-    ]
-    weights = set(folder.matching("*.hdf5")) - set(folder.matching(PUBLISHED_SOFTMAX))
-    others_first = checkpoints and prefer_checkpoint
-    if weights and folder.matching(f"*{OPTIONS}") and not others_first:
-        return options_and_weights(folder)
-    if folder.has(TOKEN_EMBEDDER) or folder.has(ENCODER):
-        return _of_sized(read_many_langs(folder))
-    if folder.has("saved_model.pb"):
-        index = folder.required("variables/variables.index", "variables.index")
-        files = folder.on_disk(index.removesuffix(".index"))
-        return _of_sized(read_hub_module(files, folder.place))
+def read_layout(folder: Path, *, prefer_checkpoint: bool = False) -> ModelFiles:
+    """The model in a folder, in whatever layout."""
+    checkpoints = _files(folder, "*.index")
+    weights = set(_files(folder, "*.hdf5")) - set(_files(folder, PUBLISHED_SOFTMAX))
+    checkpoint_first = checkpoints and prefer_checkpoint
+    if weights and _files(folder, f"*{OPTIONS}") and not checkpoint_first:
+        return read_model_directory(folder)
+    if (folder / TOKEN_EMBEDDER).exists() or (folder / ENCODER).exists():
+        return read_many_langs(folder)
+    if (folder / "saved_model.pb").exists():
+        return read_hub_module(folder)
     if checkpoints:
-        return bilm_tf_checkpoint(folder, _latest(folder, checkpoints))
-    return options_and_weights(folder)  # which names what is missing
+        return read_bilm_tf(_latest(folder, checkpoints))
+    return read_model_directory(folder)  # which names what is missing
 
 
-def _of_sized(weights):
-    config = weights.config
-    kinds = {"dictionary": config.dictionary, "own_mix": weights.mix}
-    return ModelFiles(config.to_options(), lambda: weights, **kinds)
-
-
-def options_and_weights(folder: Folder) -> ModelFiles:
+def read_model_directory(folder: Path) -> ModelFiles:
     """A model directory of this package, or options and HDF5 weights of any names."""
-    options = _options(folder, folder.required(OPTIONS, f"*{OPTIONS}"))
+    options = read_options(_required(folder, OPTIONS, f"*{OPTIONS}"))
+    weights = _required(folder, WEIGHTS, "*.hdf5", but=PUBLISHED_SOFTMAX)
     dictionary = read_dictionary(folder, options) if has_dictionary(options) else None
-
-    def most_bytes():
-        config = ElmoConfig.from_options(options, dictionary)
-        return _FREE_WEIGHTS + _MAX_WEIGHTS_RATIO * 4 * n_parameters(config)
-
-    weights = folder.required(WEIGHTS, "*.hdf5", but=PUBLISHED_SOFTMAX)
-    source = folder.source(weights, most_bytes)
-    softmax = folder.only(SOFTMAX, PUBLISHED_SOFTMAX)
+    config, mix = ElmoConfig.from_options(options, dictionary), folder / MIX
     return ModelFiles(
-        options,
-        lambda: open_hdf5(source),
-        _vocabulary(folder),
-        dictionary=dictionary,
-        softmax_file=softmax and folder.place / softmax,
-        directory=folder.place if folder.place.is_dir() else None,
-        own_mix=folder.content_if_any(MIX, MAX_MIX),
+        config=config,
+        options=options,
+        datasets=open_hdf5(weights).datasets,
+        vocabulary_path=_vocabulary(folder),
+        softmax_path=_only(folder, SOFTMAX, PUBLISHED_SOFTMAX),
+        mix=read_mix(mix, config.n_layers + 1) if mix.exists() else None,
     )
 
 
-def bilm_tf_checkpoint(folder: Folder, prefix: str) -> ModelFiles:
-    options = str(PurePosixPath(prefix).with_name(OPTIONS))
-    for needed in (f"{prefix}.index", options):
-        if needed not in folder.names:
-            raise FileNotFoundError(
-                f"There is no {folder.place / needed}. A checkpoint of bilm-tf should "
-                f"hold .index and .data files with {OPTIONS} beside them."
-            )
-    on_disk = folder.on_disk(prefix)
+def read_options_and_weights(options: Path, weights: Path) -> ModelFiles:
+    values = read_options(options)
     return ModelFiles(
-        _options(folder, options),
-        lambda: CheckpointWeights(on_disk),
-        _vocabulary(folder),
+        config=ElmoConfig.from_options(values),
+        options=values,
+        datasets=open_hdf5(weights).datasets,
     )
 
 
-def _options(folder, name):
-    content = folder.content(name, MAX_OPTIONS)
-    return parse_options(content.data, content.name)
+def read_bilm_tf(prefix: Path) -> ModelFiles:
+    """A checkpoint of bilm-tf, by the path of its files without endings."""
+    path = prefix.with_name(OPTIONS)
+    if not path.exists():
+        raise FileNotFoundError(
+            f"There is no {path}. A checkpoint of bilm-tf should hold .index and .data "
+            f"files with {OPTIONS} beside them."
+        )
+    options = read_options(path)
+    datasets, accumulators = read_checkpoint(prefix)
+    return ModelFiles(
+        config=ElmoConfig.from_options(options),
+        options=options,
+        datasets=datasets,
+        accumulators=accumulators,
+        is_checkpoint=True,
+        vocabulary_path=_vocabulary(prefix.parent),
+    )
+
+
+def _files(folder, pattern):
+    return [path for path in folder.glob(pattern) if path.is_file()]
+
+
+def _only(folder, name, pattern, but=None):
+    """The file of a name, or else the only match of a pattern, or None."""
+    if (folder / name).is_file():
+        return folder / name
+    others = _files(folder, but) if but else []
+    paths = [path for path in _files(folder, pattern) if path not in others]
+    if len(paths) > 1:
+        raise ValueError(
+            f"{folder} should hold {name} or one file of another name ({pattern}). "
+            f"Found: {', '.join(sorted(path.name for path in paths)[:4])}. Move the "
+            "others elsewhere."
+        )
+    return paths[0] if paths else None
+
+
+def _required(folder, name, pattern, but=None):
+    path = _only(folder, name, pattern, but)
+    if path is None:
+        names = sorted(path.name for path in folder.iterdir())
+        raise FileNotFoundError(
+            f"{folder} should hold {name} or one file {pattern}. Found: "
+            f"{shortened(names)}"
+        )
+    return path
 
 
 def _vocabulary(folder):
-    found = folder.matching("*vocab*.txt")
-    named = [name for name in found if PurePosixPath(name).name == VOCABULARY]
-    if len(named or found) != 1:
-        return None
-    return folder.source((named or found)[0], lambda: _MAX_VOCABULARY)
+    paths = _files(folder, PUBLISHED_VOCABULARY)
+    named = [path for path in paths if path.name == VOCABULARY]
+    return (named or paths)[0] if len(named or paths) == 1 else None
 
 
 def _latest(folder, indexes):
     """The checkpoint that the file `checkpoint` names, or that of the highest step."""
-    parents = sorted({str(PurePosixPath(name).parent) for name in indexes})
-    if len(parents) > 1:
-        raise ValueError(
-            f"{folder.place} should hold checkpoints in one folder. Found: "
-            f"{shortened(parents)}"
-        )
-    content = folder.content_if_any("checkpoint", _MAX_STATE_FILE)
-    state = content.data.decode(errors="replace") if content else ""
-    if named := re.search(r'^model_checkpoint_path: *"(.*)"', state, re.MULTILINE):
+    state = folder / "checkpoint"
+    if state.is_file():
+        with state.open("rb") as file:
+            text = file.read(_MAX_STATE_FILE).decode(errors="replace")
+        match = re.search(r'^model_checkpoint_path: *"(.*)"', text, re.MULTILINE)
         # It may be a path from before the directory was moved.
-        prefix = str(PurePosixPath(indexes[0]).with_name(PurePosixPath(named[1]).name))
-        if f"{prefix}.index" in indexes:
-            return prefix
-    prefixes = [name.removesuffix(".index") for name in indexes]
-    steps = {prefix: re.search(r"-(\d{1,18})$", prefix) for prefix in prefixes}
-    return max(reversed(prefixes), key=lambda p: int(steps[p][1]) if steps[p] else -1)
+        named = match and folder / f"{Path(match[1]).name}.index"
+        if named in indexes:
+            return named.with_suffix("")
+    indexes = sorted(indexes, key=lambda path: path.stat().st_mtime, reverse=True)
+    steps = [re.search(r"-(\d{1,18})\.index$", path.name) for path in indexes]
+    step = [int(match[1]) if match else -1 for match in steps]
+    return indexes[step.index(max(step))].with_suffix("")

@@ -6,23 +6,24 @@ sign; the bias of the forget gate is in the weights.
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.formats.dictionary_files import MAX_SIZE, parse_dic
-from elmo_keras.formats.folders import Folder
-from elmo_keras.formats.published import SizedWeights, finite
+from elmo_keras.formats.dictionary_files import read_text
+from elmo_keras.formats.model_files import ModelFiles
+from elmo_keras.formats.published import finite
 from elmo_keras.formats.torch_pickle import read_tensors
-from elmo_keras.published_options import parse_options
+from elmo_keras.published_options import read_options
 from elmo_keras.token_dictionary import TokenDictionary
 
 TOKEN_EMBEDDER, ENCODER = "token_embedder.pkl", "encoder.pkl"
-_MAX_CONFIG, _MAX_PICKLE = 2**20, 2**33  # bytes; published ones have less than a tenth
 
 # cnn_50_100_512_4096_sample.json, which the published models were trained with and
 # which their zips lack. The sizes are those of the weights.
+_SPACE = "\u3000"  # the key that stands for white space
 _SAMPLE = {
     "encoder": dict(name="elmo", cell_clip=3, proj_clip=3),
     "token_embedder": dict(name="cnn", activation="relu", max_characters_per_token=50),
@@ -32,9 +33,9 @@ _WORD_EMBEDDING = "word_emb_layer.embedding.weight"
 _CHARACTER_EMBEDDING = "char_emb_layer.embedding.weight"
 
 
-def read_many_langs(folder: Folder) -> SizedWeights:
+def read_many_langs(folder: Path) -> ModelFiles:
     """Reads a model; without its configuration, by the one of the published models."""
-    embedder, encoder = (_tensors(folder, name) for name in (TOKEN_EMBEDDER, ENCODER))
+    embedder, encoder = (_tensors(folder / n) for n in (TOKEN_EMBEDDER, ENCODER))
     settings = _settings(folder)
     try:
         settings = settings or _with_sizes(_SAMPLE, embedder, encoder)
@@ -44,20 +45,19 @@ def read_many_langs(folder: Folder) -> SizedWeights:
         surplus = [*embedder, *encoder]  # what they have not taken out
     except KeyError as error:
         raise ValueError(
-            f"{folder.place} lacks {error} in its weights or its configuration."
+            f"{folder} lacks {error} in its weights or its configuration."
         ) from error
     if surplus:
         raise ValueError(
-            f"{folder.place} holds weights that its configuration doesn't ask for: "
+            f"{folder} holds weights that its configuration doesn't ask for: "
             f"{', '.join(surplus[:4])}"
         )
-    return SizedWeights(config, datasets)
+    return ModelFiles(config=config, options=config.to_options(), datasets=datasets)
 
 
-def _tensors(folder, name) -> dict[str, np.ndarray]:
-    file = folder.content(name, _MAX_PICKLE)
-    tensors = read_tensors(file.data, file.name)
-    return {key: finite(f"{key} of {file.name}", x) for key, x in tensors.items()}
+def _tensors(path) -> dict[str, np.ndarray]:
+    tensors = read_tensors(path.read_bytes(), str(path))
+    return {key: finite(f"{key} of {path}", x) for key, x in tensors.items()}
 
 
 def _settings(folder) -> dict[str, Any] | None:
@@ -66,10 +66,9 @@ def _settings(folder) -> dict[str, Any] | None:
     for _ in range(2):
         path = str(settings.get("config_path", ""))  # that on the trainer's machine
         name = re.split(r"[\\/]", path)[-1]
-        if not folder.has(name):
+        if not name or not (folder / name).is_file():
             return None
-        file = folder.content(name, _MAX_CONFIG)
-        settings = parse_options(file.data, file.name)
+        settings = read_options(folder / name)
     for part, expected in {"encoder": "elmo", "token_embedder": "cnn"}.items():
         name = settings.get(part, {}).get("name")
         if str(name).lower() != expected:
@@ -104,16 +103,45 @@ def _count(tensors, name):
 
 
 def _dictionary(folder, embedder, settings):
-    def keys(name, vectors):
-        file = folder.content(name, MAX_SIZE)
-        return parse_dic(file.data, file.name, len(embedder[vectors]))
-
-    characters = keys("char.dic", _CHARACTER_EMBEDDING) if settings["char_dim"] else ""
-    words = keys("word.dic", _WORD_EMBEDDING) if settings["word_dim"] else ""
+    characters = words = ""
+    if settings["char_dim"]:
+        characters = _read_dic(folder / "char.dic", len(embedder[_CHARACTER_EMBEDDING]))
+    if settings["word_dim"]:
+        words = _read_dic(folder / "word.dic", len(embedder[_WORD_EMBEDDING]))
     try:
         return TokenDictionary(characters, words)
     except ValueError as error:
-        raise ValueError(f"char.dic or word.dic in {folder.place}: {error}") from error
+        raise ValueError(f"char.dic or word.dic in {folder}: {error}") from error
+
+
+def _read_dic(path, n_ids):
+    """The keys of a `char.dic` or `word.dic`, one on the line of each id.
+
+    A key of white space is missing in effect, because ELMoForManyLangs strips the lines;
+    it becomes U+3000, and the last one wins.
+    """
+    ids: dict[str, int] = {}
+    lines = read_text(path).removesuffix("\n").split("\n")
+    for number, line in enumerate(lines, 1):
+        parts = line.strip().split("\t")
+        if len(parts) == 1:
+            parts.insert(0, _SPACE)
+        if len(parts) != 2 or not (parts[1].isascii() and parts[1].isdigit()):
+            raise ValueError(
+                f"{path}, line {number}, should be a key, a tab and an id. Received: {line[:80]!r}"
+            )
+        ids[parts[0]] = int(parts[1][:18])
+        if ids[parts[0]] >= n_ids:
+            raise ValueError(
+                f"{path}, line {number}, should have an id below {n_ids}, the number of vectors in "
+                f"token_embedder.pkl. Received: {ids[parts[0]]}"
+            )
+    if len(set(ids.values())) < len(ids):
+        raise ValueError(f"{path} should have one id for each key. Some share one.")
+    keys = [""] * n_ids
+    for key, i in ids.items():
+        keys[i] = key
+    return "\n".join(keys)
 
 
 def _config(settings, dictionary):

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.formats.hdf5 import Content
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.util.command import shortened
 
-MAX_MIX = 2**20  # bytes
+_MAX_MIX = 2**20  # bytes
 _MAX_NUMBER = float(np.finfo(np.float32).max)
 
 
@@ -34,15 +33,16 @@ class Mix(NamedTuple):
         return self
 
 
-def parse_mix(file: Content, n_layers: int) -> Mix:
+def read_mix(path: Path, n_layers: int) -> Mix:
     try:
-        values = json.loads(file.data)
+        with path.open("rb") as file:
+            values = json.loads(file.read(_MAX_MIX))
         mix = Mix(tuple(values["scalars"]), values["gamma"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ValueError(
-            f"{file.name} should hold JSON with `scalars` and `gamma`. {error!r}"
+            f"{path} should hold JSON with `scalars` and `gamma`. {error!r}"
         ) from error
-    return mix.checked(n_layers, file.name)
+    return mix.checked(n_layers, path)
 
 
 def mix_content(mix: ScalarMix | Mix) -> bytes:

@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from elmo_keras.bilm import BidirectionalLanguageModel
-from elmo_keras.formats.archives import is_archive, open_archive
+from elmo_keras.formats.archives import is_archive, unpack
 from elmo_keras.formats.dictionary_files import dictionary_files
-from elmo_keras.formats.folders import ArchiveFolder, Folder
-from elmo_keras.formats.found_model import SOFTMAX_DIGEST, ModelFiles
-from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
-from elmo_keras.formats.layouts import bilm_tf_checkpoint, model_in
+from elmo_keras.formats.hdf5 import new_hdf5
+from elmo_keras.formats.layouts import (
+    read_bilm_tf,
+    read_layout,
+    read_options_and_weights,
+)
 from elmo_keras.formats.mix_file import Mix, mix_content
+from elmo_keras.formats.model_files import SOFTMAX_DIGEST, ModelFiles
 from elmo_keras.formats.published import softmax_table, write_table, write_weights
 from elmo_keras.hub.catalogue import (
     MIX,
@@ -23,15 +26,14 @@ from elmo_keras.hub.catalogue import (
 )
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.layers.scalar_mix import ScalarMix
-from elmo_keras.published_options import read_options
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.util.replacing import replacing
 
 
 def find_model(
     model: str | Path | ModelFiles,
-    weights: str | Path | None = None,
     *,
+    weights: str | Path | None = None,
     prefer_checkpoint: bool = False,
 ) -> ModelFiles:
     """The files of a model.
@@ -61,16 +63,13 @@ def find_model(
                 f"{model} is a directory, which holds weights itself. With other "
                 f"weights ({weights}), give the path of their options.json."
             )
-        options, weights = read_options(_existing(model)), _existing(Path(weights))
-        return ModelFiles(options, lambda: open_hdf5(weights))
-    if model.is_dir():
-        return model_in(Folder(model), prefer_checkpoint=prefer_checkpoint)
+        return read_options_and_weights(_existing(model), _existing(Path(weights)))
     if model.name and model.with_name(f"{model.name}.index").exists():
-        return bilm_tf_checkpoint(Folder(model.parent), model.name)
-    if is_archive(_existing(model)):
-        with open_archive(model) as archive:
-            folder = ArchiveFolder(archive)
-            return model_in(folder, prefer_checkpoint=prefer_checkpoint)
+        return read_bilm_tf(model)
+    if _existing(model).is_dir():
+        return read_layout(model, prefer_checkpoint=prefer_checkpoint)
+    if is_archive(model):
+        return read_layout(unpack(model), prefer_checkpoint=prefer_checkpoint)
     raise ValueError(
         f"{model} should be a model directory, or a zip or tar of one, which may be "
         "packed by gzip or bzip2. If it is an options.json, give the weights as well."

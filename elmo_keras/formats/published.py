@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import h5py
 import keras
@@ -13,7 +13,6 @@ import tensorflow as tf
 
 from elmo_keras.bilm import BidirectionalLanguageModel
 from elmo_keras.config import ElmoConfig
-from elmo_keras.formats.mix_file import Mix
 from elmo_keras.formats.packed import write_packed
 from elmo_keras.layers.blocked_weights import blocked, plain
 from elmo_keras.layers.character_cnn import N_CHARACTERS
@@ -40,21 +39,6 @@ class Entry(NamedTuple):
 
     shape: tuple[int, ...]
     variables: tuple[keras.Variable | BlockedMatrix, ...]
-
-
-class Weights(Protocol):
-    """What weights are read from, such as an open HDF5 file."""
-
-    datasets: Mapping[str, Any]  # of arrays with a `shape`, read by `[...]`
-
-
-class SizedWeights(NamedTuple):
-    """Weights of another layout, which tell the sizes themselves."""
-
-    config: ElmoConfig
-    datasets: Mapping[str, Any]
-    mix: Mix | None = None
-    files: Any = None  # what the datasets are read from
 
 
 def published_shapes(config: ElmoConfig) -> dict[str, tuple[int, ...]]:
@@ -133,10 +117,10 @@ def softmax_shapes(config: ElmoConfig, n_words: int) -> dict[str, tuple[int, ...
     return {"softmax/W": (n_words, config.projection_dim), "softmax/b": (n_words,)}
 
 
-def check_weights(config: ElmoConfig, file: Weights) -> None:
-    """Checks that a file has the names and shapes of a configuration; reads no values."""
-    shapes, found = published_shapes(config), file.datasets
-    kernel, dim = found.get("CNN_proj/W_proj"), config.projection_dim
+def check_weights(config: ElmoConfig, datasets: Mapping[str, Any]) -> None:
+    """Checks the names and shapes by a configuration; reads no values."""
+    shapes = published_shapes(config)
+    kernel, dim = datasets.get("CNN_proj/W_proj"), config.projection_dim
     if (
         not config.has_projection
         and kernel is not None
@@ -147,41 +131,41 @@ def check_weights(config: ElmoConfig, file: Weights) -> None:
             f"`lstm.projection_dim` is the number of filters ({dim})."
         )
     published = "char_embed", "word_embed", "CNN/", "CNN_high_", "RNN_"
-    surplus = [n for n in found if n not in shapes and n.startswith(published)]
+    surplus = [n for n in datasets if n not in shapes and n.startswith(published)]
     if surplus:
-        names = shortened(sorted(_name_in_file(name, found[name]) for name in surplus))
+        names = shortened(sorted(_name_in_file(n, datasets[n]) for n in surplus))
         raise ValueError(
             f"The weights hold {names}, which a biLM of these options doesn't have. "
             "Check that options and weights belong together."
         )
-    check_shapes(shapes, found)
+    check_shapes(shapes, datasets)
 
 
-def read_table(table: dict[str, Entry], found: Mapping[str, Any]) -> None:
+def read_table(table: dict[str, Entry], datasets: Mapping[str, Any]) -> None:
     """Reads every entry of `table`; no weight is changed if an array is damaged."""
-    check_shapes({name: entry.shape for name, entry in table.items()}, found)
+    check_shapes({name: entry.shape for name, entry in table.items()}, datasets)
     # All are read before any is assigned. Arrays of HDF5 files are not copied here.
-    arrays = {name: finite_values(name, found[name]) for name in table}
+    arrays = {name: finite_values(name, datasets[name]) for name in table}
     for name, entry in table.items():
         assign(entry, arrays[name])
 
 
 def check_shapes(
-    shapes: Mapping[str, tuple[int, ...]], found: Mapping[str, Any]
+    shapes: Mapping[str, tuple[int, ...]], datasets: Mapping[str, Any]
 ) -> None:
     for name, shape in shapes.items():
-        if name not in found:
+        if name not in datasets:
+            names = sorted(map(_name_in_file, datasets, datasets.values()))
             raise ValueError(
                 f"The weights should hold `{name}` of shape {list(shape)}. "
-                f"Found: {shortened(sorted(map(_name_in_file, found, found.values())))}"
+                f"Found: {shortened(names)}"
             )
-        actual = found[name].shape
+        actual = datasets[name].shape
         if actual != shape:
             actual = "no value" if actual is None else list(actual)
             raise ValueError(
-                f"`{_name_in_file(name, found[name])}` should have the shape "
-                f"{list(shape)} by the options. "
-                f"Found: {actual}"
+                f"`{_name_in_file(name, datasets[name])}` should have the shape "
+                f"{list(shape)} by the options. Found: {actual}"
             )
 
 
@@ -196,10 +180,10 @@ def finite(name: str, array: np.ndarray) -> np.ndarray:
     if all(np.isfinite(values[i : i + _CHECKED_AT_ONCE]).all() for i in starts):
         return array
     is_finite = np.isfinite(array)
-    place = np.unravel_index(np.argmin(is_finite), array.shape)
+    index = np.unravel_index(np.argmin(is_finite), array.shape)
     raise ValueError(
-        f"`{name}` should hold finite numbers. Found: {array[place]} at "
-        f"{[int(i) for i in place]}, and {np.sum(~is_finite) - 1:,} more. Get the "
+        f"`{name}` should hold finite numbers. Found: {array[index]} at "
+        f"{[int(i) for i in index]}, and {np.sum(~is_finite) - 1:,} more. Get the "
         "file again, or use weights from before the training diverged."
     )
 

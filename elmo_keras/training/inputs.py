@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elmo_keras.config import ElmoConfig
-from elmo_keras.formats.found_model import ModelFiles
 from elmo_keras.formats.model_directory import find_model
+from elmo_keras.formats.model_files import ModelFiles
 from elmo_keras.text.corpus import Corpus, TextStatistics, unknown_share
 from elmo_keras.text.files import raw_text_tokenizer, read_sentences, text_files
 from elmo_keras.text.vocabulary import Vocabulary
@@ -76,11 +76,11 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
 
 
 def _pretrained(settings, data):
-    files = find_model(settings.init, settings.weights, prefer_checkpoint=True)
+    files = find_model(settings.init, weights=settings.weights, prefer_checkpoint=True)
     # What a user calls the words of a checkpoint counts, whatever lies beside it.
-    if data.vocabulary and (files.vocabulary_file is None or files.is_checkpoint):
-        files = dataclasses.replace(files, vocabulary_file=data.vocabulary)
-    if files.vocabulary_file is None and files.is_checkpoint:
+    if data.vocabulary and (files.vocabulary_path is None or files.is_checkpoint):
+        files = dataclasses.replace(files, vocabulary_path=data.vocabulary)
+    if files.vocabulary_path is None and files.is_checkpoint:
         raise ValueError(
             f"{settings.init} has a softmax, whose words are needed. Give the file that "
             "it was trained with as --vocabulary."

@@ -140,7 +140,7 @@ def _read_pretrained(inputs, settings, bilm, optimizer) -> int:
     files = inputs.pretrained
     with_softmax = not (settings.new_softmax or inputs.new_softmax)
     # Read first, so that a damaged one leaves all weights as they are.
-    accumulators = files.accumulators(bilm) if with_softmax else None
+    accumulators = files.adagrad_accumulators(bilm) if with_softmax else None
     files.read_into(bilm, with_softmax=with_softmax)
     if accumulators and isinstance(optimizer, RowAdagrad):
         optimizer.set_accumulators(accumulators)

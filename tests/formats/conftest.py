@@ -64,6 +64,13 @@ def filled(name, place, value):
     return lambda values: values[name].__setitem__(place, value)
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """The folder to which archives are unpacked."""
+    monkeypatch.setenv("ELMO_KERAS_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
 @pytest.fixture
 def bilm(config):
     return random_bilm(config, len(VOCABULARY))

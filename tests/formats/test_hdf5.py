@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from elmo_keras.formats.hdf5 import Content, new_hdf5, open_hdf5
+from elmo_keras.formats.hdf5 import new_hdf5, open_hdf5
 
 VALUES = np.random.default_rng(0).normal(size=(37, 23))
 
@@ -22,7 +22,7 @@ def content(fill, **options):
 
 
 def reading(data):
-    return open_hdf5(Content("file", data))
+    return open_hdf5(data, "file")
 
 
 def made(*args, **kwargs):

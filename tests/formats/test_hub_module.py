@@ -19,7 +19,7 @@ def test_a_module_has_the_weights_and_sizes_of_its_variables_and_no_softmax(
     files = find_model(module, prefer_checkpoint=True)
     bilm = files.bilm()
     assert files.config == source.config and not files.has_softmax
-    assert files.accumulators(bilm) is None
+    assert files.adagrad_accumulators(bilm) is None
     assert_same(source.weights, bilm.weights)
 
 

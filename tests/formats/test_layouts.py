@@ -6,7 +6,7 @@ import pytest
 
 from elmo_keras import BidirectionalLanguageModel
 from elmo_keras.formats.model_directory import find_model
-from tests.formats.conftest import assert_same, filled, replaced, tarred, without
+from tests.formats.conftest import assert_same, filled, replaced, without
 from tests.support import hub_modules
 from tests.support.tf1_checkpoints import arrays, built, write_model
 
@@ -120,24 +120,6 @@ def test_arrays_that_do_not_fit_are_refused_and_nothing_is_changed(
     before, path = [np.copy(w) for w in bilm.get_weights()], changed(layout, change)
     with pytest.raises(ValueError, match=message):
         files = find_model(path)
-        files.config, files.accumulators(bilm)  # noqa: B018
+        files.config, files.adagrad_accumulators(bilm)  # noqa: B018
         files.read_into(bilm, with_softmax=layout == "checkpoint")
     assert_same(before, bilm.get_weights())
-
-
-@pytest.mark.parametrize(
-    ("layout", "prefix"), [("trained", "model.ckpt-9"), ("module", "variables")]
-)
-def test_files_of_an_archive_are_unpacked_as_long_as_they_are_needed(
-    layout, prefix, tmp_path, request
-):
-    archive = tarred(tmp_path / "m.tar.gz", request.getfixturevalue(layout), "elmo")
-    files = find_model(archive, prefer_checkpoint=True)
-    folder = files.weights.files.path.parent
-    names = sorted(path.name for path in folder.iterdir())
-    assert names == [f"{prefix}.data-00000-of-00001", f"{prefix}.index"]
-    found = {name: array[...] for name, array in files.weights.datasets.items()}
-    del files
-    assert not folder.exists()
-    other = find_model(request.getfixturevalue(layout)).weights.datasets
-    assert_same((other[name][...] for name in found), found.values())

@@ -96,7 +96,7 @@ def test_a_directory_and_its_archives_are_the_same_model(tmp_path):
         tarred(tmp_path / "zhs.model.tar.gz", tmp_path / "new", "."),
     ):
         found = find_model(source)
-        arrays, wanted = found.weights.datasets, expected.weights.datasets
+        arrays, wanted = found.datasets, expected.datasets
         assert list(arrays) == list(wanted) and found.config == expected.config
         assert_same(arrays.values(), wanted.values())
 
@@ -124,7 +124,7 @@ def test_a_model_of_words_only_has_the_vectors_of_its_words(tmp_path):
     model = find_model(write_files(tmp_path / "m", files))
     sentence = ["<bos>", "a", "naïve", "antidisestablishment", "new", "<eos>"]
     rows = [1, 4, 5, 0, 0, 2]  # "antidis", which is not in the dictionary, and "new"
-    weights = {n: np.float64(x[...]) for n, x in model.weights.datasets.items()}
+    weights = {n: np.float64(x[...]) for n, x in model.datasets.items()}
     for name in weights:
         if name.endswith("/B"):  # the oracle adds the forget gate's 1 of bilm-tf
             weights[name][2 * 7 : 3 * 7] -= 1
@@ -230,22 +230,25 @@ BIAS = "backward_layer_1.state_linearity.bias"
         (changed("token_embedder", word_dim=0), "ask for: word_emb_layer"),
         (changed("token_embedder", char_dim=0), "ask for: char_emb_layer"),
         (changed("token_embedder", activation="gelu"), "activation.*relu"),
-        (put("sample.json", b"{"), r"sample\.json .* should hold JSON"),
+        (put("sample.json", b"{"), r"sample\.json should hold JSON"),
         (put("config.json", b"[]"), r"config\.json .* JSON object"),
-        (embedder(filled("projection.weight", 0, np.nan)), "`projection.* of token_em"),
+        (
+            embedder(filled("projection.weight", 0, np.nan)),
+            "`projection.* of .*token_em",
+        ),
         (
             encoder(filled(BIAS, 3, np.inf)),
-            rf"`{BIAS} of encoder\.pkl in .* finite num",
+            rf"`{BIAS} of .*encoder\.pkl` .* finite num",
         ),
         (embedder(without("char_emb_layer")), "lacks 'char_emb_layer"),
         (embedder(without("projection.bias")), "lacks 'projection.bias'"),
-        (put("char.dic", b"a\tx\n"), r"char\.dic in .*, line 1, should be a key"),
-        (put("char.dic", b"a\t99\n"), r"char\.dic in .*, line 1, .* below \d\d, the"),
-        (put("char.dic", b"\xff\t1\n"), r"char\.dic in .* should be UTF-8"),
+        (put("char.dic", b"a\tx\n"), r"char\.dic, line 1, should be a key"),
+        (put("char.dic", b"a\t99\n"), r"char\.dic, line 1, .* below \d\d, the"),
+        (put("char.dic", b"\xff\t1\n"), r"char\.dic should be UTF-8"),
         (put("char.dic", b"a\t1\nb\t1\n"), "one id for each key"),
         (put("char.dic", dic(CHARACTERS[:-1])), "Missing: <eow>"),
         (put("word.dic", dic(["a", "b"])), "Missing: <oov>"),
-        (put("encoder.pkl", b"junk"), r"encoder\.pkl in .* should be a complete"),
+        (put("encoder.pkl", b"junk"), r"encoder\.pkl should be a complete"),
     ],
 )
 def test_files_that_do_not_fit_are_refused(tmp_path, files, message):
@@ -261,5 +264,5 @@ def test_a_missing_file_is_named(tmp_path, name):
     del files[name]
     folder, archive = tmp_path / "m", zipped(tmp_path / "m.zip", files)
     for source in (write_files(folder, files), archive):
-        with pytest.raises(FileNotFoundError, match=f"{source} lacks {name}"):
+        with pytest.raises(FileNotFoundError, match=name):
             find_model(source)

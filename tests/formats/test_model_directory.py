@@ -82,15 +82,15 @@ def test_vectors_need_no_readable_vocabulary(directory):
 def test_missing_and_wrong_files_are_named(directory, tmp_path):
     options, archive = directory / "options.json", tmp_path / "two.zip"
     zipped(archive, {"options.json": "{}"})
-    for error, message, model, *weights in [
-        (FileNotFoundError, "There is no .*nowhere", tmp_path / "nowhere"),
-        (ValueError, "options.json should be a model directory, or", options),
+    for error, message, model, weights in [
+        (FileNotFoundError, "There is no .*nowhere", tmp_path / "nowhere", None),
+        (ValueError, "options.json should be a model directory, or", options, None),
         (ValueError, "give the path of their options.json", directory, options),
         (FileNotFoundError, "no_weights", options, tmp_path / "no_weights"),
-        (FileNotFoundError, r"weights.hdf5 or one file \*.hdf5. Fou", archive),
+        (FileNotFoundError, r"weights.hdf5 or one file \*.hdf5. Fou", archive, None),
     ]:
         with pytest.raises(error, match=message):
-            Elmo.from_pretrained(model, weights=weights[0] if weights else None)
+            Elmo.from_pretrained(model, weights=weights)
     (directory / "weights.hdf5").write_text("no HDF5")
     with pytest.raises(ValueError, match="weights.hdf5 should be an HDF5 file"):
         load_bilm(directory)

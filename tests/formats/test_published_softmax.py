@@ -82,7 +82,7 @@ def test_training_starts_from_it_and_writes_its_words(own, published, tuning, tm
     expected = own.softmax.kernel.numpy()[ORDER]
     np.testing.assert_array_equal(run.bilm.softmax.kernel, expected)
     words = Vocabulary.load(published / "vocab-2016-09-10.txt")
-    assert run.identity["vocabulary"] == words.digest
+    assert run.metadata["vocabulary"] == words.digest
     save_model(tmp_path / "tuned", run.bilm, words)
     tuned = LanguageModel.from_pretrained(tmp_path / "tuned")
     assert tuned.vocabulary.words == words.words

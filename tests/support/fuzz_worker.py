@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import resource
 import shutil
 import signal
@@ -136,12 +137,12 @@ class Worker:
 
     def options(self, random):
         path = self._damaged("model/options.json", mutated_json, random)
-        files = find_model(path, self.seeds / "model/weights.hdf5")
+        files = find_model(path, weights=self.seeds / "model/weights.hdf5")
         assert files.config.units == self.bilm.config.units
 
     def hdf5(self, random):
         path = self._damaged(f"weights/{random.randrange(5)}.hdf5", mutated, random)
-        files = find_model(self.seeds / "model/options.json", path)
+        files = find_model(self.seeds / "model/options.json", weights=path)
         assert files.config == self.bilm.config
         files.read_into(self.bilm)
 
@@ -155,7 +156,7 @@ class Worker:
     def _load_archive(self, path):
         files = find_model(path)
         assert files.config.units == self.bilm.config.units
-        for dataset in files.weights.datasets.values():
+        for dataset in files.datasets.values():
             dataset[...]
         assert files.vocabulary is None or len(files.vocabulary) >= 3
 
@@ -180,7 +181,7 @@ class Worker:
         path = self._damaged(f"tf1/model.ckpt-9{ending}", mutated, random)
         files = find_model(path.with_name("model.ckpt-9"))
         files.read_into(self.bilm)
-        files.accumulators(self.bilm)
+        files.adagrad_accumulators(self.bilm)
 
     def part(self, random):
         name = "parts.unfinished/parts/part-0000000.npy"
@@ -193,7 +194,7 @@ class Worker:
         shutil.copytree(self.seeds / f"many{random.randrange(2)}", folder)
         path = folder / random.choice(("token_embedder.pkl", "encoder.pkl"))
         path.write_bytes(mutated_pickles(path.read_bytes(), random))
-        for dataset in find_model(folder).weights.datasets.values():
+        for dataset in find_model(folder).datasets.values():
             dataset[...]
 
     def lite(self, random):
@@ -250,6 +251,7 @@ def outcome(worker: Worker, kind: str, number: int) -> str:
 
 def main(seeds: str, *numbers: str) -> None:
     with tempfile.TemporaryDirectory() as target:
+        os.environ["ELMO_KERAS_CACHE"] = f"{target}/cache"
         worker = Worker(Path(seeds), Path(target))
         # Allocations fail that go far beyond what the process has.
         pages = int(Path("/proc/self/statm").read_text().split()[0])

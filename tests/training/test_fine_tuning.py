@@ -107,9 +107,9 @@ def test_a_checkpoint_of_bilm_tf_comes_with_softmax_and_accumulators(
     run = prepared([*files, *checkpoint]).run
     assert run.metadata["vocabulary"] == WORDS.digest
     files = find_model(tmp_path / "bilm-tf")
-    files = dataclasses.replace(files, vocabulary_file=tmp_path / "words.txt")
+    files = dataclasses.replace(files, vocabulary_path=tmp_path / "words.txt")
     files.read_into(bilm, with_softmax=True)
-    expected = files.accumulators(bilm)
+    expected = files.adagrad_accumulators(bilm)
     assert_same_weights(run.bilm.get_weights(), bilm.get_weights())
     assert_same_weights([v.numpy() for v in run.optimizer.variables[2:]], expected)
     assert run.warm_up_steps == 0

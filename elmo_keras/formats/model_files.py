@@ -1,0 +1,126 @@
+"""The files of a model, in whatever layout they were published, and what they hold."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from elmo_keras.bilm import BidirectionalLanguageModel
+from elmo_keras.config import ElmoConfig
+from elmo_keras.formats.checkpoints import ADAGRAD
+from elmo_keras.formats.hdf5 import open_hdf5
+from elmo_keras.formats.mix_file import Mix
+from elmo_keras.formats.published import (
+    check_shapes,
+    check_weights,
+    finite_values,
+    published_table,
+    read_table,
+    softmax_shapes,
+    softmax_table,
+    split,
+)
+from elmo_keras.hub.catalogue import VOCABULARY
+from elmo_keras.layers.blocked_weights import values_read_later
+from elmo_keras.text.vocabulary import Vocabulary
+
+SOFTMAX_DIGEST = "vocabulary_sha256"  # attribute of a softmax
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ModelFiles:
+    """What the files of a model hold; what they lack is None or empty."""
+
+    config: ElmoConfig
+    options: dict[str, Any]  # the content of its `options.json`
+    datasets: Mapping[str, Any]  # published name → array, read when it is indexed
+    accumulators: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    is_checkpoint: bool = False  # of bilm-tf
+    vocabulary_path: Path | None = None
+    softmax_path: Path | None = None
+    mix: Mix | None = None
+
+    def __post_init__(self):
+        check_weights(self.config, self.datasets)
+
+    @functools.cached_property
+    def vocabulary(self) -> Vocabulary | None:
+        return self.vocabulary_path and Vocabulary.load(self.vocabulary_path)
+
+    @property
+    def has_softmax(self) -> bool:
+        if self.vocabulary_path is None:
+            return False
+        in_checkpoint = self.is_checkpoint and "softmax/W" in self.datasets
+        return self.softmax_path is not None or in_checkpoint
+
+    def bilm(self, **kwargs) -> BidirectionalLanguageModel:
+        n_words = None
+        if self.has_softmax:
+            self._softmax()  # it is checked before it takes memory
+            n_words = len(self.vocabulary)
+        with values_read_later():
+            bilm = BidirectionalLanguageModel(
+                self.config, vocabulary_size=n_words, **kwargs
+            )
+            bilm.build()
+        self.read_into(bilm, with_softmax=n_words is not None)
+        return bilm
+
+    def read_into(
+        self, bilm: BidirectionalLanguageModel, *, with_softmax: bool = False
+    ) -> None:
+        """Reads weights into a built biLM; all are checked before any changes."""
+        check_weights(bilm.config, self.datasets)
+        table, datasets = published_table(bilm), dict(self.datasets)
+        if with_softmax:
+            table |= softmax_table(bilm)
+            datasets |= self._softmax()
+        read_table(table, datasets)
+
+    def adagrad_accumulators(
+        self, bilm: BidirectionalLanguageModel
+    ) -> list[np.ndarray] | None:
+        """Those of a checkpoint, in the order of `bilm.trainable_weights`."""
+        if not self.accumulators:
+            return None
+        table = published_table(bilm)
+        if bilm.softmax is not None:
+            self._softmax()  # it should be that of the vocabulary
+            table |= softmax_table(bilm)
+        slots = {f"{name}/{ADAGRAD}": entry for name, entry in table.items()}
+        shapes = {name: entry.shape for name, entry in slots.items()}
+        check_shapes(shapes, self.accumulators)
+        values = {
+            id(variable): rows
+            for name, entry in slots.items()
+            for variable, rows in split(
+                entry, finite_values(name, self.accumulators[name])
+            )
+        }
+        return [values[id(v)] for v in bilm.trainable_weights]
+
+    def _softmax(self) -> Mapping[str, Any]:
+        """The datasets of the softmax over the vocabulary; no values are read."""
+        vocabulary, datasets = self.vocabulary, self.datasets
+        if not self.is_checkpoint:
+            file = open_hdf5(self.softmax_path)
+            if file.text_attribute(SOFTMAX_DIGEST) not in (None, vocabulary.digest):
+                raise ValueError(
+                    f"{VOCABULARY} is not the one that {self.softmax_path} was trained "
+                    "with. Put that one back."
+                )
+            datasets = file.datasets
+        kernel = datasets.get("softmax/W")
+        rows = kernel.shape[:1] if kernel is not None and kernel.shape else ()
+        if rows and rows != (len(vocabulary),):
+            raise ValueError(
+                f"`{kernel.name}` should have a row for each of the {len(vocabulary):,} "
+                f"words of the vocabulary. Found: {list(kernel.shape)}. Give the "
+                "vocabulary that it was trained with."
+            )
+        check_shapes(softmax_shapes(self.config, len(vocabulary)), datasets)
+        return datasets
