@@ -92,5 +92,6 @@ def remove_model(name: str) -> Path:
     if not folder.is_relative_to(cache_folder()):
         raise ValueError(f"{name} is part of the package, and stays there.")
     with only_process(folder, f"{folder} is in use by a download."):
-        shutil.rmtree(folder)
+        pass  # Windows deletes no file that is open, such as that of the lock.
+    shutil.rmtree(folder)
     return folder
