@@ -25,7 +25,7 @@ from elmo_keras import ElmoConfig, Vocabulary
 from elmo_keras.formats.model_directory import save_model
 from elmo_keras.util import console
 from tests.support.models import random_bilm
-from tests.support.paths import PAGES, ROOT, unlinked
+from tests.support.paths import PAGES, ROOT
 from tests.support.waiting import PATIENCE
 
 CLI = "elmo-keras"
@@ -111,11 +111,8 @@ def test_a_wheel_holds_each_module_once_and_only_in_the_library(wheel):
         names = archive.namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"elmo_keras"}
     modules = sorted(name for name in names if name.endswith(".py"))
-    inside = unlinked(ROOT, ["elmo_keras/**/*.py"])
-    linked = unlinked(ROOT, ["export/**/*.py", "train.py"])
-    expected = [str(path.relative_to(ROOT)) for path in inside]
-    expected += [f"elmo_keras/{path.relative_to(ROOT)}" for path in linked]
-    assert modules == sorted(expected)
+    expected = [path.relative_to(ROOT) for path in ROOT.glob("elmo_keras/**/*.py")]
+    assert modules == sorted(map(str, expected))
     assert "elmo_keras/hub/catalogue.toml" in names
     readmes = [name for name in names if name.endswith("README.md")]
     assert readmes == ["elmo_keras/export/tensorflow_serving/README.md"]
@@ -138,7 +135,7 @@ def test_an_installed_wheel_works_and_knows_all_commands_of_the_pages(
 ):
     lines = [line for page in PAGES for line in command_lines(page, tmp_path)]
     commands = [line for line in lines if line[0] == CLI]
-    assert {command[1] for command in commands} == set(console.MODULES)
+    assert {command[1] for command in commands} == set(console.COMMANDS)
     commands += [line for line in lines if line[2:3] and "benchmarks" in line[2]]
     script = ROOT / "tests" / "support" / "installed.py"
     done = subprocess.run(
@@ -150,9 +147,6 @@ def test_an_installed_wheel_works_and_knows_all_commands_of_the_pages(
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    usages = json.loads(done.stdout.splitlines()[-1])
-    wrong = {n: u for n, u in usages.items() if not u.startswith(f"usage: {CLI} {n} ")}
-    assert not wrong
 
 
 def test_the_entry_points_of_the_wheel_exist(site):
@@ -163,15 +157,6 @@ def test_the_entry_points_of_the_wheel_exist(site):
     assert points["console_scripts", CLI].load() is console.main
     component = points["spacy_factories", "elmo"]  # spaCy may be missing
     assert component.value == "elmo_keras.adapters.spacy:ElmoPipe"
-
-
-def test_the_command_alone_lists_all_commands(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", [CLI])
-    assert console.main() == 0
-    lines = capsys.readouterr().out.splitlines()
-    listed = [line.split() for line in lines if line.startswith("  ")]
-    assert [words[0] for words in listed] == list(console.MODULES)
-    assert all(len(words) > 3 for words in listed)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import elmo_keras
-from elmo_keras.util.console import MODULES
+from elmo_keras.util.console import COMMANDS
 from tests.support.paths import PAGES, ROOT
 
 OWN = (
@@ -59,7 +59,7 @@ def test_the_site_is_built_without_warnings(tmp_path):
         html = (tmp_path / "reference" / f"{page}.html").read_text(encoding="utf-8")
         assert {*re.findall(r'<h2 id="elmo_keras\.[\w.]+\.(\w+)"', html)} == names
     commands = (tmp_path / "reference" / "commands.html").read_text(encoding="utf-8")
-    assert [name for name in MODULES if f'<h2 id="{name}"' not in commands] == []
+    assert [name for name in COMMANDS if f'<h2 id="{name}"' not in commands] == []
 
 
 def headings(path):

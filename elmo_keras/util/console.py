@@ -6,8 +6,12 @@ import os
 import runpy
 import sys
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from elmo_keras.util.command import print_anything, run
+
+if TYPE_CHECKING:
+    from cyclopts import App
 
 # Command → its function, imported when it runs, and the line that lists it.
 COMMANDS = {
@@ -65,8 +69,9 @@ def load(name: str) -> Callable[..., int | None]:
     return getattr(importlib.import_module(f"elmo_keras.{module}"), function)
 
 
-def _call(program, arguments):
-    from cyclopts import App, CycloptsError, Parameter
+def make_app(*, lists: bool = False) -> "App":
+    """The parser of all commands; `lists` is for the help that names all of them."""
+    from cyclopts import App, Parameter
 
     app = App(
         "elmo-keras",
@@ -78,19 +83,23 @@ def _call(program, arguments):
         suppress_keyboard_interrupt=False,
         result_action="return_value",
     )
-    lists = arguments[:1] in ([], ["--help"], ["-h"])
     for name, (function, line) in COMMANDS.items():
-        # Otherwise the docstring of the function is the help.
+        # Without a line, the docstring of the function is the help.
         app.command(f"elmo_keras.{function}", name=name, help=line if lists else None)
     app.register_install_completion_command()
+    return app
+
+
+def _call(program, arguments):
+    from cyclopts import CycloptsError
+
     try:
-        return app(arguments)
+        return make_app(lists=arguments[:1] in ([], ["--help"], ["-h"]))(arguments)
     except CycloptsError as error:
         raise ValueError(f"{error} See {program} --help") from None
     except ValueError as error:
         # Functions of the library name their parameters, and commands their options.
-        parameters = inspect.signature(load(arguments[0])).parameters
         message = str(error)
-        for name in parameters:
+        for name in inspect.signature(load(arguments[0])).parameters:
             message = message.replace(f"`{name}`", f"--{name.replace('_', '-')}")
         raise ValueError(message) from error

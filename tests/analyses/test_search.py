@@ -291,7 +291,7 @@ def test_an_error_of_the_input_is_one_line_and_status_2(
     files = set(text.parent.iterdir())
     command = [text, "--model", model, "--layers", "top", "rain"]
     error = error_of(main, command)
-    assert error.startswith("elmo_keras.analyses.search: ") and reason in error
+    assert error.startswith("elmo-keras search: ") and reason in error
     assert set(text.parent.iterdir()) == files
 
 

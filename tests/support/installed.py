@@ -7,8 +7,6 @@ package is used; nothing of it may come from the checkout.
 """
 
 import argparse
-import contextlib
-import io
 import json
 import runpy
 import sys
@@ -17,54 +15,38 @@ from pathlib import Path
 from elmo_keras.util import console
 
 
+def parse_module(name, *arguments):
+    """Parses the command line of `python -m NAME`, without running it."""
+
+    def parse_and_stop(self, args=None, namespace=None):
+        raise Parsed(parse_args(self, args, namespace))
+
+    parse_args = argparse.ArgumentParser.parse_args
+    sys.argv = [name, *arguments]
+    argparse.ArgumentParser.parse_args = parse_and_stop
+    try:
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+    except Parsed:
+        return
+    finally:
+        argparse.ArgumentParser.parse_args = parse_args
+    raise AssertionError(f"{name} {arguments} read no arguments")
+
+
 class Parsed(BaseException):
     """A command line was parsed to its end."""
 
 
-def stopping(method):
-    """A method of a parser that ends the program once the last argument is parsed."""
-
-    def parse_and_stop(self, args=None, namespace=None):
-        parsed = method(self, args, namespace)
-        if args is None or list(args)[-1:] == sys.argv[-1:]:
-            raise Parsed
-        return parsed
-
-    return parse_and_stop
-
-
-def parse(program, *arguments):
-    """Parses the command line of a program; returns the usage that --help prints."""
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        try:
-            if program == "elmo-keras":
-                sys.argv = [program, *arguments]
-                console.main()
-            else:  # python -m MODULE
-                sys.argv = list(arguments[1:])
-                runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
-        except Parsed:
-            return None
-        except SystemExit as end:
-            if end.code == 0:
-                return printed.getvalue().split("\n\n")[0]
-            raise
-    raise AssertionError(f"{program} {arguments} read no arguments")
-
-
 def main(checkout, commands):
-    """Prints the usages as JSON, after all else went well."""
-    of_package = [c for c in commands if c[0] == "elmo-keras"]
-    for command in of_package:
-        parse(*command)
-    usages = {n: parse("elmo-keras", n, "--help") for n in console.MODULES}
+    for program, *arguments in commands:
+        if program == "elmo-keras":
+            console.make_app().parse_args(arguments)
     use()
     assert not {"export", "train", "tests"} & set(sys.modules)
     sys.path.append(checkout)
-    for command in commands:
-        if command not in of_package:
-            parse(*command)
-    print(json.dumps(usages))
+    for program, *arguments in commands:
+        if program != "elmo-keras":  # python -m MODULE
+            parse_module(*arguments[1:])
 
 
 def use():
@@ -85,7 +67,4 @@ def use():
 if __name__ == "__main__":
     # The checkout may be installed as well, as an editable one.
     sys.path[1:] = [path for path in sys.path[1:] if not Path(path, "export").exists()]
-    for name in "parse_args", "parse_intermixed_args":
-        original = getattr(argparse.ArgumentParser, name)
-        setattr(argparse.ArgumentParser, name, stopping(original))
     main(sys.argv[1], json.load(sys.stdin))
