@@ -18,9 +18,8 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from packaging.version import Version
 
 from elmo_keras import read_embeddings
-from elmo_keras.serve.client import embeddings_file, remote
-from elmo_keras.serve.client.embeddings_file import write_embeddings
-from elmo_keras.serve.client.remote import embed_text
+from elmo_keras.serve.client import remote
+from elmo_keras.serve.client.remote import embed_text, write_embeddings
 from tests.support import stand_in
 from tests.support.commands import command
 from tests.support.paths import ROOT
@@ -42,7 +41,11 @@ def address(server):
 
 @pytest.fixture
 def embed(address):
-    return lambda *args: command("client")(["--server", address, *map(str, args)])
+    def embed(*arguments):
+        server = [] if "--server" in arguments else ["--server", address]
+        return command("client")([*server, *map(str, arguments)])
+
+    return embed
 
 
 @pytest.fixture
@@ -106,18 +109,18 @@ def test_a_busy_server_is_retried_after_growing_pauses(monkeypatch, code):
     pauses = []
     monkeypatch.setattr(remote.time, "sleep", pauses.append)
     monkeypatch.setattr(remote.random, "uniform", lambda low, high: 1.0)
-    assert remote._retried(refused(code, 3), retries=3) == "answer"
+    assert remote.retry(refused(code, 3), retries=3) == "answer"
     assert pauses == [0.1, 0.2, 0.4]
     call = refused(code, 9)
     with pytest.raises(grpc.RpcError):
-        remote._retried(call, retries=2)
+        remote.retry(call, retries=2)
     assert call.call_count == 3
 
 
 def test_a_refused_request_is_not_retried():
     call = refused(grpc.StatusCode.INVALID_ARGUMENT, 1)
     with pytest.raises(grpc.RpcError):
-        remote._retried(call, retries=5)
+        remote.retry(call, retries=5)
     assert call.call_count == 1
 
 
@@ -206,7 +209,7 @@ def test_a_full_disk_is_one_line_with_status_1_and_leaves_nothing(
     before = sorted(tmp_path.iterdir())
     assert embed(text, tmp_path / name) == 1
     error = capsys.readouterr().err
-    assert error.startswith(f"elmo-keras client: {tmp_path / name} can't be written: ")
+    assert f"elmo-keras client: {tmp_path / name} can't be written: " in error
     assert error.count("\n") == 1
     assert sorted(tmp_path.iterdir()) == before
 
@@ -214,7 +217,7 @@ def test_a_full_disk_is_one_line_with_status_1_and_leaves_nothing(
 def test_a_disk_without_room_is_found_before_all_is_computed(tmp_path, monkeypatch):
     free = shutil.disk_usage(tmp_path)._replace(free=100)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
-    monkeypatch.setattr(embeddings_file, "BATCH_BYTES", 16)
+    monkeypatch.setattr(remote, "BATCH_BYTES", 16)
     vectors = iter(np.ones((9, 4), "float32"))
     with pytest.raises(OSError, match="No space left"):
         write_embeddings(tmp_path / "out.npy", [["a"]] * 9, vectors)
@@ -224,7 +227,7 @@ def test_a_disk_without_room_is_found_before_all_is_computed(tmp_path, monkeypat
 @pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
 def test_a_file_that_is_written_in_parts_is_whole(tmp_path, monkeypatch, name):
     """And replaces what a killed process left over."""
-    monkeypatch.setattr(embeddings_file, "BATCH_BYTES", 40)
+    monkeypatch.setattr(remote, "BATCH_BYTES", 40)
     rest = tmp_path / f".{name}.unfinished"
     rest.mkdir()
     (rest / "data").write_bytes(b"half")
