@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from elmo_keras.hub.cache import cache_folder
+from elmo_keras.hub.cache import UNPACKED, cache_folder
 from elmo_keras.hub.catalogue import SOFTMAX
 from elmo_keras.util.fingerprint import file_stamp
 from elmo_keras.util.locking import only_process
@@ -40,7 +40,7 @@ def unpack(path: Path) -> Path:
     comes while another one unpacks waits for it.
     """
     cache = cache_folder()
-    parent = (path.parent if path.is_relative_to(cache) else cache) / "unpacked"
+    parent = (path.parent if path.is_relative_to(cache) else cache) / UNPACKED
     stem = f"{path.name}-{_fingerprint(str(path.resolve()))}"
     folder = parent / f"{stem}-{_fingerprint(json.dumps(file_stamp(path)))}"
     if not folder.exists():

@@ -15,7 +15,7 @@ CACHE = "ELMO_KERAS_CACHE"
 OFFLINE = "ELMO_KERAS_OFFLINE"
 MIRROR = "ELMO_KERAS_MIRROR"
 NO = "", "0", "false", "no", "off"
-LITERT = "litert"  # the folder of converted models, which are no downloads
+LITERT, UNPACKED = "litert", "unpacked"  # folders of files that are no downloads
 
 
 def cache_folder() -> Path:
@@ -64,7 +64,7 @@ def cached_models() -> dict[str, int]:
     sizes = {
         folder.name: sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
         for folder in folders
-        if folder.name != LITERT
+        if folder.name not in (LITERT, UNPACKED)
     }
     return {name: size for name, size in sizes.items() if size}
 

@@ -55,8 +55,9 @@ def test_models_are_fetched_listed_and_removed(run, small, cache):
     status, _, error = run("remove", "small")
     assert status == WRONG_INPUT and "not in the cache" in error
     run("fetch", "https://host/a")  # which is listed by its folder
-    (cache / "litert").mkdir()
-    (cache / "litert" / "small.tflite").write_bytes(b"no download")
+    for name in "litert", "unpacked":
+        (cache / name).mkdir()
+        (cache / name / "file").write_bytes(b"no download")
     (row,) = run("list")[1].split("nlpl:219")[1].splitlines()[2:]
     folder = row.split()[1]
     assert folder.startswith("host-a-")
