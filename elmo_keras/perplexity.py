@@ -96,7 +96,9 @@ def _windows(corpus, vocabulary, config, n_rows, *, rows) -> Iterator[dict[str, 
         packed = packed_segments(np.concatenate([read.from_zero, carried]))
         real = np.tile(read.real, (2, 1))
         yield {
-            "characters": characters_of_words([tokens[i] for i in distinct], config),
+            "characters": characters_of_words(
+                tf.constant([tokens[i] for i in distinct]), config
+            ),
             "words": tf.constant(words.reshape(read.inputs.shape), tf.int32),
             # Of the real tokens, from the zero state and then carried over.
             "targets": tf.constant(np.tile(ids[read.targets[:, read.real]], 2)),

@@ -40,9 +40,10 @@ class Inputs:
     def new_softmax(self) -> bool:
         """Whether the model to start from has no softmax over the vocabulary."""
         files = self.pretrained
-        if files is None or not files.has_softmax:
-            return files is not None
-        return files.vocabulary.digest != self.vocabulary.digest
+        if files is None:
+            return False
+        known = files.vocabulary if files.has_softmax else None
+        return known is None or known.digest != self.vocabulary.digest
 
     @functools.cached_property
     def statistics(self) -> list[TextStatistics]:
@@ -68,10 +69,11 @@ def read_inputs(data: TextData, settings: RunSettings, *, cache: Path) -> Inputs
         valid = Corpus.of(itertools.chain(*topics[VALIDATION_TOPICS]))
         del topics[VALIDATION_TOPICS]
         train = Corpus.of(itertools.chain(*topics))
-    if data.vocabulary or known:
-        vocabulary = _uncounted_vocabulary(data, known)
+    vocabulary = Vocabulary.load(data.vocabulary) if data.vocabulary else known
+    if vocabulary is None:
+        vocabulary = _count_words(data, config, train)
     else:
-        vocabulary = _counted_vocabulary(data, config, train)
+        _check_no_words_are_counted(data)
     return Inputs(pretrained, config, vocabulary, train, valid)
 
 
@@ -133,35 +135,31 @@ def python_reference() -> list[list[list[str]]]:
     seen: set[tuple[str, ...]] = set()
     topics = []
     for text in pydoc_data.topics.topics.values():
-        sentences = []
-        for sentence in _sentences_of_topic(text):
-            if tuple(sentence) not in seen:
-                seen.add(tuple(sentence))
-                sentences.append(sentence)
-        topics.append(sentences)
+        sentences = dict.fromkeys(_sentences_of_topic(text))
+        topics.append([list(s) for s in sentences if s not in seen])
+        seen.update(sentences)
     return topics
 
 
-def _sentences_of_topic(text):
+def _sentences_of_topic(text) -> Iterator[tuple[str, ...]]:
     for paragraph in re.split(r"\n\s*\n", text):
         prose = " ".join(paragraph.split())
         if not _PROSE.fullmatch(prose) or _NOT_PROSE.search(paragraph):
             continue
         for sentence in _SENTENCE_END.split(prose):
-            yield [match.group() for match in _TOKEN.finditer(sentence)]
+            yield tuple(match.group() for match in _TOKEN.finditer(sentence))
 
 
-def _uncounted_vocabulary(data, known):
+def _check_no_words_are_counted(data):
     for name in ("vocabulary_size", "vocabulary_text", "min_count"):
         if getattr(data, name) is not None:
             raise ValueError(
                 "There is a vocabulary already, so words are not counted. Leave out "
                 f"--{name.replace('_', '-')}."
             )
-    return Vocabulary.load(data.vocabulary) if data.vocabulary else known
 
 
-def _counted_vocabulary(data, config, train):
+def _count_words(data, config, train):
     counts = collections.Counter(dict(zip(train.words, train.counts().tolist())))
     for sentence in _sentences(data, data.vocabulary_text or [], config):
         counts.update(sentence)

@@ -127,7 +127,8 @@ class _HeldOut(keras.callbacks.Callback):
         self.corpus, self.vocabulary = corpus, vocabulary
 
     def on_epoch_end(self, epoch, logs):
-        model = LanguageModel(self.model.bilm, self.vocabulary)
+        bilm = self.model.bilm  # pyright: ignore[reportOptionalMemberAccess]
+        model = LanguageModel(bilm, self.vocabulary)
         perplexity = model.perplexity(self.corpus).zero.mean
         logs.update(val_loss=math.log(perplexity), val_perplexity=perplexity)
 

@@ -20,8 +20,8 @@ def check_output(output: Path, data: TextData, settings: RunSettings) -> None:
     """Refuses a model directory that can't be written, or would replace an input."""
     check_folder(output)
     patterns = [data.train, data.valid, data.vocabulary_text]
-    inputs = [path for some in patterns for path in text_files(some or [])]
-    inputs += filter(None, [data.vocabulary, settings.weights])
+    inputs = [path for names in patterns for path in text_files(names or [])]
+    inputs += [Path(file) for file in (data.vocabulary, settings.weights) if file]
     if settings.init is not None:
         inputs += parts_of_model(settings.init)
     check_apart([output / part for part in PARTS], inputs)

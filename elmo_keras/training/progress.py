@@ -8,7 +8,7 @@ from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 
 ROW_STEPS = 10  # steps of a row of `losses`
 RECENT_ROWS = 10  # rows of the recent loss
-Rows = list[tuple[int, float, float]]
+Rows = list[tuple[float, ...]]
 
 
 @dataclasses.dataclass

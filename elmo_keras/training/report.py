@@ -5,10 +5,11 @@ import json
 import platform
 from pathlib import Path
 
+import numpy as np
+
 from elmo_keras.formats.published import n_parameters
 from elmo_keras.hub.catalogue import CARD, CURVES
 from elmo_keras.text.corpus import TextStatistics
-from elmo_keras.training.curves import draw_curves
 from elmo_keras.training.inputs import Inputs
 from elmo_keras.training.options import Limits, TextData
 from elmo_keras.training.progress import Progress
@@ -19,7 +20,8 @@ from elmo_keras.util.fingerprint import installed_version
 from elmo_keras.util.markdown_table import markdown_table
 
 MANY_UNKNOWN = 0.5  # share of the training text
-_PACKAGES = ("elmo-keras", "tensorflow", "keras", "numpy")
+PACKAGES = "elmo-keras", "tensorflow", "keras", "numpy"
+FINE, COARSE = 400, 40  # points of the two curves of the loss
 
 
 def describe_inputs(inputs: Inputs, streams: Streams) -> str:
@@ -44,29 +46,29 @@ def describe_inputs(inputs: Inputs, streams: Streams) -> str:
 
 def remarks(text: TextStatistics, streams: Streams) -> list[str]:
     """Lines about what is allowed, but hardly intended, in the training text."""
-    found = []
+    lines = []
     if text.unknown > MANY_UNKNOWN:
-        found.append(
+        lines.append(
             f"Warning: {text.unknown:.0%} of the training text is <UNK>, which is easy "
             "to predict: the perplexity will look better than the model is."
         )
     n_predictions, rows = streams.corpus.n_predictions, streams.n_rows
     if rows * streams.unroll_steps > n_predictions:
-        found.append(
+        lines.append(
             f"Warning: a batch of {rows:,} rows of {streams.unroll_steps} tokens is "
             f"larger than the training text, which has {n_predictions:,} tokens and "
             "sentence ends: part of each batch is empty. Give a lower --batch-size."
         )
-    return found
+    return lines
 
 
 def beginning(progress: Progress, limits: Limits, checkpoint: Path) -> str:
     reached = limits.reached(progress)
     if not reached:
         return f"Resuming from step {progress.step:,}, {checkpoint}"
-    limits = " and ".join(f"--{name} {limit}" for name, limit in reached.items())
+    ends = " and ".join(f"--{name} {limit}" for name, limit in reached.items())
     return (
-        f"Training is finished: {checkpoint} has reached {limits}. To continue, give a "
+        f"Training is finished: {checkpoint} has reached {ends}. To continue, give a "
         f"higher {' and '.join(f'--{name}' for name in reached)}."
     )
 
@@ -76,7 +78,8 @@ def result(progress: Progress, finished: bool) -> str:
     if not finished:
         step = progress.step
         return f"Interrupted at step {step:,}. The same command resumes there."
-    before, after = progress.evaluations()[0], progress.best_evaluation()
+    before = progress.evaluations()[0]
+    after = progress.best_evaluation() or before
     times = progress.chosen_mean(before) / progress.chosen_mean(after)
     verb = "fell to 1/" if times >= 1 else "rose to "
     return (
@@ -101,27 +104,26 @@ def write_card(run: TrainingRun, data: TextData, output: Path) -> None:
 
 def model_card(run: TrainingRun, data: TextData) -> str:
     """What a model was trained on, how, and how good it is, in Markdown."""
-    progress, reference = run.progress, ["Python's language reference"]
+    reference = ["Python's language reference"]
     train, valid = run.inputs.statistics
-    texts = [
-        f"- Training ({', '.join(data.train or reference)}): {train}",
-        f"- Held-out ({', '.join(data.valid or reference)}): {valid}",
-    ]
     options = [(name, f"`{json.dumps(v)}`") for name, v in run.metadata.items()]
     sections = {
-        "Held-out perplexity (full softmax)": _perplexity(progress),
-        "Text": "\n".join(texts),
+        "Held-out perplexity (full softmax)": _perplexity(run.progress),
+        "Text": (
+            f"- Training ({', '.join(data.train or reference)}): {train}\n"
+            f"- Held-out ({', '.join(data.valid or reference)}): {valid}"
+        ),
         "Vocabulary": (
             f"{run.streams.vocabulary_size:,} words, SHA-256 "
             f"`{run.metadata['vocabulary']}`"
         ),
         "Training": _training(run),
-        "Held-out perplexity during training": _evaluations(progress),
+        "Held-out perplexity during training": _evaluations(run.progress),
         "Options": markdown_table(("option", "value"), options),
         "Versions": _versions(),
     }
-    parts = [f"## {title}\n\n{content}\n" for title, content in sections.items()]
     title = f"# ELMo biLM, {run.bilm.count_params():,} parameters\n"
+    parts = [f"## {heading}\n\n{text}\n" for heading, text in sections.items()]
     return "\n".join([title, *parts])
 
 
@@ -162,6 +164,63 @@ def _training(run):
 
 
 def _versions():
-    found = [f"{p} {installed_version(p) or '(not installed)'}" for p in _PACKAGES]
+    versions = [f"{p} {installed_version(p) or '(not installed)'}" for p in PACKAGES]
     day = datetime.date.today().isoformat()
-    return f"{', '.join(found)}; Python {platform.python_version()}; {day}"
+    return f"{', '.join(versions)}; Python {platform.python_version()}; {day}"
+
+
+def draw_curves(progress: Progress, path: Path, loss_name: str) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    training, validation = figure.subplots(1, 2)
+    _draw_loss(training, progress.loss_rows())
+    training.set(title=f"Training text: {loss_name}", ylabel="nats a token")
+    _draw_perplexity(validation, np.array(progress.held_out).reshape(-1, 3))
+    validation.set(title="Held-out text: full softmax", ylabel="perplexity")
+    for axes in (training, validation):
+        axes.set_xlabel("tokens read in each direction")
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1e6:g} M")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=150)
+
+
+def _draw_loss(axes, rows):
+    if not len(rows):
+        return
+    thin = {"color": "tab:gray", "linewidth": 0.7, "alpha": 0.7}
+    for n_points, style in ((FINE, thin), (COARSE, {"color": "black"})):
+        tokens, means, width = _means(rows, n_points)
+        label = f"mean of {float(f'{width:.2g}'):,.0f} tokens"
+        axes.plot(tokens, means, label=label, **style)
+    axes.legend(frameon=False)
+
+
+def _means(rows, n_points):
+    """Middles, means and number of tokens of stretches of about equally many tokens."""
+    # The last steps of an epoch, when most rows of text have ended, have few tokens.
+    first, end, losses = rows.T
+    width = end[-1] / min(n_points, len(rows))
+    middles = (first + end) / 2
+    stretches = [middles // width == i for i in np.unique(middles // width)]
+    means = [
+        [
+            np.average(x[stretch], weights=(end - first)[stretch])
+            for stretch in stretches
+        ]
+        for x in (middles, losses)
+    ]
+    return *means, width
+
+
+def _draw_perplexity(axes, points):
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    for name, values, marker in zip(("forward", "backward"), points[:, 1:].T, "><"):
+        axes.plot(points[:, 0], values, marker=marker, label=name)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.legend(frameon=False)

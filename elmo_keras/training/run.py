@@ -175,7 +175,10 @@ def save(run: TrainingRun, folder: Path) -> None:
     rows = tf.nest.flatten(gather_rows(run.strategy, run.state))
     if not is_chief(run.strategy):
         return
-    arrays = {k: keras.ops.convert_to_numpy(v) for k, v in run.variables().items()}
+    arrays = {
+        name: np.asarray(keras.ops.convert_to_numpy(variable))
+        for name, variable in run.variables().items()
+    }
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise FloatingPointError(
             "The weights are no longer finite, so they are not saved."

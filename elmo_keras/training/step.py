@@ -56,23 +56,24 @@ def train_step(
     Returns the mean loss of the two directions in nats a token and the number of
     tokens predicted in each direction, both over all replicas; and the LSTM state.
     """
-    softmax = [bilm.softmax.kernel, bilm.softmax.bias]
+    softmax = bilm.softmax.weights  # pyright: ignore[reportOptionalMemberAccess]
     others = [w for w in bilm.trainable_weights if not any(w is s for s in softmax)]
     others = [] if only_softmax else others
     replicas = tf.distribute.get_replica_context()
-    n_rows = parts[0]["words"].shape[1] * len(parts) * replicas.num_replicas_in_sync
-    loss, gradients, states = None, None, []
+    _, n_rows, _ = parts[0]["words"].shape.as_list()
+    n_rows *= len(parts) * replicas.num_replicas_in_sync
+    loss, gradients, states = tf.constant(0.0), [], []
     for part, rows in zip(parts, _split(state, len(parts))):
-        if gradients is not None:  # wait for them: only one part is in memory
+        if gradients:  # wait for them: only one part is in memory
             with tf.control_dependencies([loss, *gradients]):
                 part, rows = tf.nest.map_structure(tf.identity, (part, rows))
         part_loss, part_gradients, rows = _gradients(bilm, part, rows, others, n_rows)
         states.append(rows)
-        if gradients is None:
-            loss, gradients = part_loss, part_gradients
-        else:
+        if gradients:
             loss += part_loss
             gradients = [a + b for a, b in zip(gradients, part_gradients)]
+        else:
+            loss, gradients = part_loss, part_gradients
     loss, *gradients = replicas.all_reduce(
         tf.distribute.ReduceOp.SUM, [loss, *gradients]
     )
@@ -163,7 +164,8 @@ def stream_losses(
             token_losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
                 targets, logits
             )
-        losses.append(tf.reshape(token_losses, batch["targets"][d].shape))
+        shape = batch["targets"][d].shape
+        losses.append(tf.reshape(token_losses, shape))  # pyright: ignore[reportArgumentType]
     return tf.stack(losses), last
 
 
@@ -185,8 +187,10 @@ def _continuing(batch):
     """float32 `(time, batch, 1)`: 0.0 where a row starts from the zero state, or 1.0."""
     # Several workers lose the size of the first axis.
     shape = batch["words"].shape[1:]
-    weights = tf.transpose(tf.ensure_shape(batch["weights"], shape))[..., None]
+    weights = tf.ensure_shape(batch["weights"], shape)
+    weights = tf.expand_dims(tf.transpose(weights), axis=-1)
     if "from_zero" not in batch:
         return tf.ones_like(weights)
-    from_zero = tf.transpose(tf.ensure_shape(batch["from_zero"], shape))[..., None]
+    from_zero = tf.ensure_shape(batch["from_zero"], shape)
+    from_zero = tf.expand_dims(tf.transpose(from_zero), axis=-1)
     return 1 - tf.cast(from_zero, weights.dtype)

@@ -11,10 +11,15 @@ import pytest
 
 from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 from elmo_keras.text.corpus import Corpus
-from elmo_keras.training.curves import _means, draw_curves
 from elmo_keras.training.options import Limits
 from elmo_keras.training.progress import ROW_STEPS, Progress
-from elmo_keras.training.report import beginning, remarks, result
+from elmo_keras.training.report import (
+    _means,
+    beginning,
+    draw_curves,
+    remarks,
+    result,
+)
 
 ZERO = [(0, 2.0, 2.0), (10, 9.0, 4.0), (20, 3.0, 11.0), (30, 2.0, 32.0)]
 CARRIED = [(0, 2.0, 3.0), (10, 5.0, 4.0), (20, 6.0, 5.0), (30, 7.0, 8.0)]
