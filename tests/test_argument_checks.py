@@ -13,8 +13,8 @@ from elmo_keras.layers import (
 )
 from elmo_keras.tasks import (
     ESIM,
-    Answerer,
-    Coreferent,
+    CoreferenceModel,
+    QuestionAnswering,
     SimilarityModel,
     Tagger,
     TextClassifier,
@@ -51,8 +51,8 @@ CASES = [
     (TextClassifier, (VECTORS,), "labels", ([], "ab", ["a", "a"], None, 3)),
     (ESIM, (VECTORS, ["a"]), "units", (-1,)),
     (Tagger, (VECTORS,), "tags", ([], "BIO", ["O", "O"], None)),
-    (Answerer, (VECTORS,), "units", ("3",)),
-    (Coreferent, (VECTORS,), "dropout", (2,)),
+    (QuestionAnswering, (VECTORS,), "units", ("3",)),
+    (CoreferenceModel, (VECTORS,), "dropout", (2,)),
 ]
 
 

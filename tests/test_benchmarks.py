@@ -206,7 +206,7 @@ def test_the_best_spans_are_scored_with_whole_tokens_and_with_characters(
     }
     path = tmp_path / "questions.json"
     path.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}), "utf-8")
-    answer_spans.main(path, scores="korquad")
+    answer_spans.main(path, metric="korquad")
     (line,) = (x for x in capsys.readouterr().out.split("\n") if "| questions | 2" in x)
     # Of the first answer, two of the token's four characters: F1 2/3.
     assert line == "| questions | 2 | 1 | 83.33 / 50.00 | 100.00 / 100.00 |"

@@ -23,17 +23,17 @@ import itertools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from elmo_keras.analyses.paired_test import paired_test
 from elmo_keras.formats.model_parts import parts_of_model
-from elmo_keras.tasks import COMMANDS
-from elmo_keras.tasks.experiments import experiment_arguments
-from elmo_keras.tasks.experiments.experiment_arguments import ExperimentOptions, Variant
-from elmo_keras.tasks.experiments.task import Task
+from elmo_keras.tasks.arguments import parser
+from elmo_keras.tasks.data import read_data
 from elmo_keras.tasks.layers import PLACES
+from elmo_keras.tasks.results import model_file, results_table
+from elmo_keras.tasks.task import Task, Variant
 from elmo_keras.util.argument_types import Distinct, positive, share
 from elmo_keras.util.command import command_parser, run_command
 from elmo_keras.util.markdown_table import (
@@ -44,9 +44,6 @@ from elmo_keras.util.markdown_table import (
 )
 from elmo_keras.util.outputs import check_picture
 from elmo_keras.util.replacing import replacing
-
-if TYPE_CHECKING:
-    from elmo_keras.tasks.experiments.results import ScoredRuns
 
 PROGRAM = "elmo_keras.analyses.compare"
 TABLES = "models", "mixes", "places", "shares"
@@ -66,10 +63,10 @@ class Point(NamedTuple):
 def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     p = command_parser(PROGRAM, __doc__, usage="%(prog)s TASK --table TABLE OPTIONS")
-    of_task = p.add_argument("task", type=_task, metavar="TASK")
-    of_task.completer = lambda **_: COMMANDS  # of argcomplete
-    task = p.parse_args(arguments[:1]).task
-    p = experiment_arguments.parser(PROGRAM, task, __doc__)
+    p.add_argument("task", type=_command, metavar="TASK")
+    command = p.parse_args(arguments[:1]).task
+    task = command.TASK
+    p = parser(PROGRAM, task, command.OPTIONS, __doc__)
     p.prog += f" {task.name}"
     add = p.add_argument_group("comparison").add_argument
     add("--table", choices=TABLES, required=True)
@@ -83,49 +80,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="SHUFFLES",
         help="test each row against the one before (default: 1000 random exchanges)",
     )
-    options, own = experiment_arguments.parse(p, task, arguments[1:])
-    return run_command(PROGRAM, lambda: compare(task, options, **own))
+    settings = vars(p.parse_args(arguments[1:]))
+    own = {
+        name: settings.pop(name) for name in ("table", "shares", "picture", "paired")
+    }
+    return run_command(PROGRAM, lambda: compare(task(**settings), **own))
 
 
 def compare(
     task: Task,
-    options: ExperimentOptions,
     *,
     table: str,
     shares: Sequence[float] = SHARES,
     picture: Path | None = None,
     paired: int | None = None,
 ) -> None:
-    if not options.elmo:
+    if not task.elmo:
         raise ValueError("Give --elmo MODEL, which is compared with no ELMo.")
-    if table != "models" and len(options.elmo) > 1:
+    if table != "models" and len(task.elmo) > 1:
         raise ValueError(f"Give one --elmo: all variants of --table {table} share it.")
     if picture and table != "shares":
         raise ValueError("--picture needs --table shares.")
     if picture:
-        check_picture(picture, parts_of_model(options.elmo[0]))
-    from elmo_keras.tasks.experiments import experiment, results  # by Keras
+        check_picture(picture, parts_of_model(task.elmo[0]))
+    from elmo_keras.tasks.run import run  # by Keras
 
-    compared = variants(options, table, shares)
-    runs = experiment.run(task, options, compared)
+    compared = variants(task, table, shares)
+    runs = run(task, compared)
     if table == "shares":
         points, score = share_points(runs)
         print(shares_table(points, score))
         if picture:
             draw_shares(points, score, picture)
     else:
-        print(results.results_table(runs))
+        print(results_table(runs))
     if paired:
-        scored = results.ScoredRuns(task, options)
         print()
-        print(paired_tests_table(scored, compared, options.seeds, shuffles=paired))
+        print(paired_tests_table(task, compared, shuffles=paired))
 
 
-def variants(
-    options: ExperimentOptions, table: str, shares: Sequence[float]
-) -> list[Variant]:
+def variants(task: Task, table: str, shares: Sequence[float]) -> list[Variant]:
     """The variants that a table compares, the baseline first."""
-    models = dataclasses.replace(options, baseline=True).variants()
+    models = dataclasses.replace(task, baseline=True).variants()
     if table == "models":
         return models
     baseline, elmo = models
@@ -139,23 +135,28 @@ def variants(
 
 
 def paired_tests_table(
-    runs: "ScoredRuns",
-    compared: Sequence[Variant],
-    seeds: Sequence[int],
-    *,
-    shuffles: int,
+    task: Task, compared: Sequence[Variant], *, shuffles: int
 ) -> str:
     """Tests each variant against the one before it, if it has as much data."""
+    import keras
+
+    data = read_data(task)
+    examples = data.test or data.dev
 
     @functools.lru_cache(2)  # a variant is in two pairs, one after the other
     def statistics(variant):
-        return [runs.numbers(runs.model(variant, seed)) for seed in seeds]
+        paths = [task.output / model_file(variant, seed) for seed in task.seeds]
+        models = [keras.models.load_model(path, compile=False) for path in paths]
+        return [task.evaluate(model, examples) for model in models]
 
     rows = []
     for first, second in itertools.pairwise(compared):
         if first.share == second.share:
             outcome = paired_test(
-                statistics(first), statistics(second), runs.score, shuffles=shuffles
+                statistics(first),
+                statistics(second),
+                task.first_score,
+                shuffles=shuffles,
             )
             difference = f"{100 * outcome.difference:+.2f}"
             rows.append((first.name, second.name, difference, f"{outcome.p:.3f}"))
@@ -220,10 +221,10 @@ def draw_shares(points: Sequence[Point], score: str, path: Path) -> None:
         figure.savefig(temporary, dpi=150)
 
 
-def _task(name):
-    """The task with this name, also if its folder in `tasks` is new."""
+def _command(name):
+    """The command of the task with this name, also if its folder in `tasks` is new."""
     try:
-        return importlib.import_module(f"elmo_keras.tasks.{name}.__main__").TASK
+        return importlib.import_module(f"elmo_keras.tasks.{name}.__main__")
     except ModuleNotFoundError as error:
         if not error.name.startswith("elmo_keras.tasks."):
             raise

@@ -50,7 +50,7 @@ def layer_weights(results: Paths, /, *, picture: Path | None = None) -> None:
 
 def learned_mixes(path: Path) -> list[LearnedMix]:
     import_tensorflow()
-    from elmo_keras.tasks.experiments.results import read_results
+    from elmo_keras.tasks.results import read_results
 
     mixes: dict[tuple[str, str], list[dict]] = {}
     path.stat()  # `read_results` accepts a missing file

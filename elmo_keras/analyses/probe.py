@@ -13,7 +13,7 @@ from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.markdown_table import markdown_table, percent_spread
 
 if TYPE_CHECKING:
-    from elmo_keras.tasks.experiments.layer_cache import LayerCache
+    from elmo_keras.tasks.layer_cache import LayerCache
 
 CONLLU = "conllu"
 TEXTS = "fasttext", "trees", "nsmc"
@@ -55,7 +55,7 @@ def probe(
         learning_rate: of the classifiers
     """
     import_tensorflow()
-    from elmo_keras.tasks.experiments.layer_cache import LayerCache
+    from elmo_keras.tasks.layer_cache import LayerCache
 
     training = read_examples(train, format)[:limit]
     scored = read_examples(dev, format)
@@ -113,7 +113,7 @@ def accuracies(
     import keras
 
     from elmo_keras.analyses.layer_probes import LayerProbes
-    from elmo_keras.tasks.experiments.batches import Batches, predictions
+    from elmo_keras.tasks.batches import Batches, predictions
 
     keras.utils.set_random_seed(seed)
     tags = sorted({tag for example in train for tag in example["tags"]})

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from elmo_keras.tasks.readers.lines import blocks, parsed
+from elmo_keras.tasks.readers.lines import blocks, parse_all
 
 NOTHING = "_"
 _NUMBERS = r"[1-5]:\d\d:\d\d:[^:;]*:[^:;]*"
@@ -41,7 +41,7 @@ def read_semcor(path: str | Path, limit: int | None = None) -> list[Sentence]:
 def _parse_sentence(path, block):
     sentence = Sentence([], [])
     lines = [(n, line) for n, line in block if "\t" in line or line[0] != "#"]
-    parsed(path, lines, functools.partial(_add_token, sentence))
+    parse_all(path, lines, functools.partial(_add_token, sentence))
     return sentence
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from elmo_keras import Elmo
 from elmo_keras.formats.keras_files import load_keras_model
+from elmo_keras.tasks import models  # noqa: F401, whose files are loaded
 from elmo_keras.tasks.layers.task_model import TaskModel
 
 

@@ -12,7 +12,7 @@ from elmo_keras.export.sentences import splitter
 from elmo_keras.export.task_signatures import task_signatures
 from elmo_keras.export.version_directory import write_version
 from elmo_keras.export.version_info import task_info
-from elmo_keras.tasks.answer.answerer import Answerer
+from elmo_keras.tasks.answer.question_answering import QuestionAnswering
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.string_search import StringSearch
@@ -61,7 +61,7 @@ def check_task(model: TaskModel, options: ExportOptions) -> None:
             "--layer NAME."
         )
     applies = {"tokenizer", "normalization"}
-    if isinstance(model, Answerer):
+    if isinstance(model, QuestionAnswering):
         applies = set()
     elif len(model.text_fields) == 1:
         applies |= {"input_name"}
@@ -85,10 +85,10 @@ def without_tables(vectors: TokenVectors) -> Iterator[None]:
     if not vectors.words:
         yield
         return
-    table = vectors.word_numbers
+    table = vectors.word_ids
     numbers = range(1, len(vectors.words) + 1)
-    vectors.word_numbers = StringSearch(vectors.words, numbers, unknown=0)
+    vectors.word_ids = StringSearch(vectors.words, numbers, unknown=0)
     try:
         yield
     finally:
-        vectors.word_numbers = table
+        vectors.word_ids = table

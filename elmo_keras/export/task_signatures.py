@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from elmo_keras.export.reusable import TOKENS, longest, sentences_spec
 from elmo_keras.export.sentences import columns_with_rows, real_tokens
-from elmo_keras.tasks.answer.answerer import Answerer
+from elmo_keras.tasks.answer.question_answering import QuestionAnswering
 from elmo_keras.tasks.answer.words_in_graph import text_answers, words_in_graph
 from elmo_keras.tasks.layers.task_model import TaskModel
 
@@ -29,7 +29,7 @@ def task_signatures(
     tokens: with `sequence_len` for a model of one text, else padded with `""`. A model that
     answers questions finds words and their places itself, and has no `tokens`.
     """
-    if isinstance(model, Answerer):
+    if isinstance(model, QuestionAnswering):
         return _named(_of_questions(model))
     fields = model.text_fields
     names = dict(zip(fields, [input_name] if len(fields) == 1 else fields))

@@ -11,7 +11,7 @@ from elmo_keras.export.session_graph import inputs_of
 from elmo_keras.export.version_paths import EXTRA, INFO
 from elmo_keras.layers import ScalarMix
 from elmo_keras.published_options import read_options
-from elmo_keras.tasks.answer.answerer import Answerer
+from elmo_keras.tasks.answer.question_answering import QuestionAnswering
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.util.fingerprint import installed_version
 
@@ -52,7 +52,9 @@ def task_info(
         "task_model": type(model).__name__,
         **{name: list(getattr(model, name)) for name in names},
         **_of_layer(elmo),
-        "tokenizer": WORDS if isinstance(model, Answerer) else options.tokenizer,
+        "tokenizer": WORDS
+        if isinstance(model, QuestionAnswering)
+        else options.tokenizer,
         **_interface(elmo, signatures, options),
     }
 

@@ -4,17 +4,20 @@ import itertools
 import json
 import re
 
+import keras
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from elmo_keras.analyses import compare, layer_weights
+from elmo_keras.analyses import compare
 from elmo_keras.analyses.paired_test import paired_test
-from elmo_keras.tasks.experiments import experiment, results
-from elmo_keras.tasks.experiments import experiment_arguments as task_command
-from elmo_keras.tasks.experiments.fitting import Fitted
-from elmo_keras.tasks.tag import __main__ as tag
+from elmo_keras.tasks import run
+from elmo_keras.tasks.fitting import Training
+from elmo_keras.tasks.tag.task import Tagging
+from tests.support.commands import command as command_named
+from tests.support.task_models import run_command
 
+layer_weights = command_named("layer-weights")
 PNG = b"\x89PNG"
 
 
@@ -32,8 +35,7 @@ def runs(monkeypatch):
     """The variants of a comparison, whose records are made up."""
     asked = []
 
-    def run(task, options, variants):
-        assert not {"table", "shares", "picture", "paired"} & options.settings().keys()
+    def make_up(task, variants):
         asked.extend(variants)
         return [
             {
@@ -47,10 +49,10 @@ def runs(monkeypatch):
                 "settings": {"share": variant.share},
             }
             for variant in variants
-            for seed in options.seeds
+            for seed in task.seeds
         ]
 
-    monkeypatch.setattr(experiment, "run", run)
+    monkeypatch.setattr(run, "run", make_up)
     return asked
 
 
@@ -78,7 +80,7 @@ def test_the_rows_of_a_table_are_no_elmo_and_its_variants(
 def test_models_compares_no_elmo_and_each_model(command, runs, recorded, cells):
     more = "--elmo other --share 0.5 --paired 9 --seeds 1 2".split()
     assert compare.main(["tag", "--table", "models", *command, *more]) == 0
-    assert recorded == [variant for variant in runs for _ in range(2)], "not again"
+    assert recorded == [f"{v.name}-{seed}.keras" for v in runs for seed in (1, 2)]
     name = "share-0.5"
     rows = [f"baseline-{name}", f"elmo-lm-{name}", f"elmo-other-{name}"]
     assert [variant.name for variant in runs] == rows
@@ -110,9 +112,9 @@ def untrained(monkeypatch):
 
     def fit(model, batches, *_, **__):
         model(batches.inputs([0]))
-        return Fitted({"accuracy": 0.5}, 1, 1, [1.0], 0.1)
+        return Training({"accuracy": 0.5}, 1, 1, [1.0], 0.1)
 
-    monkeypatch.setattr(experiment, "fit_until_best", fit)
+    monkeypatch.setattr(run, "fit_until_best", fit)
 
 
 @pytest.fixture
@@ -120,23 +122,16 @@ def recorded(monkeypatch):
     """What recorded runs predict, made up; returns the variants that were asked."""
     asked = []
 
-    class Recorded:
-        examples = [0] * 20
+    def load(path, compile):
+        asked.append(path.name)
+        return path.name.startswith("elmo")
 
-        def __init__(self, task, options):
-            pass
+    def evaluate(task, with_elmo, examples):
+        return column([1] * 20 if with_elmo else [1, 0] * 10)
 
-        def model(self, variant, seed):
-            return variant
-
-        def numbers(self, model):
-            asked.append(model)
-            return column([1, 0] * 10 if model.elmo is None else [1] * 20)
-
-        def score(self, numbers):
-            return np.mean(numbers)
-
-    monkeypatch.setattr(results, "ScoredRuns", Recorded)
+    monkeypatch.setattr(keras.models, "load_model", load)
+    monkeypatch.setattr(Tagging, "evaluate", evaluate)
+    monkeypatch.setattr(Tagging, "first_score", lambda task, x: np.mean(x))
     return asked
 
 
@@ -145,7 +140,7 @@ def test_runs_are_shared_with_the_command_of_the_task_and_tested(
     command, untrained, capsys, tmp_path
 ):
     command += ["--elmo-at", "both", "--no-cache"]
-    assert task_command.main(tag.TASK, "", command) == 0
+    assert run_command(Tagging, command) == 0
     table = ["tag", "--table", "shares", "--shares", "1", *command]
     assert compare.main(table) == 0
     results = tmp_path / "out" / "results.json"
@@ -161,7 +156,7 @@ def test_runs_are_shared_with_the_command_of_the_task_and_tested(
     assert (first.strip(), second.strip()) == ("baseline", "elmo-lm-both")
     assert -100 <= float(difference) <= 100 and 1 / 21 <= float(p) + 0.001 <= 1.001
     picture = tmp_path / "weights.png"
-    assert layer_weights.main([str(results), "--picture", str(picture)]) == 0
+    assert layer_weights([str(results), "--picture", str(picture)]) == 0
     output = capsys.readouterr().out
     assert output.count("| out ") == 2
     assert output.count(" input |") == output.count(" output |") == 1
@@ -173,8 +168,8 @@ def test_usage_names_the_command(capsys):
         with pytest.raises(SystemExit):
             compare.main(arguments)
     first, second = capsys.readouterr().out.split("usage: ")[1:]
-    assert first.startswith(f"python -m {compare.PROGRAM} TASK --table TABLE OPTIONS")
-    assert second.startswith(f"python -m {compare.PROGRAM} tag ")
+    assert first.startswith("elmo-keras compare TASK --table TABLE OPTIONS")
+    assert second.startswith("elmo-keras compare tag ")
 
 
 def test_wrong_arguments_are_refused(command, error_of):
@@ -215,7 +210,7 @@ def test_layer_weights_are_means_of_learned_mixes_over_seeds(tmp_path, cells):
     for path, records in zip(paths, (pos, ner)):
         path.parent.mkdir()
         path.write_text(json.dumps(records))
-    assert layer_weights.main([*map(str, paths), "--picture", str(picture)]) == 0
+    assert layer_weights([*map(str, paths), "--picture", str(picture)]) == 0
     rows = cells()
     deviation = f"{np.sqrt(0.02):.3f}"
     assert rows[2][:4] == ["pos", "input", "2", f"0.300 ± {deviation}"]
@@ -231,7 +226,7 @@ def test_files_without_learned_weights_are_refused(tmp_path, error_of, content):
     path = tmp_path / "results.json"
     if content is not None:
         path.write_text(content)
-    assert str(path) in error_of(layer_weights.main, [path])
+    assert str(path) in error_of(layer_weights, [path])
 
 
 def texts_of(picture):

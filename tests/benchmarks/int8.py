@@ -14,32 +14,33 @@ by spaces. The tables show
   last row has float32 and other seeds, and shows what chance alone does to a training.
 """
 
+import dataclasses
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import keras
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras import Embedder, LanguageModel
-from elmo_keras.analyses.compare import _task
 from elmo_keras.analyses.paired_test import paired_test
-from elmo_keras.tasks.experiments import experiment, experiment_arguments
-from elmo_keras.tasks.experiments.layer_cache import LayerCache
-from elmo_keras.tasks.experiments.results import ScoredRuns
+from elmo_keras.tasks.classify.task import Classification
+from elmo_keras.tasks.data import read_data
+from elmo_keras.tasks.layer_cache import LayerCache
+from elmo_keras.tasks.results import model_file
+from elmo_keras.tasks.run import run
+from elmo_keras.tasks.tag.task import Tagging
+from elmo_keras.tasks.task import Task
 from tests.benchmarks import runner
 
 FLOAT32, INT8, OTHERS = "float32", "int8", "float32 with other seeds"
 LONG, ENDS = 800, (0, 25, 100, 200, 400, 800)
 N_LONG, N_QUERIES, TOP, AT_ONCE = 8, 1000, 10, 500
-USUAL = "--dev-share 0.2 --epochs 15 --patience 3".split()
 TASKS = {
-    "entities": (
-        "tag",
-        "--kind ner --train en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt",
-    ),
-    "parts of speech": ("tag", "--train en_ewt/en_ewt-ud-dev.conllu"),
-    "sentiment": ("classify", "--train en_sst5/sst_train.txt --limit 3000"),
+    "entities": (Tagging, "en_ner_misc/wikigold/CONLL-format/data/wikigold.conll.txt"),
+    "parts of speech": (Tagging, "en_ewt/en_ewt-ud-dev.conllu"),
+    "sentiment": (Classification, "en_sst5/sst_train.txt"),
 }
 Layers = Sequence[np.ndarray]  # (layers, tokens, dim) of each sentence
 
@@ -88,11 +89,16 @@ def main(
         columns = "task", "score", "trained, scored on", "score", "difference", "p"
         runner.head(*columns)
         with tempfile.TemporaryDirectory() as folder:
-            for name, (task, options) in TASKS.items():
-                words = [*options.split(), *USUAL, "--elmo", model, "--output"]
-                output = Path(folder, name)
-                given = [data / w if "/" in str(w) and w != model else w for w in words]
-                for cells in scores(task, [*given, output], seeds, model):
+            for name, (make, train) in TASKS.items():
+                task = make(
+                    train=data / train,
+                    output=Path(folder, name),
+                    elmo=[model],
+                    limit=3000,
+                    epochs=15,
+                    patience=3,
+                )
+                for cells in scores(task, list(map(int, seeds))):
                     runner.row(name, *cells)
 
 
@@ -137,51 +143,49 @@ def perplexities(
         yield float(np.exp(-np.mean(np.concatenate(parts))))
 
 
-def scores(
-    name: str, words: Sequence[object], seeds: Sequence[int], model: Path
-) -> Iterator[list[str]]:
+def scores(task: Task, seeds: Sequence[int]) -> Iterator[list[str]]:
     """Trains a task's models and yields a row for each way to score them."""
-    task = _task(name)
-    parser = experiment_arguments.parser("int8", task, "")
-
-    seeds = [str(seed) for seed in seeds]
-    others = [str(int(seed) + len(seeds)) for seed in seeds]
-
-    def parsed(*more):
-        all_words = [str(word) for word in (*words, *more)]
-        return experiment_arguments.parse(parser, task, all_words)[0]
-
-    found, models = {}, {}
-    for name, kind, own in (
+    data = read_data(task)
+    examples = data.test or data.dev
+    models = {}
+    for name, arithmetic, of_name in (
         (FLOAT32, FLOAT32, seeds),
         (INT8, INT8, seeds),
-        (OTHERS, FLOAT32, others),
+        (OTHERS, FLOAT32, [seed + len(seeds) for seed in seeds]),
     ):
-        options = parsed("--arithmetic", kind, "--seeds", *own)
-        experiment.run(task, options, options.variants())
-        runs, (variant,) = ScoredRuns(task, options), options.variants()
-        models[name] = [runs.model(variant, seed) for seed in options.seeds]
-    texts = task.texts(runs.examples)
+        trained = dataclasses.replace(task, arithmetic=arithmetic, seeds=of_name)
+        run(trained)
+        (variant,) = trained.variants()
+        models[name] = [
+            keras.models.load_model(task.output / model_file(variant, seed))
+            for seed in of_name
+        ]
+    (model,) = task.elmo
+    texts = task.texts(examples)
     caches = {
-        kind: LayerCache(Embedder(model, layers="all", arithmetic=kind), texts)
-        for kind in (FLOAT32, INT8)
+        arithmetic: LayerCache(
+            Embedder(model, layers="all", arithmetic=arithmetic), texts
+        )
+        for arithmetic in (FLOAT32, INT8)
     }
-    for ways in (
+    first = None
+    for trained, scored in (
         (FLOAT32, FLOAT32),
         (FLOAT32, INT8),
         (INT8, INT8),
         (OTHERS, FLOAT32),
     ):
-        trained, scored = ways
-        found[ways] = [runs.numbers(m, caches[scored]) for m in models[trained]]
-    first = found[FLOAT32, FLOAT32]
-    for ways, own in found.items():
-        mean = np.mean([runs.score(numbers) for numbers in own])
-        cells = [", ".join(ways), f"{100 * mean:.2f}"]
-        if own is not first:
-            test = paired_test(first, own, runs.score)
+        statistics = [
+            task.evaluate(model, examples, caches[scored]) for model in models[trained]
+        ]
+        mean = np.mean([task.first_score(of_model) for of_model in statistics])
+        cells = [f"{trained}, {scored}", f"{100 * mean:.2f}"]
+        if first is None:
+            first = statistics
+        else:
+            test = paired_test(first, statistics, task.first_score)
             cells += [f"{100 * test.difference:+.2f}", f"{test.p:.3f}"]
-        yield [next(iter(task.scores(own[0]))), *cells]
+        yield [next(iter(task.scores(statistics[0]))), *cells]
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from elmo_keras.export.command import about_signatures
 from elmo_keras.export.options import ExportOptions
 from elmo_keras.export.task_export import check_task, export_task
 from elmo_keras.export.version_info import read_info
-from elmo_keras.tasks import Coreferent, Tagger
+from elmo_keras.tasks import CoreferenceModel, Tagger
 from elmo_keras.tasks.tag.entities import entities
 from tests.support.commands import command
 from tests.support.exported_tasks import BIO, SENTENCES, TASKS, constants, tokens_of
@@ -251,12 +251,12 @@ def test_options_of_language_models_are_refused(options, message):
 
 
 def test_a_model_without_answers_in_a_graph_is_refused_in_one_line(tmp_path, capsys):
-    model = Coreferent(token_vectors(), units=2)
+    model = CoreferenceModel(token_vectors(), units=2)
     model.build()
     model.save(tmp_path / "model.keras")
     assert (
         command("export")([str(tmp_path / "model.keras"), str(tmp_path / "out")]) == 2
     )
     error = capsys.readouterr().err
-    assert "A Coreferent can't be exported. Export a model of tag," in error
+    assert "A CoreferenceModel can't be exported. Export a model of tag," in error
     assert error.count("\n") == 1 and not list((tmp_path / "out").glob("*"))

@@ -11,9 +11,9 @@ import pytest
 
 from elmo_keras import Elmo, Embedder, read_embeddings
 from elmo_keras.lite.lite_file import LiteFile, read_lite, write_lite
-from elmo_keras.tasks.experiments.experiment_arguments import main as experiment
-from elmo_keras.tasks.tag.__main__ import TASK
+from elmo_keras.tasks.tag.task import Tagging
 from tests.support.commands import command
+from tests.support.task_models import run_command
 
 embed = command("embed")
 export = command("export")
@@ -132,7 +132,7 @@ def test_commands_embed_their_text_in_int8(exact, model_directory, cache, tmp_pa
     for run, arguments in (
         (neighbors, [text, "--model", exact, "--words", "bank"]),
         (search, [text, "--model", model_directory, *int8[2:], "bank"]),
-        (partial(experiment, TASK, ""), [*training, "--kind", "ner", *int8]),
+        (partial(run_command, Tagging), [*training, "--kind", "ner", *int8]),
     ):
         assert run([*map(str, arguments)]) == 0
     (record,) = json.loads((tmp_path / "out" / "results.json").read_text())

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from elmo_keras.tasks import (
     ESIM,
-    Answerer,
+    QuestionAnswering,
     SimilarityModel,
     Tagger,
     TextClassifier,
@@ -101,7 +101,9 @@ TASKS = {
         lambda model: model.similarity(tokens_of(SENTENCES), tokens_of(OTHERS)),
     ),
     "questions": ExportedTask(
-        lambda: _built(Answerer(token_vectors(), True, units=3, within_tokens=True), 3),
+        lambda: _built(
+            QuestionAnswering(token_vectors(), True, units=3, within_tokens=True), 3
+        ),
         {"context": CONTEXTS, "question": QUESTIONS},
         _answered,
     ),

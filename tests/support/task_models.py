@@ -1,16 +1,15 @@
 """Models of tasks under test, and the checks that all of them pass."""
 
+import importlib
 import json
-from types import SimpleNamespace
+from pathlib import Path
 
 import keras
 import numpy as np
 
 from elmo_keras import Elmo, ElmoConfig
-from elmo_keras.tasks.experiments import experiment_arguments
-from elmo_keras.tasks.experiments.batches import predictions
-from elmo_keras.tasks.experiments.experiment_arguments import main
-from elmo_keras.tasks.experiments.fitting import fit_until_best
+from elmo_keras.tasks.arguments import main
+from elmo_keras.tasks.fitting import fit_until_best
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.token_batches import padded_tokens
 from tests.support.models import randomize
@@ -27,12 +26,9 @@ def token_vectors(elmo_at=None, words=WORDS[:4], **elmo_arguments):
     return TokenVectors(words, 5, 4, elmo=elmo, elmo_at=elmo_at or "input", dropout=0.0)
 
 
-def task_options(task, train="train", **changed):
-    """The own options of a task, as if nothing else was given on the command line."""
-    parser = experiment_arguments.parser(task.name, task, None)
-    given = ["--train", str(train), "--output", "out"]
-    options, _ = experiment_arguments.parse(parser, task, given)
-    return SimpleNamespace(**vars(options.of_task) | changed)
+def task_of(make, **settings):
+    """A task with its default settings but these."""
+    return make(**{"train": Path("train"), "output": Path("out")} | settings)
 
 
 def built(model):
@@ -80,17 +76,15 @@ def check_loaded(model, inputs, folder, *, expected):
 def learned(task, model, train, held_out):
     """Trains a model; returns the losses of the epochs, and the first score."""
     model.compile(keras.optimizers.Adam(0.02), loss=task.loss, jit_compile=False)
-    labels = task.targets(train, model)
-    batches = task.batches(train, labels=labels, batch_size=10)
-    dev = task.batches(held_out)
-    fitted = fit_until_best(
+    batches = task.batches(train, labels=task.targets(train, model))
+    training = fit_until_best(
         model,
         batches,
-        lambda: scores_of(task, model, held_out, predictions(model, dev)),
+        lambda: task.scores(task.evaluate(model, held_out)),
         epochs=10,
         patience=5,
     )
-    return fitted.losses, next(iter(fitted.dev.values()))
+    return training.losses, next(iter(training.dev.values()))
 
 
 def questions(*rows):
@@ -120,7 +114,7 @@ def trained(task, folder, options, capsys, **texts):
         (folder / name).write_text(text, encoding="utf-8")
     given = f"--train {folder}/train --dev {folder}/dev --output {folder}/out"
     given += " --dropout 0 --layer-dropout 0 --character-dim 2 --learning-rate 0.01 "
-    assert main(task, None, (given + options).split()) == 0
+    assert run_command(task, (given + options).split()) == 0
     (record,) = json.loads((folder / "out" / "results.json").read_text())
     printed = capsys.readouterr().out
     with capsys.disabled():
@@ -131,4 +125,10 @@ def trained(task, folder, options, capsys, **texts):
 
 def scores_of(task, model, examples, predictions):
     """The scores of a model's predictions, by name."""
-    return task.scores(task.numbers(model, examples, predictions))
+    return task.scores(task.statistics(model, examples, predictions))
+
+
+def run_command(task, arguments):
+    """The status of the command of a task's class."""
+    command = importlib.import_module(f"elmo_keras.tasks.{task.name}.__main__")
+    return main(task, command.OPTIONS, None, [*map(str, arguments)])

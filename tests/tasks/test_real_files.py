@@ -5,19 +5,19 @@ import functools
 import pytest
 
 from elmo_keras.analyses.semcor import read_semcor
-from elmo_keras.tasks.answer.__main__ import NOT_KNOWN, label
 from elmo_keras.tasks.answer.squad import misplaced_answers, read_squad
+from elmo_keras.tasks.answer.task import NOT_KNOWN, label
 from elmo_keras.tasks.coreference.documents import has_singletons, read_conll_2012
 from elmo_keras.tasks.readers.labelled_texts import (
     read_fasttext,
     read_goemotions,
     read_klue_nli,
+    read_korsts,
     read_label_names,
-    read_table,
+    read_nsmc,
     read_tabs,
     read_trees,
 )
-from elmo_keras.tasks.similarity.__main__ import read_korsts
 from elmo_keras.tasks.tag.entities import entities
 from elmo_keras.tasks.tag.tagged_text import (
     read_conll,
@@ -46,9 +46,9 @@ FILES = [
     (read_fasttext, "en_sst5/sst_dev.txt", 1_101),
     (read_trees, "en_sst5/trees/train.txt", 8_544),
     (read_trees, "en_sst5/trees/dev.txt", 1_101),
-    (read_table, "ko_nsmc/ratings_train.txt", 150_000),
-    (read_table, "ko_nsmc/ratings_valid.txt", 10_000),
-    (read_table, "ko_nsmc/ratings_test.txt", 50_000),
+    (read_nsmc, "ko_nsmc/ratings_train.txt", 150_000),
+    (read_nsmc, "ko_nsmc/ratings_valid.txt", 10_000),
+    (read_nsmc, "ko_nsmc/ratings_test.txt", 50_000),
     (read_emotions, "en_goemotions/train.tsv", 43_410),
     (read_emotions, "en_goemotions/dev.tsv", 5_426),
     (read_label_names, "en_goemotions/labels.txt", 28),

@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 from elmo_keras.tasks.classify.classifier import Maxout, TextClassifier
-from elmo_keras.tasks.experiments.label_scores import label_numbers, label_scores
+from elmo_keras.tasks.classify.task import Classification
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
-from elmo_keras.tasks.similarity.__main__ import pearson, ranks, spearman
-from tests.support.task_models import built, text_inputs, token_vectors
+from elmo_keras.tasks.similarity.task import Similarity, pearson, ranks
+from tests.support.task_models import (
+    built,
+    scores_of,
+    task_of,
+    text_inputs,
+    token_vectors,
+)
 
 
 def multi_label():
@@ -20,7 +26,6 @@ def multi_label():
 def test_a_label_of_multi_label_texts_needs_a_probability_of_three_tenths():
     probabilities = np.array([[0.31, 0.29, 0.1], [0.9, 0.3, 0.0], [0.1, 0.2, 0.0]])
     assert multi_label().decide(probabilities) == [["a"], ["a", "b"], []]
-    assert multi_label().get_config()["several"] is True  # the key in saved files
 
 
 def test_the_losses_by_hand():
@@ -56,7 +61,7 @@ def test_maxout_takes_the_maximum_of_its_maps():
 def f1_of_labels(expected, found, labels):
     model = SimpleNamespace(labels=labels, multi_label=True, decide=lambda _: found)
     examples = [{"labels": row} for row in expected]
-    return label_scores(label_numbers(model, examples, found and [[0]]))
+    return scores_of(task_of(Classification), model, examples, [[0]])
 
 
 def test_f1_of_several_labels_by_hand():
@@ -69,6 +74,11 @@ def test_f1_of_several_labels_by_hand():
 
 def test_no_labels_at_all_score_0():
     assert f1_of_labels([[]], [[]], ["a"]) == {"macro F1": 0, "micro F1": 0}
+
+
+def spearman(x, y):
+    pairs = np.transpose([x, y])
+    return task_of(Similarity).scores(pairs)["Spearman"]
 
 
 def test_pearson_by_hand():

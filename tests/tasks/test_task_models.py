@@ -1,6 +1,6 @@
 """What holds for the models of all tasks, and for their commands."""
 
-import importlib
+import dataclasses
 import json
 import os
 from collections.abc import Callable
@@ -12,17 +12,21 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras import tasks
 from elmo_keras.tasks import (
     ESIM,
-    Answerer,
-    Coreferent,
+    CoreferenceModel,
+    QuestionAnswering,
     SimilarityModel,
     Tagger,
     TextClassifier,
 )
+from elmo_keras.tasks.answer.task import Answering
+from elmo_keras.tasks.classify.task import Classification
 from elmo_keras.tasks.coreference.document_batches import document_inputs
-from elmo_keras.tasks.experiments.experiment_arguments import main
+from elmo_keras.tasks.coreference.task import Coreference
+from elmo_keras.tasks.entail.task import Entailment
+from elmo_keras.tasks.similarity.task import Similarity
+from elmo_keras.tasks.tag.task import Tagging
 from elmo_keras.text.token_batches import padded_tokens
 from tests.support.task_models import (
     WORDS,
@@ -33,8 +37,9 @@ from tests.support.task_models import (
     entities,
     learned,
     questions,
+    run_command,
     scores_of,
-    task_options,
+    task_of,
     text_inputs,
     token_vectors,
 )
@@ -117,7 +122,7 @@ CASES = {
         header=TABLE,
     ),
     "answer": Case(
-        lambda vectors: Answerer(vectors, True, units=3, within_tokens=True),
+        lambda vectors: QuestionAnswering(vectors, True, units=3, within_tokens=True),
         text_inputs(context=[*TEXTS[:2], TEXTS[3]], question=[*OTHERS[:2], OTHERS[3]]),
         [[0, 1, 0, 1], [-1] * 4, [-2] * 4],
         lambda model: model.answer(CONTEXT, QUESTION),
@@ -128,7 +133,7 @@ CASES = {
         by_token=True,
     ),
     "coreference": Case(
-        lambda vectors: Coreferent(
+        lambda vectors: CoreferenceModel(
             vectors, units=3, hidden_units=7, longest=2, mentions_per_token=1.0
         ),
         document_inputs(DOCUMENT, SPEAKERS),
@@ -159,7 +164,7 @@ CASES |= {
         text="",
     ),
     "coreference, singletons": CASES["coreference"]._replace(
-        make=lambda vectors: Coreferent(
+        make=lambda vectors: CoreferenceModel(
             vectors, units=3, hidden_units=7, longest=2, singletons=True
         ),
         text="",
@@ -168,9 +173,24 @@ CASES |= {
 COMMANDS = [name for name, case in CASES.items() if case.text]
 
 
-def task_of(name):
-    folder = name.split(",")[0]
-    return importlib.import_module(f"elmo_keras.tasks.{folder}.__main__").TASK
+TASKS = {
+    task.name: task
+    for task in (
+        Answering,
+        Classification,
+        Coreference,
+        Entailment,
+        Similarity,
+        Tagging,
+    )
+}
+
+
+def test_tasks_read_the_fields_of_their_models(plain):
+    name, model = plain
+    task = TASKS[name.split(",")[0]]
+    assert task.text_fields == model.text_fields
+    assert task.compares_tokens == model.compares_tokens
 
 
 def random_texts(n, rng, longest=5):
@@ -252,7 +272,7 @@ def test_given_layers_replace_the_language_model(made):
 
 def test_padding_and_other_examples_change_nothing(made):
     case, model, outputs = made
-    if isinstance(model, Coreferent):  # a batch is a document
+    if isinstance(model, CoreferenceModel):  # a batch is a document
         wider = {n: tf.pad(x, [[0, 0], [0, 3]]) for n, x in case.inputs.items()}
         assert_same(model(wider), outputs, 1e-5)
     else:
@@ -279,7 +299,8 @@ def test_a_graph_predicts_the_same(plain, unoptimized_graphs):
 def test_gradients_are_finite_with_texts_without_tokens(plain):
     name, model = plain
     case = CASES[name]
-    model.compile("sgd", loss=task_of(name).loss, run_eagerly=True, jit_compile=False)
+    loss = TASKS[name.split(",")[0]].loss
+    model.compile("sgd", loss=loss, run_eagerly=True, jit_compile=False)
     labels = tf.constant(case.labels)
     with tf.GradientTape() as tape:
         outputs = model(case.inputs, training=True)
@@ -292,13 +313,6 @@ def test_gradients_are_finite_with_texts_without_tokens(plain):
     assert len(gradients) > 0.9 * len(model.trainable_variables)
     assert all(np.all(np.isfinite(gradient)) for gradient in gradients)
     assert np.any([np.any(gradient) for gradient in gradients])
-
-
-def test_saved_names_stay_beside_the_names_of_the_field():
-    assert tasks.QuestionAnswering is Answerer and tasks.CoreferenceModel is Coreferent
-    for model in (Answerer, Coreferent, Tagger, TextClassifier, ESIM, SimilarityModel):
-        name = f"elmo_keras>{model.__name__}"
-        assert keras.saving.get_registered_name(model) == name
 
 
 SMALL = "--units 3 --word-dim 4 --character-dim 2 --batch-size 4 --epochs 1".split()
@@ -316,7 +330,7 @@ def test_a_command_compares_elmo_with_the_baseline_and_resumes(
     given = f"--train {train} --dev {train} --output {output} --baseline".split()
     given += [*SMALL, "--elmo", str(model_directory)]
     given += ["--sentences", "1"] if name == "coreference" else []
-    assert main(task_of(name), None, given) == 0
+    assert run_command(TASKS[name], given) == 0
     results = (output / "results.json").read_bytes()
     records = json.loads(results)
     assert [record["cached"] for record in records] == [False, True]
@@ -329,7 +343,7 @@ def test_a_command_compares_elmo_with_the_baseline_and_resumes(
         model.run_eagerly = True
         case.answers(model)
     assert "| baseline" in capsys.readouterr().out
-    assert main(task_of(name), None, given) == 0
+    assert run_command(TASKS[name], given) == 0
     assert (output / "results.json").read_bytes() == results
 
 
@@ -352,10 +366,10 @@ def test_a_malformed_file_ends_a_command_with_one_line_and_leaves_nothing(
 ):
     (tmp_path / "train").write_text(text, encoding="utf-8")
     given = ["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/out", *options]
-    assert main(task_of(name), None, given) == 2
+    assert run_command(TASKS[name], given) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
-    assert error.startswith(f"elmo_keras.tasks.{name}: ")
+    assert error.startswith(f"elmo-keras {name}: ")
     assert os.listdir(tmp_path) == ["train"]
 
 
@@ -369,13 +383,13 @@ def test_a_malformed_file_ends_a_command_with_one_line_and_leaves_nothing(
 )
 def test_raw_text_may_be_split_at_spaces_or_at_punctuation(name, text, tmp_path):
     (tmp_path / "train").write_text(text)
-    task = task_of(name)
     for split, tokens in (
         ("spaces", ["a.b", "c!"]),
         ("punctuation", ["a.b", "c", "!"]),
     ):
-        (example,) = task.read(tmp_path / "train", task_options(task, split=split))
-        assert example[task.model_class.text_fields[0]] == tokens
+        task = task_of(TASKS[name], split=split)
+        (example,) = task.read(tmp_path / "train")
+        assert example[task.text_fields[0]] == tokens
 
 
 def test_it_matters_to_entailment_which_sentence_is_the_premise():
@@ -443,26 +457,41 @@ ROLES = ["B-A0", "B-V", "O"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name, examples, options, lowest",
+    "name, make, examples, options, lowest",
     [
-        ("classify", with_one_label, {"labels": TRUTH, "units": 7}, 0.95),
         (
             "classify",
+            TextClassifier,
+            with_one_label,
+            {"labels": TRUTH, "units": 7},
+            0.95,
+        ),
+        (
+            "classify",
+            TextClassifier,
             with_several_labels,
             {"labels": WORDS[:2], "multi_label": True, "units": 7},
             0.95,
         ),
-        ("tag", entities, {"tags": BIO, "units": 11, "dropout": 0.0}, 0.9),
-        ("tag", roles, {"tags": ROLES, "units": 11, "predicate_dim": 5}, 0.95),
-        ("entail", entailments, {"labels": TRUTH, "units": 11, "dropout": 0.0}, 0.9),
-        ("similarity", similar_pairs, {"units": 13}, 0.8),
+        ("tag", Tagger, entities, {"tags": BIO, "units": 11, "dropout": 0.0}, 0.9),
+        ("tag", Tagger, roles, {"tags": ROLES, "units": 11, "predicate_dim": 5}, 0.95),
+        (
+            "entail",
+            ESIM,
+            entailments,
+            {"labels": TRUTH, "units": 11, "dropout": 0.0},
+            0.9,
+        ),
+        ("similarity", SimilarityModel, similar_pairs, {"units": 13}, 0.8),
     ],
 )
-def test_a_model_learns_made_up_examples(name, examples, options, lowest):
+def test_a_model_learns_made_up_examples(name, make, examples, options, lowest):
     rng = np.random.default_rng(0)
     train, held_out = examples(300, rng), examples(80, rng)
-    task = task_of(name)
-    model = task.model_class(token_vectors(), **options)
+    model = make(token_vectors(), **options)
+    task = task_of(TASKS[name], batch_size=10)
+    if examples is roles:
+        task = dataclasses.replace(task, kind="srl")
     losses, score = learned(task, model, train, held_out)
     assert min(losses) < losses[0] / 2 and score > lowest
     if name == "classify":
@@ -478,7 +507,7 @@ def test_texts_with_several_labels_are_classified_by_their_names(tmp_path):
     names.write_text("joy\nanger\n")
     given = f"--train {train} --dev {train} --output {output} --labels {names}"
     given = [*given.split(), *SMALL, "--format", "goemotions"]
-    assert main(task_of("classify"), None, given) == 0
+    assert run_command(Classification, given) == 0
     (record,) = json.loads((output / "results.json").read_text())
     assert set(record["dev"]) == {"macro F1", "micro F1"}
     model = keras.models.load_model(next(Path(output).glob("*.keras")))
@@ -489,5 +518,5 @@ def test_a_label_that_only_dev_has_counts_as_wrong():
     classifier = TextClassifier(token_vectors(), ["1", "2"], units=2)
     made = [{"tokens": ["a"], "label": label} for label in ("2", "3")]
     predictions = [np.array([0.1, 0.9])] * 2
-    scores = scores_of(task_of("classify"), classifier, made, predictions)
+    scores = scores_of(task_of(Classification), classifier, made, predictions)
     assert scores == {"accuracy": 0.5}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elmo_keras.tasks.answer.words import OffsetTokens, offset_tokens
-from elmo_keras.tasks.readers.lines import decoded_json, whole_text
+from elmo_keras.tasks.readers.lines import read_json
 
 _KINDS = {list: "a list", str: "text", int: "a whole number"}
 
@@ -24,8 +24,7 @@ def read_squad(path: str | Path) -> list[dict]:
     the text found there.
     """
     examples = []
-    # The whole file at once: SQuAD's files are a single line of megabytes.
-    content = decoded_json(path, 1, whole_text(path))
+    content = read_json(path)
     for outer, article in _items(content, "data", f"{path}: "):
         for place, paragraph in _items(article, "paragraphs", outer):
             text = _text(paragraph, "context", place)
@@ -157,7 +156,7 @@ def f1(prediction: str, gold: str, convention: Convention = SQUAD) -> float:
     return 2 * common.total() / (len(predicted) + len(wanted))
 
 
-def squad_numbers(
+def squad_statistics(
     predictions: Sequence[str],
     answers: Sequence[Sequence[str]],
     convention: Convention = SQUAD,

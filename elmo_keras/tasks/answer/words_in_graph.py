@@ -63,7 +63,7 @@ NOWHERE = -1  # begin and end of no answer
 def text_answers(
     context: PlacedWords, question: PlacedWords, found: Mapping[str, tf.Tensor]
 ) -> dict[str, tf.Tensor]:
-    """The answers that `Answerer.answers` found, as pieces of their contexts.
+    """The answers that `QuestionAnswering.answers` found, as pieces of their contexts.
 
     `begin` and `end` are numbers of characters, `NOWHERE` for none. If one of the texts
     has no word, there is no answer, with the score 0.

@@ -14,51 +14,20 @@ scores are macro and micro F1.
 import sys
 from pathlib import Path
 
-from elmo_keras.tasks.experiments.experiment_arguments import main
-from elmo_keras.tasks.experiments.label_scores import OF_LABELS
-from elmo_keras.tasks.experiments.task import DROPOUT, UNITS, Task, of_model
-from elmo_keras.tasks.readers.labelled_texts import READERS, read_label_names
-from elmo_keras.tasks.readers.words import SPLITS
+from elmo_keras.tasks.arguments import SPLIT, UNITS, main
+from elmo_keras.tasks.classify.task import Classification
+from elmo_keras.tasks.readers.labelled_texts import READERS
+from elmo_keras.util.argument_types import rate
 
-
-def read(path, options):
-    multi_label = options.format == "goemotions"
-    if multi_label != (options.labels is not None):
-        raise ValueError(
-            "--format goemotions needs --labels FILE; other formats do not take it."
-        )
-    given = {"split": SPLITS[options.split]} if options.split else {}
-    if multi_label:
-        given["names"] = read_label_names(options.labels)
-    return READERS[options.format](path, **given)
-
-
-def of_examples(examples, options):
-    if options.labels is not None:
-        return {"labels": read_label_names(options.labels), "multi_label": True}
-    return {"labels": sorted({example["label"] for example in examples})}
-
-
-TASK = Task(
-    name="classify",
-    model_path="classify.classifier.TextClassifier",
-    options={
-        "format": dict(help="default: fasttext", choices=READERS, default="fasttext"),
-        "labels": dict(
-            help="names of the labels of goemotions", type=Path, metavar="FILE"
-        ),
-        "split": dict(
-            help="how to split text (default: punctuation; fasttext and trees: spaces)",
-            choices=SPLITS,
-        ),
-        "units": of_model("units", 50, UNITS),
-        "lstm_dropout": of_model("dropout", 0.2, DROPOUT),
-    },
-    read=read,
-    of_examples=of_examples,
-    **OF_LABELS,
-)
+TASK = Classification
+OPTIONS = {
+    "format": dict(choices=[*READERS, "goemotions"], help="default: fasttext"),
+    "labels": dict(type=Path, metavar="FILE", help="names of goemotions' labels"),
+    "split": SPLIT,
+    "units": UNITS,
+    "lstm_dropout": dict(type=rate, help="on the LSTMs' outputs"),
+}
 
 
 if __name__ == "__main__":
-    sys.exit(main(TASK, __doc__))
+    sys.exit(main(TASK, OPTIONS, __doc__))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
-from elmo_keras.tasks.layers.bilstm import Bidirectional, SentenceEncoder
+from elmo_keras.tasks.layers.bilstm import FastBidirectional, SentenceEncoder
 from elmo_keras.tasks.layers.pooling import (
     SelfAttentivePooling,
     masked_max,
@@ -14,6 +14,7 @@ from elmo_keras.tasks.layers.pooling import (
     soft_alignment,
 )
 from elmo_keras.tasks.layers.task_model import LabelModel
+from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.token_batches import padded_tokens
 
 
@@ -24,7 +25,7 @@ class Maxout(keras.layers.Layer):
     Reference: Goodfellow et al. 2013, "Maxout Networks".
     """
 
-    def __init__(self, units, pieces=4, **kwargs):
+    def __init__(self, units: int, pieces: int = 4, **kwargs):
         super().__init__(**kwargs)
         self.units = units
         self.pieces = pieces
@@ -60,7 +61,6 @@ class TextClassifier(LabelModel):
 
     Output: `(batch, len(labels))`, a probability for each label.
 
-    >>> from elmo_keras.tasks.layers.token_vectors import TokenVectors
     >>> classifier = TextClassifier(TokenVectors(), ["bad", "good"], units=3)
     >>> classifier.run_eagerly = True  # two texts need no graph
     >>> classifier.classify([["A", "film"], ["No"]])[0] in ["bad", "good"]
@@ -72,20 +72,19 @@ class TextClassifier(LabelModel):
 
     def __init__(
         self,
-        token_vectors,
-        labels,
-        multi_label=False,
+        token_vectors: TokenVectors,
+        labels: Sequence[str],
+        multi_label: bool = False,
         *,
-        units=50,
-        dropout=0.2,
+        units: int = 50,
+        dropout: float = 0.2,
         **kwargs,
     ):
         super().__init__(token_vectors, labels, units, dropout, **kwargs)
         self.multi_label = multi_label
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
-        self.integrator = Bidirectional(units, name="integrator")
+        self.integrator = FastBidirectional(units, name="integrator")
         self.attention = SelfAttentivePooling(name="attention")
-        self.dropout = keras.layers.Dropout(dropout, name="dropout")
         self.maxout = Maxout(units, name="maxout")
         activation = "sigmoid" if multi_label else "softmax"
         self.decision = keras.layers.Dense(len(labels), activation, name="decision")
@@ -110,22 +109,14 @@ class TextClassifier(LabelModel):
         return self.decision(self.dropout(self.maxout(pooled), training=training))
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
-        kind = keras.losses.BinaryCrossentropy
+        loss = keras.losses.BinaryCrossentropy()
         if not self.multi_label:
-            kind = keras.losses.SparseCategoricalCrossentropy
-        return ops.sum([kind()(y, y_pred, sample_weight), *self.losses])
+            loss = keras.losses.SparseCategoricalCrossentropy()
+        return ops.sum([loss(y, y_pred, sample_weight), *self.losses])
 
     def classify(self, texts: Sequence[Sequence[str]]) -> list:
         """The label of each text, or a list of labels for each multi-label text."""
         return self.decide(self.predict({"tokens": padded_tokens(texts)}, verbose=0))
 
     def get_config(self):
-        config = super().get_config()
-        config["several"] = config.pop("multi_label")  # the key in saved files
-        return config
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        config["multi_label"] = config.pop("several")
-        return super().from_config(config)
+        return super().get_config() | {"multi_label": self.multi_label}

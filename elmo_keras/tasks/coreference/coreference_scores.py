@@ -52,7 +52,7 @@ METRICS = {
 }
 
 
-def coreference_numbers(
+def coreference_statistics(
     keys: Sequence[Clusters], responses: Sequence[Clusters]
 ) -> np.ndarray:
     """Of each document, both parts of each metric's recall and precision: (documents, 16).

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from elmo_keras.tasks.experiments.batches import Batches
+from elmo_keras.tasks.batches import Batches
 from elmo_keras.text.token_batches import padded_tokens
 
 
@@ -26,15 +26,6 @@ def document_inputs(
 
 class DocumentBatches(Batches):
     """Batches of one document, with its sentences along the first axis."""
-
-    def __init__(self, examples, text_fields, number_fields=(), **options):
-        super().__init__(
-            examples, text_fields, number_fields, **options | {"batch_size": 1}
-        )
-
-    @staticmethod
-    def texts(examples, text_fields):
-        return [s for e in examples for field in text_fields for s in e[field]]
 
     def inputs(self, rows):
         (document,) = (self.examples[i] for i in rows)

@@ -6,9 +6,14 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.tasks.layers.bilstm import Bidirectional, SentenceEncoder, stacked_pair
+from elmo_keras.tasks.layers.bilstm import (
+    FastBidirectional,
+    SentenceEncoder,
+    stacked_pair,
+)
 from elmo_keras.tasks.layers.pooling import masked_max, masked_mean, soft_alignment
 from elmo_keras.tasks.layers.task_model import LabelModel
+from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.token_batches import padded_tokens
 
 
@@ -37,7 +42,6 @@ class ESIM(LabelModel):
     Output: `(batch, len(labels))`, a probability for each label, for the loss
     `"sparse_categorical_crossentropy"`.
 
-    >>> from elmo_keras.tasks.layers.token_vectors import TokenVectors
     >>> entailment = ESIM(TokenVectors(), ["no", "yes"], units=3)
     >>> entailment.run_eagerly = True  # one pair needs no graph
     >>> entailment.judge([["A", "cat", "sits"]], [["An", "animal"]])[0] in ["no", "yes"]
@@ -49,12 +53,19 @@ class ESIM(LabelModel):
 
     text_fields = "premise", "hypothesis"
 
-    def __init__(self, token_vectors, labels, units=50, *, dropout=0.3, **kwargs):
+    def __init__(
+        self,
+        token_vectors: TokenVectors,
+        labels: Sequence[str],
+        units: int = 50,
+        *,
+        dropout: float = 0.3,
+        **kwargs,
+    ):
         super().__init__(token_vectors, labels, units, dropout, **kwargs)
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
         self.inference = keras.layers.Dense(units, "relu", name="inference")
-        self.composition = Bidirectional(units, name="composition")
-        self.dropout = keras.layers.Dropout(dropout, name="dropout")
+        self.composition = FastBidirectional(units, name="composition")
         self.hidden = keras.layers.Dense(units, "tanh", name="hidden")
         self.decision = keras.layers.Dense(len(labels), "softmax", name="decision")
 

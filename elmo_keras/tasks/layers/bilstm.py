@@ -1,49 +1,46 @@
 """The biLSTM of the task models, and the encoder of sentences that contains it."""
 
-import weakref
+import types
 from collections.abc import Mapping
 
 import keras
 import tensorflow as tf
 from keras import ops
 
-from elmo_keras.layers.arguments_config import LayerArgument
 from elmo_keras.layers.blocked_weights import blocked
 from elmo_keras.layers.flat_sentences import padded
 from elmo_keras.layers.lstm_cell import Clips, State, Weights
 from elmo_keras.layers.packing import pack_sentences
 from elmo_keras.layers.recurrence import over_packed
-
-# While Keras loads a model, it takes two objects that had the same address, one after
-# the other, for one shared object. So the LSTM that `Bidirectional` copies twice stays
-# alive, and keeps its address, as long as the copies.
-_copied = weakref.WeakKeyDictionary()
+from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class Bidirectional(keras.layers.Bidirectional):
+class FastBidirectional(keras.layers.Bidirectional):
     """Keras' `Bidirectional(LSTM(units, return_sequences=True))`, which trains faster.
 
-    It has the weights, outputs and gradients of Keras' layer, and its class name, by
-    which files of models find the weights. In training on CPUs, in float32 and float64,
-    both directions run at once, over real tokens only (`layers.recurrence`). On other
-    devices, in half precision, outside of training and with an `initial_state`, Keras'
-    own layer runs: on GPUs, by cuDNN.
+    It has the weights, outputs and gradients of Keras' layer. In training on CPUs, in
+    float32 and float64, both directions run at once, over real tokens only
+    (`layers.recurrence`). On other devices, in half precision, outside of training and
+    with an `initial_state`, Keras' layer runs: on GPUs, by cuDNN.
 
     Output: `(batch, time, 2 · units)`, forward half first, 0 where the mask is false.
 
-    >>> lstm = Bidirectional(units=3)
+    >>> lstm = FastBidirectional(units=3)
     >>> lstm(keras.ops.ones((2, 5, 4)), training=True).shape
     TensorShape([2, 5, 6])
 
     Reference: Hochreiter and Schmidhuber 1997; Gers et al. 2000.
     """
 
-    def __init__(self, units, **kwargs):
+    def __init__(self, units: int, **kwargs):
         dtype = kwargs.get("dtype")
         lstm = keras.layers.LSTM(units, return_sequences=True, dtype=dtype)
         super().__init__(lstm, **kwargs)
-        _copied[self] = lstm
+        # While Keras loads a model, it takes two objects that had the same address, one
+        # after the other, for one shared object. So the LSTM that it copied for each
+        # direction stays alive; in a namespace, Keras does not track it as a layer.
+        self._copied = types.SimpleNamespace(lstm=lstm)
         self.units = units
 
     def call(self, sequences, initial_state=None, mask=None, training=None):
@@ -56,7 +53,7 @@ class Bidirectional(keras.layers.Bidirectional):
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         x = tf.gather_nd(sequences, tf.where(mask))  # (tokens, dim)
         outputs = [
-            _over_sentences(x, lengths, direction)
+            _run_over_sentences(x, lengths, direction)
             for direction in (self.forward_layer, self.backward_layer)
         ]
         return padded(tf.concat(outputs, axis=1), mask)
@@ -64,8 +61,8 @@ class Bidirectional(keras.layers.Bidirectional):
     @property
     def _is_faster(self):
         """Whether `layers.recurrence` is faster than Keras' own layer here."""
-        others = map(tf.config.list_logical_devices, ("GPU", "TPU"))
-        return self.compute_dtype in ("float32", "float64") and not any(others)
+        accelerators = map(tf.config.list_logical_devices, ("GPU", "TPU"))
+        return self.compute_dtype in ("float32", "float64") and not any(accelerators)
 
     def get_config(self):
         return keras.layers.Layer.get_config(self) | {"units": self.units}
@@ -75,12 +72,12 @@ class Bidirectional(keras.layers.Bidirectional):
         return cls(**config)
 
 
-def _over_sentences(x, lengths, lstm):
+def _run_over_sentences(x, lengths, lstm):
     """The outputs of Keras' LSTM over flat sentences, see `layers.flat_sentences`."""
     packing = pack_sentences(lengths, lstm.go_backwards)
     cell = lstm.cell
     kernel, recurrent_kernel, bias = map(
-        _reordered, (cell.kernel, cell.recurrent_kernel, cell.bias)
+        _reorder_gates, (cell.kernel, cell.recurrent_kernel, cell.bias)
     )
     zeros = tf.zeros((tf.size(lengths), cell.units), x.dtype)
     outputs, _ = over_packed(
@@ -94,14 +91,14 @@ def _over_sentences(x, lengths, lstm):
     return tf.gather(outputs, tf.math.invert_permutation(packing.tokens))
 
 
-def _reordered(weight):
+def _reorder_gates(weight):
     """Keras has the gates in the order i, f, j, o."""
     i, f, j, o = tf.split(tf.convert_to_tensor(weight), 4, axis=-1)
     return tf.concat([i, j, f, o], axis=-1)
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class SentenceEncoder(LayerArgument, keras.layers.Layer):
+class SentenceEncoder(keras.layers.Layer):
     """`[h_k; ELMo_k]`, where h is a biLSTM's output with dropout, and the mask of real tokens.
 
     `layers` are the biLM's or None, see `TokenVectors`; the output is 0 at padding.
@@ -109,12 +106,18 @@ class SentenceEncoder(LayerArgument, keras.layers.Layer):
     Reference: Peters et al. 2018, section 3.3.
     """
 
-    def __init__(self, token_vectors, units=100, dropout=0.2, **kwargs):
+    def __init__(
+        self,
+        token_vectors: TokenVectors,
+        units: int = 100,
+        dropout: float = 0.2,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         self.supports_jit = False  # XLA has no strings
         self.token_vectors = token_vectors
         self.units = units
-        self.lstm = Bidirectional(units, name="lstm")
+        self.lstm = FastBidirectional(units, name="lstm")
         self.dropout = keras.layers.Dropout(dropout, name="dropout")
 
     @property
@@ -139,14 +142,14 @@ def stacked_pair(
     """Tokens `(2 · batch, time)` of both texts, and layers or None, for one encoder's run."""
     tokens = [inputs[first], inputs[second]]
     time = tf.maximum(*(tf.shape(t)[1] for t in tokens))
-    stacked = tf.concat([_widened(t, time, axis=1) for t in tokens], axis=0)
+    stacked = tf.concat([_pad(t, time, axis=1) for t in tokens], axis=0)
     layers = [inputs.get(f"{field}_layers") for field in (first, second)]
     if layers[0] is None:
         return stacked, None
-    return stacked, tf.concat([_widened(x, time, axis=2) for x in layers], axis=0)
+    return stacked, tf.concat([_pad(x, time, axis=2) for x in layers], axis=0)
 
 
-def _widened(x, size, axis):
+def _pad(x, size, axis):
     missing = size - tf.shape(x)[axis]
     paddings = [[0, missing if i == axis else 0] for i in range(x.shape.rank)]
     return tf.pad(x, paddings, constant_values="" if x.dtype == tf.string else 0)

@@ -1,13 +1,12 @@
 """The bases of the task models."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts, check_names, check_numbers
-from elmo_keras.layers.arguments_config import LayerArgument
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
 THRESHOLD = 0.3  # lowest probability of a predicted label, as for GoEmotions
@@ -25,7 +24,7 @@ def open_shapes(inputs: Mapping[str, tf.Tensor]) -> dict[str, tf.TensorSpec]:
     return {name: spec(name, tensor) for name, tensor in inputs.items()}
 
 
-class TaskModel(LayerArgument, keras.Model):
+class TaskModel(keras.Model):
     """A model that reads `TokenVectors`.
 
     Its inputs are a mapping: field F holds strings `(batch, time)` padded with `""`,
@@ -37,17 +36,32 @@ class TaskModel(LayerArgument, keras.Model):
     text_fields: tuple[str, ...] = ("tokens",)
     compares_tokens = False
 
-    def __init__(self, token_vectors, units, dropout, **kwargs):
+    def __init__(
+        self, token_vectors: TokenVectors, units: int, dropout: float, **kwargs
+    ):
         if not isinstance(token_vectors, TokenVectors):
-            kind = type(token_vectors).__name__
             raise ValueError(
-                f"`token_vectors` should be TokenVectors. Received: {kind}"
+                "`token_vectors` should be TokenVectors. Received: "
+                f"{type(token_vectors).__name__}"
             )
         check_counts(units=units)
         check_numbers(0, 1, dropout=dropout)
         super().__init__(**kwargs)
         self.token_vectors = token_vectors
         self.units = units
+        self.dropout = keras.layers.Dropout(dropout, name="dropout")
+
+    def get_config(self):
+        return super().get_config() | {
+            "token_vectors": keras.saving.serialize_keras_object(self.token_vectors),
+            "units": self.units,
+            "dropout": self.dropout.rate,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        token_vectors = keras.saving.deserialize_keras_object(config["token_vectors"])
+        return cls(**config | {"token_vectors": token_vectors})
 
     def read(self, inputs, field, training):
         layers = inputs.get(f"{field}_layers")
@@ -84,10 +98,20 @@ class LabelModel(TaskModel):
     compares_tokens = True
     multi_label = False
 
-    def __init__(self, token_vectors, labels, units, dropout, **kwargs):
+    def __init__(
+        self,
+        token_vectors: TokenVectors,
+        labels: Sequence[str],
+        units: int,
+        dropout: float,
+        **kwargs,
+    ):
         check_names(labels=labels)
         super().__init__(token_vectors, units, dropout, **kwargs)
         self.labels = list(labels)
+
+    def get_config(self):
+        return super().get_config() | {"labels": self.labels}
 
     def answers(self, inputs):
         """All `labels` and their `scores` `(batch, labels)`, and those that are predicted.
@@ -98,17 +122,17 @@ class LabelModel(TaskModel):
         scores = self(inputs, training=False)
         labels = tf.broadcast_to(tf.constant(self.labels), tf.shape(scores))
         labels = tf.ensure_shape(labels, (None, len(self.labels)))
-        found = {"labels": labels, "scores": tf.cast(scores, tf.float32)}
+        answers = {"labels": labels, "scores": tf.cast(scores, tf.float32)}
         if not self.multi_label:
             best = tf.gather(tf.constant(self.labels), tf.argmax(scores, axis=1))
-            return {"label": best} | found
+            return {"label": best} | answers
         predicted = scores >= THRESHOLD
         order = tf.argsort(tf.cast(~predicted, tf.int32), axis=1, stable=True)
         names = tf.gather(tf.where(predicted, labels, ""), order, batch_dims=1)
-        return {"predicted_labels": names} | found
+        return {"predicted_labels": names} | answers
 
     def decide(self, probabilities: np.ndarray) -> list:
-        """The label of each example, or a list of labels where there may be several."""
+        """The label of each example, or a list of labels for each multi-label example."""
         if not self.multi_label:
             return [self.labels[i] for i in np.argmax(probabilities, axis=-1)]
         return [

@@ -1,7 +1,7 @@
 """The token vectors of task models: trained words and characters, and ELMo."""
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import keras
 import numpy as np
@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from elmo_keras.argument_checks import check_counts
 from elmo_keras.config import ElmoConfig
-from elmo_keras.layers.arguments_config import LayerArgument
+from elmo_keras.elmo import Elmo
 from elmo_keras.layers.character_cnn import CharacterCNN
 from elmo_keras.tasks.layers import PLACES
 from elmo_keras.text.characters import characters_of_words
@@ -22,7 +22,7 @@ WIDTHS = 3, 6  # bytes: three or six letters, one or two Hangul syllables
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class TokenVectors(LayerArgument, keras.layers.Layer):
+class TokenVectors(keras.layers.Layer):
     """Vectors of tokens for the input and the output of a task's network.
 
     `[word; characters]` is the baseline, trained with the task: a vector for each
@@ -62,18 +62,16 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
     Reference: Peters et al. 2018, section 3.3.
     """
 
-    layer_argument = "elmo"
-
     def __init__(
         self,
-        words=(),
-        word_dim=100,
-        character_dim=64,
+        words: Iterable[str] = (),
+        word_dim: int = 100,
+        character_dim: int = 64,
         *,
-        elmo=None,
-        elmo_at="input",
-        dropout=0.5,
-        trainable_words=True,
+        elmo: Elmo | None = None,
+        elmo_at: str = "input",
+        dropout: float = 0.5,
+        trainable_words: bool = True,
         **kwargs,
     ):
         check_counts(least=0, word_dim=word_dim, character_dim=character_dim)
@@ -87,7 +85,7 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
         self.trainable_words = trainable_words
         self._check()
         if self.words:
-            self.word_numbers = keras.layers.StringLookup(vocabulary=list(self.words))
+            self.word_ids = keras.layers.StringLookup(vocabulary=list(self.words))
             self.word_vectors = keras.layers.Embedding(
                 len(self.words) + 1, word_dim, trainable=trainable_words
             )
@@ -163,8 +161,8 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
             ValueError: a word is not one of the layer's, the shape is another, or a
                 number is not finite.
         """
-        numbers = {word: number for number, word in enumerate(self.words, 1)}
-        unknown = [word for word in words if word not in numbers]
+        ids = {word: i for i, word in enumerate(self.words, 1)}
+        unknown = [word for word in words if word not in ids]
         if unknown:
             raise ValueError(
                 "`words` should be among the words of the layer, which are in lower "
@@ -184,16 +182,16 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
         start = np.array(self.word_vectors.embeddings_initializer(table.shape))
         size = np.sqrt(np.mean(np.square(vectors)))
         start *= size / np.sqrt(np.mean(np.square(start)))
-        start[[numbers[word] for word in words]] = vectors
+        start[[ids[word] for word in words]] = vectors
         table.assign(start)
 
     def call(self, tokens, layers=None, training=False):
         trained = []
         if self.words:
             lower = tf.strings.lower(tokens, encoding="utf-8")
-            trained.append(self.word_vectors(self.word_numbers(lower)))
+            trained.append(self.word_vectors(self.word_ids(lower)))
         if self.character_dim:
-            trained.append(self._of_characters(tokens, training))
+            trained.append(self._encode_characters(tokens, training))
         at_input, at_output = self._elmo_vectors(tokens, layers, training)
         if trained:
             trained = tf.concat(trained, axis=-1)
@@ -202,7 +200,7 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
             trained.append(at_input)
         return tf.concat(trained, axis=-1), at_output, token_mask(tokens)
 
-    def _of_characters(self, tokens, training):
+    def _encode_characters(self, tokens, training):
         """The CNN's vectors; it reads each distinct word once."""
         words, index = tf.unique(tf.reshape(tokens, [-1]))
         ids = characters_of_words(words, CHARACTERS)
@@ -221,8 +219,24 @@ class TokenVectors(LayerArgument, keras.layers.Layer):
             return vectors
         return (vectors, None) if self.elmo_at == "input" else (None, vectors)
 
+    def get_config(self):
+        return super().get_config() | {
+            "words": list(self.words),
+            "word_dim": self.word_dim,
+            "character_dim": self.character_dim,
+            "elmo": keras.saving.serialize_keras_object(self.elmo),
+            "elmo_at": self.elmo_at,
+            "dropout": self.dropout.rate,
+            "trainable_words": self.trainable_words,
+        }
 
-def frequent_words(sentences: list[list[str]], min_count: int = 2) -> list[str]:
+    @classmethod
+    def from_config(cls, config):
+        elmo = keras.saving.deserialize_keras_object(config["elmo"])
+        return cls(**config | {"elmo": elmo})
+
+
+def frequent_words(sentences: Iterable[Sequence[str]], min_count: int = 2) -> list[str]:
     """The words, in lower case, that occur at least `min_count` times, most frequent first."""
     counts = collections.Counter(token.lower() for s in sentences for token in s)
     frequent = [word for word, count in counts.items() if count >= min_count]

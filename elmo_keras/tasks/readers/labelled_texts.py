@@ -1,6 +1,6 @@
 """Readers of labelled texts and pairs of texts, such as `{"tokens": […], "label": …}`."""
 
-import json
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -8,15 +8,16 @@ from typing import Any
 
 from elmo_keras.tasks.readers.lines import (
     SPACES,
-    decoded_json,
     malformed,
     numbered_lines,
-    parsed,
-    tab_rows,
+    parse_all,
+    parse_json,
+    read_json,
     table_rows,
 )
 from elmo_keras.tasks.readers.words import Split, split_at_spaces, words_and_punctuation
 
+HIGHEST_SIMILARITY = 5.0
 _LABEL = "__label__"
 # A word may hold other white space than the space, such as the no-break space.
 _NODE = re.compile(r"\(([^ ()]+) [^()]+\)")
@@ -24,35 +25,35 @@ _LEAF = re.compile(r"\([^ ()]+ ([^ ()]+)\)")
 # Treebanks escape the characters of their own format.
 _ESCAPES = {"-LRB-": "(", "-RRB-": ")"}
 _ESCAPED = re.compile(r"\\([/*])")
-_SEPARATOR = re.compile(r"[\s,]*")  # between the objects of a list
 _SNLI_FIELDS = "sentence1", "sentence2", "gold_label"
 _KLUE_FIELDS = "premise", "hypothesis", "gold_label"
 
 
-def examples_of(
+def read_examples(
     path: str | Path,
-    rows: Iterable[tuple[int, Sequence[str]]],
-    **columns: Callable[[str], Any],
+    rows: Iterable[tuple[int | str, Sequence[str]]],
+    **fields: Callable[[str], Any],
 ) -> list[dict]:
-    """An example for each numbered row, with a field made of each of its first cells."""
+    """An example for each numbered row, with a field that a function makes of each cell."""
 
-    def example(row):
-        cells = zip(columns.items(), row)
-        return {name: made_of(cell) for (name, made_of), cell in cells}
+    def parse(row):
+        cells = zip(fields.items(), row)
+        return {name: parse_cell(cell) for (name, parse_cell), cell in cells}
 
-    return parsed(path, rows, example)
+    return parse_all(path, rows, parse)
 
 
-def label(cell: str) -> str:
+def _strip_label(cell):
     if not cell.strip():
         raise ValueError("the label is missing")
     return cell.strip()
 
 
-def read_fasttext(path: str | Path, split: Split = split_at_spaces) -> list[dict]:
+def read_fasttext(path: str | Path, split: Split | None = None) -> list[dict]:
     """Lines of `__label__LABEL text`."""
+    split = split or split_at_spaces
 
-    def example(line):
+    def parse(line):
         name, _, text = line.strip(SPACES).replace("\t", " ").partition(" ")
         if not name.startswith(_LABEL) or name == _LABEL or _LABEL in text:
             raise ValueError(
@@ -60,47 +61,53 @@ def read_fasttext(path: str | Path, split: Split = split_at_spaces) -> list[dict
             )
         return {"tokens": split(text), "label": name.removeprefix(_LABEL)}
 
-    return parsed(path, numbered_lines(path), example)
+    return parse_all(path, numbered_lines(path), parse)
 
 
-def read_trees(path: str | Path) -> list[dict]:
+def read_trees(path: str | Path, split: Split | None = None) -> list[dict]:
     """Lines of one tree each, such as `(3 (2 A) (4 film))`: words and root label."""
-
-    def example(line):
-        tree = line.strip(SPACES)
-        while not (root := _NODE.fullmatch(tree)):
-            larger, tree = tree, _NODE.sub("node", tree)
-            if tree == larger:
-                raise ValueError(
-                    f"a tree such as (3 (2 A) (4 film)) is expected, not {line[:60]!r}"
-                )
-        tokens = [_ESCAPED.sub(r"\1", token) for token in _LEAF.findall(line)]
-        tokens = [_ESCAPES.get(token, token) for token in tokens]
-        return {"tokens": tokens, "label": root[1]}
-
-    return parsed(path, numbered_lines(path), example)
+    if split not in (None, split_at_spaces):
+        raise ValueError("--format trees has split text; leave out --split.")
+    return parse_all(path, numbered_lines(path), _parse_tree)
 
 
-def read_table(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
+def _parse_tree(line):
+    tree = line.strip(SPACES)
+    while not (root := _NODE.fullmatch(tree)):
+        larger, tree = tree, _NODE.sub("node", tree)
+        if tree == larger:
+            raise ValueError(
+                f"a tree such as (3 (2 A) (4 film)) is expected, not {line[:60]!r}"
+            )
+    tokens = [_ESCAPED.sub(r"\1", token) for token in _LEAF.findall(line)]
+    return {
+        "tokens": [_ESCAPES.get(token, token) for token in tokens],
+        "label": root[1],
+    }
+
+
+def read_nsmc(path: str | Path, split: Split | None = None) -> list[dict]:
     """A table with the columns `document`, which may be empty, and `label`."""
     rows = table_rows(path, ("document", "label"))
-    return examples_of(path, rows, tokens=split, label=label)
+    split = split or words_and_punctuation
+    return read_examples(path, rows, tokens=split, label=_strip_label)
 
 
 def read_goemotions(
-    path: str | Path, names: Sequence[str], split: Split = words_and_punctuation
+    path: str | Path, names: Sequence[str], split: Split | None = None
 ) -> list[dict]:
-    """Multi-label texts, lines of `text \\t 27,3 \\t id`; the numbers are those of names."""
+    """Multi-label texts, lines of `text \\t 27,3 \\t id`, with the indices of names."""
 
-    def labels(cell):
-        numbers = cell.split(",")
-        if not all(x.isdecimal() and int(x) < len(names) for x in numbers):
+    def parse_labels(cell):
+        indices = cell.split(",")
+        if not all(i.isdecimal() and int(i) < len(names) for i in indices):
             last = len(names) - 1
-            raise ValueError(f"labels from 0 to {last} are expected, not {numbers}")
-        return [names[int(x)] for x in numbers]
+            raise ValueError(f"labels from 0 to {last} are expected, not {indices}")
+        return [names[int(i)] for i in indices]
 
-    rows = tab_rows(path, n_fields=3)
-    return examples_of(path, rows, tokens=split, labels=labels)
+    rows = table_rows(path, ("text", "labels", "id"), header=False)
+    split = split or words_and_punctuation
+    return read_examples(path, rows, tokens=split, labels=parse_labels)
 
 
 def read_label_names(path: str | Path) -> list[str]:
@@ -112,64 +119,55 @@ def read_label_names(path: str | Path) -> list[str]:
     return names
 
 
-READERS = {
-    "fasttext": read_fasttext,
-    "trees": read_trees,
-    "nsmc": read_table,
-    "goemotions": read_goemotions,
-}
+READERS = {"fasttext": read_fasttext, "trees": read_trees, "nsmc": read_nsmc}
 
 
-def read_tabs(path: str | Path, split: Split = split_at_spaces) -> list[dict]:
+def read_tabs(path: str | Path, split: Split | None = None) -> list[dict]:
     """Lines of `premise \\t hypothesis \\t label`."""
-    return _pairs(path, tab_rows(path, n_fields=3), split)
+    rows = table_rows(path, ("premise", "hypothesis", "label"), header=False)
+    return _read_pairs(path, rows, split or split_at_spaces)
 
 
-def read_kornli(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
+def read_kornli(path: str | Path, split: Split | None = None) -> list[dict]:
     """KorNLI's table with `sentence1`, `sentence2` and `gold_label`."""
-    return _pairs(path, table_rows(path, _SNLI_FIELDS), split)
+    return _read_pairs(path, table_rows(path, _SNLI_FIELDS), split)
 
 
-def read_snli(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
+def read_snli(path: str | Path, split: Split | None = None) -> list[dict]:
     """SNLI's and MultiNLI's lines of JSON; pairs without an agreed label are left out."""
     lines = numbered_lines(path)
-    records = ((number, decoded_json(path, number, line)) for number, line in lines)
-    rows = _rows(path, records, _SNLI_FIELDS)
-    return [pair for pair in _pairs(path, rows, split) if pair["label"] != "-"]
+    values = ((number, parse_json(path, number, line)) for number, line in lines)
+    rows = _object_rows(path, values, _SNLI_FIELDS)
+    pairs = _read_pairs(path, rows, split)
+    return [pair for pair in pairs if pair["label"] != "-"]
 
 
-def read_klue_nli(path: str | Path, split: Split = words_and_punctuation) -> list[dict]:
+def read_klue_nli(path: str | Path, split: Split | None = None) -> list[dict]:
     """KLUE's JSON, a list of objects with `premise`, `hypothesis` and `gold_label`.
 
-    An error in an object, other than in its JSON, is reported with the line where the
-    object ends.
+    An error in an object, other than in its JSON, is reported with its index in the list.
     """
-    text = "\n".join(line for _, line in numbered_lines(path))
-    if not isinstance(decoded_json(path, 1, text), list):
+    values = read_json(path)
+    if not isinstance(values, list):
         raise malformed(path, 1, "a list of objects is expected")
-    return _pairs(path, _rows(path, _objects_of_list(text), _KLUE_FIELDS), split)
+    indexed = ((f"[{i}]", value) for i, value in enumerate(values))
+    rows = _object_rows(path, indexed, _KLUE_FIELDS)
+    return _read_pairs(path, rows, split)
 
 
-def _pairs(path, rows, split):
-    return examples_of(path, rows, premise=split, hypothesis=split, label=label)
+def _read_pairs(path, rows, split):
+    split = split or words_and_punctuation
+    return read_examples(
+        path, rows, premise=split, hypothesis=split, label=_strip_label
+    )
 
 
-def _objects_of_list(text):
-    """The values of a JSON list, each with the number of the line where it ends."""
-    decoder, end, number, counted = json.JSONDecoder(), text.index("[") + 1, 1, 0
-    while text[start := _SEPARATOR.match(text, end).end()] != "]":
-        value, end = decoder.raw_decode(text, start)
-        number += text.count("\n", counted, end)
-        counted = end
-        yield number, value
-
-
-def _rows(path, records, fields):
-    for number, record in records:
-        row = [record.get(f) for f in fields] if isinstance(record, dict) else [None]
-        if not all(isinstance(value, str) for value in row):
+def _object_rows(path, values, fields):
+    for number, value in values:
+        row = [value.get(f) for f in fields] if isinstance(value, dict) else [None]
+        if not all(isinstance(cell, str) for cell in row):
             reason = f"an object with strings {', '.join(fields)} is expected, not "
-            raise malformed(path, number, reason + repr(record)[:80])
+            raise malformed(path, number, reason + repr(value)[:80])
         yield number, row
 
 
@@ -179,3 +177,22 @@ PAIR_READERS = {
     "kornli": read_kornli,
     "klue": read_klue_nli,
 }
+
+
+def read_korsts(path: str | Path, split: Split | None = None) -> list[dict]:
+    """A table such as KorSTS gives `{"first": […], "second": […], "score": 3.8}`."""
+    rows = table_rows(path, ("sentence1", "sentence2", "score"))
+    split = split or words_and_punctuation
+    return read_examples(path, rows, first=split, second=split, score=_parse_score)
+
+
+def _parse_score(cell):
+    try:
+        score = float(cell)
+    except ValueError:
+        score = math.nan
+    if not 0 <= score <= HIGHEST_SIMILARITY:
+        raise ValueError(
+            f"a score from 0 to {HIGHEST_SIMILARITY:g} is expected, not {cell!r}"
+        )
+    return score

@@ -20,23 +20,8 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
             yield number, line.decode().rstrip("\r\n")
 
 
-def whole_text(path: str | Path) -> str:
-    """The text of a UTF-8 file, plain or gzipped, whose lines may be megabytes long."""
-    try:
-        with Path(path).open("rb") as file:
-            content = unzipped(file).read(MAX_TEXT + 1)
-        if len(content) > MAX_TEXT:
-            raise ValueError(f"{path} should have at most {MAX_TEXT:,} bytes.")
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise malformed(path, line, f"should be UTF-8. {error}") from None
-    except GZIP_ERRORS as error:
-        raise incomplete(path, error) from None
-
-
 def blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
-    """Groups of lines between blank ones: sentences, in most column formats."""
+    """Groups of lines between empty ones: sentences, in most column formats."""
     block = []
     for number, line in numbered_lines(path):
         if line.strip(SPACES):
@@ -48,50 +33,71 @@ def blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
         yield block
 
 
-def malformed(path: str | Path, line: int, reason: str) -> ValueError:
-    return ValueError(f"{path}:{line}: {reason}")
+def malformed(path: str | Path, place: int | str, reason: str) -> ValueError:
+    """The error in a line of a file, or in an item such as `[3]`."""
+    return ValueError(f"{path}:{place}: {reason}")
 
 
-def parsed(
-    path: str | Path, items: Iterable[tuple[int, T]], parse: Callable[[T], R | None]
+def parse_all(
+    path: str | Path,
+    items: Iterable[tuple[int | str, T]],
+    parse: Callable[[T], R | None],
 ) -> list[R]:
-    """What `parse` makes of numbered items, without `None`; its errors get their line."""
-    found = []
-    for number, item in items:
+    """What `parse` makes of items, without `None`; its errors get the place of the item."""
+    results = []
+    for place, item in items:
         try:
-            found.append(parse(item))
+            results.append(parse(item))
         except ValueError as error:
-            raise malformed(path, number, str(error)) from None
-    return [made for made in found if made is not None]
+            raise malformed(path, place, str(error)) from None
+    return [result for result in results if result is not None]
 
 
 def table_rows(
-    path: str | Path, columns: Sequence[str]
+    path: str | Path, columns: Sequence[str], *, header: bool = True
 ) -> Iterator[tuple[int, list[str]]]:
-    """The number and the chosen columns of each line; the first one names the columns."""
-    rows = tab_rows(path)
-    _, names = next(rows, (1, []))
+    """The number of each line, and its cells in some columns, separated by tabs.
+
+    The first line names the columns of the file; without a `header`, it has just these.
+    """
+    names = [] if header else list(columns)
+    for number, line in numbered_lines(path):
+        cells = line.split("\t")
+        if not names:
+            names = cells
+            _check_columns(path, names, columns)
+        elif len(cells) == len(names):
+            yield number, [cells[names.index(name)] for name in columns]
+        else:
+            reason = f"{len(names)} fields separated by tabs are expected, not "
+            raise malformed(path, number, reason + str(len(cells)))
+    if not names:
+        _check_columns(path, names, columns)
+
+
+def _check_columns(path, names, columns):
     if missing := [name for name in columns if name not in names]:
         reason = f"columns {', '.join(columns)}, separated by tabs, are expected. "
         raise malformed(path, 1, f"{reason}Missing: {', '.join(missing)}")
-    places = [names.index(name) for name in columns]
-    return ((number, [fields[i] for i in places]) for number, fields in rows)
 
 
-def tab_rows(
-    path: str | Path, n_fields: int | None = None
-) -> Iterator[tuple[int, list[str]]]:
-    """The number and the fields of each line, as many as given or as in the first one."""
-    for number, line in numbered_lines(path):
-        fields = line.split("\t")
-        n_fields = n_fields or len(fields)
-        if len(fields) != n_fields:
-            reason = f"{n_fields} fields separated by tabs are expected, not "
-            raise malformed(path, number, reason + str(len(fields)))
-        yield number, fields
+def read_json(path: str | Path) -> Any:
+    """The value of a file of JSON, plain or gzipped, whose lines may be megabytes long."""
+    try:
+        with Path(path).open("rb") as file:
+            content = unzipped(file).read(MAX_TEXT + 1)
+        if len(content) > MAX_TEXT:
+            raise ValueError(f"{path} should have at most {MAX_TEXT:,} bytes.")
+        return parse_json(path, 1, content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise malformed(path, line, f"should be UTF-8. {error}") from None
+    except GZIP_ERRORS as error:
+        raise incomplete(path, error) from None
 
 
-def decoded_json(path: str | Path, line: int, text: str) -> Any:
+def parse_json(path: str | Path, line: int, text: str) -> Any:
+    """The value of a text that begins in a line of a file."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

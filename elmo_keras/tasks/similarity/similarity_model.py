@@ -9,9 +9,9 @@ from keras import ops
 from elmo_keras.tasks.layers.bilstm import SentenceEncoder, stacked_pair
 from elmo_keras.tasks.layers.pooling import masked_max
 from elmo_keras.tasks.layers.task_model import TaskModel
+from elmo_keras.tasks.layers.token_vectors import TokenVectors
+from elmo_keras.tasks.readers.labelled_texts import HIGHEST_SIMILARITY
 from elmo_keras.text.token_batches import padded_tokens
-
-HIGHEST_SCORE = 5.0
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
@@ -33,7 +33,6 @@ class SimilarityModel(TaskModel):
 
     Output: `(batch,)`, for the loss `"mean_squared_error"`.
 
-    >>> from elmo_keras.tasks.layers.token_vectors import TokenVectors
     >>> model = SimilarityModel(TokenVectors(), units=3)
     >>> model.run_eagerly = True  # one pair needs no graph
     >>> 0 < model.similarity([["A", "cat"]], [["One", "cat"]])[0] < 5
@@ -45,10 +44,15 @@ class SimilarityModel(TaskModel):
 
     text_fields = "first", "second"
 
-    def __init__(self, token_vectors, units=100, dropout=0.2, **kwargs):
+    def __init__(
+        self,
+        token_vectors: TokenVectors,
+        units: int = 100,
+        dropout: float = 0.2,
+        **kwargs,
+    ):
         super().__init__(token_vectors, units, dropout, **kwargs)
         self.encoder = SentenceEncoder(token_vectors, units, dropout, name="encoder")
-        self.dropout = keras.layers.Dropout(dropout, name="dropout")
         self.hidden = keras.layers.Dense(units, "relu", name="hidden")
         self.score = keras.layers.Dense(1, "sigmoid", name="score")
 
@@ -63,7 +67,7 @@ class SimilarityModel(TaskModel):
         x = ops.concatenate([ops.abs(u - v), u * v], axis=-1)
         x = self.hidden(self.dropout(x, training=training))
         score = self.score(self.dropout(x, training=training))
-        return HIGHEST_SCORE * ops.squeeze(score, axis=-1)
+        return HIGHEST_SIMILARITY * ops.squeeze(score, axis=-1)
 
     def answers(self, inputs):
         """The `score` of each pair, `(batch,)`."""

@@ -1,14 +1,14 @@
 """A linear-chain conditional random field over the tags of a sentence."""
 
+from collections.abc import Sequence
+
 import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.layers.arguments_config import ArgumentsConfig
-
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class LinearChainCRF(ArgumentsConfig, keras.layers.Layer):
+class LinearChainCRF(keras.layers.Layer):
     """Scores whole tag sequences by their tags and the transitions between them.
 
         score(y) = a[y_1] + Σ_t x[t, y_t] + Σ_t A[y_{t−1}, y_t] + b[y_n]
@@ -37,23 +37,21 @@ class LinearChainCRF(ArgumentsConfig, keras.layers.Layer):
     Reference: Lafferty et al. 2001; Collobert et al. 2011, section 3.3.2.
     """
 
-    def __init__(self, n_tags, allowed=None, **kwargs):
+    def __init__(
+        self, n_tags: int, allowed: Sequence[Sequence[bool]] | None = None, **kwargs
+    ):
         super().__init__(**kwargs)
         self.supports_masking = True
         self.n_tags = n_tags
         self.allowed = allowed
-        self._penalties = self._checked(allowed)
-
-    def _checked(self, allowed):
-        """0 where a transition is allowed, else a penalty that no score outweighs."""
-        shape = self.n_tags + 1, self.n_tags
+        shape = n_tags + 1, n_tags
         allowed = np.ones(shape, bool) if allowed is None else np.array(allowed, bool)
         if allowed.shape != shape or not allowed.any(axis=1).all():
             raise ValueError(
                 f"`allowed` should have the shape {shape} and a tag in each row. "
                 f"Received: {allowed.astype(int).tolist()}"
             )
-        return np.where(allowed, 0.0, -1e6)
+        self._penalties = np.where(allowed, 0.0, -1e6)  # which no score outweighs
 
     def build(self, input_shape=None):
         n = self.n_tags
@@ -61,18 +59,21 @@ class LinearChainCRF(ArgumentsConfig, keras.layers.Layer):
         self.first = self.add_weight((n,), "zeros", name="first")
         self.last = self.add_weight((n,), "zeros", name="last")
 
+    def get_config(self):
+        return super().get_config() | {"n_tags": self.n_tags, "allowed": self.allowed}
+
     def call(self, scores, mask):
         scores, *_ = self._tensors(scores)
-        transitions, first, last = self.constrained(scores.dtype)
+        transitions, first, last = self.constrained_weights(scores.dtype)
         time = tf.shape(scores)[1]
-        scores, mask = _with_a_position(scores, mask)
+        scores, mask = _pad_empty(scores, mask)
         best, pointers = self._forward(
             scores, mask, first=first, transitions=transitions, reduce=tf.reduce_max
         )
         tag = tf.argmax(best + last, axis=1, output_type=tf.int32)  # (batch,)
         return self._backtrack(tag, pointers, mask)[:, :time]
 
-    def constrained(self, dtype) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    def constrained_weights(self, dtype) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """A, a and b, very low where `allowed` forbids a tag."""
         weights = self.transitions, self.first, self.last
         transitions, first, last = (_tensor(w, dtype) for w in weights)
@@ -86,7 +87,7 @@ class LinearChainCRF(ArgumentsConfig, keras.layers.Layer):
     def log_partition(self, scores, mask):
         """log Σ exp score over all tag sequences: `(batch,)`."""
         scores, transitions, first, last = self._tensors(scores)
-        scores, mask = _with_a_position(scores, mask)
+        scores, mask = _pad_empty(scores, mask)
         total, _ = self._forward(
             scores,
             mask,
@@ -159,7 +160,7 @@ class LinearChainCRF(ArgumentsConfig, keras.layers.Layer):
         return tf.transpose(tags.stack())
 
 
-def _with_a_position(scores, mask):
+def _pad_empty(scores, mask):
     """Scores and mask with at least one position: padding if there is none."""
     missing = tf.maximum(0, 1 - tf.shape(scores)[1])
     mask = tf.pad(tf.convert_to_tensor(mask), [[0, 0], [0, missing]])
@@ -170,7 +171,7 @@ def _tensor(variable, dtype):
     return tf.cast(tf.convert_to_tensor(variable), dtype)
 
 
-def constraints(tags: list[str]) -> list[list[bool]]:
+def constraints(tags: Sequence[str]) -> list[list[bool]]:
     """`allowed` of `LinearChainCRF`: I-X only follows B-X or I-X, and is never the first."""
 
     def may_follow(tag, previous):

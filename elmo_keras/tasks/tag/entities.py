@@ -45,7 +45,7 @@ def marks_spans(tags: Sequence[str]) -> bool:
     return any(tag.startswith("B-") for tag in tags)
 
 
-def span_numbers(gold: Iterable, predicted: Iterable) -> tuple[int, int, int]:
+def count_spans(gold: Iterable, predicted: Iterable) -> tuple[int, int, int]:
     """The spans of a sentence: how many are right, how many there are, and were found."""
     gold, predicted = set(gold), set(predicted)
     return len(gold & predicted), len(gold), len(predicted)

@@ -1,4 +1,4 @@
-"""The spans that tags mark, and how likely tags and spans are, found by a graph."""
+"""The spans that tags mark, and how likely tags and spans are, computed by a graph."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,27 +20,27 @@ class TagSpans(NamedTuple):
     count: tf.Tensor  # int32 (batch,), the number of spans
 
 
-def tag_spans(numbers: tf.Tensor, tags: Sequence[str]) -> TagSpans:
+def tag_spans(ids: tf.Tensor, tags: Sequence[str]) -> TagSpans:
     """The spans that `entities.entities` finds in int32 tags `(batch, time)`."""
     names = [*tags, OUTSIDE]  # the last one for padding
     types = [name[2:] for name in names]
-    kinds = sorted(set(types))
-    padded = tf.pad(numbers, [[0, 0], [1, 1]], constant_values=-1)
+    distinct = sorted(set(types))
+    padded = tf.pad(ids, [[0, 0], [1, 1]], constant_values=-1)
     padded = tf.where(padded < 0, len(tags), padded)
 
-    def of(values):
-        """What holds of the tag before each boundary, and of the one after it."""
-        found = tf.gather(tf.constant(values), padded)
-        return found[:, :-1], found[:, 1:]
+    def before_and_after(values):
+        """The values of the tag before each boundary, and of the one after it."""
+        of_tags = tf.gather(tf.constant(values), padded)
+        return of_tags[:, :-1], of_tags[:, 1:]
 
-    was_open, is_open = of([name != OUTSIDE for name in names])
-    ended, _ = of([name[0] in END for name in names])
-    _, continues = of([name[0] in INSIDE for name in names])
-    kind_before, kind = of([kinds.index(type_) for type_ in types])
-    ends_here = ended | ~continues | (kind_before != kind)
+    was_open, is_open = before_and_after([name != OUTSIDE for name in names])
+    ended, _ = before_and_after([name[0] in END for name in names])
+    _, continues = before_and_after([name[0] in INSIDE for name in names])
+    type_before, type_after = before_and_after([distinct.index(t) for t in types])
+    ends_here = ended | ~continues | (type_before != type_after)
     begins = _columns((is_open & (~was_open | ends_here))[:, :-1])
     ends = _columns((was_open & ends_here)[:, 1:])
-    first = tf.gather(numbers, tf.maximum(begins, 0), batch_dims=1)
+    first = tf.gather(ids, tf.maximum(begins, 0), batch_dims=1)
     type_names = tf.gather(tf.constant(types), tf.maximum(first, 0))
     is_span = begins >= 0
     return TagSpans(
@@ -53,11 +53,11 @@ def tag_spans(numbers: tf.Tensor, tags: Sequence[str]) -> TagSpans:
 
 def _columns(marked):
     """The positions that are marked in each row, then `NOWHERE`: `(batch, time)`."""
-    places = tf.cast(tf.where(marked), tf.int32)  # (marked, 2), row by row
+    indices = tf.cast(tf.where(marked), tf.int32)  # (marked, 2), row by row
     order = tf.cumsum(tf.cast(marked, tf.int32), axis=1, exclusive=True)
-    targets = tf.stack([places[:, 0], tf.gather_nd(order, places)], axis=1)
+    targets = tf.stack([indices[:, 0], tf.gather_nd(order, indices)], axis=1)
     nowhere = tf.fill(tf.shape(marked), NOWHERE)
-    return tf.tensor_scatter_nd_update(nowhere, targets, places[:, 1])
+    return tf.tensor_scatter_nd_update(nowhere, targets, indices[:, 1])
 
 
 def crf_marginals(scores, mask, weights) -> tuple[tf.Tensor, tf.Tensor]:
@@ -113,7 +113,7 @@ class TagProbabilities(NamedTuple):
     alone: tf.Tensor
     after: tf.Tensor  # given the tag of the token before it
 
-    def of_spans(self, spans: TagSpans) -> tf.Tensor:
+    def span_probabilities(self, spans: TagSpans) -> tf.Tensor:
         """The probability that a span's tokens have their tags: `(batch, time)`, 0 for none."""
         first = tf.maximum(spans.begins, 0)
         last = tf.maximum(spans.ends - 1, 0)
@@ -125,22 +125,22 @@ class TagProbabilities(NamedTuple):
 
 
 def tag_probabilities(
-    scores: tf.Tensor, numbers: tf.Tensor, crf: LinearChainCRF | None
+    scores: tf.Tensor, ids: tf.Tensor, crf: LinearChainCRF | None
 ) -> TagProbabilities:
     """The probabilities of tags, int32 `(batch, time)`, −1 at padding, with or without CRF."""
-    mask, tags = numbers >= 0, tf.maximum(numbers, 0)
+    mask, tags = ids >= 0, tf.maximum(ids, 0)
     scores = tf.cast(scores, tf.float32)
     if crf is None:
-        alone = after = _chosen(tf.nn.log_softmax(scores, axis=2), tags)
+        alone = after = _gather_tags(tf.nn.log_softmax(scores, axis=2), tags)
     else:
-        weights = crf.constrained(tf.float32)
+        weights = crf.constrained_weights(tf.float32)
         alone, onwards = crf_marginals(scores, mask, weights)
-        alone = _chosen(alone, tags)
+        alone = _gather_tags(alone, tags)
         before = tf.pad(tags[:, :-1], [[0, 0], [1, 0]])
         after = scores + onwards + tf.gather(weights[0], before)
-        after = _chosen(tf.nn.log_softmax(after, axis=2), tags)
+        after = _gather_tags(tf.nn.log_softmax(after, axis=2), tags)
     return TagProbabilities(tf.where(mask, alone, 0.0), tf.where(mask, after, 0.0))
 
 
-def _chosen(values, tags):
+def _gather_tags(values, tags):
     return tf.gather(values, tags, axis=2, batch_dims=2)

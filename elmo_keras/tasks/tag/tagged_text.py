@@ -4,7 +4,7 @@ import functools
 import unicodedata
 from pathlib import Path
 
-from elmo_keras.tasks.readers.lines import blocks, parsed
+from elmo_keras.tasks.readers.lines import blocks, parse_all
 from elmo_keras.tasks.tag.entities import to_bio
 
 DOCSTART = "-DOCSTART-"
@@ -17,7 +17,7 @@ def read_conllu(path: str | Path) -> list[dict]:
 
 def _sentences(path, parse):
     """What `parse` makes of the lines of each block; blocks of which nothing is left go."""
-    found = (parsed(path, block, parse) for block in blocks(path))
+    found = (parse_all(path, block, parse) for block in blocks(path))
     return _not_empty([lines for lines in found if lines], path)
 
 
@@ -122,7 +122,7 @@ def read_roles(path: str | Path) -> list[dict]:
     for block in blocks(path):
         rows = [_columns(line) for _, line in block]
         predicates = [i for i, columns in enumerate(rows) if columns[1:2] != ["-"]]
-        parsed(path, block, functools.partial(_check_roles, len(predicates)))
+        parse_all(path, block, functools.partial(_check_roles, len(predicates)))
         for column, predicate in enumerate(predicates, 2):
             examples.append(
                 {

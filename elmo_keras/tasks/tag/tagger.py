@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from elmo_keras.argument_checks import check_names
-from elmo_keras.tasks.layers.bilstm import Bidirectional
+from elmo_keras.tasks.layers.bilstm import FastBidirectional
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.tasks.tag.crf import LinearChainCRF, constraints
@@ -33,7 +33,7 @@ class Tagger(TaskModel):
         inputs: `tokens`, strings `(batch, time)`, see `TaskModel`; with `predicate_dim`
             also `predicate`, `(batch, time)`, 1 at the predicate, else 0.
 
-    Output: scores of the tags `(batch, time, tags)`. `predict` gives the numbers of the
+    Output: scores of the tags `(batch, time, tags)`. `predict` gives the indices of the
     best tags, int32 `(batch, time)`, −1 at padding. Labels have the same form; the loss
     is the mean over tokens of −log p.
 
@@ -61,8 +61,7 @@ class Tagger(TaskModel):
         super().__init__(token_vectors, units, dropout, **kwargs)
         self.tags = tuple(tags)
         self.predicate_dim = predicate_dim
-        self.lstm = Bidirectional(units)
-        self.dropout = keras.layers.Dropout(dropout)
+        self.lstm = FastBidirectional(units)
         self.scores = keras.layers.Dense(len(self.tags))
         self.crf = None
         if crf:
@@ -102,7 +101,7 @@ class Tagger(TaskModel):
         return total / tf.maximum(n_tokens, 1) + sum(self.losses)
 
     def decode(self, inputs, outputs):
-        """Numbers of the best tags: int32 `(batch, time)`, −1 at padding."""
+        """Indices of the best tags: int32 `(batch, time)`, −1 at padding."""
         mask = token_mask(inputs["tokens"])
         if self.crf is not None:
             return self.crf(outputs, mask)
@@ -118,25 +117,29 @@ class Tagger(TaskModel):
         tokens have their tags.
         """
         outputs = self(inputs, training=False)
-        numbers = self.decode(inputs, outputs)
-        probabilities = tag_probabilities(outputs, numbers, self.crf)
-        names = tf.gather(tf.constant(self.tags), tf.maximum(numbers, 0))
-        found = {
-            "tags": tf.where(numbers >= 0, names, ""),
-            "scores": tf.where(numbers >= 0, tf.exp(probabilities.alone), 0.0),
+        ids = self.decode(inputs, outputs)
+        probabilities = tag_probabilities(outputs, ids, self.crf)
+        names = tf.gather(tf.constant(self.tags), tf.maximum(ids, 0))
+        answers = {
+            "tags": tf.where(ids >= 0, names, ""),
+            "scores": tf.where(ids >= 0, tf.exp(probabilities.alone), 0.0),
         }
         if not marks_spans(self.tags):
-            return found
-        spans = tag_spans(numbers, self.tags)
-        return found | {
+            return answers
+        spans = tag_spans(ids, self.tags)
+        return answers | {
             "span_count": spans.count,
             "span_types": spans.types,
             "span_begins": spans.begins,
             "span_ends": spans.ends,
-            "span_scores": probabilities.of_spans(spans),
+            "span_scores": probabilities.span_probabilities(spans),
         }
 
-    def tag(self, sentences, predicates=None) -> list[list[str]]:
+    def tag(
+        self,
+        sentences: Sequence[Sequence[str]],
+        predicates: Sequence[int] | None = None,
+    ) -> list[list[str]]:
         """The tags of tokens.
 
         Empty strings at the end of a sentence are padding, and get no tag. `predicates`, for
@@ -147,8 +150,12 @@ class Tagger(TaskModel):
         if self.predicate_dim:
             time = tf.shape(tokens)[1]
             inputs["predicate"] = tf.one_hot(predicates, time, dtype="int32")
-        numbers = self.predict_on_batch(inputs)
-        return [[self.tags[number] for number in row if number >= 0] for row in numbers]
+        ids = self.predict_on_batch(inputs)
+        return [[self.tags[i] for i in row if i >= 0] for row in ids]
 
     def get_config(self):
-        return super().get_config() | {"crf": self.crf is not None}
+        return super().get_config() | {
+            "tags": list(self.tags),
+            "crf": self.crf is not None,
+            "predicate_dim": self.predicate_dim,
+        }

@@ -136,9 +136,9 @@ def document_reader(folder: Path, task: str):
 
     vectors = tasks.TokenVectors(["it"], elmo=Elmo.from_pretrained(folder))
     if task == "coreference":
-        resolve = tasks.Coreferent(vectors).resolve
+        resolve = tasks.CoreferenceModel(vectors).resolve
         return lambda document: resolve(document) and None
-    answerer = tasks.Answerer(vectors)
+    answerer = tasks.QuestionAnswering(vectors)
 
     def work(document):
         answerer.answer(" ".join(sum(document, [])), QUESTION)

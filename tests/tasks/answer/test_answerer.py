@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.answer.__main__ import TASK, label
-from elmo_keras.tasks.answer.answerer import Answerer
+from elmo_keras.tasks.answer.question_answering import QuestionAnswering
+from elmo_keras.tasks.answer.task import Answering, label
 from elmo_keras.tasks.answer.words import NO_ANSWER, NOT_KNOWN
-from elmo_keras.tasks.experiments.batches import predictions
 from tests.support.task_models import (
     built,
     questions,
     scores_of,
-    task_options,
+    task_of,
     text_inputs,
     token_vectors,
     trained,
@@ -32,7 +31,9 @@ INPUTS = text_inputs(context=CONTEXTS, question=QUESTIONS)
 @functools.cache
 def answerer(elmo_at=None, unanswerable=True, **options):
     vectors = token_vectors(elmo_at, words=["ann", "who"])
-    return built(Answerer(vectors, unanswerable, units=3, dropout=0.0, **options))
+    return built(
+        QuestionAnswering(vectors, unanswerable, units=3, dropout=0.0, **options)
+    )
 
 
 @pytest.mark.parametrize("elmo_at, unanswerable", [(None, False), ("both", True)])
@@ -66,14 +67,6 @@ def test_the_loss_of_the_cuts_is_added_for_answers():
     assert float(actual) == pytest.approx(float(of_spans + expected / 2), rel=1e-5)
 
 
-def test_models_saved_before_there_was_a_choice_have_no_cuts_and_give_16_tokens():
-    config = answerer().get_config()
-    assert Answerer.from_config(config).longest_answer == 30
-    del config["longest_answer"], config["within_tokens"]
-    older = Answerer.from_config(config)
-    assert older.longest_answer == 16 and not older.within_tokens
-
-
 @pytest.mark.parametrize("longest", [3, 20])
 def test_an_answer_has_at_most_the_chosen_number_of_tokens(longest):
     model = answerer(unanswerable=False, longest_answer=longest)
@@ -89,9 +82,9 @@ def test_answers_that_are_too_long_are_counted(tmp_path, capsys):
     context = " ".join("abcdefghij")
     path = tmp_path / "a.json"
     path.write_text(questions(*((context, "?", t) for t in ("a b c", "a b c d"))))
-    TASK.read(path, task_options(TASK, longest_answer=3))
+    task_of(Answering, longest_answer=3).read(path)
     assert "1 of 2 answers have more than 3 tokens" in capsys.readouterr().out
-    TASK.read(path, task_options(TASK))
+    task_of(Answering).read(path)
     assert not capsys.readouterr().out
 
 
@@ -107,7 +100,7 @@ def test_an_answer_is_a_piece_of_the_text():
 def test_a_graph_builds_a_model_and_predicts_the_same(unoptimized_graphs):
     keras.utils.clear_session()  # no random numbers were drawn, as in a new process
     vectors = token_vectors(None, words=["ann", "who"])
-    new = Answerer(vectors, unanswerable=True, units=3, within_tokens=True)
+    new = QuestionAnswering(vectors, unanswerable=True, units=3, within_tokens=True)
     predicted = new.predict_on_batch(INPUTS)
     np.testing.assert_array_equal(predicted, new.decode(INPUTS, new(INPUTS)))
 
@@ -128,7 +121,7 @@ def test_the_command_learns_who_moved_and_where_to(tmp_path, capsys):
     rng = np.random.default_rng(0)
     texts = {"train": town_questions(300, rng), "dev": town_questions(48, rng)}
     options = "--units 20 --word-dim 20 --epochs 4 --batch-size 16"
-    scores, model, _ = trained(TASK, tmp_path, options, capsys, **texts)
+    scores, model, _ = trained(Answering, tmp_path, options, capsys, **texts)
     # By chance: one of three questions.
     assert scores["exact match"] > 0.8 and scores["no answer"] > 0.8
     assert model.answer("Dora moved to Lima with Bob.", "Who moved?") == "Dora"
@@ -152,9 +145,9 @@ def korean_questions(n, rng):
 def test_the_command_learns_where_in_a_word_an_answer_ends(tmp_path, capsys):
     rng = np.random.default_rng(0)
     texts = {"train": korean_questions(200, rng), "dev": korean_questions(40, rng)}
-    options = "--scores korquad --units 10 --word-dim 10 --epochs 6 --patience 6"
+    options = "--metric korquad --units 10 --word-dim 10 --epochs 6 --patience 6"
     options += " --batch-size 16"
-    scores, model, printed = trained(TASK, tmp_path, options, capsys, **texts)
+    scores, model, printed = trained(Answering, tmp_path, options, capsys, **texts)
     assert "not trained on" not in printed
     # Whole tokens answer one of ten questions: towns without a particle.
     assert scores["exact match"] > 0.8
@@ -167,7 +160,8 @@ def test_answers_that_training_leaves_out_are_reported(tmp_path, capsys):
     rows = [(context, "?", *x) for x in (("Ann", 0), ("moved", 3), ("Donau", 13))]
     path = tmp_path / "a.json"
     path.write_text(questions(*rows))
-    examples = TASK.read(path, task_options(TASK))
+    task = task_of(Answering)
+    examples = task.read(path)
     printed = capsys.readouterr().out.splitlines()
     assert "1 of 3 answers are not at their answer_start, first that of" in printed[0]
     assert "'moved' is expected there, and ' move' is found" in printed[0]
@@ -175,7 +169,7 @@ def test_answers_that_training_leaves_out_are_reported(tmp_path, capsys):
     known = [label(example)[0] != NOT_KNOWN for example in examples]
     assert known == [True, False, False]
     gold = [example["span"] or (0, 1, 0, 0) for example in examples]
-    assert scores_of(TASK, None, examples, gold)["exact match"] == pytest.approx(2 / 3)
+    assert scores_of(task, None, examples, gold)["exact match"] == pytest.approx(2 / 3)
 
 
 def test_no_answer_is_given_where_that_raises_f1_most(tmp_path):
@@ -183,15 +177,16 @@ def test_no_answer_is_given_where_that_raises_f1_most(tmp_path):
     contexts = [" ".join(rng.permutation(names)) for _ in range(9)]
     rows = zip(contexts, "?" * 9, ["Ann", None, "saw"] * 3)
     (tmp_path / "a.json").write_text(questions(*rows))
-    examples = TASK.read(tmp_path / "a.json", task_options(TASK))
-    model, batches = answerer(), TASK.batches(examples)
+    task = task_of(Answering)
+    examples = task.read(tmp_path / "a.json")
+    model, batches = answerer(), task.batches(examples)
     bias = model.no_answer_score.bias
 
     def f1_with(shift):
         bias.assign([shift])
-        return scores_of(TASK, model, examples, predictions(model, batches))["F1"]
+        return task.scores(task.evaluate(model, examples))["F1"]
 
-    TASK.calibrate(model, examples, batches)
+    task.calibrate(model, examples, batches)
     (chosen,) = bias.numpy()
     best = max(f1_with(shift) for shift in np.linspace(chosen - 1, chosen + 1, 9))
     assert f1_with(chosen) == best

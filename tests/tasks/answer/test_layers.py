@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.answer.answerer import best_spans
 from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
 from elmo_keras.tasks.answer.cuts import (
     BUCKETS,
@@ -19,6 +18,7 @@ from elmo_keras.tasks.answer.cuts import (
     SpanCuts,
     best_cuts,
 )
+from elmo_keras.tasks.answer.question_answering import best_spans
 from tests.support.models import randomize
 from tests.support.reference import softmax
 

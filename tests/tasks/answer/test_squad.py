@@ -11,8 +11,8 @@ from elmo_keras.tasks.answer.squad import (
     f1,
     misplaced_answers,
     read_squad,
-    squad_numbers,
     squad_scores,
+    squad_statistics,
 )
 
 EN, KO = CONVENTIONS["squad"], CONVENTIONS["korquad"]
@@ -163,7 +163,7 @@ def test_scores_of_one_answer_by_hand(
     assert exact_match(prediction, gold, convention) == exact_by_hand
     if gold != "the":  # which counts as no answer
         means = squad_scores(
-            squad_numbers([prediction], [["x" * 99, gold]], convention)
+            squad_statistics([prediction], [["x" * 99, gold]], convention)
         )
         expected = {"F1": f1_by_hand, "exact match": exact_by_hand}
         assert means == pytest.approx(expected)
@@ -171,7 +171,7 @@ def test_scores_of_one_answer_by_hand(
 
 def test_the_best_of_several_answers_counts_and_no_answer_can_be_right():
     answers = [["Paris", "the city of Paris"], ["x"], [], [], ["the"]]
-    scores = squad_scores(squad_numbers(["city Paris", "", "", "Rome", ""], answers))
+    scores = squad_scores(squad_statistics(["city Paris", "", "", "Rome", ""], answers))
     of_two = 2 * (2 / 2 * 2 / 3) / (1 + 2 / 3)  # "city of Paris"
     assert scores == pytest.approx(
         {
@@ -186,5 +186,5 @@ def test_the_best_of_several_answers_counts_and_no_answer_can_be_right():
 
 
 def test_without_unanswerable_questions_there_are_two_scores():
-    scores = squad_scores(squad_numbers(["Rome", "y"], [["Rome"], ["x"]]))
+    scores = squad_scores(squad_statistics(["Rome", "y"], [["Rome"], ["x"]]))
     assert scores == {"F1": 0.5, "exact match": 0.5}

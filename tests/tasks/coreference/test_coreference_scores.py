@@ -4,22 +4,15 @@ import sys
 
 import pytest
 
-from elmo_keras.tasks.coreference.coreference_scores import (
-    METRICS,
-    coreference_numbers,
-    metric_scores,
-)
-from elmo_keras.tasks.coreference.coreference_scores import (
-    coreference_scores as scores_of_numbers,
-)
+from elmo_keras.tasks.coreference import coreference_scores as scores
 
 
 def score(metric, keys, responses):
-    return metric_scores(coreference_numbers(keys, responses))[metric]
+    return scores.metric_scores(scores.coreference_statistics(keys, responses))[metric]
 
 
 def coreference_scores(keys, responses):
-    return scores_of_numbers(coreference_numbers(keys, responses))
+    return scores.coreference_scores(scores.coreference_statistics(keys, responses))
 
 
 # The worked example of Pradhan et al. 2014.
@@ -53,11 +46,11 @@ def test_the_worked_example_of_pradhan(name):
 @pytest.mark.parametrize("response", LUO)
 def test_the_examples_of_luo(response):
     clusters, *expected = LUO[response]
-    scores = coreference_scores([LUO_KEY], [clusters])
+    found = coreference_scores([LUO_KEY], [clusters])
     names = "MUC", "B³", "CEAF φ3", "CEAF φ4"
-    assert [round(100 * scores[name], 1) for name in names] == expected
-    average = (scores["MUC"] + scores["B³"] + scores["CEAF φ4"]) / 3
-    assert scores["CoNLL F1"] == pytest.approx(average)
+    assert [round(100 * found[name], 1) for name in names] == expected
+    average = (found["MUC"] + found["B³"] + found["CEAF φ4"]) / 3
+    assert found["CoNLL F1"] == pytest.approx(average)
 
 
 def test_mentions_that_only_one_side_has_count_against_it():
@@ -79,7 +72,7 @@ def test_single_mentions_count_as_in_the_reference_scorer():
     assert left_out[:2] == (1, 2 / 4)
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", scores.METRICS)
 def test_documents_are_summed_not_averaged(metric):
     keys = [[*PRADHAN_KEY], [["x", "y"]], []]
     responses = [[*PRADHAN_RESPONSE], [], [["z", "w"]]]

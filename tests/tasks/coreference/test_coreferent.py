@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.coreference.__main__ import TASK
-from elmo_keras.tasks.coreference.coreferent import Coreferent, clusters
+from elmo_keras.tasks.coreference.coreference_model import CoreferenceModel, clusters
 from elmo_keras.tasks.coreference.document_batches import document_inputs
 from elmo_keras.tasks.coreference.documents import read_conll_2012
+from elmo_keras.tasks.coreference.task import Coreference
 from tests.support.task_models import (
     built,
     document,
     scores_of,
-    task_options,
+    task_of,
     token_vectors,
     trained,
 )
@@ -30,7 +30,7 @@ def coreferent(**options):
     """A model that keeps all spans."""
     options = {"units": 3, "hidden_units": 7, "longest": 2, "dropout": 0.0} | options
     options = {"mentions_per_token": 9.0} | options
-    return built(Coreferent(token_vectors(words=("ann", "bob")), **options))
+    return built(CoreferenceModel(token_vectors(words=("ann", "bob")), **options))
 
 
 def test_the_loss_is_minus_log_of_the_sum_over_right_antecedents():
@@ -119,9 +119,6 @@ def test_a_model_with_singletons_finds_mentions_without_links():
     np.testing.assert_array_equal(links[:, 2] == -2, ~is_linked & ~is_mention)
     found = model.resolve(SENTENCES, SPEAKERS)
     assert found == clusters(links, singletons=True)
-    config = model.get_config()
-    del config["singletons"]  # as saved by older versions
-    assert not Coreferent.from_config(config).singletons
 
 
 def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
@@ -135,13 +132,13 @@ def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
         (single, {"no_singletons": True}, False),
         (train, {}, False),
     ]:
-        options = task_options(TASK, train=path, sentences=9, **options)
-        model = TASK.model(token_vectors(), TASK.read(path, options), options)
+        task = task_of(Coreference, train=path, sentences=9, **options)
+        model = task.model(token_vectors(), task.read(path))
         assert model.singletons == learned
-        documents = TASK.read(single, options)
+        documents = task.read(single)
         pairs = [max(document["clusters"], key=len) for document in documents]
         links = [np.array([(*first, -1), (*second, 0)]) for first, second in pairs]
-        scores = scores_of(TASK, model, documents, links)
+        scores = scores_of(task, model, documents, links)
         # The single mention is missing: 4 of 5 mentions, 2 of 3 entities.
         assert scores["MUC"] == 1
         assert scores["B³"] == pytest.approx(2 * 4 / 9 if learned else 1)
@@ -150,7 +147,7 @@ def test_the_training_file_decides_whether_single_mentions_count(tmp_path):
 
 def test_the_labels_are_spans_with_the_number_of_their_cluster():
     documents = [{"clusters": [[(0, 1), (4, 4)], [(2, 2), (3, 3)]]}, {"clusters": []}]
-    first, second = TASK.targets(documents, None)
+    first, second = task_of(Coreference).targets(documents, None)
     assert first.tolist() == [[0, 1, 0], [4, 4, 0], [2, 2, 1], [3, 3, 1]]
     assert second.shape == (0, 3) and second.dtype == "int32"
 
@@ -180,7 +177,7 @@ def test_the_command_learns_who_she_and_he_are(tmp_path, capsys):
     texts = {"train": stories(80, rng), "dev": stories(30, rng)}
     options = "--units 10 --hidden-units 20 --word-dim 20 --epochs 5 --longest 2"
     options += " --mentions-per-token 0.8"
-    scores, model, _ = trained(TASK, tmp_path, options, capsys, **texts)
+    scores, model, _ = trained(Coreference, tmp_path, options, capsys, **texts)
     # By chance: one of two people.
     assert scores["CoNLL F1"] > 0.85
     found = model.resolve([["Eve", "met", "Tom"], ["He", "smiled"]])
@@ -192,4 +189,4 @@ def test_the_command_learns_who_she_and_he_are(tmp_path, capsys):
 def test_without_scipy_no_file_is_read(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     with pytest.raises(ImportError, match="need SciPy"):
-        TASK.read("train.conll", None)
+        task_of(Coreference).read("train.conll")

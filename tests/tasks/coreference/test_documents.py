@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.coreference.document_batches import (
-    DocumentBatches,
-    document_inputs,
-)
+from elmo_keras.tasks.coreference.document_batches import document_inputs
 from elmo_keras.tasks.coreference.documents import (
     has_singletons,
     windows,
@@ -18,7 +15,9 @@ from elmo_keras.tasks.coreference.mentions import (
     AntecedentScores,
     SpanVectors,
 )
+from elmo_keras.tasks.coreference.task import Coreference
 from tests.support.models import randomize
+from tests.support.task_models import task_of
 
 SENTENCES = [["Ann", "met", "Bob", "."], ["She"], ["He", "saw", "her"]]
 SPEAKERS = [["a"] * 4, ["b"], ["a"] * 3]
@@ -61,13 +60,13 @@ def test_inputs_without_tokens_or_speakers_are_refused():
 
 def test_a_batch_is_a_document_with_the_cached_layers_of_its_sentences():
     document = {"sentences": SENTENCES, "speakers": SPEAKERS}
-    assert DocumentBatches.texts([document] * 2, ["sentences"]) == 2 * SENTENCES
+    task = task_of(Coreference, batch_size=2)
+    assert task.texts([document] * 2) == 2 * SENTENCES
 
     def lengths(sentences):
         return np.float32([[len(sentence)] for sentence in sentences])
 
-    documents = [document] * 3
-    batches = DocumentBatches(documents, ["sentences"], cache=lengths, batch_size=2)
+    batches = task.batches([document] * 3, cache=lengths)
     assert [len(rows) for rows in batches.by_length()] == [1, 1, 1]
     inputs = batches.inputs([0])
     assert inputs["sentences"].shape == inputs["speakers"].shape == (3, 4)

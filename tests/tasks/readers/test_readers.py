@@ -13,15 +13,15 @@ from elmo_keras.tasks.readers.labelled_texts import (
     read_fasttext,
     read_goemotions,
     read_kornli,
+    read_korsts,
     read_label_names,
+    read_nsmc,
     read_snli,
-    read_table,
     read_tabs,
     read_trees,
 )
 from elmo_keras.tasks.readers.labelled_texts import read_klue_nli as read_nli
 from elmo_keras.tasks.readers.words import words_and_punctuation
-from elmo_keras.tasks.similarity.__main__ import read_korsts
 from elmo_keras.tasks.tag.tagged_text import (
     read_conll,
     read_conllu,
@@ -82,7 +82,7 @@ SNLI = '{"sentence1": "a", "sentence2": "b", "gold_label": "x"}\n'
 PAIR = '{\n"premise": "a",\n"hypothesis": "b",\n"gold_label": "x"\n}'
 goemotions = functools.partial(read_goemotions, names=["joy", "anger", "neutral"])
 raw_fasttext = functools.partial(read_fasttext, split=words_and_punctuation)
-swapped_table = functools.partial(read_table, split=str.split)
+swapped_table = functools.partial(read_nsmc, split=str.split)
 PEOPLE = (
     ["EU", "rejects", "Peter", "Blackburn", "Anna"],
     ["B-ORG", "O", "B-PER", "I-PER", "B-PER"],
@@ -113,7 +113,7 @@ READ = [
         [(["2\xa01/2", "\u2028", "x\x85"], "4"), ([], "5")],
     ),
     (
-        read_table,
+        read_nsmc,
         'id\tdocument\tlabel\n7\t되게 "좋소~\t1\n8\t\t0\n',
         [(["되게", '"', "좋소", "~"], "1"), ([], "0")],
     ),
@@ -223,11 +223,11 @@ MALFORMED = [
     (read_trees, "(1 a) (2 b)\n", 1, "a tree such as"),
     (read_trees, "(1 a))\n", 1, "a tree such as"),
     (read_trees, "\n", 1, "a tree such as"),
-    (read_table, "", 1, "Missing: document, label"),
-    (read_table, "id\tdocument\n", 1, "Missing: label"),
-    (read_table, f"{TABLE}a\t1\nb\n", 3, "2 fields separated by tabs .*, not 1"),
-    (read_table, f"{TABLE}a\t1\t2\n", 2, "2 fields .*, not 3"),
-    (read_table, f"{TABLE}a\t \n", 2, "the label is missing"),
+    (read_nsmc, "", 1, "Missing: document, label"),
+    (read_nsmc, "id\tdocument\n", 1, "Missing: label"),
+    (read_nsmc, f"{TABLE}a\t1\nb\n", 3, "2 fields separated by tabs .*, not 1"),
+    (read_nsmc, f"{TABLE}a\t1\t2\n", 2, "2 fields .*, not 3"),
+    (read_nsmc, f"{TABLE}a\t \n", 2, "the label is missing"),
     (goemotions, "a\t1\n", 1, "3 fields .*, not 2"),
     (goemotions, "a\t1,3\tid\n", 1, r"labels from 0 to 2 .*, not \['1', '3'\]"),
     (goemotions, "a\t1\tid\na\t\tid\n", 2, "labels from 0 to 2"),
@@ -241,10 +241,10 @@ MALFORMED = [
     (read_snli, SNLI + "[]\n", 2, r"an object with strings .*, not \[\]"),
     (read_snli, SNLI + '{"sentence1": "a"}\n', 2, "an object with strings"),
     (read_snli, SNLI.replace('"b"', "1"), 1, "an object with strings"),
-    (read_nli, f"[\n{PAIR},\n{PAIR}\n", 11, "JSON is expected"),
+    (read_nli, f"[\n{PAIR},\n{PAIR}\n", 12, "JSON is expected"),
     (read_nli, PAIR, 1, "a list of objects"),
-    (read_nli, f"[\n{PAIR},\n{PAIR.replace('a', 'b')}\n]", 11, "object with str"),
-    (read_nli, f"[\n{PAIR},\n{PAIR.replace('x', '')}\n]", 11, "label is missing"),
+    (read_nli, f"[\n{PAIR},\n{PAIR.replace('a', 'b')}\n]", "[1]", "object with str"),
+    (read_nli, f"[\n{PAIR},\n{PAIR.replace('x', '')}\n]", "[1]", "label is missing"),
     (read_korsts, f"{STS}5.0\ta\tb\n5.1\ta\tb\n", 3, "from 0 to 5 .*, not '5.1'"),
     (read_korsts, f"{STS}high\ta\tb\n", 2, "not 'high'"),
     (read_korsts, f"{STS}nan\ta\tb\n", 2, "not 'nan'"),

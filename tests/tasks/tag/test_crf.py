@@ -163,7 +163,7 @@ def test_probabilities_of_tags_and_spans_are_sums_over_sequences():
     found = tag_probabilities(scores, NUMBERS, crf)
     spans = tag_spans(NUMBERS, TAGS)
     assert spans.count.numpy().tolist() == [2, 1, 0, 3, 1]
-    of_spans = found.of_spans(spans)
+    of_spans = found.span_probabilities(spans)
     for row, tags in enumerate(ROWS):
         sequences, totals = by_hand(crf, scores.numpy()[row], len(tags))
         p = np.exp(totals) * [is_bio(sequence) for sequence in sequences]
@@ -187,7 +187,7 @@ def test_without_a_crf_tags_are_independent():
     p = tf.nn.softmax(scores).numpy()
     assert np.exp(found.alone[0, 1]) == pytest.approx(p[0, 1, 1], rel=1e-5)
     expected = p[0, 0, 0] * p[0, 1, 1] * p[0, 2, 1]
-    of_spans = found.of_spans(tag_spans(NUMBERS, TAGS))
+    of_spans = found.span_probabilities(tag_spans(NUMBERS, TAGS))
     assert float(of_spans[0, 0]) == pytest.approx(expected, rel=1e-5)
 
 
@@ -195,7 +195,7 @@ def test_a_sentence_of_thousands_of_tokens_keeps_its_precision():
     """The same tokens over and over: in the middle, nothing changes any more."""
     crf = crf_layer("float32", scale=1.0, allowed=constraints(TAGS))
     scores = tf.constant(np.tile([[[200.0, 199.0, 1.0]]], (1, 5000, 1)), tf.float32)
-    weights = crf.constrained(tf.float32)
+    weights = crf.constrained_weights(tf.float32)
     marginals = tf.function(crf_marginals, autograph=False)  # 5,000 steps
     log_p, _ = marginals(scores, tf.ones((1, 5000), bool), weights)
     short, _ = crf_marginals(scores[:, :101], tf.ones((1, 101), bool), weights)

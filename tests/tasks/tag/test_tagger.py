@@ -6,22 +6,23 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elmo_keras.tasks.tag.__main__ import TASK
 from elmo_keras.tasks.tag.entities import (
     arguments,
+    count_spans,
     entities,
     marks_spans,
-    span_numbers,
     span_scores,
     to_bio,
 )
 from elmo_keras.tasks.tag.tag_spans import tag_spans
 from elmo_keras.tasks.tag.tagged_text import read_roles
 from elmo_keras.tasks.tag.tagger import Tagger
+from elmo_keras.tasks.tag.task import Tagging
 from tests.support.task_models import (
     built,
     check_loaded,
     scores_of,
+    task_of,
     text_inputs,
     token_vectors,
 )
@@ -169,7 +170,7 @@ def test_arguments_are_roles_with_their_pieces(tags, expected):
 )
 def test_scores_are_those_counted_by_hand(spans_of, gold, found, f1, precision, recall):
     rows = [[spans_of(tags.split()) for tags in pair] for pair in zip(gold, found)]
-    numbers = np.sum([span_numbers(*row) for row in rows], axis=0)
+    numbers = np.sum([count_spans(*row) for row in rows], axis=0)
     expected = {"F1": f1, "precision": precision, "recall": recall}
     assert span_scores(*numbers) == pytest.approx(expected)
 
@@ -177,11 +178,12 @@ def test_scores_are_those_counted_by_hand(spans_of, gold, found, f1, precision, 
 def test_the_task_scores_roles_without_their_predicate_and_learns_it():
     examples = [{"predicate": [0, 1, 0], "tags": ["B-A0", "B-V", "O"]}]
     tagger = Tagger(token_vectors(), ["B-A0", "B-V", "O"], units=2, predicate_dim=3)
-    assert TASK.targets(examples, tagger)[0].tolist() == [0, 1, 2]
-    scores = scores_of(TASK, tagger, examples, [[2, 1, 2]])
+    task = task_of(Tagging)
+    assert task.targets(examples, tagger)[0].tolist() == [0, 1, 2]
+    scores = scores_of(task, tagger, examples, [[2, 1, 2]])
     assert scores["F1"] == 0 and scores["accuracy"] == pytest.approx(2 / 3)
     entities = Tagger(token_vectors(), ["B-A0", "B-V", "O"], units=2)
-    assert scores_of(TASK, entities, examples, [[2, 1, 2]])["recall"] == 1 / 2
+    assert scores_of(task, entities, examples, [[2, 1, 2]])["recall"] == 1 / 2
 
 
 def test_the_predicates_of_real_roles_are_a_third_of_their_spans(data):

@@ -11,17 +11,15 @@ from elmo_keras.tasks.answer.words import (
     AnswerSpan,
     offset_tokens,
 )
-from elmo_keras.tasks.layers.bilstm import Bidirectional
+from elmo_keras.tasks.layers.bilstm import FastBidirectional
 from elmo_keras.tasks.layers.pooling import NEVER
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.token_batches import padded_tokens
 
-LONGEST_BEFORE = 16  # of models whose files name no number
-
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class Answerer(TaskModel):
+class QuestionAnswering(TaskModel):
     """Finds the answer to a question in a context: its first and its last token.
 
         h, q = [biLSTM(context); ELMo], [biLSTM(question); ELMo]
@@ -56,7 +54,7 @@ class Answerer(TaskModel):
     `AnswerSpan`. Labels have the same form; the loss is the mean of −log p over those
     that are not `NOT_KNOWN`, plus that of both cuts.
 
-    >>> answerer = Answerer(TokenVectors(words=["who"]), units=3)
+    >>> answerer = QuestionAnswering(TokenVectors(words=["who"]), units=3)
     >>> answerer.run_eagerly = True  # one question needs no graph
     >>> answerer.answer("It was Ann.", "Who was it?") in "It was Ann."
     True
@@ -83,16 +81,15 @@ class Answerer(TaskModel):
         self.unanswerable = unanswerable
         self.within_tokens = within_tokens
         self.longest_answer = longest_answer
-        self.dropout = keras.layers.Dropout(dropout)
-        self.encoder = Bidirectional(units, name="encoder")
+        self.encoder = FastBidirectional(units, name="encoder")
         self.attention = AttentionFlow(name="attention")
         self.attended = keras.layers.Dense(2 * units, "relu", name="attended")
-        self.reader = Bidirectional(units, name="reader")
+        self.reader = FastBidirectional(units, name="reader")
         self.self_attention = SelfAttention(name="self_attention")
         self.self_attended = keras.layers.Dense(2 * units, "relu", name="self_attended")
-        self.start_lstm = Bidirectional(units, name="start_lstm")
+        self.start_lstm = FastBidirectional(units, name="start_lstm")
         self.start_scores = keras.layers.Dense(1, name="start_scores")
-        self.end_lstm = Bidirectional(units, name="end_lstm")
+        self.end_lstm = FastBidirectional(units, name="end_lstm")
         self.end_scores = keras.layers.Dense(1, name="end_scores")
         if unanswerable:
             self.doubt = keras.layers.Dense(units, "relu", name="doubt")
@@ -238,9 +235,12 @@ class Answerer(TaskModel):
         span = AnswerSpan(*self.predict_on_batch(inputs)[0])
         return "" if span.first == NO_ANSWER else offsets.text(context, span)
 
-    @classmethod
-    def from_config(cls, config):
-        return super().from_config({"longest_answer": LONGEST_BEFORE} | config)
+    def get_config(self):
+        return super().get_config() | {
+            "unanswerable": self.unanswerable,
+            "within_tokens": self.within_tokens,
+            "longest_answer": self.longest_answer,
+        }
 
 
 def span_scores(outputs, spans) -> tf.Tensor:

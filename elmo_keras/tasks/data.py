@@ -1,21 +1,17 @@
-"""What an experiment is given: its examples, and vectors of their words."""
+"""What the models of a task learn from: examples, and vectors of their words."""
 
 import hashlib
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from elmo_keras.tasks.experiments.experiment_arguments import (
-    WORD_DIM,
-    ExperimentOptions,
-)
-from elmo_keras.tasks.experiments.task import Task
 from elmo_keras.tasks.readers.word_vector_file import read_lower_case_vectors
+from elmo_keras.tasks.task import Task
 
 HELD_OUT_RUNS = 4  # of neighbouring examples, often from one document
+WORD_DIM = 100  # of random vectors
 
 
 class Data(NamedTuple):
@@ -24,29 +20,31 @@ class Data(NamedTuple):
     test: list[dict]
 
     @property
-    def digest(self) -> str:
-        text = json.dumps(self, ensure_ascii=False).encode()
-        return hashlib.sha256(text).hexdigest()[:16]
+    def fingerprint(self) -> str:
+        return _hash(json.dumps(self, ensure_ascii=False).encode())
 
 
-def read_data(task: Task, options: ExperimentOptions) -> Data:
+def _hash(content):
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def read_data(task: Task) -> Data:
     train, dev, test = (
-        task.read(path, options.of_task) if path else []
-        for path in (options.train, options.dev, options.test)
+        task.read(path) if path else [] for path in (task.train, task.dev, task.test)
     )
     n_examples = len(train)
-    if options.dev is None:
-        train, dev = _held_out(train, options.dev_share)
-    train = train[: options.limit]
+    if task.dev is None:
+        train, dev = _hold_out(train, task.dev_share)
+    train = train[: task.limit]
     if not train or not dev:
         raise ValueError(
-            f"{options.train} holds {n_examples} examples: too few to train on some "
+            f"{task.train} holds {n_examples} examples: too few to train on some "
             "and hold out others."
         )
     return Data(train, dev, test)
 
 
-def _held_out(examples, share):
+def _hold_out(examples, share):
     """Moves a few long runs of neighbours, spread over the file, to dev."""
     size = max(1, round(len(examples) * share / HELD_OUT_RUNS))
     block = np.arange(len(examples)) // size
@@ -61,8 +59,8 @@ def random_share(examples: list[dict], share: float, seed: int) -> list[dict]:
     return [examples[i] for i in sorted(rows)]
 
 
-class GivenWords(NamedTuple):
-    """Words of the examples, in lower case, with their vectors from a file, if one is given."""
+class StartVectors(NamedTuple):
+    """Words of the examples, in lower case, and the vectors they start with, if any."""
 
     dim: int
     words: tuple[str, ...] = ()
@@ -70,25 +68,23 @@ class GivenWords(NamedTuple):
 
     @property
     def settings(self) -> dict[str, int | str | None]:
-        digest = None
-        if self.words:
-            content = "\n".join(self.words).encode() + self.vectors.tobytes()
-            digest = hashlib.sha256(content).hexdigest()[:16]
-        return {"word_dim": self.dim, "word_vectors": digest}
+        fingerprint = None
+        if self.vectors is not None:
+            fingerprint = _hash("\n".join(self.words).encode() + self.vectors.tobytes())
+        return {"word_dim": self.dim, "word_vectors": fingerprint}
 
 
-def read_given_words(
-    path: Path | None, sentences: Sequence[Sequence[str]], word_dim: int | None
-) -> GivenWords:
-    """The words of sentences in the file of --word-vectors; prints how many there are."""
+def read_start_vectors(task: Task, sentences: Sequence[Sequence[str]]) -> StartVectors:
+    """The vectors of words in the task's file; prints how many words have one."""
+    path = task.word_vectors
     if path is None:
-        return GivenWords(WORD_DIM if word_dim is None else word_dim)
+        return StartVectors(task.word_dim or WORD_DIM)
     words, vectors = read_lower_case_vectors(path, sentences)
     dim = vectors.shape[1]
-    if word_dim not in (None, dim):
+    if task.word_dim not in (None, dim):
         raise ValueError(
             f"The vectors of {path} have {dim} dimensions, but --word-dim is "
-            f"{word_dim}. Leave --word-dim out."
+            f"{task.word_dim}. Leave --word-dim out."
         )
     n_words = len({token.lower() for tokens in sentences for token in tokens})
     if not words:
@@ -97,4 +93,4 @@ def read_given_words(
             "of words in the language of the examples."
         )
     print(f"{len(words):,} of {n_words:,} words have a vector in {path}", flush=True)
-    return GivenWords(dim, words, vectors)
+    return StartVectors(dim, words, vectors)

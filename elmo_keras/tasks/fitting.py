@@ -7,15 +7,15 @@ from typing import NamedTuple
 import keras
 import numpy as np
 
-from elmo_keras.tasks.experiments.batches import Batches
+from elmo_keras.tasks.batches import Batches
 from elmo_keras.util.progress import Progress
 
 # Keras' EarlyStopping is not used: an epoch may have more batches than the one before,
 # for which `fit` has no place, and with equal scores the lower loss decides.
 
 
-class Fitted(NamedTuple):
-    """What the record of a training run says of it."""
+class Training(NamedTuple):
+    """How a model was trained."""
 
     dev: dict[str, float]  # the scores of the best epoch
     best_epoch: int  # counted from 1
@@ -32,12 +32,12 @@ def fit_until_best(
     epochs: int,
     patience: int,
     seed: int = 0,
-) -> Fitted:
+) -> Training:
     """Trains a compiled model and leaves it with the weights of its best epoch.
 
     The first score decides, and higher is better; if it is equal, as F1 can be 0 in the
     first epochs, the lower training loss. Training stops after `patience` epochs without a
-    better one; `seed` is that of the examples' order.
+    better one; the order of the examples depends on `seed`.
     """
     best, best_key, best_epoch, losses, seconds = None, None, 0, [], []
     steps = _Steps()
@@ -49,20 +49,18 @@ def fit_until_best(
             unit=" steps",
             leave=False,
         ) as steps.bar:
-            fitted = model.fit(dataset, shuffle=False, verbose=0, callbacks=[steps])
-        losses.append(float(fitted.history["loss"][0]))
+            history = model.fit(dataset, shuffle=False, verbose=0, callbacks=[steps])
+        losses.append(float(history.history["loss"][0]))
         if not np.isfinite(losses[-1]):
             raise FloatingPointError(f"The loss of epoch {epoch} is {losses[-1]}.")
-        first, *others = np.diff(steps.times)
-        took, aside = first + sum(others), ""
-        if epoch == 1 and others:
-            took = np.mean(others) * (1 + len(others))
-            aside = f", besides {first:.1f} s for the first step, which is traced"
-        seconds.append(took)
+        times = np.diff(steps.times)
+        # The first step is traced.
+        mean = np.mean(times[1:] if epoch == 1 and len(times) > 1 else times)
+        seconds.append(mean * len(times))
         scores = score()
         shown = ", ".join(f"{name} {100 * x:.2f}" for name, x in scores.items())
         line = f"  epoch {epoch:3}  loss {losses[-1]:.4f}  dev {shown}"
-        print(f"{line}  {took:.1f} s{aside}", flush=True)
+        print(f"{line}  {seconds[-1]:.1f} s", flush=True)
         key = next(iter(scores.values())), -losses[-1]
         if best_key is None or key > best_key:
             best, best_key, best_epoch = scores, key, epoch
@@ -72,7 +70,7 @@ def fit_until_best(
     for variable, value in zip(model.trainable_variables, weights):
         variable.assign(value)
     median = round(float(np.median(seconds)), 3)
-    return Fitted(best, best_epoch, epoch, losses, median)
+    return Training(best, best_epoch, epoch, losses, median)
 
 
 class _Steps(keras.callbacks.Callback):

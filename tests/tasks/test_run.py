@@ -1,7 +1,5 @@
 """The commands of tasks: what they write, resume and refuse."""
 
-import importlib
-import inspect
 import json
 import os
 import shutil
@@ -12,35 +10,20 @@ import keras
 import numpy as np
 import pytest
 
-from elmo_keras.analyses import compare, layer_weights
-from elmo_keras.tasks.answer import __main__ as answer
-from elmo_keras.tasks.experiments import experiment, experiment_arguments
-from elmo_keras.tasks.experiments.experiment_arguments import Variant, main
-from elmo_keras.tasks.experiments.fitting import Fitted
-from elmo_keras.tasks.experiments.results import read_results, results_table
-from elmo_keras.tasks.tag import __main__ as tag
+from elmo_keras.analyses import compare
+from elmo_keras.tasks import run
+from elmo_keras.tasks.data import read_data
+from elmo_keras.tasks.fitting import Training
+from elmo_keras.tasks.results import read_results, results_table
 from elmo_keras.tasks.tag.tagged_text import read_conllu
-from tests.support.task_models import questions
+from elmo_keras.tasks.tag.task import Tagging
+from elmo_keras.tasks.task import Variant
+from tests.support.commands import command as command_named
+from tests.support.task_models import run_command, task_of
 
+layer_weights = command_named("layer-weights")
 WORDS = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB"}
 RESULTS = Path("out/results.json")
-# The settings of a run, in the order of `results.json`.
-SHARED = (
-    "dev_share limit share elmo elmo_at layers l2 layer_norm gamma elmo_dropout "
-    "fine_tune arithmetic epochs patience batch_size learning_rate dropout word_dim word_vectors "
-    "freeze_word_vectors character_dim"
-).split()
-OF_TASKS = {
-    "tag": "kind units lstm_dropout no_crf",
-    "classify": "format labels split units lstm_dropout",
-    "entail": "format split units lstm_dropout",
-    "similarity": "split units lstm_dropout",
-    "answer": "units layer_dropout scores longest_answer",
-    "coreference": (
-        "units hidden_units layer_dropout longest mentions_per_token most_antecedents "
-        "sentences no_singletons"
-    ),
-}
 
 
 def conllu(path, n, seed):
@@ -65,7 +48,7 @@ def folder(tmp_path, monkeypatch):
 def command(*more):
     given = "--train train.conllu --dev dev.conllu --output out --no-crf --units 5"
     sizes = "--word-dim 4 --character-dim 2 --epochs 2 --learning-rate 0.05"
-    return main(tag.TASK, "", [*f"{given} {sizes}".split(), *map(str, more)])
+    return run_command(Tagging, [*f"{given} {sizes}".split(), *more])
 
 
 def test_a_run_leaves_a_model_that_tags_and_a_record(model_directory, capsys):
@@ -100,16 +83,16 @@ def untrained(monkeypatch, interrupted_at=None):
         made.append(seed)
         if len(made) == interrupted_at:
             raise KeyboardInterrupt
-        return Fitted({"accuracy": 0.5}, 1, 1, [2.0], 0.1)
+        return Training({"accuracy": 0.5}, 1, 1, [2.0], 0.1)
 
-    monkeypatch.setattr(experiment, "fit_until_best", fit)
+    monkeypatch.setattr(run, "fit_until_best", fit)
     return made
 
 
 def test_the_same_command_trains_only_what_is_missing(monkeypatch, capsys):
     made = untrained(monkeypatch, interrupted_at=2)
     assert command("--seeds", 1, 2) == 130
-    interrupted = "elmo_keras.tasks.tag: Interrupted. The same command resumes.\n"
+    interrupted = "elmo-keras tag: Interrupted. The same command resumes.\n"
     assert capsys.readouterr().err == interrupted
     (first,) = read_results(RESULTS)
     assert sorted(os.listdir("out")) == ["baseline-1.keras", "results.json"]
@@ -117,23 +100,6 @@ def test_the_same_command_trains_only_what_is_missing(monkeypatch, capsys):
     assert read_results(RESULTS)[0] == first and made == [1, 2, 2]
     assert [record["seed"] for record in read_results(RESULTS)] == [1, 2]
     assert command("--seeds", 1, 2) == 0 and made == [1, 2, 2]
-
-
-def test_a_run_from_before_there_was_a_choice_has_the_usual_setting(
-    monkeypatch, capsys
-):
-    made = untrained(monkeypatch)
-    Path("train.json").write_text(questions(("Ann left.", "Who?", "Ann")))
-    options = "--train train.json --dev train.json --output out --units 2"
-    options = f"{options} --word-dim 2 --character-dim 2 --longest-answer".split()
-    assert main(answer.TASK, "", [*options, "16"]) == 0
-    records = json.loads(RESULTS.read_text())
-    assert records[0]["settings"].pop("longest_answer") == 16
-    RESULTS.write_text(json.dumps(records))
-    assert main(answer.TASK, "", [*options, "16"]) == 0 and made == [1]
-    capsys.readouterr()
-    assert main(answer.TASK, "", [*options, "30"]) == 2
-    assert "made with longest_answer 16; this run has 30" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -144,14 +110,14 @@ def test_failures_after_the_start_have_status_1(monkeypatch, capsys):
     def full(*_):
         raise PermissionError("no space left")
 
-    monkeypatch.setattr(experiment, "fit_until_best", diverging)
+    monkeypatch.setattr(run, "fit_until_best", diverging)
     assert command() == 1
     untrained(monkeypatch)
-    monkeypatch.setattr(experiment, "write_results", full)
+    monkeypatch.setattr(run, "write_results", full)
     assert command() == 1
     first, second = capsys.readouterr().err.splitlines()
-    assert first == "elmo_keras.tasks.tag: The loss of epoch 1 is nan."
-    assert second == "elmo_keras.tasks.tag: no space left"
+    assert first == "elmo-keras tag: The loss of epoch 1 is nan."
+    assert second == "elmo-keras tag: no space left"
 
 
 def test_another_run_under_the_same_name_is_refused(capsys, monkeypatch):
@@ -179,36 +145,8 @@ def test_a_model_that_has_changed_since_a_run_is_refused(
     with h5py.File("lm/weights.hdf5", "r+") as weights:
         weights["CNN_proj/b_proj"][0] += 1
     assert command("--elmo", "lm", "--no-cache") == 2
-    assert "made with weights of lm " in capsys.readouterr().err
+    assert "made with weights " in capsys.readouterr().err
     assert read_results(RESULTS) == before
-    del before[0]["model"]  # as older versions wrote it
-    RESULTS.write_text(json.dumps(before))
-    assert command("--elmo", "lm", "--no-cache") == 0
-
-
-def parsed(task, *arguments):
-    parser = experiment_arguments.parser(task.name, task, "")
-    options, others = experiment_arguments.parse(parser, task, arguments)
-    assert not others
-    return options
-
-
-@pytest.mark.parametrize("name", OF_TASKS)
-def test_settings_are_recorded_by_the_names_of_the_options(name):
-    task = importlib.import_module(f"elmo_keras.tasks.{name}.__main__").TASK
-    assert task.name == name
-    options = parsed(task, "--train", "x", "--output", "y")
-    assert list(options.settings()) == [*SHARED, *OF_TASKS[name].split()]
-
-
-@pytest.mark.parametrize("name", OF_TASKS)
-def test_options_of_a_model_have_the_defaults_of_its_constructor(name):
-    task = importlib.import_module(f"elmo_keras.tasks.{name}.__main__").TASK
-    arguments = inspect.signature(task.model_class.__init__).parameters
-    of_model = [o for o in task.options.values() if "argument" in o]
-    assert of_model
-    for option in of_model:
-        assert option["default"] == arguments[option["argument"]].default
 
 
 @pytest.fixture
@@ -255,7 +193,7 @@ def check_refused(status, problem, capsys, inputs, before):
 def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(
     monkeypatch, capsys, inputs, output, problem
 ):
-    monkeypatch.setattr(experiment, "read_data", None)
+    monkeypatch.setattr(run, "read_data", None)
     before = inputs()
     check_refused(command("--output", output), problem, capsys, inputs, before)
     given = f"tag --train dev.conllu --output {output} --table mixes --elmo lm".split()
@@ -276,8 +214,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(
         ("--output broken", "should hold the results of a task"),
         ("--elmo nothing", "nothing"),
         ("--test none.conllu", "none.conllu"),
-        ("--train bad.conllu", "elmo_keras.tasks.tag: bad.conllu:1: 10 columns"),
-        ("--dev bad.conllu", "elmo_keras.tasks.tag: bad.conllu:1: 10 columns"),
+        ("--train bad.conllu", "elmo-keras tag: bad.conllu:1: 10 columns"),
+        ("--dev bad.conllu", "elmo-keras tag: bad.conllu:1: 10 columns"),
         ("--word-vectors three", "have 3 dimensions, but --word-dim"),
         ("--word-vectors two", "two has none of the 5 words of the examples"),
         ("--word-vectors dev.conllu", "dev.conllu should hold word vectors"),
@@ -305,7 +243,7 @@ def test_what_cannot_be_used_ends_a_command_with_one_line(
 def test_a_picture_is_checked_before_the_runs(
     monkeypatch, capsys, inputs, picture, problem
 ):
-    monkeypatch.setattr(experiment, "run", None)
+    monkeypatch.setattr(run, "run", None)
     before = inputs()
     given = "tag --train dev.conllu --output out --table shares --elmo lm --picture"
     status = compare.main([*given.split(), picture])
@@ -314,23 +252,23 @@ def test_a_picture_is_checked_before_the_runs(
 
 def test_a_picture_does_not_replace_the_results(capsys, inputs):
     before = inputs()
-    status = layer_weights.main(["results.png", "--picture", "./results.png"])
+    status = layer_weights(["results.png", "--picture", "./results.png"])
     check_refused(status, "is an input", capsys, inputs, before)
 
 
 def test_a_wrong_command_line_names_the_command(capsys):
     with pytest.raises(SystemExit) as caught:
-        main(tag.TASK, "", ["--train", "x"])
+        run_command(Tagging, ["--train", "x"])
     assert caught.value.code == 2
     assert capsys.readouterr().err == (
-        "python -m elmo_keras.tasks.tag: the following arguments are required: --output. "
-        "See python -m elmo_keras.tasks.tag --help\n"
+        "elmo-keras tag: the following arguments are required: --output. "
+        "See elmo-keras tag --help\n"
     )
 
 
 def test_a_share_of_one_file_is_held_out():
-    given = "--train train.conllu --output out --dev-share 0.2 --limit 7"
-    data = experiment.read_data(tag.TASK, parsed(tag.TASK, *given.split()))
+    train = Path("train.conllu")
+    data = read_data(task_of(Tagging, train=train, dev_share=0.2, limit=7))
     everything = read_conllu("train.conllu")
     assert data.dev == [everything[i] for i in (4, 9, 14, 19)]
     assert data.train == everything[:4] + everything[5:8]
@@ -349,12 +287,12 @@ def with_vectors(monkeypatch):
         model.run_eagerly = True
         rows = range(len(batches.examples))
         loss = model.train_on_batch(batches.inputs(rows), batches.targets(rows))
-        return Fitted(score(), 1, 1, [float(loss)], 0.1)
+        return Training(score(), 1, 1, [float(loss)], 0.1)
 
-    monkeypatch.setattr(experiment, "fit_until_best", fit)
+    monkeypatch.setattr(run, "fit_until_best", fit)
     given = "--train train --dev dev --output out --no-crf --units 3 --character-dim 2"
     given = f"{given} --dropout 0 --learning-rate 0.1".split()
-    return lambda options: main(tag.TASK, "", [*given, *options.split()])
+    return lambda options: run_command(Tagging, [*given, *options.split()])
 
 
 def table_of(file):
@@ -401,10 +339,6 @@ def test_runs_with_other_vectors_are_other_runs(with_vectors, capsys):
 
     vectors = "--word-vectors vectors"
     assert with_vectors("--word-dim 3") == 0
-    records = json.loads(RESULTS.read_text())
-    for name in ("word_vectors", "freeze_word_vectors"):  # as version 0.3 wrote them
-        del records[0]["settings"][name]
-    RESULTS.write_text(json.dumps(records))
     assert "word_vectors None; this run has " in refused(vectors)
     RESULTS.unlink()
     assert with_vectors(vectors) == 0
@@ -437,10 +371,10 @@ def test_variants_are_named_by_their_settings_that_are_not_the_default(tmp_path)
 
 
 def test_the_mixes_of_a_variant_are_made_and_start_as_it_says(model_directory):
-    elmo = Variant(model_directory).layer()
+    elmo = Variant(model_directory).elmo_layer()
     assert not elmo.mixes[0].layer_norm and elmo.mixes[0].gamma == 1
     chosen = Variant(model_directory, "both", layer_norm=True, gamma=0.5)
-    mixes = chosen.layer().mixes
+    mixes = chosen.elmo_layer().mixes
     assert all(mix.layer_norm and mix.gamma == 0.5 for mix in mixes) and mixes[1:]
 
 

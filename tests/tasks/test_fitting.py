@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras import Elmo
-from elmo_keras.tasks.experiments.batches import Batches
-from elmo_keras.tasks.experiments.fitting import fit_until_best
-from elmo_keras.tasks.experiments.layer_cache import LayerCache
+from elmo_keras.tasks.batches import Batches
+from elmo_keras.tasks.fitting import fit_until_best
+from elmo_keras.tasks.layer_cache import LayerCache
 from tests.support.models import randomize
 
 
@@ -51,20 +51,15 @@ def test_long_texts_that_are_compared_with_themselves_have_smaller_batches():
     assert max(pairs(batch) for batch in plain) > 2**29
 
 
-def test_labels_and_numbers_are_padded():
-    made = [
-        {"words": ["a", "b"], "weights": [[1.0], [2.0]]},
-        {"words": [], "weights": [[3.0, 4.0]]},
-    ]
-    labels = [{"span": np.array([1, 2]), "kind": 5}, {"span": np.array([3]), "kind": 6}]
-    some = Batches(made, ["words"], ["weights", "missing"], labels=labels)
+def test_labels_and_integers_are_padded():
+    examples = [{"words": ["a", "b"], "marks": [0, 1]}, {"words": [], "marks": []}]
+    labels = [np.array([[1, 2]]), np.array([[3, 4], [5, 6]])]
+    some = Batches(examples, ["words"], ["marks"], labels=labels)
     inputs = some.inputs([0, 1])
     assert inputs["words"].numpy().tolist() == [[b"a", b"b"], [b"", b""]]
-    assert inputs["weights"].numpy().tolist() == [[[1, 0], [2, 0]], [[3, 4], [0, 0]]]
-    assert list(inputs) == ["words", "weights"]
-    targets = some.targets([0, 1])
-    assert targets["span"].numpy().tolist() == [[1, 2], [3, -1]]
-    assert targets["kind"].numpy().tolist() == [5, 6]
+    assert inputs["marks"].numpy().tolist() == [[0, 1], [0, 0]]
+    targets = some.targets([0, 1]).numpy()
+    assert targets.tolist() == [[[1, 2], [-1, -1]], [[3, 4], [5, 6]]]
     assert [inputs["words"].shape[0] for inputs, _ in some.shuffled(0, 0)] == [2]
 
 

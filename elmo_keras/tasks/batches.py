@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elmo_keras.tasks.experiments.layer_cache import LayerCache
+from elmo_keras.tasks.layer_cache import LayerCache
 from elmo_keras.tasks.layers.task_model import open_shapes
 from elmo_keras.text.length_batches import length_batches, padded_arrays
 from elmo_keras.text.token_batches import string_tensor
@@ -20,9 +20,9 @@ class Batches:
     """Padded batches of examples of similar length.
 
     The examples' `text_fields` hold lists of tokens; field F becomes the input F, and
-    with a `cache` also `F_layers`. `number_fields`, where examples have them, hold numbers
-    or nested lists of numbers, padded with 0. `labels`, needed for training only, are an
-    array or a mapping of arrays for each example, padded with −1.
+    with a `cache` also `F_layers`. `integer_fields` hold lists of integers, padded with 0.
+    `labels`, needed for training only, are an array or a number for each example, padded
+    with −1.
 
     If the model compares each token with all others, a batch holds fewer examples of more
     than 1,024 tokens, one from 4,097 on, as memory grows with the square of the length.
@@ -32,7 +32,7 @@ class Batches:
         self,
         examples: Sequence[Mapping],
         text_fields: Sequence[str],
-        number_fields: Sequence[str] = (),
+        integer_fields: Sequence[str] = (),
         *,
         labels: Sequence | None = None,
         cache: LayerCache | None = None,
@@ -41,8 +41,7 @@ class Batches:
     ):
         self.examples = examples
         self.text_fields = text_fields
-        has = examples[0] if examples else ()
-        self.number_fields = [field for field in number_fields if field in has]
+        self.integer_fields = integer_fields
         self.labels = labels
         self.cache = cache
         self.batch_size = batch_size
@@ -50,10 +49,6 @@ class Batches:
         self._lengths = np.array(
             [sum(len(example[field]) for field in text_fields) for example in examples]
         )
-
-    @staticmethod
-    def texts(examples: Sequence[Mapping], text_fields: Sequence[str]) -> list:
-        return [example[field] for example in examples for field in text_fields]
 
     def shuffled(self, seed: int, epoch: int) -> tf.data.Dataset:
         """The `(inputs, labels)` of an epoch, in the order of this seed and epoch."""
@@ -78,16 +73,16 @@ class Batches:
             inputs[field] = string_tensor(texts)
             if self.cache is not None:
                 inputs[f"{field}_layers"] = tf.constant(self.cache(texts))
-        for field in self.number_fields:
-            numbers = [_numbers(example[field]) for example in examples]
-            inputs[field] = tf.constant(padded_arrays(numbers, 0))
+        for field in self.integer_fields:
+            arrays = [np.array(example[field], np.int32) for example in examples]
+            inputs[field] = tf.constant(padded_arrays(arrays, 0))
         return inputs
 
-    def targets(self, rows: Sequence[int]):
-        labels = [keras.tree.map_structure(_numbers, self.labels[i]) for i in rows]
-        return keras.tree.map_structure(
-            lambda *arrays: tf.constant(padded_arrays(arrays, PADDING)), *labels
-        )
+    def targets(self, rows: Sequence[int]) -> tf.Tensor:
+        labels = [np.asarray(self.labels[i]) for i in rows]
+        dtype = np.float32 if labels[0].dtype.kind == "f" else np.int32
+        labels = [label.astype(dtype) for label in labels]
+        return tf.constant(padded_arrays(labels, PADDING))
 
     def _shuffled(self, rng):
         """Random batches of examples of similar length, in random order."""
@@ -105,10 +100,9 @@ class Batches:
         )
 
     def _signature(self):
-        labels = keras.tree.map_structure(
-            lambda x: tf.TensorSpec((None,) * x.shape.rank, x.dtype), self.targets([0])
-        )
-        return open_shapes(self.inputs([0])), labels
+        labels = self.targets([0])
+        spec = tf.TensorSpec((None,) * labels.shape.rank, labels.dtype)
+        return open_shapes(self.inputs([0])), spec
 
 
 def predictions(model: keras.Model, batches: Batches) -> list:
@@ -116,11 +110,6 @@ def predictions(model: keras.Model, batches: Batches) -> list:
     results = [None] * len(batches.examples)
     for rows in batches.by_length():
         outputs = model.predict_on_batch(batches.inputs(rows))
-        for place, row in enumerate(rows):
-            results[row] = keras.tree.map_structure(lambda x, i=place: x[i], outputs)
+        for row, output in zip(rows, outputs):
+            results[row] = output
     return results
-
-
-def _numbers(value):
-    array = np.asarray(value)
-    return array.astype(np.float32 if array.dtype.kind == "f" else np.int32)

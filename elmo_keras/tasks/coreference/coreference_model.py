@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from elmo_keras.tasks.coreference.document_batches import document_inputs
 from elmo_keras.tasks.coreference.mentions import AntecedentScores, Spans, SpanVectors
-from elmo_keras.tasks.layers.bilstm import Bidirectional
+from elmo_keras.tasks.layers.bilstm import FastBidirectional
 from elmo_keras.tasks.layers.task_model import TaskModel
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 
@@ -17,7 +17,7 @@ NO_ANTECEDENT, NO_MENTION = -1, -2  # instead of the index of an antecedent
 
 
 @keras.saving.register_keras_serializable("elmo_keras")
-class Coreferent(TaskModel):
+class CoreferenceModel(TaskModel):
     """Finds mentions and, for each, an earlier mention of the same thing.
 
         g = SpanVectors(x, [biLSTM(x); ELMo]),   s = v · ReLU layer(g)
@@ -37,7 +37,7 @@ class Coreferent(TaskModel):
         hidden_units: size of the hidden layers that compute scores.
         longest: maximum length of a mention in tokens.
         mentions_per_token: λ, the number of spans to keep per token of the document.
-        most_antecedents: maximum number of antecedents to score for each mention.
+        max_antecedents: maximum number of antecedents to score for each mention.
         dropout: rate of the dropout on the LSTM's output and the hidden layers.
         singletons: whether there are entities that are mentioned only once.
 
@@ -55,10 +55,10 @@ class Coreferent(TaskModel):
     mean over kept spans of −log Σ p(j | i), the sum over all right j; with `singletons`
     that of −log p of being a mention or none is added.
 
-    >>> coreferent = Coreferent(TokenVectors(words=["ann"]), units=3)
-    >>> coreferent.run_eagerly = True  # one document needs no graph
+    >>> model = CoreferenceModel(TokenVectors(words=["ann"]), units=3)
+    >>> model.run_eagerly = True  # one document needs no graph
     >>> inputs = document_inputs([["Ann", "sleeps", "."], ["She", "dreams"]])
-    >>> coreferent.predict_on_batch(inputs).shape  # 2 of 5 tokens
+    >>> model.predict_on_batch(inputs).shape  # 2 of 5 tokens
     (1, 2, 3)
 
     Reference: Lee et al. 2017; Lee et al. 2018, without the second-order step.
@@ -74,7 +74,7 @@ class Coreferent(TaskModel):
         hidden_units: int = 150,
         longest: int = 10,
         mentions_per_token: float = 0.4,
-        most_antecedents: int = 50,
+        max_antecedents: int = 50,
         dropout: float = 0.3,
         singletons: bool = False,
         **kwargs,
@@ -83,15 +83,14 @@ class Coreferent(TaskModel):
         self.hidden_units = hidden_units
         self.longest = longest
         self.mentions_per_token = mentions_per_token
-        self.most_antecedents = most_antecedents
+        self.max_antecedents = max_antecedents
         self.singletons = singletons
-        self.dropout = keras.layers.Dropout(dropout)
-        self.lstm = Bidirectional(units)
+        self.lstm = FastBidirectional(units)
         self.span_vectors = SpanVectors(longest, name="span_vectors")
         self.mention_hidden = keras.layers.Dense(hidden_units, "relu")
         self.mention_scores = keras.layers.Dense(1, name="mention_scores")
         self.antecedent_scores = AntecedentScores(
-            most_antecedents, hidden_units, dropout=dropout, name="antecedent_scores"
+            max_antecedents, hidden_units, dropout=dropout, name="antecedent_scores"
         )
 
     def build(self, input_shape=None):
@@ -177,6 +176,15 @@ class Coreferent(TaskModel):
         """
         inputs = document_inputs(sentences, speakers)
         return clusters(self.predict_on_batch(inputs)[0], self.singletons)
+
+    def get_config(self):
+        return super().get_config() | {
+            "hidden_units": self.hidden_units,
+            "longest": self.longest,
+            "mentions_per_token": self.mentions_per_token,
+            "max_antecedents": self.max_antecedents,
+            "singletons": self.singletons,
+        }
 
 
 def clusters(links: np.ndarray, singletons: bool = False) -> list[list[Mention]]:

@@ -1,0 +1,126 @@
+"""The task `answer`: questions, answered with a span of a text."""
+
+import dataclasses
+
+import numpy as np
+
+from elmo_keras.tasks.answer.squad import (
+    CONVENTIONS,
+    misplaced_answers,
+    read_squad,
+    squad_scores,
+    squad_statistics,
+)
+from elmo_keras.tasks.answer.words import (
+    LONGEST_ANSWER,
+    LONGEST_CUT,
+    NO_ANSWER,
+    NOT_KNOWN,
+    AnswerSpan,
+)
+from elmo_keras.tasks.task import Task
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Answering(Task):
+    """Answers questions with a span of a text: the settings of `Task`, and these.
+
+    Args:
+        units: size of each LSTM in each direction.
+        layer_dropout: rate of the dropout on the inputs of layers.
+        metric: `"squad"`, whose F1 counts words, or `"korquad"`, characters.
+        longest_answer: maximum length of an answer in tokens.
+    """
+
+    units: int = 100
+    layer_dropout: float = 0.2
+    metric: str = "squad"
+    longest_answer: int = LONGEST_ANSWER
+
+    name = "answer"
+    text_fields = "context", "question"
+    compares_tokens = True
+
+    def read(self, path):
+        """The questions of a file; prints how many of them training leaves out."""
+        examples = read_squad(path)
+        if misplaced := misplaced_answers(examples):
+            print(f"{path}: {misplaced}.")
+        n_left_out = sum(label(e)[0] == NOT_KNOWN for e in examples)
+        if n_left_out:
+            print(
+                f"{path}: {n_left_out:,} of {len(examples):,} questions are scored, but "
+                "not trained on: their answers are not at their answer_start, or leave "
+                f"out more than {LONGEST_CUT} characters of a token."
+            )
+        spans = [example["span"] for example in examples if example["span"]]
+        n_long = sum(s.last - s.first >= self.longest_answer for s in spans)
+        if n_long:
+            print(
+                f"{path}: {n_long:,} of {len(examples):,} answers have more than "
+                f"{self.longest_answer} tokens, which the model does not give "
+                "(--longest-answer)."
+            )
+        return examples
+
+    def model(self, token_vectors, examples):
+        from elmo_keras.tasks.answer.question_answering import (
+            QuestionAnswering,
+        )  # by Keras
+
+        return QuestionAnswering(
+            token_vectors,
+            any(not example["answers"] for example in examples),
+            self.units,
+            dropout=self.layer_dropout,
+            within_tokens=any(max(label(example)[2:]) > 0 for example in examples),
+            longest_answer=self.longest_answer,
+        )
+
+    def targets(self, examples, model):
+        """The spans of the answers, as many of their fields as the model predicts."""
+        n_fields = 4 if model.within_tokens else 2
+        return [np.array(label(example)[:n_fields]) for example in examples]
+
+    def statistics(self, model, examples, predictions):
+        texts = [
+            example["offsets"].text(example["text"], AnswerSpan(*span))
+            if span[0] != NO_ANSWER
+            else ""
+            for example, span in zip(examples, predictions)
+        ]
+        answers = [example["answers"] for example in examples]
+        return squad_statistics(texts, answers, CONVENTIONS[self.metric])
+
+    def scores(self, statistics):
+        return squad_scores(statistics)
+
+    def calibrate(self, model, examples, batches):
+        """Moves the score of no answer to where F1 of the examples is the highest."""
+        if not model.unanswerable:
+            return
+        from elmo_keras.tasks.batches import predictions  # by TensorFlow
+
+        margins = np.empty(len(examples))
+        for rows in batches.by_length():
+            margins[rows] = model.margins(batches.inputs(rows))
+        bias = model.no_answer_score.bias
+        (before,) = bias.numpy()
+        bias.assign([before + margins.min() - 1])  # below all spans
+        spans = predictions(model, batches)
+        f1, _, has_answer = self.statistics(model, examples, spans).T
+        order = np.argsort(-margins)
+        gains = np.cumsum((f1 - ~has_answer.astype(bool))[order])
+        n_answered = 1 + int(np.argmax(gains)) if gains.max() > 0 else 0
+        edges = [margins.max() + 1, *margins[order], margins.min() - 1]
+        bias.assign([before + np.mean(edges[n_answered : n_answered + 2])])
+
+
+def label(example: dict) -> AnswerSpan:
+    """The span of an answer; `NO_ANSWER` or `NOT_KNOWN` without one."""
+    if not example["answers"]:
+        return AnswerSpan(*[NO_ANSWER] * 4)
+    span = example["span"]
+    if span is None or max(span.cut_before, span.cut_after) > LONGEST_CUT:
+        return AnswerSpan(*[NOT_KNOWN] * 4)
+    return span

@@ -1,0 +1,58 @@
+"""The task `classify`: labels of texts."""
+
+import dataclasses
+from pathlib import Path
+
+from elmo_keras.tasks.label_task import LabelTask
+from elmo_keras.tasks.readers.labelled_texts import (
+    READERS,
+    read_goemotions,
+    read_label_names,
+)
+from elmo_keras.tasks.readers.words import SPLITS
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Classification(LabelTask):
+    """Labels texts: the settings of `Task`, and these.
+
+    Args:
+        format: `"fasttext"`, `"trees"`, `"nsmc"` or `"goemotions"`.
+        labels: file with the names of goemotions' labels.
+        split: how text is split, at `"spaces"` or `"punctuation"`; if None, at
+            punctuation, but fasttext and trees at spaces.
+        units: size of each LSTM in each direction.
+        lstm_dropout: rate of the dropout on the LSTMs' outputs.
+    """
+
+    format: str = "fasttext"
+    labels: Path | None = None
+    split: str | None = None
+    units: int = 50
+    lstm_dropout: float = 0.2
+
+    name = "classify"
+
+    def read(self, path):
+        if (self.format == "goemotions") != (self.labels is not None):
+            raise ValueError(
+                "--format goemotions needs --labels FILE; other formats do not take it."
+            )
+        split = SPLITS.get(self.split)
+        if self.labels is not None:
+            return read_goemotions(path, read_label_names(self.labels), split)
+        return READERS[self.format](path, split)
+
+    def model(self, token_vectors, examples):
+        from elmo_keras.tasks.classify.classifier import TextClassifier  # by Keras
+
+        labels = sorted({example["label"] for example in examples if not self.labels})
+        if self.labels is not None:
+            labels = read_label_names(self.labels)
+        return TextClassifier(
+            token_vectors,
+            labels,
+            multi_label=self.labels is not None,
+            units=self.units,
+            dropout=self.lstm_dropout,
+        )

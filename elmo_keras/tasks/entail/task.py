@@ -1,0 +1,38 @@
+"""The task `entail`: whether a hypothesis follows from a premise."""
+
+import dataclasses
+
+from elmo_keras.tasks.label_task import LabelTask
+from elmo_keras.tasks.readers.labelled_texts import PAIR_READERS
+from elmo_keras.tasks.readers.words import SPLITS
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Entailment(LabelTask):
+    """Labels pairs of sentences: the settings of `Task`, and these.
+
+    Args:
+        format: `"tabs"`, `"snli"`, `"kornli"` or `"klue"`.
+        split: how text is split, at `"spaces"` or `"punctuation"`; if None, at
+            punctuation, but tabs at spaces.
+        units: size of each LSTM in each direction.
+        lstm_dropout: rate of the dropout on the LSTMs' outputs.
+    """
+
+    format: str = "tabs"
+    split: str | None = None
+    units: int = 50
+    lstm_dropout: float = 0.3
+
+    name = "entail"
+    text_fields = "premise", "hypothesis"
+    loss = "sparse_categorical_crossentropy"
+
+    def read(self, path):
+        return PAIR_READERS[self.format](path, SPLITS.get(self.split))
+
+    def model(self, token_vectors, examples):
+        from elmo_keras.tasks.entail.esim import ESIM  # by Keras
+
+        labels = sorted({example["label"] for example in examples})
+        return ESIM(token_vectors, labels, self.units, dropout=self.lstm_dropout)

@@ -1,1 +1,0 @@
-"""Training a task model, and comparing it over variants and seeds."""

@@ -1,0 +1,80 @@
+"""The folder of a task's runs: results.json with an entry for each, and the models."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from elmo_keras.formats.model_parts import parts_of_model
+from elmo_keras.tasks.task import Task, Variant
+from elmo_keras.text.files import whole_file
+from elmo_keras.util.markdown_table import markdown_table, percent_spread
+from elmo_keras.util.outputs import check_apart, check_file, check_folder
+from elmo_keras.util.replacing import replacing
+
+FILE = "results.json"
+
+
+def model_file(variant: Variant, seed: int) -> str:
+    return f"{variant.name}-{seed}.keras"
+
+
+def check_output(task: Task, variants: Sequence[Variant]) -> None:
+    """Refuses a folder that can't be written, or whose files would replace an input."""
+    folder = task.output
+    check_folder(folder)
+    names = [model_file(variant, seed) for variant in variants for seed in task.seeds]
+    files = [folder / name for name in (FILE, *names)]
+    inputs = filter(None, (task.train, task.dev, task.test, task.word_vectors))
+    parts = [part for model in task.elmo for part in parts_of_model(model)]
+    check_apart(files, [*inputs, *parts])
+    if folder.exists():
+        for file in files:
+            check_file(file)
+
+
+def read_results(path: Path) -> list[dict]:
+    """The entries of runs; none if there is no file."""
+    if not path.exists():
+        return []
+    try:
+        results = json.loads(whole_file(path, 2**28))
+        if all("variant" in r and "seed" in r and "dev" in r for r in results):
+            return results
+    except (json.JSONDecodeError, UnicodeDecodeError, TypeError):
+        pass
+    raise ValueError(f"{path} should hold the results of a task. Remove it.")
+
+
+def write_results(path: Path, results: Sequence[Mapping]) -> None:
+    with replacing(path) as temporary:
+        text = json.dumps(results, indent=1, ensure_ascii=False)
+        temporary.write_text(f"{text}\n", encoding="utf-8")
+
+
+def results_table(results: Sequence[Mapping]) -> str:
+    """The scores of each variant in percent, and the gain over the baseline of its share."""
+    # The test examples, if all runs have them, and dev.
+    parts = ("test", "dev") if all(r.get("test") for r in results) else ("dev",)
+    columns = [(part, name) for part in parts for name in results[0][part]]
+    runs: dict[str, list] = {}
+    for result in results:
+        runs.setdefault(result["variant"], []).append(result)
+    scores = {
+        variant: [[run[part][name] for run in of_variant] for part, name in columns]
+        for variant, of_variant in runs.items()
+    }
+    rows = []
+    for variant, of_variant in runs.items():
+        seconds = np.median([run["seconds_per_epoch"] for run in of_variant])
+        # The variant without ELMo on the same data.
+        baseline = "-share-".join(["baseline", *variant.split("-share-")[1:]])
+        gain = ""
+        if variant != baseline and baseline in scores:
+            means = [np.mean(scores[name][0]) for name in (variant, baseline)]
+            gain = f"{100 * (means[0] - means[1]):+.2f}"
+        shown = map(percent_spread, scores[variant])
+        rows.append([variant, str(len(of_variant)), *shown, f"{seconds:.1f}", gain])
+    names = [f"{part} {name}" for part, name in columns]
+    return markdown_table(["variant", "seeds", *names, "s/epoch", "gain"], rows)

@@ -1,0 +1,246 @@
+"""What a task is: its settings, and how examples become batches, models and scores."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from elmo_keras.hub.local_files import model_title
+
+if TYPE_CHECKING:
+    from elmo_keras.elmo import Elmo
+    from elmo_keras.tasks.batches import Batches
+    from elmo_keras.tasks.layer_cache import LayerCache
+    from elmo_keras.tasks.layers.task_model import TaskModel
+    from elmo_keras.tasks.layers.token_vectors import TokenVectors
+
+# Not recorded: files count by their examples; seeds and variants have their own entries.
+UNRECORDED = "train dev test output seeds baseline no_cache".split()
+
+
+class Variant(NamedTuple):
+    """One way to make the token vectors of a task."""
+
+    elmo: str | Path | None = None  # see `Elmo.from_pretrained`; None for the baseline
+    elmo_at: str = "input"  # or "output" or "both", see `TokenVectors`
+    layers: str | int = "mix"  # or "average", "top", or the index of a layer
+    l2: float = 0.001  # the paper's λ
+    layer_norm: bool = False
+    gamma: float | None = None  # at the start; None for 1, or the γ of the biLM's mix
+    elmo_dropout: float = 0.5
+    fine_tune: bool = False  # the biLM is trained as well
+    arithmetic: str | None = None  # of a frozen biLM; None for float32
+    share: float = 1.0  # of the training data
+
+    @property
+    def name(self) -> str:
+        """The name of its files, made of the settings that differ from the defaults."""
+        usual = Variant()
+        parts = ["baseline"]
+        if self.elmo is not None:
+            parts = ["elmo", model_title(self.elmo)]
+            parts += [self.elmo_at] * (self.elmo_at != usual.elmo_at)
+            is_index = isinstance(self.layers, int)
+            layers = f"layer-{self.layers}" if is_index else self.layers
+            parts += [layers] * (self.layers != usual.layers)
+            parts += [f"l2-{self.l2:g}"] * (self.l2 != usual.l2)
+            parts += ["normalised"] * self.layer_norm
+            parts += [] if self.gamma is None else [f"gamma-{self.gamma:g}"]
+            is_usual = self.elmo_dropout == usual.elmo_dropout
+            parts += [f"dropout-{self.elmo_dropout:g}"] * (not is_usual)
+            parts += ["tuned"] * self.fine_tune
+            parts += [self.arithmetic] * (self.arithmetic not in (None, "float32"))
+        parts += [f"share-{self.share:g}"] * (self.share != usual.share)
+        return "-".join(parts)
+
+    def elmo_layer(self) -> "Elmo | None":
+        from elmo_keras.elmo import Elmo  # by Keras
+
+        if self.elmo is None:
+            return None
+        return Elmo.from_pretrained(
+            self.elmo,
+            num_representations=2 if self.elmo_at == "both" else 1,
+            layers=self.layers,
+            gamma=self.gamma,
+            l2=self.l2 if self.layers == "mix" else 0.0,
+            layer_norm=self.layer_norm,
+            dropout=self.elmo_dropout,
+            trainable_bilm=self.fine_tune,
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Task:
+    """A task with its settings; `tasks.run.run` trains and compares its models.
+
+    Examples are dicts, one for each text, pair, question or document. A task adds its
+    settings to these, and says how examples are read, learned and scored.
+
+    Args:
+        train: file of training examples.
+        output: folder of results.json and the models; finished runs are not repeated.
+        dev: file whose score decides when training stops.
+        test: file that is scored with the best weights.
+        dev_share: share of `train` that is held out where there is no `dev`.
+        limit: the first examples of `train` that are used; None for all.
+        share: random share of `train`, another one for each seed.
+        elmo: models to compare, see `Elmo.from_pretrained`.
+        baseline: whether a model without ELMo is trained as well.
+        elmo_at: where ELMo is added: `"input"`, `"output"` or `"both"`.
+        layers: `"mix"`, `"average"`, `"top"`, or the index of a layer.
+        l2: penalty on the mix, the paper's λ.
+        layer_norm: whether each layer of a token is normalised before the mix.
+        gamma: what the mix's factor starts from; 1 if None.
+        elmo_dropout: rate of the dropout on ELMo.
+        fine_tune: whether the biLM is trained as well.
+        arithmetic: of a frozen biLM; float32 if None.
+        no_cache: whether a frozen biLM runs in every epoch.
+        seeds: one run for each.
+        epochs: maximum number of epochs.
+        patience: epochs without a better dev score after which training stops.
+        batch_size: examples in a batch.
+        learning_rate: of Adam.
+        dropout: rate of the dropout on word and character vectors.
+        word_dim: size of a word's vector; 100, or that of `word_vectors`, if None.
+        word_vectors: file of vectors that words start with: GloVe, or word2vec as text
+            or binary.
+        freeze_word_vectors: whether no word vector is trained.
+        character_dim: size of the vector of a word's characters.
+    """
+
+    train: Path
+    output: Path
+    dev: Path | None = None
+    test: Path | None = None
+    dev_share: float = 0.2
+    limit: int | None = None
+    share: float = 1.0
+    elmo: Sequence[str | Path] = ()
+    baseline: bool = False
+    elmo_at: str = "input"
+    layers: str | int = "mix"
+    l2: float = 0.001
+    layer_norm: bool = False
+    gamma: float | None = None
+    elmo_dropout: float = 0.5
+    fine_tune: bool = False
+    arithmetic: str | None = None
+    no_cache: bool = False
+    seeds: Sequence[int] = (1,)
+    epochs: int = 50
+    patience: int = 5
+    batch_size: int = 32
+    learning_rate: float = 1e-3
+    dropout: float = 0.5
+    word_dim: int | None = None
+    word_vectors: Path | None = None
+    freeze_word_vectors: bool = False
+    character_dim: int = 64
+
+    name: ClassVar[str]  # of the task's folder and command
+    text_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # those of the model
+    compares_tokens: ClassVar[bool] = False  # see `TaskModel`
+    loss: ClassVar[str | None] = None  # for `compile`, if the model computes none
+
+    def variants(self) -> list[Variant]:
+        cached = not (self.no_cache or self.fine_tune)
+        if self.arithmetic not in (None, "float32") and not cached:
+            raise ValueError(
+                "--arithmetic is for layers that are computed once. Leave out "
+                "--fine-tune and --no-cache."
+            )
+        variants = [
+            Variant(
+                model,
+                self.elmo_at,
+                self.layers,
+                self.l2,
+                self.layer_norm,
+                self.gamma,
+                self.elmo_dropout,
+                self.fine_tune,
+                self.arithmetic,
+                self.share,
+            )
+            for model in self.elmo
+        ]
+        if self.baseline or not variants:
+            variants.insert(0, Variant(share=self.share))
+        names = [variant.name for variant in variants]
+        if len(set(names)) < len(names):
+            raise ValueError(
+                "The models of --elmo should have different names, as results are "
+                f"named after them. Received: {' '.join(map(str, self.elmo))}"
+            )
+        return variants
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that the outcome of a run depends on, the task's own last."""
+        return {n: value for n, value in vars(self).items() if n not in UNRECORDED}
+
+    def read(self, path: Path) -> list[dict]:
+        """The examples of a file; a `ValueError` begins with `file:line:`."""
+        raise NotImplementedError
+
+    def texts(self, examples: Sequence[dict]) -> list[list[str]]:
+        """All lists of tokens of examples, as the model reads them."""
+        return [example[field] for example in examples for field in self.text_fields]
+
+    def model(self, token_vectors: "TokenVectors", examples: list[dict]) -> "TaskModel":
+        """A model for the labels of training examples."""
+        raise NotImplementedError
+
+    def targets(self, examples: list[dict], model: "TaskModel") -> Sequence:
+        """The label of each example, see `Batches`."""
+        raise NotImplementedError
+
+    def batches(
+        self,
+        examples: list[dict],
+        *,
+        labels: Sequence | None = None,
+        cache: "LayerCache | None" = None,
+    ) -> "Batches":
+        from elmo_keras.tasks.batches import Batches  # by TensorFlow
+
+        return Batches(
+            examples,
+            self.text_fields,
+            labels=labels,
+            cache=cache,
+            batch_size=self.batch_size,
+            compares_tokens=self.compares_tokens,
+        )
+
+    def calibrate(
+        self, model: "TaskModel", examples: list[dict], batches: "Batches"
+    ) -> None:
+        """Changes the model after each epoch so that it scores best on held-out examples."""
+
+    def statistics(
+        self, model: "TaskModel", examples: list[dict], predictions: list
+    ) -> np.ndarray:
+        """Counts `(examples, n)`, from which `scores` computes sums or means."""
+        raise NotImplementedError
+
+    def scores(self, statistics: np.ndarray) -> dict[str, float]:
+        """Scores from 0 to 1 by name; the first one stops training."""
+        raise NotImplementedError
+
+    def first_score(self, statistics: np.ndarray) -> float:
+        return float(next(iter(self.scores(statistics).values())))
+
+    def evaluate(
+        self,
+        model: "TaskModel",
+        examples: list[dict],
+        cache: "LayerCache | None" = None,
+    ) -> np.ndarray:
+        """The statistics of a model's predictions, by cached layers or the model's biLM."""
+        from elmo_keras.tasks.batches import predictions  # by TensorFlow
+
+        batches = self.batches(examples, cache=cache)
+        return self.statistics(model, examples, predictions(model, batches))
