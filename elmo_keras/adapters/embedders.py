@@ -16,11 +16,7 @@ from elmo_keras.text.length_batches import padded_arrays
 from elmo_keras.text.sentences import Sentence
 from elmo_keras.util.replacing import replacing
 
-_CHOICES = {
-    "all": lambda layers: layers,
-    "top": lambda layers: layers[-1],
-    "average": lambda layers: layers.mean(axis=0),
-}
+_LAYERS = "all", "top", "average"
 
 
 class ElmoEmbedder:
@@ -48,7 +44,7 @@ class ElmoEmbedder:
 
     def embed_batch(self, batch: Sequence[Sentence]) -> list[np.ndarray]:
         """The layers of each sentence."""
-        return self._embedder(batch)
+        return list(self._embedder.stream(batch))
 
     def embed_sentences(
         self, sentences: Iterable[Sentence], batch_size: int = 64
@@ -70,10 +66,11 @@ class ElmoEmbedder:
         """
         from elmo_keras.embed.hdf5_vectors import write_hdf5
 
-        chosen = _chosen(output_format)
+        _check_layers(output_format)
         with input_file:
             lines = [line.strip() for line in input_file]
-        vectors = map(chosen, self.embed_sentences(map(str.split, lines)))
+        arrays = self.embed_sentences(map(str.split, lines))
+        vectors = (_select_layers(array, output_format) for array in arrays)
         index = None if forget_sentences else {t: str(i) for i, t in enumerate(lines)}
         about = self._embedder.about_file() | {"layers": output_format}
         with replacing(Path(output_file_path)) as path:
@@ -94,7 +91,11 @@ class ElmoModel:
         self._settings = settings
 
     def load(
-        self, directory: str | Path, max_batch_size=32, limit=100, full: bool = False
+        self,
+        directory: str | Path,
+        max_batch_size: int = 32,
+        limit: int = 100,
+        full: bool = False,
     ) -> str:
         """Reads any model that `Embedder` reads; `full` for `get_elmo_substitutes`."""
         self._embedder = Embedder(directory, layers="all", **self._settings)
@@ -107,13 +108,21 @@ class ElmoModel:
         return "The model is now loaded."
 
     def get_elmo_vectors(
-        self, texts: Sequence[Sentence], warmup=True, layers="average", session=None
+        self,
+        texts: Sequence[Sentence],
+        warmup: bool = True,
+        layers: str = "average",
+        session: object = None,
     ) -> np.ndarray:
         """`(texts, tokens, dim)` padded with 0; `(texts, layers, tokens, dim)` for "all"."""
         return padded_arrays(list(self._vectors(texts, layers)), 0.0)
 
     def get_elmo_vector_average(
-        self, texts: Sequence[Sentence], warmup=True, layers="average", session=None
+        self,
+        texts: Sequence[Sentence],
+        warmup: bool = True,
+        layers: str = "average",
+        session: object = None,
     ) -> np.ndarray:
         """The mean of each text's tokens, of length 1: `(texts, dim)`.
 
@@ -133,28 +142,33 @@ class ElmoModel:
         `"backward"`, the likeliest first.
         """
         return [
-            [self._of_token(words, position, topn) for position in range(len(words))]
+            [self._substitutes(words, position, topn) for position in range(len(words))]
             for words in map(str.split, data)
         ]
 
-    def _of_token(self, words, position, topn):
-        model, found = self._language_model, {"word": words[position]}
+    def _substitutes(self, words, position, topn):
+        model, token = self._language_model, {"word": words[position]}
         for direction in ("forward", "backward"):
             best = model.likeliest(words, position, top=topn, direction=direction)
-            others = [word for word, _ in best]
-            found[direction] = {
-                "candidates": model.vocabulary.encode(others).tolist(),
-                "candidate_words": others,
+            candidates = [word for word, _ in best]
+            token[direction] = {
+                "candidates": model.vocabulary.encode(candidates).tolist(),
+                "candidate_words": candidates,
                 "logp": [round(log_probability, 4) for _, log_probability in best],
             }
-        return found
+        return token
 
     def _vectors(self, texts, layers):
-        return map(_chosen(layers), self._embedder.stream(texts))
+        _check_layers(layers)
+        return (_select_layers(array, layers) for array in self._embedder.stream(texts))
 
 
-def _chosen(layers):
-    """The function from all layers to the chosen ones."""
-    if layers not in _CHOICES:
-        raise ValueError(f"Layers should be one of {[*_CHOICES]}. Received: {layers!r}")
-    return _CHOICES[layers]
+def _check_layers(layers):
+    if layers not in _LAYERS:
+        raise ValueError(f"Layers should be one of {_LAYERS}. Received: {layers!r}")
+
+
+def _select_layers(array, layers):
+    if layers == "top":
+        return array[-1]
+    return array.mean(axis=0) if layers == "average" else array

@@ -71,7 +71,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 "`X` should be a list, series or array of texts with one dimension. "
                 f"Received: {X!r:.100}"
             )
-        vectors = self.embedder_.encode(X, normalize=self.normalize)
+        vectors = np.asarray(self.embedder_.encode(X, normalize=self.normalize))
         return vectors.reshape(len(vectors), self._n_features_out)
 
     def __sklearn_tags__(self):

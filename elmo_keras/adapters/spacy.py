@@ -1,12 +1,11 @@
 """ELMo in pipelines of spaCy: `nlp.add_pipe("elmo")`; needs `pip install spacy`."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
-from spacy.language import Language
-from spacy.tokens import Doc
-from spacy.util import minibatch
+from spacy.language import Language  # pyright: ignore[reportMissingImports]
+from spacy.tokens import Doc, Span, Token  # pyright: ignore[reportMissingImports]
+from spacy.util import minibatch  # pyright: ignore[reportMissingImports]
 
 from elmo_keras.embed.embedder import Embedder
 
@@ -43,38 +42,41 @@ class ElmoPipe:
     def pipe(self, stream: Iterable[Doc], batch_size: int = 128) -> Iterator[Doc]:
         """Yields the documents with their vectors."""
         for docs in minibatch(stream, batch_size):
-            sentences = [sentence for doc in docs for sentence in _sentences(doc)]
+            sentences = [sentence for doc in docs for sentence in _split_sentences(doc)]
             vectors = self.embedder([[t.text for t in s] for s in sentences])
             for doc in docs:
                 doc.tensor = np.zeros((len(doc), self.embedder.dim), np.float32)
                 for hooks in doc.user_hooks, doc.user_span_hooks, doc.user_token_hooks:
-                    hooks.update(_HOOKS)
+                    hooks["vector"] = _mean_vector
+                    hooks["similarity"] = _cosine
+                    hooks["has_vector"] = _has_vector
             for sentence, rows in zip(sentences, vectors):
                 for token, row in zip(sentence, rows):
                     token.doc.tensor[token.i] = row
             yield from docs
 
 
-def _sentences(doc):
+def _split_sentences(doc):
     """The tokens of each sentence, without white space."""
     spans = doc.sents if doc.has_annotation("SENT_START") else [doc]
     return [[token for token in span if not token.is_space] for span in spans]
 
 
-def _vector(part: Any) -> np.ndarray:
+def _mean_vector(part: Doc | Span | Token) -> np.ndarray:
     """The vector of a token; the mean over the tokens of a document or a span."""
-    doc = part.doc
-    first = getattr(part, "start", getattr(part, "i", 0))
-    rows = doc.tensor[
-        first : getattr(part, "end", first + 1 if part is not doc else None)
-    ]
+    rows = part.doc.tensor
+    if isinstance(part, Span):
+        rows = rows[part.start : part.end]
+    elif isinstance(part, Token):
+        rows = rows[part.i : part.i + 1]
     rows = rows[rows.any(axis=1)]
     return rows.sum(axis=0) / max(len(rows), 1)
 
 
-def _similarity(part: Any, other: Any) -> float:
+def _cosine(part: Doc | Span | Token, other: Doc | Span | Token) -> float:
     lengths = part.vector_norm * other.vector_norm
     return float(part.vector @ other.vector / lengths) if lengths else 0.0
 
 
-_HOOKS = {"vector": _vector, "similarity": _similarity, "has_vector": lambda part: True}
+def _has_vector(_: Doc | Span | Token) -> bool:
+    return True

@@ -111,7 +111,7 @@ def test_substitutes_are_the_likeliest_words_of_each_direction(
 
 
 def test_other_layers_are_refused(embedder, model, tmp_path):
-    message = r"Layers should be one of \['all', 'top', 'average'\]. Received: 'last'"
+    message = r"Layers should be one of \('all', 'top', 'average'\). Received: 'last'"
     with pytest.raises(ValueError, match=message):
         model.get_elmo_vectors(SENTENCES, layers="last")
     with pytest.raises(ValueError, match=message):
