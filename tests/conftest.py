@@ -77,17 +77,6 @@ def as_for_users():
         yield restored
 
 
-@pytest.fixture(scope="session", autouse=True)
-def operations_of_embedders():
-    """Those of an `Embedder` are not traced either, but in `tests/embed`."""
-    from elmo_keras.embed import tensorflow_vectors
-
-    with pytest.MonkeyPatch.context() as patch:
-        traced = tensorflow_vectors._graph
-        patch.setattr(tensorflow_vectors, "_graph", lambda function, *_: function)
-        yield traced
-
-
 @pytest.fixture
 def data():
     """The path of a file of the real data; skips the test if it is missing."""

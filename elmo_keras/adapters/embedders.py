@@ -36,7 +36,9 @@ class ElmoEmbedder:
         cuda_device: int = -1,
         **settings: Any,
     ):
-        self._embedder = Embedder(options_file, weight_file, "all", **settings)
+        self._embedder = Embedder(
+            options_file, weights=weight_file, layers="all", **settings
+        )
 
     def embed_sentence(self, sentence: Sentence) -> np.ndarray:
         """The layers of one sentence."""
@@ -64,7 +66,7 @@ class ElmoEmbedder:
 
         `output_format` is `"all"`, `"top"` or `"average"`.
         """
-        from elmo_keras.embed.hdf5_vectors import write_hdf5
+        from elmo_keras.embed.writers.hdf5 import write_hdf5
 
         _check_layers(output_format)
         with input_file:
@@ -72,10 +74,10 @@ class ElmoEmbedder:
         arrays = self.embed_sentences(map(str.split, lines))
         vectors = (_select_layers(array, output_format) for array in arrays)
         index = None if forget_sentences else {t: str(i) for i, t in enumerate(lines)}
-        about = self._embedder.about_file() | {"layers": output_format}
+        metadata = self._embedder.file_metadata() | {"layers": output_format}
         with replacing(Path(output_file_path)) as path:
             batches = [(range(len(lines)), vectors)]
-            write_hdf5(path, batches, about=about, sentence_to_index=index)
+            write_hdf5(path, batches, metadata=metadata, sentence_to_index=index)
 
 
 class ElmoModel:
@@ -100,7 +102,7 @@ class ElmoModel:
         """Reads any model that `Embedder` reads; `full` for `get_elmo_substitutes`."""
         self._embedder = Embedder(directory, layers="all", **self._settings)
         self.vector_size = self._embedder.dim
-        self.n_layers = self._embedder.vectors.config.n_layers + 1
+        self.n_layers = self._embedder.engine.config.n_layers + 1
         if full:
             from elmo_keras.language_model import LanguageModel
 

@@ -23,7 +23,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     A pickle holds the path of the model, not its weights.
 
     Args:
-        model, layers, gamma, pooling, arithmetic, tokenizer: see `Embedder`.
+        model, layers, mix, gamma, pooling, arithmetic, tokenizer: see `Embedder`.
             `layers="all"` puts the vectors of all layers side by side.
         normalize: whether each vector is divided by its Euclidean length.
 
@@ -35,7 +35,8 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self,
         model: str | Path = "original",
         *,
-        layers: str | int | Sequence[float] = "average",
+        layers: str | int = "mix",
+        mix: Sequence[float] | None = None,
         gamma: float | None = None,
         pooling: str = "mean",
         normalize: bool = False,
@@ -44,6 +45,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     ):
         self.model = model
         self.layers = layers
+        self.mix = mix
         self.gamma = gamma
         self.pooling = pooling
         self.normalize = normalize
@@ -60,7 +62,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         settings = self.get_params(deep=False)
         del settings["normalize"]
         self.embedder_ = Embedder(**settings)
-        self._n_features_out = int(np.prod(self.embedder_.vectors.shape))
+        self._n_features_out = int(np.prod(self.embedder_.engine.shape))
         return self
 
     def transform(self, X: Iterable[Sentence]) -> np.ndarray:

@@ -18,7 +18,7 @@ class ElmoPipe:
     is read on its own if an earlier component has found them, else a document is one.
 
     Args:
-        model, layers, gamma, arithmetic: as in `Embedder`, for vectors of tokens.
+        model, layers, mix, gamma, arithmetic: as in `Embedder`, for vectors of tokens.
     """
 
     def __init__(
@@ -26,14 +26,15 @@ class ElmoPipe:
         nlp: Language,
         name: str,
         model: str = "original",
-        layers: str | int | Sequence[float] = "average",
+        layers: str | int = "mix",
+        mix: Sequence[float] | None = None,
         gamma: float | None = None,
         arithmetic: str | None = None,
     ):
         if layers == "all":
             raise ValueError("A token has one vector. `layers` should not be 'all'.")
         self.embedder = Embedder(
-            model, None, layers, gamma=gamma, arithmetic=arithmetic
+            model, layers=layers, mix=mix, gamma=gamma, arithmetic=arithmetic
         )
 
     def __call__(self, doc: Doc) -> Doc:

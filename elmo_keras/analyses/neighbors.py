@@ -114,7 +114,7 @@ def frequent_words(corpus: Corpus, words: Sequence[str]) -> list[str]:
 
 def word_vectors(embedder: Embedder, words: Sequence[str]) -> np.ndarray:
     """Context-independent vectors: `(words, projection_dim)`."""
-    encoded, compute = [word.encode() for word in words], embedder.vectors.word_vectors
+    encoded, compute = [word.encode() for word in words], embedder.engine.word_vectors
     starts = range(0, len(encoded), WORDS_AT_ONCE)
     return np.concatenate([compute(encoded[i : i + WORDS_AT_ONCE]) for i in starts])
 

@@ -113,7 +113,7 @@ def average_senses(
     embedder: Embedder, training: Sequence["Sentence"], inventory: SenseInventory
 ) -> np.ndarray:
     """The mean vector of each sense's uses, float32 `(senses, layers, dim)`."""
-    n_layers, _, dim = embedder.vectors.shape
+    n_layers, _, dim = embedder.engine.shape
     n_senses = len(inventory.senses)
     sums = np.zeros((n_senses, n_layers, dim), np.float32)
     counts = np.zeros((n_senses, 1, 1), np.float32)
@@ -156,7 +156,7 @@ def _instance_vectors(
 ) -> Iterator[tuple["Instance", np.ndarray]]:
     """Each instance in the order of the text, with the mean of its tokens: (layers, dim)."""
     tokens = [sentence.tokens for sentence in sentences]
-    arrays = embedder.stream(tokens, show_progress_bar=True)
+    arrays = embedder.stream(tokens, progress=True)
     for sentence, layers in zip(sentences, arrays):
         for instance in sentence.instances:
             yield instance, layers[:, instance.first : instance.end].mean(axis=1)

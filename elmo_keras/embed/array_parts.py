@@ -21,18 +21,18 @@ MAX_TEXT_BYTES = 2**28  # of all sentences in `sentence_to_index`
 
 
 def write_part(
-    parts: Parts, number: int, vectors: Sequence[np.ndarray], note: dict[str, Any]
+    parts: Parts, index: int, vectors: Sequence[np.ndarray], metadata: dict[str, Any]
 ) -> None:
-    """Writes a `.npy` of all numbers, sentence after sentence, and the note after it."""
+    """Writes a `.npy` of all values, sentence after sentence, and the metadata after it."""
     values = np.concatenate([np.ravel(array) for array in vectors])
-    about = np.lib.format.header_data_from_array_1_0(values)
-    with parts.writing(number) as file:
-        np.lib.format.write_array_header_1_0(file, about)
+    header = np.lib.format.header_data_from_array_1_0(values)
+    with parts.writing(index) as file:
+        np.lib.format.write_array_header_1_0(file, header)
         file.write(values)
-        file.write(json.dumps(note | {"crc32": zlib.crc32(values)}).encode())
+        file.write(json.dumps(metadata | {"crc32": zlib.crc32(values)}).encode())
 
 
-def note_of(path: Path) -> dict[str, Any] | None:
+def read_metadata(path: Path) -> dict[str, Any] | None:
     try:
         return {"digest": None} | _read(path)[0]
     except Exception:  # reading a damaged header, numpy also raises tokenize's errors
@@ -43,35 +43,36 @@ def read_parts(
     paths: Sequence[Path], shape: tuple[int | None, ...]
 ) -> Iterator[tuple[dict[str, Any], list[np.ndarray]]]:
     for path in paths:
-        note, values = _read(path)
-        shapes = [[n if d is None else d for d in shape] for n in note["lengths"]]
+        metadata, values = _read(path)
+        shapes = [[n if d is None else d for d in shape] for n in metadata["lengths"]]
         ends = list(itertools.accumulate(map(math.prod, shapes)))
         arrays = zip(shapes, [0, *ends], ends)
-        yield note, [values[start:end].reshape(one) for one, start, end in arrays]
+        yield metadata, [values[start:end].reshape(one) for one, start, end in arrays]
 
 
 def _read(path, *, whole=True):
-    """The note of a part, and its numbers, which are compared with their checksum."""
+    """The metadata of a part, and its values, which are compared with their checksum."""
     values = np.load(path, mmap_mode="r")
     with path.open("rb") as file:
         file.seek(values.offset + values.nbytes)
-        note = json.loads(file.read())
-    if whole and zlib.crc32(values) != note["crc32"]:
+        metadata = json.loads(file.read())
+    if whole and zlib.crc32(values) != metadata["crc32"]:
         raise ValueError(
             f"{path} was damaged after it was written. The same command computes it "
             "again."
         )
-    return note, np.asarray(values)
+    return metadata, np.asarray(values)
 
 
 def sentence_to_index(paths: Sequence[Path]) -> dict[str, str] | None:
+    """The last index of each text; None for too much text."""
     last, left = {}, MAX_TEXT_BYTES
     for path in paths:
-        note, _ = _read(path, whole=False)
-        for text, number in zip(note["texts"], note["sentences"]):
+        metadata, _ = _read(path, whole=False)
+        for text, index in zip(metadata["texts"], metadata["sentences"]):
             left -= 0 if text in last else len(text.encode())
             if left < 0:
                 return None
-            last[text] = max(number, last.get(text, 0))
+            last[text] = max(index, last.get(text, 0))
     ordered = sorted(last.items(), key=lambda item: item[1])
-    return {text: str(number) for text, number in ordered}
+    return {text: str(index) for text, index in ordered}

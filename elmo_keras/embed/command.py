@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from elmo_keras.embed.checked_outputs import checked_folder, checked_output
-from elmo_keras.embed.corpus import pooling_of, write_vectors
-from elmo_keras.embed.embedder import LITE, Embedder
+from elmo_keras.embed.corpus import default_pooling, write_vectors
+from elmo_keras.embed.embedder import Embedder, uses_litert
+from elmo_keras.embed.outputs import check_output, check_output_folder
+from elmo_keras.embed.text_rows import PIECE_BYTES
 from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.util.arguments import Arithmetic, Count, Finite, Layers, Mix
@@ -47,7 +48,7 @@ def embed(
     model: str | None = None,
     options: str | None = None,
     weights: str | None = None,
-    layers: Layers | None = None,
+    layers: Layers = "mix",
     mix: Mix | None = None,
     gamma: Finite | None = None,
     pooling: Literal["mean", "max"] | None = None,
@@ -63,7 +64,7 @@ def embed(
     workers: Annotated[Count | None, RAY] = None,
     text_column: Annotated[str | None, RAY] = None,
     id_column: Annotated[str | None, RAY] = None,
-    part_kilobytes: Annotated[Count | None, RAY] = None,
+    part_kilobytes: Annotated[Count, RAY] = PIECE_BYTES // 2**10,
 ) -> int:
     """Writes the vectors of a text file, or of many files by a Ray cluster.
 
@@ -84,9 +85,9 @@ def embed(
         model: a model directory, a zip, or a published model's name or address
         options: published options.json, with --weights
         weights: published HDF5 weights, with --options
-        layers: which layers are kept, or an index
+        layers: which layers are kept, or an index; mix is the model's own, or the average
         mix: W0,W1,… of the layers, before the softmax
-        gamma: factor of the mix
+        gamma: factor of the mix; the model's own, or 1, if not given
         pooling: one vector of each line in .npy (mean if not given) or .parquet
         float16: write numbers in 2 bytes, not 4
         arithmetic: float32 if not given; int8 is by LiteRT, on CPUs
@@ -97,31 +98,26 @@ def embed(
         overwrite: replace an earlier output as soon as the new one is finished
         engine: compute on the machines of a Ray cluster
         address: of a cluster, or auto; RAY_ADDRESS or this machine if not given
-        workers: processes; one on each GPU or processor if not given
-        text_column: of JSON lines and Parquet: strings or lists of tokens
-        id_column: of JSON lines and Parquet: integers or strings
+        workers: parts at a time; one on each GPU or processor if not given
+        text_column: of Parquet: strings or lists of tokens; text if not given
+        id_column: of Parquet: integers or strings
         part_kilobytes: text of a part, the least work that a kill can cost
     """
     paths = [Path("/dev/stdin" if path == "-" else path) for path in inputs]
-    of_ray = {
+    only_ray = {
         "--address": address,
         "--workers": workers,
         "--text-column": text_column,
         "--id-column": id_column,
-        "--part-kilobytes": part_kilobytes,
     }
-    surplus = [name for name, value in of_ray.items() if value is not None]
+    surplus = [name for name, value in only_ray.items() if value is not None]
     if engine is None and (surplus or len(paths) > 1):
         what = surplus[0] if surplus else "More than one INPUT"
         raise ValueError(f"{what} works only with --engine ray.")
     if engine and shard != (1, 1):
         raise ValueError("--shard works without --engine; Ray divides the text itself.")
-    if layers not in (None, "mix") and mix:
-        raise ValueError("--mix works only with --layers mix.")
-    if gamma is not None and not (mix or layers == "mix"):
-        raise ValueError(
-            "--gamma needs --mix, or --layers mix for the model's own mix."
-        )
+    if layers != "mix" and (mix or gamma is not None):
+        raise ValueError("--mix and --gamma work only with --layers mix.")
     if (model is None) != (None not in (options, weights)):
         raise ValueError("Give --model, or --options and --weights.")
     with contextlib.ExitStack() as files:
@@ -132,57 +128,67 @@ def embed(
         read = [*paths, *(parts_of_model(model) if model else ())]
         read += [Path(path) for path in (options, weights) if path]
         if engine:
-            output = checked_folder(output, read, overwrite=overwrite)
+            output = check_output_folder(output, read, overwrite=overwrite)
         else:
-            output = checked_output(
+            output = check_output(
                 output, read, shard=shard, pooling=pooling, overwrite=overwrite
             )
         # A published model is downloaded while Ctrl-C still ends the command at once.
         source = model or options
         local_files(source, weights)
-        if arithmetic != "int8" and Path(source).suffix != LITE:
+        if not uses_litert(source, arithmetic):
             import_tensorflow()
-        layers, gamma = _mix_of(source, weights, layers, mix, gamma)
-        settings = {
-            "layers": layers,
-            "gamma": gamma,
-            "weights": weights,
-            "pooling": pooling_of(output, pooling),
-            "dtype": "float16" if float16 else "float32",
-            "arithmetic": arithmetic,
-            "tokens_at_once": tokens_at_once,
-            "cache_bytes": cache_megabytes * 2**20,
-        }
+        dtype = "float16" if float16 else "float32"
         with stopping() as stop:
             try:
                 if engine is None:
+                    embedder = Embedder(
+                        source,
+                        weights=weights,
+                        layers=layers,
+                        mix=mix,
+                        gamma=gamma,
+                        pooling=default_pooling(output, pooling),
+                        dtype=dtype,
+                        arithmetic=arithmetic,
+                        tokens_at_once=tokens_at_once,
+                        cache_bytes=cache_megabytes * 2**20,
+                    )
                     summary = write_vectors(
-                        Embedder(source, **settings),
+                        embedder,
                         *paths,
                         output,
+                        shard=shard,
                         forget_sentences=forget_sentences,
                         overwrite=overwrite,
-                        verbose=1,
+                        progress=True,
                         stop=stop.is_set,
-                        shard=shard,
                     )
                 else:
-                    from elmo_keras.embed.on_ray.ray_job import embed_on_ray
+                    from elmo_keras.embed.ray import embed_on_ray
 
-                    if part_kilobytes:
-                        settings["piece_bytes"] = part_kilobytes * 2**10
-                    for name, value in of_ray.items():
-                        if value is not None and name != "--part-kilobytes":
-                            settings[name[2:].replace("-", "_")] = value
                     summary = embed_on_ray(
                         source,
                         paths,
                         output,
+                        text_column=text_column,
+                        id_column=id_column,
                         forget_sentences=forget_sentences,
                         overwrite=overwrite,
-                        verbose=1,
+                        workers=workers,
+                        address=address,
+                        part_bytes=part_kilobytes * 2**10,
+                        progress=True,
                         stop=stop.is_set,
-                        **settings,
+                        weights=weights,
+                        layers=layers,
+                        mix=mix,
+                        gamma=gamma,
+                        pooling=pooling,
+                        dtype=dtype,
+                        arithmetic=arithmetic,
+                        tokens_at_once=tokens_at_once,
+                        cache_bytes=cache_megabytes * 2**20,
                     )
             except OSError as error:
                 if error.errno not in DISK_ERRORS:
@@ -196,16 +202,3 @@ def embed(
     return fail(
         "elmo-keras embed", INTERRUPTED, "Interrupted. The same command resumes."
     )
-
-
-def _mix_of(source, weights, layers, mix, gamma):
-    if mix:
-        return mix, 1.0 if gamma is None else gamma
-    if layers != "mix" or Path(source).suffix == LITE:
-        return layers or "all", gamma
-    from elmo_keras.formats.model_directory import find_model
-
-    own = find_model(source, weights=weights).mix
-    if own is None:
-        raise ValueError(f"{source} comes with no mix. Give its weights as --mix.")
-    return own.scalars, own.gamma if gamma is None else gamma

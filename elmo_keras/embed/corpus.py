@@ -1,5 +1,6 @@
 """Writes the vectors of a text file to a file, by way of parts."""
 
+import dataclasses
 import hashlib
 import itertools
 import json
@@ -8,19 +9,20 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from elmo_keras.embed.array_parts import (
-    note_of,
+    read_metadata,
     read_parts,
     sentence_to_index,
     write_part,
 )
-from elmo_keras.embed.checked_outputs import checked_output
 from elmo_keras.embed.embedder import Batch, Embedder
+from elmo_keras.embed.engines.engine import Engine
+from elmo_keras.embed.outputs import check_output, is_hdf5, is_npy, is_parquet
 from elmo_keras.embed.parts import Parts
 from elmo_keras.embed.text_rows import TextRows
-from elmo_keras.embed.vector_files import is_hdf5, is_npy, is_parquet, write_npy
+from elmo_keras.embed.writers.npy import write_npy
 from elmo_keras.text.length_batches import in_turn
 from elmo_keras.util.progress import Progress
 
@@ -30,40 +32,46 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Summary(NamedTuple):
+@dataclasses.dataclass
+class Summary:
     """The result of a call of `embed_corpus`, with the work of calls before it."""
 
     output: Path
-    finished: bool  # False if `stop` ended the call; the same call resumes
-    sentences: int
-    tokens: int
-    words: int  # computed by the character CNN, again if they had left the cache
-    seconds: float  # since this call began to compute
-    tokens_now: int  # that this call embedded
-    texts_left_out: bool  # because there was too much text for `sentence_to_index`
+    finished: bool = False  # False if `stop` ended the call; the same call resumes
+    sentences: int = 0
+    tokens: int = 0
+    words: int = 0  # computed by the character CNN, again if they had left the cache
+    seconds: float = 0.0  # since this call began to compute
+    tokens_now: int = 0  # that this call embedded
+    texts_left_out: bool = False  # too much text for `sentence_to_index`
 
     def __str__(self):
-        share = 1 - self.words / max(self.tokens, 1)
-        left_out = " Too much text for sentence_to_index: it is left out."
+        words = left_out = ""
+        if self.words:
+            share = max(1 - self.words / max(self.tokens, 1), 0)
+            words = f"{self.words:,} words computed ({share:.1%} of the tokens from the cache), "
+        if self.texts_left_out:
+            left_out = ". Too much text for sentence_to_index: it is left out."
+        rate = self.tokens_now / max(self.seconds, 1e-9)
         return (
-            f"{self.sentences:,} sentences, {self.tokens:,} tokens, {self.words:,} "
-            f"words computed ({max(share, 0):.1%} of the tokens from the cache), "
-            f"{self.seconds:,.1f} s, {self.tokens_now / self.seconds:,.0f} tokens/s: "
-            f"{self.output}{'.' + left_out if self.texts_left_out else ''}"
+            f"{self.sentences:,} sentences, {self.tokens:,} tokens, {words}"
+            f"{self.seconds:,.1f} s, {rate:,.0f} tokens/s: {self.output}{left_out}"
         )
 
 
 def embed_corpus(
-    elmo: "Elmo | str | Path",
+    model: "str | Path | Elmo",
     source: str | Path,
     output: str | Path,
     *,
-    layers: str | int | Sequence[float] = "all",
+    layers: str | int = "mix",
+    mix: Sequence[float] | None = None,
+    gamma: float | None = None,
     pooling: str | None = None,
     shard: tuple[int, int] = (1, 1),
     forget_sentences: bool = False,
     overwrite: bool = False,
-    verbose: int = 0,
+    progress: bool = False,
     stop: Callable[[], bool] = lambda: False,
     **settings: Any,
 ) -> Summary:
@@ -75,16 +83,16 @@ def embed_corpus(
     the disk has damaged, and the result is the same byte for byte.
 
     Args:
-        elmo: computes the vectors, an `Elmo` layer or any model that `Embedder` reads.
+        model: computes the vectors, any model that `Embedder` reads.
         source: text, plain or gzipped, one sentence a line, tokens separated by
             spaces. Sentence i is line i, from 0; an empty line has no tokens.
         output: an HDF5 file with the dataset `"i"` for sentence i, and
             `sentence_to_index`, JSON that maps each line to the name of its dataset
             (the last one for repeated lines); its name ends in `.hdf5` or `.h5`. If
             the name ends in `.parquet`, a row for each sentence, in their order, see
-            `arrow_rows.Rows`; in `.npy`, one array with a vector of each sentence.
-        layers: `"all"` `(layers, tokens, 2 · projection_dim)`; or, see `Embedder`,
-            `(tokens, 2 · projection_dim)`.
+            `writers.parquet.Rows`; in `.npy`, one array with a vector of each sentence.
+        layers, mix, gamma: as in `Embedder`: `(tokens, 2 · projection_dim)`, or for
+            `layers="all"` `(layers, tokens, 2 · projection_dim)`.
         pooling: `"mean"` or `"max"` for one vector of each sentence, over its tokens,
             0 if it has none. HDF5 has no pooling, `.npy` always: `"mean"` by default.
         shard: `(i, n)` for every n-th line from the i-th on, i from 1; the output's
@@ -94,9 +102,9 @@ def embed_corpus(
             left out for more than 256 MiB of text, or Parquet's column of texts.
         overwrite: whether to replace an existing output, which stays until the new
             one is finished, and what is unfinished of another text, model or call.
-        verbose: 1 for a progress line on standard error.
+        progress: whether to show progress on standard error.
         stop: called after every batch; the call ends when it returns True.
-        **settings: further arguments of `Embedder`: `gamma`, `dtype`,
+        **settings: further arguments of `Embedder`: `weights`, `dtype`,
             `arithmetic`, `tokens_at_once`, `cache_bytes`, `threads`.
 
     Raises:
@@ -105,23 +113,30 @@ def embed_corpus(
             unfinished output is damaged or belongs to another text, model or call.
         OSError: a file can't be read or written; what was written is kept.
     """
-    output = checked_output(
+    output = check_output(
         Path(output), [Path(source)], shard=shard, pooling=pooling, overwrite=overwrite
     )
-    pooling = pooling_of(output, pooling)
+    embedder = Embedder(
+        model,
+        layers=layers,
+        mix=mix,
+        gamma=gamma,
+        pooling=default_pooling(output, pooling),
+        **settings,
+    )
     return write_vectors(
-        Embedder(elmo, layers=layers, pooling=pooling, **settings),
+        embedder,
         Path(source),
         output,
         shard=shard,
         forget_sentences=forget_sentences,
         overwrite=overwrite,
-        verbose=verbose,
+        progress=progress,
         stop=stop,
     )
 
 
-def pooling_of(output: Path, pooling: str | None) -> str | None:
+def default_pooling(output: Path, pooling: str | None) -> str | None:
     return "mean" if pooling is None and is_npy(output) else pooling
 
 
@@ -130,125 +145,143 @@ def write_vectors(
     source: Path,
     output: Path,
     *,
-    shard: tuple[int, int],
-    forget_sentences: bool,
-    overwrite: bool,
-    verbose: int,
-    stop: Callable[[], bool],
+    shard: tuple[int, int] = (1, 1),
+    forget_sentences: bool = False,
+    overwrite: bool = False,
+    progress: bool = False,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Summary:
-    vectors = embedder.vectors
+    """Writes the vectors of an embedder to an output that `check_output` returned."""
     texts = not (forget_sentences or is_npy(output))
-    about = embedder.about_file("{}/{}".format(*shard))
+    name = f"{shard[0]}/{shard[1]}"
     if is_parquet(output):
-        about |= embedder.about_rows(texts=texts)
-    elif is_npy(output):  # HDF5 never pools
-        about |= {"pooling": vectors.pooling}
-    lines, parts = _Lines(source, shard), Parts(output, ".npy", note_of)
-    sentences = tokens = tokens_now = words = n_parts = 0
-    with (
-        parts.only_writer(),
-        Progress(disable=not verbose) as progress,
-        ThreadPoolExecutor(1) as writer,
-    ):
-        parts.open(about, overwrite=overwrite)
-        start, written = time.perf_counter(), writer.submit(int)
-        for batch in _reading_ahead(embedder.batches(lines)):
+        metadata = embedder.parquet_metadata(name, texts=texts)
+    else:
+        metadata = embedder.file_metadata(name)
+    if is_npy(output):
+        metadata |= {"pooling": embedder.engine.pooling}
+    lines, parts = _Lines(source, shard), Parts(output, ".npy", read_metadata)
+    with parts.only_writer(), Progress(disable=not progress) as bar:
+        parts.open(metadata, overwrite=overwrite)
+        summary, start = _write_parts(embedder, lines, parts, texts, bar, stop)
+        if summary.finished:
+            _join_parts(parts, summary, embedder.engine, metadata, texts, shard[1])
+        summary.seconds = time.perf_counter() - start
+    return summary
+
+
+def _write_parts(
+    embedder: Embedder,
+    lines: "_Lines",
+    parts: Parts,
+    texts: bool,
+    bar: Progress,
+    stop: Callable[[], bool],
+) -> tuple[Summary, float]:
+    """Computes the parts that are missing; returns also the time of the first."""
+    summary, start = Summary(parts.output), time.perf_counter()
+    n_parts, pending = 0, None
+    batches = embedder.batches(lines, embedder.new_words())
+    with ThreadPoolExecutor(1) as writer:
+        for batch in _read_ahead(batches):
             if stop():
                 break
-            note, n_tokens = lines.note(batch, texts=texts), int(batch.lengths.sum())
-            found = parts.note(n_parts, note["digest"])
-            if found is not None and found.items() >= note.items():
-                progress.skip(n_tokens)
+            metadata, n_tokens = lines.describe(batch, texts), int(batch.lengths.sum())
+            written = parts.metadata(n_parts, metadata["digest"])
+            summary.sentences += len(batch.sentences)
+            summary.tokens += n_tokens
+            summary.words += batch.n_new
+            if written is not None and written.items() >= metadata.items():
+                bar.skip(n_tokens)
                 start = time.perf_counter()
             else:
-                arrays = embedder.vectors_of(batch)
-                written.result()
-                written = writer.submit(write_part, parts, n_parts, arrays, note)
-                tokens_now += n_tokens
-                progress.add(n_tokens, lines.share(sentences + len(batch.sentences)))
-            sentences, tokens = sentences + len(batch.sentences), tokens + n_tokens
-            words, n_parts = words + batch.n_new, n_parts + 1
-        written.result()
-        finished, left_out = not stop(), False
-        if finished:
-            parts.end(n_parts)
-            paths = [parts.part(number) for number in range(n_parts)]
-            index = sentence_to_index(paths) if texts and is_hdf5(output) else None
-            left_out = texts and is_hdf5(output) and index is None
-
-            def write(path):
-                found = read_parts(paths, vectors.shape)
-                batches = ((note["sentences"], arrays) for note, arrays in found)
-                if is_hdf5(output):
-                    # h5py and pyarrow are imported only for their files.
-                    from elmo_keras.embed.hdf5_vectors import write_hdf5
-
-                    write_hdf5(path, batches, about=about, sentence_to_index=index)
-                elif is_npy(output):
-                    shape, dtype = (sentences, *vectors.shape), vectors.dtype
-                    write_npy(path, batches, shape=shape, dtype=dtype, step=shard[1])
-                else:
-                    _write_parquet(path, found, vectors, about, shard[1], texts=texts)
-
-            parts.finish(write)
-    return Summary(
-        output=output,
-        finished=finished,
-        sentences=sentences,
-        tokens=tokens,
-        words=words,
-        seconds=time.perf_counter() - start,
-        tokens_now=tokens_now,
-        texts_left_out=left_out,
-    )
+                arrays = embedder.embed_batch(batch)
+                if pending is not None:
+                    pending.result()
+                pending = writer.submit(write_part, parts, n_parts, arrays, metadata)
+                summary.tokens_now += n_tokens
+                bar.add(n_tokens, lines.share(summary.sentences))
+            n_parts += 1
+        if pending is not None:
+            pending.result()
+    if not stop():
+        parts.end(n_parts)
+        summary.finished = True
+    return summary, start
 
 
-def _write_parquet(path, parts, vectors, about, step, *, texts):
-    # pyarrow is imported only for Parquet.
-    from elmo_keras.embed.arrow_rows import Row, Rows
+def _join_parts(
+    parts: Parts,
+    summary: Summary,
+    engine: Engine,
+    metadata: dict[str, Any],
+    texts: bool,
+    step: int,
+) -> None:
+    paths = parts.parts_from(0)
+    contents = read_parts(paths, engine.shape)
+    batches = ((part["sentences"], arrays) for part, arrays in contents)
+    if is_hdf5(parts.output):
+        # h5py and pyarrow are imported only for their files.
+        from elmo_keras.embed.writers.hdf5 import write_hdf5
 
-    sentences = (
-        (number // step, Row(array, number, text))
-        for note, arrays in parts
-        for number, array, text in zip(
-            note["sentences"], arrays, note.get("texts", itertools.repeat(None))
+        index = sentence_to_index(paths) if texts else None
+        summary.texts_left_out = texts and index is None
+        write_hdf5(parts.whole, batches, metadata=metadata, sentence_to_index=index)
+    elif is_npy(parts.output):
+        shape = (summary.sentences, *engine.shape)
+        write_npy(parts.whole, batches, shape=shape, dtype=engine.dtype, step=step)
+    else:
+        from elmo_keras.embed.writers.parquet import Row, Rows
+
+        sentences = (
+            (index // step, Row(array, index, text))
+            for part, arrays in contents
+            for index, array, text in zip(
+                part["sentences"], arrays, part.get("texts", itertools.repeat(None))
+            )
         )
-    )
-    rows = Rows(vectors.shape, vectors.dtype, texts=texts, about=about)
-    with path.open("wb") as file:
-        rows.write(file, in_turn(sentences))
-        file.flush()
-        os.fsync(file.fileno())
+        rows = Rows(engine.shape, engine.dtype, texts=texts, metadata=metadata)
+        with parts.whole.open("wb") as file:
+            rows.write(file, in_turn(sentences))
+            file.flush()
+            os.fsync(file.fileno())
+    parts.finish(parts.whole)
 
 
 class _Lines:
     def __init__(self, source: Path, shard: tuple[int, int]):
         self._rows = TextRows([source], only_lines=True)
-        self._index, self._count = shard
+        self._first, self._step = shard[0] - 1, shard[1]
         self._texts: dict[int, bytes] = {}
 
     def __iter__(self) -> Iterator[list[bytes]]:
-        for number, (line, _) in enumerate(self._rows):
-            sentence, other = divmod(number - self._index + 1, self._count)
+        for i, (line, _) in enumerate(self._rows):
+            sentence, other = divmod(i - self._first, self._step)
             if not other:
                 self._texts[sentence] = line
                 yield line.split()
 
     def share(self, n_sentences: int) -> float | None:
-        return self._rows.share(n_sentences * self._count)
+        return self._rows.share(n_sentences * self._step)
 
-    def note(self, batch: Batch, *, texts: bool) -> dict[str, Any]:
-        """What the part of a batch says about itself, with the texts or without."""
-        numbers = [self._index - 1 + i * self._count for i in batch.sentences]
+    def describe(self, batch: Batch, texts: bool) -> dict[str, Any]:
+        """The metadata of the part of a batch, with the texts or without."""
+        indices = [self._first + i * self._step for i in batch.sentences]
         lines = [self._texts.pop(i) for i in batch.sentences]
-        digest = hashlib.sha256(json.dumps(numbers).encode())
+        digest = hashlib.sha256(json.dumps(indices).encode())
         digest.update(b"\n".join(lines))
-        note = {"digest": digest.hexdigest(), "sentences": numbers}
-        note |= {"lengths": batch.lengths.tolist()}
-        return note | ({"texts": [line.decode() for line in lines]} if texts else {})
+        metadata = {
+            "digest": digest.hexdigest(),
+            "sentences": indices,
+            "lengths": batch.lengths.tolist(),
+        }
+        if texts:
+            metadata["texts"] = [line.decode() for line in lines]
+        return metadata
 
 
-def _reading_ahead(items: Iterator[T]) -> Iterator[T]:
+def _read_ahead(items: Iterator[T]) -> Iterator[T]:
     """Yields the items; a thread makes each while the one before it is used."""
     with ThreadPoolExecutor(1) as thread:
         following = thread.submit(next, items, None)

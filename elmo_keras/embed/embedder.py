@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from elmo_keras.argument_checks import check_counts
-from elmo_keras.embed.sentence_vectors import SentenceVectors
+from elmo_keras.argument_checks import check_counts, check_finite
+from elmo_keras.embed.engines.engine import Engine
 from elmo_keras.embed.word_vectors import N_BOUNDARIES, WordTable, WordVectors
 from elmo_keras.hub.local_files import absolute
 from elmo_keras.text.length_batches import balanced_batches, chunks, in_turn
@@ -29,10 +29,10 @@ BATCHES_AT_ONCE = 8  # how many batches of sentences are sorted together
 class Batch(NamedTuple):
     """Sentences of similar length that are embedded together."""
 
-    sentences: list[int]  # the number of each, from 0 over all that are read
+    sentences: list[int]  # the index of each, from 0 over all that are read
     lengths: np.ndarray  # int64 (sentences,), the number of tokens of each
-    words: np.ndarray  # int32, the numbers of their words, each with <S> and </S>
-    table: WordTable  # the words that have these numbers
+    word_ids: np.ndarray  # int32, of all sentences, each with <S> and </S>
+    table: WordTable  # the words that have these ids
     n_new: int  # words that are new with this batch and those sorted with it
 
 
@@ -52,10 +52,10 @@ class Embedder:
             layer, whose weights must not change any more. An embedder of a layer
             can't be pickled.
         weights: the path of published HDF5 weights, if `model` is an `options.json`.
-        layers: `"average"`, `"all"`, `"top"`, `"mix"` (the first mix of the `Elmo`
-            layer), the index of a layer, or the weights of a mix before the softmax,
-            one number for each layer.
-        gamma: the factor of the mix; by default 1, or that of the model's own mix.
+        layers: `"mix"`, the model's own mix of its layers, or their average if it has
+            none; `"average"`, `"top"`, `"all"`, or the index of a layer.
+        mix: the weights of another mix before the softmax, one for each layer.
+        gamma: the factor of the mix; by default that of the model's own mix, or 1.
         pooling: None for a vector of each token; `"mean"` or `"max"` for one vector
             of each sentence, over its tokens, 0 if it has none.
         dtype: dtype of the arrays, `"float32"` or `"float16"`.
@@ -67,7 +67,6 @@ class Embedder:
             2048 with LiteRT.
         cache_bytes: about how much memory is used to keep the vectors of words.
         threads: with LiteRT, 1 or 2: by default one for each direction.
-        jit_compile: has no effect any more.
 
     Raises:
         FileNotFoundError: a file of the model is missing; the message names it.
@@ -85,9 +84,10 @@ class Embedder:
     def __init__(
         self,
         model: "str | Path | Elmo",
-        weights: str | Path | None = None,
-        layers: str | int | Sequence[float] = "average",
         *,
+        weights: str | Path | None = None,
+        layers: str | int = "mix",
+        mix: Sequence[float] | None = None,
         gamma: float | None = None,
         pooling: str | None = None,
         dtype: str = "float32",
@@ -96,13 +96,14 @@ class Embedder:
         tokens_at_once: int | None = None,
         cache_bytes: int = 2**28,
         threads: int | None = None,
-        jit_compile: bool | None = None,
     ):
-        if gamma is not None and isinstance(layers, (str, int)) and layers != "mix":
+        if not (mix is None and gamma is None) and layers != "mix":
             raise ValueError(
-                "`gamma` is the factor of a mix: give `layers='mix'`, or the weights of "
-                f"one. Received: gamma={gamma} with layers={layers!r}"
+                "`mix` and `gamma` are the weights and the factor of `layers='mix'`. "
+                f"Received: {layers=}, {mix=}, {gamma=}"
             )
+        if mix is not None:
+            check_finite("The weights of the mix", mix, 1)
         check_counts(most=2**63 - 1, cache_bytes=cache_bytes)
         if tokens_at_once is not None:
             check_counts(tokens_at_once=tokens_at_once)
@@ -116,11 +117,12 @@ class Embedder:
                 "`weights` and `arithmetic` belong to a model that is read. Received "
                 "them with an `Elmo` layer."
             )
-        is_lite = by_litert(model, arithmetic)
+        is_lite = uses_litert(model, arithmetic)
         settings = {
             "model": model if is_layer else absolute(model),
             "weights": None if weights is None else absolute(weights),
-            "layers": tuple(layers) if np.ndim(layers) == 1 else layers,
+            "layers": layers,
+            "mix": None if mix is None else tuple(mix),
             "gamma": gamma,
             "pooling": pooling,
             "dtype": dtype,
@@ -133,6 +135,16 @@ class Embedder:
         self.__setstate__({"settings": settings, "fingerprint": None})
         self._load()
 
+    def __repr__(self) -> str:
+        names = "layers", "mix", "gamma", "pooling", "dtype", "arithmetic", "tokenizer"
+        shown = [f"{self._settings['model']!r}"]
+        shown += [
+            f"{name}={self._settings[name]!r}"
+            for name in names
+            if self._settings[name] is not None
+        ]
+        return f"Embedder({', '.join(shown)})"
+
     def __call__(
         self, sentences: str | Iterable[Sentence]
     ) -> np.ndarray | list[np.ndarray]:
@@ -144,7 +156,7 @@ class Embedder:
         sentences: str | Iterable[Sentence],
         *,
         normalize: bool = False,
-        show_progress_bar: bool = False,
+        progress: bool = False,
     ) -> np.ndarray | list[np.ndarray]:
         """The vectors of sentences, in their order.
 
@@ -153,7 +165,7 @@ class Embedder:
                 sentence. Arrays, columns and tensors of strings will do, from NumPy,
                 pandas, pyarrow and TensorFlow; `""` pads rows of two dimensions.
             normalize: whether each vector is divided by its Euclidean length.
-            show_progress_bar: whether to show tokens, rate and time left.
+            progress: whether to show tokens, rate and time left.
 
         Returns:
             A list of arrays, one for each sentence: `(tokens, dim)`, or `(layers,
@@ -168,12 +180,10 @@ class Embedder:
         sentences = plain(sentences)
         if isinstance(sentences, (str, bytes)):
             return self.encode([sentences], normalize=normalize)[0]
-        arrays = self.stream(
-            sentences, normalize=normalize, show_progress_bar=show_progress_bar
-        )
-        if self.vectors.pooling is None:
+        arrays = self.stream(sentences, normalize=normalize, progress=progress)
+        if self.engine.pooling is None:
             return list(arrays)
-        row = np.dtype((self.vectors.dtype, self.vectors.shape))
+        row = np.dtype((self.engine.dtype, self.engine.shape))
         return np.fromiter(arrays, row)
 
     def stream(
@@ -181,7 +191,7 @@ class Embedder:
         sentences: str | Iterable[Sentence],
         *,
         normalize: bool = False,
-        show_progress_bar: bool = False,
+        progress: bool = False,
     ) -> Iterator[np.ndarray]:
         """Yields the array of each sentence in turn, within bounded memory.
 
@@ -193,132 +203,162 @@ class Embedder:
             sentences = [sentences]
         n_sentences = len(sentences) if hasattr(sentences, "__len__") else None
         tokens = tokens_of_sentences(sentences, self._settings["tokenizer"])
+        with Progress(disable=not progress) as bar:
+            for array in in_turn(self._computed(tokens, n_sentences, bar)):
+                yield _normalize(array) if normalize else array
+
+    def _computed(self, tokens, n_sentences, bar):
+        """The index of each sentence and its array, in the order of the work."""
         n_done = 0
+        for batch in self.batches(tokens):
+            arrays = self.embed_batch(batch)
+            n_done += len(arrays)
+            bar.add(int(batch.lengths.sum()), n_sentences and n_done / n_sentences)
+            yield from zip(batch.sentences, arrays)
 
-        def computed():
-            nonlocal n_done
-            for batch in self.batches(tokens):
-                arrays = self.vectors_of(batch)
-                n_done += len(arrays)
-                share = n_sentences and n_done / n_sentences
-                progress.add(int(batch.lengths.sum()), share)
-                yield from zip(batch.sentences, arrays)
+    def batches(
+        self, sentences: Iterable[Sequence[bytes]], words: WordVectors | None = None
+    ) -> Iterator[Batch]:
+        """Yields sentences of UTF-8 tokens in batches, which depend on nothing else.
 
-        with Progress(disable=not show_progress_bar) as progress:
-            for array in in_turn(computed()):
-                yield _normalized(array) if normalize else array
-
-    def batches(self, sentences: Iterable[Sequence[bytes]]) -> Iterator[Batch]:
-        """Yields sentences of UTF-8 tokens in batches, which depend on nothing else."""
+        The embedder keeps the vectors of words, or `words` does.
+        """
         self._load()
+        words = self._words if words is None else words
         n_tokens, first = self._settings["tokens_at_once"], 0
         at_once = BATCHES_AT_ONCE * n_tokens
         for chunk in chunks(sentences, at_once, lambda s: len(s) + N_BOUNDARIES):
-            table, numbers, n_new = self._words.numbered(chunk)
-            lengths = np.array([len(of_sentence) for of_sentence in numbers])
-            for batch in balanced_batches(lengths, n_tokens):
-                words = np.concatenate([numbers[i] for i in batch])
-                sentences = [first + i for i in batch]
-                without_boundaries = lengths[batch] - N_BOUNDARIES
-                yield Batch(sentences, without_boundaries, words, table, n_new)
+            table, word_ids, n_new = words.encode(chunk)
+            lengths = np.array([len(ids) for ids in word_ids])
+            for indices in balanced_batches(lengths, n_tokens):
+                yield Batch(
+                    sentences=[first + i for i in indices],
+                    lengths=lengths[indices] - N_BOUNDARIES,
+                    word_ids=np.concatenate([word_ids[i] for i in indices]),
+                    table=table,
+                    n_new=n_new,
+                )
                 n_new = 0
             first += len(chunk)
 
-    def vectors_of(self, batch: Batch) -> list[np.ndarray]:
+    def embed_batch(self, batch: Batch) -> list[np.ndarray]:
         """The array of each sentence of a batch of `batches`."""
-        return self.vectors.of(batch.table.of(batch.words), batch.lengths)
+        return self.engine.embed(batch.table.vectors(batch.word_ids), batch.lengths)
+
+    def new_words(self) -> WordVectors:
+        """Vectors of words for `batches` that depend on no earlier call."""
+        return WordVectors(self.engine, self._settings["cache_bytes"])
 
     @property
-    def vectors(self) -> SentenceVectors:
+    def engine(self) -> Engine:
         """What computes the vectors of a batch; it knows their layers and shape."""
         self._load()
-        return self._vectors
+        return self._engine
 
     @property
     def elmo(self) -> "Elmo":
         """The layer that computes the vectors; LiteRT has none."""
-        return self.vectors.elmo
+        return self.engine.elmo
 
     @property
     def dim(self) -> int:
         """The size of a vector, `2 · projection_dim`."""
-        return 2 * self.vectors.config.projection_dim
+        return 2 * self.engine.config.projection_dim
 
     @property
-    def identity(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """Everything that the vectors depend on, as JSON values."""
-        vectors, tokenizer = self.vectors, self._settings["tokenizer"]
-        mix = vectors.mix if vectors.layers == "mix" else {}
+        engine, tokenizer = self.engine, self._settings["tokenizer"]
+        mix = engine.mix if engine.layers == "mix" else {}
         return mix | {
-            "model": vectors.model,
-            "layers": vectors.layers,
-            "dtype": vectors.dtype,
-            "arithmetic": vectors.arithmetic,
-            "pooling": vectors.pooling,
+            "model": engine.model,
+            "layers": engine.layers,
+            "dtype": engine.dtype,
+            "arithmetic": engine.arithmetic,
+            "pooling": engine.pooling,
             "tokenizer": getattr(tokenizer, "__qualname__", None),
         }
 
-    def about_file(self, shard: str = "1/1") -> dict[str, Any]:
-        """What every file of these vectors says about them, as JSON values."""
+    def file_metadata(self, shard: str = "1/1") -> dict[str, Any]:
+        """The metadata of every file of these vectors, as JSON values."""
         sizes = {
             name: self._settings[name] for name in ("tokens_at_once", "cache_bytes")
         }
         version = installed_version("elmo-keras") or "(not installed)"
-        about = self.identity | {"shard": shard} | sizes | {"elmo_keras": version}
-        del about["pooling"], about["tokenizer"]
-        return about | {"layers": str(about["layers"])}
+        metadata = self.metadata | {"shard": shard} | sizes | {"elmo_keras": version}
+        del metadata["pooling"], metadata["tokenizer"]
+        return metadata | {"layers": str(metadata["layers"])}
 
-    def about_rows(self, *, texts: bool) -> dict[str, Any]:
-        """What a Parquet file says besides, with a column of texts or without."""
-        options = self.vectors.config.to_summary()
-        return {"pooling": self.vectors.pooling, "texts": texts, "options": options}
+    def parquet_metadata(self, shard: str = "1/1", *, texts: bool) -> dict[str, Any]:
+        """The metadata of a Parquet file, with a column of texts or without."""
+        return self.file_metadata(shard) | {
+            "pooling": self.engine.pooling,
+            "texts": texts,
+            "options": self.engine.config.to_summary(),
+        }
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 of everything that the vectors depend on, equal in all processes."""
         if self._fingerprint is None:
-            text = json.dumps(self.identity, sort_keys=True)
+            text = json.dumps(self.metadata, sort_keys=True)
             self._fingerprint = hashlib.sha256(text.encode()).hexdigest()
         return self._fingerprint
 
     def _load(self):
         with self._lock:
-            if self._vectors is None:
-                self._read(**self._settings)
+            if self._engine is None:
+                self._engine = self._read_engine()
                 # Only an embedder that was pickled needs the hash of all weights.
                 if self._expected and self._expected != self.fingerprint:
-                    self._vectors = None
+                    self._engine = None
                     raise ValueError(
                         f"{self._settings['model']} has changed since the embedder was "
                         "pickled. Make the embedder again."
                     )
+                self._words = self.new_words()
 
-    def _read(self, model, weights, arithmetic, threads, **settings):
-        chosen = {k: settings[k] for k in ("layers", "gamma", "dtype", "pooling")}
-        if by_litert(model, arithmetic):
-            from elmo_keras.embed.lite_vectors import LiteVectors
-            from elmo_keras.lite.cache import converted
-
-            is_file = Path(model).suffix == LITE
-            if is_file and weights:
-                raise ValueError(f"{model} holds its weights. Leave out {weights}.")
-            path = Path(model) if is_file else converted(model, weights)
-            self._vectors = LiteVectors(path, threads=threads, **chosen)
-            found = self._vectors.arithmetic.split()[0]
-            if arithmetic not in (None, found):
-                raise ValueError(
-                    f"{model} was exported with arithmetic {found}. Received: "
-                    f"{arithmetic}. Leave it out, or export the model again."
-                )
-        else:
+    def _read_engine(self):
+        settings = self._settings
+        model, weights = settings["model"], settings["weights"]
+        arithmetic = settings["arithmetic"]
+        if not uses_litert(model, arithmetic):
             from elmo_keras.elmo import Elmo
-            from elmo_keras.embed.tensorflow_vectors import TensorFlowVectors
+            from elmo_keras.embed.engines.tensorflow import TensorFlowEngine
 
             if isinstance(model, str):
                 dtype = "float32" if arithmetic is None else arithmetic
                 model = Elmo.from_pretrained(model, weights=weights, dtype=dtype)
-            self._vectors = TensorFlowVectors(model, **chosen)
-        self._words = WordVectors(self._vectors, settings["cache_bytes"])
+            return TensorFlowEngine(
+                model,
+                settings["layers"],
+                mix=settings["mix"],
+                gamma=settings["gamma"],
+                dtype=settings["dtype"],
+                pooling=settings["pooling"],
+            )
+        from elmo_keras.embed.engines.litert import LiteRTEngine
+        from elmo_keras.lite.cache import converted
+
+        is_file = Path(model).suffix == LITE
+        if is_file and weights:
+            raise ValueError(f"{model} holds its weights. Leave out {weights}.")
+        engine = LiteRTEngine(
+            Path(model) if is_file else converted(model, weights),
+            settings["layers"],
+            mix=settings["mix"],
+            gamma=settings["gamma"],
+            dtype=settings["dtype"],
+            pooling=settings["pooling"],
+            threads=settings["threads"],
+        )
+        exported = engine.arithmetic.split()[0]
+        if arithmetic not in (None, exported):
+            raise ValueError(
+                f"{model} was exported with arithmetic {exported}. Received: "
+                f"{arithmetic}. Leave it out, or export the model again."
+            )
+        return engine
 
     def __hash__(self):
         return int(self.fingerprint[:15], 16)
@@ -338,14 +378,14 @@ class Embedder:
     def __setstate__(self, state):
         self._settings = state["settings"]
         self._expected, self._fingerprint = state["fingerprint"], None
-        self._vectors, self._lock = None, threading.RLock()
+        self._engine, self._lock = None, threading.RLock()
 
 
-def by_litert(model: Any, arithmetic: str | None) -> bool:
+def uses_litert(model: Any, arithmetic: str | None) -> bool:
     is_path = isinstance(model, (str, os.PathLike))
     return arithmetic == "int8" or (is_path and Path(model).suffix == LITE)
 
 
-def _normalized(array):
+def _normalize(array):
     lengths = np.linalg.norm(array.astype(np.float32), axis=-1, keepdims=True)
     return (array / np.maximum(lengths, 1e-12)).astype(array.dtype)

@@ -1,4 +1,4 @@
-"""Pieces of the texts of many files: lines of text, JSON lines, Parquet."""
+"""Sentences of many files, lines of text and rows of Parquet, and pieces of them."""
 
 import hashlib
 import json
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from elmo_keras.text.files import LONGEST_LINE, check_unchanged, lines_of
 from elmo_keras.text.length_batches import chunks
 
-JSON_SUFFIXES = ".jsonl", ".ndjson", ".json"
 # The least text whose work is lost when a process ends. Words are not computed again
 # for it: a worker keeps their vectors from one piece to the next, see `array_parts`.
 PIECE_BYTES = 2**18
@@ -24,8 +23,8 @@ Row = tuple[bytes | list[bytes], int | str | None]  # text or tokens, the user's
 class Piece(NamedTuple):
     """Consecutive sentences that are embedded and written together."""
 
-    number: int
-    first: int  # number of its first sentence in the corpus, from 0
+    index: int
+    first: int  # index of its first sentence in the corpus
     sentences: list[bytes | list[bytes]]  # texts in UTF-8, or lists of tokens
     ids: list[int | str] | None = None  # of the user's
     id_type: str | None = None  # "int64" or "string"
@@ -38,14 +37,14 @@ class Piece(NamedTuple):
         ]
 
     @property
-    def digest(self) -> str:
-        """SHA-256 of the sentences, their ids and their place in the corpus."""
+    def fingerprint(self) -> str:
+        """SHA-256 of the sentences, their ids and their position in the corpus."""
         lengths = [
             len(sentence) if isinstance(sentence, bytes) else list(map(len, sentence))
             for sentence in self.sentences
         ]
-        about = json.dumps([self.first, self.ids, lengths])
-        digest = hashlib.sha256(about.encode())
+        positions = json.dumps([self.first, self.ids, lengths])
+        digest = hashlib.sha256(positions.encode())
         digest.update(b"\n".join(self.texts))
         return digest.hexdigest()
 
@@ -53,28 +52,27 @@ class Piece(NamedTuple):
 class TextRows:
     """The sentences of files and their ids, in the order of the files.
 
-    The name of a file says what it holds: `.parquet`; JSON lines in `.jsonl`,
-    `.ndjson` and `.json`; anything else, or every one with `only_lines`, is text with a
-    sentence a line. JSON lines and text may be gzipped.
-
-    In Parquet and JSON lines, `text_column` has strings or lists of tokens, and
-    `id_column` the ids of the user's, whose type is known from the first row on.
+    A file whose name ends in `.parquet` is Parquet: `text_column` (`"text"` by default)
+    has strings or lists of tokens, and `id_column` the ids of the user's, whose type is
+    known from the first row on. Any other file, or every one with `only_lines`, is text
+    with a sentence a line, plain or gzipped.
     """
 
     def __init__(
         self,
         paths: Sequence[Path],
-        text_column: str = "text",
+        text_column: str | None = None,
         id_column: str | None = None,
         *,
         only_lines: bool = False,
     ):
         self._paths, self._only_lines, self._n_read = paths, only_lines, 0
-        self._text_column, self._id_column = text_column, id_column
-        self._columns = [text_column] + [id_column] * (id_column is not None)
-        about = [path.stat() for path in paths]
-        regular = all(stat.S_ISREG(one.st_mode) for one in about)
-        self._sizes = [one.st_size for one in about]
+        self.text_column, self._id_column = text_column or "text", id_column
+        self._column_of_parquet = text_column or id_column
+        self._columns = [self.text_column] + [id_column] * (id_column is not None)
+        stats = [path.stat() for path in paths]
+        regular = all(stat.S_ISREG(one.st_mode) for one in stats)
+        self._sizes = [one.st_size for one in stats]
         self._total = max(sum(self._sizes), 1) if regular else None
         self._before = 0
         self._position: Callable[[], float] = lambda: 0
@@ -91,90 +89,72 @@ class TextRows:
     def __iter__(self) -> Iterator[Row]:
         for path, size in zip(self._paths, self._sizes):
             with path.open("rb") as file:
-                begun = os.fstat(file.fileno())
+                before = os.fstat(file.fileno())
                 try:
                     for row in self._rows_of(file, path, size):
                         self._n_read += 1
                         yield row
-                    check_unchanged(file, begun, path)
+                    check_unchanged(file, before, path)
                 finally:  # before the file is closed: nobody may ask a closed one
                     with self._asking:
                         self._before, self._position = self._before + size, lambda: 0
 
     def _rows_of(self, file, path, size):
-        kind = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
-        kind = kind.lower()
-        if kind == ".parquet" and not self._only_lines:
-            return self._of_parquet(file, path, size)
+        if path.suffix.lower() == ".parquet" and not self._only_lines:
+            return self._read_parquet(file, path, size)
         self._position = file.tell if self._total else self._position
-        if kind in JSON_SUFFIXES and not self._only_lines:
-            return self._of_json(file, path)
-        if self._id_column is not None:
+        if self._column_of_parquet:
             raise ValueError(
-                f"{path} is text and has no column {self._id_column}. Ids can be given "
-                "in Parquet and JSON lines."
+                f"{path} is text and has no column {self._column_of_parquet}. Only "
+                "Parquet has columns."
             )
         return ((line.strip(), None) for line in lines_of(file, path))
 
-    def _of_json(self, file, path):
-        for number, line in enumerate(lines_of(file, path), 1):
-            place = f"{path}, line {number}"
-            try:
-                values = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise ValueError(f"{place} should be JSON. {error}") from error
-            if not isinstance(values, dict):
-                raise ValueError(f"{place} should be a JSON object, {{…}}.")
-            for column in self._columns:
-                if column not in values:
-                    raise ValueError(missing(column, place, values))
-            yield self._row(values, place)
-
-    def _of_parquet(self, file, path, size):
+    def _read_parquet(self, file, path, size):
         import pyarrow.parquet as pq  # only for Parquet
 
-        number = 0
+        n_read = 0
         try:
             parquet = pq.ParquetFile(file)
             names = parquet.schema_arrow.names
             n_rows = max(parquet.metadata.num_rows, 1)
             for column in self._columns:
                 if column not in names:
-                    raise _Refused(missing(column, path, names))
-            self._position = lambda: size * number / n_rows
+                    raise _BadRow(missing_column(column, path, names))
+            self._position = lambda: size * n_read / n_rows
             for batch in parquet.iter_batches(ROWS_AT_ONCE, columns=self._columns):
                 for values in batch.to_pylist():
-                    number += 1
-                    yield self._row(values, f"{path}, row {number}")
-        except _Refused:
+                    n_read += 1
+                    yield self._row(values, f"{path}, row {n_read}")
+        except _BadRow:
             raise
         except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
             raise ValueError(f"{path} should be a Parquet file. {error}") from error
 
-    def _row(self, values, place):
-        sentence = sentence_of(values[self._text_column], self._text_column, place)
+    def _row(self, values, source):
+        sentence = check_sentence(values[self.text_column], self.text_column, source)
         if self._id_column is None:
             return sentence, None
         value = values[self._id_column]
-        found = ID_TYPES.get(type(value))
-        self.id_type = self.id_type or found
-        fits = isinstance(value, str) or (found and -(2**63) <= value < 2**63)
-        if found is None or found != self.id_type or not fits:
+        id_type = ID_TYPES.get(type(value))
+        self.id_type = self.id_type or id_type
+        fits = isinstance(value, str) or (id_type and -(2**63) <= value < 2**63)
+        if id_type is None or id_type != self.id_type or not fits:
             expected = self.id_type or "int64 or string"
-            raise _Refused(
-                f"{place}: the id `{self._id_column}` should be {expected}, as in the "
+            raise _BadRow(
+                f"{source}: the id `{self._id_column}` should be {expected}, as in the "
                 f"rows before. Received: {value!r:.100}"
             )
         return sentence, value
 
 
-def pieces_of(rows: TextRows, piece_bytes: int = PIECE_BYTES) -> Iterator[Piece]:
+def split_pieces(rows: TextRows, piece_bytes: int = PIECE_BYTES) -> Iterator[Piece]:
     """Yields the pieces of a corpus, at least one; the same ones each time."""
     first = 0
-    for number, some in enumerate(chunks(rows, piece_bytes, _size)):
-        sentences, ids = map(list, zip(*some))
+    for index, chunk in enumerate(chunks(rows, piece_bytes, _size)):
+        sentences, ids = map(list, zip(*chunk))
         known_ids = None if rows.id_type is None else ids
-        yield Piece(number, first, sentences, known_ids, rows.id_type)
+        yield Piece(index, first, sentences, known_ids, rows.id_type)
         first += len(sentences)
     if not first:
         yield Piece(0, 0, [])
@@ -187,29 +167,29 @@ def _size(row):
     return len(sentence) + 1 + more
 
 
-class _Refused(ValueError):
+class _BadRow(ValueError):
     """A row that is not what it should be; the message names the row."""
 
 
-def missing(column: str, place: str | Path, names: Any) -> str:
-    found = ", ".join(map(str, names)) or "none"
-    return f"{place} has no column `{column}`. It has: {found:.500}"
+def missing_column(column: str, source: str | Path, names: Any) -> str:
+    others = ", ".join(map(str, names)) or "none"
+    return f"{source} has no column `{column}`. It has: {others:.500}"
 
 
-def sentence_of(value: Any, column: str, place: str) -> bytes | list[bytes]:
+def check_sentence(value: Any, column: str, source: str) -> bytes | list[bytes]:
     is_text, is_list = isinstance(value, str), isinstance(value, list)
     if not is_text and not (is_list and all(isinstance(t, str) and t for t in value)):
-        raise _Refused(
-            f"{place}: `{column}` should be a string, or a list of tokens that are not "
+        raise _BadRow(
+            f"{source}: `{column}` should be a string, or a list of tokens that are not "
             f"empty. Received: {value!r:.100}"
         )
     try:
         sentence = value.encode() if is_text else [token.encode() for token in value]
     except UnicodeEncodeError as error:
-        raise _Refused(f"{place}: `{column}` should be UTF-8. {error}") from error
+        raise _BadRow(f"{source}: `{column}` should be UTF-8. {error}") from error
     if (len(sentence) if is_text else sum(map(len, sentence))) > LONGEST_LINE:
-        raise _Refused(
-            f"{place}: `{column}` has more than {LONGEST_LINE:,} bytes, and should hold "
+        raise _BadRow(
+            f"{source}: `{column}` has more than {LONGEST_LINE:,} bytes, and should hold "
             "one sentence or paragraph."
         )
     return sentence

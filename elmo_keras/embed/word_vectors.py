@@ -2,87 +2,91 @@
 
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from elmo_keras.embed.sentence_vectors import SentenceVectors
+from elmo_keras.embed.engines.engine import Engine
 from elmo_keras.text.word_ids import boundary_tokens
 
-BEGIN, END = 0, 1  # numbers of the boundaries
+BEGIN, END = 0, 1  # ids of the boundaries
 N_BOUNDARIES = 2
 WORDS_AT_ONCE = 1024
 
 
 class WordVectors:
-    """Numbered words and their context-independent vectors, a table at a time.
+    """Word ids and their context-independent vectors, a table at a time.
 
-    Several threads can use it. Words are computed with those that were numbered
+    Several threads can use it. Words are computed with those that got their ids
     together with them, when a vector of one of them or of later ones is needed: the
     last digits of a vector may depend on the words that it is computed with, and so
     they are the same in a run that resumes. A table takes about `cache_bytes`; then a
-    new one is begun.
+    new one is started.
     """
 
-    def __init__(self, vectors: SentenceVectors, cache_bytes: int):
-        config, self._compute = vectors.config, vectors.word_vectors
+    def __init__(self, engine: Engine, cache_bytes: int):
+        config, self._compute = engine.config, engine.word_vectors
         self._boundaries = [token.encode() for token in boundary_tokens(config)]
-        self._empty = np.empty((0, config.projection_dim), vectors.word_dtype)
+        self._empty = np.empty((0, config.projection_dim), engine.word_dtype)
         word_bytes = config.projection_dim * np.dtype(np.float32).itemsize
         self._max_words = max(1, cache_bytes // word_bytes)
         self._lock, self._table = threading.Lock(), None
 
-    def numbered(
+    def encode(
         self, sentences: Sequence[Sequence[bytes]]
     ) -> tuple["WordTable", list[np.ndarray], int]:
         """A table of the words of all these sentences, and as in `WordTable.add`."""
         with self._lock:
-            if self._table is None or len(self._table.numbers) >= self._max_words:
+            if self._table is None or len(self._table.ids) >= self._max_words:
                 self._table = WordTable(self._boundaries, self._empty, self._compute)
             return self._table, *self._table.add(sentences)
 
 
 class WordTable:
-    def __init__(self, boundaries: Sequence[bytes], empty: np.ndarray, compute):
-        self.numbers: dict[bytes, int] = {}
+    def __init__(
+        self,
+        boundaries: Sequence[bytes],
+        empty: np.ndarray,
+        compute: Callable[[Sequence[bytes]], np.ndarray],
+    ):
+        self.ids: dict[bytes, int] = {}
         self._boundaries, self._vectors, self._compute = boundaries, empty, compute
-        self._known, self._waiting = 0, []
+        self._n_computed, self._waiting = 0, []
         self._lock = threading.Lock()
 
     def add(self, sentences: Sequence[Sequence[bytes]]) -> tuple[list[np.ndarray], int]:
-        """The numbers of the words of sentences, and how many of these are new."""
-        before, number = len(self.numbers), self.numbers.setdefault
+        """The word ids of sentences with boundaries, and how many words are new."""
+        before, add = len(self.ids), self.ids.setdefault
         for word in self._boundaries:
-            number(word, len(self.numbers))
-        found = [
+            add(word, len(self.ids))
+        word_ids = [
             np.array(
-                [BEGIN, *(number(word, len(self.numbers)) for word in sentence), END],
-                np.int32,
+                [BEGIN, *(add(word, len(self.ids)) for word in sentence), END], np.int32
             )
             for sentence in sentences
         ]
-        new = list(itertools.islice(self.numbers, before, None))
+        new = list(itertools.islice(self.ids, before, None))
         with self._lock:
             self._waiting.append(new)
-        return found, len(new) - (N_BOUNDARIES if before == 0 else 0)
+        return word_ids, len(new) - (N_BOUNDARIES if before == 0 else 0)
 
-    def of(self, numbers: np.ndarray) -> np.ndarray:
+    def vectors(self, word_ids: np.ndarray) -> np.ndarray:
         with self._lock:
             for words in self._waiting:
                 self._add_vectors(words)
             self._waiting.clear()
-            return self._vectors[numbers]
+            return self._vectors[word_ids]
 
     def _add_vectors(self, words):
-        n_missing = self._known + len(words) - len(self._vectors)
+        n_missing = self._n_computed + len(words) - len(self._vectors)
         if n_missing > 0:
             shape = max(n_missing, len(self._vectors)), self._vectors.shape[1]
             room = np.empty(shape, self._vectors.dtype)
             self._vectors = np.concatenate([self._vectors, room])
-        # A piece takes as long as its longest word does.
+        # A chunk takes as long as its longest word does.
         order = np.argsort([len(word) for word in words], kind="stable")
         for first in range(0, len(words), WORDS_AT_ONCE):
-            some = order[first : first + WORDS_AT_ONCE]
-            vectors = self._compute([words[i] for i in some])
-            self._vectors[self._known + some] = vectors
-        self._known += len(words)
+            chunk = order[first : first + WORDS_AT_ONCE]
+            vectors = self._compute([words[i] for i in chunk])
+            self._vectors[self._n_computed + chunk] = vectors
+        self._n_computed += len(words)

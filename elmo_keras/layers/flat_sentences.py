@@ -42,10 +42,3 @@ def means(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
     rows = sentence_numbers(lengths)
     sums = tf.math.unsorted_segment_sum(tokens, rows, tf.size(lengths))
     return sums / tf.cast(tf.maximum(lengths, 1), sums.dtype)[:, None]
-
-
-def maxima(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
-    """The maximum (sentences, dim) over each sentence's tokens, 0 if it has none."""
-    rows = sentence_numbers(lengths)
-    highest = tf.math.unsorted_segment_max(tokens, rows, tf.size(lengths))
-    return tf.where(lengths[:, None] > 0, highest, tf.zeros_like(highest))

@@ -8,7 +8,8 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
 
-from elmo_keras.embed.lite_vectors import LiteVectors, pooled
+from elmo_keras.embed.engines.engine import pool
+from elmo_keras.embed.engines.litert import LiteRTEngine
 from elmo_keras.embed.word_vectors import WordVectors
 from elmo_keras.export.options import INPUT_NAMES
 from elmo_keras.export.version_paths import MODEL_NAME
@@ -28,9 +29,7 @@ class LiteServable(Servable):
             copy = Path(folder) / path.name
             shutil.copyfile(path, copy)
             try:
-                self._mix = LiteVectors(
-                    copy, "mix", gamma=None, dtype="float32", pooling=None
-                )
+                self._mix = LiteRTEngine(copy, "mix")
             except ValueError as error:
                 raise ValueError(str(error).replace(str(copy), str(path))) from error
         self._words = WordVectors(self._mix, CACHE_BYTES)
@@ -81,9 +80,9 @@ class LiteServable(Servable):
 
     def _outputs(self, sentences, time, keys):
         lengths = np.array([len(tokens) for tokens in sentences], np.int32)
-        table, ids, _ = self._words.numbered(sentences)
+        table, ids, _ = self._words.encode(sentences)
         ids = np.concatenate([*ids, np.empty(0, np.int32)])
-        layers = self._mix.all_layers(table.of(ids), lengths)
+        layers = self._mix.all_layers(table.vectors(ids), lengths)
         mask = np.arange(time) < lengths[:, None]
         outputs = {}
         for key in keys:
@@ -95,9 +94,9 @@ class LiteServable(Servable):
             elif key == "layers":
                 outputs[key] = np.stack([pad(h, mask) for h in layers], axis=1)
             elif key == "elmo":
-                outputs[key] = pad(self._mix.mixed(layers), mask)
+                outputs[key] = pad(self._mix.apply_mix(layers), mask)
             elif key == "default":
-                outputs[key] = pooled(self._mix.mixed(layers), lengths, "mean")
+                outputs[key] = pool(self._mix.apply_mix(layers), lengths, "mean")
             else:
                 layer = int(key.removeprefix("lstm_outputs"))
                 outputs[key] = pad(layers[layer], mask)

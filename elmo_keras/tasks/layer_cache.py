@@ -53,13 +53,13 @@ class LayerCache:
         self._ends = dict(zip(distinct, ends.tolist()))
         n_tokens = int(ends[-1]) if distinct else 0
         embedder = Embedder(elmo, layers="all") if isinstance(elmo, Elmo) else elmo
-        n_layers, _, dim = embedder.vectors.shape
+        n_layers, _, dim = embedder.engine.shape
         with tempfile.TemporaryFile(dir=folder) as file:
             self._layers = np.memmap(  # (tokens, layers, dim); a file is never empty
                 file, np.float32, "w+", shape=(max(1, n_tokens), n_layers, dim)
             )
         squares = np.zeros(n_layers)
-        arrays = embedder.stream(distinct, show_progress_bar=bool(verbose))
+        arrays = embedder.stream(distinct, progress=bool(verbose))
         for end, layers in zip(ends, arrays):
             self._layers[end - layers.shape[1] : end] = layers.swapaxes(0, 1)
             squares += np.square(layers).sum(axis=(1, 2))

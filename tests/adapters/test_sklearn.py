@@ -76,7 +76,10 @@ def test_columns_have_names_and_a_pickle_gives_the_same(vectorizer):
 
 def test_a_search_over_layers(vectorizer):
     model = make_pipeline(clone(vectorizer), LogisticRegression())
-    choices = {"elmovectorizer__layers": ["average", "all", (0, 1, 2)]}
+    choices = [
+        {"elmovectorizer__layers": ["average", "all"]},
+        {"elmovectorizer__mix": [(0, 1, 2)]},
+    ]
     search = GridSearchCV(model, choices, cv=2, error_score="raise")
     search.fit(TEXTS, [0, 1, 1, 0])
     assert search.predict(TEXTS).shape == (4,)

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from elmo_keras.util.command import CommandFailed
 from tests.benchmarks import runner
 from tests.benchmarks.embedding import n_tokens
+from tests.support.embedding_runs import CONSOLE
 from tests.support.processes import descendants, processor_seconds
 
 FIRST = "embed"  # what the others are compared with
@@ -76,7 +77,7 @@ def turn(
     if isinstance(engine, int):
         command = [runner.HERE / "workers/on_beam.py", folder, text, output, engine]
     else:
-        command = ["-m", "elmo_keras.embed", text, output, "--model", folder]
+        command = ["-c", CONSOLE, "embed", text, output, "--model", folder]
         command += ["--layers", "average", "--pooling", "mean", *engine]
     seconds, processor = timed([python, *command])
     table = pq.read_table(output, columns=["id", "vector"]).sort_by("id")

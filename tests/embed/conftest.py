@@ -1,12 +1,13 @@
 """Shared by the tests of embedding."""
 
 import functools
+from pathlib import Path
 
 import pytest
 
-from elmo_keras import Elmo
-from elmo_keras.embed import tensorflow_vectors
-from elmo_keras.embed.tensorflow_vectors import TensorFlowVectors
+from elmo_keras import Elmo, Embedder
+from elmo_keras.embed.corpus import default_pooling, write_vectors
+from elmo_keras.embed.outputs import check_output
 
 
 @pytest.fixture(scope="session")
@@ -14,24 +15,39 @@ def elmo(model_directory):
     return Elmo.from_pretrained(model_directory)
 
 
-read = Elmo.from_pretrained
-read_once = functools.cache(read)
-traced_once = functools.cache(TensorFlowVectors)
+@pytest.fixture(scope="module")
+def embedder(elmo):
+    """Embedders of the layer, one for all tests with the same settings."""
+    return functools.cache(functools.partial(Embedder, elmo))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def graphs_are_traced_once(operations_of_embedders, model_directory):
-    """As for users, words have the same bits in any batch.
+@pytest.fixture(scope="module")
+def embed(embedder):
+    """`embed_corpus` by these embedders."""
 
-    But embedders of `model_directory` share the layer, and its graphs.
-    """
+    def run(
+        source,
+        output,
+        *,
+        shard=(1, 1),
+        overwrite=False,
+        forget_sentences=False,
+        stop=lambda: False,
+        **settings,
+    ):
+        source, output = Path(source), Path(output)
+        pooling = default_pooling(output, settings.pop("pooling", None))
+        output = check_output(
+            output, [source], shard=shard, pooling=pooling, overwrite=overwrite
+        )
+        return write_vectors(
+            embedder(pooling=pooling, **settings),
+            source,
+            output,
+            shard=shard,
+            forget_sentences=forget_sentences,
+            overwrite=overwrite,
+            stop=stop,
+        )
 
-    def from_pretrained(model, *, weights=None, **kwargs):
-        shared = str(model) == str(model_directory) and kwargs == {"dtype": "float32"}
-        return (read_once if shared else read)(model, weights=weights, **kwargs)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tensorflow_vectors, "_graph", operations_of_embedders)
-        patch.setattr(tensorflow_vectors, "TensorFlowVectors", traced_once)
-        patch.setattr(Elmo, "from_pretrained", from_pretrained)
-        yield
+    return run

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from elmo_keras import Elmo, Embedder, LanguageModel, tokenize
-from elmo_keras.embed import tensorflow_vectors
+from elmo_keras.embed.engines import tensorflow
 from elmo_keras.formats.model_directory import save_model
 from tests.support.models import assert_all_close
 from tests.support.paths import ROOT
@@ -46,6 +46,26 @@ def test_arrays_come_in_the_order_of_the_sentences(all_layers, elmo):
 def test_normalized_vectors_have_length_1_or_0(means):
     lengths = np.linalg.norm(means.encode(SENTENCES, normalize=True), axis=1)
     np.testing.assert_allclose(lengths, [1, 1, 0, 1, 1], atol=1e-6)
+
+
+def test_the_default_is_the_mix_of_the_model_or_else_the_average(elmo, all_layers):
+    layers = all_layers(SENTENCES[:2])
+    assert_all_close(Embedder(elmo)(SENTENCES[:2]), [h.mean(axis=0) for h in layers])
+    mixed = Embedder(elmo, mix=[0.0, 1e9, 0.0], gamma=2.0)(SENTENCES[:2])
+    assert_all_close(mixed, [2 * h[1] for h in layers])
+
+
+def test_a_layer_is_not_taken_for_weights(elmo):
+    with pytest.raises(TypeError, match="positional argument"):
+        Embedder("en", "top")
+
+
+def test_its_representation_names_the_model_and_the_choice(means, model_directory):
+    path = str(model_directory)
+    assert (
+        repr(means)
+        == f"Embedder({path!r}, layers='mix', pooling='mean', dtype='float32')"
+    )
 
 
 def test_one_sentence_and_none(means, all_layers):
@@ -109,7 +129,7 @@ def test_the_hash_is_the_same_in_another_process(means, model_directory):
 
 
 def test_weights_are_hashed_only_when_they_are_compared(elmo, monkeypatch):
-    monkeypatch.setattr(tensorflow_vectors, "model_digest", None)
+    monkeypatch.setattr(tensorflow, "model_digest", None)
     assert len(Embedder(elmo)(["a"])) == 1
 
 
@@ -118,7 +138,7 @@ def test_weights_are_hashed_only_when_they_are_compared(elmo, monkeypatch):
     [(3e38, "float32", "Give lower ones."), (1e5, "float16", "or float32.")],
 )
 def test_vectors_that_overflow_are_refused(elmo, gamma, dtype, message):
-    embedder = Embedder(elmo, layers=[0, 0, 9], gamma=gamma, dtype=dtype)
+    embedder = Embedder(elmo, mix=[0, 0, 9], gamma=gamma, dtype=dtype)
     text = "a long enough sentence to have some numbers above one".split()
     with pytest.raises(FloatingPointError, match=f"too large for {dtype}.*{message}"):
         embedder([text * 20])
@@ -188,7 +208,13 @@ def test_tables_are_not_taken_for_words():
         ({"layers": None}, "`layers` should be one of"),
         ({"layers": np.int64(1)}, "`layers` should be one of"),
         ({"layers": 1.0}, "`layers` should be one of"),
-        ({"layers": [1, 2]}, "The mix should have 3 weights"),
+        ({"layers": [1, 2, 3]}, "`layers` should be one of"),
+        ({"mix": [1, 2]}, "The mix should have 3 weights"),
+        (
+            {"layers": "top", "mix": [1, 2, 3]},
+            "weights and the factor of `layers='mix'",
+        ),
+        ({"layers": "all", "gamma": 2.0}, "weights and the factor of `layers='mix'"),
         ({"arithmetic": []}, "belong to a model that is read"),
         ({"tokenizer": 3}, "`tokenizer` should be callable"),
         ({"dtype": "int8"}, "`dtype` should be 'float32' or 'float16'"),

@@ -9,6 +9,17 @@ import pytest
 from elmo_keras import read_embeddings
 
 
+@pytest.mark.parametrize("part", [slice(2, 5), slice(-2, None), slice(None, None, -3)])
+def test_slices_and_indices_from_the_end(tmp_path, part):
+    vectors = np.arange(14, dtype="float32").reshape(7, 2)
+    np.save(tmp_path / "vectors.npy", vectors)
+    with read_embeddings(tmp_path / "vectors.npy") as embeddings:
+        np.testing.assert_array_equal(embeddings[part], vectors[part])
+        np.testing.assert_array_equal(embeddings[-7], vectors[0])
+        with pytest.raises(IndexError, match="There are 7 sentences. Received: -8"):
+            embeddings[-8]
+
+
 def virtual(file):
     layout = h5py.VirtualLayout((2, 3), "float32")
     layout[...] = h5py.VirtualSource("other.hdf5", "a", (2, 3))

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from elmo_keras import embed_corpus, read_embeddings
+from elmo_keras import read_embeddings
 from elmo_keras.elmo import model_digest
-from elmo_keras.embed import arrow_rows
+from elmo_keras.embed.writers import parquet
 
 LINES = ["a word", "", "three words here", "naïve 한국어 🙂", "a", "and a longer line"]
 
@@ -26,8 +26,8 @@ def source(tmp_path):
     return tmp_path / "text.txt"
 
 
-def test_each_layer_has_a_column(elmo, layers, source, tmp_path):
-    embed_corpus(elmo, source, tmp_path / "out.parquet", tokens_at_once=8)
+def test_each_layer_has_a_column(embed, layers, source, tmp_path):
+    embed(source, tmp_path / "out.parquet", layers="all", tokens_at_once=8)
     found = pq.read_table(tmp_path / "out.parquet").to_pydict()
     assert found["id"] == list(range(6)) and found["text"] == LINES
     assert list(found) == ["id", "text", "layer_0", "layer_1", "layer_2"]
@@ -38,9 +38,11 @@ def test_each_layer_has_a_column(elmo, layers, source, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_vectors_of_tokens_are_lists_of_one_size(elmo, layers, source, tmp_path, dtype):
+def test_vectors_of_tokens_are_lists_of_one_size(
+    embed, layers, source, tmp_path, dtype
+):
     path = tmp_path / "out.parquet"
-    embed_corpus(elmo, source, path, layers="top", dtype=dtype, forget_sentences=True)
+    embed(source, path, layers="top", dtype=dtype, forget_sentences=True)
     number = pa.from_numpy_dtype(dtype)
     schema = pq.read_schema(path)
     assert schema.names == ["id", "vectors"]
@@ -54,17 +56,17 @@ def test_vectors_of_tokens_are_lists_of_one_size(elmo, layers, source, tmp_path,
 
 @pytest.mark.parametrize("pooling", ["mean", "max"])
 def test_a_sentence_has_one_vector_and_the_metadata_say_which(
-    elmo, layers, source, tmp_path, pooling
+    elmo, embed, layers, source, tmp_path, pooling
 ):
     path = tmp_path / "out.parquet"
-    embed_corpus(elmo, source, path, layers=1, pooling=pooling)
+    embed(source, path, layers=1, pooling=pooling)
     schema = pq.read_schema(path)
     assert schema.field("vector").type == pa.list_(pa.float32(), 10)
     about = json.loads(schema.metadata[b"elmo_keras"])
     assert about["model"] == model_digest(elmo) and about["layers"] == "1"
     assert about["options"] == json.loads(json.dumps(elmo.config.to_dict()))
     assert about["pooling"] == pooling
-    embed_corpus(elmo, source, tmp_path / "out.npy", layers=1, pooling=pooling)
+    embed(source, tmp_path / "out.npy", layers=1, pooling=pooling)
     with read_embeddings(path) as found:
         assert found.attributes == about
         for i, wanted in enumerate(layers):
@@ -73,10 +75,10 @@ def test_a_sentence_has_one_vector_and_the_metadata_say_which(
         np.testing.assert_array_equal(list(found), np.load(tmp_path / "out.npy"))
 
 
-def test_row_groups_are_small_and_in_order(elmo, source, tmp_path, monkeypatch):
-    monkeypatch.setattr(arrow_rows, "ROW_GROUP_BYTES", 300)
+def test_row_groups_are_small_and_in_order(embed, source, tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "ROW_GROUP_BYTES", 300)
     path = tmp_path / "out.parquet"
-    embed_corpus(elmo, source, path, layers=0, tokens_at_once=6)
+    embed(source, path, layers=0, tokens_at_once=6)
     groups = pq.ParquetFile(path).metadata
     assert groups.num_row_groups >= 3
     with read_embeddings(path) as found:
@@ -86,10 +88,10 @@ def test_row_groups_are_small_and_in_order(elmo, source, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "duckdb", "datasets"])
 @pytest.mark.parametrize("pooling", [None, "mean"])
-def test_other_libraries_read_it(elmo, layers, source, tmp_path, library, pooling):
+def test_other_libraries_read_it(embed, layers, source, tmp_path, library, pooling):
     module = pytest.importorskip(library)
     path = tmp_path / "out.parquet"
-    embed_corpus(elmo, source, path, layers="top", pooling=pooling, dtype="float16")
+    embed(source, path, layers="top", pooling=pooling, dtype="float16")
     name = "vector" if pooling else "vectors"
     readers = {
         "pandas": lambda: np.stack(module.read_parquet(path)[name][2]),

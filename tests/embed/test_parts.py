@@ -2,10 +2,10 @@
 
 import pytest
 
-from elmo_keras.embed.checked_outputs import checked_folder
+from elmo_keras.embed.outputs import check_output_folder
 from elmo_keras.embed.parts import Parts
 
-IDENTITY = {"model": "abc", "layers": "top"}
+JOB = {"model": "abc", "layers": "top"}
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def folder(output):
     """A run that has begun in this process."""
     folder = Parts(output, ".parquet", None)
     with folder.only_writer():
-        folder.open(IDENTITY)
+        folder.open(JOB)
         yield folder
 
 
@@ -35,7 +35,7 @@ def test_an_earlier_output_stays_until_the_new_one_is_finished(folder, output):
         file.write(b"new")
     begin(folder, 1)
     assert (output / "part-0000007.parquet").read_text() == "old"
-    folder.finish()
+    folder.finish(folder.folder)
     assert [path.read_text() for path in output.iterdir()] == ["new"]
     assert [path.name for path in folder.path.iterdir()] == ["lock"]
 
@@ -46,11 +46,13 @@ def test_one_process_writes(folder, output):
         pass
 
 
-@pytest.mark.parametrize("leave", [begin, lambda folder, _: folder.finish()])
+@pytest.mark.parametrize(
+    "leave", [begin, lambda folder, _: folder.finish(folder.folder)]
+)
 def test_a_run_without_parts_leaves_nothing(output, monkeypatch, leave):
     folder = Parts(output, ".parquet", None)
     with folder.only_writer():
-        folder.open(IDENTITY)
+        folder.open(JOB)
         with monkeypatch.context() as patch:
             patch.setattr(Parts, "discard", lambda _: None)  # killed before that
             leave(folder, 0)
@@ -59,7 +61,7 @@ def test_a_run_without_parts_leaves_nothing(output, monkeypatch, leave):
 
 def test_what_cannot_be_a_folder_of_parts_is_refused(tmp_path):
     def check(name, inputs=(), overwrite=False):
-        checked_folder(tmp_path / name, inputs, overwrite=overwrite)
+        check_output_folder(tmp_path / name, inputs, overwrite=overwrite)
 
     def refused(message, *arguments, **kwargs):
         with pytest.raises(ValueError, match=message):

@@ -1,24 +1,16 @@
-"""Sentences out of text, JSON lines and Parquet, and pieces of them."""
+"""Sentences out of text and Parquet, and pieces of them."""
 
 import gzip
 import io
-import json
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from elmo_keras.embed.text_rows import Piece, TextRows, pieces_of
+from elmo_keras.embed.text_rows import Piece, TextRows, split_pieces
 
 LINES = ["four", "", "five and more", "one", "ends"]
-
-
-def write_json(path, rows):
-    text = "".join(json.dumps(row) + "\n" for row in rows)
-    content = text.encode()
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    return path
 
 
 def write_parquet(path, columns):
@@ -30,53 +22,45 @@ def test_files_of_all_kinds_follow_one_another(tmp_path):
     (tmp_path / "a.txt").write_text("one line \n\nnaïve 한국어")
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"zipped\n"))
     paths = [tmp_path / "a.txt", tmp_path / "b.txt.gz"]
-    paths.append(write_json(tmp_path / "c.jsonl", [{"text": "a\nb", "id": 1}]))
-    paths.append(write_json(tmp_path / "d.json.gz", [{"text": ["New York", "."]}]))
-    paths.append(write_parquet(tmp_path / "e.PARQUET", {"x": [1], "text": ["row"]}))
-    found = [sentence for sentence, _ in TextRows(paths)]
-    texts = ["one line", "", "naïve 한국어", "zipped", "a\nb"]
-    assert found == [*map(str.encode, texts), [b"New York", b"."], b"row"]
-    only_lines = TextRows(paths[2:3], only_lines=True)
-    assert list(only_lines) == [(b'{"text": "a\\nb", "id": 1}', None)]
+    lists = {"text": [["New York", "."]]}
+    paths.append(write_parquet(tmp_path / "c.parquet", lists))
+    paths.append(write_parquet(tmp_path / "d.PARQUET", {"x": [1], "text": ["a\nb"]}))
+    sentences = [sentence for sentence, _ in TextRows(paths)]
+    texts = ["one line", "", "naïve 한국어", "zipped"]
+    assert sentences == [*map(str.encode, texts), [b"New York", b"."], b"a\nb"]
+    (tmp_path / "e.parquet").write_text("a line")
+    only_lines = TextRows([tmp_path / "e.parquet"], only_lines=True)
+    assert list(only_lines) == [(b"a line", None)]
 
 
 @pytest.mark.parametrize("ids", [[7, -(2**63), 0], ["b", "a", "b"]])
-@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-def test_rows_have_the_ids_of_the_user(tmp_path, ids, kind):
-    path = tmp_path / f"rows.{kind}"
-    if kind == "jsonl":
-        write_json(path, [{"key": i, "said": "a word", "x": None} for i in ids])
-    else:
-        write_parquet(path, {"said": ["a word"] * 3, "key": ids})
+def test_rows_have_the_ids_of_the_user(tmp_path, ids):
+    columns = {"said": ["a word"] * 3, "key": ids}
+    path = write_parquet(tmp_path / "rows.parquet", columns)
     rows = TextRows([path], "said", "key")
     assert list(rows) == [(b"a word", i) for i in ids]
     assert rows.id_type == ("string" if ids[0] == "b" else "int64")
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("columns", "message"),
     [
-        ("{", "line 2 should be JSON"),
-        ("[" * 100_000, "line 2 should be JSON"),
-        ("[1]", "line 2 should be a JSON object"),
-        ('{"id": 1}', "line 2 has no column `text`. It has: id"),
-        ('{"text": "a"}', "line 2 has no column `id`. It has: text"),
-        ('{"text": null, "id": 1}', "line 2: `text` should be a string"),
-        ('{"text": ["a", ""], "id": 1}', "not empty"),
-        ('{"text": "\\ud800", "id": 1}', "line 2: `text` should be UTF-8"),
-        ('{"text": "a", "id": "x"}', "line 2: the id `id` should be int64"),
-        ('{"text": "a", "id": true}', "line 2: the id `id` should be int64"),
-        ('{"text": "a", "id": 9223372036854775808}', "should be int64"),
+        ({"id": [0, 1]}, "has no column `text`. It has: id"),
+        ({"text": ["a", "b"]}, "has no column `id`. It has: text"),
+        ({"text": ["a", None], "id": [0, 1]}, "row 2: `text` should be a string"),
+        ({"text": [["a"], ["a", ""]], "id": [0, 1]}, "row 2: .* not empty"),
+        ({"text": ["a", "b"], "id": [0, None]}, "row 2: the id `id` should be int64"),
+        (
+            {"text": ["a", "b"], "id": [True, True]},
+            "row 1: the id `id` should be int64",
+        ),
+        ({"text": ["a", "b"], "id": pa.array([2**63] * 2, "u8")}, "should be int64"),
     ],
 )
-def test_a_bad_line_is_named(tmp_path, line, message):
-    path = tmp_path / "rows.jsonl"
-    path.write_text(f'{{"text": "good", "id": 0}}\n{line}\n')
-    rows = iter(TextRows([path], "text", "id"))
-    assert next(rows) == (b"good", 0)
-    with pytest.raises(ValueError, match=r"rows\.jsonl, ") as refused:
-        next(rows)
-    assert message in str(refused.value)
+def test_a_bad_row_is_named(tmp_path, columns, message):
+    path = write_parquet(tmp_path / "rows.parquet", columns)
+    with pytest.raises(ValueError, match=rf"rows\.parquet.*{message}"):
+        list(TextRows([path], "text", "id"))
 
 
 def test_a_bad_parquet_file_or_row_is_named(tmp_path):
@@ -93,15 +77,14 @@ def test_a_bad_parquet_file_or_row_is_named(tmp_path):
         list(TextRows([path]))
 
 
-@pytest.mark.parametrize("name", ["text.txt", "text.jsonl"])
-def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, name):
-    path = tmp_path / name
-    path.write_text('{"text": "a"}\n' * 3)
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("a line\n" * 3)
     rows = iter(TextRows([path]))
     next(rows)
     with path.open("a") as file:
-        file.write('{"text": "b"}\n')
-    with pytest.raises(ValueError, match=f"{name} changed while it was read. Wait"):
+        file.write("another\n")
+    with pytest.raises(ValueError, match="text.txt changed while it was read. Wait"):
         list(rows)
 
 
@@ -133,7 +116,7 @@ def test_the_share_is_known_while_a_file_is_closed(tmp_path, monkeypatch):
 
 def test_a_piece_ends_with_the_sentence_that_reaches_the_size(tmp_path):
     def pieces():
-        return list(pieces_of(TextRows(paths), 6))
+        return list(split_pieces(TextRows(paths), 6))
 
     paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
     for path, lines in zip(paths, (LINES[:2], LINES[2:])):
@@ -141,26 +124,28 @@ def test_a_piece_ends_with_the_sentence_that_reaches_the_size(tmp_path):
     found = pieces()
     texts = [[text.decode() for text in piece.texts] for piece in found]
     assert texts == [["four", ""], ["five and more"], ["one", "ends"]]
-    assert [(piece.number, piece.first) for piece in found] == [(0, 0), (1, 2), (2, 3)]
-    digests = [piece.digest for piece in found]
-    assert digests == [piece.digest for piece in pieces()] and len(set(digests)) == 3
+    assert [(piece.index, piece.first) for piece in found] == [(0, 0), (1, 2), (2, 3)]
+    fingerprints = [piece.fingerprint for piece in found]
+    assert (
+        fingerprints == [piece.fingerprint for piece in pieces()]
+        and len(set(fingerprints)) == 3
+    )
     paths[0].write_text("four\n\n\n")  # one line more moves all that follow
-    assert pieces()[1].digest != digests[1]
+    assert pieces()[1].fingerprint != fingerprints[1]
     for path in paths:
         path.write_text("")
     (piece,) = pieces()
-    assert piece.sentences == [] and piece.number == 0
+    assert piece.sentences == [] and piece.index == 0
 
 
 def test_a_list_of_tokens_has_the_size_of_its_tokens_and_their_ends(tmp_path):
     texts = [["ab", "c"], ["d"]] * 2  # 6 and 3
-    rows = [{"text": tokens} for tokens in texts]
-    paths = [write_json(tmp_path / "a.jsonl", rows)]
-    (whole,) = pieces_of(TextRows(paths))
+    paths = [write_parquet(tmp_path / "a.parquet", {"text": texts})]
+    (whole,) = split_pieces(TextRows(paths))
     assert whole.texts == [b"ab c", b"d"] * 2
     sizes = {6: [1, 2, 1], 7: [2, 2], 9: [2, 2], 10: [3, 1]}
     for size, wanted in sizes.items():
-        found = pieces_of(TextRows(paths), size)
+        found = split_pieces(TextRows(paths), size)
         assert [len(piece.sentences) for piece in found] == wanted
 
 
@@ -174,7 +159,7 @@ def test_a_list_of_tokens_has_the_size_of_its_tokens_and_their_ends(tmp_path):
         {"ids": ["x", "y", "z"]},
     ],
 )
-def test_another_piece_has_another_digest(other):
+def test_another_piece_has_another_fingerprint(other):
     piece = Piece(0, 0, [b"a", b"b", b"c"])
-    assert piece._replace(**other).digest != piece.digest
-    assert piece._replace(number=1).digest == piece.digest
+    assert piece._replace(**other).fingerprint != piece.fingerprint
+    assert piece._replace(index=1).fingerprint == piece.fingerprint

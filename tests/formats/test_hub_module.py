@@ -1,11 +1,9 @@
 """TF 1 Hub modules of ELMo: google/elmo, and those made with bilm-tf's code."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from elmo_keras import Elmo
+from elmo_keras import Elmo, read_embeddings
 from elmo_keras.formats.model_directory import find_model, load_bilm, save_model
 from tests.formats.conftest import TOKENS, assert_same, tarred
 from tests.support import hub_modules
@@ -51,13 +49,14 @@ def test_names_of_bilm_tf_in_an_archive_under_any_scope(source, tmp_path):
     assert mix == (tuple(SCALARS), GAMMA)
 
 
-def test_commands_mix_by_the_module(module, model_directory, tmp_path, capsys):
-    text, output = str(tmp_path / "text.txt"), str(tmp_path / "vectors.hdf5")
-    Path(text).write_text("a b unseen\n")
-    arguments = [text, output, "--layers", "mix", "--gamma", "3", "--model"]
-    assert command("embed")([*arguments, module]) == 0
-    assert command("embed")([*arguments, model_directory, "--overwrite"]) == 2
-    assert "comes with no mix. Give its weights as --mix." in capsys.readouterr().err
+def test_commands_mix_by_the_module(module, tmp_path):
+    text, output = tmp_path / "text.txt", tmp_path / "vectors.hdf5"
+    text.write_text("a b unseen\n")
+    assert command("embed")([text, output, "--gamma", "3", "--model", module]) == 0
+    attributes = read_embeddings(output).attributes
+    weights = np.exp(SCALARS) / np.exp(SCALARS).sum()
+    np.testing.assert_allclose(attributes["mix"], weights, rtol=1e-6)
+    assert attributes["gamma"] == 3 and attributes["layers"] == "mix"
 
 
 def test_an_incomplete_module_is_refused(module, tmp_path):

@@ -28,7 +28,7 @@ KINDS = [
     {"layers": 0},
     {"layers": "top", "pooling": "mean"},
     {"layers": "mix", "gamma": 3.0, "pooling": "max"},
-    {"layers": [0.5, -1, 2], "dtype": "float16"},
+    {"mix": [0.5, -1, 2], "dtype": "float16"},
     {"layers": "all", "pooling": "mean"},
 ]
 
@@ -99,16 +99,15 @@ def test_fingerprints_tell_int8_from_float32(model_directory, exact, cache):
 def test_the_command_embeds_without_tensorflow(exact, tmp_path):
     (tmp_path / "text").write_text("A short sentence .\nTwo tokens\n")
     code = (
-        "import sys, runpy\n"
-        "sys.argv = ['embed', *sys.argv[1:]]\n"
-        "try: runpy.run_module('elmo_keras.embed', run_name='__main__')\n"
-        "except SystemExit as end: assert not end.code, end.code\n"
+        "import sys\n"
+        "from elmo_keras.util.console import main\n"
+        "assert main(['embed', *sys.argv[1:]]) == 0\n"
         "assert not {'tensorflow', 'keras', 'h5py'} & {*sys.modules}\n"
     )
     output = tmp_path / "out.npy"
     command = [sys.executable, "-c", code, tmp_path / "text", output, "--model", exact]
     subprocess.run(command, check=True)
-    expected = Embedder(exact, None, "all", pooling="mean")(["A short sentence ."])
+    expected = Embedder(exact, pooling="mean")(["A short sentence ."])
     np.testing.assert_array_equal(read_embeddings(output)[0], expected[0])
 
 
@@ -144,11 +143,11 @@ def test_commands_embed_their_text_in_int8(exact, model_directory, cache, tmp_pa
     [
         ({"arithmetic": "int8"}, "exported with arithmetic float32. Received: int8"),
         ({"weights": "w.hdf5"}, "holds its weights"),
-        ({"layers": [1, 2]}, "should have 3 weights"),
+        ({"mix": [1, 2]}, "should have 3 weights"),
         ({"layers": 7}, "`layers` should be one of"),
-        ({"layers": [1, 2, float("nan")]}, "should be finite"),
+        ({"mix": [1, 2, float("nan")]}, "should be finite"),
         ({"layers": "mix", "gamma": 1e39}, "should be finite in float32"),
-        ({"gamma": 2.0}, "`gamma` is the factor of a mix"),
+        ({"layers": "top", "gamma": 2.0}, "the factor of `layers='mix'`"),
     ],
 )
 def test_bad_settings(exact, arguments, message):

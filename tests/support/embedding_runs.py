@@ -10,6 +10,7 @@ from tests.support.paths import ROOT
 from tests.support.waiting import wait_until
 
 WORDS = "the a naïve word 한국어 🙂 antidisestablishment <S> .".split()
+CONSOLE = "from elmo_keras.util.console import main; exit(main())"
 
 
 def text_of(n_lines: int, seed: int = 0) -> list[str]:
@@ -21,7 +22,7 @@ def text_of(n_lines: int, seed: int = 0) -> list[str]:
 
 
 def start(text: Path, output: Path, model: Path, *options: str) -> subprocess.Popen:
-    command = [sys.executable, "-m", "elmo_keras.embed", text, output]
+    command = [sys.executable, "-c", CONSOLE, "embed", text, output]
     command += ["--model", model, *options]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, cwd=ROOT, **pipes)

@@ -27,7 +27,7 @@ import keras
 import numpy as np
 
 from elmo_keras import BidirectionalLanguageModel, Elmo, ElmoConfig, Vocabulary
-from elmo_keras.embed.array_parts import note_of, write_part
+from elmo_keras.embed.array_parts import read_metadata, write_part
 from elmo_keras.embed.parts import JOB, Parts
 from elmo_keras.export.version_info import read_info
 from elmo_keras.export.version_paths import EXTRA, INFO
@@ -93,11 +93,11 @@ def make_seeds(folder: Path) -> None:
     (folder / "tf1").mkdir()
     write(folder / "tf1/model.ckpt-9", arrays())
     (folder / "tf1/options.json").write_text(json.dumps(options()))
-    parts = Parts(folder / "parts", ".npy", note_of)
+    parts = Parts(folder / "parts", ".npy", read_metadata)
     with parts.only_writer():
         parts.open({"model": "x"})
-        note = {"digest": "abc", "sentences": [0, 1], "lengths": [1, 2]}
-        write_part(parts, 0, [np.ones((1, 5)), np.ones((2, 5))], note)
+        metadata = {"digest": "abc", "sentences": [0, 1], "lengths": [1, 2]}
+        write_part(parts, 0, [np.ones((1, 5)), np.ones((2, 5))], metadata)
     for legacy in range(2):
         write_files(folder / f"many{legacy}", model_files(legacy=bool(legacy)))
     elmo = Elmo(bilm.config)
@@ -185,7 +185,7 @@ class Worker:
 
     def part(self, random):
         name = "parts.unfinished/parts/part-0000000.npy"
-        if note_of(self._damaged(name, mutated, random)) is None:
+        if read_metadata(self._damaged(name, mutated, random)) is None:
             raise ValueError("The part is computed again.")
 
     def pickle(self, random):
@@ -229,7 +229,7 @@ class Worker:
 
     def job(self, random):
         folder = self._damaged(f"parts.unfinished/{JOB}", mutated_json, random).parent
-        parts = Parts(folder.with_name("parts"), ".npy", note_of)
+        parts = Parts(folder.with_name("parts"), ".npy", read_metadata)
         with parts.only_writer():
             parts.open({"model": "x"})
 

@@ -1,12 +1,15 @@
-"""A module that takes the place of `ray`: its actors work in this process.
+"""A module that takes the place of `ray`: its tasks run in this process.
 
-It shows what a job does when workers end, without the processes of a cluster.
+It shows what a job does when processes end, without those of a cluster.
 """
 
+import contextlib
+import importlib
 import sys
 import types
 
 NODE = {"Alive": True, "Resources": {"CPU": 2.0}}
+MODULE = "elmo_keras.embed.ray"
 
 
 class RayError(Exception):
@@ -14,64 +17,26 @@ class RayError(Exception):
 
 
 class RayTaskError(RayError):
-    """An error that a worker raised."""
+    """An error that a task raised."""
 
     def __init__(self, cause):
         super().__init__(str(cause))
         self.cause, self.ip = cause, "10.0.0.7"
 
 
-class Actor:
-    """A worker: calls of its methods wait until somebody waits for them."""
-
-    def __init__(self, instance):
-        self.instance, self.alive = instance, True
-
-    def __getattr__(self, name):
-        return types.SimpleNamespace(remote=lambda *given: Task(self, name, given))
-
-
-class Task:
-    """A call of an actor's method."""
-
-    def __init__(self, actor, name, given):
-        self.actor, self.name, self.given = actor, name, given
-        self.result, self.error = None, None
-
-    def run(self, ends):
-        if not self.actor.alive or ends(self):
-            self.actor.alive = False
-            self.error = RayError("the worker has ended")
-            return
-        try:
-            self.result = getattr(self.actor.instance, self.name)(*self.given)
-        except Exception as error:
-            self.error = RayTaskError(error)
-
-
 class StandInRay(types.ModuleType):
     """The part of `ray` that jobs use."""
 
-    ObjectRef, WORKER_MODE = Task, 1
+    WORKER_MODE, ObjectRef = 1, object
 
     def __init__(self):
         super().__init__("ray")
         self.exceptions = types.ModuleType("ray.exceptions")
         self.exceptions.RayError = RayError
         self.exceptions.RayTaskError = RayTaskError
-        self.ends = lambda task: False  # whether its worker ends in it
-        self.actors, self.tasks = [], []  # all that were started, and run
-        self.nodes_alive = [NODE]
-
-    def install(self, monkeypatch):
-        """Takes the place of `ray` in all modules that import it."""
-        monkeypatch.setitem(sys.modules, "ray", self)
-        monkeypatch.setitem(sys.modules, "ray.exceptions", self.exceptions)
-        for name in "ray_job", "worker_pool", "cluster":
-            module = f"elmo_keras.embed.on_ray.{name}"
-            # Imported again, with this module, and once more after the test.
-            monkeypatch.setitem(sys.modules, module, None)
-            del sys.modules[module]
+        self.ends = lambda name, arguments: False  # whether the task's process ends
+        self.finished = []  # the names of tasks
+        self.alive = [NODE]
 
     def is_initialized(self):
         return True
@@ -80,27 +45,49 @@ class StandInRay(types.ModuleType):
         return types.SimpleNamespace(worker=types.SimpleNamespace(mode=0))
 
     def nodes(self):
-        return self.nodes_alive
+        return self.alive
 
-    def remote(self, **_):
-        def decorated(kind):
+    def remote(self, *, max_retries, **_):
+        def decorate(function):
+            def run(*arguments, **kwargs):
+                name = function.__name__
+                for _ in range(1 + max_retries):
+                    if not self.ends(name, arguments):
+                        try:
+                            result = function(*arguments, **kwargs)
+                        except Exception as error:
+                            return RayTaskError(error)
+                        self.finished.append(name)
+                        return result
+                return RayError("the process has ended")
+
             def start(*arguments, **kwargs):
-                self.actors.append(Actor(kind(*arguments, **kwargs)))
-                return self.actors[-1]
+                return lambda: run(*arguments, **kwargs)
 
             return types.SimpleNamespace(remote=start)
 
-        return decorated
+        return decorate
 
     def wait(self, tasks, timeout):
-        tasks[0].run(self.ends)
-        self.tasks.append(tasks[0])
         return tasks[:1], tasks[1:]
 
     def get(self, task):
-        if task.error is not None:
-            raise task.error
-        return task.result
+        result = task()
+        if isinstance(result, RayError):
+            raise result
+        return result
 
-    def kill(self, actor):
-        actor.alive = False
+
+@contextlib.contextmanager
+def installed():
+    """A stand-in for `ray`, and the module of the package that has imported it."""
+    names = "ray", "ray.exceptions", MODULE
+    before = {name: sys.modules.pop(name, None) for name in names}
+    ray = StandInRay()
+    sys.modules |= {"ray": ray, "ray.exceptions": ray.exceptions}
+    try:
+        yield ray, importlib.import_module(MODULE)
+    finally:
+        for name in names:
+            del sys.modules[name]
+        sys.modules |= {name: module for name, module in before.items() if module}

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from elmo_keras.embed.arrow_rows import ID, TEXT, about_of
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.embed.parquet_rows import ParquetRows
+from elmo_keras.embed.writers.parquet import ID, TEXT, ParquetRows, read_metadata
 from elmo_keras.util.fingerprint import file_stamp
 
 SAME = "model", "layers", "pooling"  # in all files of a folder
@@ -31,9 +30,9 @@ class ParquetSentences(contextlib.AbstractContextManager):
         self._rows = ParquetRows(self._paths)
         first = self._rows.schemas[0]
         self._type = _vector_type(self._paths[0], first)
-        self.metadata = about_of(first)
+        self.metadata = read_metadata(first)
         for other, schema in zip(self._paths, self._rows.schemas):
-            metadata = about_of(schema)
+            metadata = read_metadata(schema)
             same = all(metadata.get(key) == self.metadata.get(key) for key in SAME)
             if _vector_type(other, schema) != self._type or not same:
                 raise ValueError(
@@ -50,7 +49,7 @@ class ParquetSentences(contextlib.AbstractContextManager):
         dtype = pa.array([], self._type.value_type).to_numpy().dtype
         vectors, done = np.empty((max(0, end - first), self.shape[1]), dtype), 0
         while done < len(vectors):
-            group, position = self._rows.group_of(first + done, "vector")
+            group, position = self._rows.read_group(first + done, "vector")
             flat = group["vector"].flatten().to_numpy(zero_copy_only=False)
             piece = flat.reshape(-1, self.shape[1])[position:][: len(vectors) - done]
             vectors[done : done + len(piece)] = piece
@@ -59,7 +58,7 @@ class ParquetSentences(contextlib.AbstractContextManager):
 
     def sentence(self, i: int) -> tuple[Any, str]:
         """The id of a sentence, and its text."""
-        group, position = self._rows.group_of(i, ID, TEXT)
+        group, position = self._rows.read_group(i, ID, TEXT)
         return group[ID][position].as_py(), group[TEXT][position].as_py()
 
     def fingerprint(self) -> str:
@@ -84,7 +83,7 @@ class ParquetSentences(contextlib.AbstractContextManager):
         self, embedder: Embedder, *, overwrite: bool, stop: Callable[[], bool]
     ) -> "ParquetSentences":
         """Itself: the vectors exist. Refuses queries that another model or arithmetic computes."""
-        engine = embedder.vectors
+        engine = embedder.engine
         for name, now in ("model", engine.model), ("arithmetic", engine.arithmetic):
             if (then := self.metadata.get(name, "float32")) != now:
                 raise ValueError(

@@ -12,11 +12,10 @@ from elmo_keras.analyses.search.metadata import (
     metadata_file,
     write_metadata,
 )
-from elmo_keras.embed.checked_outputs import checked_output
 from elmo_keras.embed.corpus import write_vectors
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.embed.embeddings import open_npy
-from elmo_keras.embed.vector_files import is_npy
+from elmo_keras.embed.outputs import check_output, is_npy
+from elmo_keras.embed.writers.npy import open_npy
 from elmo_keras.text.files import GZIP_ERRORS, bounded_lines, incomplete, unzipped
 from elmo_keras.util.outputs import check_apart, check_file
 
@@ -55,7 +54,7 @@ class TextSentences(contextlib.AbstractContextManager):
 
         The same call resumes.
         """
-        engine, exist = embedder.vectors, self._vectors.exists()
+        engine, exist = embedder.engine, self._vectors.exists()
         metadata = {"text": self._digest, "model": engine.model}
         metadata["layers"] = str(engine.layers)
         if engine.arithmetic != "float32":
@@ -70,10 +69,8 @@ class TextSentences(contextlib.AbstractContextManager):
                 embedder,
                 self._path,
                 self._vectors,
-                shard=(1, 1),
-                forget_sentences=False,
                 overwrite=overwrite,
-                verbose=1,
+                progress=True,
                 stop=stop,
             ).finished
             if finished and exist:
@@ -102,6 +99,6 @@ def check_vectors(vectors: Path, inputs: Iterable[Path], *, overwrite: bool) -> 
     if not is_npy(vectors):
         raise ValueError(f"--vectors should end in .npy. Received: {vectors}")
     if overwrite or not vectors.is_file():  # else they are only read
-        checked_output(vectors, inputs, shard=(1, 1), pooling="mean", overwrite=True)
+        check_output(vectors, inputs, shard=(1, 1), pooling="mean", overwrite=True)
         check_apart([metadata_file(vectors)], inputs)
         check_file(metadata_file(vectors))

@@ -6,7 +6,7 @@ from typing import Annotated
 import grpc
 from cyclopts import Parameter
 
-from elmo_keras.embed.vector_files import ARRAY_SUFFIXES, check_suffix, is_npy
+from elmo_keras.embed.outputs import ARRAY_SUFFIXES, check_suffix, is_npy
 from elmo_keras.text.files import lines_of
 from elmo_keras.util.arguments import Count, Index, Seconds
 from elmo_keras.util.command import DISK_ERRORS, CommandFailed, import_tensorflow

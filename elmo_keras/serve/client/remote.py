@@ -19,8 +19,9 @@ from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-from elmo_keras.embed.hdf5_vectors import write_hdf5
-from elmo_keras.embed.vector_files import is_npy, write_npy
+from elmo_keras.embed.outputs import is_npy
+from elmo_keras.embed.writers.hdf5 import write_hdf5
+from elmo_keras.embed.writers.npy import write_npy
 from elmo_keras.text.files import whole_file
 from elmo_keras.text.length_batches import (
     chunks,
@@ -200,7 +201,7 @@ def write_embeddings(
     with replacing(path) as temporary:
         if not is_npy(path):
             index = {" ".join(tokens): str(i) for i, tokens in enumerate(sentences)}
-            write_hdf5(temporary, batches, about={}, sentence_to_index=index)
+            write_hdf5(temporary, batches, metadata={}, sentence_to_index=index)
             return
         if first.ndim != 1:
             raise ValueError(

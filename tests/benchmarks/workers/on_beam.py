@@ -13,10 +13,14 @@ from pathlib import Path
 import apache_beam as beam
 import pyarrow as pa
 from apache_beam.io import WriteToParquet
-from apache_beam.ml.inference.base import KeyedModelHandler, RunInference
+from apache_beam.ml.inference.base import (
+    KeyedModelHandler,
+    PredictionResult,
+    RunInference,
+)
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from elmo_keras.beam import ElmoModelHandler, VectorRows
+from elmo_keras.embed.beam import ElmoModelHandler
 
 
 def main(model: str, text: str, folder: str, workers: str) -> None:
@@ -24,7 +28,8 @@ def main(model: str, text: str, folder: str, workers: str) -> None:
     handler = ElmoModelHandler(
         model, pooling="mean", env_vars={"TF_NUM_INTRAOP_THREADS": threads}
     )
-    rows = VectorRows(handler, id_type=pa.int64())
+    vector = pa.list_(pa.float32())
+    schema = pa.schema([("id", pa.int64()), ("text", pa.string()), ("vector", vector)])
     numbered = list(enumerate(Path(text).read_text(encoding="utf-8").splitlines()))
     flags = [f"--direct_num_workers={workers}"]
     flags += ["--direct_running_mode=multi_processing"]
@@ -33,9 +38,13 @@ def main(model: str, text: str, folder: str, workers: str) -> None:
             pipeline
             | beam.Create(numbered)
             | RunInference(KeyedModelHandler(handler))
-            | beam.MapTuple(rows)
-            | WriteToParquet(f"{folder}/part", rows.schema, file_name_suffix=".parquet")
+            | beam.MapTuple(make_row)
+            | WriteToParquet(f"{folder}/part", schema, file_name_suffix=".parquet")
         )
+
+
+def make_row(index: int, result: PredictionResult) -> dict[str, object]:
+    return {"id": index, "text": result.example, "vector": result.inference}
 
 
 if __name__ == "__main__":

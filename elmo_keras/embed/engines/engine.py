@@ -7,15 +7,15 @@ import numpy as np
 
 from elmo_keras.config import ElmoConfig
 
-CHOICES = "all", "average", "top", "mix"
+LAYERS = "mix", "average", "top", "all"
 POOLINGS = "mean", "max"
 
 
-class SentenceVectors:
+class Engine:
     """The chosen layers of the sentences of a batch, which subclasses compute."""
 
     model: str  # SHA-256 of the biLM's configuration and weights
-    arithmetic: str  # that the numbers are computed in
+    arithmetic: str
     mix: dict[str, Any]  # its layers' weights, `gamma` and `layer_norm`, as JSON values
     word_dtype = np.dtype(np.float32)
 
@@ -24,9 +24,9 @@ class SentenceVectors:
     ):
         self.config, self.layers = config, layers
         self.dtype, self.pooling = dtype, pooling
-        check_kinds(dtype, pooling)
-        allowed = (*CHOICES, *range(config.n_layers + 1))
-        if layers not in allowed or type(layers) not in (str, int):
+        check_types(dtype, pooling)
+        allowed = (*LAYERS, *range(config.n_layers + 1))
+        if type(layers) not in (str, int) or layers not in allowed:
             raise ValueError(
                 f"`layers` should be one of {allowed}. Received: {layers!r}"
             )
@@ -35,11 +35,11 @@ class SentenceVectors:
         """Context-independent: `(words, projection_dim)`."""
         raise NotImplementedError
 
-    def flat(self, words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """`(tokens, dim)`, pooled `(sentences, dim)`; with all layers `(layers, …)`.
+    def compute(self, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """The chosen layer, or all: `(1 or layers, tokens, dim)`.
 
-        Takes the vectors of words, with those of the boundaries around each sentence, and
-        the number of each sentence's tokens.
+        Takes the vectors of words, with those of the boundaries around each sentence,
+        and how many tokens each sentence has.
         """
         raise NotImplementedError
 
@@ -50,22 +50,41 @@ class SentenceVectors:
         shape = shape[1:] if self.pooling else shape
         return (self.config.n_layers + 1, *shape) if self.layers == "all" else shape
 
-    def of(self, words: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
-        """The vectors of each sentence of a batch, finite; arguments as in `flat`."""
-        result = self.flat(words, lengths)
-        if not np.isfinite(result).all():
+    def embed(self, x: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+        """The vectors of each sentence of a batch, finite; arguments as in `compute`."""
+        vectors = self.compute(x, lengths)
+        if self.pooling:
+            vectors = np.stack([pool(h, lengths, self.pooling) for h in vectors])
+        with np.errstate(over="ignore"):  # refused below
+            vectors = vectors.astype(self.dtype, copy=False)
+        if not np.isfinite(vectors).all():
             raise FloatingPointError(
                 f"The vectors are too large for {self.dtype}, by the weights or the "
                 "factor of their mix. Give lower ones"
                 f"{', or float32' if self.dtype == 'float16' else ''}."
             )
-        axis = 1 if self.layers == "all" else 0
+        axis = 1
+        if self.layers != "all":
+            vectors, axis = vectors[0], 0
         if self.pooling:
-            return list(np.moveaxis(result, axis, 0))
-        return np.split(result, np.cumsum(lengths)[:-1], axis)
+            return list(np.moveaxis(vectors, axis, 0))
+        return np.split(vectors, np.cumsum(lengths)[:-1], axis)
 
 
-def check_kinds(dtype: str, pooling: str | None) -> None:
+def pool(tokens: np.ndarray, lengths: np.ndarray, pooling: str) -> np.ndarray:
+    """The mean or maximum over each sentence's tokens, 0 if it has none."""
+    filled = np.flatnonzero(lengths)
+    result = np.zeros((len(lengths), tokens.shape[1]), np.float32)
+    if len(filled):
+        starts = (np.cumsum(lengths) - lengths)[filled]
+        reduce = np.add if pooling == "mean" else np.maximum
+        result[filled] = reduce.reduceat(tokens, starts, axis=0)
+    if pooling == "mean":
+        result /= np.maximum(lengths, 1)[:, None].astype(np.float32)
+    return result
+
+
+def check_types(dtype: str, pooling: str | None) -> None:
     if dtype not in ("float32", "float16"):
         raise ValueError(
             f"`dtype` should be 'float32' or 'float16'. Received: {dtype!r}"

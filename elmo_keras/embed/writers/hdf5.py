@@ -1,4 +1,4 @@
-"""HDF5 files of vectors, written and read."""
+"""HDF5 files of vectors, one dataset a sentence."""
 
 import io
 import json
@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 from h5py import h5d, h5f, h5fd, h5p, h5s, h5t
 
-from elmo_keras.embed.vector_files import Batches
+from elmo_keras.embed.writers.npy import Batches
 
 SENTENCE_TO_INDEX = "sentence_to_index"
 N_SENTENCES = "sentences"  # attribute of a finished file
@@ -23,7 +23,7 @@ def write_hdf5(
     path: Path,
     batches: Batches,
     *,
-    about: dict[str, Any],
+    metadata: dict[str, Any],
     sentence_to_index: dict[str, str] | None,
 ) -> None:
     """Writes HDF5 as bilm-tf and `allennlp elmo` do: dataset `"i"` for sentence i.
@@ -31,9 +31,9 @@ def write_hdf5(
     The bytes depend on the batches too, as the file is closed after each of them.
     """
     n_sentences = 0
-    with _CalmFile(path) as file:
+    with _QuietFile(path) as file:
         with _new_hdf5(file) as hdf5:
-            hdf5.attrs.update(about)
+            hdf5.attrs.update(metadata)
         for sentences, vectors in batches:
             with h5py.File(file, "r+", libver=_FORMAT) as hdf5:
                 for sentence, array in zip(sentences, vectors, strict=True):
@@ -49,7 +49,7 @@ def write_hdf5(
                 )
 
 
-class _CalmFile(io.FileIO):
+class _QuietFile(io.FileIO):
     """A new file for HDF5, which would end the process if a write failed.
 
     `check` and the end of `with` raise the first error of a write instead.
@@ -57,7 +57,7 @@ class _CalmFile(io.FileIO):
 
     def __init__(self, path: Path):
         super().__init__(path, "w+")
-        self._problem = 0  # the first `errno`: an error would refer to this file
+        self._errno = 0  # the first `errno`: an error would refer to this file
 
     def write(self, data) -> int:
         data = memoryview(data).cast("B")
@@ -66,19 +66,19 @@ class _CalmFile(io.FileIO):
             while len(data):
                 data = data[super().write(data) :]
         except OSError as error:
-            self._problem = self._problem or error.errno
+            self._errno = self._errno or error.errno
         return size
 
     def truncate(self, size: int | None = None) -> int:
         try:
             return super().truncate(size)
         except OSError as error:
-            self._problem = self._problem or error.errno
+            self._errno = self._errno or error.errno
             return self.tell()
 
     def check(self) -> None:
-        if self._problem:
-            raise OSError(self._problem, os.strerror(self._problem))
+        if self._errno:
+            raise OSError(self._errno, os.strerror(self._errno))
 
     def __exit__(self, *_):
         try:
@@ -105,15 +105,15 @@ def _write_dataset(hdf5, name, array):
     creation = h5p.create(h5p.DATASET_CREATE)
     creation.set_obj_track_times(False)
     creation.set_fill_time(h5d.FILL_TIME_NEVER)
-    kind, space = h5t.py_create(array.dtype), h5s.create_simple(array.shape)
-    dataset = h5d.create(hdf5.id, name.encode(), kind, space, creation)
+    dtype, space = h5t.py_create(array.dtype), h5s.create_simple(array.shape)
+    dataset = h5d.create(hdf5.id, name.encode(), dtype, space, creation)
     dataset.write(h5s.ALL, h5s.ALL, array)
 
 
-class Hdf5Part:
+class Hdf5Reader:
     has_tokens = True
 
-    def __init__(self, path):
+    def __init__(self, path: Path):
         try:
             self._file, self._path = h5py.File(path, "r"), path
         except (OSError, RuntimeError) as error:
@@ -122,23 +122,23 @@ class Hdf5Part:
         others = SENTENCE_TO_INDEX in self._file
         self._length = self.attributes.get(N_SENTENCES, len(self._file) - others)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return int(self._length)
 
-    def of(self, sentence, _):
+    def read(self, sentence: int, _: int) -> np.ndarray:
         name = str(sentence)
         try:
-            return _own_dataset(self._file, name)[()]
+            return _dataset(self._file, name)[()]
         except (KeyError, OSError, RuntimeError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{self._path} should hold the vectors `{name}`. {error}"
             ) from error
 
-    def close(self):
+    def close(self) -> None:
         self._file.close()
 
 
-def _own_dataset(file, name):
+def _dataset(file, name):
     if not isinstance(file.get(name, getlink=True), h5py.HardLink):
         raise ValueError("It is missing, or a link to somewhere else.")
     dataset = file[name]

@@ -5,19 +5,25 @@ import pyarrow as pa
 import pytest
 
 from elmo_keras import Embedder
-from elmo_keras.embed.on_ray.batch_embedder import BatchEmbedder
+from tests.support import stand_in_ray
 
 TEXTS = ["a word", "", "three words here"]
 
 
 @pytest.fixture(scope="module")
-def of_tokens(model_directory):
-    return BatchEmbedder(model_directory, "said", layers="all")
+def batch_embedder():
+    with stand_in_ray.installed() as (_, module):
+        yield module.BatchEmbedder
 
 
 @pytest.fixture(scope="module")
-def pooled(model_directory):
-    return BatchEmbedder(model_directory, layers="top", pooling="max", dtype="float16")
+def of_tokens(batch_embedder, model_directory):
+    return batch_embedder(model_directory, "said", layers="all")
+
+
+@pytest.fixture(scope="module")
+def pooled(batch_embedder, model_directory):
+    return batch_embedder(model_directory, layers="top", pooling="max", dtype="float16")
 
 
 @pytest.fixture(scope="module")

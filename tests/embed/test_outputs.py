@@ -17,15 +17,15 @@ SMALL = {"layers": 0, "tokens_at_once": 60}  # layer 0 needs no LSTM
 
 
 @pytest.fixture(scope="module")
-def whole(elmo, tmp_path_factory):
+def whole(embed, tmp_path_factory):
     """The contents of uninterrupted runs by suffix."""
-    folder, found = tmp_path_factory.mktemp("whole"), {}
+    folder, contents = tmp_path_factory.mktemp("whole"), {}
     (folder / "text.txt").write_text(TEXT)
     for suffix in (".hdf5", ".npy"):
         output = folder / f"out{suffix}"
-        embed_corpus(elmo, folder / "text.txt", output, **SMALL)
-        found[suffix] = output.read_bytes()
-    return found
+        embed(folder / "text.txt", output, **SMALL)
+        contents[suffix] = output.read_bytes()
+    return contents
 
 
 @pytest.fixture(autouse=True)
@@ -103,9 +103,9 @@ def test_an_output_in_the_folder_of_the_model_is_fine(elmo, model, monkeypatch):
     assert len(read_embeddings("out.hdf5")) == 40
 
 
-def test_upper_case_suffixes_mean_the_same(elmo, whole):
+def test_upper_case_suffixes_mean_the_same(embed, whole):
     for name, lower in (("out.NPY", ".npy"), ("out.H5", ".hdf5")):
-        embed_corpus(elmo, "text.txt", name, **SMALL)
+        embed("text.txt", name, **SMALL)
         assert Path(name).read_bytes() == whole[lower]
         assert len(read_embeddings(name)) == 40
 
@@ -120,7 +120,7 @@ def test_the_text_is_no_output_in_python_either(elmo, folder):
 
 @pytest.mark.parametrize("name", ["out.hdf5", "out.npy"])
 def test_the_old_output_stays_until_the_new_one_is_whole(
-    elmo, whole, monkeypatch, name
+    embed, whole, monkeypatch, name
 ):
     seen, write = [], corpus.write_part
 
@@ -130,11 +130,11 @@ def test_the_old_output_stays_until_the_new_one_is_whole(
 
     monkeypatch.setattr(corpus, "write_part", seeing)
     Path(name).write_text("old")
-    first = interrupted(elmo, name, overwrite=True)
+    first = interrupted(embed, name, overwrite=True)
     assert Path(name).read_text() == "old" and len(seen) == 3
     with pytest.raises(ValueError, match=f"{name} exists"):
-        embed_corpus(elmo, "text.txt", name, **SMALL)
-    summary = embed_corpus(elmo, "text.txt", name, overwrite=True, **SMALL)
+        embed("text.txt", name, **SMALL)
+    summary = embed("text.txt", name, overwrite=True, **SMALL)
     assert summary.finished and summary.tokens == len(TEXT.split())
     # No batch was computed twice.
     assert 0 < summary.tokens_now == summary.tokens - first.tokens_now
@@ -143,11 +143,11 @@ def test_the_old_output_stays_until_the_new_one_is_whole(
     assert not folder_of(Path(name)).exists()
 
 
-def interrupted(elmo, output="out.hdf5", n_batches=3, **changes):
+def interrupted(embed, output="out.hdf5", n_batches=3, **changes):
     """Leaves an unfinished output after some batches."""
     stops = iter([False] * n_batches)
     arguments = SMALL | changes | {"stop": lambda: next(stops, True)}
-    summary = embed_corpus(elmo, "text.txt", output, **arguments)
+    summary = embed("text.txt", output, **arguments)
     assert folder_of(Path(output)).exists()
     return summary
 
@@ -160,27 +160,26 @@ def interrupted(elmo, output="out.hdf5", n_batches=3, **changes):
         ({"text": TEXT * 9, "n_batches": 12}, {}, "belongs to a run over other texts"),
         ({}, {"job.json": "not JSON"}, "out.hdf5.unfinished is damaged"),
         ({}, {"job.json": "[" * 100_000}, "out.hdf5.unfinished is damaged"),
-        ({}, {"data": "", "journal": "{}"}, "begun by elmo-keras 0.3 or earlier, and"),
     ],
 )
 def test_only_overwriting_discards_an_unfinished_output(
-    elmo, whole, begun, files, problem
+    embed, whole, begun, files, problem
 ):
     Path("text.txt").write_text(begun.pop("text", TEXT))
-    interrupted(elmo, **begun)
+    interrupted(embed, **begun)
     for name, content in files.items():
         (folder_of(Path("out.hdf5")) / name).write_text(content)
     Path("text.txt").write_text(TEXT)
     with pytest.raises(ValueError, match=problem):
-        embed_corpus(elmo, "text.txt", "out.hdf5", **SMALL)
+        embed("text.txt", "out.hdf5", **SMALL)
     assert folder_of(Path("out.hdf5")).exists()
-    embed_corpus(elmo, "text.txt", "out.hdf5", overwrite=True, **SMALL)
+    embed("text.txt", "out.hdf5", overwrite=True, **SMALL)
     assert Path("out.hdf5").read_bytes() == whole[".hdf5"]
     assert not folder_of(Path("out.hdf5")).exists()
 
 
 def flip():
-    """Changes a bit of the numbers of the second part."""
+    """Changes a bit of the values of the second part."""
     path = folder_of(Path("out.hdf5")) / "parts" / "part-0000001.npy"
     content = bytearray(path.read_bytes())
     content[200] ^= 1
@@ -188,7 +187,7 @@ def flip():
 
 
 def edit():
-    """Changes the note of the second part."""
+    """Changes the metadata of the second part."""
     path = folder_of(Path("out.hdf5")) / "parts" / "part-0000001.npy"
     content = path.read_bytes()
     assert b'"lengths": [' in content
@@ -196,41 +195,41 @@ def edit():
 
 
 @pytest.mark.parametrize("damage", [flip, edit])
-def test_a_part_that_was_damaged_is_computed_again(elmo, whole, damage):
-    interrupted(elmo)
+def test_a_part_that_was_damaged_is_computed_again(embed, whole, damage):
+    interrupted(embed)
     damage()
-    assert embed_corpus(elmo, "text.txt", "out.hdf5", **SMALL).finished
+    assert embed("text.txt", "out.hdf5", **SMALL).finished
     assert Path("out.hdf5").read_bytes() == whole[".hdf5"]
 
 
-def test_what_is_damaged_in_the_same_run_is_not_assembled(elmo, whole, monkeypatch):
+def test_what_is_damaged_in_the_same_run_is_not_assembled(embed, whole, monkeypatch):
     index = corpus.sentence_to_index
     with monkeypatch.context() as patch:
         patch.setattr(corpus, "sentence_to_index", lambda p: flip() or index(p))
         with pytest.raises(ValueError, match=r"part-0000001\.npy was damaged after it"):
-            embed_corpus(elmo, "text.txt", "out.hdf5", **SMALL)
+            embed("text.txt", "out.hdf5", **SMALL)
     assert not Path("out.hdf5").exists()
-    summary = embed_corpus(elmo, "text.txt", "out.hdf5", **SMALL)
+    summary = embed("text.txt", "out.hdf5", **SMALL)
     assert 0 < summary.tokens_now < 60 < summary.tokens  # one batch
     assert Path("out.hdf5").read_bytes() == whole[".hdf5"]
 
 
-def test_a_pipe_overwrites_what_belongs_to_another_text(elmo):
-    interrupted(elmo)
+def test_a_pipe_overwrites_what_belongs_to_another_text(embed):
+    interrupted(embed)
     reading, writing = os.pipe()
     with os.fdopen(reading), os.fdopen(writing, "w") as file:
         file.write(f"another {TEXT}")
         file.close()
-        embed_corpus(elmo, f"/dev/fd/{reading}", "out.hdf5", overwrite=True, **SMALL)
+        embed(f"/dev/fd/{reading}", "out.hdf5", overwrite=True, **SMALL)
     Path("text.txt").write_text(f"another {TEXT}")
-    embed_corpus(elmo, "text.txt", "whole.hdf5", **SMALL)
+    embed("text.txt", "whole.hdf5", **SMALL)
     assert Path("out.hdf5").read_bytes() == Path("whole.hdf5").read_bytes()
 
 
-def test_files_of_others_in_the_unfinished_folder_stay(elmo):
+def test_files_of_others_in_the_unfinished_folder_stay(embed):
     mine = folder_of(Path("out.npy")) / "mine.txt"
     mine.parent.mkdir()
     mine.write_text("mine")
     for overwrite in (False, True):
-        embed_corpus(elmo, "text.txt", "out.npy", layers=0, overwrite=overwrite)
+        embed("text.txt", "out.npy", **SMALL, overwrite=overwrite)
         assert mine.read_text() == "mine" and np.load("out.npy").shape == (40, 10)

@@ -1,0 +1,1 @@
+"""What computes the vectors of sentences: TensorFlow or LiteRT."""

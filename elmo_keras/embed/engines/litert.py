@@ -1,0 +1,81 @@
+"""The vectors of sentences by LiteRT, without TensorFlow."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from elmo_keras.argument_checks import check_finite
+from elmo_keras.embed.engines.engine import Engine
+from elmo_keras.lite.engine import LiteElmo
+
+
+class LiteRTEngine(Engine):
+    """The biLM of a `.tflite` file; `mix` and `gamma` replace those of the file."""
+
+    def __init__(
+        self,
+        path: Path,
+        layers: str | int,
+        *,
+        mix: Sequence[float] | None = None,
+        gamma: float | None = None,
+        dtype: str = "float32",
+        pooling: str | None = None,
+        threads: int | None = None,
+    ):
+        lite = LiteElmo(path, threads)
+        super().__init__(lite.config, layers, dtype=dtype, pooling=pooling)
+        self.mix = dict(lite.about["mix"])
+        if mix is not None:
+            weights = _softmax(mix, self.config.n_layers + 1)
+            self.mix = {"mix": weights, "gamma": 1.0, "layer_norm": False}
+        if gamma is not None:
+            check_finite("The factor of the mix", gamma)
+            self.mix["gamma"] = float(gamma)
+        self.model = lite.about["model"]
+        self.arithmetic = f"{lite.about['arithmetic']} by LiteRT"
+        self.word_vectors = lite.word_vectors
+        self.all_layers = lite.layers_of_vectors
+
+    def compute(self, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        layers = self.all_layers(x, lengths)
+        if self.layers == "all":
+            return layers
+        if self.layers == "average":
+            equal = np.full(len(layers), np.float32(1 / len(layers)))
+            return _weighted_sum(layers, equal)[None]
+        if self.layers == "mix":
+            return self.apply_mix(layers)[None]
+        return layers[[-1 if self.layers == "top" else self.layers]]
+
+    def apply_mix(self, layers: Sequence[np.ndarray]) -> np.ndarray:
+        if self.mix["layer_norm"]:
+            layers = [_normalize(h) for h in layers]
+        weights = np.float32(self.mix["mix"]) * np.float32(self.mix["gamma"])
+        with np.errstate(over="ignore"):  # `embed` refuses what is infinite
+            return _weighted_sum(layers, weights)
+
+
+def _softmax(mix, n_layers):
+    check_finite("The weights of the mix", mix, 1)
+    if len(mix) != n_layers:
+        raise ValueError(
+            f"The mix should have {n_layers} weights, one for each layer. Received: "
+            f"{list(mix)}"
+        )
+    weights = np.exp(np.float32(mix) - np.max(mix))
+    return (weights / weights.sum()).tolist()
+
+
+def _weighted_sum(layers, weights):
+    result = weights[0] * layers[0]
+    for weight, layer in zip(weights[1:], layers[1:]):
+        result += weight * layer
+    return result
+
+
+def _normalize(x):
+    mean = x.mean(axis=1, keepdims=True)
+    variance = np.square(x - mean).mean(axis=1, keepdims=True)
+    return (x - mean) / np.sqrt(variance + np.float32(1e-12))

@@ -1,1 +1,0 @@
-"""Embeds sentences in pipelines of Apache Beam."""

@@ -1,1 +1,0 @@
-"""Embeds corpora on the machines of a Ray cluster."""

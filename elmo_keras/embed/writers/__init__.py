@@ -1,0 +1,1 @@
+"""Files of vectors: HDF5, NumPy and Parquet."""

@@ -1,0 +1,59 @@
+"""NumPy files of vectors, one array with a vector of each sentence."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Batches = Iterable[tuple[Sequence[int], Sequence[np.ndarray]]]
+
+
+def write_npy(
+    path: Path, batches: Batches, *, shape: Sequence[int], dtype: str, step: int = 1
+) -> None:
+    dtype = np.dtype(dtype)
+    header = {
+        "descr": np.lib.format.dtype_to_descr(dtype),
+        "fortran_order": False,
+        "shape": tuple(shape),
+    }
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        start, row_bytes = file.tell(), dtype.itemsize * int(np.prod(shape[1:]))
+        for sentences, vectors in batches:
+            for sentence, array in zip(sentences, vectors, strict=True):
+                file.seek(start + sentence // step * row_bytes)
+                file.write(np.ascontiguousarray(array, dtype))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def open_npy(path: Path) -> np.ndarray:
+    try:
+        array = np.lib.format.open_memmap(path, mode="r")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"There is no file {path}.") from None
+    except Exception as error:  # numpy also raises those of tokenize and ast
+        raise ValueError(f"{path} should be a .npy file. {error}") from error
+    if array.dtype.kind != "f" or array.ndim < 2:
+        raise ValueError(f"{path} should hold one array of vectors.")
+    return array
+
+
+class NpyReader:
+    has_tokens = False
+
+    def __init__(self, path: Path):
+        self._array = open_npy(path)
+        self.attributes: dict[str, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def read(self, _: int, row: int) -> np.ndarray:
+        return np.array(self._array[row])
+
+    def close(self) -> None:
+        del self._array

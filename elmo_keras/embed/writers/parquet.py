@@ -1,0 +1,229 @@
+"""Parquet files of vectors, one row a sentence."""
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ID, NUMBER, TEXT, METADATA = "id", "number", "text", b"elmo_keras"
+ROW_GROUP_BYTES = 2**26  # of vectors; a single longer sentence is a group by itself
+ROW_BYTES = 64  # of a row besides its vectors, about
+
+
+class Row(NamedTuple):
+    vectors: np.ndarray
+    index: int
+    text: str | bytes | None = None
+    id: int | str | None = None
+
+
+class Rows:
+    """The columns that hold the vectors of sentences.
+
+    | column | type | content |
+    |---|---|---|
+    | `id` | int64 | number of the line, from 0; or an id of the user's, also string |
+    | `number` | int64 | number of the line, if `id` is an id of the user's |
+    | `text` | string | the line, unless texts are left out |
+    | `vectors` | list of fixed_size_list [dim] | a vector of each token |
+    | or `vector` | fixed_size_list [dim] | one vector of the sentence |
+
+    With all layers there is a column for each of them, `layer_0`, `layer_1`, …, in
+    place of the last one.
+
+    `shape` is that of a sentence's vectors, `([layers], [None], dim)` with None for the
+    tokens; `metadata` is kept in the schema; and `ids` is the type of ids of the
+    user's, `"int64"` or `"string"`, or None.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int | None, ...],
+        dtype: str,
+        *,
+        texts: bool,
+        metadata: dict[str, Any],
+        ids: str | None = None,
+    ):
+        self.dim, self.of_tokens = shape[-1], None in shape
+        n_layers = shape[0] if len(shape) == 2 + self.of_tokens else None
+        one = "vectors" if self.of_tokens else "vector"
+        self.names = [f"layer_{i}" for i in range(n_layers)] if n_layers else [one]
+        vector = pa.list_(pa.from_numpy_dtype(np.dtype(dtype)), self.dim)
+        column = pa.list_(vector) if self.of_tokens else vector
+        fields = [pa.field(ID, pa.type_for_alias(ids or "int64"), nullable=False)]
+        fields += [pa.field(NUMBER, pa.int64(), nullable=False)] if ids else []
+        fields += [pa.field(TEXT, pa.string())] if texts else []
+        fields += [pa.field(name, column, nullable=False) for name in self.names]
+        self.schema = pa.schema(fields, {METADATA: json.dumps(metadata).encode()})
+
+    def columns(self, vectors: Sequence[np.ndarray]) -> list[pa.Array]:
+        """The columns of vectors, those of `names`; there is one sentence or more."""
+        layers = zip(*vectors) if len(self.names) > 1 else [vectors]
+        return [self._column(list(arrays)) for arrays in layers]
+
+    def _column(self, arrays):
+        column = self.schema.field(self.names[0]).type
+        vector = column.value_type if self.of_tokens else column
+        rows = [np.reshape(array, (-1, self.dim)) for array in arrays]
+        numbers = pa.array(np.concatenate(rows).reshape(-1), vector.value_type)
+        values = pa.FixedSizeListArray.from_arrays(numbers, type=vector)
+        if not self.of_tokens:
+            return values
+        ends = np.cumsum([0, *map(len, rows)], dtype=np.int32)
+        return pa.ListArray.from_arrays(pa.array(ends), values, type=column)
+
+    def write(
+        self,
+        file: BinaryIO,
+        sentences: Iterable[Row],
+        more: Mapping[bytes, bytes] | None = None,
+    ) -> None:
+        """Writes Parquet in row groups of about `ROW_GROUP_BYTES`, with more metadata."""
+        schema = self.schema.with_metadata(self.schema.metadata | (more or {}))
+        # Numbers don't become smaller by compression.
+        with pq.ParquetWriter(
+            file,
+            schema,
+            compression={TEXT: "zstd"},
+            use_dictionary=False,
+            write_statistics=[ID],
+        ) as writer:
+            for group in _groups(sentences):
+                vectors, indices, texts, ids = map(list, zip(*group))
+                ids = indices if ids[0] is None else ids
+                values = {ID: ids, NUMBER: indices, TEXT: texts}
+                columns = [
+                    pa.array(values[field.name], field.type)
+                    for field in schema
+                    if field.name in values
+                ] + self.columns(vectors)
+                writer.write_batch(pa.record_batch(columns, schema=schema))
+
+
+def _groups(sentences) -> Iterator[list[Row]]:
+    size = 0
+
+    def number(row):
+        nonlocal size
+        before, size = size, size + row.vectors.nbytes + ROW_BYTES
+        return before // ROW_GROUP_BYTES
+
+    return (list(group) for _, group in itertools.groupby(sentences, number))
+
+
+def read_metadata(schema: pa.Schema) -> dict[str, Any]:
+    return json.loads((schema.metadata or {}).get(METADATA, b"{}"))
+
+
+def vector_columns(schema: pa.Schema) -> list[str]:
+    names = [
+        name
+        for name in schema.names
+        if name in ("vector", "vectors") or name.startswith("layer_")
+    ]
+    if ID not in schema.names or not names:
+        raise ValueError(
+            f"There should be the columns `{ID}` and `vectors`, `vector` or `layer_0`, "
+            f"`layer_1`, …. Found: {', '.join(schema.names)}"
+        )
+    return names
+
+
+def read_array(column: pa.Array, row: int) -> np.ndarray:
+    of_tokens = pa.types.is_list(column.type)
+    vectors = column.values if of_tokens else column
+    if not pa.types.is_fixed_size_list(vectors.type):
+        raise ValueError(f"Vectors should be fixed-size lists, not {column.type}.")
+    # `values` ignores the offset of a slice.
+    numbers = vectors.values.to_numpy(zero_copy_only=False)
+    numbers = numbers.reshape(-1, vectors.type.list_size)[vectors.offset :]
+    if not of_tokens:
+        return numbers[row]
+    return numbers[column.offsets[row].as_py() : column.offsets[row + 1].as_py()]
+
+
+class ParquetRows:
+    """The rows of Parquet files, one after another, read when they are used."""
+
+    def __init__(self, paths: Iterable[Path]):
+        files = [(path, _open(path)) for path in paths]
+        self._files = [file for _, file in files]
+        self.schemas = [file.schema_arrow for file in self._files]
+        self._groups = [(*f, i) for f in files for i in range(f[1].num_row_groups)]
+        lengths = [f.metadata.row_group(i).num_rows for _, f, i in self._groups]
+        self._ends = np.cumsum(lengths, dtype=int)
+        self._kept = None, None
+
+    def __len__(self) -> int:
+        return sum(file.metadata.num_rows for file in self._files)
+
+    def read_group(self, row: int, *columns: str) -> tuple[pa.RecordBatch, int]:
+        """The row group that holds a row, which is kept, and the row's index in it."""
+        number = int(np.searchsorted(self._ends, row, side="right"))
+        if self._kept[0] != (number, columns):
+            path, file, i = self._groups[number]
+            try:
+                table = file.read_row_group(i, list(columns))
+                (group,) = table.combine_chunks().to_batches()
+            except (OSError, ValueError) as error:  # pyarrow's are ValueErrors
+                raise ValueError(f"{path} is damaged. {error}") from error
+            self._kept = (number, columns), group
+        group = self._kept[1]
+        return group, row - int(self._ends[number]) + len(group)
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+
+def _open(path):
+    try:
+        return pq.ParquetFile(path)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"There is no file {path}.") from None
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"{path} should be a Parquet file of vectors. {error}"
+        ) from error
+
+
+class ParquetReader:
+    """The vectors in a file whose rows are in the order of the sentences."""
+
+    def __init__(self, path: Path):
+        self._path, self._rows = path, ParquetRows([path])
+        (schema,) = self._rows.schemas
+        try:
+            self.attributes: dict[str, Any] = read_metadata(schema)
+            self._names = vector_columns(schema)
+        except ValueError as error:
+            raise ValueError(
+                f"{path} should be a Parquet file of vectors. {error}"
+            ) from error
+        self.has_tokens = pa.types.is_list(schema.field(self._names[0]).type)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def read(self, sentence: int, row: int) -> np.ndarray:
+        group, index = self._rows.read_group(row, ID, *self._names)
+        id_ = group[ID][index].as_py()
+        if id_ != sentence:
+            raise ValueError(
+                f"{self._path} should hold the sentences in their order, from 0 on. "
+                f"Found {id_} in the place of {sentence}."
+            )
+        try:
+            layers = [read_array(group[name], index) for name in self._names]
+        except ValueError as error:
+            raise ValueError(f"{self._path} is damaged. {error}") from error
+        return np.array(layers if len(layers) > 1 else layers[0])
+
+    def close(self) -> None:
+        self._rows.close()
