@@ -85,7 +85,6 @@ def serve(
     ranges=True,  # whether parts are served
     modified=None,  # time instead of the content's; "" for none
     cut=None,  # bytes after which the connection is closed
-    announced=None,  # length instead of the true one; 0 for none
     with_content=True,
 ):
     """Serves the file, or other content, from where it was asked for."""
@@ -108,8 +107,7 @@ def serve(
     handler.send_header("ETag", f'"{digest}"')
     if modified:
         handler.send_header("Last-Modified", modified)
-    if announced != 0:
-        handler.send_header("Content-Length", str(announced or len(body)))
+    handler.send_header("Content-Length", str(len(body)))
     handler.end_headers()
     if with_content:
         handler.wfile.write(body[:cut])
