@@ -1,6 +1,5 @@
 """The command `train`."""
 
-import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -23,6 +22,7 @@ from elmo_keras.util.progress import Progress
 
 if TYPE_CHECKING:
     from elmo_keras.training.inputs import Inputs
+    from elmo_keras.training.run import TrainingRun
 
 EXAMPLE_WORD = "return"  # a word of Python's language reference
 NEIGHBORS = 3
@@ -227,58 +227,69 @@ def run_training(
 ) -> int:
     """Trains a model and compares the uses of `word`."""
     import_tensorflow()
-    from elmo_keras.training import output as outputs
-    from elmo_keras.training import report
-    from elmo_keras.training.cost import check_fits, estimate
-    from elmo_keras.training.distribution import (
-        failures_of_training,
-        is_chief,
-        make_strategy,
-        n_local_replicas,
-        sum_over_workers,
-        worker,
-    )
+    from elmo_keras.training import cost, distribution, report
     from elmo_keras.training.inputs import check_vocabulary, read_inputs
-    from elmo_keras.training.loop import fit
-    from elmo_keras.training.run import make_run, make_streams, restore
+    from elmo_keras.training.output import check_output, reserved
+    from elmo_keras.training.run import make_run, make_streams
 
-    strategy = make_strategy(settings.replicas)
-    n_replicas, chief = strategy.num_replicas_in_sync, is_chief(strategy)
-    say = functools.partial(print, flush=True) if chief else lambda *_: None
-    outputs.check_output(output, data, settings)
-    with outputs.reserved(output, lock=chief and not dry_run):
-        say("Reading the text")
-        cache = output / f"training/corpus-{worker(strategy)}"
+    strategy = distribution.make_strategy(settings.replicas)
+    n_replicas, worker = strategy.num_replicas_in_sync, distribution.worker(strategy)
+    check_output(output, data, settings)
+    with reserved(output, lock=worker == 0 and not dry_run):
+        if worker == 0:
+            print("Reading the text", flush=True)
+        cache = output / f"training/corpus-{worker}"
         inputs = read_inputs(data, settings, cache=cache)
         uses = uses_to_show(inputs, word) if word else []
         check_vocabulary(inputs)
         streams = make_streams(inputs, settings, strategy)
         n_steps = limits.total_steps(streams.n_steps(0))
-        cost = estimate(streams, settings, n_replicas=n_replicas, n_steps=n_steps)
-        say(report.describe_inputs(inputs, streams))
-        if dry_run:
-            say(cost)
-        check_fits(cost, n_local_replicas(strategy), output)
+        estimate = cost.estimate(
+            streams, settings, n_replicas=n_replicas, n_steps=n_steps
+        )
+        if worker == 0:
+            print(report.describe_inputs(inputs, streams), flush=True)
+        if worker == 0 and dry_run:
+            print(estimate, flush=True)
+        cost.check_fits(estimate, distribution.n_local_replicas(strategy), output)
         if dry_run:
             return 0
         run = make_run(inputs, streams, settings, strategy=strategy, n_steps=n_steps)
-        checkpoint = restore(run, output)
-        with failures_of_training(strategy):
-            if checkpoint is not None:
-                say(report.beginning(run.progress, limits, checkpoint))
-            with stopping() as stop:
-                finished = fit(run, limits, output, stop=stop.is_set)
-            if not outputs.has_model(output):
-                outputs.write_model(run, output)
-            if chief:
-                report.write_card(run, data, output)
-            say(f"The model is in {output}\n{report.result(run.progress, finished)}")
-            if not finished:
-                return INTERRUPTED
-            if chief and uses:
-                vectors = context_vectors(Embedder(output, layers="top"), uses)
-                print_uses(uses, vectors, NEIGHBORS)
-            sum_over_workers(strategy, np.zeros(()))  # waits for all of them
+        return fit_and_report(run, limits, output, data, uses=uses)
+
+
+def fit_and_report(
+    run: "TrainingRun", limits: Limits, output: Path, data: TextData, *, uses: list
+) -> int:
+    """Trains from the newest checkpoint on, if there is one, and reports the result."""
+    from elmo_keras.training import report
+    from elmo_keras.training.distribution import (
+        failures_of_training,
+        is_chief,
+        sum_over_workers,
+    )
+    from elmo_keras.training.loop import fit
+    from elmo_keras.training.output import has_model, write_model
+    from elmo_keras.training.run import restore
+
+    chief, checkpoint = is_chief(run.strategy), restore(run, output)
+    with failures_of_training(run.strategy):
+        if chief and checkpoint is not None:
+            print(report.beginning(run.progress, limits, checkpoint), flush=True)
+        with stopping() as stop:
+            finished = fit(run, limits, output, stop=stop.is_set)
+        if not has_model(output):
+            write_model(run, output)
+        if chief:
+            report.write_card(run, data, output)
+            print(f"The model is in {output}")
+            print(report.result(run.progress, finished), flush=True)
+        if not finished:
+            return INTERRUPTED
+        if chief and uses:
+            vectors = context_vectors(Embedder(output, layers="top"), uses)
+            print_uses(uses, vectors, NEIGHBORS)
+        sum_over_workers(run.strategy, np.zeros(()))  # waits for all of them
     return 0
 
 

@@ -16,9 +16,9 @@ from elmo_keras.text.windows import window
 from elmo_keras.training.options import SLOTS, RunSettings
 from elmo_keras.training.streams import Streams
 
-_FLOAT = 4  # bytes
-_PROCESS = 2**30 * 3 // 4  # TensorFlow and Keras before a model is built
-_EFFICIENCY = 0.7  # speed of a training step, relative to a large matrix product
+FLOAT = 4  # bytes
+PROCESS = 2**30 * 3 // 4  # TensorFlow and Keras before a model is built
+EFFICIENCY = 0.7  # speed of a training step, relative to a large matrix product
 
 
 class Estimate(NamedTuple):
@@ -28,9 +28,12 @@ class Estimate(NamedTuple):
     disk: int  # bytes of the model and its checkpoints, while one is being written
     step_flops: float  # of a replica
     n_steps: int
-    seconds: float  # from the measured speed of a matrix product
+    dtype: str
 
     def __str__(self):
+        """Measures the speed of this machine by a matrix product."""
+        flops_a_second = EFFICIENCY * _gemm_speed(self.dtype)
+        hours = self.n_steps * self.step_flops / flops_a_second / 3600
         memory = ", ".join(f"{part} {_size(n)}" for part, n in self.memory.items())
         return (
             f"Parameters: {self.parameters:,}, {self.softmax_parameters:,} of them in "
@@ -38,7 +41,7 @@ class Estimate(NamedTuple):
             f"Memory of a replica: about {_size(sum(self.memory.values()))} ({memory})\n"
             f"Disk: about {_size(self.disk)}\n"
             f"Steps: {self.n_steps:,} of {self.step_flops / 1e9:,.0f} GFLOP, about "
-            f"{self.seconds / 3600:.1f} hours here"
+            f"{hours:.1f} hours here"
         )
 
 
@@ -62,18 +65,18 @@ def estimate(
         parameters=parameters,
         softmax_parameters=softmax,
         memory={
-            "program": _PROCESS,
-            "weights": parameters * _FLOAT,
-            "optimizer": slots * _FLOAT,
-            "gradients": 2 * (parameters - softmax + rows) * _FLOAT,
-            "activations": _activations(config, tokens, words, length) * _FLOAT,
+            "program": PROCESS,
+            "weights": parameters * FLOAT,
+            "optimizer": slots * FLOAT,
+            "gradients": 2 * (parameters - softmax + rows) * FLOAT,
+            "activations": _activations(config, tokens, words, length) * FLOAT,
             # Logits and their gradient, in both directions.
-            "scores": 4 * tokens * scored * _FLOAT,
+            "scores": 4 * tokens * scored * FLOAT,
         },
-        disk=(3 * (parameters + slots) + parameters) * _FLOAT,
+        disk=(3 * (parameters + slots) + parameters) * FLOAT,
         step_flops=flops,
         n_steps=n_steps,
-        seconds=n_steps * flops / (_EFFICIENCY * _gemm_speed(settings.dtype)),
+        dtype=settings.dtype,
     )
 
 
@@ -93,8 +96,8 @@ def _activations(config, tokens, words, length):
     lstm = tokens * (2 * config.n_layers * kept + gradient)
     widest = max((width for width, _ in config.filters), default=0)
     # A window, and a byte for each filter.
-    place = widest * (config.char_embedding_dim + 1) + config.n_filters / _FLOAT
-    windows = words * length * place
+    each = widest * (config.char_embedding_dim + 1) + config.n_filters / FLOAT
+    windows = words * length * each
     highway = words * config.n_filters * 6 * config.n_highway
     return int(lstm + windows + highway)
 
@@ -123,9 +126,9 @@ def _gemm_speed(dtype) -> float:
     return 2 * n**3 / min(times)
 
 
-def check_fits(found: Estimate, n_replicas_here: int, folder: Path) -> None:
-    sure = {"weights", "optimizer", "scores"}
-    needed = n_replicas_here * sum(found.memory[part] for part in sure)
+def check_fits(estimate: Estimate, n_replicas_here: int, folder: Path) -> None:
+    certain = "weights", "optimizer", "scores"
+    needed = n_replicas_here * sum(estimate.memory[part] for part in certain)
     memory = math.inf
     if hasattr(os, "sysconf"):  # not on Windows
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -137,11 +140,11 @@ def check_fits(found: Estimate, n_replicas_here: int, folder: Path) -> None:
         )
     folders = folder.absolute(), *folder.absolute().parents
     existing = next(path for path in folders if path.exists())
-    own = sum(f.stat().st_size for f in folder.rglob("*.hdf5"))  # of an earlier run
-    free = shutil.disk_usage(existing).free + own
-    if found.disk > free:
+    earlier = sum(file.stat().st_size for file in folder.rglob("*.hdf5"))
+    free = shutil.disk_usage(existing).free + earlier
+    if estimate.disk > free:
         raise ValueError(
-            f"The model and its checkpoints take {_size(found.disk)}, and {folder} has "
+            f"The model and its checkpoints take {_size(estimate.disk)}, and {folder} has "
             f"room for {_size(free)}. Give an --output with more room."
         )
 

@@ -47,7 +47,7 @@ def fit(
     called after every step, ended it; then too the last step has a checkpoint. An
     exception leaves the checkpoints from before it.
     """
-    progress, steps = run.progress, {}
+    progress = run.progress
     with Monitor(run, limits, output) as monitor:
         if not progress.held_out:
             monitor.bar.say("Evaluating before training")
@@ -60,7 +60,7 @@ def fit(
             monitor.start_epoch()
             batches = run.batches()
             for batch in batches:
-                _step(monitor, steps, batch, batches.element_spec)
+                _step(monitor, batch, batches.element_spec)
                 if limits.evaluate_every and not progress.step % limits.evaluate_every:
                     _evaluate(monitor, output)
                 if not progress.step % limits.checkpoint_every:
@@ -81,16 +81,16 @@ def fit(
     return True
 
 
-def _step(monitor, steps, batch, spec):
+def _step(monitor, batch, spec):
     """Updates the weights with a batch; the first step of a graph traces it."""
     run = monitor.run
     only_softmax = run.progress.step < run.warm_up_steps
-    if only_softmax in steps:
-        *results, run.state = steps[only_softmax](batch, run.state)
+    if only_softmax in run.steps:
+        *results, run.state = run.steps[only_softmax](batch, run.state)
     else:
         with monitor.tracing():
-            steps[only_softmax] = compiled_step(run, spec, only_softmax)
-            *results, run.state = steps[only_softmax](batch, run.state)
+            run.steps[only_softmax] = compiled_step(run, spec, only_softmax)
+            *results, run.state = run.steps[only_softmax](batch, run.state)
             monitor.values(results)  # waits for the step
     monitor.add_step(results)
 

@@ -1,6 +1,7 @@
 """A training run: built from inputs and settings, saved and resumed."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,8 @@ class TrainingRun:
     warm_up_steps: int = 0  # which train only the softmax
     progress: Progress = dataclasses.field(default_factory=Progress)
     state: Any = None  # LSTM state of each replica's rows
+    # Compiled steps, of the whole model (False) and of the softmax alone (True).
+    steps: dict[bool, Callable] = dataclasses.field(default_factory=dict)
 
     @property
     def loss_name(self) -> str:

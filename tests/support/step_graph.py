@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import keras
 import tensorflow as tf
-from tensorflow.python.framework import kernels, op_def_registry
+from tensorflow.python.framework import kernels
 from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 
 from elmo_keras import BidirectionalLanguageModel
@@ -17,18 +17,6 @@ from elmo_keras.training.optimizers import make_optimizer
 from elmo_keras.training.options import RunSettings, TrainingOptions
 from elmo_keras.training.run import TrainingRun
 from elmo_keras.training.step import compiled_step
-
-INT32 = tf.int32.as_datatype_enum
-ON_HOST = (INT32, tf.resource.as_datatype_enum, tf.string.as_datatype_enum)
-# Tensors are in the same memory before and after these: 32-bit integers on the host,
-# all others on the device.
-BOUNDARIES = (
-    "Placeholder",
-    "PartitionedCall",
-    "StatefulPartitionedCall",
-    "StatelessWhile",
-    "While",
-)
 
 
 class Sizes(NamedTuple):
@@ -110,25 +98,10 @@ def _batch(sizes, config, time):
     return batch
 
 
-class Function(NamedTuple):
-    """A function that the graph calls, or the graph itself."""
-
-    name: str  # "" of the graph itself
-    arguments: dict[str, bool]  # whether they are in host memory
-    nodes: dict  # by name
-
-
-def functions_of(graph_def) -> list[Function]:
-    library = {f.signature.name: f for f in graph_def.library.function}
-    found = [Function("", {}, {n.name: n for n in graph_def.node})]
-    for function in found:  # which grows
-        values = [a for n in function.nodes.values() for a in n.attr.values()]
-        for name in {f.name for a in values for f in (a.func, *a.list.func)}:
-            if called := library.pop(name, None):
-                host = {a.name: a.type in ON_HOST for a in called.signature.input_arg}
-                nodes = {n.name: n for n in called.node_def}
-                found.append(Function(name, host, nodes))
-    return found
+def nodes_of(graph_def) -> list:
+    """The nodes of a graph and of its functions."""
+    functions = [node for f in graph_def.library.function for node in f.node_def]
+    return [*graph_def.node, *functions]
 
 
 def kernel_of(node):
@@ -154,62 +127,3 @@ def _kernel(op, dtypes):
             if kernel.device_type == device and fits(kernel):
                 return kernel
     return None
-
-
-def waits(function: Function) -> list[tuple[str, str, str]]:
-    """Edges (op, name of its output, op) at which the host waits for the device.
-
-    The second reads in host memory what the first, or the caller, left on the device.
-    """
-    found = []
-    for node in function.nodes.values():
-        if node.op == "Identity":
-            continue
-        references = [r for r in node.input if not r.startswith("^")]
-        op = op_def_registry.get(node.op)
-        for reference, place in zip(references, _places(op.input_arg, node)):
-            source, on_host = _source(function, reference)
-            if place and not on_host:
-                left_by = source.op if source else "argument"
-                found.append((left_by, reference, node.op))
-    return found
-
-
-def _source(function, reference):
-    """The node of a reference, and whether that output is on the host."""
-    name, *place = reference.split(":")
-    if name in function.arguments:
-        return None, function.arguments[name]
-    node = function.nodes[name]
-    if node.op == "Identity":
-        return _source(function, node.input[0])
-    outputs = op_def_registry.get(node.op).output_arg
-    index = int(place[-1]) if place else 0
-    if len(place) == 2:  # in a function: name of the output, and place in it
-        before = [a.name for a in outputs].index(place[0])
-        index += sum(len(_types(a, node)) for a in outputs[:before])
-    return node, _places(outputs, node)[index]
-
-
-def _places(arguments, node) -> list[bool]:
-    places = []
-    kernel = kernel_of(node)
-    for argument in arguments:
-        for dtype in _types(argument, node):
-            if dtype in ON_HOST[1:]:
-                places.append(True)
-            elif node.op in BOUNDARIES:
-                # The batch comes from the host.
-                places.append(dtype == INT32 or node.op == "Placeholder")
-            elif kernel is None or "CPU" in node.device:
-                places.append(True)
-            else:
-                places.append(argument.name in kernel.host_memory_arg)
-    return places
-
-
-def _types(argument, node) -> list[int]:
-    if argument.type_list_attr:
-        return list(node.attr[argument.type_list_attr].list.type)
-    dtype = node.attr[argument.type_attr].type if argument.type_attr else argument.type
-    return [dtype] * (node.attr[argument.number_attr].i if argument.number_attr else 1)

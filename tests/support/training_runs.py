@@ -1,8 +1,6 @@
 """Training runs without the training program, and texts for them."""
 
-import contextlib
 import dataclasses
-import types
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +10,6 @@ import pytest
 
 from elmo_keras import Vocabulary, train
 from elmo_keras.text.corpus import Corpus
-from elmo_keras.training import loop, report, run
 from elmo_keras.training.checkpoint import checkpoints
 from elmo_keras.training.distribution import make_strategy
 from elmo_keras.training.inputs import read_inputs
@@ -25,6 +22,7 @@ from elmo_keras.training.run import (
     make_streams,
     restore,
 )
+from elmo_keras.training.step import compiled_step
 from elmo_keras.util import console
 
 # Sentences of letters as words.
@@ -97,69 +95,48 @@ def prepared(arguments) -> Prepared:
 
 
 class ReusedRun:
-    """A run that is trained again and again, with steps that are compiled once."""
+    """A run that is trained again and again, with steps that are traced once."""
 
     def __init__(self, arguments):
         _, self.data, self.settings, self.limits, self.run = prepared(arguments)
-        self._compiled = {}
         self._chosen_by = self.run.progress.chosen_by
         variables = self.run.variables().values()
         self._initial = [np.copy(variable) for variable in variables]
+        self.run.reset_state()
+        spec = self.run.batches().element_spec
+        self.steps = {alone: compiled_step(self.run, spec, alone) for alone in (0, 1)}
 
     def attempt(
         self,
         folder: Path,
         *,
         n_steps: int | None = None,
-        stop: Callable[[], bool] | None = None,
-        around: Callable = lambda step: step,
+        before_step: Callable[[], object] = lambda: None,
     ) -> bool:
-        """Runs the program's `train` in a model directory; False if it was stopped.
+        """Trains in a model directory as the program does; False if it was stopped.
 
-        `n_steps` replaces the arguments' limit; `stop` is asked after every step, instead
-        of Ctrl-C; `around` gives for a step the one that is called instead.
+        `n_steps` replaces the arguments' limit.
         """
-        with self.compiled_once(around) as patch:
-            for name, made in {
-                "inputs.read_inputs": self.run.inputs,
-                "run.make_streams": self.run.streams,
-                "run.make_run": self.run,
-            }.items():
-                name = f"elmo_keras.training.{name}"
-                patch.setattr(name, lambda *args, made=made, **kwargs: made)
-            patch.setattr(run, "restore", lambda run, output: self.begin(output))
-            patch.setattr(report, "write_card", lambda *args: None)
-            if stop is not None:
-                answer = types.SimpleNamespace(is_set=stop)
-                patch.setattr(train, "stopping", lambda: contextlib.nullcontext(answer))
-            n_steps = n_steps or self.limits.n_steps
-            limits = dataclasses.replace(self.limits, n_steps=n_steps)
-            status = train.run_training(
-                folder, self.data, self.settings, limits, word=None, dry_run=False
-            )
-            return status == 0
+        self._forget(folder)
+        self.run.steps = {
+            alone: lambda *batch, step=step: (before_step(), step(*batch))[1]
+            for alone, step in self.steps.items()
+        }
+        n_steps = n_steps or self.limits.n_steps
+        limits = dataclasses.replace(self.limits, n_steps=n_steps)
+        return train.fit_and_report(self.run, limits, folder, self.data, uses=[]) == 0
 
-    def begin(self, folder: Path) -> Path | None:
-        """Makes the run what it is in a new process; returns the checkpoint, if any."""
+    def begin(self, folder: Path) -> TrainingRun:
+        """The run as it is in a new process, resumed from a checkpoint if there is one."""
+        self._forget(folder)
+        restore(self.run, folder)
+        self.run.steps = dict(self.steps)
+        return self.run
+
+    def _forget(self, folder):
         self.run.progress = Progress(chosen_by=self._chosen_by)
         for variable, value in zip(self.run.variables().values(), self._initial):
             variable.assign(value)
         if checkpoints(folder / CHECKPOINTS):  # which must overwrite all of them
             for variable in self.run.variables().values():
                 variable.assign(np.full_like(variable, 7))
-        return restore(self.run, folder)
-
-    @contextlib.contextmanager
-    def compiled_once(self, around: Callable = lambda step: step):
-        """Lets the loop of training use the steps compiled so far."""
-        compiled_step = loop.compiled_step
-
-        def compiled(run, spec, only_softmax):
-            if only_softmax not in self._compiled:
-                step = compiled_step(run, spec, only_softmax)
-                self._compiled[only_softmax] = step
-            return around(self._compiled[only_softmax])
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(loop, "compiled_step", compiled)
-            yield patch

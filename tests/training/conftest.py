@@ -5,19 +5,10 @@ import random
 import pytest
 
 from elmo_keras import BidirectionalLanguageModel, ElmoConfig
-from elmo_keras.training import cost
 from tests.support.models import randomize
 from tests.support.training_runs import SIZES, VOCABULARY, ReusedRun
 
 LIMITS = ["--steps", "12", "--checkpoint-every", "3", "--evaluate-every", "5"]
-
-
-@pytest.fixture(autouse=True)
-def measured_speed(monkeypatch):
-    """The function that measures the machine, which takes a second; replaced by 1e9."""
-    measure = cost._gemm_speed
-    monkeypatch.setattr(cost, "_gemm_speed", lambda dtype: 1e9)
-    return measure
 
 
 @pytest.fixture(scope="session")

@@ -52,15 +52,13 @@ def test_memory_follows_optimizer_parts_and_replicas(config):
         assert divided["weights"] == one["weights"]
 
 
-def test_the_speed_of_the_machine_is_measured(measured_speed):
-    assert measured_speed("float32") > 1e6
-
-
-def test_time_follows_the_steps_and_the_work(config):
-    one, two = (estimated(config, n_steps=n) for n in (1, 2))
-    assert two.seconds == pytest.approx(2 * one.seconds)
+def test_time_follows_the_steps_and_the_work(config, monkeypatch):
+    one = estimated(config)
     larger = dataclasses.replace(config, units=2 * config.units)
-    assert one.seconds < estimated(larger).seconds < 2 * one.seconds
+    assert one.step_flops < estimated(larger).step_flops < 2 * one.step_flops
+    monkeypatch.setattr(cost, "_gemm_speed", lambda dtype: 1e9)
+    half_an_hour = round(0.5 * 3600 * cost.EFFICIENCY * 1e9 / one.step_flops)
+    assert "about 0.5 hours here" in str(one._replace(n_steps=half_an_hour))
     assert estimated(config, n_negatives=None).step_flops > one.step_flops
 
 

@@ -13,7 +13,6 @@ from elmo_keras import (
     Vocabulary,
 )
 from elmo_keras.formats.model_directory import save_model
-from elmo_keras.training import loop
 from elmo_keras.training.keras_model import TrainableLanguageModel
 from elmo_keras.training.optimizers import make_optimizer
 from elmo_keras.training.streams import Streams
@@ -38,16 +37,12 @@ class Losses(keras.callbacks.Callback):
 
 def losses_of_the_program(reused, folder):
     """The losses of the first steps of `train.py`, which leaves its weights."""
-    run, losses = reused.run, []
-    reused.begin(folder)
+    run, losses = reused.begin(folder), []
     first = [np.copy(w) for w in run.bilm.get_weights()]
-    with reused.compiled_once():
-        spec = run.streams.batches(0).element_spec
-        step = loop.compiled_step(run, spec, False)
     for epoch in range(N_STEPS):
         run.reset_state()
         for parts in run.streams.batches(epoch):
-            loss, _, run.state = step(parts, run.state)
+            loss, _, run.state = run.steps[False](parts, run.state)
             losses.append(float(loss))
             if len(losses) == N_STEPS:
                 return first, losses

@@ -23,19 +23,19 @@ def trained(reused: ReusedRun, folder, limits, results, chosen_by="zero"):
     Returns the progress, and the steps after which the model was kept.
     """
     results, kept = iter([(99.0, 99.0), *results]), []
-    reused.begin(folder)
-    reused.run.progress.chosen_by = chosen_by
+    run = reused.begin(folder)
+    run.progress.chosen_by = chosen_by
 
     def evaluate(run):
         zero, carried = next(results)
         return HeldOutPerplexity(Perplexity(zero, zero), Perplexity(carried, carried))
 
-    with reused.compiled_once() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop, "held_out_perplexity", evaluate)
         patch.setattr(
             loop, "write_model", lambda run, *_: kept.append(run.progress.step)
         )
-        fit(reused.run, limits, folder)
+        fit(run, limits, folder)
     return reused.run.progress, kept
 
 

@@ -57,15 +57,15 @@ def largest_difference(folder, uninterrupted):
     return max(np.abs(arrays[k] - others[k]).max() for k in arrays)
 
 
-def before_steps(action):
-    """For `attempt(around=…)`: calls the action before each step, with its number."""
-    numbers = itertools.count(1)
-    return lambda step: lambda *batch: (action(next(numbers)), step(*batch))[1]
+def interrupt_at(number):
+    """For `attempt(before_step=…)`: Ctrl-C in a step."""
+    steps = itertools.count(1)
 
+    def before_step():
+        if next(steps) == number:
+            os.kill(os.getpid(), signal.SIGINT)
 
-def stop_after(n_steps):
-    answers = iter([False] * (n_steps - 1) + [True])
-    return lambda: next(answers, False)
+    return before_step
 
 
 def test_killed_five_times_it_ends_bit_for_bit_as_if_it_had_not_been(
@@ -74,16 +74,15 @@ def test_killed_five_times_it_ends_bit_for_bit_as_if_it_had_not_been(
     # Counted over all attempts.
     deaths, steps = random.Random(1).sample(range(1, N_STEPS + 1), 5), []
 
-    def die(number):
-        steps.append(number)
-        if number in deaths:
+    def die():
+        steps.append(len(steps) + 1)
+        if steps[-1] in deaths:
             raise Killed
 
-    mortal = before_steps(die)
     for _ in deaths:
         with pytest.raises(Killed):
-            reused.attempt(tmp_path / "model", around=mortal)
-    assert reused.attempt(tmp_path / "model", around=mortal)
+            reused.attempt(tmp_path / "model", before_step=die)
+    assert reused.attempt(tmp_path / "model", before_step=die)
     assert len(steps) > N_STEPS + len(deaths)  # steps were lost and repeated
     assert largest_difference(tmp_path / "model", uninterrupted) == 0
 
@@ -104,13 +103,13 @@ def test_a_killed_process_resumes_to_the_same_end(small_run, uninterrupted, tmp_
 def test_stops_and_a_damaged_checkpoint_cost_only_steps(
     reused, uninterrupted, tmp_path
 ):
-    assert not reused.attempt(tmp_path / "model", stop=stop_after(5))
+    assert not reused.attempt(tmp_path / "model", before_step=interrupt_at(5))
     progress = newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[1]["progress"]
     assert progress["step"] == 5  # where an evaluation is due, which is not lost
     expected = uninterrupted[1]["progress"]["held_out"]
     assert progress["held_out"] == expected[: len(progress["held_out"])]
     assert progress["held_out"][-1][0] == progress["tokens"]
-    assert not reused.attempt(tmp_path / "model", stop=stop_after(3))
+    assert not reused.attempt(tmp_path / "model", before_step=interrupt_at(3))
     newest = checkpoints(tmp_path / "model" / CHECKPOINTS)[0]
     content = bytearray(newest.read_bytes())
     content[len(content) // 2] ^= 0xFF
@@ -121,11 +120,7 @@ def test_stops_and_a_damaged_checkpoint_cost_only_steps(
 
 
 def test_ctrl_c_ends_training_after_the_step_and_saves_it(reused, tmp_path, capsys):
-    def interrupt(number):
-        if number == 4:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    assert not reused.attempt(tmp_path / "model", around=before_steps(interrupt))
+    assert not reused.attempt(tmp_path / "model", before_step=interrupt_at(4))
     shown = capsys.readouterr().out
     assert "Interrupted at step 4. The same command resumes there." in shown
     assert newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[2].stem.endswith("04")
@@ -194,11 +189,14 @@ def finished(reused, tmp_path_factory):
 def test_options_that_differ_and_two_processes_in_a_directory_are_refused(
     small_run, finished, change, message, capsys
 ):
-    before = content(finished)
+    before, arguments = content(finished), [*small_run, "--output", str(finished)]
+    if change and change[0] in arguments:
+        place = arguments.index(change[0])
+        del arguments[place : place + 2]
     with (
         contextlib.nullcontext() if change else only_process(finished / "training", "")
     ):
-        assert train([*small_run, "--output", str(finished), *change]) == 2
+        assert train([*arguments, *change]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert before == content(finished)
@@ -239,11 +237,11 @@ def test_a_checkpoint_of_another_version_is_refused(reused, tmp_path, change):
 
 
 def test_weights_that_are_not_finite_replace_nothing(reused, tmp_path):
-    def explode(number):
+    def explode():
         reused.run.optimizer.learning_rate = 1e38
 
     with pytest.raises(FloatingPointError, match="no longer finite"):
-        reused.attempt(tmp_path / "model", around=before_steps(explode))
+        reused.attempt(tmp_path / "model", before_step=explode)
     arrays, _, path = newest_checkpoint(tmp_path / "model" / CHECKPOINTS)
     assert all(np.isfinite(array).all() for array in arrays.values())
     assert path.stem.endswith("00")
