@@ -30,7 +30,7 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
 
 
 def percent_spread(scores: Sequence[float]) -> str:
-    return spread(100 * np.asarray(scores))
+    return spread([100 * score for score in scores])
 
 
 def meaning_of_spread(n_seeds: Iterable[int]) -> str:

@@ -69,9 +69,9 @@ class Progress(tqdm):
         if self.disable:
             yield
             return
-        start = self._time()
+        start = self._time()  # pyright: ignore[reportAttributeAccessIssue]
         yield
-        spent = self._time() - start
+        spent = self._time() - start  # pyright: ignore[reportAttributeAccessIssue]
         self.start_t += spent
         self.last_print_t += spent
 
