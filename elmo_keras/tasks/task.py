@@ -3,11 +3,22 @@
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from cyclopts import Parameter
 
 from elmo_keras.hub.local_files import model_title
+from elmo_keras.util.arguments import (
+    Arithmetic,
+    Count,
+    NonNegative,
+    OneLayer,
+    Positive,
+    Rate,
+    Seeds,
+    Share,
+)
 
 if TYPE_CHECKING:
     from elmo_keras.elmo import Elmo
@@ -115,30 +126,30 @@ class Task:
     output: Path
     dev: Path | None = None
     test: Path | None = None
-    dev_share: float = 0.2
-    limit: int | None = None
-    share: float = 1.0
-    elmo: Sequence[str | Path] = ()
+    dev_share: Share = 0.2
+    limit: Count | None = None
+    share: Share = 1.0
+    elmo: Annotated[Sequence[str], Parameter(name="--model")] = ()
     baseline: bool = False
-    elmo_at: str = "input"
-    layers: str | int = "mix"
-    l2: float = 0.001
+    elmo_at: Literal["input", "output", "both"] = "input"
+    layers: OneLayer = "mix"
+    l2: NonNegative = 0.001
     layer_norm: bool = False
-    gamma: float | None = None
-    elmo_dropout: float = 0.5
+    gamma: Positive | None = None
+    elmo_dropout: Rate = 0.5
     fine_tune: bool = False
-    arithmetic: str | None = None
+    arithmetic: Arithmetic | None = None
     no_cache: bool = False
-    seeds: Sequence[int] = (1,)
-    epochs: int = 50
-    patience: int = 5
-    batch_size: int = 32
-    learning_rate: float = 1e-3
-    dropout: float = 0.5
-    word_dim: int | None = None
+    seeds: Seeds = (1,)
+    epochs: Count = 50
+    patience: Count = 5
+    batch_size: Count = 32
+    learning_rate: Positive = 1e-3
+    dropout: Rate = 0.5
+    word_dim: Count | None = None
     word_vectors: Path | None = None
     freeze_word_vectors: bool = False
-    character_dim: int = 64
+    character_dim: Count = 64
 
     name: ClassVar[str]  # of the task's folder and command
     text_fields: ClassVar[tuple[str, ...]] = ("tokens",)  # those of the model
@@ -172,7 +183,7 @@ class Task:
         names = [variant.name for variant in variants]
         if len(set(names)) < len(names):
             raise ValueError(
-                "The models of --elmo should have different names, as results are "
+                "The models of --model should have different names, as results are "
                 f"named after them. Received: {' '.join(map(str, self.elmo))}"
             )
         return variants

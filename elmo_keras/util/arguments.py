@@ -1,6 +1,7 @@
 """Types of the commands' options: a value in a range, or a message that says which."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,7 +16,8 @@ def _check_finite(_, value):
 
 
 def _check_distinct(_, values):
-    repeated = [str(v) for v in dict.fromkeys(values or ()) if values.count(v) > 1]
+    values = list(values or ())
+    repeated = [str(v) for v in dict.fromkeys(values) if values.count(v) > 1]
     if repeated:
         raise ValueError(f"Must be different. Given repeatedly: {', '.join(repeated)}")
 
@@ -52,7 +54,10 @@ Port = Annotated[
 
 # Several values after one option, as in `--seeds 1 2 3`.
 Seeds = Annotated[
-    list[Seed], Parameter(consume_multiple=True, validator=_check_distinct)
+    Sequence[Seed], Parameter(consume_multiple=True, validator=_check_distinct)
+]
+Shares = Annotated[
+    Sequence[Share], Parameter(consume_multiple=True, validator=_check_distinct)
 ]
 Texts = Annotated[list[str], Parameter(consume_multiple=True)]
 Paths = Annotated[list[Path], Parameter(consume_multiple=True)]
@@ -60,6 +65,9 @@ Paths = Annotated[list[Path], Parameter(consume_multiple=True)]
 Arithmetic = Literal["float32", "mixed_bfloat16", "bfloat16", "int8"]
 Layers = Annotated[
     Literal["mix", "average", "top", "all"] | int, Parameter(validator=_check_layer)
+]
+OneLayer = Annotated[
+    Literal["mix", "average", "top"] | int, Parameter(validator=_check_layer)
 ]
 Mix = Annotated[
     list[float],

@@ -1,6 +1,5 @@
 """Shared by all commands: errors in one line, exit statuses, stopping."""
 
-import argparse
 import contextlib
 import errno
 import io
@@ -48,29 +47,6 @@ _stopped_by: list[int] = []  # SIGTERM, once it has come
 
 class CommandFailed(Exception):
     """The work failed although arguments and input were right; the status is 1."""
-
-
-class CommandParser(argparse.ArgumentParser):
-    def error(self, message):
-        self.exit(fail(self.prog, WRONG_INPUT, f"{message}. See {self.prog} --help"))
-
-
-def command_parser(
-    program: str, description: str | None, **options
-) -> argparse.ArgumentParser:
-    """The parser of a command that is no function yet."""
-    name = program.rpartition(".")[2].replace("_", "-")
-    return CommandParser(
-        prog=f"elmo-keras {name}",
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        **options,
-    )
-
-
-def run_command(program, work, interrupted="Interrupted."):
-    name = program.rpartition(".")[2].replace("_", "-")
-    return run(f"elmo-keras {name}", work, interrupted)
 
 
 def print_anything() -> None:

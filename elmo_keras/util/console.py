@@ -3,7 +3,6 @@
 import importlib
 import inspect
 import os
-import runpy
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -21,6 +20,12 @@ COMMANDS = {
     "export": ("export.command:export", "write a SavedModel, or a file for LiteRT"),
     "serve": ("serve.command:serve", "serve exports over gRPC and REST"),
     "client": ("serve.client.command:client", "embed a text file by a server"),
+    "tag": ("tasks.commands:tag", "train taggers: words, entities, roles"),
+    "classify": ("tasks.commands:classify", "train classifiers of texts"),
+    "entail": ("tasks.commands:entail", "train models of entailment"),
+    "similarity": ("tasks.commands:similarity", "train models of similar sentences"),
+    "answer": ("tasks.commands:answer", "train models that answer questions"),
+    "coreference": ("tasks.commands:coreference", "train models of coreference"),
     "probe": ("analyses.probe:probe", "predict tags or labels from each layer"),
     "senses": ("analyses.senses:senses", "disambiguate word senses"),
     "search": ("analyses.search.command:search", "find similar sentences of a file"),
@@ -35,16 +40,7 @@ COMMANDS = {
         "show which layers tasks learned to use",
     ),
 }
-MODULES = {
-    "tag": "tasks.tag.__main__",
-    "classify": "tasks.classify.__main__",
-    "entail": "tasks.entail.__main__",
-    "similarity": "tasks.similarity.__main__",
-    "answer": "tasks.answer.__main__",
-    "coreference": "tasks.coreference.__main__",
-    "compare": "analyses.compare",
-}
-RESUMING = "models train embed search tag classify entail similarity answer coreference compare".split()
+RESUMING = "models train embed search tag classify entail similarity answer coreference".split()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,9 +49,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print_anything()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     name = arguments[0] if arguments[:1] and arguments[0] in COMMANDS else ""
-    if arguments[:1] and arguments[0] in MODULES:
-        sys.argv = [f"elmo-keras {arguments[0]}", *arguments[1:]]
-        runpy.run_module(f"elmo_keras.{MODULES[arguments[0]]}", run_name="__main__")
     program = f"elmo-keras {name}".strip()
     interrupted = "Interrupted."
     if name in RESUMING:
@@ -93,6 +86,8 @@ def make_app(*, lists: bool = False) -> "App":
 def _call(program, arguments):
     from cyclopts import CycloptsError
 
+    if arguments[:1] and arguments[0] in COMMANDS:
+        load(arguments[0])  # so that a missing package is named
     try:
         return make_app(lists=arguments[:1] in ([], ["--help"], ["-h"]))(arguments)
     except CycloptsError as error:

@@ -182,11 +182,11 @@ def test_parquet_that_changed_is_noticed(vectors, find, model, error_of):
     command = [vectors, QUERY, "--index", "Flat"]
     find(*command)
     shutil.copy(vectors / "b.parquet", vectors / "c.parquet")
-    error = error_of(search.main, [*command, "--elmo", model])
+    error = error_of(search.main, [*command, "--model", model])
     assert "was made with vectors" in error and "--overwrite" in error
     assert len(find(*command, "--overwrite")[0]) == 7
     vectors.with_name("vectors.Flat.faiss").write_bytes(b"a")
-    error = error_of(search.main, [*command, "--elmo", model])
+    error = error_of(search.main, [*command, "--model", model])
     assert "vectors.Flat.faiss is damaged" in error and "--overwrite" in error
 
 
@@ -207,7 +207,7 @@ def test_an_interrupted_command_says_that_it_resumes(
 ):
     with monkeypatch.context() as patch:
         patch.setattr(faiss_index, "make_index", lambda *_, **__: False)
-        command = [str(vectors), "--elmo", model, "--index", "Flat", QUERY]
+        command = [str(vectors), "--model", model, "--index", "Flat", QUERY]
         assert search.main(command) == 130
     assert capsys.readouterr().err.endswith("The same command resumes.\n")
     assert len(find(vectors, "--index", "Flat", QUERY)[0]) == 5
@@ -215,7 +215,7 @@ def test_an_interrupted_command_says_that_it_resumes(
 
 def test_arguments_that_do_not_fit_are_refused(model, text, error_of, monkeypatch):
     def error(*options):
-        return error_of(search.main, [text, "--elmo", model, "a", *options])
+        return error_of(search.main, [text, "--model", model, "a", *options])
 
     assert "--nprobe is for --index" in error("--nprobe", 9)
     assert "should describe an index" in error("--index", "PQ7")

@@ -126,7 +126,7 @@ def test_commands_embed_their_text_in_int8(exact, model_directory, cache, tmp_pa
     text, tagged = tmp_path / "text", tmp_path / "tagged"
     text.write_text("a bank by the river\nthe other bank\n")
     tagged.write_text("the O\nbank B-LOC\n\nother O\n\n" * 9)
-    int8 = "--elmo", model_directory, "--arithmetic", "int8"
+    int8 = "--model", model_directory, "--arithmetic", "int8"
     training = "--train", tagged, "--output", tmp_path / "out", "--epochs", 1
     for run, arguments in (
         (neighbors, [text, "--model", exact, "--words", "bank"]),

@@ -1,6 +1,5 @@
 """Models of tasks under test, and the checks that all of them pass."""
 
-import importlib
 import json
 from pathlib import Path
 
@@ -8,10 +7,10 @@ import keras
 import numpy as np
 
 from elmo_keras import Elmo, ElmoConfig
-from elmo_keras.tasks.arguments import main
 from elmo_keras.tasks.fitting import fit_until_best
 from elmo_keras.tasks.layers.token_vectors import TokenVectors
 from elmo_keras.text.token_batches import padded_tokens
+from tests.support.commands import command
 from tests.support.models import randomize
 
 WORDS = ["ein", "zwei", "drei", "vier", "fünf", "sechs"]
@@ -130,5 +129,4 @@ def scores_of(task, model, examples, predictions):
 
 def run_command(task, arguments):
     """The status of the command of a task's class."""
-    command = importlib.import_module(f"elmo_keras.tasks.{task.name}.__main__")
-    return main(task, command.OPTIONS, None, [*map(str, arguments)])
+    return command(task.name)(arguments)

@@ -1,6 +1,7 @@
 """The task `answer`: questions, answered with a span of a text."""
 
 import dataclasses
+from typing import Literal
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from elmo_keras.tasks.answer.words import (
     AnswerSpan,
 )
 from elmo_keras.tasks.task import Task
+from elmo_keras.util.arguments import Count, Rate
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -32,10 +34,10 @@ class Answering(Task):
         longest_answer: maximum length of an answer in tokens.
     """
 
-    units: int = 100
-    layer_dropout: float = 0.2
-    metric: str = "squad"
-    longest_answer: int = LONGEST_ANSWER
+    units: Count = 100
+    layer_dropout: Rate = 0.2
+    metric: Literal["squad", "korquad"] = "squad"
+    longest_answer: Count = LONGEST_ANSWER
 
     name = "answer"
     text_fields = "context", "question"

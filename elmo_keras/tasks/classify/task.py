@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Literal
 
 from elmo_keras.tasks.label_task import LabelTask
 from elmo_keras.tasks.readers.labelled_texts import (
@@ -9,7 +10,8 @@ from elmo_keras.tasks.readers.labelled_texts import (
     read_goemotions,
     read_label_names,
 )
-from elmo_keras.tasks.readers.words import SPLITS
+from elmo_keras.tasks.readers.words import SPLITS, SplitName
+from elmo_keras.util.arguments import Count, Rate
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -25,11 +27,11 @@ class Classification(LabelTask):
         lstm_dropout: rate of the dropout on the LSTMs' outputs.
     """
 
-    format: str = "fasttext"
+    format: Literal["fasttext", "trees", "nsmc", "goemotions"] = "fasttext"
     labels: Path | None = None
-    split: str | None = None
-    units: int = 50
-    lstm_dropout: float = 0.2
+    split: SplitName | None = None
+    units: Count = 50
+    lstm_dropout: Rate = 0.2
 
     name = "classify"
 

@@ -16,6 +16,7 @@ from elmo_keras.tasks.coreference.documents import (
     without_singletons,
 )
 from elmo_keras.tasks.task import Task
+from elmo_keras.util.arguments import Count, Positive, Rate
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,13 +37,13 @@ class Coreference(Task):
             such.
     """
 
-    units: int = 100
-    hidden_units: int = 150
-    layer_dropout: float = 0.3
-    longest: int = 10
-    mentions_per_token: float = 0.4
-    max_antecedents: int = 50
-    sentences: int = 25
+    units: Count = 100
+    hidden_units: Count = 150
+    layer_dropout: Rate = 0.3
+    longest: Count = 10
+    mentions_per_token: Positive = 0.4
+    max_antecedents: Count = 50
+    sentences: Count = 25
     no_singletons: bool = False
 
     name = "coreference"

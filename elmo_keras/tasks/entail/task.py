@@ -1,10 +1,12 @@
 """The task `entail`: whether a hypothesis follows from a premise."""
 
 import dataclasses
+from typing import Literal
 
 from elmo_keras.tasks.label_task import LabelTask
 from elmo_keras.tasks.readers.labelled_texts import PAIR_READERS
-from elmo_keras.tasks.readers.words import SPLITS
+from elmo_keras.tasks.readers.words import SPLITS, SplitName
+from elmo_keras.util.arguments import Count, Rate
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -19,10 +21,10 @@ class Entailment(LabelTask):
         lstm_dropout: rate of the dropout on the LSTMs' outputs.
     """
 
-    format: str = "tabs"
-    split: str | None = None
-    units: int = 50
-    lstm_dropout: float = 0.3
+    format: Literal["tabs", "snli", "kornli", "klue"] = "tabs"
+    split: SplitName | None = None
+    units: Count = 50
+    lstm_dropout: Rate = 0.3
 
     name = "entail"
     text_fields = "premise", "hypothesis"

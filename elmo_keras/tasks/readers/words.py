@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from typing import Literal
 
 Span = tuple[int, int]
 
@@ -77,7 +78,8 @@ def split_at_spaces(text: str) -> list[str]:
 
 Split = Callable[[str], list[str]]  # text → tokens
 
-SPLITS: dict[str, Split] = {
+SplitName = Literal["spaces", "punctuation"]
+SPLITS: dict[str | None, Split] = {
     "spaces": split_at_spaces,
     "punctuation": words_and_punctuation,
 }

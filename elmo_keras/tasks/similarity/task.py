@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from elmo_keras.tasks.readers.labelled_texts import read_korsts
-from elmo_keras.tasks.readers.words import SPLITS
+from elmo_keras.tasks.readers.words import SPLITS, SplitName
 from elmo_keras.tasks.task import Task
+from elmo_keras.util.arguments import Count, Rate
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -20,9 +21,9 @@ class Similarity(Task):
         lstm_dropout: rate of the dropout on the LSTM's output.
     """
 
-    split: str = "punctuation"
-    units: int = 100
-    lstm_dropout: float = 0.2
+    split: SplitName = "punctuation"
+    units: Count = 100
+    lstm_dropout: Rate = 0.2
 
     name = "similarity"
     text_fields = "first", "second"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import operator
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from elmo_keras.tasks.tag.entities import (
 )
 from elmo_keras.tasks.tag.tagged_text import READERS
 from elmo_keras.tasks.task import Task
+from elmo_keras.util.arguments import Count, Positive, Rate
 
 PREDICATE_DIM = 10
 
@@ -30,11 +32,11 @@ class Tagging(Task):
     """
 
     # With a learning rate of 0.001, ten epochs of 2,000 sentences find no entity.
-    learning_rate: float = 3e-3
-    dropout: float = 0.3
-    kind: str | None = None
-    units: int = 100
-    lstm_dropout: float = 0.3
+    learning_rate: Positive = 3e-3
+    dropout: Rate = 0.3
+    kind: Literal["pos", "ner", "klue", "srl"] | None = None
+    units: Count = 100
+    lstm_dropout: Rate = 0.3
     no_crf: bool = False
 
     name = "tag"

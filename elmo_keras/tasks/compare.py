@@ -1,41 +1,22 @@
-"""Compares variants of an experiment: the paper's Tables 1 to 3 and Figure 1.
+"""Compares variants of a task's model: the paper's Tables 1 to 3 and Figure 1."""
 
-    python -m elmo_keras.analyses.compare TASK --table models OPTIONS
-    python -m elmo_keras.analyses.compare TASK --table mixes OPTIONS
-    python -m elmo_keras.analyses.compare TASK --table places OPTIONS
-    python -m elmo_keras.analyses.compare TASK --table shares --picture FILE.png OPTIONS
-
-TASK is the name of a task's command, such as `tag`, and OPTIONS are that command's:
---train, --dev, --elmo MODEL, --output DIR, --seeds 1 2 3, … Each run is kept in
---output; neither another table nor the task's command repeats it. `models` compares no
-ELMo and each MODEL; `mixes` compares no ELMo, the last layer, the average of the layers
-and the learned mix with λ = 1 and 0.001; `places` compares ELMo at the input, at the
-output and at both; `shares` compares the scores without and with ELMo by the share of
-the training data. --paired tests whether each row differs from the one before it by
-more than chance.
-"""
-
-import argparse
 import dataclasses
 import functools
-import importlib
 import itertools
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from elmo_keras.analyses.paired_test import paired_test
 from elmo_keras.formats.model_parts import parts_of_model
-from elmo_keras.tasks.arguments import parser
 from elmo_keras.tasks.data import read_data
 from elmo_keras.tasks.layers import PLACES
+from elmo_keras.tasks.paired_test import paired_test
 from elmo_keras.tasks.results import model_file, results_table
 from elmo_keras.tasks.task import Task, Variant
-from elmo_keras.util.argument_types import Distinct, positive, share
-from elmo_keras.util.command import command_parser, run_command
+from elmo_keras.util.arguments import Count, Shares
+from elmo_keras.util.command import import_tensorflow
 from elmo_keras.util.markdown_table import (
     deviation,
     markdown_table,
@@ -45,9 +26,6 @@ from elmo_keras.util.markdown_table import (
 from elmo_keras.util.outputs import check_picture
 from elmo_keras.util.replacing import replacing
 
-PROGRAM = "elmo_keras.analyses.compare"
-TABLES = "models", "mixes", "places", "shares"
-SHARES = 0.01, 0.05, 0.1, 0.25, 0.5, 1.0
 STRONG, WEAK = 1.0, 0.001  # the paper's λ
 
 
@@ -60,52 +38,43 @@ class Point(NamedTuple):
     elmo: list[float]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    arguments = sys.argv[1:] if arguments is None else arguments
-    p = command_parser(PROGRAM, __doc__, usage="%(prog)s TASK --table TABLE OPTIONS")
-    p.add_argument("task", type=_command, metavar="TASK")
-    command = p.parse_args(arguments[:1]).task
-    task = command.TASK
-    p = parser(PROGRAM, task, command.OPTIONS, __doc__)
-    p.prog += f" {task.name}"
-    add = p.add_argument_group("comparison").add_argument
-    add("--table", choices=TABLES, required=True)
-    add("--shares", type=share, nargs="+", action=Distinct, default=SHARES)
-    add("--picture", type=Path, metavar="FILE", help="for --table shares: ….png, ….svg")
-    add(
-        "--paired",
-        type=positive(int),
-        nargs="?",
-        const=1000,
-        metavar="SHUFFLES",
-        help="test each row against the one before (default: 1000 random exchanges)",
-    )
-    settings = vars(p.parse_args(arguments[1:]))
-    own = {
-        name: settings.pop(name) for name in ("table", "shares", "picture", "paired")
-    }
-    return run_command(PROGRAM, lambda: compare(task(**settings), **own))
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """A table of variants of a task's model, each run of which is made once.
+
+    Args:
+        table: what is compared: `models`, no ELMo and each --model; `mixes`, no ELMo,
+            the last layer, the average of the layers and the learned mix with λ = 1 and
+            0.001; `places`, ELMo at the input, at the output and at both; `shares`, no
+            ELMo and ELMo by the share of the training data.
+        shares: of the training data, for --table shares.
+        picture: ….png or ….svg, for --table shares.
+        paired: whether each row is tested against the one before it.
+        shuffles: random exchanges of that test.
+    """
+
+    table: Literal["models", "mixes", "places", "shares"] | None = None
+    shares: Shares = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+    picture: Path | None = None
+    paired: bool = False
+    shuffles: Count = 1000
 
 
-def compare(
-    task: Task,
-    *,
-    table: str,
-    shares: Sequence[float] = SHARES,
-    picture: Path | None = None,
-    paired: int | None = None,
-) -> None:
-    if not task.elmo:
-        raise ValueError("Give --elmo MODEL, which is compared with no ELMo.")
-    if table != "models" and len(task.elmo) > 1:
-        raise ValueError(f"Give one --elmo: all variants of --table {table} share it.")
+def compare(task: Task, comparison: Comparison) -> None:
+    """Trains what is missing, and prints the scores: the paper's Tables 1 to 3."""
+    table, picture = comparison.table, comparison.picture
+    if table and not task.elmo:
+        raise ValueError("Give --model, which is compared with no ELMo.")
+    if table not in (None, "models") and len(task.elmo) > 1:
+        raise ValueError(f"Give one --model: all variants of --table {table} share it.")
     if picture and table != "shares":
         raise ValueError("--picture needs --table shares.")
     if picture:
         check_picture(picture, parts_of_model(task.elmo[0]))
-    from elmo_keras.tasks.run import run  # by Keras
+    import_tensorflow()
+    from elmo_keras.tasks.run import run
 
-    compared = variants(task, table, shares)
+    compared = variants(task, table, comparison.shares)
     runs = run(task, compared)
     if table == "shares":
         points, score = share_points(runs)
@@ -114,13 +83,15 @@ def compare(
             draw_shares(points, score, picture)
     else:
         print(results_table(runs))
-    if paired:
+    if comparison.paired:
         print()
-        print(paired_tests_table(task, compared, shuffles=paired))
+        print(paired_tests_table(task, compared, shuffles=comparison.shuffles))
 
 
-def variants(task: Task, table: str, shares: Sequence[float]) -> list[Variant]:
+def variants(task: Task, table: str | None, shares: Sequence[float]) -> list[Variant]:
     """The variants that a table compares, the baseline first."""
+    if table is None:
+        return task.variants()
     models = dataclasses.replace(task, baseline=True).variants()
     if table == "models":
         return models
@@ -219,19 +190,3 @@ def draw_shares(points: Sequence[Point], score: str, path: Path) -> None:
     axes.grid(alpha=0.3)
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=150)
-
-
-def _command(name):
-    """The command of the task with this name, also if its folder in `tasks` is new."""
-    try:
-        return importlib.import_module(f"elmo_keras.tasks.{name}.__main__")
-    except ModuleNotFoundError as error:
-        if not error.name.startswith("elmo_keras.tasks."):
-            raise
-        raise argparse.ArgumentTypeError(
-            f"there is no task {name}; give one that has a command, such as tag"
-        ) from error
-
-
-if __name__ == "__main__":
-    sys.exit(main())

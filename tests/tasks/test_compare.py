@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from elmo_keras.analyses import compare
-from elmo_keras.analyses.paired_test import paired_test
-from elmo_keras.tasks import run
+from elmo_keras.tasks import compare, run
 from elmo_keras.tasks.fitting import Training
+from elmo_keras.tasks.paired_test import paired_test
 from elmo_keras.tasks.tag.task import Tagging
 from tests.support.commands import command as command_named
 from tests.support.task_models import run_command
 
-layer_weights = command_named("layer-weights")
+layer_weights, tag = command_named("layer-weights"), command_named("tag")
 PNG = b"\x89PNG"
 
 
@@ -25,7 +24,7 @@ PNG = b"\x89PNG"
 def command(tmp_path, model_directory, conllu):
     """Options of a small tagger on eight short sentences."""
     path = conllu("train.conllu", [[("the", "DET"), ("run", "NOUN")]] * 8)
-    options = f"--train {path} --dev {path} --elmo {model_directory} --epochs 1"
+    options = f"--train {path} --dev {path} --model {model_directory} --epochs 1"
     options += f" --output {tmp_path}/out --units 2 --word-dim 2 --character-dim 2"
     return options.split()
 
@@ -69,7 +68,7 @@ MIXES = [("top", 0.001), ("average", 0.001), ("mix", 1.0), ("mix", 0.001)]
 def test_the_rows_of_a_table_are_no_elmo_and_its_variants(
     command, runs, cells, table, compared, expected
 ):
-    assert compare.main(["tag", "--table", table, *command]) == 0
+    assert tag(["--table", table, *command]) == 0
     assert [v.elmo is not None for v in runs] == [False] + [True] * len(expected)
     assert list(map(compared, runs[1:])) == expected
     head, _, *rows = cells()
@@ -78,8 +77,8 @@ def test_the_rows_of_a_table_are_no_elmo_and_its_variants(
 
 
 def test_models_compares_no_elmo_and_each_model(command, runs, recorded, cells):
-    more = "--elmo other --share 0.5 --paired 9 --seeds 1 2".split()
-    assert compare.main(["tag", "--table", "models", *command, *more]) == 0
+    more = "--model other --share 0.5 --paired --shuffles 9 --seeds 1 2".split()
+    assert tag(["--table", "models", *command, *more]) == 0
     assert recorded == [f"{v.name}-{seed}.keras" for v in runs for seed in (1, 2)]
     name = "share-0.5"
     rows = [f"baseline-{name}", f"elmo-lm-{name}", f"elmo-other-{name}"]
@@ -90,8 +89,10 @@ def test_models_compares_no_elmo_and_each_model(command, runs, recorded, cells):
 
 def test_shares_are_printed_drawn_and_tested(command, runs, recorded, cells, tmp_path):
     picture = tmp_path / "shares.png"
-    more = f"--shares 0.5 1 --seeds 1 2 --picture {picture} --paired 99".split()
-    assert compare.main(["tag", "--table", "shares", *command, *more]) == 0
+    more = (
+        f"--shares 0.5 1 --seeds 1 2 --picture {picture} --paired --shuffles 99".split()
+    )
+    assert tag(["--table", "shares", *command, *more]) == 0
     expected = [(elmo, share) for share in (0.5, 1.0) for elmo in (False, True)]
     assert [(v.elmo is not None, v.share) for v in runs] == expected
     rows = cells()
@@ -141,14 +142,14 @@ def test_runs_are_shared_with_the_command_of_the_task_and_tested(
 ):
     command += ["--elmo-at", "both", "--no-cache"]
     assert run_command(Tagging, command) == 0
-    table = ["tag", "--table", "shares", "--shares", "1", *command]
-    assert compare.main(table) == 0
+    table = ["--table", "shares", "--shares", "1", *command]
+    assert tag(table) == 0
     results = tmp_path / "out" / "results.json"
     records = json.loads(results.read_text())
     assert [record["variant"] for record in records] == ["elmo-lm-both", "baseline"]
     before = results.read_bytes()
     assert "baseline, seed 1" in capsys.readouterr().out
-    assert compare.main([*table, "--paired", "20"]) == 0
+    assert tag([*table, "--paired", "--shuffles", "20"]) == 0
     assert results.read_bytes() == before
     output = capsys.readouterr().out
     assert "seed 1" not in output
@@ -163,34 +164,21 @@ def test_runs_are_shared_with_the_command_of_the_task_and_tested(
     assert picture.read_bytes().startswith(PNG)
 
 
-def test_usage_names_the_command(capsys):
-    for arguments in (["--help"], ["tag", "--help"]):
-        with pytest.raises(SystemExit):
-            compare.main(arguments)
-    first, second = capsys.readouterr().out.split("usage: ")[1:]
-    assert first.startswith("elmo-keras compare TASK --table TABLE OPTIONS")
-    assert second.startswith("elmo-keras compare tag ")
-
-
 def test_wrong_arguments_are_refused(command, error_of):
     def error(*arguments):
-        return error_of(compare.main, ["tag", "--table", *arguments])
+        return error_of(tag, ["--table", *arguments])
 
-    assert "Give one --elmo" in error("mixes", *command, "--elmo", "other")
-    at = command.index("--elmo")
+    assert "Give one --model" in error("mixes", *command, "--model", "other")
+    at = command.index("--model")
     alone = command[:at] + command[at + 2 :]
-    for table in compare.TABLES:
-        assert "Give --elmo MODEL" in error(table, *alone)
+    for table in ("models", "mixes", "places", "shares"):
+        assert "Give --model" in error(table, *alone)
     assert "--table shares" in error("mixes", *command, "--picture", "x")
-    for wrong in (["nothing"], ["search"], ["../tag"], [], ["tag", *command]):
-        with pytest.raises(SystemExit) as caught:
-            compare.main(wrong)
-        assert caught.value.code == 2
 
 
 def test_a_malformed_data_file_leaves_no_output(command, error_of, tmp_path):
     (tmp_path / "train.conllu").write_text("1\tword\n")
-    error = error_of(compare.main, ["tag", "--table", "mixes", *command])
+    error = error_of(tag, ["--table", "mixes", *command])
     assert f"{tmp_path / 'train.conllu'}:1: 10 columns" in error
     assert not (tmp_path / "out").exists()
 
