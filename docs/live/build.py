@@ -20,8 +20,8 @@ import numpy as np
 
 from elmo_keras import Elmo
 from elmo_keras.formats.model_directory import find_model
+from elmo_keras.formats.packed import quantise
 from elmo_keras.lite.convert import convert
-from elmo_keras.lite.graph import quantised
 from elmo_keras.lite.lite_file import read_lite
 
 HERE = Path(__file__).parent
@@ -102,15 +102,19 @@ def add_model(folder: Path, language: str, model: str) -> dict:
         convert(elmo, path, steps={1: (STEPS,)}, words=(WORDS,), characters=())
         lite = read_lite(path)
         parts = {**lite.graphs, **lite.arrays}
-        about = {"config": lite.about["config"], "steps": STEPS, "words": WORDS}
+        about = {"config": lite.metadata["config"], "steps": STEPS, "words": WORDS}
         name = f"{language}.bin"
         size = write_parts(folder / name, about, parts)
     sizes = {"file": name, "bytes": size, "dim": elmo.config.projection_dim}
     sizes["softmaxBytes"] = 0
     softmax = files.bilm().softmax
     if softmax is not None:
-        values, scales = quantised(np.asarray(softmax.kernel, np.float32))
-        parts = {"kernel": values, "scales": scales, "bias": np.asarray(softmax.bias)}
+        values, scales = quantise(np.asarray(softmax.kernel, np.float32), 1)
+        parts = {
+            "kernel": values,
+            "scales": scales[:, 0],
+            "bias": np.asarray(softmax.bias),
+        }
         about = {"words": files.vocabulary.words, "special": files.vocabulary.special}
         name = f"{language}-words.bin"
         size = write_parts(folder / name, about, parts)

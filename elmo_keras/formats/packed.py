@@ -15,6 +15,18 @@ _BY_ROW = "word_embed", "softmax/W"  # an output is a row
 _EXACT = ("char_embed",)  # small
 
 
+def quantise(weights: np.ndarray, axis: Any) -> tuple[np.ndarray, np.ndarray]:
+    """int8 values, and float32 scales: one for all values along these axes."""
+    largest = np.abs(weights).max(axis=axis, keepdims=True)
+    scales = np.maximum(largest, 1e-12).astype(np.float32) / 127
+    values = np.empty(weights.shape, np.int8)
+    for first in range(0, len(weights), 1024):  # quotients take four times the memory
+        part = slice(first, first + 1024)
+        quotients = np.rint(weights[part] / scales[part])
+        values[part] = np.clip(quotients, -127, 127)
+    return values, scales
+
+
 class PackedArray:
     """The values of a packed matrix, with the interface of a file's dataset."""
 
@@ -55,10 +67,7 @@ def write_packed(file: h5py.File, name: str, array: np.ndarray, parts: int) -> N
         return
     by_row = name in _BY_ROW
     wide = array.reshape(len(array) if by_row else parts, -1, array.shape[-1])
-    axes = (1, 2) if by_row else 1
-    largest = np.abs(wide).max(axis=axes, keepdims=True)
-    scales = np.maximum(largest, 1e-12).astype(np.float32) / 127
-    values = np.clip(np.rint(wide / scales), -127, 127).astype(np.int8)
-    options = {"compression": "gzip", "shuffle": False}
-    file.create_dataset(name, data=values.reshape(array.shape), **options)
+    values, scales = quantise(wide, (1, 2) if by_row else 1)
+    values = values.reshape(array.shape)
+    file.create_dataset(name, data=values, compression="gzip", shuffle=False)
     file[SCALES + name] = scales

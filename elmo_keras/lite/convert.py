@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 
 from elmo_keras.elmo import Elmo, model_digest
+from elmo_keras.formats.packed import quantise
 from elmo_keras.layers.blocked_weights import plain
 from elmo_keras.layers.scalar_mix import ScalarMix
-from elmo_keras.lite.graph import Graph, Matrix, Model, quantised
+from elmo_keras.lite.graph import Graph, Matrix, Model
 from elmo_keras.lite.graphs import LstmLayer, TokenLayers, lstm_graph, token_graph
 from elmo_keras.lite.lite_file import ARITHMETICS, LiteFile, write_lite
-from elmo_keras.lite.runtime import compiled
+from elmo_keras.lite.runtime import compile_model
 
 # Steps of LSTM blocks by the number of their rows; words and characters of a token
 # graph. Between two of them the next larger one is run, with rows that nobody reads.
@@ -45,16 +46,16 @@ def convert(
         raise ValueError(
             f"`arithmetic` should be one of {ARITHMETICS}. Received: {arithmetic!r}"
         )
-    kind = quantised if arithmetic == "int8" else _exact
+    int8 = arithmetic == "int8"
     config, bilm = elmo.config, elmo.bilm
     characters = _characters(config, characters)
     models = {}
     for direction in (bilm.lstm.forward, bilm.lstm.backward):
-        layers = [_lstm_layer(config, lstm, kind) for lstm in direction.lstms]
+        layers = [_lstm_layer(config, lstm, int8) for lstm in direction.lstms]
         models[direction.name] = _lstm_model(config, layers, steps)
     cnn = bilm.token_representation
-    models["tokens"] = _token_model(config, cnn, kind, words, characters)
-    about = {
+    models["tokens"] = _token_model(config, cnn, int8, words, characters)
+    metadata = {
         "config": config.to_dict(),
         "arithmetic": arithmetic,
         "model": model_digest(elmo),
@@ -65,29 +66,25 @@ def convert(
     }
     graphs = {k: np.frombuffer(m.to_bytes(), np.uint8) for k, m in models.items()}
     for graph in graphs.values():
-        compiled(graph)  # refuses what it can't run
-    write_lite(path, LiteFile(about, graphs, _arrays(bilm)))
+        compile_model(graph)  # refuses what it can't run
+    write_lite(path, LiteFile(metadata, graphs, _arrays(bilm)))
 
 
-def _exact(weights):
-    return Matrix(np.ascontiguousarray(weights, np.float32), None)
-
-
-def _lstm_layer(config, lstm, kind):
+def _lstm_layer(config, lstm, int8):
     bias = _numpy(lstm.bias).astype(np.float32)
     units = len(bias) // 4
     bias[2 * units : 3 * units] += config.forget_bias
     return LstmLayer(
-        _matrix(_numpy(lstm.kernel), kind),
-        _matrix(_numpy(plain(lstm.recurrent_kernel)), kind),
+        _matrix(_numpy(lstm.kernel), int8),
+        _matrix(_numpy(plain(lstm.recurrent_kernel)), int8),
         bias,
-        _matrix(_numpy(plain(lstm.projection_kernel)), kind),
+        _matrix(_numpy(plain(lstm.projection_kernel)), int8),
     )
 
 
 def _lstm_model(config, layers, sizes):
     model = Model()
-    for rows, steps in ((r, s) for r, some in sizes.items() for s in some):
+    for rows, steps in ((r, s) for r, counts in sizes.items() for s in counts):
         graph = lstm_graph(
             Graph(model),
             layers,
@@ -101,12 +98,12 @@ def _lstm_model(config, layers, sizes):
     return model
 
 
-def _token_model(config, cnn, kind, words, characters):
+def _token_model(config, cnn, int8, words, characters):
     layers = TokenLayers(
-        kernels=[_matrix(_numpy(k)[:, None], kind) for k in cnn.kernels],
+        kernels=[_matrix(_numpy(k)[:, None], int8) for k in cnn.kernels],
         biases=[_numpy(b) for b in cnn.biases],
-        highways=[_highway(highway, kind) for highway in cnn.highways],
-        projection=None if cnn.projection is None else _dense(cnn.projection, kind),
+        highways=[_highway(highway, int8) for highway in cnn.highways],
+        projection=None if cnn.projection is None else _dense(cnn.projection, int8),
     )
     model = Model()
     for rows in words:
@@ -125,23 +122,23 @@ def _token_model(config, cnn, kind, words, characters):
 
 
 def _characters(config, sizes):
-    """Numbers of characters that words are padded to; 0 for words without."""
+    """Counts of characters that words are padded to; 0 for words without."""
     if not config.has_characters:
         return (0,)
-    most = config.max_characters_per_token
+    longest = config.max_characters_per_token
     widest = max(width for width, _ in config.filters)
-    return *(c for c in sizes if widest <= c < most), most
+    return *(c for c in sizes if widest <= c < longest), longest
 
 
-def _highway(highway, kind):
+def _highway(highway, int8):
     kernels = highway.carry_kernel, highway.transform_kernel
     biases = highway.carry_bias, highway.transform_bias
     weights = np.concatenate([_numpy(k) for k in kernels], axis=1)
-    return _matrix(weights, kind), np.concatenate([_numpy(b) for b in biases])
+    return _matrix(weights, int8), np.concatenate([_numpy(b) for b in biases])
 
 
-def _dense(dense, kind):
-    return _matrix(_numpy(dense.kernel), kind), _numpy(dense.bias)
+def _dense(dense, int8):
+    return _matrix(_numpy(dense.kernel), int8), _numpy(dense.bias)
 
 
 def _arrays(bilm):
@@ -154,9 +151,13 @@ def _arrays(bilm):
     return arrays
 
 
-def _matrix(kernel, kind):
+def _matrix(kernel, int8):
     """A kernel (…, outputs) as a matrix with a row for each output."""
-    return kind(np.ascontiguousarray(np.moveaxis(kernel, -1, 0)))
+    rows = np.ascontiguousarray(np.moveaxis(kernel, -1, 0))
+    if not int8:
+        return Matrix(rows, None)
+    values, scales = quantise(rows, tuple(range(1, rows.ndim)))
+    return Matrix(values, scales.reshape(-1))
 
 
 def _numpy(variable) -> np.ndarray:

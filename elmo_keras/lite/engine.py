@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import functools
+import itertools
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ import numpy as np
 
 from elmo_keras.config import ElmoConfig
 from elmo_keras.lite.lite_file import DAMAGES, not_whole, read_lite
-from elmo_keras.lite.runtime import aligned, compiled
+from elmo_keras.lite.runtime import aligned, compile_model
 from elmo_keras.text.word_ids import WordIds
 
 _N_CHARACTERS = 261  # bytes, start and end of sentence and word, padding
@@ -25,14 +26,16 @@ class LiteElmo:
     """
 
     def __init__(self, path: str | Path, threads: int | None = None):
-        file = read_lite(Path(path))
-        self.about = file.about
+        path = Path(path)
+        file = read_lite(path)
+        self.metadata = file.metadata
         try:
-            self.config = ElmoConfig(**file.about["config"])
+            self.config = ElmoConfig(**file.metadata["config"])
             _check(self.config, file)
             self._tokens = _Tokens(self.config, file)
             self._directions = [
-                _Direction(self.config, file, number) for number in range(2)
+                _Direction(self.config, file, reverse=reverse)
+                for reverse in (False, True)
             ]
         except DAMAGES as error:
             reason = f" {error!s:.300}" if isinstance(error, ValueError) else ""
@@ -43,7 +46,7 @@ class LiteElmo:
     def word_vectors(self, words: Sequence[bytes]) -> np.ndarray:
         """Context-independent: float32 `(words, projection_dim)`."""
         with self._lock:
-            return self._tokens.vectors(words, self._both)
+            return self._tokens.vectors(words, self._run_both)
 
     def layers_of_vectors(self, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """All layers of flat sentences: float32 `(n_layers + 1, tokens, 2 · projection_dim)`.
@@ -56,18 +59,18 @@ class LiteElmo:
         # One more row takes what no token needs.
         layers = np.empty((self.config.n_layers + 1, n_tokens + 1, 2 * dim), np.float32)
         halves = layers[..., :dim], layers[..., dim:]
-        places = np.arange(n_tokens) + 2 * rows + 1
+        positions = np.arange(n_tokens) + 2 * rows + 1
 
         def job(direction, half):
-            half[0, :-1] = x[places]
+            half[0, :-1] = x[positions]
             direction.run(x, lengths, half[1:])
 
         with self._lock:
-            jobs = zip(self._directions, halves)
-            self._both([functools.partial(job, *of_one) for of_one in jobs])
+            pairs = zip(self._directions, halves)
+            self._run_both([functools.partial(job, *pair) for pair in pairs])
         return layers[:, :-1]
 
-    def _both(self, jobs):
+    def _run_both(self, jobs):
         if self._threads == 1:
             for job in jobs:
                 job()
@@ -76,38 +79,42 @@ class LiteElmo:
             pool = concurrent.futures.ThreadPoolExecutor(1, "elmo-lite")
             self._other = os.getpid(), pool
         first, second = jobs
-        waiting = self._other[1].submit(second)
+        future = self._other[1].submit(second)
         try:
             first()
         finally:
-            waiting.result()
+            future.result()
 
 
 def _check(config, file):
-    shapes, about = {}, file.about
+    shapes, metadata = {}, file.metadata
     dictionary = config.dictionary
     if config.has_characters:
         rows = dictionary.n_characters if dictionary else _N_CHARACTERS
         shapes["characters"] = rows + 1, config.char_embedding_dim
     if config.word_embedding_dim:
         shapes["words"] = dictionary.n_words, config.word_embedding_dim
-    found = {name: array.shape for name, array in file.arrays.items()}
-    mix = [*about["mix"]["mix"], about["mix"]["gamma"], about["mix"]["layer_norm"]]
-    are_numbers = np.isfinite(np.array(mix, np.float32)).all()
+    actual = {name: array.shape for name, array in file.arrays.items()}
+    mix = [
+        *metadata["mix"]["mix"],
+        metadata["mix"]["gamma"],
+        metadata["mix"]["layer_norm"],
+    ]
+    is_finite = np.isfinite(np.array(mix, np.float32)).all()
     characters = config.max_characters_per_token if config.has_characters else 0
-    rows, steps = about["words"], about["steps"].values()
-    counts = [*rows, *about["characters"], *(count for some in steps for count in some)]
+    rows, steps = metadata["words"], metadata["steps"].values()
+    counts = [*rows, *metadata["characters"], *itertools.chain(*steps)]
     if (
-        found != shapes
+        actual != shapes
         or len(mix) != config.n_layers + 3
-        or not are_numbers
+        or not is_finite
         or not all(isinstance(count, int) for count in counts)
-        or about["characters"][-1] != characters
+        or metadata["characters"][-1] != characters
         or not 0 < rows[0] <= rows[-1]
         or rows != sorted(rows)
         or not all(x.dtype == np.float32 for x in file.arrays.values())
-        or not isinstance(about["model"], str)
-        or not isinstance(about["arithmetic"], str)
+        or not isinstance(metadata["model"], str)
+        or not isinstance(metadata["arithmetic"], str)
     ):
         raise ValueError("Its parts don't fit each other.")
 
@@ -115,10 +122,10 @@ def _check(config, file):
 class _Direction:
     """One direction of the LSTMs: a signature for each number of rows."""
 
-    def __init__(self, config, file, number):
-        self._reverse = bool(number)
-        self._model = compiled(file.graphs["backward" if number else "forward"])
-        self._steps = {int(rows): s for rows, s in file.about["steps"].items()}
+    def __init__(self, config, file, reverse):
+        self._reverse = reverse
+        self._model = compile_model(file.graphs["backward" if reverse else "forward"])
+        self._steps = {int(rows): s for rows, s in file.metadata["steps"].items()}
         self._most = max(self._steps)
         dim = config.projection_dim
         names = [f"{part}{i}" for i in range(config.n_layers) for part in "hc"]
@@ -141,14 +148,14 @@ class _Direction:
             some = order[first : first + self._most]
             self._run_rows(x, lengths[some], starts[some], some, result)
 
-    def _run_rows(self, x, lengths, starts, numbers, result):
+    def _run_rows(self, x, lengths, starts, sentences, result):
         n_steps = lengths[0] + 1  # the boundary before the first token, and tokens
         time = np.arange(n_steps)[:, None]
-        place = lengths + 1 - time if self._reverse else time
+        position = lengths + 1 - time if self._reverse else time
         # Where each step's tokens lie in x, and where their outputs go.
-        sources = np.clip(starts + 2 * numbers + place, 0, len(x) - 1)
-        real = (place > 0) & (place <= lengths)
-        targets = np.where(real, starts + place - 1, result.shape[1] - 1)
+        sources = np.clip(starts + 2 * sentences + position, 0, len(x) - 1)
+        real = (position > 0) & (position <= lengths)
+        targets = np.where(real, starts + position - 1, result.shape[1] - 1)
         running = np.count_nonzero(lengths + 1 > time, axis=1)
         sizes = [r for r in self._steps if r < len(lengths)]
         # Steps after which a block with fewer rows will do.
@@ -198,12 +205,12 @@ class _Tokens:
     def __init__(self, config, file):
         self._config, self._graph = config, file.graphs["tokens"]
         self._tables = file.arrays
-        self._rows = file.about["words"]
-        self._characters = np.array(file.about["characters"])
+        self._rows = file.metadata["words"]
+        self._characters = np.array(file.metadata["characters"])
         self._ids = WordIds(config)
-        self._models, self._bound = [compiled(self._graph)], [{}, {}]
+        self._models, self._bound = [compile_model(self._graph)], [{}, {}]
 
-    def vectors(self, words, both):
+    def vectors(self, words, run_both):
         ids, ends = self._ids(words)
         result = np.empty((len(words), self._config.projection_dim), np.float32)
         jobs = self._jobs(ends)
@@ -211,7 +218,7 @@ class _Tokens:
             self._work(0, jobs, ids, result)
             return result
         if len(self._models) == 1:
-            self._models.append(compiled(self._graph))
+            self._models.append(compile_model(self._graph))
         lock = threading.Lock()
 
         def shared():
@@ -222,30 +229,31 @@ class _Tokens:
                     return
                 yield job
 
-        both([lambda i=i: self._work(i, shared(), ids, result) for i in range(2)])
+        run_both([lambda i=i: self._work(i, shared(), ids, result) for i in range(2)])
         return result
 
     def _jobs(self, ends) -> Iterator[tuple[int, np.ndarray]]:
-        """Numbers of characters, and words that have no more."""
+        """Counts of characters, and the indices of words that have no more."""
         widest = max((width for width, _ in self._config.filters), default=0)
         # With one window of padding after the word.
         needed = np.minimum(ends + widest, self._characters[-1])
-        places = np.searchsorted(self._characters, needed)
-        for place, characters in enumerate(self._characters):
-            some = np.flatnonzero(places == place)
+        sizes = np.searchsorted(self._characters, needed)
+        for size, characters in enumerate(self._characters):
+            some = np.flatnonzero(sizes == size)
             for first in range(0, len(some), self._rows[-1]):
                 yield int(characters), some[first : first + self._rows[-1]]
 
     def _work(self, model, jobs, ids, result):
-        own = bool(self._config.word_embedding_dim)
+        has_words = bool(self._config.word_embedding_dim)
         for characters, some in jobs:
             rows = next(r for r in self._rows if r >= len(some))
             run, arrays = self._of_size(model, rows, characters)
-            if own:
+            if has_words:
                 arrays["words"][: len(some)] = self._tables["words"][ids[some, 0] - 1]
             if characters:
-                found = self._tables["characters"][ids[some, own : own + characters]]
-                arrays["characters"][: len(some)] = found
+                columns = slice(has_words, has_words + characters)
+                vectors = self._tables["characters"][ids[some, columns]]
+                arrays["characters"][: len(some)] = vectors
             run()
             result[some] = arrays["y"][: len(some)]
 

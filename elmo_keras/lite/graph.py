@@ -5,12 +5,13 @@ and can't share weights among signatures that unroll different numbers of steps.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import flatbuffers
 import numpy as np
-from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert import schema_py_generated
 
+schema: Any = schema_py_generated  # its types refuse what it writes
 Op = schema.BuiltinOperator
 _FLOAT, _INT8, _INT32 = (
     schema.TensorType.FLOAT32,
@@ -26,17 +27,6 @@ class Matrix(NamedTuple):
 
     values: np.ndarray
     scales: np.ndarray | None
-
-
-def quantised(weights: np.ndarray) -> Matrix:
-    """Weights (outputs, ...) in int8, each row with a scale of its own."""
-    rows = weights.reshape(len(weights), -1)
-    scales = np.maximum(np.abs(rows).max(axis=1), 1e-12).astype(np.float32) / 127
-    values = np.empty(rows.shape, np.int8)
-    for first in range(0, len(rows), 1024):  # the quotients take four times the memory
-        some = slice(first, first + 1024)
-        values[some] = np.clip(np.rint(rows[some] / scales[some, None]), -127, 127)
-    return Matrix(values.reshape(weights.shape), scales)
 
 
 class Model:
@@ -64,11 +54,10 @@ class Model:
 
     def buffer(self, array: np.ndarray) -> int:
         """The index of a buffer with this array's bytes, which must not change."""
-        found = self._buffers.get(id(array))
-        if found is None:
+        if id(array) not in self._buffers:
             buffer = schema.BufferT()
             buffer.data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            found = self._buffers[id(array)] = len(self._model.buffers), array
+            self._buffers[id(array)] = len(self._model.buffers), array
             self._model.buffers.append(buffer)
             self._size += buffer.data.size
             if self._size > _LARGEST:
@@ -76,16 +65,15 @@ class Model:
                     "The model is too large for a .tflite file: its weights take more "
                     "than 2 GB."
                 )
-        return found[0]
+        return self._buffers[id(array)][0]
 
     def quantization(self, scales: np.ndarray) -> "_Quantization":
         """Symmetric, with a scale for each output; written once for all tensors."""
-        found = self._quantizations.get(id(scales))
-        if found is None:
-            found = self._quantizations[id(scales)] = _Quantization()
-            found.scale, found.quantizedDimension = scales, 0
-            found.zeroPoint = np.zeros(len(scales), np.int64)
-        return found
+        if id(scales) not in self._quantizations:
+            self._quantizations[id(scales)] = quantization = _Quantization()
+            quantization.scale, quantization.quantizedDimension = scales, 0
+            quantization.zeroPoint = np.zeros(len(scales), np.int64)
+        return self._quantizations[id(scales)]
 
     def add(self, name: str, graph: "Graph") -> None:
         signature = schema.SignatureDefT()
@@ -123,7 +111,7 @@ def _entry(name, tensor):
 
 
 class Graph:
-    """A subgraph; tensors are numbers, and each method adds operations.
+    """A subgraph; tensors are indices, and each method adds operations.
 
     Inputs and outputs have one dimension: LiteRT binds memory to no others.
     """
@@ -226,7 +214,9 @@ class Graph:
         total, dim = self.shape(x)
         if count == total:
             return x
-        where = [self._constant(np.int32(a)) for a in ((first, 0), (count, dim))]
+        where = [
+            self._constant(np.array(a, np.int32)) for a in ((first, 0), (count, dim))
+        ]
         return self._op(Op.SLICE, [x, *where], [count, dim], schema.SliceOptionsT())
 
     def concatenate(self, parts: list[int], axis: int) -> int:
@@ -247,7 +237,7 @@ class Graph:
         options = schema.ReshapeOptionsT()
         options.newShape = list(shape)
         return self._op(
-            Op.RESHAPE, [x, self._constant(np.int32(shape))], shape, options
+            Op.RESHAPE, [x, self._constant(np.array(shape, np.int32))], shape, options
         )
 
     def _tensor(self, shape, dtype, buffer=0, scales=None):

@@ -22,7 +22,8 @@ from elmo_keras.util.replacing import replacing
 
 ARITHMETICS = "int8", "float32"  # of the products
 VERSION = 1
-_ABOUT = "elmo.json"
+_METADATA = "elmo.json"
+_HEADER_SIZE = 30  # bytes of an entry of a ZIP, before its name
 # What reading values of other kinds raises.
 DAMAGES = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError, NotImplementedError),
@@ -33,26 +34,26 @@ DAMAGES = (
 class LiteFile(NamedTuple):
     """The parts of a `.tflite` file of ours."""
 
-    about: Mapping[str, Any]  # JSON values: `config`, `arithmetic`, `mix` and so on
+    metadata: Mapping[str, Any]  # JSON values: `config`, `arithmetic`, `mix` and so on
     graphs: Mapping[str, np.ndarray]  # uint8: `forward`, `backward` and `tokens`
     arrays: Mapping[str, np.ndarray]  # `characters` and `words`
 
 
 def write_lite(path: Path, file: LiteFile) -> None:
     forward = file.graphs["forward"]
-    about = dict(file.about) | {
+    metadata = dict(file.metadata) | {
         "version": VERSION,
-        "forward": {"bytes": len(forward), "crc32": zlib.crc32(forward)},
+        "forward": {"bytes": len(forward), "crc32": zlib.crc32(forward.data)},
     }
-    parts = {_ABOUT: json.dumps(about).encode()}
+    parts = {_METADATA: json.dumps(metadata).encode()}
     parts |= {f"{k}.tflite": v for k, v in file.graphs.items() if k != "forward"}
     parts |= {f"{k}.npy": _npy(v) for k, v in file.arrays.items()}
     with replacing(path) as new, open(new, "wb") as stream:
-        stream.write(forward)
+        stream.write(forward.data)
         with zipfile.ZipFile(stream, "a") as archive:
             for name, part in parts.items():
                 entry = zipfile.ZipInfo(name)  # its date is 1980, so that bytes repeat
-                start = stream.tell() + zipfile.sizeFileHeader + len(name)
+                start = stream.tell() + _HEADER_SIZE + len(name)
                 # An extra field of zeros moves the part to an aligned place.
                 entry.extra = _padding(-start % ALIGNMENT)
                 archive.writestr(entry, bytes(part))
@@ -65,10 +66,10 @@ def read_lite(path: Path) -> LiteFile:
         data = np.memmap(path, np.uint8, "r")
         with zipfile.ZipFile(path) as archive:
             parts = {i.filename: _part(data, archive, i) for i in archive.infolist()}
-        about = json.loads(bytes(parts.pop(_ABOUT)))
-        version, forward = about["version"], about["forward"]
+        metadata = json.loads(bytes(parts.pop(_METADATA)))
+        version, forward = metadata["version"], metadata["forward"]
         first = data[: forward["bytes"]]
-        whole = zlib.crc32(first) == forward["crc32"]
+        whole = zlib.crc32(first.data) == forward["crc32"]
     except DAMAGES as error:
         raise not_whole(path) from error
     if version != VERSION:
@@ -84,7 +85,7 @@ def read_lite(path: Path) -> LiteFile:
         arrays = {k[:-4]: _array(v) for k, v in parts.items() if k.endswith(".npy")}
     except DAMAGES as error:
         raise not_whole(path) from error
-    return LiteFile(about, graphs | {"forward": first}, arrays)
+    return LiteFile(metadata, graphs | {"forward": first}, arrays)
 
 
 def _array(part):
@@ -100,9 +101,9 @@ def not_whole(path: Path) -> ValueError:
 
 def _part(data, archive, entry):
     """The bytes of an entry where they lie in the file, after a check of their sum."""
-    header = data[entry.header_offset : entry.header_offset + 30]
+    header = data[entry.header_offset :][:_HEADER_SIZE]
     lengths = header[26:30].view("<u2")
-    start = entry.header_offset + 30 + int(lengths.sum())
+    start = entry.header_offset + _HEADER_SIZE + int(lengths.sum())
     part = data[start : start + entry.file_size]
     stored = entry.compress_type == zipfile.ZIP_STORED
     if not stored or zlib.crc32(part) != entry.CRC:

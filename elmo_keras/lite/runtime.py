@@ -7,15 +7,17 @@ threads work at once.
 import ctypes
 import functools
 import importlib.metadata
+import importlib.resources
 import importlib.util
 import math
 import struct
 import sys
 import weakref
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 KNOWN = "2.1.6", "2.2.", "2.3."  # versions whose C functions are those used here
 ALIGNMENT = 64  # of memory that LiteRT uses in place
@@ -23,7 +25,7 @@ _LIBRARY = {"win32": "libLiteRt.dll", "darwin": "libLiteRt.dylib"}
 _CPU, _PACKED_ONCE = 1, ":memory"
 
 
-def aligned(*shape: int, dtype=np.float32) -> np.ndarray:
+def aligned(*shape: int, dtype: DTypeLike = np.float32) -> np.ndarray:
     """An array of zeros whose memory LiteRT uses in place."""
     n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
     memory = np.zeros(n_bytes + ALIGNMENT, np.uint8)
@@ -31,7 +33,7 @@ def aligned(*shape: int, dtype=np.float32) -> np.ndarray:
     return memory[first : first + n_bytes].view(dtype).reshape(shape)
 
 
-def compiled(data: np.ndarray) -> "CompiledModel | PythonModel":
+def compile_model(data: np.ndarray) -> "CompiledModel | PythonModel":
     """Compiles a flatbuffer, uint8, for one processor, by kernels of XNNPACK only."""
     if importlib.util.find_spec("ai_edge_litert") is None:
         raise ImportError("LiteRT is missing: pip install 'elmo-keras[litert]'.")
@@ -40,8 +42,7 @@ def compiled(data: np.ndarray) -> "CompiledModel | PythonModel":
         moved[:] = data
         data = moved
     version = importlib.metadata.version("ai-edge-litert")
-    kind = CompiledModel if version.startswith(KNOWN) else PythonModel
-    model = kind(data)
+    model = CompiledModel(data) if version.startswith(KNOWN) else PythonModel(data)
     if not model.is_fully_accelerated():
         raise ValueError(
             f"LiteRT {version} has no fast kernel for an operation of this model. "
@@ -56,39 +57,38 @@ class CompiledModel:
 
     def __init__(self, data: np.ndarray):
         self._data = data
-        self._model = _made(
+        self._model = _get(
             "CreateModelFromBuffer", _environment(), data.ctypes.data, data.size
         )
-        self._handle = _made("CreateCompiledModel", _environment(), self._model, _cpu())
-        made = ("CompiledModel", self._handle), ("Model", self._model)
-        weakref.finalize(self, _destroy, made).atexit = False
+        self._handle = _get("CreateCompiledModel", _environment(), self._model, _cpu())
+        handles = ("CompiledModel", self._handle), ("Model", self._model)
+        weakref.finalize(self, _destroy, handles).atexit = False
         self._signatures = {}
-        count = _made("GetNumModelSignatures", self._model, kind=ctypes.c_size_t)
-        for number in range(count):
-            signature = _made("GetModelSignature", self._model, number)
-            key = _made("GetSignatureKey", signature, kind=ctypes.c_char_p).decode()
+        for index in range(_get("GetNumModelSignatures", self._model, result=_SIZE())):
+            signature = _get("GetModelSignature", self._model, index)
+            key = _get("GetSignatureKey", signature, result=_TEXT()).decode()
             sides = [_tensors(signature, side) for side in ("Input", "Output")]
-            self._signatures[key] = number, *sides
+            self._signatures[key] = index, *sides
 
     def is_fully_accelerated(self) -> bool:
         name = "CompiledModelIsFullyAccelerated"
-        return _made(name, self._handle, kind=ctypes.c_bool)
+        return _get(name, self._handle, result=ctypes.c_bool())
 
     def bind(
         self, signature: str, arrays: Mapping[str, np.ndarray]
     ) -> Callable[[], None]:
         """A function that runs a signature on these `aligned` arrays, by name, in place."""
-        number, *sides = self._signatures.get(signature, (0, {}, {}))
+        index, *sides = self._signatures.get(signature, (0, {}, {}))
         tensors = [tensor for side in sides for tensor in side.items()]
         sizes = {name: array.size for name, array in arrays.items()}
         if {name: _size(tensor_type) for name, tensor_type in tensors} != sizes:
             raise ValueError(f"The graph {signature} of the file has other inputs.")
-        arguments = [self._handle, number]
+        arguments = [self._handle, index]
         for tensors in sides:
             buffers = (ctypes.c_void_p * len(tensors))()
             for i, (name, tensor_type) in enumerate(tensors.items()):
                 array = arrays[name]
-                buffers[i] = _made(
+                buffers[i] = _get(
                     "CreateTensorBufferFromHostMemory",
                     tensor_type,
                     array.ctypes.data,
@@ -128,7 +128,7 @@ class PythonModel:
     ) -> Callable[[], None]:
         from ai_edge_litert.tensor_buffer import TensorBuffer
 
-        number = self._model.get_signature_index(signature)
+        index = self._model.get_signature_index(signature)
         names = self._model.get_signature_list()[signature]
         buffers = [
             [TensorBuffer.create_from_host_memory(arrays[name]) for name in names[side]]
@@ -136,12 +136,13 @@ class PythonModel:
         ]
 
         def run(_keep=arrays):
-            self._model.run_by_index(number, *buffers)
+            self._model.run_by_index(index, *buffers)
 
         return run
 
 
-_POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+_POINTER, _TEXT = ctypes.c_void_p, ctypes.c_char_p
+_SIZE, _INT = ctypes.c_size_t, ctypes.c_int
 _DESTROY = ctypes.CFUNCTYPE(None, _POINTER)
 _nothing_to_destroy = _DESTROY(lambda pointer: None)
 _FUNCTIONS = {
@@ -149,7 +150,7 @@ _FUNCTIONS = {
     "CreateModelFromBuffer": (_POINTER, _POINTER, _SIZE, _POINTER),
     "CreateOptions": (_POINTER,),
     "SetOptionsHardwareAccelerators": (_POINTER, _INT),
-    "CreateOpaqueOptions": (ctypes.c_char_p, _POINTER, _DESTROY, _POINTER),
+    "CreateOpaqueOptions": (_TEXT, _POINTER, _DESTROY, _POINTER),
     "AddOpaqueOptions": (_POINTER, _POINTER),
     "CreateCompiledModel": (_POINTER, _POINTER, _POINTER, _POINTER),
     "CompiledModelIsFullyAccelerated": (_POINTER, _POINTER),
@@ -172,8 +173,9 @@ _FUNCTIONS = {
 
 @functools.cache
 def _library():
-    folder = Path(importlib.util.find_spec("ai_edge_litert").origin).parent
-    library = ctypes.CDLL(str(folder / _LIBRARY.get(sys.platform, "libLiteRt.so")))
+    name = _LIBRARY.get(sys.platform, "libLiteRt.so")
+    package = importlib.resources.files("ai_edge_litert")
+    library = ctypes.CDLL(str(package / name))
     for name, arguments in _FUNCTIONS.items():
         function = getattr(library, f"LiteRt{name}")
         function.argtypes, function.restype = arguments, _INT
@@ -189,18 +191,22 @@ def _environment():
     # Tags 24 (CPU only) and 25 (messages of errors only), with integers (kind 2): LiteRT
     # else reports on standard error what accelerators it did not find.
     options = [_EnvironmentOption(24, 2, 1), _EnvironmentOption(25, 2, 3)]
-    return _made("CreateEnvironment", 2, (_EnvironmentOption * 2)(*options))
+    return _get("CreateEnvironment", 2, (_EnvironmentOption * 2)(*options))
+
+
+# LiteRT keeps the address.
+_XNNPACK = ctypes.create_string_buffer(
+    f'num_threads = 1\nweight_cache_file_path = "{_PACKED_ONCE}"\n'.encode()
+)
 
 
 @functools.cache
 def _cpu():
     """Options: one thread, and weights packed once for all signatures."""
-    options = _made("CreateOptions")
+    options = _get("CreateOptions")
     _call("SetOptionsHardwareAccelerators", options, _CPU)
-    text = f'num_threads = 1\nweight_cache_file_path = "{_PACKED_ONCE}"\n'
-    _cpu.text = ctypes.create_string_buffer(text.encode())  # LiteRT keeps the address
-    address = ctypes.addressof(_cpu.text)
-    opaque = _made("CreateOpaqueOptions", b"xnnpack", address, _nothing_to_destroy)
+    address = ctypes.addressof(_XNNPACK)
+    opaque = _get("CreateOpaqueOptions", b"xnnpack", address, _nothing_to_destroy)
     _call("AddOpaqueOptions", options, opaque)
     return options
 
@@ -208,28 +214,28 @@ def _cpu():
 def _tensors(signature, side):
     """The types of a signature's inputs or outputs, by name."""
     tensors = {}
-    for i in range(_made(f"GetNumSignature{side}s", signature, kind=_SIZE)):
-        name = _made(f"GetSignature{side}Name", signature, i, kind=ctypes.c_char_p)
-        tensor = _made(f"GetSignature{side}TensorByIndex", signature, i)
-        tensors[name.decode()] = ctypes.create_string_buffer(256)
-        _call("GetRankedTensorType", tensor, tensors[name.decode()])
+    for i in range(_get(f"GetNumSignature{side}s", signature, result=_SIZE())):
+        name = _get(f"GetSignature{side}Name", signature, i, result=_TEXT()).decode()
+        tensor = _get(f"GetSignature{side}TensorByIndex", signature, i)
+        tensors[name] = ctypes.create_string_buffer(256)
+        _call("GetRankedTensorType", tensor, tensors[name])
     return tensors
 
 
 def _size(tensor_type):
     """The number of values of a tensor of float32 with one axis, as all of ours."""
-    kind, rank, size = struct.unpack_from("3i", tensor_type)
-    return size if (kind, rank) == (1, 1) else None
+    dtype, rank, size = struct.unpack_from("3i", tensor_type)
+    return size if (dtype, rank) == (1, 1) else None
 
 
-def _destroy(made):
-    for kind, handle in made:
-        getattr(_library(), f"LiteRtDestroy{kind}")(handle)
+def _destroy(handles):
+    for name, handle in handles:
+        getattr(_library(), f"LiteRtDestroy{name}")(handle)
 
 
-def _made(name, *arguments, kind=_POINTER):
-    """What a C function returns through its last argument."""
-    result = kind()
+def _get(name, *arguments, result: Any = None) -> Any:
+    """What a C function returns through its last argument, by default a pointer."""
+    result = _POINTER() if result is None else result
     _call(name, *arguments, ctypes.byref(result))
     return result.value
 

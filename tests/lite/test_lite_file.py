@@ -27,7 +27,7 @@ def path(tmp_path):
 
 def test_all_parts_come_back_and_lie_aligned(path):
     found = read_lite(path)
-    assert found.about["config"] == {"units": 2}
+    assert found.metadata["config"] == {"units": 2}
     assert {*found.graphs} == {*FILE.graphs}
     for name, graph in FILE.graphs.items():
         np.testing.assert_array_equal(found.graphs[name], graph)

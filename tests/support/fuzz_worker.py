@@ -208,7 +208,11 @@ class Worker:
             self.target / "other.tflite",
             read_lite(self.seeds / "model.tflite"),
         )
-        about, graphs, arrays = dict(file.about), dict(file.graphs), dict(file.arrays)
+        about, graphs, arrays = (
+            dict(file.metadata),
+            dict(file.graphs),
+            dict(file.arrays),
+        )
         match random.choice(("about", "about", "graphs", "arrays")):
             case "about":
                 with contextlib.suppress(RecursionError):
