@@ -26,15 +26,15 @@ class LiteRTEngine(Engine):
     ):
         lite = LiteElmo(path, threads)
         super().__init__(lite.config, layers, dtype=dtype, pooling=pooling)
-        self.mix = dict(lite.about["mix"])
+        self.mix = dict(lite.metadata["mix"])
         if mix is not None:
             weights = _softmax(mix, self.config.n_layers + 1)
             self.mix = {"mix": weights, "gamma": 1.0, "layer_norm": False}
         if gamma is not None:
             check_finite("The factor of the mix", gamma)
             self.mix["gamma"] = float(gamma)
-        self.model = lite.about["model"]
-        self.arithmetic = f"{lite.about['arithmetic']} by LiteRT"
+        self.model = lite.metadata["model"]
+        self.arithmetic = f"{lite.metadata['arithmetic']} by LiteRT"
         self.word_vectors = lite.word_vectors
         self.all_layers = lite.layers_of_vectors
 
