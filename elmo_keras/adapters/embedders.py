@@ -14,7 +14,7 @@ import numpy as np
 from elmo_keras.embed.embedder import Embedder
 from elmo_keras.text.length_batches import padded_arrays
 from elmo_keras.text.sentences import Sentence
-from elmo_keras.util.replacing import replacing
+from elmo_keras.util.files import replacing
 
 _LAYERS = "all", "top", "average"
 

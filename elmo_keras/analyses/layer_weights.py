@@ -8,6 +8,7 @@ import numpy as np
 
 from elmo_keras.util.arguments import Paths
 from elmo_keras.util.command import import_tensorflow
+from elmo_keras.util.files import replacing
 from elmo_keras.util.markdown_table import (
     deviation,
     markdown_table,
@@ -15,7 +16,6 @@ from elmo_keras.util.markdown_table import (
     spread,
 )
 from elmo_keras.util.outputs import check_picture
-from elmo_keras.util.replacing import replacing
 
 
 class LearnedMix(NamedTuple):

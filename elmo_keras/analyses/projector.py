@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elmo_keras.util.replacing import replacing
+from elmo_keras.util.files import replacing
 
 MAX_POINTS = 10_000  # that a browser is to draw
 Points = tuple[np.ndarray, Sequence[str]]  # vectors (points, dim), their labels

@@ -9,9 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from elmo_keras.util.fingerprint import OtherRun, check_same_run
-from elmo_keras.util.locking import LOCK, only_process
-from elmo_keras.util.replacing import replacing
+from elmo_keras.util.files import (
+    LOCK,
+    OtherRun,
+    check_same_run,
+    only_process,
+    replacing,
+)
 
 JOB, PARTS, BEGUN, WHOLE, EARLIER = "job.json", "parts", "begun", "whole", "earlier"
 

@@ -23,7 +23,7 @@ from elmo_keras.export.version_paths import (
     new_version,
 )
 from elmo_keras.export.warmup import write_warmup
-from elmo_keras.util.replacing import replacing
+from elmo_keras.util.files import replacing
 
 
 def export_elmo(

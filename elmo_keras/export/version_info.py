@@ -13,7 +13,7 @@ from elmo_keras.layers import ScalarMix
 from elmo_keras.published_options import read_options
 from elmo_keras.tasks.answer.question_answering import QuestionAnswering
 from elmo_keras.tasks.layers.task_model import TaskModel
-from elmo_keras.util.fingerprint import installed_version
+from elmo_keras.util.files import installed_version
 
 PACKAGES = ("elmo-keras", "keras", "tensorflow", "tensorflow-text")
 

@@ -17,8 +17,7 @@ from typing import IO
 
 from elmo_keras.hub.cache import UNPACKED, cache_folder
 from elmo_keras.hub.catalogue import SOFTMAX
-from elmo_keras.util.fingerprint import file_stamp
-from elmo_keras.util.locking import only_process
+from elmo_keras.util.files import file_stamp, only_process
 
 MAX_MEMBERS = 10_000
 # Weights hardly shrink, text does by 3 to 5: more than this is a bomb.

@@ -27,7 +27,7 @@ from elmo_keras.hub.catalogue import (
 from elmo_keras.hub.local_files import local_files
 from elmo_keras.layers.scalar_mix import ScalarMix
 from elmo_keras.text.vocabulary import Vocabulary
-from elmo_keras.util.replacing import replacing
+from elmo_keras.util.files import replacing
 
 
 def find_model(

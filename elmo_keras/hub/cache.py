@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from elmo_keras.hub.catalogue import HUB, is_address, published_model
 from elmo_keras.published_options import MAX_OPTIONS
-from elmo_keras.util.locking import only_process
+from elmo_keras.util.files import only_process
 
 CACHE = "ELMO_KERAS_CACHE"
 OFFLINE = "ELMO_KERAS_OFFLINE"

@@ -22,7 +22,7 @@ from elmo_keras.hub.cache import (
 )
 from elmo_keras.hub.catalogue import HUB, OPTIONAL, OPTIONS, PublishedModel, RemoteFile
 from elmo_keras.hub.hugging_face import download_from_hub
-from elmo_keras.util.locking import only_process
+from elmo_keras.util.files import only_process
 from elmo_keras.util.progress import Progress
 
 TIMEOUTS = 10.0, 60.0  # seconds until there is a connection, and without a byte

@@ -8,8 +8,7 @@ from elmo_keras.formats.model_parts import parts_of_model
 from elmo_keras.hub.cache import LITERT, cache_folder
 from elmo_keras.hub.local_files import local_files, model_title
 from elmo_keras.lite.lite_file import VERSION
-from elmo_keras.util.fingerprint import file_stamp
-from elmo_keras.util.locking import only_process
+from elmo_keras.util.files import file_stamp, only_process
 
 ARITHMETIC = "int8"
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from elmo_keras.hub.local_files import not_a_pipe
 from elmo_keras.lite.runtime import ALIGNMENT
-from elmo_keras.util.replacing import replacing
+from elmo_keras.util.files import replacing
 
 ARITHMETICS = "int8", "float32"  # of the products
 VERSION = 1

@@ -17,6 +17,7 @@ from elmo_keras.tasks.results import model_file, results_table
 from elmo_keras.tasks.task import Task, Variant
 from elmo_keras.util.arguments import Count, Shares
 from elmo_keras.util.command import import_tensorflow
+from elmo_keras.util.files import replacing
 from elmo_keras.util.markdown_table import (
     deviation,
     markdown_table,
@@ -24,7 +25,6 @@ from elmo_keras.util.markdown_table import (
     percent_spread,
 )
 from elmo_keras.util.outputs import check_picture
-from elmo_keras.util.replacing import replacing
 
 STRONG, WEAK = 1.0, 0.001  # the paper's λ
 

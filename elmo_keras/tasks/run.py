@@ -20,8 +20,7 @@ from elmo_keras.tasks.results import (
 )
 from elmo_keras.tasks.task import Task, Variant
 from elmo_keras.util.command import CommandFailed
-from elmo_keras.util.fingerprint import check_same_run
-from elmo_keras.util.replacing import replacing
+from elmo_keras.util.files import check_same_run, replacing
 
 
 def run(task: Task, variants: Sequence[Variant] | None = None) -> list[dict]:

@@ -17,7 +17,7 @@ from elmo_keras.config import ElmoConfig
 from elmo_keras.text.sentences import Sentence, words_of_sentences
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.text.word_ids import boundary_tokens
-from elmo_keras.util.fingerprint import file_stamp
+from elmo_keras.util.files import file_stamp
 
 BEGIN, END = 0, 1  # numbers of `<S>` and `</S>` in every corpus
 

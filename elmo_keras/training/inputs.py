@@ -16,7 +16,7 @@ from elmo_keras.text.corpus import Corpus, TextStatistics, unknown_share
 from elmo_keras.text.files import raw_text_tokenizer, read_sentences, text_files
 from elmo_keras.text.vocabulary import Vocabulary
 from elmo_keras.training.options import RunSettings, TextData
-from elmo_keras.util.fingerprint import file_stamp
+from elmo_keras.util.files import file_stamp
 
 VALIDATION_TOPICS = slice(5, None, 10)  # topics of Python's reference
 MIN_COUNT = 2  # rarer words are <UNK>

@@ -12,7 +12,7 @@ from elmo_keras.training.checkpoint import checkpoints
 from elmo_keras.training.distribution import is_chief
 from elmo_keras.training.options import RunSettings, TextData
 from elmo_keras.training.run import CHECKPOINTS, TrainingRun
-from elmo_keras.util.locking import only_process
+from elmo_keras.util.files import only_process
 from elmo_keras.util.outputs import check_apart, check_file, check_folder
 
 

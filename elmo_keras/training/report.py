@@ -16,7 +16,7 @@ from elmo_keras.training.progress import Progress
 from elmo_keras.training.run import TrainingRun
 from elmo_keras.training.streams import Streams
 from elmo_keras.util.command import CommandFailed
-from elmo_keras.util.fingerprint import installed_version
+from elmo_keras.util.files import installed_version
 from elmo_keras.util.markdown_table import markdown_table
 
 MANY_UNKNOWN = 0.5  # share of the training text

@@ -24,7 +24,7 @@ from elmo_keras.training.optimizers import RowAdagrad, make_optimizer
 from elmo_keras.training.options import RunSettings
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.streams import Streams
-from elmo_keras.util.fingerprint import check_same_run
+from elmo_keras.util.files import check_same_run
 
 CHECKPOINTS = "training/checkpoints"
 ZERO_STATE = "share of the sentences read from the zero state"  # in the metadata

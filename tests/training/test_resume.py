@@ -18,7 +18,7 @@ from elmo_keras.training.checkpoint import checkpoints, newest_checkpoint
 from elmo_keras.training.options import ZERO_STATE_SHARE
 from elmo_keras.training.run import CHECKPOINTS, ZERO_STATE
 from elmo_keras.util.command import CommandFailed
-from elmo_keras.util.locking import only_process
+from elmo_keras.util.files import only_process
 from tests.support.commands import command
 from tests.support.paths import ROOT
 from tests.support.training_runs import DYING_PROGRAM

@@ -8,8 +8,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from elmo_keras.util import outputs
+from elmo_keras.util.files import replacing
 from elmo_keras.util.outputs import check_apart, check_file, check_folder, check_picture
-from elmo_keras.util.replacing import replacing
 
 
 @pytest.fixture(autouse=True)

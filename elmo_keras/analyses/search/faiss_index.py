@@ -14,9 +14,8 @@ from elmo_keras.analyses.search.metadata import (
     read_metadata,
     write_metadata,
 )
-from elmo_keras.util.fingerprint import OtherRun
+from elmo_keras.util.files import OtherRun, replacing
 from elmo_keras.util.progress import Progress
-from elmo_keras.util.replacing import replacing
 
 TRAINED_ON = 64  # vectors for each list of an IVF
 LISTS = 1024  # an index without lists is trained as one with as many

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from elmo_keras.published_options import read_options
-from elmo_keras.util.fingerprint import OtherRun, check_same_run
-from elmo_keras.util.replacing import replacing
+from elmo_keras.util.files import OtherRun, check_same_run, replacing
 
 ADVICE = "--overwrite makes it anew."
 

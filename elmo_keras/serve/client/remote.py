@@ -30,7 +30,7 @@ from elmo_keras.text.length_batches import (
     padded_arrays,
 )
 from elmo_keras.text.sentences import Sentence, tokens_of_sentences
-from elmo_keras.util.replacing import replacing
+from elmo_keras.util.files import replacing
 
 RETRIED = (
     grpc.StatusCode.UNAVAILABLE,

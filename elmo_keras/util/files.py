@@ -1,0 +1,95 @@
+"""Files and folders that are written whole, by one process, for one run."""
+
+import contextlib
+import importlib.metadata
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+LOCK = "lock"
+
+
+class OtherRun(ValueError):
+    """A file that belongs to a run with other values."""
+
+
+def check_same_run(
+    now: Mapping[str, Any], then: Mapping[str, Any], source: str | Path, advice: str
+) -> None:
+    """Refuses to resume what has other values; the message names the first."""
+    for name in {**now, **then}:
+        if now.get(name) != then.get(name):
+            raise OtherRun(
+                f"{source} was made with {name} {then.get(name)!s:.500}; this run has "
+                f"{now.get(name)!s:.500}. {advice}"
+            )
+
+
+def file_stamp(path: Path) -> dict[str, Any]:
+    """The name, size and time of a file, by which a change of its content is noticed."""
+    status = path.stat()
+    return {"name": path.name, "size": status.st_size, "time": status.st_mtime_ns}
+
+
+def installed_version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path; the file written there replaces `path` at the end."""
+    for left_over in left_overs(path):
+        left_over.unlink(missing_ok=True)  # of a process that was killed
+    temporary = temporary_path(path)
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def temporary_path(path: Path) -> Path:
+    """Where this process writes a file until it is complete."""
+    # The suffix is the same, because Keras takes the format from it.
+    return path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
+
+
+def left_overs(path: Path) -> list[Path]:
+    """The temporary files of all processes for a path, which `replacing` removes."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.\d+{re.escape(path.suffix)}")
+    # A name may hold `*` or `[`, so it is no pattern for `glob`.
+    return [p for p in path.parent.glob(".*") if name.fullmatch(p.name)]
+
+
+@contextlib.contextmanager
+def only_process(folder: Path, message: str, *, wait: bool = False) -> Iterator[None]:
+    """Holds the lock of a folder, which is made; the lock's file stays.
+
+    If another process holds it, raises `ValueError(message)`, or prints it and waits. The
+    lock ends with the process, however it ends.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        from filelock import FileLock, Timeout
+    except ModuleNotFoundError:  # LiteRT needs nothing that is not required by it
+        print(f"No lock for {folder}: filelock is not installed.", file=sys.stderr)
+        yield
+        return
+    lock = FileLock(folder / LOCK, thread_local=False)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        if not wait:
+            raise ValueError(message) from None
+        print(message, file=sys.stderr, flush=True)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
