@@ -76,8 +76,12 @@ class ElmoEmbedder:
         index = None if forget_sentences else {t: str(i) for i, t in enumerate(lines)}
         metadata = self._embedder.file_metadata() | {"layers": output_format}
         with replacing(Path(output_file_path)) as path:
-            batches = [(range(len(lines)), vectors)]
-            write_hdf5(path, batches, metadata=metadata, sentence_to_index=index)
+            write_hdf5(
+                path,
+                [(range(len(lines)), vectors)],  # pyright: ignore[reportArgumentType]
+                metadata=metadata,
+                sentence_to_index=index,
+            )
 
 
 class ElmoModel:

@@ -1,5 +1,6 @@
 """ELMo as a transformer of scikit-learn; needs `pip install scikit-learn`."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         settings = self.get_params(deep=False)
         del settings["normalize"]
         self.embedder_ = Embedder(**settings)
-        self._n_features_out = int(np.prod(self.embedder_.engine.shape))
+        self._n_features_out = math.prod(n or 1 for n in self.embedder_.engine.shape)
         return self
 
     def transform(self, X: Iterable[Sentence]) -> np.ndarray:

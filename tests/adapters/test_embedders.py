@@ -90,13 +90,10 @@ def test_the_mean_of_a_sentence_has_length_1(model, expected):
     np.testing.assert_allclose(np.linalg.norm(of_layers, axis=(1, 2)), 1, atol=1e-6)
 
 
-def test_substitutes_are_the_likeliest_words_of_each_direction(
-    config, tmp_path, monkeypatch
-):
+def test_substitutes_are_the_likeliest_words_of_each_direction(config, tmp_path):
     vocabulary = Vocabulary.count([["the", "river", "bends", "again"]])
     language_model = LanguageModel(random_bilm(config, len(vocabulary)), vocabulary)
-    monkeypatch.setattr(LanguageModel, "from_pretrained", lambda _: language_model)
-    save_model(tmp_path, language_model.bilm)
+    save_model(tmp_path, language_model.bilm, vocabulary)
     model = ElmoModel()
     model.load(tmp_path, full=True)
     [first, second] = model.get_elmo_substitutes(["the river", "again"], topn=2)
