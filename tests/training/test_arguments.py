@@ -88,16 +88,6 @@ def test_every_option_reaches_the_field_that_it_sets():
         (["--init", "m", "--preset", "tiny"], "Leave out --preset"),
         (["--init", "m", "--cut-at", "byte"], "Leave out --cut-at"),
         (["--batch-size", "3", "--parts", "2"], "should be a multiple of --parts"),
-    ],
-)
-def test_contradictions_are_refused(arguments, message, capsys):
-    assert console.main(["train", *arguments]) == 2
-    assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
         (["--epochs", "0"], 'Invalid value "0" for --epochs. Must be >= 1'),
         (["--learning-rate", "nan"], 'Invalid value "nan" for --learning-rate'),
         (["--zero-state", "0"], 'Invalid value "0.0" for --zero-state. Must be > 0'),

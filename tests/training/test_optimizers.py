@@ -55,19 +55,6 @@ def test_adagrad_by_rows_is_adagrad_on_these_rows(epsilon):
     assert (accumulator[others] == 1.5).all() and (accumulator[ROWS] > 1.5).all()
 
 
-def test_accumulators_can_be_set():
-    first, second = keras.Variable(TABLE), keras.Variable(TABLE[0])
-    optimizer = RowAdagrad(RATE)
-    optimizer.build([first, second])
-    values = np.full((7, 3), 3.0, "float32"), np.full(3, 8.0, "float32")
-    optimizer.set_accumulators(values)
-    optimizer.apply([tf.ones((7, 3)), tf.ones(3)], [first, second])
-    np.testing.assert_allclose(first.numpy(), TABLE - RATE / 2, atol=1e-6)
-    np.testing.assert_allclose(second.numpy(), TABLE[0] - RATE / 3, atol=1e-6)
-    with pytest.raises(ValueError, match="zip"):
-        optimizer.set_accumulators(values[:1])
-
-
 def test_a_config_round_trip_keeps_everything():
     optimizer = RowAdagrad(0.7, 2.0, 0.25)
     again = keras.saving.deserialize_keras_object(

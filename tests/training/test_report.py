@@ -1,7 +1,5 @@
 """What a run records and reports: losses, perplexities, curves and warnings."""
 
-import dataclasses
-import json
 import re
 import types
 from pathlib import Path
@@ -12,9 +10,8 @@ import pytest
 from elmo_keras.perplexity import HeldOutPerplexity, Perplexity
 from elmo_keras.text.corpus import Corpus
 from elmo_keras.training.options import Limits
-from elmo_keras.training.progress import ROW_STEPS, Progress
+from elmo_keras.training.progress import Progress
 from elmo_keras.training.report import (
-    _means,
     beginning,
     draw_curves,
     remarks,
@@ -49,16 +46,6 @@ def test_a_row_is_the_mean_of_ten_steps_weighted_by_their_tokens():
     assert end[-1] == progress.tokens
     assert means @ (end - first) == pytest.approx(losses @ tokens)
     assert Progress().loss_rows().shape == (0, 3)
-
-
-@pytest.mark.parametrize("step", [3, ROW_STEPS, 17])
-def test_an_interruption_changes_no_row(step):
-    whole, _ = recorded(STEPS)
-    before = dataclasses.asdict(recorded(STEPS[:step])[0])
-    resumed = Progress(**json.loads(json.dumps(before)))
-    recorded(STEPS[step:], resumed)
-    assert np.array_equal(resumed.losses, whole.losses)
-    assert resumed.open_loss == whole.open_loss
 
 
 def test_the_recent_loss_is_the_mean_of_a_hundred_steps():
@@ -128,15 +115,6 @@ def test_many_unknown_tokens_and_batches_larger_than_the_text_are_told(
         assert line.startswith(start)
     if n_rows == 4:
         assert "12 tokens and sentence ends" in lines[0] and "--batch-size" in lines[0]
-
-
-def test_a_point_is_the_mean_of_its_tokens():
-    # Older checkpoints have a row of few tokens at the end of each epoch.
-    rows = np.array([[0, 10, 8.0], [10, 40, 4.0], [40, 60, 3.0], [60, 100, 1.0]])
-    middles, means, width = _means(rows, 2)
-    assert width == 50
-    np.testing.assert_allclose(middles, [(5 + 75) / 4, (100 + 320) / 6])
-    np.testing.assert_allclose(means, [(8 + 12) / 4, (6 + 4) / 6])
 
 
 @pytest.mark.parametrize("n_steps", [0, 160])

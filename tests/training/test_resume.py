@@ -101,9 +101,12 @@ def test_a_killed_process_resumes_to_the_same_end(small_run, uninterrupted, tmp_
 
 
 def test_stops_and_a_damaged_checkpoint_cost_only_steps(
-    reused, uninterrupted, tmp_path
+    reused, uninterrupted, tmp_path, capsys
 ):
     assert not reused.attempt(tmp_path / "model", before_step=interrupt_at(5))
+    shown = capsys.readouterr().out
+    assert "Interrupted at step 5. The same command resumes there." in shown
+    load_bilm(tmp_path / "model")
     progress = newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[1]["progress"]
     assert progress["step"] == 5  # where an evaluation is due, which is not lost
     expected = uninterrupted[1]["progress"]["held_out"]
@@ -117,14 +120,6 @@ def test_stops_and_a_damaged_checkpoint_cost_only_steps(
     with pytest.warns(UserWarning, match="08.hdf5 is damaged.*Trying the previous one"):
         assert reused.attempt(tmp_path / "model")
     assert largest_difference(tmp_path / "model", uninterrupted) == 0
-
-
-def test_ctrl_c_ends_training_after_the_step_and_saves_it(reused, tmp_path, capsys):
-    assert not reused.attempt(tmp_path / "model", before_step=interrupt_at(4))
-    shown = capsys.readouterr().out
-    assert "Interrupted at step 4. The same command resumes there." in shown
-    assert newest_checkpoint(tmp_path / "model" / CHECKPOINTS)[2].stem.endswith("04")
-    load_bilm(tmp_path / "model")
 
 
 def test_a_full_disk_ends_training_and_loses_no_older_checkpoint(

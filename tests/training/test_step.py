@@ -130,15 +130,6 @@ def test_a_decay_of_the_weights_is_part_of_a_step(bilm):
         np.testing.assert_allclose(now, 0.9 * weight, atol=1e-5)  # and Adam's 1e-6
 
 
-def test_words_that_are_not_candidates_keep_their_rows_of_the_softmax(bilm):
-    (batch,) = parts = batches(bilm, 1)[0]
-    before = bilm.softmax.kernel.numpy()
-    updated(bilm, parts)
-    changed = np.any(bilm.softmax.kernel.numpy() != before, axis=1)
-    assert np.flatnonzero(changed).tolist() == batch["candidates"].numpy().tolist()
-    assert len(batch["candidates"]) < len(VOCABULARY)
-
-
 @pytest.mark.parametrize(
     ("n_negatives", "name"),
     [

@@ -103,14 +103,6 @@ def test_python_reference_is_the_default_text(tmp_path, capsys):
     assert uses.call_args.args[1] == "return"
 
 
-@pytest.mark.slow
-def test_the_default_text_is_trained_on(tmp_path, capsys):
-    output = ["--output", str(tmp_path / "model"), *SIZES]
-    assert train([*output, "--steps", "8", "--seed", "3"]) == 0
-    shown = capsys.readouterr().out
-    assert "\nStep 8: " in shown and "Epoch 2" not in shown and "[return]" in shown
-
-
 def test_the_initial_weights_are_a_function_of_the_seed(files):
     one, again, other = (
         prepared([*files, "--seed", seed]).run.bilm.get_weights() for seed in "778"
