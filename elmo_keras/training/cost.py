@@ -13,10 +13,12 @@ import tensorflow as tf
 
 from elmo_keras.formats.published import n_parameters
 from elmo_keras.text.windows import window
-from elmo_keras.training.options import SLOTS, RunSettings
+from elmo_keras.training.options import RunSettings
 from elmo_keras.training.streams import Streams
 
 FLOAT = 4  # bytes
+# Variables of an optimizer for each weight.
+SLOTS = {"adagrad": 1, "adam": 2, "lion": 1, "rmsprop": 1, "sgd": 0}
 PROCESS = 2**30 * 3 // 4  # TensorFlow and Keras before a model is built
 EFFICIENCY = 0.7  # speed of a training step, relative to a large matrix product
 

@@ -44,7 +44,7 @@ def _n_workers():
     try:
         config = json.loads(os.environ.get("TF_CONFIG") or "{}")
         cluster = config.get("cluster", {})
-        return sum(len(cluster.get(kind, ())) for kind in ("chief", "worker"))
+        return sum(len(cluster.get(job, ())) for job in ("chief", "worker"))
     except (ValueError, AttributeError, TypeError) as error:
         raise ValueError(
             f"TF_CONFIG should be JSON with `cluster` and `task`. {error}"
@@ -57,7 +57,7 @@ def n_workers(strategy: tf.distribute.Strategy) -> int:
 
 
 def worker(strategy: tf.distribute.Strategy) -> int:
-    """The number of this process; number 0 writes the files."""
+    """The index of this process; process 0 writes the files."""
     cluster, resolver = _cluster(strategy), strategy.cluster_resolver
     if cluster is None:
         return 0
@@ -107,19 +107,19 @@ def _on_replicas(strategy, function):
 def gather_rows(strategy: tf.distribute.Strategy, rows: Any) -> Any:
     """The rows of all replicas, in their order, as NumPy arrays."""
 
-    def joined(x):
+    def join(x):
         if n_workers(strategy) > 1:
             return strategy.gather(x, axis=0).numpy()
         return tf.concat(strategy.experimental_local_results(x), axis=0).numpy()
 
-    return tf.nest.map_structure(joined, rows)
+    return tf.nest.map_structure(join, rows)
 
 
-def sum_over_workers(strategy: tf.distribute.Strategy, numbers: Any) -> Any:
+def sum_over_workers(strategy: tf.distribute.Strategy, array: Any) -> Any:
     """The sum of an array over all processes; every process gets it."""
     if n_workers(strategy) == 1:
-        return numbers
-    share = tf.constant(numbers, tf.float64) / n_local_replicas(strategy)
+        return array
+    share = tf.constant(array, tf.float64) / n_local_replicas(strategy)
     total = _on_replicas(strategy, _all_reduce)(share)
     return strategy.experimental_local_results(total)[0].numpy()
 

@@ -13,8 +13,8 @@ from elmo_keras.text.corpus import Corpus
 from elmo_keras.training.step import train_step
 from elmo_keras.training.streams import Streams
 
-# Settings of an optimizer that its `apply` reads, and not its `update_step`.
-OF_APPLY = (
+# Settings of an optimizer that need its `apply`, and `update_step` leaves out.
+ONE_DEVICE_ONLY = (
     "weight_decay use_ema clipnorm global_clipnorm clipvalue gradient_accumulation_steps"
 ).split()
 
@@ -74,7 +74,9 @@ class TrainableLanguageModel(keras.Model):
         if not self.compiled:
             raise ValueError("Call `compile` with an optimizer before `fit`.")
         check_softmax(self.bilm, x.vocabulary)
-        unused = [name for name in OF_APPLY if getattr(self.optimizer, name, None)]
+        unused = [
+            name for name in ONE_DEVICE_ONLY if getattr(self.optimizer, name, None)
+        ]
         if unused and n_replicas > 1:
             raise ValueError(
                 "On several devices, the optimizer should have no "

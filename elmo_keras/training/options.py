@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from elmo_keras.training.progress import Progress
 
 ZERO_STATE_SHARE = 0.1
-# The optimizers, with their variables for each weight.
-SLOTS = {"adagrad": 1, "adam": 2, "lion": 1, "rmsprop": 1, "sgd": 0}
-SCHEDULES = ("constant", "cosine", "linear")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,8 +53,8 @@ class RunSettings:
     # The probability that a sentence is read from the zero state, as `Elmo` reads it;
     # 0 for the published procedure.
     zero_state_share: float = ZERO_STATE_SHARE
-    optimizer: str = "adagrad"  # one of `SLOTS`
-    schedule: str = "constant"  # one of `SCHEDULES`
+    optimizer: str = "adagrad"  # or "adam", "lion", "rmsprop", "sgd"
+    schedule: str = "constant"  # or "cosine", "linear"
     dtype: str = "float32"  # or "mixed_bfloat16"
     replicas: int | None = None  # on this machine; None for all GPUs
     parts: int = 1  # of a replica's rows, computed in turn

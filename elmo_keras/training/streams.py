@@ -23,8 +23,16 @@ ALONE = tf.distribute.InputContext()  # one replica
 class Streams:
     """The batches of a corpus, each of whose tokens occurs once in an epoch.
 
-    `n_rows` are the rows of all replicas and parts. Without `n_negatives` the softmax
-    is full. With a `zero_state_share` of 0 the state is always carried over.
+    Args:
+        corpus: the training text.
+        vocabulary: the words of the softmax.
+        config: the biLM's, for the characters of the words.
+        n_rows: rows of text in a batch, those of all replicas and parts.
+        unroll_steps: tokens of each row in a batch.
+        n_negatives: negatives of the sampled softmax; None for the full softmax.
+        seed: of the order of the sentences, the negatives and the dropout.
+        zero_state_share: the probability that a sentence is read from the zero state;
+            with 0 the state is always carried over.
     """
 
     def __init__(
@@ -34,8 +42,8 @@ class Streams:
         config: ElmoConfig,
         *,
         n_rows: int,
-        unroll_steps: int,
-        n_negatives: int | None,
+        unroll_steps: int = 20,
+        n_negatives: int | None = None,
         seed: int = 0,
         zero_state_share: float = 0.0,
     ):

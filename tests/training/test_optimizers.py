@@ -6,7 +6,6 @@ import pytest
 import tensorflow as tf
 
 from elmo_keras.training.optimizers import OPTIMIZERS, RowAdagrad, make_optimizer
-from elmo_keras.training.options import SCHEDULES
 
 RATE, ROWS = 0.3, [5, 0, 2]
 RNG = np.random.default_rng(0)
@@ -74,7 +73,7 @@ def test_every_optimizer_updates_by_rows_as_by_the_whole_table(name):
     np.testing.assert_allclose(sparse, dense, atol=1e-6)  # rounding
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("schedule", ["constant", "cosine", "linear"])
 def test_schedules_start_at_the_rate_and_end_at_0(schedule):
     optimizer = make_optimizer("sgd", 0.4, schedule=schedule, n_steps=8)
     variable = keras.Variable(0.0)
