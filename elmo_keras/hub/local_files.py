@@ -18,12 +18,6 @@ from elmo_keras.hub.download import download_file, download_model
 from elmo_keras.hub.hugging_face import download_from_hub
 from elmo_keras.util.command import shortened
 
-MODEL_HELP = "a model directory, a zip, or a published model's name or address"
-ARITHMETIC = {
-    "choices": ["float32", "mixed_bfloat16", "bfloat16", "int8"],
-    "help": "of the computing (default: float32); int8 is by LiteRT, on CPUs",
-}
-
 
 def local_files(
     model: str | Path, weights: str | Path | None = None
