@@ -1,7 +1,6 @@
 """The frame of commands: help, errors in one line, exit statuses, stopping."""
 
 import errno
-import inspect
 import io
 import os
 import re
@@ -10,7 +9,6 @@ import subprocess
 import sys
 
 import cyclopts
-import docstring_parser
 import pytest
 
 from elmo_keras.util import arguments, console
@@ -94,9 +92,10 @@ def test_help_and_refusals_come_without_tensorflow():
 
 @pytest.mark.parametrize("name", console.COMMANDS)
 def test_every_option_has_help(name):
-    function = console.load(name)
-    described = {p.arg_name for p in docstring_parser.parse(function.__doc__).params}
-    assert described == set(inspect.signature(function).parameters)
+    command = console.make_app()[name]
+    options = command.assemble_argument_collection(parse_docstring=True)
+    shown = [option for option in options if option.parse]
+    assert [o.name for o in shown if not o.parameter.help] == []
 
 
 def test_the_list_names_every_command(capsys):
