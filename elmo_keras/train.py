@@ -229,13 +229,13 @@ def run_training(
     import_tensorflow()
     from elmo_keras.training import cost, distribution, report
     from elmo_keras.training.inputs import check_vocabulary, read_inputs
-    from elmo_keras.training.output import check_output, reserved
+    from elmo_keras.training.output import check_output, reserve
     from elmo_keras.training.run import make_run, make_streams
 
     strategy = distribution.make_strategy(settings.replicas)
     n_replicas, worker = strategy.num_replicas_in_sync, distribution.worker(strategy)
     check_output(output, data, settings)
-    with reserved(output, lock=worker == 0 and not dry_run):
+    with reserve(output, lock=worker == 0 and not dry_run):
         if worker == 0:
             print("Reading the text", flush=True)
         cache = output / f"training/corpus-{worker}"
@@ -275,7 +275,9 @@ def fit_and_report(
     chief, checkpoint = is_chief(run.strategy), restore(run, output)
     with failures_of_training(run.strategy):
         if chief and checkpoint is not None:
-            print(report.beginning(run.progress, limits, checkpoint), flush=True)
+            print(
+                report.describe_resumption(run.progress, limits, checkpoint), flush=True
+            )
         with stopping() as stop:
             finished = fit(run, limits, output, stop=stop.is_set)
         if not has_model(output):
@@ -283,7 +285,7 @@ def fit_and_report(
         if chief:
             report.write_card(run, data, output)
             print(f"The model is in {output}")
-            print(report.result(run.progress, finished), flush=True)
+            print(report.describe_result(run.progress, finished), flush=True)
         if not finished:
             return INTERRUPTED
         if chief and uses:

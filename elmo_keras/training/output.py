@@ -31,7 +31,7 @@ def check_output(output: Path, data: TextData, settings: RunSettings) -> None:
 
 
 @contextlib.contextmanager
-def reserved(output: Path, *, lock: bool) -> Iterator[None]:
+def reserve(output: Path, *, lock: bool) -> Iterator[None]:
     """Reserves a model directory, keeping other processes out if `lock`.
 
     A new directory is removed again if it holds neither a model nor a checkpoint.

@@ -29,9 +29,7 @@ class Progress:
     # zero state, and with the state carried over.
     held_out: Rows = dataclasses.field(default_factory=list)
     held_out_carried: Rows = dataclasses.field(default_factory=list)
-    # The field of `HeldOutPerplexity` that `best` is about; also in the checkpoints of
-    # versions without a choice.
-    chosen_by: str = "zero"
+    chosen_by: str = "zero"  # the field of `HeldOutPerplexity` that chooses the model
     best: float | None = None  # lowest mean held-out perplexity
     not_better: int = 0  # evaluations since then
 
@@ -65,7 +63,7 @@ class Progress:
         return self.chosen_mean(result)
 
     def chosen_mean(self, result: HeldOutPerplexity) -> float:
-        return getattr(result, self.chosen_by).mean
+        return (result.zero if self.chosen_by == "zero" else result.carried).mean
 
     def evaluations(self) -> list[HeldOutPerplexity]:
         return [

@@ -41,10 +41,10 @@ def describe_inputs(inputs: Inputs, streams: Streams) -> str:
             "Softmax: a new one, as with --new-softmax. The model to start from has none "
             "over this vocabulary."
         )
-    return "\n".join([*lines, *remarks(train, streams)])
+    return "\n".join([*lines, *find_problems(train, streams)])
 
 
-def remarks(text: TextStatistics, streams: Streams) -> list[str]:
+def find_problems(text: TextStatistics, streams: Streams) -> list[str]:
     """Lines about what is allowed, but hardly intended, in the training text."""
     lines = []
     if text.unknown > MANY_UNKNOWN:
@@ -62,7 +62,7 @@ def remarks(text: TextStatistics, streams: Streams) -> list[str]:
     return lines
 
 
-def beginning(progress: Progress, limits: Limits, checkpoint: Path) -> str:
+def describe_resumption(progress: Progress, limits: Limits, checkpoint: Path) -> str:
     reached = limits.reached(progress)
     if not reached:
         return f"Resuming from step {progress.step:,}, {checkpoint}"
@@ -73,7 +73,7 @@ def beginning(progress: Progress, limits: Limits, checkpoint: Path) -> str:
     )
 
 
-def result(progress: Progress, finished: bool) -> str:
+def describe_result(progress: Progress, finished: bool) -> str:
     """Lines with both perplexities and their ratio, or the step of the interruption."""
     if not finished:
         step = progress.step

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from elmo_keras.training.options import RunSettings, TextData
-from elmo_keras.training.output import check_output, has_model, reserved
+from elmo_keras.training.output import check_output, has_model, reserve
 from elmo_keras.training.run import CHECKPOINTS
 
 
@@ -16,7 +16,7 @@ from elmo_keras.training.run import CHECKPOINTS
 )
 def test_a_new_directory_stays_if_it_holds_a_model_or_a_checkpoint(tmp_path, kept):
     output = tmp_path / "a" / "model"
-    with pytest.raises(OSError, match="disk"), reserved(output, lock=True):
+    with pytest.raises(OSError, match="disk"), reserve(output, lock=True):
         assert (output / "training" / "lock").exists()
         if kept:
             (output / kept).parent.mkdir(parents=True, exist_ok=True)
@@ -27,14 +27,14 @@ def test_a_new_directory_stays_if_it_holds_a_model_or_a_checkpoint(tmp_path, kep
 
 
 def test_others_are_let_in_without_the_lock_and_an_old_directory_stays(tmp_path):
-    with reserved(tmp_path, lock=False):
+    with reserve(tmp_path, lock=False):
         pass
     assert tmp_path.exists() and not list(tmp_path.iterdir())
     with (
-        reserved(tmp_path, lock=True),
-        reserved(tmp_path, lock=False),
+        reserve(tmp_path, lock=True),
+        reserve(tmp_path, lock=False),
         pytest.raises(ValueError, match="Another process is training in"),
-        reserved(tmp_path, lock=True),
+        reserve(tmp_path, lock=True),
     ):
         pass
 

@@ -12,10 +12,10 @@ from elmo_keras.text.corpus import Corpus
 from elmo_keras.training.options import Limits
 from elmo_keras.training.progress import Progress
 from elmo_keras.training.report import (
-    beginning,
+    describe_result,
+    describe_resumption,
     draw_curves,
-    remarks,
-    result,
+    find_problems,
 )
 
 ZERO = [(0, 2.0, 2.0), (10, 9.0, 4.0), (20, 3.0, 11.0), (30, 2.0, 32.0)]
@@ -77,7 +77,7 @@ def test_the_best_perplexity_leaves_out_the_one_before_training(chosen_by, best)
 def test_both_perplexities_are_compared(after, verdict):
     zero = [(0, 10.0, 10.0), (5, after, after)]
     progress = Progress(held_out=zero, held_out_carried=[(0, 9.0, 4.0), (5, 8.0, 8.0)])
-    lines = result(progress, finished=True).splitlines()
+    lines = describe_result(progress, finished=True).splitlines()
     assert lines[0].endswith(
         "before training: forward 10.0, backward 10.0, mean 10.0; "
         "state carried over: forward 9.0, backward 4.0, mean 6.0"
@@ -88,10 +88,10 @@ def test_both_perplexities_are_compared(after, verdict):
 
 def test_a_finished_run_names_every_limit_it_has_reached():
     progress, path = Progress(epoch=2, step=1234, not_better=1), Path("checkpoint-1234")
-    assert beginning(progress, Limits(3), path) == (
+    assert describe_resumption(progress, Limits(3), path) == (
         "Resuming from step 1,234, checkpoint-1234"
     )
-    assert beginning(progress, Limits(2, n_steps=1000, patience=2), path) == (
+    assert describe_resumption(progress, Limits(2, n_steps=1000, patience=2), path) == (
         "Training is finished: checkpoint-1234 has reached --epochs 2 and --steps 1000. "
         "To continue, give a higher --epochs and --steps."
     )
@@ -110,7 +110,7 @@ def test_many_unknown_tokens_and_batches_larger_than_the_text_are_told(
 ):
     text = Corpus.of([list("abc"), list("adefghi")])
     batches = types.SimpleNamespace(corpus=text, n_rows=n_rows, unroll_steps=4)
-    lines = remarks(types.SimpleNamespace(unknown=unknown), batches)
+    lines = find_problems(types.SimpleNamespace(unknown=unknown), batches)
     for line, start in zip(lines, found, strict=True):
         assert line.startswith(start)
     if n_rows == 4:
