@@ -117,7 +117,8 @@ def similar_names(name: str, n: int = 4) -> list[str]:
     lowered = name.casefold()
     if same := [m.name for m in models if m.language.casefold() == lowered]:
         return same[:n]
-    names = {model.language.casefold(): model.name for model in models}
+    # The first model of a language counts, and a name comes before a language.
+    names = {model.language.casefold(): model.name for model in reversed(models)}
     for model in models:
         names |= {word.casefold(): model.name for word in (model.name, *model.aliases)}
     close = difflib.get_close_matches(lowered, names, n, CUTOFF)

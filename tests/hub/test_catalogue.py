@@ -76,6 +76,7 @@ def test_a_path_is_no_published_model_and_similar_names_are_suggested():
     assert similar_names("orignal")[0] == "original"
     assert similar_names("pub-med") == ["pubmed"]
     assert similar_names("ukranian")[0] == "nlpl:176"
+    assert similar_names("koreen") == ["ko"]
     assert similar_names("qqqq") == []
 
 
