@@ -94,7 +94,7 @@ def test_help_and_refusals_come_without_tensorflow():
 def test_every_option_has_help(name):
     command = console.make_app()[name]
     options = command.assemble_argument_collection(parse_docstring=True)
-    shown = [option for option in options if option.parse]
+    shown = [option for option in options if option.show]
     assert [o.name for o in shown if not o.parameter.help] == []
 
 
