@@ -192,9 +192,7 @@ def test_systems_get_the_same_batches():
     assert cells == [[name, *expected] for name in systems]
 
 
-def test_the_best_spans_are_scored_with_whole_tokens_and_with_characters(
-    tmp_path, capsys
-):
+def test_the_best_spans_are_scored_with_and_without_learned_endings(tmp_path, capsys):
     def question(identity, text, start):
         answer = {"text": text, "answer_start": start}
         return {"id": identity, "question": "?", "answers": [answer]}
@@ -202,11 +200,11 @@ def test_the_best_spans_are_scored_with_whole_tokens_and_with_characters(
     context = "서울에서 태어났다"
     paragraph = {
         "context": context,
-        "qas": [question("1", "서울", 0), question("2", context, 0)],
+        "qas": [question(n, "서울", 0) for n in "12"] + [question("3", context, 0)],
     }
     path = tmp_path / "questions.json"
     path.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}), "utf-8")
     answer_spans.main(path, metric="korquad")
-    (line,) = (x for x in capsys.readouterr().out.split("\n") if "| questions | 2" in x)
-    # Of the first answer, two of the token's four characters: F1 2/3.
-    assert line == "| questions | 2 | 1 | 83.33 / 50.00 | 100.00 / 100.00 |"
+    (line,) = (x for x in capsys.readouterr().out.split("\n") if "| questions | 3" in x)
+    # Of the first answers, two of the token's four characters: F1 2/3.
+    assert line == "| questions | 3 | 77.78 / 33.33 | 100.00 / 100.00 |"

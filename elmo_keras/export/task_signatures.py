@@ -176,7 +176,7 @@ def _of_questions(model):
         placed = {field: words_in_graph(text) for field, text in texts.items()}
         words = {field: text.words for field, text in placed.items()}
         found = _in_pieces(model, words)
-        return text_answers(placed["context"], placed["question"], found)
+        return text_answers(placed["context"], placed["question"], found, model.endings)
 
     return _traced(default, {f: sentences_spec(f) for f in model.text_fields})
 

@@ -102,7 +102,10 @@ TASKS = {
     ),
     "questions": ExportedTask(
         lambda: _built(
-            QuestionAnswering(token_vectors(), True, units=3, within_tokens=True), 3
+            QuestionAnswering(
+                token_vectors(), True, units=3, endings=["에서", "서", "i", "n"]
+            ),
+            3,
         ),
         {"context": CONTEXTS, "question": QUESTIONS},
         _answered,

@@ -122,9 +122,9 @@ CASES = {
         header=TABLE,
     ),
     "answer": Case(
-        lambda vectors: QuestionAnswering(vectors, True, units=3, within_tokens=True),
+        lambda vectors: QuestionAnswering(vectors, True, units=3, endings=["eb"]),
         text_inputs(context=[*TEXTS[:2], TEXTS[3]], question=[*OTHERS[:2], OTHERS[3]]),
-        [[0, 1, 0, 1], [-1] * 4, [-2] * 4],
+        [[0, 1], [-1] * 2, [-2] * 2],
         lambda model: model.answer(CONTEXT, QUESTION),
         lambda model, outputs: model.answer(CONTEXT, QUESTION),
         questions(*2 * [("Ann left.", "Who?", "Ann")]),

@@ -1,16 +1,12 @@
 """A model that answers questions with a span of a text."""
 
+from collections.abc import Iterable
+
 import keras
 import tensorflow as tf
 
 from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
-from elmo_keras.tasks.answer.cuts import SpanCuts
-from elmo_keras.tasks.answer.words import (
-    LONGEST_ANSWER,
-    NO_ANSWER,
-    AnswerSpan,
-    offset_tokens,
-)
+from elmo_keras.tasks.answer.words import LONGEST_ANSWER, NO_ANSWER, offset_tokens
 from elmo_keras.tasks.layers.bilstm import FastBidirectional
 from elmo_keras.tasks.layers.pooling import NEVER
 from elmo_keras.tasks.layers.task_model import TaskModel
@@ -31,9 +27,9 @@ class QuestionAnswering(TaskModel):
 
     where z, the score of no answer, is computed from the means of m and n, weighted by
     the softmax of their scores; it is left out unless `unanswerable`. The answer is the
-    best span of at most `longest_answer` tokens, or none if z is higher. If
-    `within_tokens`, `SpanCuts` then choose how many characters of the first token are
-    before the answer, from m, and of the last token after it, from n.
+    best span of at most `longest_answer` tokens, or none if z is higher. Its last token
+    loses the longest of the `endings`: in Korean, answers mostly end before a particle,
+    as `서울` in `서울에서`.
 
     Args:
         token_vectors: a `TokenVectors` layer; its vectors for the output are
@@ -41,18 +37,16 @@ class QuestionAnswering(TaskModel):
         unanswerable: whether there are questions without an answer (SQuAD 2.0).
         units: size of each LSTM in each direction.
         dropout: rate of the dropout on the inputs of the layers.
-        within_tokens: whether answers may begin and end within a token.
+        endings: endings of tokens that are not part of an answer.
         longest_answer: maximum length of an answer in tokens.
 
     Call arguments:
         inputs: `context` and `question`, strings `(batch, time)`, see `TaskModel`.
 
     Output: start and end scores `(batch, time)`, very low at padding, and the score
-    of no answer `(batch,)`; if `within_tokens`, also m and n, `(batch, time, dim)`.
-    `predict` gives the first and last token of the answers, int32 `(batch, 2)`,
-    `NO_ANSWER` for none; if `within_tokens`, int32 `(batch, 4)`, the fields of an
-    `AnswerSpan`. Labels have the same form; the loss is the mean of −log p over those
-    that are not `NOT_KNOWN`, plus that of both cuts.
+    of no answer `(batch,)`. `predict` gives the first and last token of the answers,
+    int32 `(batch, 2)`, `NO_ANSWER` for none. Labels have the same form; the loss is the
+    mean of −log p over those that are not `NOT_KNOWN`.
 
     >>> answerer = QuestionAnswering(TokenVectors(words=["who"]), units=3)
     >>> answerer.run_eagerly = True  # one question needs no graph
@@ -73,13 +67,13 @@ class QuestionAnswering(TaskModel):
         units: int = 100,
         *,
         dropout: float = 0.2,
-        within_tokens: bool = False,
+        endings: Iterable[str] = (),
         longest_answer: int = LONGEST_ANSWER,
         **kwargs,
     ):
         super().__init__(token_vectors, units, dropout, **kwargs)
         self.unanswerable = unanswerable
-        self.within_tokens = within_tokens
+        self.endings = list(endings)
         self.longest_answer = longest_answer
         self.encoder = FastBidirectional(units, name="encoder")
         self.attention = AttentionFlow(name="attention")
@@ -94,8 +88,6 @@ class QuestionAnswering(TaskModel):
         if unanswerable:
             self.doubt = keras.layers.Dense(units, "relu", name="doubt")
             self.no_answer_score = keras.layers.Dense(1, name="no_answer_score")
-        if within_tokens:
-            self.cuts = SpanCuts(dropout, name="cuts")
 
     def build(self, input_shape=None):
         vectors, dim = self.token_vectors, 2 * self.units
@@ -113,8 +105,6 @@ class QuestionAnswering(TaskModel):
         if self.unanswerable:
             self.doubt.build((None, 2 * dim))
             self.no_answer_score.build((None, self.units))
-        if self.within_tokens:
-            self.cuts.build((None, None, dim))
 
     def call(self, inputs, training=False):
         x, mask = self._attended(inputs, training)
@@ -125,8 +115,7 @@ class QuestionAnswering(TaskModel):
             tf.where(mask, tf.squeeze(score(hidden), axis=-1), NEVER)
             for score, hidden in ((self.start_scores, m), (self.end_scores, n))
         )
-        outputs = starts, ends, self._no_answer(starts, ends, m, n)
-        return (*outputs, m, n) if self.within_tokens else outputs
+        return starts, ends, self._no_answer(starts, ends, m, n)
 
     def _encoded(self, inputs, field, training):
         """The vectors of a field's tokens (batch, time, dim), and their mask."""
@@ -160,61 +149,42 @@ class QuestionAnswering(TaskModel):
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
         y = tf.cast(y, tf.int32)
-        places, is_none = tf.maximum(y, 0), y[:, 0] == NO_ANSWER
-        right = tf.where(is_none, y_pred[2], span_scores(y_pred, places))
+        right = span_scores(y_pred, tf.maximum(y, 0))
+        right = tf.where(y[:, 0] == NO_ANSWER, y_pred[2], right)
         losses = log_total(y_pred) - right
-        if self.within_tokens:
-            cuts = self._cut_losses(x["context"], y_pred[3:], places, training=training)
-            losses += tf.where(is_none, 0.0, cuts)
         known = y[:, 0] >= (NO_ANSWER if self.unanswerable else 0)
         n_known = tf.reduce_sum(tf.cast(known, losses.dtype))
         loss = tf.reduce_sum(tf.where(known, losses, 0)) / tf.maximum(n_known, 1)
         return loss + sum(self.losses)
 
-    def _cut_losses(self, context, hidden, places, *, training=False):
-        """−log p of the cuts at both ends of given answers: `(batch,)`."""
-        cuts = self.cuts(context, *hidden, spans=places, training=training)
-        cross_entropy = tf.nn.sparse_softmax_cross_entropy_with_logits
-        before, after = map(cross_entropy, (places[:, 2], places[:, 3]), cuts)
-        return before + after
-
     def decode(self, inputs, outputs):
-        """The answers: int32 `(batch, 2)`, or `(batch, 4)` if `within_tokens`."""
-        starts, ends, none, *hidden = outputs
+        """The answers: int32 `(batch, 2)`."""
+        starts, ends, none = outputs
         first, last, score = best_spans(starts, ends, self.longest_answer)
         spans = tf.stack([first, last], axis=1)
-        if self.within_tokens:
-            cuts = self.cuts.best(inputs["context"], *hidden, spans=spans)
-            spans = tf.concat([spans, cuts], axis=1)
         return tf.where((score >= none)[:, None], spans, NO_ANSWER)
 
     @tf.function(reduce_retracing=True)
     def margins(self, inputs):
         """How far the best span's score is above that of no answer: `(batch,)`."""
-        starts, ends, none, *_ = self(inputs, training=False)
+        starts, ends, none = self(inputs, training=False)
         return best_spans(starts, ends, self.longest_answer)[2] - none
 
     def answers(self, inputs):
         """`span` and `score` `(batch,)`, its probability, and `no_answer_score` if `unanswerable`.
 
-        Spans are int32 `(batch, 4)`, the fields of an `AnswerSpan`, `NO_ANSWER` for none.
+        Spans are int32 `(batch, 2)`, first and last token, `NO_ANSWER` for none.
         """
         outputs = self(inputs, training=False)
         span = self.decode(inputs, outputs)
-        scores = [tf.cast(x, tf.float32) for x in outputs[:3]]
+        scores = [tf.cast(x, tf.float32) for x in outputs]
         no_answer = tf.exp(scores[2] - log_total(scores))
-        places = tf.maximum(span, 0)
-        log_p = span_scores(scores, places) - log_total(scores)
-        if self.within_tokens:
-            cuts = self._cut_losses(inputs["context"], outputs[3:], places)
-            log_p -= tf.cast(cuts, tf.float32)
-        else:
-            span = tf.pad(span, [[0, 0], [0, 2]])
-        found = {
+        log_p = span_scores(scores, tf.maximum(span, 0)) - log_total(scores)
+        answers = {
             "span": span,
             "score": tf.where(span[:, 0] == NO_ANSWER, no_answer, tf.exp(log_p)),
         }
-        return found | ({"no_answer_score": no_answer} if self.unanswerable else {})
+        return answers | ({"no_answer_score": no_answer} if self.unanswerable else {})
 
     def answer(self, context: str, question: str) -> str:
         """The span of the context that answers the question, `""` for no answer.
@@ -232,27 +202,29 @@ class QuestionAnswering(TaskModel):
             "context": padded_tokens([offsets.tokens]),
             "question": padded_tokens([asked.tokens]),
         }
-        span = AnswerSpan(*self.predict_on_batch(inputs)[0])
-        return "" if span.first == NO_ANSWER else offsets.text(context, span)
+        first, last = self.predict_on_batch(inputs)[0]
+        if first == NO_ANSWER:
+            return ""
+        return offsets.answer(context, first, last, self.endings)
 
     def get_config(self):
         return super().get_config() | {
             "unanswerable": self.unanswerable,
-            "within_tokens": self.within_tokens,
+            "endings": self.endings,
             "longest_answer": self.longest_answer,
         }
 
 
 def span_scores(outputs, spans) -> tf.Tensor:
-    """The scores `(batch,)` of spans, int32 `(batch, 2 or more)`: first and last token."""
-    starts, ends, *_ = outputs
+    """The scores `(batch,)` of spans, int32 `(batch, 2)`: first and last token."""
+    starts, ends, _ = outputs
     first = tf.gather(starts, spans[:, 0], batch_dims=1)
     return first + tf.gather(ends, spans[:, 1], batch_dims=1)
 
 
 def log_total(outputs) -> tf.Tensor:
     """The logarithm of the sum over all spans and no answer: `(batch,)`."""
-    starts, ends, none, *_ = outputs
+    starts, ends, none = outputs
     total = tf.reduce_logsumexp(starts, axis=1) + tf.reduce_logsumexp(ends, axis=1)
     return tf.reduce_logsumexp([total, none], axis=0)
 

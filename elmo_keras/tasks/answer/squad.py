@@ -3,7 +3,7 @@
 import collections
 import re
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,9 +19,9 @@ def read_squad(path: str | Path) -> list[dict]:
     """The questions of a file, plain or gzipped; errors name file, place and reason.
 
     Each has `id`; the tokens of `context` and `question`; `text`, the paragraph; `offsets`,
-    its tokens with their offsets; `answers`; `span`, the `AnswerSpan` of the first answer
-    that is at its offset, or None; `misplaced`, for each answer that is not, its text and
-    the text found there.
+    its tokens with their offsets; `answers`; of the first answer that is at its offset, the
+    `span`, its first and last token, and the `ending`, the characters of its last token
+    after it, or None; `misplaced`, for each answer that is not, its text and the text there.
     """
     examples = []
     content = read_json(path)
@@ -80,15 +80,17 @@ def _text(parent, key, place):
 
 
 def _example(text, offsets: OffsetTokens, question, *, place):
-    spans, misplaced = [], []
+    span = ending = None
+    misplaced = []
     answers = list(_answers(question, place))
     for answer, begin in answers:
         end = begin + len(answer)
-        found = text[begin:end] if begin >= 0 else ""
-        if found == answer:
-            spans.append(offsets.span(begin, end))
-        else:
-            misplaced.append((answer, found))
+        text_there = text[begin:end] if begin >= 0 else ""
+        if text_there != answer:
+            misplaced.append((answer, text_there))
+        elif span is None:
+            span = offsets.span(begin, end)
+            ending = text[end : offsets.ends[span[1]]]
     return {
         "id": str(question.get("id", "")),
         "context": offsets.tokens,
@@ -96,7 +98,8 @@ def _example(text, offsets: OffsetTokens, question, *, place):
         "text": text,
         "offsets": offsets,
         "answers": [answer for answer, _ in answers],
-        "span": spans[0] if spans else None,
+        "span": span,
+        "ending": ending,
         "misplaced": misplaced,
     }
 
@@ -108,6 +111,24 @@ def _answers(question, place):
         offset = _value(answer, "answer_start", answer_place, kind=int)
         text = _text(answer, "text", answer_place)
         yield text.strip(), offset + len(text) - len(text.lstrip())
+
+
+def answer_endings(examples: Sequence[Mapping]) -> list[str]:
+    """Endings of tokens that answers leave out, such as the particles of Korean eojeols.
+
+    These are left out at least twice, and by more than half of the answers whose last
+    token ends with them.
+    """
+    found = [e for e in examples if e["ending"]]
+    counts = collections.Counter(e["ending"] for e in found)
+    endings = [ending for ending, count in counts.items() if count > 1]
+    last_tokens = [e["context"][e["span"][1]] for e in examples if e["span"]]
+    return sorted(
+        ending
+        for ending in endings
+        if 2 * counts[ending]
+        > sum(t.endswith(ending) and t != ending for t in last_tokens)
+    )
 
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")

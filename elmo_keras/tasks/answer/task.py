@@ -7,18 +7,13 @@ import numpy as np
 
 from elmo_keras.tasks.answer.squad import (
     CONVENTIONS,
+    answer_endings,
     misplaced_answers,
     read_squad,
     squad_scores,
     squad_statistics,
 )
-from elmo_keras.tasks.answer.words import (
-    LONGEST_ANSWER,
-    LONGEST_CUT,
-    NO_ANSWER,
-    NOT_KNOWN,
-    AnswerSpan,
-)
+from elmo_keras.tasks.answer.words import LONGEST_ANSWER, NO_ANSWER, NOT_KNOWN
 from elmo_keras.tasks.task import Task
 from elmo_keras.util.arguments import Count, Rate
 
@@ -52,11 +47,10 @@ class Answering(Task):
         if n_left_out:
             print(
                 f"{path}: {n_left_out:,} of {len(examples):,} questions are scored, but "
-                "not trained on: their answers are not at their answer_start, or leave "
-                f"out more than {LONGEST_CUT} characters of a token."
+                "not trained on: their answers are not at their answer_start."
             )
         spans = [example["span"] for example in examples if example["span"]]
-        n_long = sum(s.last - s.first >= self.longest_answer for s in spans)
+        n_long = sum(last - first >= self.longest_answer for first, last in spans)
         if n_long:
             print(
                 f"{path}: {n_long:,} of {len(examples):,} answers have more than "
@@ -75,21 +69,19 @@ class Answering(Task):
             any(not example["answers"] for example in examples),
             self.units,
             dropout=self.layer_dropout,
-            within_tokens=any(max(label(example)[2:]) > 0 for example in examples),
+            endings=answer_endings(examples),
             longest_answer=self.longest_answer,
         )
 
     def targets(self, examples, model):
-        """The spans of the answers, as many of their fields as the model predicts."""
-        n_fields = 4 if model.within_tokens else 2
-        return [np.array(label(example)[:n_fields]) for example in examples]
+        return [np.array(label(example)) for example in examples]
 
     def statistics(self, model, examples, predictions):
         texts = [
-            example["offsets"].text(example["text"], AnswerSpan(*span))
-            if span[0] != NO_ANSWER
+            example["offsets"].answer(example["text"], first, last, model.endings)
+            if first != NO_ANSWER
             else ""
-            for example, span in zip(examples, predictions)
+            for example, (first, last) in zip(examples, predictions)
         ]
         answers = [example["answers"] for example in examples]
         return squad_statistics(texts, answers, CONVENTIONS[self.metric])
@@ -118,11 +110,8 @@ class Answering(Task):
         bias.assign([before + np.mean(edges[n_answered : n_answered + 2])])
 
 
-def label(example: dict) -> AnswerSpan:
-    """The span of an answer; `NO_ANSWER` or `NOT_KNOWN` without one."""
+def label(example: dict) -> tuple[int, int]:
+    """First and last token of an answer; `NO_ANSWER` or `NOT_KNOWN` without one."""
     if not example["answers"]:
-        return AnswerSpan(*[NO_ANSWER] * 4)
-    span = example["span"]
-    if span is None or max(span.cut_before, span.cut_after) > LONGEST_CUT:
-        return AnswerSpan(*[NOT_KNOWN] * 4)
-    return span
+        return NO_ANSWER, NO_ANSWER
+    return example["span"] or (NOT_KNOWN, NOT_KNOWN)

@@ -1,7 +1,8 @@
-"""Words of texts and their places, and the spans that answer questions."""
+"""Words of texts and their offsets, and the pieces of texts that answer questions."""
 
 import bisect
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 from elmo_keras.tasks.readers.words import joined_at_marks
@@ -12,17 +13,7 @@ _TOKEN = re.compile(r"\w+|[^\w\s\u200b]")
 
 
 LONGEST_ANSWER = 30  # tokens
-LONGEST_CUT = 8  # characters of a token that may not belong to an answer
 NO_ANSWER, NOT_KNOWN = -1, -2  # labels instead of tokens
-
-
-class AnswerSpan(NamedTuple):
-    """A piece of text: its first and last token, and the characters cut off from them."""
-
-    first: int
-    last: int
-    cut_before: int = 0  # of the first token
-    cut_after: int = 0  # of the last token
 
 
 class OffsetTokens(NamedTuple):
@@ -30,18 +21,29 @@ class OffsetTokens(NamedTuple):
     begins: list[int]
     ends: list[int]
 
-    def text(self, source: str, span: AnswerSpan) -> str:
-        begin = self.begins[span.first] + span.cut_before
-        return source[begin : self.ends[span.last] - span.cut_after]
+    def answer(
+        self, source: str, first: int, last: int, endings: Collection[str] = ()
+    ) -> str:
+        """The piece of a text from its first to its last token, without one of the endings."""
+        begin, token = self.begins[last], self.tokens[last]
+        end = begin + len(strip_ending(token, endings))
+        return source[self.begins[first] : end]
 
-    def span(self, begin: int, end: int) -> AnswerSpan | None:
-        """The span of the characters `[begin, end)`; None if no token is in them."""
+    def span(self, begin: int, end: int) -> tuple[int, int] | None:
+        """First and last token of the characters `[begin, end)`; None if there is none."""
         first = bisect.bisect_right(self.ends, begin)
         last = bisect.bisect_left(self.begins, end) - 1
-        if first > last:
-            return None
-        before, after = begin - self.begins[first], self.ends[last] - end
-        return AnswerSpan(first, last, max(0, before), max(0, after))
+        return (first, last) if first <= last else None
+
+
+def strip_ending(token: str, endings: Collection[str]) -> str:
+    """A token without the longest of the endings that leaves something of it.
+
+    >>> strip_ending("서울에서는", ["는", "에서는"])
+    '서울'
+    """
+    lengths = (i for i in range(1, len(token)) if token[i:] in endings)
+    return token[: next(lengths, None)]
 
 
 def offset_tokens(text: str) -> OffsetTokens:

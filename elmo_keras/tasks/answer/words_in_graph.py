@@ -1,6 +1,7 @@
-"""Words of texts and their places, and answers as texts, found by a graph."""
+"""Words of texts and their offsets, and answers as texts, computed by a graph."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -61,36 +62,43 @@ NOWHERE = -1  # begin and end of no answer
 
 
 def text_answers(
-    context: PlacedWords, question: PlacedWords, found: Mapping[str, tf.Tensor]
+    context: PlacedWords,
+    question: PlacedWords,
+    answers: Mapping[str, tf.Tensor],
+    endings: Sequence[str],
 ) -> dict[str, tf.Tensor]:
-    """The answers that `QuestionAnswering.answers` found, as pieces of their contexts.
+    """What `QuestionAnswering.answers` gives, with spans as pieces of their contexts.
 
     `begin` and `end` are numbers of characters, `NOWHERE` for none. If one of the texts
     has no word, there is no answer, with the score 0.
     """
-    first, last, before, after = tf.unstack(found["span"], axis=1)
+    first, last = tf.unstack(answers["span"], axis=1)
     lengths = [text.words.row_lengths() for text in (context, question)]
     has_words = tf.reduce_all(tf.stack(lengths) > 0, axis=0)
     is_answer = (first >= 0) & has_words
-    first, last, before, after = (
-        tf.where(is_answer, x, 0) for x in (first, last, before, after)
-    )
+    first, last = (tf.where(is_answer, x, 0) for x in (first, last))
     # One more column, so that there is a first one.
     begins, ends = (
         tf.pad(x.to_tensor(), [[0, 0], [0, 1]]) for x in (context.begins, context.ends)
     )
-    begin = tf.gather(begins, first, batch_dims=1)
-    whole = tf.gather(ends, last, batch_dims=1) - begin  # bytes
-    tokens = tf.strings.substr(context.texts, begin, tf.where(is_answer, whole, 0))
-    left = tf.strings.length(tokens, unit="UTF8_CHAR") - before - after
-    answer = tf.strings.substr(tokens, before, left, unit="UTF8_CHAR")
-    in_front = tf.strings.substr(context.texts, tf.zeros_like(begin), begin)
-    begin = tf.strings.length(in_front, unit="UTF8_CHAR") + before
+    begin, begin_of_last = (tf.gather(begins, x, batch_dims=1) for x in (first, last))
+    end = tf.gather(ends, last, batch_dims=1)
+    token = tf.strings.substr(context.texts, begin_of_last, end - begin_of_last)
+    if endings:  # as `strip_ending`
+        pattern = "|".join(map(re.escape, endings))
+        token = tf.strings.regex_replace(token, f"(.)(?:{pattern})$", r"\1")
+    size = begin_of_last - begin + tf.strings.length(token)  # bytes
+    answer = tf.strings.substr(context.texts, begin, tf.where(is_answer, size, 0))
+    before = tf.strings.substr(context.texts, tf.zeros_like(begin), begin)
+    begin = tf.strings.length(before, unit="UTF8_CHAR")
+    end = begin + tf.strings.length(answer, unit="UTF8_CHAR")
     scores = {
-        name: tf.where(has_words, x, 0.0) for name, x in found.items() if name != "span"
+        name: tf.where(has_words, x, 0.0)
+        for name, x in answers.items()
+        if name != "span"
     }
     return scores | {
         "answer": answer,
         "begin": tf.where(is_answer, begin, NOWHERE),
-        "end": tf.where(is_answer, begin + left, NOWHERE),
+        "end": tf.where(is_answer, end, NOWHERE),
     }

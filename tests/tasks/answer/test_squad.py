@@ -7,6 +7,7 @@ import pytest
 
 from elmo_keras.tasks.answer.squad import (
     CONVENTIONS,
+    answer_endings,
     exact_match,
     f1,
     misplaced_answers,
@@ -37,24 +38,28 @@ def write(path, *questions, context=CONTEXT):
 
 
 @pytest.mark.parametrize(
-    "answer, span, text",
+    "answer, span, ending, text",
     [
-        ("Ann's team", (3, 6, 0, 0), "Ann's team"),
-        ("끝", (19, 19, 0, 0), "끝"),
+        ("Ann's team", (3, 6), "", "Ann's team"),
+        ("끝", (19, 19), "", "끝"),
         # An answer may begin and end within a token.
-        ("99", (1, 1, 1, 1), "99"),
-        ("990, A", (1, 3, 1, 2), "990, A"),
+        ("99", (1, 1), "0", "99"),
+        ("990, A", (1, 3), "nn", "990, A"),
         # White space around it is left out.
-        (" 1990", (1, 1, 0, 0), "1990"),
-        ("won. ", (7, 8, 0, 0), "won."),
+        (" 1990", (1, 1), "", "1990"),
+        ("won. ", (7, 8), "", "won."),
     ],
 )
-def test_an_answer_becomes_the_tokens_at_its_offset(answer, span, text, tmp_path):
+def test_an_answer_becomes_the_tokens_at_its_offset(
+    answer, span, ending, text, tmp_path
+):
     path = write(tmp_path / "a.json", question([answer]), question([]))
     example, other = read_squad(path)
     assert example["question"] == ["Who", "won", "?"]
     assert example["span"] == span and example["answers"] == [text]
-    assert example["offsets"].text(example["text"], example["span"]) == text
+    assert example["ending"] == ending
+    found = example["offsets"].answer(example["text"], *span, [ending])
+    assert found.endswith(text)
     assert other["offsets"] is example["offsets"] and other["span"] is None
 
 
@@ -64,7 +69,7 @@ def test_answers_that_are_not_at_their_offset_are_counted(tmp_path):
     second["answers"][0]["answer_start"] = -3
     path = write(tmp_path / "a.json", moved, second, question())
     examples = read_squad(path)
-    assert [e["span"] for e in examples] == [None, (1, 1, 0, 0), None]
+    assert [e["span"] for e in examples] == [None, (1, 1), None]
     assert examples[0]["answers"] == ["Ann's"]
     assert misplaced_answers(examples) == (
         "2 of 3 answers are not at their answer_start, first that of question 'm7': "
@@ -96,6 +101,22 @@ def test_a_file_may_be_one_line_of_megabytes_after_a_byte_order_mark(tmp_path):
     assert read_squad(path)[0]["context"] == ["w"]
     path.write_bytes(gzip.compress(path.read_bytes()))
     assert read_squad(path)[0]["context"] == ["w"]
+
+
+def test_endings_that_answers_mostly_leave_out_are_learned(tmp_path):
+    words = ["서울에서", "부산에서", "여수는", "대구는", "나는", "1990년", "x"]
+    answers = ["서울", "부산", "여수", "대구", "나는", "1990", "x"]
+    questions = [
+        {"id": a, "question": "?", "answers": [{"text": a, "answer_start": 0}]}
+        for a in answers
+    ]
+    paragraphs = [{"context": w, "qas": [q]} for w, q in zip(words, questions)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
+    examples = read_squad(path)
+    assert answer_endings(examples) == ["는", "에서"]  # "년" once
+    often = examples + 2 * [examples[4]]
+    assert answer_endings(often) == ["에서"]
 
 
 def with_question(broken):

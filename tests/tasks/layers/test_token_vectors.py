@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from elmo_keras import Elmo
 from elmo_keras.tasks.answer.attention_flow import AttentionFlow, SelfAttention
-from elmo_keras.tasks.answer.cuts import CharacterCuts, SpanCuts
 from elmo_keras.tasks.classify.classifier import Maxout
 from elmo_keras.tasks.coreference.mentions import AntecedentScores, SpanVectors
 from elmo_keras.tasks.layers.bilstm import stacked_pair
@@ -144,8 +143,6 @@ def test_attentive_pooling_weighs_the_real_tokens_by_a_learned_score():
         Maxout(3, pieces=2),
         SpanVectors(3, width_dim=2),
         AntecedentScores(5, units=3, dropout=0.1),
-        CharacterCuts(True, units=3),
-        SpanCuts(dropout=0.1),
         AttentionFlow(),
         SelfAttention(),
     ],
