@@ -36,9 +36,7 @@ class LayerProbes(keras.Model):
             vectors = tf.stack(means, axis=1)[:, :, None]
         return self.dense(vectors)
 
-    def compute_loss(
-        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
-    ):
+    def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
         labels = tf.repeat(y[:, None], self.n_layers, axis=1)
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
             tf.maximum(labels, 0), y_pred

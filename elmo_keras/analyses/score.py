@@ -64,9 +64,8 @@ def score(
             table = stack.enter_context(path.open("w", encoding="utf-8"))
         lines = (line.split() for line in lines_of(text, file))
         print(*head, sep="\t", file=table)
-        for number, scores in enumerate(
-            language_model.score(lines, progress=progress.update), 1
-        ):
+        sentences = language_model.score(lines, progress=progress.add)
+        for number, scores in enumerate(sentences, 1):
             for row in rows(scores):
                 print(number, *row, sep="\t", file=table)
 

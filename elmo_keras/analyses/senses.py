@@ -113,9 +113,9 @@ def average_senses(
     embedder: Embedder, training: Sequence["Sentence"], inventory: SenseInventory
 ) -> np.ndarray:
     """The mean vector of each sense's uses, float32 `(senses, layers, dim)`."""
-    n_layers, _, dim = embedder.engine.shape
-    n_senses = len(inventory.senses)
-    sums = np.zeros((n_senses, n_layers, dim), np.float32)
+    config, n_senses = embedder.engine.config, len(inventory.senses)
+    shape = n_senses, config.n_layers + 1, 2 * config.projection_dim
+    sums = np.zeros(shape, np.float32)
     counts = np.zeros((n_senses, 1, 1), np.float32)
     for instance, vector in _instance_vectors(embedder, training):
         for key in instance.senses:

@@ -7,8 +7,6 @@ from typing import Literal
 from elmo_keras.util.arguments import Count, Index
 from elmo_keras.util.command import import_tensorflow
 
-DIRECTIONS = "both", "forward", "backward"
-
 
 def substitutes(
     *sentence: str,
@@ -38,10 +36,10 @@ def substitutes(
     tokens = " ".join(sentence).split()
     if not tokens:
         raise ValueError("The sentence should have at least one token. It is empty.")
-    if (word is None) == (position is None):
-        raise ValueError("Give either --word or --position.")
-    if word is not None:
+    if word is not None and position is None:
         position = only_position(word, tokens)
+    elif position is None or word is not None:
+        raise ValueError("Give either --word or --position.")
     elif position >= len(tokens):
         raise ValueError(
             f"--position should be from 0 to {len(tokens) - 1}, as the sentence has "

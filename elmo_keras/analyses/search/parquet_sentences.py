@@ -72,12 +72,12 @@ class ParquetSentences(contextlib.AbstractContextManager):
     def layers(self) -> str | int:
         """The layers whose means the vectors are."""
         layers, pooling = self.metadata.get("layers"), self.metadata.get("pooling")
-        if pooling != "mean" or layers in ("all", "mix"):
+        if pooling != "mean" or layers in ("all", "mix", None):
             raise ValueError(
                 f"{self._path} should have the means over tokens of the average of the "
                 f"layers, the top or another layer. It has {layers}, {pooling}."
             )
-        return int(layers) if layers.isdecimal() else layers
+        return int(layers) if str(layers).isdecimal() else str(layers)
 
     def embed(
         self, embedder: Embedder, *, overwrite: bool, stop: Callable[[], bool]
