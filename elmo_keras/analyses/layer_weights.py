@@ -78,7 +78,9 @@ def weights_table(mixes: Sequence[LearnedMix]) -> str:
     head = ["task", "place", "seeds", *(f"layer {i}" for i in range(n_layers)), "γ"]
     rows = []
     for mix in mixes:
-        values = [spread(column.tolist(), digits=3) for column in (*mix.weights.T, mix.gammas)]
+        values = [
+            spread(column.tolist(), digits=3) for column in (*mix.weights.T, mix.gammas)
+        ]
         values[-1:-1] = [""] * (n_layers - mix.weights.shape[1])
         rows.append([mix.name, mix.place, str(len(mix.gammas)), *values])
     return markdown_table(head, rows)

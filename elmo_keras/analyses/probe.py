@@ -28,7 +28,7 @@ def probe(
     format: Literal["conllu", "fasttext", "trees", "nsmc"] = "conllu",
     arithmetic: Arithmetic | None = None,
     limit: Count | None = None,
-    seeds: Seeds = (1,),
+    seeds: Seeds = (1,),  # pyright: ignore[reportArgumentType]
     epochs: Count = 10,
     batch_size: Count = 32,
     learning_rate: Positive = 1e-3,
@@ -117,15 +117,17 @@ def accuracies(
 
     keras.utils.set_random_seed(seed)
     tags = sorted({tag for example in train for tag in example["tags"]})
-    model = LayerProbes(cache.shape[1], len(tags), of_texts)
+    model = LayerProbes(len(cache.rms), len(tags), of_texts)
     # XLA has no strings.
-    model.compile(keras.optimizers.Adam(learning_rate), jit_compile=False)
+    optimizer = keras.optimizers.Adam(learning_rate)
+    model.compile(optimizer, jit_compile=False)  # pyright: ignore[reportArgumentType]
     labels = [tag_ids(example, tags) for example in train]
     batches = Batches(
         train, ["tokens"], labels=labels, cache=cache, batch_size=batch_size
     )
     for epoch in range(1, epochs + 1):
-        model.fit(batches.shuffled(seed, epoch), shuffle=False, verbose=0)
+        dataset = batches.shuffled(seed, epoch)
+        model.fit(dataset, shuffle=False, verbose=0)  # pyright: ignore[reportArgumentType]
     gold = [tag_ids(example, tags) for example in dev]
     predicted = predictions(model, Batches(dev, ["tokens"], cache=cache))
     right = [p[:, : len(g)] == g for p, g in zip(predicted, gold)]

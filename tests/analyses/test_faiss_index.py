@@ -171,7 +171,7 @@ def test_the_command_finds_the_same_in_a_text_and_in_parquet(
     centered = ".centered" if options else ""
     names = {
         f"{name}{centered}.{index}.faiss{end}"
-        for name in ("vectors", "text.txt.average.npy")
+        for name in ("vectors", "text.txt.mix.npy")
         for index in ("Flat", "IVF1,SQfp16")
         for end in ("", ".json")
     }
@@ -220,7 +220,7 @@ def test_arguments_that_do_not_fit_are_refused(model, text, error_of, monkeypatc
     assert "--nprobe is for --index" in error("--nprobe", 9)
     assert "should describe an index" in error("--index", "PQ7")
     monkeypatch.setattr(search, "Embedder", None)
-    text.with_name("text.txt.average.npy.Flat.faiss").mkdir()
+    text.with_name("text.txt.mix.npy.Flat.faiss").mkdir()
     assert "should be a file" in error("--index", "Flat")
     monkeypatch.setitem(sys.modules, "faiss", None)
     assert "pip install 'elmo-keras[index]'" in error("--index", "SQ8")

@@ -59,7 +59,7 @@ def test_ids_of_any_type_are_printed(in_parquet, find, tmp_path, ids, shown):
 def test_the_projector_gets_the_sentences(text, in_parquet, find, tmp_path):
     find(text, QUERY, "--projector", tmp_path / "of_text")
     rows = np.loadtxt(tmp_path / "of_text" / "sentences.tsv")
-    np.testing.assert_allclose(rows, np.load(f"{text}.average.npy"), rtol=1e-4)
+    np.testing.assert_allclose(rows, np.load(f"{text}.mix.npy"), rtol=1e-4)
     labels = (tmp_path / "of_text" / "sentences.labels.tsv").read_text("utf-8")
     assert labels.split("\n")[:3] == [SENTENCES[0], "(empty)", SENTENCES[2]]
     find(in_parquet, QUERY, "--projector", tmp_path / "of_parquet")
@@ -108,6 +108,8 @@ def test_parquet_of_other_vectors_is_refused(in_parquet, model, error_of, tmp_pa
     assert "another model" in error(written(model="1"))
     assert "another arithmetic" in error(written(arithmetic="int8 by LiteRT"))
     assert "It has top, max" in error(written(layers="top", pooling="max"))
+    other_mix = {"mix": [1.0, 0.0, 0.0], "gamma": 1.0, "layer_norm": False}
+    assert "another mix" in error(written(layers="mix", **other_mix))
     shutil.copy(in_parquet / "b.parquet", tmp_path)
     for other in ({"model": "1"}, {"layers": "top"}, {"pooling": "max"}):
         written(**other)
@@ -129,8 +131,8 @@ def test_queries_come_from_standard_input_where_none_is_given(
 def test_the_index_is_made_once_and_refused_for_another_text(
     text, model, find, error_of, monkeypatch
 ):
-    note = json.loads(text.with_name("text.txt.average.npy.json").read_text())
-    assert note.keys() == {"text", "model", "layers"}
+    metadata = json.loads(text.with_name("text.txt.mix.npy.json").read_text())
+    assert {"text", "model", "layers", "mix", "arithmetic"} <= metadata.keys()
     with monkeypatch.context() as patch:
         patch.setattr(text_sentences, "write_vectors", None)
         patch.setattr(text_sentences, "check_file", None)  # reading needs no room
@@ -168,7 +170,7 @@ def test_an_interrupted_index_is_resumed(text, model, capsys, monkeypatch, tmp_p
 def test_the_old_index_answers_until_the_new_one_is_whole(
     text, model, find, monkeypatch, tmp_path
 ):
-    index, note = (tmp_path / f"text.txt.average.npy{end}" for end in ("", ".json"))
+    index, note = (tmp_path / f"text.txt.mix.npy{end}" for end in ("", ".json"))
     old = index.read_bytes(), note.read_bytes()
     text.write_text("\n".join(reversed(SENTENCES)))
     command = [str(text), "--model", model, "rain"]
@@ -262,7 +264,7 @@ def test_lines_are_read_by_their_number_from_gzip_too(tmp_path):
     (tmp_path / "text.txt").write_bytes(content)
     (tmp_path / "text.gz").write_bytes(gzip.compress(content))
     for name in ("text.txt", "text.gz"):
-        with TextSentences(tmp_path / name, tmp_path, 0) as lines:
+        with TextSentences(tmp_path / name, tmp_path) as lines:
             found = [lines.sentence(i) for i in (3, 0, 2, 1)]
             assert found == [(4, "last"), (1, "first"), (3, "가 x"), (2, "")]
 
@@ -300,5 +302,5 @@ def test_wrong_arguments_are_refused(text, model, error_of, capsys):
     assert "at least one token" in error_of(main, [*command, " "])
     error = error_of(main, [*command, "a", "--layers", "7"])
     assert "`layers` should be one of" in error
-    assert main([str(text), "--model", model, "--layers", "mix"]) == 2
+    assert main([str(text), "--model", model, "--layers", "all"]) == 2
     assert "for --layers" in capsys.readouterr().err

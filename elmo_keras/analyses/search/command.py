@@ -28,7 +28,7 @@ def search(
     model: str,
     arithmetic: Arithmetic | None = None,
     top: Count = 10,
-    layers: Literal["average", "top"] | Index | None = None,
+    layers: Literal["mix", "average", "top"] | Index | None = None,
     center: bool = False,
     vectors: Path | None = None,
     index: str | None = None,
@@ -57,7 +57,7 @@ def search(
         model: a model directory, a zip, or a published model's name or address
         arithmetic: float32 if not given; int8 is by LiteRT, on CPUs
         top: number of sentences
-        layers: of a text; average if not given
+        layers: of a text; mix if not given
         center: subtract the mean of all sentences, which they have in common
         vectors: file for those of a text; FILE.LAYERS.npy if not given
         index: make an index of faiss once and use it, such as Flat or IVF4096,SQfp16
@@ -79,42 +79,40 @@ def search(
     if in_parquet:
         vectors = file.resolve() if file.name in ("", "..") else file
     else:
-        layers = "average" if layers is None else layers
-        vectors = vectors or file.with_name(f"{file.name}.{layers}.npy")
+        of_vectors = "mix" if layers is None else layers
+        vectors = vectors or file.with_name(f"{file.name}.{of_vectors}.npy")
         check_vectors(vectors, inputs, overwrite=overwrite)
-    index_file = None
     if index is not None:
-        centered = ".centered" if center else ""
-        name = re.sub(r"[^\w,()-]", "_", index)
-        index_file = vectors.with_name(f"{vectors.name}{centered}.{name}.faiss")
-        check_index(index_file, inputs, overwrite=overwrite)
+        check_index(index_file(vectors, index, center), inputs, overwrite=overwrite)
     if in_parquet:
         # pyarrow is imported only for Parquet.
         from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
 
-        source = ParquetSentences(file)
+        sentences = ParquetSentences(file)
+        of_vectors = sentences.layers
     else:
-        source = TextSentences(file, vectors, layers)
-    with source as sentences:
+        sentences = TextSentences(file, vectors)
+    with sentences:
         if arithmetic != "int8":
             import_tensorflow()
         embedder = Embedder(
-            model, layers=sentences.layers, pooling="mean", arithmetic=arithmetic
+            model, layers=of_vectors, pooling="mean", arithmetic=arithmetic
         )
         with stopping() as stop:
             if index is not None:  # faiss is imported only where it is needed
                 from elmo_keras.analyses.search import faiss_index
 
-                faiss_index.new_index(embedder.vectors.shape[-1], index)
+                faiss_index.new_index(embedder.dim, index)
             rows = sentences.embed(embedder, overwrite=overwrite, stop=stop.is_set)
             if rows is None:
                 raise KeyboardInterrupt
             if index is None:
                 searched = ExactIndex(rows[:], center)
             else:
+                path = index_file(vectors, index, center)
                 if not faiss_index.make_index(
                     rows,
-                    index_file,
+                    path,
                     index,
                     sentences.fingerprint(),
                     center=center,
@@ -122,7 +120,7 @@ def search(
                     stop=stop.is_set,
                 ):
                     raise KeyboardInterrupt
-                searched = faiss_index.FaissIndex(index_file, nprobe)
+                searched = faiss_index.FaissIndex(path, nprobe)
         if projector:
             points = rows[:MAX_POINTS]
             texts = [sentences.sentence(i)[1] for i in range(len(points))]
@@ -135,6 +133,11 @@ def search(
                 id, text = sentences.sentence(row)
                 id = f"{id:,}" if isinstance(id, int) else id
                 print(f"{cosine:7.3f} {id!s:>8}  {text}", flush=True)
+
+
+def index_file(vectors: Path, index: str, center: bool) -> Path:
+    name = re.sub(r"[^\w,()-]", "_", index)
+    return vectors.with_name(f"{vectors.name}{'.centered' * center}.{name}.faiss")
 
 
 def check_index(file: Path, inputs: Sequence[Path], *, overwrite: bool) -> None:

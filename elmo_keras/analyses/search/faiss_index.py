@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import faiss
 import numpy as np
@@ -16,6 +17,9 @@ from elmo_keras.analyses.search.metadata import (
 )
 from elmo_keras.util.files import OtherRun, replacing
 from elmo_keras.util.progress import Progress
+
+if TYPE_CHECKING:
+    from elmo_keras.analyses.search.parquet_sentences import ParquetSentences
 
 TRAINED_ON = 64  # vectors for each list of an IVF
 LISTS = 1024  # an index without lists is trained as one with as many
@@ -66,7 +70,7 @@ def new_index(dim: int, description: str) -> faiss.Index:
 
 
 def make_index(
-    vectors: np.ndarray,
+    vectors: "np.ndarray | ParquetSentences",
     path: Path,
     description: str,
     fingerprint: str,
@@ -77,15 +81,9 @@ def make_index(
 ) -> bool:
     """Makes the file of a `FaissIndex`, unless it exists; returns False if it was stopped.
 
-    Args:
-        vectors: `(sentences, dim)`, sliced like an array, a block at a time. One that is
-            0, of a sentence without tokens, is never found.
-        path: of the file.
-        description: as `faiss.index_factory` takes it, such as `"IVF1024,SQ8"`.
-        fingerprint: tells these vectors from others.
-        center: whether to subtract the mean of all vectors.
-        overwrite: whether to replace an index, once the new one is finished.
-        stop: called between blocks.
+    `vectors` `(sentences, dim)` are read a block at a time, and `fingerprint` tells them
+    from others. One that is 0, of a sentence without tokens, is never found. `center`
+    subtracts the mean of all.
     """
     metadata = {
         "vectors": fingerprint,

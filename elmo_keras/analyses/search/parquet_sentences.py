@@ -72,20 +72,21 @@ class ParquetSentences(contextlib.AbstractContextManager):
     def layers(self) -> str | int:
         """The layers whose means the vectors are."""
         layers, pooling = self.metadata.get("layers"), self.metadata.get("pooling")
-        if pooling != "mean" or layers in ("all", "mix", None):
+        if pooling != "mean" or layers in ("all", None):
             raise ValueError(
-                f"{self._path} should have the means over tokens of the average of the "
-                f"layers, the top or another layer. It has {layers}, {pooling}."
+                f"{self._path} should have the means over tokens of a mix of the "
+                f"layers, their average or one layer. It has {layers}, {pooling}."
             )
         return int(layers) if str(layers).isdecimal() else str(layers)
 
     def embed(
         self, embedder: Embedder, *, overwrite: bool, stop: Callable[[], bool]
     ) -> "ParquetSentences":
-        """Itself: the vectors exist. Refuses queries that another model or arithmetic computes."""
-        engine = embedder.engine
-        for name, now in ("model", engine.model), ("arithmetic", engine.arithmetic):
-            if (then := self.metadata.get(name, "float32")) != now:
+        """Itself: the vectors exist. Refuses an embedder of others."""
+        mix = embedder.engine.mix if self.layers == "mix" else ()
+        for name in ("model", "arithmetic", *mix):
+            then, now = self.metadata.get(name), embedder.metadata[name]
+            if then != now:
                 raise ValueError(
                     f"{self._path} has vectors by another {name}: {then}. Give the "
                     f"{name} that computed them. Received: {now}"

@@ -28,8 +28,8 @@ class TextSentences(contextlib.AbstractContextManager):
 
     id_name = "line"
 
-    def __init__(self, path: Path, vectors: Path, layers: str | int):
-        self.layers, self._path, self._vectors = layers, path, vectors
+    def __init__(self, path: Path, vectors: Path):
+        self._path, self._vectors = path, vectors
         digest, lengths = hashlib.sha256(), []
         with path.open("rb") as file:
             try:
@@ -54,11 +54,8 @@ class TextSentences(contextlib.AbstractContextManager):
 
         The same call resumes.
         """
-        engine, exist = embedder.engine, self._vectors.exists()
-        metadata = {"text": self._digest, "model": engine.model}
-        metadata["layers"] = str(engine.layers)
-        if engine.arithmetic != "float32":
-            metadata["arithmetic"] = engine.arithmetic
+        exist = self._vectors.exists()
+        metadata = {"text": self._digest, **embedder.metadata}
         if exist and not overwrite:
             check_metadata(self._vectors, metadata)
             return open_npy(self._vectors)
