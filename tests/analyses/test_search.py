@@ -301,6 +301,6 @@ def test_wrong_arguments_are_refused(text, model, error_of, capsys):
     command = [text, "--model", model]
     assert "at least one token" in error_of(main, [*command, " "])
     error = error_of(main, [*command, "a", "--layers", "7"])
-    assert "`layers` should be one of" in error
+    assert "--layers should be one of" in error
     assert main([str(text), "--model", model, "--layers", "all"]) == 2
     assert "for --layers" in capsys.readouterr().err
